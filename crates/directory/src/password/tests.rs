@@ -1,0 +1,148 @@
+//! Vectors from other implementations: glibc's crypt, slappasswd, Python's hashlib, and the two strings of the seeds.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+/// Stored forms of `password`.
+const OF_PASSWORD: &[&str] = &[
+    // S0-50: the two values that the source documents print.
+    "{SSHA}cchzM+LrPCvbZdthOC8e62d4h7a4CfoNvl6d/w==",
+    "{SSHA512}eTGiwtTM4niUKNkEBy/9t03UdbsyYTL1ZXhy6uFnw4X0T6Y9Zf5/dS7hDIdx3/UTlUQ/9JjNV9fOg2BkmVgBhWWu5WpWKPog",
+    "password",
+    "{CLEAR}password",
+    "{cleartext}password",
+    "{BASE64}cGFzc3dvcmQ=",
+    "{MD5}X03MO1qnZdYdgyfeuILPmQ==",
+    "{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=",
+    "{sha}W6ph5Mm5Pz8GgiULbPgzG37mj9g",
+    "{SHA256}XohImNooBHFR0OVvjcYpJ3NgPQ1qq73WKhHvch0VQtg=",
+    "{SHA384}qLZLq9CsqRpZvbt3YbQh1PK7OCgNOnW6DyHyvrxFWD1EbFmGYMlM5oDEfRnDB4On",
+    "{SHA512}sQnzu7wkTrgkQZF+0G1hi5AI3Qmzvv0bXgc5THBqi7mAsdd4Xll27ASbRt9fEyavWi6m0QP9B8lThf+rDKy8hg==",
+    "{SMD5}0oJ9ci+vdcBbgECrANkN7vr7/P3+/wEC",
+    "{SMD5}dgqoTKrG4F4XwtZT8DjVHkR0mu0=",
+    "{SSHA}IcMKUc/EFF5Qa+LU/0JaXSGAaun6+/z9/v8BAg==",
+    "{SSHA256}WN31qB7b84Dl1EmUvpJILu+H1VIQi2QbH1H8S/UunaL6+/z9/v8BAg==",
+    "{SSHA384}6Yo99gUygYNp6RuFX7fE+ARr6DURlpuITiYaV5ICV2pZ18fKVlrl6sz7xEVV3FB0+vv8/f7/AQI=",
+    "{SSHA512}5IB4vKvtQsnhcQPoBXfnKcGftUVbYzQakhIQQhjOZrdI+eCwtiqiP7nnl/GeO3tQHX6tplnlPbJKYuVm9jL8vvr7/P3+/wEC",
+    "{SSHA512}BVrdeaiWssL0u3R6Bll+GNM46bX9B3GigteemknKfZhEZHE97KOa5WgPch340QReDXUWcJpPSpQd23exn38gUO7A/kem4/wV",
+    "{PBKDF2}1000:jyDlypL12pJE0IZ0lI43RZqpD1H6+/z9/v8BAg==",
+    "{PBKDF2}1000$.vv8/f7/AQI$jyDlypL12pJE0IZ0lI43RZqpD1E",
+    "{PBKDF2}10000$2JHGjpfScTvliwJAmu7aiQ$.7YW9mryB2Mi4fZLojNpBLkTrkQ",
+    "{PBKDF2-HMAC-SHA256}1000:RfxjQPN533AQVjMh6o0qHVL+nI4uiImD/8J/EzbK+s36+/z9/v8BAg==",
+    "{PBKDF2-SHA256}1000$.vv8/f7/AQI$RfxjQPN533AQVjMh6o0qHVL.nI4uiImD/8J/EzbK.s0",
+    "{PBKDF2-SHA256}1000$+vv8/f7/AQI=$RfxjQPN533AQVjMh6o0qHVL+nI4uiImD/8J/EzbK+s0=",
+    "{PBKDF2-HMAC-SHA512}1000:uvwJic8nrvcLNzMWKxkc7HWy9CUeAu7/ikrnKk7qOBAK9hk3HRLKktYwjfIycs/Vq3635hUd7Bf0OcDURekEbfr7/P3+/wEC",
+    "{PBKDF2-SHA512}1000$.vv8/f7/AQI$uvwJic8nrvcLNzMWKxkc7HWy9CUeAu7/ikrnKk7qOBAK9hk3HRLKktYwjfIycs/Vq3635hUd7Bf0OcDURekEbQ",
+    "{PBKDF2_SHA256}AAAIAAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj+8pLAIcobHChz77Wj/GSI+DDyc1R0a2A87X7JFA8BtkOnULo3AryghcRXtpBQXEIqeQGprAedxA9XmFIjRIlEv5MyJlzthA/7IuCGDDUid2srGWnXg+HW9lXyusHnxid3srBX/CYdJ5fWWDBccGIGXcrJ5kWB+6KjtcEE1ad2fTwXeMD5ae4s/QWGUnZfYvG2IhBOiKWsCs0Bz1peLIT4DoukwOYpGdhrbzIUUj1hgDAnrLbZ7V/TiuMEh4AdYhRZPwiEpfWwB9rjmPz2kpxeceiTK+zqyzLKueF50KqfNbLCzQCTDbPHJiqv83KlDcyG7mWW1RBcfPDDnknEg5aoG",
+    "{PKCS5S2}AAECAwQFBgcICQoLDA0OD44+L3PD62OQqBq7yBAcA0OwF6ev//tatl4TTwkJ3Mos",
+    "{CRYPT}$1$abcdefgh$G//4keteveJp0qb8z2DxG/",
+    "{CRYPT}$1$x$ntiM1/Tz/A.K1foNwVMof0",
+    "{CRYPT}$5$saltstring$OH4IDuTlsuTYPdED1gsuiRMyTAwNlRWyA6Xr3I4/dQ5",
+    "{CRYPT}$5$rounds=1000$roundstoolow$C7LgBKoW9Cpd8uupMmg0Kv0Lud0icu6mTwa7mcvsVSC",
+    "{CRYPT-SHA512}$6$rounds=1400$anotherlongsalt$jjf9poG5TFCiZFUupSV7K/QnQ3sxpgHHRdZo25EkyC25PB1jHaS503E6Zv5U6cuB8nWcPIQa1ftVKKxLtS/Kb/",
+    "{CRYPT}$2b$05$abcdefghijklmnopqrstuuWG29KuyeAicPCJODk1zjyGvyQUU2awu",
+    "{BCRYPT}$2a$04$UuTkLRZZ6QofpDOlMz32MuuxEHA43WOemOYHPz6.SjsVsyO1tDU96",
+    "{CRYPT}$y$j9T$F5Jx5fExrKuPp53xLKQ..1$tnSYvahCwPBHKZUspmcxMfb0.WiB9W.zEaKlOBL35rC",
+    "{ARGON2}$argon2i$v=19$m=4096,t=3,p=1$ApZhvnoKbHtZmcyGPewN5g$NNwKmerpNKqRfULzLP3GdquFJ+crpT27G+ZPO9pPyjE",
+];
+
+#[test]
+fn other_servers_values_verify() {
+    for stored in OF_PASSWORD {
+        assert!(verify(stored.as_bytes(), b"password"), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"passwore"), "{stored}");
+        assert!(!verify(stored.as_bytes(), b""), "{stored}");
+        assert_eq!(is_encoded(stored.as_bytes()), stored.starts_with('{'), "{stored}");
+    }
+}
+
+#[test]
+fn md5_crypt_of_long_and_empty_passwords() {
+    let long = "a much longer pässword, longer than sixteen";
+    assert!(verify(b"{CRYPT}$1$12345678$psWm9//hR91bGFMqnlFIk/", long.as_bytes()));
+    assert!(verify(b"{CRYPT}$1$12345678$xek.CpjQUVgdf/P2N9KQf/", b""));
+}
+
+#[test]
+fn the_table_is_in_the_order_of_the_enum() {
+    for scheme in Scheme::all() {
+        assert_eq!(scheme.row().0, scheme);
+        assert_eq!(Scheme::from_name(scheme.config_name()), Some(scheme));
+        assert_eq!(Scheme::from_name(&scheme.prefix().to_lowercase()), Some(scheme));
+    }
+    assert_eq!(Scheme::from_name("Salted SHA-512"), Some(Scheme::SaltedSha512));
+    assert_eq!(Scheme::from_name("ROT13"), None);
+}
+
+// S0-50: every scheme encodes, and what it encodes verifies.
+#[test]
+fn what_is_encoded_verifies() {
+    for scheme in Scheme::all() {
+        let salt: Vec<u8> = (1..=scheme.salt_bytes() as u8).collect();
+        let stored = encode(scheme, "pässword".as_bytes(), &salt).unwrap();
+        let text = String::from_utf8_lossy(&stored).into_owned();
+        assert!(text.starts_with(&format!("{{{}}}", scheme.prefix())), "{text}");
+        assert!(verify(&stored, "pässword".as_bytes()), "{text}");
+        assert!(!verify(&stored, b"password"), "{text}");
+        assert_eq!(is_slow(&stored), scheme.is_slow(), "{text}");
+        assert_eq!(encode(scheme, b"", &salt), None);
+    }
+}
+
+// S0-49: 8 bytes of salt behind 20 bytes of digest.
+#[test]
+fn ssha_has_eight_bytes_of_salt() {
+    let stored = encode(Scheme::SaltedSha1, b"password", &[0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff, 1, 2]).unwrap();
+    assert_eq!(stored, b"{SSHA}IcMKUc/EFF5Qa+LU/0JaXSGAaun6+/z9/v8BAg==");
+}
+
+#[test]
+fn argon2_is_written_as_openldap_reads_it() {
+    let stored = String::from_utf8(encode(Scheme::Argon2, b"password", b"0123456789abcdef").unwrap()).unwrap();
+    assert!(stored.starts_with("{ARGON2}$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$"), "{stored}");
+}
+
+#[test]
+fn values_that_ask_for_too_much_or_prove_nothing_match_nothing() {
+    for stored in [
+        "{SSHA}",
+        "{SSHA}AAAA",
+        "{SSHA}no base64 at all!",
+        "{PBKDF2}99999999:jyDlypL12pJE0IZ0lI43RZqpD1H6+/z9/v8BAg==",
+        "{PBKDF2}0:jyDlypL12pJE0IZ0lI43RZqpD1H6+/z9/v8BAg==",
+        "{PBKDF2-SHA256}1000$.vv8/f7/AQI$",
+        "{PBKDF2-SHA256}1000$.vv8/f7/AQI$Rfxj",
+        "{PBKDF2_SHA256}AAAI",
+        "{ARGON2}$argon2id$v=19$m=4194304,t=3,p=1$ApZhvnoKbHtZmcyGPewN5g$NNwKmerpNKqRfULzLP3GdquFJ+crpT27G+ZPO9pPyjE",
+        "{ARGON2}$argon2id$v=19$m=4096,t=3,p=1$ApZhvnoKbHtZmcyGPewN5g$",
+        "{ARGON2}$argon2id$v=19$m=4096,t=3,p=0$ApZhvnoKbHtZmcyGPewN5g$NNwKmerpNKqRfULzLP3GdquFJ+crpT27G+ZPO9pPyjE",
+        "{CRYPT}$6$rounds=999999999$salt$jjf9poG5TFCiZFUupSV7K/QnQ3sxpgHHRdZo25EkyC25PB1jHaS503E6Zv5U6cuB8nWcPIQa1ftVKKxLtS",
+        "{CRYPT}$2b$31$abcdefghijklmnopqrstuuWG29KuyeAicPCJODk1zjyGvyQUU2awu",
+        "{CRYPT}$y$jzzzz$F5Jx5fExrKuPp53xLKQ..1$tnSYvahCwPBHKZUspmcxMfb0.WiB9W.zEaKlOBL35rC",
+        "{CRYPT}$y$j9T$F5Jx5fExrKuPp53xLKQ..1$",
+        "{CRYPT}$1$abcdefgh$",
+        "{CRYPT}abcdefghijklm",
+        "{CRYPT}",
+        "{SASL}password",
+        "{AES}password",
+    ] {
+        assert!(!verify(stored.as_bytes(), b"password"), "{stored}");
+        assert!(is_encoded(stored.as_bytes()), "{stored}");
+    }
+}
+
+#[test]
+fn a_clear_password_may_begin_with_a_brace() {
+    assert!(!is_encoded(b"{smile}"));
+    assert!(verify(b"{smile}", b"{smile}"));
+    assert!(!is_slow(b"{smile}"));
+}
+
+#[test]
+fn generated_passwords_differ_and_read_well() {
+    let (first, second) = (generate().unwrap(), generate().unwrap());
+    assert_eq!(first.len(), GENERATED_LENGTH);
+    assert_ne!(first, second);
+    assert!(first.iter().all(|byte| byte.is_ascii_alphanumeric() && !b"0Oo1lI".contains(byte)));
+}
