@@ -3,3 +3,5 @@
 //! Knows nothing of sockets and files: requests come decoded, entries come from `store`, answers leave as bytes.
 
 pub mod password;
+pub mod csn;
+pub mod proposal;

@@ -1,0 +1,322 @@
+//! A proposal: an update with everything undetermined decided, as the log keeps it and `apply` reads it.
+//!
+//! Self-contained and serialisable: replayed after a crash, on another machine or years later it says the same. Knows no entry and no
+//! schema. The layout is fixed by [`VERSION`]; a reader refuses a version that it does not know rather than guess.
+//!
+//! ```text
+//! version u8 · kind u8 · flags u16 · time µs u64 · CSN count u32 · CSN replica u16 · entryUUID 16 bytes · connection u64 ·
+//! operation u32 · authority u8 · authority's entry u64 · then, each with a u32 length: authority's DN · assertion · pre-read ·
+//! post-read · operation bytes                                                                  (integers little-endian)
+//! ```
+
+use crate::csn::Csn;
+
+/// Version of the layout above.
+pub const VERSION: u8 = 1;
+
+/// Which operation a proposal carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// RFC 4511 §4.7.
+    Add,
+    /// RFC 4511 §4.6.
+    Modify,
+    /// RFC 4511 §4.8.
+    Delete,
+    /// RFC 4511 §4.9.
+    ModifyDn,
+    /// RFC 3062, already turned into a modify request of `userPassword`.
+    PasswordModify,
+    /// A modify request of `cn=schema`.
+    ModifySchema,
+}
+
+/// Settings of the request that change what `apply` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Flags(u16);
+
+/// Who stands behind the update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authority<'a> {
+    /// Nobody authenticated.
+    Anonymous,
+    /// A root user of the configuration.
+    Root {
+        /// Its name.
+        dn: &'a str,
+    },
+    /// A user with an entry.
+    User {
+        /// The entry's name when the update was made.
+        dn: &'a str,
+        /// The entry's id, when it is in the backend that the update goes to; 0 when it is elsewhere.
+        entry: u64,
+    },
+}
+
+/// One update, decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proposal<'a> {
+    /// Which operation.
+    pub kind: Kind,
+    /// Settings.
+    pub flags: Flags,
+    /// When; also what `entryCSN` becomes.
+    pub csn: Csn,
+    /// `entryUUID` of an added entry.
+    pub entry_uuid: [u8; 16],
+    /// Connection number, for the log's reader.
+    pub connection: u64,
+    /// Operation number on that connection, for the log's reader.
+    pub operation: u32,
+    /// Who.
+    pub authority: Authority<'a>,
+    /// The filter of an assertion control (RFC 4528), in BER; empty for none.
+    pub assertion: &'a [u8],
+    /// The attribute selection of a pre-read control (RFC 4527), in BER; empty for none.
+    pub pre_read: &'a [u8],
+    /// The attribute selection of a post-read control (RFC 4527), in BER; empty for none.
+    pub post_read: &'a [u8],
+    /// The request's `protocolOp`, in BER, clear passwords already hashed.
+    pub operation_bytes: &'a [u8],
+}
+
+/// Why bytes are no proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProposalError {
+    /// The bytes end early or go on after the end.
+    #[error("the proposal is cut short or damaged")]
+    Malformed,
+    /// Written by a version of the program that this one does not know.
+    #[error("the proposal has layout version {0}; this program reads version {VERSION}")]
+    Version(u8),
+}
+
+impl Flags {
+    /// Referral objects are treated as ordinary entries (RFC 3296).
+    pub const MANAGE_DSA_IT: Flags = Flags(1);
+    /// Say what would happen, and do nothing.
+    pub const NO_OP: Flags = Flags(2);
+    /// Root may write what only the server writes.
+    pub const RELAX: Flags = Flags(4);
+    /// Adding what is there and deleting what is not are no errors.
+    pub const PERMISSIVE_MODIFY: Flags = Flags(8);
+    /// A delete takes the entries below with it.
+    pub const SUBTREE_DELETE: Flags = Flags(16);
+
+    /// Whether all of `other` is set.
+    #[must_use]
+    pub fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Sets `other` too.
+    pub fn set(&mut self, other: Flags) {
+        self.0 |= other.0;
+    }
+}
+
+impl<'a> Authority<'a> {
+    /// The name; empty for no one.
+    #[must_use]
+    pub fn dn(&self) -> &'a str {
+        match self {
+            Authority::Anonymous => "",
+            Authority::Root { dn } | Authority::User { dn, .. } => dn,
+        }
+    }
+
+    /// Whether it is a root user.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        matches!(self, Authority::Root { .. })
+    }
+}
+
+impl<'a> Proposal<'a> {
+    /// The bytes for the log.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let parts = [
+            self.authority.dn().as_bytes(),
+            self.assertion,
+            self.pre_read,
+            self.post_read,
+            self.operation_bytes,
+        ];
+        let mut out = Vec::with_capacity(64 + parts.iter().map(|part| part.len() + 4).sum::<usize>());
+        out.push(VERSION);
+        out.push(self.kind.to_byte());
+        out.extend_from_slice(&self.flags.0.to_le_bytes());
+        out.extend_from_slice(&self.csn.time_us.to_le_bytes());
+        out.extend_from_slice(&self.csn.count.to_le_bytes());
+        out.extend_from_slice(&self.csn.replica.to_le_bytes());
+        out.extend_from_slice(&self.entry_uuid);
+        out.extend_from_slice(&self.connection.to_le_bytes());
+        out.extend_from_slice(&self.operation.to_le_bytes());
+        let (authority, entry) = match self.authority {
+            Authority::Anonymous => (0, 0),
+            Authority::Root { .. } => (1, 0),
+            Authority::User { entry, .. } => (2, entry),
+        };
+        out.push(authority);
+        out.extend_from_slice(&entry.to_le_bytes());
+        for part in parts {
+            // A request is some MiB at most (max-request-size), so that its length fits.
+            out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
+            out.extend_from_slice(part);
+        }
+        out
+    }
+
+    /// Reads what [`Proposal::encode`] wrote.
+    ///
+    /// # Errors
+    /// When the bytes are damaged or of an unknown version.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, ProposalError> {
+        match bytes.first() {
+            Some(&VERSION) => {}
+            Some(&version) => return Err(ProposalError::Version(version)),
+            None => return Err(ProposalError::Malformed),
+        }
+        let mut input = Input(bytes.get(1..).unwrap_or_default());
+        Self::decode_fields(&mut input).filter(|_| input.0.is_empty()).ok_or(ProposalError::Malformed)
+    }
+
+    fn decode_fields(input: &mut Input<'a>) -> Option<Self> {
+        let kind = Kind::from_byte(input.byte()?)?;
+        let flags = Flags(u16::from_le_bytes(*input.array()?));
+        let csn = Csn {
+            time_us: u64::from_le_bytes(*input.array()?),
+            count: u32::from_le_bytes(*input.array()?),
+            replica: u16::from_le_bytes(*input.array()?),
+        };
+        let entry_uuid = *input.array()?;
+        let connection = u64::from_le_bytes(*input.array()?);
+        let operation = u32::from_le_bytes(*input.array()?);
+        let authority = input.byte()?;
+        let entry = u64::from_le_bytes(*input.array()?);
+        let dn = std::str::from_utf8(input.part()?).ok()?;
+        let authority = match authority {
+            0 => Authority::Anonymous,
+            1 => Authority::Root { dn },
+            2 => Authority::User { dn, entry },
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            flags,
+            csn,
+            entry_uuid,
+            connection,
+            operation,
+            authority,
+            assertion: input.part()?,
+            pre_read: input.part()?,
+            post_read: input.part()?,
+            operation_bytes: input.part()?,
+        })
+    }
+}
+
+impl Kind {
+    fn to_byte(self) -> u8 {
+        match self {
+            Kind::Add => 1,
+            Kind::Modify => 2,
+            Kind::Delete => 3,
+            Kind::ModifyDn => 4,
+            Kind::PasswordModify => 5,
+            Kind::ModifySchema => 6,
+        }
+    }
+
+    fn from_byte(byte: u8) -> Option<Kind> {
+        let kinds =
+            [Kind::Add, Kind::Modify, Kind::Delete, Kind::ModifyDn, Kind::PasswordModify, Kind::ModifySchema];
+        kinds.into_iter().find(|kind| kind.to_byte() == byte)
+    }
+}
+
+/// What is left to read.
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn array<const N: usize>(&mut self) -> Option<&'a [u8; N]> {
+        let (array, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(array)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        Some(self.array::<1>()?[0])
+    }
+
+    fn part(&mut self) -> Option<&'a [u8]> {
+        let length = u32::from_le_bytes(*self.array()?) as usize;
+        let (part, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sample(operation_bytes: &[u8]) -> Proposal<'_> {
+        let mut flags = Flags::default();
+        flags.set(Flags::NO_OP);
+        flags.set(Flags::RELAX);
+        Proposal {
+            kind: Kind::Modify,
+            flags,
+            csn: Csn { time_us: 1_795_256_100_123_456, count: 3, replica: 7 },
+            entry_uuid: [9; 16],
+            connection: 12,
+            operation: 4,
+            authority: Authority::User { dn: "uid=ann,dc=example,dc=com", entry: 77 },
+            assertion: b"a",
+            pre_read: b"",
+            post_read: b"post",
+            operation_bytes,
+        }
+    }
+
+    #[test]
+    fn comes_back_as_it_was() {
+        let proposal = sample(b"operation");
+        assert_eq!(Proposal::decode(&proposal.encode()), Ok(proposal));
+        assert!(proposal.flags.has(Flags::NO_OP) && !proposal.flags.has(Flags::SUBTREE_DELETE));
+        for authority in [Authority::Anonymous, Authority::Root { dn: "cn=Directory Manager" }] {
+            let proposal = Proposal { authority, ..sample(b"") };
+            assert_eq!(Proposal::decode(&proposal.encode()), Ok(proposal));
+        }
+    }
+
+    #[test]
+    fn every_cut_and_every_other_version_is_refused() {
+        let bytes = sample(b"operation").encode();
+        for end in 0..bytes.len() {
+            assert_eq!(Proposal::decode(&bytes[..end]), Err(ProposalError::Malformed));
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert_eq!(Proposal::decode(&longer), Err(ProposalError::Malformed));
+        let mut newer = bytes;
+        newer[0] = VERSION + 1;
+        assert_eq!(Proposal::decode(&newer), Err(ProposalError::Version(VERSION + 1)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut bytes = bytes;
+            if let Some(first) = bytes.first_mut() { *first = VERSION; }
+            let _ = Proposal::decode(&bytes);
+        }
+    }
+}
