@@ -1,0 +1,404 @@
+//! One log file: its permissions, when it is rotated, how many old ones stay.
+//!
+//! Names and meanings are OpenDJ's: rotated files are `access.YYYYMMDDhhmmssZ` (UTC), rotation policies are
+//! `size-limit`, `time-limit` and `fixed-time`, retention policies are `file-count`, `free-disk-space` and `size-limit`.
+//! Time comes from the caller.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use jiff::{Timestamp, civil::Time, tz::TimeZone};
+
+/// When a file is put aside and a new one begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RotationPolicy {
+    /// `file-size-limit`: the file has this many bytes.
+    Size(u64),
+    /// `rotation-interval`: the file is this old.
+    Interval(Duration),
+    /// `time-of-day`: one of these (hour, minute) of local time has passed.
+    TimesOfDay(Vec<(u8, u8)>),
+}
+
+/// Which rotated files are deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RetentionPolicy {
+    /// `number-of-files`: keep at most this many rotated files.
+    FileCount(usize),
+    /// `free-disk-space`: delete the oldest until this many bytes are free.
+    FreeDiskSpace(u64),
+    /// `disk-space-used`: rotated files together have at most this many bytes.
+    DiskSpaceUsed(u64),
+}
+
+/// What a log file is configured with.
+#[derive(Debug, Clone)]
+pub struct LogFileSettings {
+    /// Where the current file is.
+    pub path: PathBuf,
+    /// Permission bits of new files (`log-file-permissions`).
+    pub mode: u32,
+    /// Whether an existing file is continued at the start; otherwise it is emptied (`append`).
+    pub append: bool,
+    /// Pause between two looks at the policies (`time-interval`).
+    pub check_interval: Duration,
+    /// Any that applies rotates the file.
+    pub rotation: Vec<RotationPolicy>,
+    /// All are enforced after each rotation and each check.
+    pub retention: Vec<RetentionPolicy>,
+}
+
+impl LogFileSettings {
+    /// Defaults of a `file-based-*-log-publisher`: mode 640, append, a check each 5 s, no policies.
+    pub fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            mode: 0o640,
+            append: true,
+            check_interval: Duration::from_secs(5),
+            rotation: Vec::new(),
+            retention: Vec::new(),
+        }
+    }
+}
+
+/// An open log file.
+#[derive(Debug)]
+pub struct LogFile {
+    settings: LogFileSettings,
+    zone: TimeZone,
+    file: File,
+    bytes: u64,
+    /// When the current file began, for the policies of time.
+    begun: SystemTime,
+    size_limit: Option<u64>,
+}
+
+impl LogFile {
+    /// Opens or creates the file.
+    pub fn open(settings: LogFileSettings, now: SystemTime) -> io::Result<Self> {
+        Self::open_in_zone(settings, now, TimeZone::system())
+    }
+
+    fn open_in_zone(settings: LogFileSettings, now: SystemTime, zone: TimeZone) -> io::Result<Self> {
+        if let Some(folder) = settings.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = open_file(&settings, settings.append)?;
+        let bytes = file.metadata()?.len();
+        let begun = if bytes == 0 { now } else { first_write(&file, now) };
+        let size_limit = settings
+            .rotation
+            .iter()
+            .filter_map(|policy| match policy {
+                RotationPolicy::Size(bytes) => Some(*bytes),
+                _ => None,
+            })
+            .min();
+        Ok(Self { settings, zone, file, bytes, begun, size_limit })
+    }
+
+    /// Where the current file is.
+    pub fn path(&self) -> &Path {
+        &self.settings.path
+    }
+
+    /// Pause between two calls of [`LogFile::check`].
+    pub fn check_interval(&self) -> Duration {
+        self.settings.check_interval
+    }
+
+    /// Appends whole lines, and rotates when the size limit is reached.
+    pub fn write(&mut self, lines: &[u8], now: SystemTime) -> io::Result<()> {
+        self.file.write_all(lines)?;
+        self.bytes += lines.len() as u64;
+        if self.size_limit.is_some_and(|limit| self.bytes >= limit) {
+            self.rotate(now)?;
+        }
+        Ok(())
+    }
+
+    /// Applies the policies of time and retention, and notices a file that was moved or deleted by others.
+    pub fn check(&mut self, now: SystemTime) -> io::Result<()> {
+        if !self.is_still_there() {
+            self.reopen(now)?;
+        }
+        if self.bytes > 0 && self.settings.rotation.iter().any(|policy| self.is_due(policy, now)) {
+            self.rotate(now)?;
+        } else {
+            self.retain()?;
+        }
+        Ok(())
+    }
+
+    /// Opens the file anew under its name.
+    pub fn reopen(&mut self, now: SystemTime) -> io::Result<()> {
+        self.file = open_file(&self.settings, true)?;
+        self.bytes = self.file.metadata()?.len();
+        if self.bytes == 0 {
+            self.begun = now;
+        }
+        Ok(())
+    }
+
+    /// Puts the current file aside and begins a new one.
+    pub fn rotate(&mut self, now: SystemTime) -> io::Result<()> {
+        let aside = self.free_name(now);
+        fs::rename(&self.settings.path, &aside)?;
+        self.file = open_file(&self.settings, true)?;
+        self.bytes = 0;
+        self.begun = now;
+        self.retain()
+    }
+
+    fn is_still_there(&self) -> bool {
+        let (Ok(named), Ok(open)) = (fs::metadata(&self.settings.path), self.file.metadata()) else { return false };
+        (named.dev(), named.ino()) == (open.dev(), open.ino())
+    }
+
+    fn is_due(&self, policy: &RotationPolicy, now: SystemTime) -> bool {
+        match policy {
+            RotationPolicy::Size(bytes) => self.bytes >= *bytes,
+            RotationPolicy::Interval(interval) => now.duration_since(self.begun).is_ok_and(|age| age >= *interval),
+            RotationPolicy::TimesOfDay(times) => self.latest_of(times, now).is_some_and(|due| self.begun < due),
+        }
+    }
+
+    /// The last moment not after `now` at which the local clock showed one of `times`.
+    fn latest_of(&self, times: &[(u8, u8)], now: SystemTime) -> Option<SystemTime> {
+        let zoned = Timestamp::try_from(now).ok()?.to_zoned(self.zone.clone());
+        let days = [zoned.date(), zoned.date().yesterday().ok()?];
+        let moments = days.into_iter().flat_map(|day| {
+            times.iter().filter_map(move |&(hour, minute)| {
+                let time = Time::new(hour.cast_signed(), minute.cast_signed(), 0, 0).ok()?;
+                day.to_datetime(time).to_zoned(self.zone.clone()).ok()
+            })
+        });
+        moments.filter(|moment| *moment <= zoned).max().map(|moment| SystemTime::from(moment.timestamp()))
+    }
+
+    /// `access.20260101120000Z`; when that is taken, the next free second, so that names stay in order of time.
+    fn free_name(&self, now: SystemTime) -> PathBuf {
+        let mut second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        loop {
+            let path = suffixed(&self.settings.path, &utc_suffix(second));
+            if !path.exists() {
+                return path;
+            }
+            second += 1;
+        }
+    }
+
+    fn retain(&self) -> io::Result<()> {
+        if self.settings.retention.is_empty() {
+            return Ok(());
+        }
+        let mut old = rotated_files(&self.settings.path)?;
+        for policy in &self.settings.retention {
+            let keep_from = match policy {
+                RetentionPolicy::FileCount(count) => old.len().saturating_sub(*count),
+                RetentionPolicy::DiskSpaceUsed(bytes_max) => over_budget(&old, *bytes_max),
+                RetentionPolicy::FreeDiskSpace(bytes_min) => {
+                    let free = crate::sys::free_disk_space(&self.settings.path)?;
+                    missing_space(&old, bytes_min.saturating_sub(free))
+                }
+            };
+            for (path, _) in old.drain(..keep_from) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many of the oldest files must go so that the rest fits into `bytes_max`.
+fn over_budget(oldest_first: &[(PathBuf, u64)], bytes_max: u64) -> usize {
+    let mut total: u64 = oldest_first.iter().map(|(_, bytes)| bytes).sum();
+    let goes = |(_, bytes): &&(PathBuf, u64)| {
+        let over = total > bytes_max;
+        total -= if over { *bytes } else { 0 };
+        over
+    };
+    oldest_first.iter().take_while(goes).count()
+}
+
+/// How many of the oldest files must go to win `bytes`.
+fn missing_space(oldest_first: &[(PathBuf, u64)], bytes: u64) -> usize {
+    let mut won = 0;
+    let goes = |(_, size): &&(PathBuf, u64)| {
+        let wanted = won < bytes;
+        won += size;
+        wanted
+    };
+    oldest_first.iter().take_while(goes).count()
+}
+
+/// The rotated siblings of a log file, oldest first, with their sizes.
+fn rotated_files(current: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
+    let folder = current.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = current.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_rotated = entry
+            .file_name()
+            .to_str()
+            .and_then(|other| other.strip_prefix(&name))
+            .and_then(|rest| rest.strip_prefix('.'))
+            .and_then(|rest| rest.strip_suffix('Z'))
+            .is_some_and(|digits| digits.len() == 14 && digits.bytes().all(|byte| byte.is_ascii_digit()));
+        if is_rotated {
+            found.push((entry.path(), entry.metadata()?.len()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn open_file(settings: &LogFileSettings, append: bool) -> io::Result<File> {
+    let file = OpenOptions::new().create(true).append(true).mode(settings.mode).open(&settings.path)?;
+    if !append {
+        file.set_len(0)?;
+    }
+    // The umask may have taken bits that the administrator asked for.
+    if file.metadata()?.permissions().mode() & 0o777 != settings.mode & 0o777 {
+        // Another owner's file stays as it is: writing works, and the mode is not ours to change.
+        let _ = file.set_permissions(fs::Permissions::from_mode(settings.mode & 0o777));
+    }
+    Ok(file)
+}
+
+fn first_write(file: &File, now: SystemTime) -> SystemTime {
+    file.metadata().and_then(|meta| meta.created().or_else(|_| meta.modified())).unwrap_or(now)
+}
+
+fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn utc_suffix(second: u64) -> String {
+    let time = Timestamp::from_second(i64::try_from(second).unwrap_or(0)).unwrap_or(Timestamp::UNIX_EPOCH);
+    time.to_zoned(TimeZone::UTC).strftime("%Y%m%d%H%M%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: u64) -> SystemTime {
+        UNIX_EPOCH + Duration::from_secs(second)
+    }
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn open(dir: &Path, rotation: Vec<RotationPolicy>, retention: Vec<RetentionPolicy>) -> LogFile {
+        let settings = LogFileSettings { rotation, retention, ..LogFileSettings::new(dir.join("access")) };
+        LogFile::open_in_zone(settings, at(1_473_683_131), TimeZone::UTC).unwrap()
+    }
+
+    #[test]
+    fn size_rotation_names_files_by_utc_second_and_never_overwrites() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = open(dir.path(), vec![RotationPolicy::Size(8)], vec![]);
+        log.write(b"1234\n", at(1_473_683_131)).unwrap();
+        assert_eq!(names(dir.path()), ["access"]);
+        log.write(b"5678\n", at(1_473_683_131)).unwrap();
+        log.write(b"abcdefgh\n", at(1_473_683_131)).unwrap();
+        log.write(b"tail\n", at(1_473_683_131)).unwrap();
+        assert_eq!(names(dir.path()), ["access", "access.20160912122531Z", "access.20160912122532Z"]);
+        assert_eq!(fs::read(dir.path().join("access.20160912122531Z")).unwrap(), b"1234\n5678\n");
+        assert_eq!(fs::read(dir.path().join("access")).unwrap(), b"tail\n");
+        let mode = fs::metadata(dir.path().join("access")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+    }
+
+    #[test]
+    fn interval_and_time_of_day() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = open(dir.path(), vec![RotationPolicy::Interval(Duration::from_secs(3600))], vec![]);
+        log.write(b"x\n", at(1_473_683_140)).unwrap();
+        log.check(at(1_473_683_131 + 3599)).unwrap();
+        assert_eq!(names(dir.path()).len(), 1);
+        log.check(at(1_473_683_131 + 3600)).unwrap();
+        assert_eq!(names(dir.path()).len(), 2);
+        log.check(at(1_473_683_131 + 9000)).unwrap();
+        assert_eq!(names(dir.path()).len(), 2, "an empty file is not rotated");
+
+        // Begun 12:25:31 UTC; 23:59 is 41,609 s later, and again a day after that.
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = open(dir.path(), vec![RotationPolicy::TimesOfDay(vec![(23, 59)])], vec![]);
+        log.write(b"x\n", at(1_473_683_140)).unwrap();
+        let due = 1_473_683_131 + 41_609;
+        log.check(at(due - 1)).unwrap();
+        assert_eq!(names(dir.path()).len(), 1);
+        log.check(at(due)).unwrap();
+        assert_eq!(names(dir.path()).len(), 2);
+        log.write(b"x\n", at(due + 10)).unwrap();
+        log.check(at(due + 100)).unwrap();
+        assert_eq!(names(dir.path()).len(), 2);
+        log.check(at(due + 86_400)).unwrap();
+        assert_eq!(names(dir.path()).len(), 3);
+    }
+
+    #[test]
+    fn retention_deletes_the_oldest_and_only_rotated_files() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["access.20160101000000Z", "access.20160102000000Z", "access.20160103000000Z"] {
+            fs::write(dir.path().join(name), [0; 100]).unwrap();
+        }
+        for name in ["access.gz", "access.20160101", "access-notes.20160101000000Z", "errors.20160101000000Z"] {
+            fs::write(dir.path().join(name), [0; 100]).unwrap();
+        }
+        let mut log = open(dir.path(), vec![], vec![RetentionPolicy::FileCount(2)]);
+        log.check(at(1_473_683_140)).unwrap();
+        assert!(!dir.path().join("access.20160101000000Z").exists());
+        assert_eq!(names(dir.path()).len(), 7);
+        let mut log = open(dir.path(), vec![], vec![RetentionPolicy::DiskSpaceUsed(199)]);
+        log.check(at(1_473_683_140)).unwrap();
+        assert!(!dir.path().join("access.20160102000000Z").exists());
+        assert!(dir.path().join("access.20160103000000Z").exists());
+        let mut log = open(dir.path(), vec![], vec![RetentionPolicy::FreeDiskSpace(1)]);
+        log.check(at(1_473_683_140)).unwrap();
+        assert!(dir.path().join("access.20160103000000Z").exists());
+        let mut log = open(dir.path(), vec![], vec![RetentionPolicy::FreeDiskSpace(u64::MAX)]);
+        log.check(at(1_473_683_140)).unwrap();
+        assert_eq!(
+            names(dir.path()),
+            ["access", "access-notes.20160101000000Z", "access.20160101", "access.gz", "errors.20160101000000Z"]
+        );
+    }
+
+    #[test]
+    fn a_file_moved_by_others_is_begun_anew_at_the_next_check() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = open(dir.path(), vec![], vec![]);
+        log.write(b"one\n", at(1_473_683_140)).unwrap();
+        fs::rename(dir.path().join("access"), dir.path().join("access.1")).unwrap();
+        log.check(at(1_473_683_141)).unwrap();
+        log.write(b"two\n", at(1_473_683_142)).unwrap();
+        assert_eq!(fs::read(dir.path().join("access")).unwrap(), b"two\n");
+        assert_eq!(fs::read(dir.path().join("access.1")).unwrap(), b"one\n");
+    }
+
+    #[test]
+    fn append_false_empties_the_file_at_the_start() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("access"), b"old\n").unwrap();
+        let settings = LogFileSettings { append: false, ..LogFileSettings::new(dir.path().join("access")) };
+        LogFile::open(settings, at(0)).unwrap().write(b"new\n", at(0)).unwrap();
+        assert_eq!(fs::read(dir.path().join("access")).unwrap(), b"new\n");
+    }
+}

@@ -1,0 +1,329 @@
+//! Counters and latency histograms of one event loop, merged when somebody looks.
+//!
+//! Each loop alone writes its own set, so a count is a plain load and store on a line of cache nobody else writes.
+//! Knows nothing of who reads them (`monitor`).
+
+use std::{
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    time::Duration,
+};
+
+/// Kinds of LDAP operations, in the order and with the names of OpenDJ's logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "RFC 4511's words")]
+pub enum OperationKind {
+    Abandon,
+    Add,
+    Bind,
+    Compare,
+    Delete,
+    Extended,
+    Modify,
+    ModifyDn,
+    Search,
+    Unbind,
+}
+
+impl OperationKind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Abandon,
+        Self::Add,
+        Self::Bind,
+        Self::Compare,
+        Self::Delete,
+        Self::Extended,
+        Self::Modify,
+        Self::ModifyDn,
+        Self::Search,
+        Self::Unbind,
+    ];
+
+    /// As written in the access log.
+    pub fn log_name(self) -> &'static str {
+        match self {
+            Self::Abandon => "ABANDON",
+            Self::Add => "ADD",
+            Self::Bind => "BIND",
+            Self::Compare => "COMPARE",
+            Self::Delete => "DELETE",
+            Self::Extended => "EXTENDED",
+            Self::Modify => "MODIFY",
+            Self::ModifyDn => "MODIFYDN",
+            Self::Search => "SEARCH",
+            Self::Unbind => "UNBIND",
+        }
+    }
+
+    /// As in the attribute names of `cn=monitor`.
+    pub fn monitor_name(self) -> &'static str {
+        match self {
+            Self::Abandon => "abandon",
+            Self::Add => "add",
+            Self::Bind => "bind",
+            Self::Compare => "compare",
+            Self::Delete => "delete",
+            Self::Extended => "extended",
+            Self::Modify => "modify",
+            Self::ModifyDn => "modifyDN",
+            Self::Search => "search",
+            Self::Unbind => "unbind",
+        }
+    }
+}
+
+/// A count that one thread writes and any may read.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds; only the owning loop may call this, hence no locked instruction.
+    pub fn add(&self, more: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+    }
+
+    /// The count.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Everything one loop counts.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct LoopMetrics {
+    /// Per kind: requests read, responses sent, time.
+    operations: [OperationMetrics; OperationKind::ALL.len()],
+    /// Connections accepted or handed over to this loop.
+    pub connections_established: Counter,
+    /// Connections closed.
+    pub connections_closed: Counter,
+    /// Connections refused at the door.
+    pub connections_rejected: Counter,
+    /// Bytes read from sockets.
+    pub bytes_read: Counter,
+    /// Bytes written to sockets.
+    pub bytes_written: Counter,
+    /// Entries returned by searches.
+    pub entries_returned: Counter,
+    /// References returned by searches.
+    pub references_returned: Counter,
+    /// Searches that no index could answer.
+    pub searches_unindexed: Counter,
+    /// Searches with base scope.
+    pub searches_base: Counter,
+    /// Searches with one-level scope.
+    pub searches_one: Counter,
+    /// Searches with subtree scope.
+    pub searches_sub: Counter,
+    /// Binds that failed with invalidCredentials.
+    pub binds_failed: Counter,
+    /// Operations abandoned or cancelled before they ended.
+    pub abandoned: Counter,
+    /// Messages that were not LDAP, or broke its rules.
+    pub protocol_errors: Counter,
+    /// Operations that panicked.
+    pub panics: Counter,
+    /// Operations refused with `busy`.
+    pub busy: Counter,
+    /// TLS handshakes completed.
+    pub tls_handshakes: Counter,
+    /// TLS handshakes that failed.
+    pub tls_failures: Counter,
+    /// Wake-ups of the loop.
+    pub turns: Counter,
+}
+
+impl Default for LoopMetrics {
+    fn default() -> Self {
+        Self {
+            operations: std::array::from_fn(|_| OperationMetrics::default()),
+            connections_established: Counter::default(),
+            connections_closed: Counter::default(),
+            connections_rejected: Counter::default(),
+            bytes_read: Counter::default(),
+            bytes_written: Counter::default(),
+            entries_returned: Counter::default(),
+            references_returned: Counter::default(),
+            searches_unindexed: Counter::default(),
+            searches_base: Counter::default(),
+            searches_one: Counter::default(),
+            searches_sub: Counter::default(),
+            binds_failed: Counter::default(),
+            abandoned: Counter::default(),
+            protocol_errors: Counter::default(),
+            panics: Counter::default(),
+            busy: Counter::default(),
+            tls_handshakes: Counter::default(),
+            tls_failures: Counter::default(),
+            turns: Counter::default(),
+        }
+    }
+}
+
+impl LoopMetrics {
+    /// The numbers of one kind.
+    pub fn of(&self, kind: OperationKind) -> &OperationMetrics {
+        &self.operations[kind as usize]
+    }
+}
+
+/// Numbers of one kind of operation on one loop.
+#[derive(Debug, Default)]
+pub struct OperationMetrics {
+    /// Requests read.
+    pub requests: Counter,
+    /// Requests answered.
+    pub responses: Counter,
+    /// Sum of their times.
+    pub elapsed_ns: Counter,
+    latency: Histogram,
+}
+
+impl OperationMetrics {
+    /// One operation ended.
+    pub fn record(&self, elapsed: Duration) {
+        let nanoseconds = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        self.responses.add(1);
+        self.elapsed_ns.add(nanoseconds);
+        self.latency.record(nanoseconds);
+    }
+
+    /// Adds this loop's histogram to `into`.
+    pub fn merge_latency(&self, into: &mut LatencySummary) {
+        into.merge(&self.latency);
+    }
+}
+
+/// Bits of a value below its highest one that choose the bucket: 2^4 buckets per power of two, hence an error of at
+/// most 6 %.
+const PRECISION_BITS: u32 = 4;
+const PER_POWER: usize = 1 << PRECISION_BITS;
+/// Highest power of two kept apart: 2^37 ns is 137 s, longer than any time limit but the unlimited.
+const POWER_MAX: u32 = 37;
+const BUCKETS: usize = (POWER_MAX - PRECISION_BITS + 2) as usize * PER_POWER;
+
+/// A log-linear histogram of nanoseconds, fixed in size (2.2 KiB).
+struct Histogram {
+    buckets: [AtomicU32; BUCKETS],
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { buckets: [const { AtomicU32::new(0) }; BUCKETS] }
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Histogram").finish_non_exhaustive()
+    }
+}
+
+impl Histogram {
+    fn record(&self, value: u64) {
+        if let Some(bucket) = self.buckets.get(bucket_of(value)) {
+            bucket.store(bucket.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+}
+
+fn bucket_of(value: u64) -> usize {
+    if value < PER_POWER as u64 {
+        return value as usize;
+    }
+    let power = 63 - value.leading_zeros();
+    if power > POWER_MAX {
+        return BUCKETS - 1;
+    }
+    let within = (value >> (power - PRECISION_BITS)) as usize & (PER_POWER - 1);
+    (power - PRECISION_BITS + 1) as usize * PER_POWER + within
+}
+
+/// The largest value that falls into a bucket.
+fn bucket_upper(bucket: usize) -> u64 {
+    if bucket < PER_POWER {
+        return bucket as u64;
+    }
+    let power = (bucket / PER_POWER - 1) as u32;
+    ((PER_POWER + bucket % PER_POWER + 1) as u64) * (1 << power) - 1
+}
+
+/// Histograms of several loops together.
+#[derive(Debug, Clone)]
+pub struct LatencySummary {
+    buckets: Vec<u64>,
+    count: u64,
+}
+
+impl Default for LatencySummary {
+    fn default() -> Self {
+        Self { buckets: vec![0; BUCKETS], count: 0 }
+    }
+}
+
+impl LatencySummary {
+    fn merge(&mut self, other: &Histogram) {
+        for (sum, bucket) in self.buckets.iter_mut().zip(&other.buckets) {
+            let count = u64::from(bucket.load(Ordering::Relaxed));
+            *sum += count;
+            self.count += count;
+        }
+    }
+
+    /// How many operations are in it.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The time within which `per_million` out of a million operations ended; zero if there were none.
+    pub fn percentile(&self, per_million: u64) -> Duration {
+        let rank = (u128::from(self.count) * u128::from(per_million)).div_ceil(1_000_000).max(1);
+        let mut seen = 0u128;
+        for (bucket, count) in self.buckets.iter().enumerate() {
+            seen += u128::from(*count);
+            if seen >= rank {
+                return Duration::from_nanos(bucket_upper(bucket));
+            }
+        }
+        Duration::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn percentiles_of_known_values() {
+        let metrics = LoopMetrics::default();
+        let search = metrics.of(OperationKind::Search);
+        for microseconds in 1..=1000 {
+            search.record(Duration::from_micros(microseconds));
+        }
+        let mut summary = LatencySummary::default();
+        assert_eq!(summary.percentile(500_000), Duration::ZERO);
+        search.merge_latency(&mut summary);
+        assert_eq!(summary.count(), 1000);
+        for (per_million, exact) in [(500_000, 500_000), (990_000, 990_000), (1_000_000, 1_000_000)] {
+            let found = summary.percentile(per_million).as_nanos() as u64;
+            assert!(found >= exact && found <= exact + exact / 15, "{per_million}: {found}");
+        }
+        assert_eq!(search.responses.get(), 1000);
+        assert_eq!(search.elapsed_ns.get(), 500_500_000);
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_within_its_bucket(value in 0u64..(1 << 38)) {
+            let bucket = bucket_of(value);
+            prop_assert!(bucket < BUCKETS);
+            prop_assert!(value <= bucket_upper(bucket));
+            if bucket > 0 {
+                prop_assert!(value > bucket_upper(bucket - 1));
+            }
+        }
+    }
+}
