@@ -6,7 +6,11 @@
 //!
 //! This crate does not know how entries are stored, what a filter matches, or who may see what.
 
+pub mod address_mask;
 pub mod log;
 pub mod metrics;
+pub mod pool;
+pub mod proxy;
 pub mod signals;
 pub mod sys;
+pub mod tls;
