@@ -1,1 +1,37 @@
-//! Placeholder replaced by the first commit of this crate.
+//! Configuration: what can be set, declared once, and the text file in which it is set.
+//!
+//! From the declarations in [`objects`] come the parsing of `pando.toml` with errors that show file, line, column and what
+//! is allowed, the typed views that the server reads, the file that `setup` writes and the reference manual. This crate
+//! does not know what any property does.
+
+mod check;
+mod config;
+mod declare;
+mod dn;
+mod error;
+mod instance;
+mod load;
+mod mask;
+mod nearest;
+mod objects;
+mod read;
+mod reference;
+mod value;
+mod views;
+mod write;
+
+pub use config::Config;
+pub use declare::{Action, Class, Default, Property, Syntax, Unit, Variant};
+pub use error::{ConfigError, ConfigErrors};
+pub use instance::Instance;
+pub use load::{Object, Setting};
+pub use mask::AddressMask;
+pub use objects::{CLASSES, class};
+pub use reference::reference_manual;
+pub use value::{Value, duration_text, parse_duration, parse_size, size_text};
+pub use views::{
+    AccessLogConfig, BackendConfig, Behavior, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind,
+    LdapHandler, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig,
+    Severity, TlsConfig, Writability,
+};
+pub use write::{Setup, default_indexes};

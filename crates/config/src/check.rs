@@ -1,0 +1,167 @@
+//! Faults that no single property shows: names that nothing bears, two owners of one thing, TLS without a certificate.
+
+use std::collections::HashMap;
+
+use crate::{
+    declare::Syntax,
+    error::{ConfigError, Places},
+    load::Object,
+    nearest::nearest,
+    value::Value,
+};
+
+/// The one policy that this server applies.
+pub(crate) const DEFAULT_PASSWORD_POLICY: &str = "Default Password Policy";
+
+/// All faults between objects.
+pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
+    let mut check = Check { objects, places: Places(text), errors: Vec::new() };
+    check.references();
+    check.handlers();
+    check.single_owner("backend", "base-dn", "base DN");
+    check.single_owner("root-dn-user", "alternate-bind-dn", "bind DN");
+    check.single_owner("log-publisher", "log-file", "log file");
+    check.only_known_names();
+    check.errors
+}
+
+struct Check<'a> {
+    objects: &'a [Object],
+    places: Places<'a>,
+    errors: Vec<ConfigError>,
+}
+
+impl Check<'_> {
+    fn of<'o>(objects: &'o [Object], class: &str) -> impl Iterator<Item = &'o Object> {
+        objects.iter().filter(move |object| object.class.name == class)
+    }
+
+    fn fault(&mut self, offset: usize, message: String) {
+        self.errors.push(self.places.at(offset, message));
+    }
+
+    fn references(&mut self) {
+        for object in self.objects {
+            for (name, setting) in &object.settings {
+                let Some(Syntax::Reference(class)) = object.variant.property(name).map(|property| property.syntax)
+                else {
+                    continue;
+                };
+                for (value, offset) in &setting.values {
+                    let wanted = value.to_string();
+                    let known: Vec<&str> = Self::of(self.objects, class).map(|object| object.name.as_str()).collect();
+                    if !known.contains(&wanted.as_str()) {
+                        let close = nearest(&wanted, known.iter().copied());
+                        let hint = match (close.first(), known.is_empty()) {
+                            (Some(close), _) => format!("did you mean \"{close}\"?"),
+                            (None, true) => format!("write a table [{class}.{}]", crate::load::quoted(&wanted)),
+                            (None, false) => format!("known are {}", known.join(", ")),
+                        };
+                        self.fault(*offset, format!("there is no {class} \"{wanted}\": {hint}"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn handlers(&mut self) {
+        let truth = |object: &Object, name: &str| object.values(name) == [Value::Boolean(true)];
+        for object in Self::of(self.objects, "connection-handler").filter(|object| object.variant.type_name == "ldap") {
+            let title = object.title();
+            let (ssl, start_tls) = (truth(object, "use-ssl"), truth(object, "allow-start-tls"));
+            if ssl && start_tls {
+                let message = format!(
+                    "{title} has both use-ssl and allow-start-tls: a connection that begins with TLS cannot switch to it"
+                );
+                self.fault(object.offset_of("allow-start-tls"), message);
+            }
+            if (ssl || start_tls) && object.values("key-manager-provider").is_empty() {
+                let cause = if ssl { "use-ssl" } else { "allow-start-tls" };
+                self.fault(
+                    object.offset_of(cause),
+                    format!("{title} has {cause} and therefore needs \"key-manager-provider\""),
+                );
+            }
+            if truth(object, "proxy-protocol-enabled") && object.values("proxy-protocol-allowed-client").is_empty() {
+                let message = format!(
+                    "{title} has proxy-protocol-enabled and trusts no proxy: set \"proxy-protocol-allowed-client\""
+                );
+                self.fault(object.offset_of("proxy-protocol-enabled"), message);
+            }
+        }
+        self.listeners();
+    }
+
+    /// Two enabled handlers must not listen at one address and port.
+    fn listeners(&mut self) {
+        let mut owners: HashMap<String, String> = HashMap::new();
+        for object in Self::of(self.objects, "connection-handler") {
+            if object.values("enabled") != [Value::Boolean(true)] {
+                continue;
+            }
+            let places: Vec<String> = if object.variant.type_name == "ldapi" {
+                object.values("listen-path").iter().map(ToString::to_string).collect()
+            } else {
+                let port = object.values("listen-port").first().map(ToString::to_string).unwrap_or_default();
+                object.values("listen-address").iter().map(|address| format!("{address} port {port}")).collect()
+            };
+            for place in places {
+                if let Some(owner) = owners.insert(place.clone(), object.title()) {
+                    let property = if object.variant.type_name == "ldapi" { "listen-path" } else { "listen-port" };
+                    self.fault(
+                        object.offset_of(property),
+                        format!("{} listens at {place}, as {owner} does", object.title()),
+                    );
+                }
+            }
+        }
+    }
+
+    fn single_owner(&mut self, class: &'static str, property: &'static str, what: &str) {
+        let mut owners: HashMap<String, String> = HashMap::new();
+        for object in Self::of(self.objects, class) {
+            for value in object.values(property) {
+                let key: String = value.to_string().to_lowercase().chars().filter(|c| *c != ' ').collect();
+                if let Some(owner) = owners.insert(key, object.title()) {
+                    self.fault(
+                        object.offset_of(property),
+                        format!("{} has the {what} \"{value}\", as {owner} does", object.title()),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Classes of which the server reads a certain object only: another name would be without effect.
+    fn only_known_names(&mut self) {
+        for object in Self::of(self.objects, "password-policy").filter(|object| object.name != DEFAULT_PASSWORD_POLICY)
+        {
+            let message =
+                format!("the server reads the policy \"{DEFAULT_PASSWORD_POLICY}\" only, not \"{}\"", object.name);
+            self.fault(object.offset, message);
+        }
+        for object in Self::of(self.objects, "schema-provider").skip(1) {
+            self.fault(object.offset, format!("{} is a second schema provider of type core-schema", object.title()));
+        }
+        for object in Self::of(self.objects, "backend").filter(|object| !is_folder_name(&object.name)) {
+            let message = format!(
+                "the backend id \"{}\" names a folder: letters, digits, '-', '_' and '.' are allowed",
+                object.name
+            );
+            self.fault(object.offset, message);
+        }
+        for object in Self::of(self.objects, "backend") {
+            for index in &object.children {
+                if crate::value::parse(Syntax::AttributeType, &index.name).is_none() {
+                    self.fault(index.offset, format!("\"{}\" is not the name or OID of an attribute type", index.name));
+                }
+            }
+        }
+    }
+}
+
+fn is_folder_name(id: &str) -> bool {
+    !id.is_empty()
+        && !id.starts_with('.')
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}

@@ -1,0 +1,240 @@
+//! The whole configuration of an instance.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    check::check,
+    error::{ConfigError, ConfigErrors},
+    instance::Instance,
+    load::{Object, objects},
+    objects::CLASSES,
+    read,
+    views::{
+        AccessLogConfig, BackendConfig, ErrorLogConfig, GlobalConfig, LdapHandler, PasswordStorage, RootDn,
+        SchemaConfig,
+    },
+};
+
+/// A configuration without faults.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where it belongs to.
+    pub instance: Instance,
+    /// `[global]`
+    pub global: GlobalConfig,
+    /// `[root-dn-user.*]`
+    pub root_users: Vec<RootDn>,
+    /// `[backend.*]`
+    pub backends: Vec<BackendConfig>,
+    /// `[connection-handler.*]`
+    pub handlers: Vec<LdapHandler>,
+    /// `[password-policy."Default Password Policy"]`
+    pub passwords: PasswordStorage,
+    /// `[schema-provider.*]`
+    pub schema: SchemaConfig,
+    /// `[log-publisher.*]` of type `file-based-access`
+    pub access_logs: Vec<AccessLogConfig>,
+    /// `[log-publisher.*]` of type `file-based-error`
+    pub error_logs: Vec<ErrorLogConfig>,
+}
+
+impl Config {
+    /// Reads `pando.toml`; the instance is the folder that holds it.
+    pub fn load(file: &Path) -> Result<Self, ConfigErrors> {
+        let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+        Self::parse(&text, file)
+    }
+
+    /// Reads the text of `file`, which is opened for nothing.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, ConfigErrors> {
+        let (objects, mut errors) = objects(text);
+        // A file with faults inside objects would show every consequence of them again.
+        if errors.is_empty() {
+            errors = check(&objects, text);
+        }
+        if !errors.is_empty() {
+            errors.sort_by_key(|error| (error.line, error.column));
+            return Err(ConfigErrors { file: file.to_owned(), errors });
+        }
+        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(Self::from_objects(&objects, directory))
+    }
+
+    fn from_objects(objects: &[Object], directory: &Path) -> Self {
+        let of = |class: &'static str| objects.iter().filter(move |object| object.class.name == class);
+        let logs =
+            |type_name: &'static str| of("log-publisher").filter(move |object| object.variant.type_name == type_name);
+        let first_or_defaults = |class: &'static str| of(class).next().cloned().or_else(|| defaults_of(class));
+        let empty = Object::with_defaults(CLASSES[0], &CLASSES[0].variants[0], "");
+        Self {
+            instance: Instance::new(directory),
+            global: read::global(&first_or_defaults("global").unwrap_or(empty.clone()), directory),
+            root_users: of("root-dn-user").map(|object| read::root_dn(object, directory)).collect(),
+            backends: of("backend").map(|object| read::backend(object, directory)).collect(),
+            handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),
+            passwords: read::password_storage(
+                &first_or_defaults("password-policy").unwrap_or(empty.clone()),
+                directory,
+            ),
+            schema: read::schema(&first_or_defaults("schema-provider").unwrap_or(empty), directory),
+            access_logs: logs("file-based-access").map(|object| read::access_log(object, directory, objects)).collect(),
+            error_logs: logs("file-based-error").map(|object| read::error_log(object, directory, objects)).collect(),
+        }
+    }
+
+    /// The backend of that id, in any case.
+    #[must_use]
+    pub fn backend(&self, id: &str) -> Option<&BackendConfig> {
+        self.backends.iter().find(|backend| backend.id.eq_ignore_ascii_case(id))
+    }
+}
+
+fn defaults_of(class: &str) -> Option<Object> {
+    let class = crate::objects::class(class)?;
+    Some(Object::with_defaults(class, class.variants.first()?, ""))
+}
+
+fn unreadable(file: &Path, error: &io::Error) -> ConfigErrors {
+    let message = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file: `pando setup` makes an instance".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    };
+    ConfigErrors { file: PathBuf::from(file), errors: vec![ConfigError { line: 0, column: 0, message }] }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, time::Duration};
+
+    use super::*;
+    use crate::views::{IndexKind, RetentionPolicy, RotationPolicy, Severity};
+
+    fn errors(text: &str) -> String {
+        Config::parse(text, Path::new("pando.toml")).unwrap_err().to_string()
+    }
+
+    /// Each fault: the file, then what is reported, wholly.
+    #[test]
+    fn faults_show_file_line_column_and_what_is_allowed() {
+        let allowed_size = "a size such as \"64 kb\" or \"5 mib\" (units b, kb, mb, gb, tb, kib, mib, gib, tib)";
+        let table: Vec<(&str, String)> = vec![
+            ("[global]\nsise-limit = 5\n", "pando.toml:2:1: unknown property \"sise-limit\" in [global]: did you mean size-limit, time-limit?".into()),
+            ("[global]\nsize-limit = -1\n", "pando.toml:2:14: \"size-limit\" is -1; it must be a whole number, at least 0".into()),
+            ("[global]\n  size-limit = [1, 2]\n", "pando.toml:2:16: \"size-limit\" takes one value: a whole number, at least 0".into()),
+            ("[global]\ncheck-schema = \"perhaps\"\n", "pando.toml:2:16: \"check-schema\" is \"perhaps\"; it must be true or false".into()),
+            ("[global]\netime-resolution = \"days\"", "pando.toml:2:20: \"etime-resolution\" is \"days\"; it must be one of milliseconds, microseconds, nanoseconds".into()),
+            ("[global]\ntime-limit = \"1 year\"", "pando.toml:2:14: \"time-limit\" is \"1 year\"; it must be a duration such as \"60 seconds\" (units ms, s, m, h, d, w; a bare number counts seconds)".into()),
+            ("global = 3", "pando.toml:1:1: \"global\" must be a table: write [global]".into()),
+            ("[globl]\n", "pando.toml:1:2: unknown table or key \"globl\": did you mean global?".into()),
+            ("[global\n", "pando.toml:1:8: this is not TOML: unclosed table, expected `]`".into()),
+            ("[global]\nsize-limit = 1\nsize-limit = 2\n", "pando.toml:3:1: this is not TOML: duplicate key".into()),
+            ("[backend]\nenabled = true\n", "pando.toml:2:1: \"enabled\" stands directly in [backend]; it must stand in [backend.NAME], where NAME is the backend id".into()),
+            ("[backend.a]\n", "pando.toml:1:10: [backend.a] needs \"base-dn\": a DN such as \"dc=example,dc=com\"".into()),
+            ("[backend.a]\nbase-dn = []\n", "pando.toml:2:11: \"base-dn\" needs at least one value: a DN such as \"dc=example,dc=com\"".into()),
+            ("[backend.a]\nbase-dn = [\"dc=a\", \"a,b\"]\n", "pando.toml:2:20: \"base-dn\" is \"a,b\"; it must be a DN such as \"dc=example,dc=com\"".into()),
+            ("[backend.\"a/b\"]\nbase-dn = \"dc=a\"\n", "pando.toml:1:10: the backend id \"a/b\" names a folder: letters, digits, '-', '_' and '.' are allowed".into()),
+            ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.b]\nbase-dn = \"DC=A\"\n", "pando.toml:4:11: [backend.b] has the base DN \"DC=A\", as [backend.a] does".into()),
+            ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.a.index.\"c n\"]\nindex-type = \"equality\"", "pando.toml:3:18: \"c n\" is not the name or OID of an attribute type".into()),
+            ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.a.index.cn]\nindex-type = [\"equality\", \"eq\"]", "pando.toml:4:27: \"index-type\" is \"eq\"; it must be one of equality, presence, substring, ordering, approximate".into()),
+            ("[connection-handler.x]\n", "pando.toml:1:21: this connection-handler needs \"type\": one of ldap, ldapi".into()),
+            ("[connection-handler.x]\ntype = \"ldaps\"\n", "pando.toml:2:8: unknown type \"ldaps\" of connection-handler: did you mean ldap, ldapi?".into()),
+            ("[connection-handler.x]\ntype = \"ldapi\"\nlisten-port = 389\n", "pando.toml:3:1: \"listen-port\" belongs to type \"ldap\", and [connection-handler.x] has type \"ldapi\": did you mean listen-path?".into()),
+            ("[connection-handler.x]\ntype = \"ldap\"\nlisten-port = 70000\n", "pando.toml:3:15: \"listen-port\" is 70000; it must be a whole number from 1 to 65535".into()),
+            ("[connection-handler.x]\ntype = \"ldap\"\nlisten-port = 389\nuse-ssl = true\n", "pando.toml:4:11: [connection-handler.x] has use-ssl and therefore needs \"key-manager-provider\"".into()),
+            ("[connection-handler.x]\ntype = \"ldap\"\nlisten-port = 389\nkey-manager-provider = \"K\"\n", "pando.toml:4:24: there is no key-manager-provider \"K\": write a table [key-manager-provider.K]".into()),
+            ("[connection-handler.x]\ntype = \"ldap\"\nlisten-port = 389\nproxy-protocol-enabled = true\n", "pando.toml:4:26: [connection-handler.x] has proxy-protocol-enabled and trusts no proxy: set \"proxy-protocol-allowed-client\"".into()),
+            ("[connection-handler.x]\ntype = \"ldap\"\nlisten-port = 389\n[connection-handler.y]\ntype = \"ldap\"\nlisten-port = 389\n", "pando.toml:6:15: [connection-handler.y] listens at 127.0.0.1 port 389, as [connection-handler.x] does".into()),
+            ("[connection-handler.x]\ntype = \"ldap\"\nlisten-port = 389\nmax-request-size = \"5 pb\"\n", format!("pando.toml:4:20: \"max-request-size\" is \"5 pb\"; it must be {allowed_size}, from 1 kib to 2147483647 b")),
+            ("[log-publisher.A]\ntype = \"file-based-access\"\nrotation-policy = \"Dayly\"\n[log-rotation-policy.Daily]\ntype = \"time-limit\"\nrotation-interval = \"1 d\"\n", "pando.toml:3:19: there is no log-rotation-policy \"Dayly\": did you mean \"Daily\"?".into()),
+            ("[log-rotation-policy.D]\ntype = \"fixed-time\"\ntime-of-day = \"2500\"\n", "pando.toml:3:15: \"time-of-day\" is \"2500\"; it must be an hour and minute such as \"0230\"".into()),
+            ("[password-policy.Mine]\n", "pando.toml:1:18: the server reads the policy \"Default Password Policy\" only, not \"Mine\"".into()),
+        ];
+        for (text, expected) in table {
+            assert_eq!(errors(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_faults_are_reported_at_once_in_order() {
+        let text = "[global]\nsize-limit = \"many\"\ntime-limt = 3\n[nonsense]\n[backend.a]\nbase-dn = 7\n";
+        let lines: Vec<String> =
+            errors(text).lines().map(|line| line.split(": ").next().unwrap_or("").to_owned()).collect();
+        assert_eq!(lines, ["pando.toml:2:14", "pando.toml:3:1", "pando.toml:4:2", "pando.toml:6:11"]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_says_what_to_do() {
+        let error = Config::load(Path::new("nowhere/pando.toml")).unwrap_err().to_string();
+        assert_eq!(error, "nowhere/pando.toml: there is no such file: `pando setup` makes an instance");
+    }
+
+    #[test]
+    fn an_empty_file_is_all_defaults() {
+        let config = Config::parse("", Path::new("inst/pando.toml")).unwrap();
+        assert_eq!(config.global.size_limit, Some(1000));
+        assert_eq!(config.global.time_limit, Some(Duration::from_secs(60)));
+        assert_eq!(config.global.idle_time_limit, None);
+        assert!(config.global.check_schema && config.schema.strict_country_string && !config.schema.strict_jpeg_photos);
+        assert_eq!(config.passwords.scheme, "Salted SHA-512");
+        assert_eq!(config.instance.db(), Path::new("inst/db"));
+        assert!(config.backends.is_empty() && config.handlers.is_empty());
+    }
+
+    #[test]
+    fn views_have_references_resolved_and_limits_inherited() {
+        let text = r#"
+            [backend.userRoot]
+            base-dn = "dc=example,dc=com"
+            index-entry-limit = 0
+            [backend.userRoot.index]
+            cn = { index-type = ["substring", "equality", "equality"], substring-length = 4 }
+            sn = { index-type = "approximate", index-entry-limit = "9000" }
+            [log-publisher."Errors"]
+            type = "file-based-error"
+            log-file = "/var/log/pando/errors"
+            log-file-permissions = 600
+            default-severity = "all"
+            override-severity = ["TLS=none", "Store = error,debug"]
+            rotation-policy = ["Nightly"]
+            retention-policy = ["Few", "Space"]
+            [log-rotation-policy.Nightly]
+            type = "fixed-time"
+            time-of-day = ["0230", "14:30"]
+            [log-retention-policy.Few]
+            type = "file-count"
+            number-of-files = 3
+            [log-retention-policy.Space]
+            type = "free-disk-space"
+            free-disk-space = "1.5 gib"
+        "#;
+        let config = Config::parse(text, Path::new("pando.toml")).unwrap();
+        let [cn, sn] = config.backends[0].indexes.as_slice() else { panic!("two indexes") };
+        assert_eq!(
+            (cn.kinds.as_slice(), cn.entry_limit, cn.substring_length),
+            ([IndexKind::Equality, IndexKind::Substring].as_slice(), 0, 4)
+        );
+        assert_eq!((sn.kinds.as_slice(), sn.entry_limit), ([IndexKind::Approximate].as_slice(), 9000));
+        let log = &config.error_logs[0];
+        assert_eq!((log.file.path.as_path(), log.file.mode), (Path::new("/var/log/pando/errors"), 0o600));
+        assert_eq!(log.severities.len(), Severity::ALL.len());
+        assert_eq!(log.overrides[0], ("tls".into(), BTreeSet::new()));
+        assert_eq!(log.overrides[1], ("store".into(), [Severity::Error, Severity::Debug].into()));
+        assert_eq!(log.file.rotation, [RotationPolicy::TimesOfDay(vec![(2, 30), (14, 30)])]);
+        assert_eq!(log.file.retention, [RetentionPolicy::FileCount(3), RetentionPolicy::FreeDiskSpace(1_610_612_736)]);
+    }
+
+    proptest::proptest! {
+        /// Whatever the file holds, reading it ends in a configuration or in faults with places inside the text.
+        #[test]
+        fn no_text_breaks_the_reader(text in "(\\[(global|backend\\.a|backend\\.a\\.index|log-publisher\\.b)\\]|(size-limit|type|base-dn|cn|é) = ([0-9]{1,20}|\"[a-z=, ]{0,9}\"|\\{ \\}|\\[1, \"x\"\\]|1e9|true)|#.*|\n){0,12}") {
+            if let Err(errors) = Config::parse(&text, Path::new("pando.toml")) {
+                for error in errors.errors {
+                    assert!(error.line >= 1 && error.line <= text.lines().count() + 1);
+                }
+            }
+        }
+    }
+}

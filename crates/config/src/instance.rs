@@ -1,0 +1,81 @@
+//! An instance directory: where its parts are.
+//!
+//! Knows names only; opens nothing.
+
+use std::path::{Path, PathBuf};
+
+/// The folder that holds one server: its configuration, data, logs and keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    directory: PathBuf,
+}
+
+impl Instance {
+    /// Name of the configuration file.
+    pub const CONFIG_FILE: &'static str = "pando.toml";
+
+    /// The instance in that directory, which need not exist yet.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// `pando.toml`
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.directory.join(Self::CONFIG_FILE)
+    }
+
+    /// `db/`, a folder per backend.
+    #[must_use]
+    pub fn db(&self) -> PathBuf {
+        self.directory.join("db")
+    }
+
+    /// `logs/`
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.directory.join("logs")
+    }
+
+    /// `schema/`: definitions beside the standard ones.
+    #[must_use]
+    pub fn schema(&self) -> PathBuf {
+        self.directory.join("schema")
+    }
+
+    /// `keys/`: certificates and private keys.
+    #[must_use]
+    pub fn keys(&self) -> PathBuf {
+        self.directory.join("keys")
+    }
+
+    /// `changelog/`
+    #[must_use]
+    pub fn changelog(&self) -> PathBuf {
+        self.directory.join("changelog")
+    }
+
+    /// `backup/`
+    #[must_use]
+    pub fn backup(&self) -> PathBuf {
+        self.directory.join("backup")
+    }
+
+    /// The file that names the process of the running server, and that it keeps locked.
+    #[must_use]
+    pub fn pid_file(&self) -> PathBuf {
+        self.logs().join("server.pid")
+    }
+
+    /// Every folder of the layout.
+    #[must_use]
+    pub fn folders(&self) -> [PathBuf; 6] {
+        [self.db(), self.logs(), self.schema(), self.keys(), self.changelog(), self.backup()]
+    }
+}

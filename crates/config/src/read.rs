@@ -1,0 +1,288 @@
+//! From objects to the structs that the server reads: defaults filled in, paths absolute, references resolved.
+//!
+//! Knows the names of the properties. Does not know TOML.
+
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::{
+    load::Object,
+    mask::AddressMask,
+    value::Value,
+    views::{
+        AccessLogConfig, BackendConfig, Behavior, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig,
+        IndexKind, LdapHandler, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy,
+        SchemaConfig, Severity, TlsConfig, Writability,
+    },
+};
+
+/// Reads the values of one object; a property that is not set has its declared default.
+struct Get<'a> {
+    object: &'a Object,
+    instance: &'a Path,
+}
+
+impl Get<'_> {
+    fn one(&self, name: &str) -> Option<Value> {
+        self.object.values(name).into_iter().next()
+    }
+
+    fn boolean(&self, name: &str) -> bool {
+        matches!(self.one(name), Some(Value::Boolean(true)))
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        match self.one(name) {
+            Some(Value::Integer(number)) => u64::try_from(number).unwrap_or(0),
+            Some(Value::Size(bytes)) => bytes,
+            _ => 0,
+        }
+    }
+
+    fn count(&self, name: &str) -> usize {
+        usize::try_from(self.number(name)).unwrap_or(usize::MAX)
+    }
+
+    /// A number of which 0 means "no limit".
+    fn limit(&self, name: &str) -> Option<u64> {
+        Some(self.number(name)).filter(|limit| *limit > 0)
+    }
+
+    fn duration(&self, name: &str) -> Duration {
+        match self.one(name) {
+            Some(Value::Duration(ms)) => Duration::from_millis(ms),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn time_limit(&self, name: &str) -> Option<Duration> {
+        Some(self.duration(name)).filter(|limit| !limit.is_zero())
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.one(name).map(|value| value.to_string()).unwrap_or_default()
+    }
+
+    fn texts(&self, name: &str) -> Vec<String> {
+        self.object.values(name).iter().map(ToString::to_string).collect()
+    }
+
+    fn word<T>(&self, name: &str, from_word: fn(&str) -> Option<T>, otherwise: T) -> T {
+        from_word(&self.text(name)).unwrap_or(otherwise)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.instance.join(self.text(name))
+    }
+
+    fn masks(&self, name: &str) -> Vec<AddressMask> {
+        let values = self.object.values(name);
+        values.into_iter().filter_map(|value| if let Value::Mask(mask) = value { Some(mask) } else { None }).collect()
+    }
+
+    fn addresses(&self, name: &str) -> Vec<IpAddr> {
+        let values = self.object.values(name);
+        values.into_iter().filter_map(|value| if let Value::Address(a) = value { Some(a) } else { None }).collect()
+    }
+}
+
+pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
+    let get = Get { object, instance };
+    GlobalConfig {
+        size_limit: get.limit("size-limit"),
+        time_limit: get.time_limit("time-limit"),
+        lookthrough_limit: get.limit("lookthrough-limit"),
+        idle_time_limit: get.time_limit("idle-time-limit"),
+        connections_max: get.limit("max-allowed-client-connections"),
+        outstanding_operations_max: get.count("max-outstanding-operations"),
+        writability: get.word("writability-mode", Writability::from_word, Writability::Enabled),
+        reject_unauthenticated_requests: get.boolean("reject-unauthenticated-requests"),
+        bind_with_dn_requires_password: get.boolean("bind-with-dn-requires-password"),
+        return_bind_error_messages: get.boolean("return-bind-error-messages"),
+        check_schema: get.boolean("check-schema"),
+        invalid_attribute_syntax_behavior: get.word(
+            "invalid-attribute-syntax-behavior",
+            Behavior::from_word,
+            Behavior::Reject,
+        ),
+        single_structural_objectclass_behavior: get.word(
+            "single-structural-objectclass-behavior",
+            Behavior::from_word,
+            Behavior::Reject,
+        ),
+        add_missing_rdn_attributes: get.boolean("add-missing-rdn-attributes"),
+        notify_abandoned_operations: get.boolean("notify-abandoned-operations"),
+        etime_resolution: get.word("etime-resolution", EtimeResolution::from_word, EtimeResolution::Milliseconds),
+    }
+}
+
+pub(crate) fn root_dn(object: &Object, instance: &Path) -> RootDn {
+    let get = Get { object, instance };
+    RootDn { name: object.name.clone(), bind_dns: get.texts("alternate-bind-dn"), password: get.text("password") }
+}
+
+pub(crate) fn backend(object: &Object, instance: &Path) -> BackendConfig {
+    let get = Get { object, instance };
+    let index_entry_limit = get.number("index-entry-limit");
+    BackendConfig {
+        id: object.name.clone(),
+        enabled: get.boolean("enabled"),
+        base_dns: get.texts("base-dn"),
+        directory: get.path("db-directory").join(&object.name),
+        writability: get.word("writability-mode", Writability::from_word, Writability::Enabled),
+        index_entry_limit,
+        indexes: object.children.iter().map(|child| index(child, instance, index_entry_limit)).collect(),
+    }
+}
+
+fn index(object: &Object, instance: &Path, backend_limit: u64) -> IndexConfig {
+    let get = Get { object, instance };
+    let kinds: BTreeSet<IndexKind> =
+        get.texts("index-type").iter().filter_map(|word| IndexKind::from_word(word)).collect();
+    IndexConfig {
+        attribute: object.name.clone(),
+        kinds: kinds.into_iter().collect(),
+        entry_limit: get.one("index-entry-limit").map_or(backend_limit, |_| get.number("index-entry-limit")),
+        substring_length: get.count("substring-length"),
+    }
+}
+
+pub(crate) fn handler(object: &Object, instance: &Path, all: &[Object]) -> LdapHandler {
+    let get = Get { object, instance };
+    let local = object.variant.type_name == "ldapi";
+    let tcp = |name: &str| !local && get.boolean(name);
+    let listen = if local {
+        vec![ListenAddress::Local(get.path("listen-path"))]
+    } else {
+        let port = u16::try_from(get.number("listen-port")).unwrap_or(0);
+        get.addresses("listen-address").into_iter().map(|ip| ListenAddress::Tcp(SocketAddr::new(ip, port))).collect()
+    };
+    LdapHandler {
+        name: object.name.clone(),
+        enabled: get.boolean("enabled"),
+        listen,
+        use_ssl: tcp("use-ssl"),
+        allow_start_tls: tcp("allow-start-tls"),
+        tls: if local { None } else { tls(&get, all) },
+        allowed_clients: if local { Vec::new() } else { get.masks("allowed-client") },
+        denied_clients: if local { Vec::new() } else { get.masks("denied-client") },
+        proxies: if tcp("proxy-protocol-enabled") { get.masks("proxy-protocol-allowed-client") } else { Vec::new() },
+        allow_ldap_v2: local || get.boolean("allow-ldap-v2"),
+        use_tcp_keep_alive: tcp("use-tcp-keep-alive"),
+        use_tcp_no_delay: tcp("use-tcp-no-delay"),
+        request_bytes_max: get.count("max-request-size"),
+        blocked_write_time_limit: get.time_limit("max-blocked-write-time-limit"),
+        accept_backlog: i32::try_from(get.number("accept-backlog")).unwrap_or(i32::MAX),
+    }
+}
+
+fn tls(get: &Get<'_>, all: &[Object]) -> Option<TlsConfig> {
+    let name = get.text("key-manager-provider");
+    let provider = all.iter().find(|object| object.class.name == "key-manager-provider" && object.name == name)?;
+    let versions = get.texts("ssl-protocol");
+    let provider = Get { object: provider, instance: get.instance };
+    Some(TlsConfig {
+        certificate: provider.path("pem-certificate-file"),
+        private_key: provider.path("pem-private-key-file"),
+        tls12: versions.iter().any(|version| version == "TLSv1.2"),
+        tls13: versions.iter().any(|version| version == "TLSv1.3"),
+    })
+}
+
+pub(crate) fn password_storage(object: &Object, instance: &Path) -> PasswordStorage {
+    let get = Get { object, instance };
+    PasswordStorage {
+        scheme: get.text("default-password-storage-scheme"),
+        allow_pre_encoded_passwords: get.boolean("allow-pre-encoded-passwords"),
+        allow_user_password_changes: get.boolean("allow-user-password-changes"),
+    }
+}
+
+pub(crate) fn schema(object: &Object, instance: &Path) -> SchemaConfig {
+    let get = Get { object, instance };
+    SchemaConfig {
+        strict_country_string: get.boolean("strict-format-country-string"),
+        strict_certificates: get.boolean("strict-format-certificates"),
+        strict_jpeg_photos: get.boolean("strict-format-jpeg-photos"),
+        strict_telephone_numbers: get.boolean("strict-format-telephone-numbers"),
+        allow_zero_length_directory_strings: get.boolean("allow-zero-length-values-directory-string"),
+    }
+}
+
+fn log_file(get: &Get<'_>, all: &[Object]) -> LogFileConfig {
+    let named = |class: &str, property: &str| -> Vec<&Object> {
+        let names = get.texts(property);
+        names
+            .iter()
+            .filter_map(|name| all.iter().find(|object| object.class.name == class && object.name == *name))
+            .collect()
+    };
+    LogFileConfig {
+        name: get.object.name.clone(),
+        enabled: get.boolean("enabled"),
+        path: get.path("log-file"),
+        mode: u32::try_from(get.number("log-file-permissions")).unwrap_or(0o640),
+        append: get.boolean("append"),
+        check_interval: get.duration("time-interval"),
+        rotation: named("log-rotation-policy", "rotation-policy")
+            .into_iter()
+            .map(|o| rotation(o, get.instance))
+            .collect(),
+        retention: named("log-retention-policy", "retention-policy")
+            .into_iter()
+            .map(|o| retention(o, get.instance))
+            .collect(),
+    }
+}
+
+fn rotation(object: &Object, instance: &Path) -> RotationPolicy {
+    let get = Get { object, instance };
+    match object.variant.type_name {
+        "time-limit" => RotationPolicy::Interval(get.duration("rotation-interval")),
+        "size-limit" => RotationPolicy::Size(get.number("file-size-limit")),
+        _ => {
+            let times = object.values("time-of-day").into_iter();
+            RotationPolicy::TimesOfDay(
+                times.filter_map(|v| if let Value::TimeOfDay(h, m) = v { Some((h, m)) } else { None }).collect(),
+            )
+        }
+    }
+}
+
+fn retention(object: &Object, instance: &Path) -> RetentionPolicy {
+    let get = Get { object, instance };
+    match object.variant.type_name {
+        "file-count" => RetentionPolicy::FileCount(get.count("number-of-files")),
+        "size-limit" => RetentionPolicy::DiskSpaceUsed(get.number("disk-space-used")),
+        _ => RetentionPolicy::FreeDiskSpace(get.number("free-disk-space")),
+    }
+}
+
+pub(crate) fn access_log(object: &Object, instance: &Path, all: &[Object]) -> AccessLogConfig {
+    let get = Get { object, instance };
+    AccessLogConfig {
+        file: log_file(&get, all),
+        combined: get.text("log-format") == "combined",
+        time_format: get.text("log-record-time-format"),
+        control_oids: get.boolean("log-control-oids"),
+        queue_lines_max: get.count("queue-size"),
+    }
+}
+
+pub(crate) fn error_log(object: &Object, instance: &Path, all: &[Object]) -> ErrorLogConfig {
+    let get = Get { object, instance };
+    let overrides = get.texts("override-severity");
+    ErrorLogConfig {
+        file: log_file(&get, all),
+        severities: Severity::set(get.texts("default-severity").iter().map(String::as_str)),
+        overrides: overrides
+            .iter()
+            .filter_map(|text| text.split_once('='))
+            .map(|(category, words)| (category.trim().to_ascii_lowercase(), Severity::set(words.split(','))))
+            .collect(),
+    }
+}

@@ -1,0 +1,343 @@
+//! What the rest of the server reads: plain structs, defaults filled in, paths absolute, references resolved.
+//!
+//! Knows no declarations and no TOML; `crate::read` fills it.
+
+use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
+
+use crate::mask::AddressMask;
+
+/// `[global]`
+#[derive(Debug, Clone)]
+pub struct GlobalConfig {
+    /// `size-limit`; `None` is no limit.
+    pub size_limit: Option<u64>,
+    /// `time-limit`; `None` is no limit.
+    pub time_limit: Option<Duration>,
+    /// `lookthrough-limit`; `None` is no limit.
+    pub lookthrough_limit: Option<u64>,
+    /// `idle-time-limit`; `None` is never.
+    pub idle_time_limit: Option<Duration>,
+    /// `max-allowed-client-connections`; `None` is no limit.
+    pub connections_max: Option<u64>,
+    /// `max-outstanding-operations`, of one connection.
+    pub outstanding_operations_max: usize,
+    /// `writability-mode`
+    pub writability: Writability,
+    /// `reject-unauthenticated-requests`
+    pub reject_unauthenticated_requests: bool,
+    /// `bind-with-dn-requires-password`
+    pub bind_with_dn_requires_password: bool,
+    /// `return-bind-error-messages`
+    pub return_bind_error_messages: bool,
+    /// `check-schema`
+    pub check_schema: bool,
+    /// `invalid-attribute-syntax-behavior`
+    pub invalid_attribute_syntax_behavior: Behavior,
+    /// `single-structural-objectclass-behavior`
+    pub single_structural_objectclass_behavior: Behavior,
+    /// `add-missing-rdn-attributes`
+    pub add_missing_rdn_attributes: bool,
+    /// `notify-abandoned-operations`
+    pub notify_abandoned_operations: bool,
+    /// `etime-resolution`
+    pub etime_resolution: EtimeResolution,
+}
+
+/// `[root-dn-user.NAME]`
+#[derive(Debug, Clone)]
+pub struct RootDn {
+    /// The table's name.
+    pub name: String,
+    /// `alternate-bind-dn`
+    pub bind_dns: Vec<String>,
+    /// `password`, as the file has it (encoded).
+    pub password: String,
+}
+
+/// `[backend.ID]`
+#[derive(Debug, Clone)]
+pub struct BackendConfig {
+    /// The table's name.
+    pub id: String,
+    /// `enabled`
+    pub enabled: bool,
+    /// `base-dn`
+    pub base_dns: Vec<String>,
+    /// The backend's own folder: `db-directory` and its id.
+    pub directory: PathBuf,
+    /// `writability-mode`
+    pub writability: Writability,
+    /// `index-entry-limit`; 0 is no limit.
+    pub index_entry_limit: u64,
+    /// `[backend.ID.index.ATTRIBUTE]`
+    pub indexes: Vec<IndexConfig>,
+}
+
+/// `[backend.ID.index.ATTRIBUTE]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexConfig {
+    /// The table's name.
+    pub attribute: String,
+    /// `index-type`, each once.
+    pub kinds: Vec<IndexKind>,
+    /// `index-entry-limit`, the backend's if not set here; 0 is no limit.
+    pub entry_limit: u64,
+    /// `substring-length`
+    pub substring_length: usize,
+}
+
+/// `[connection-handler.NAME]`
+#[derive(Debug, Clone)]
+pub struct LdapHandler {
+    /// The table's name.
+    pub name: String,
+    /// `enabled`
+    pub enabled: bool,
+    /// `listen-address` with `listen-port`, or `listen-path`.
+    pub listen: Vec<ListenAddress>,
+    /// `use-ssl`
+    pub use_ssl: bool,
+    /// `allow-start-tls`
+    pub allow_start_tls: bool,
+    /// `key-manager-provider` and `ssl-protocol`; there whenever one of the two above is set.
+    pub tls: Option<TlsConfig>,
+    /// `allowed-client`; empty is everyone.
+    pub allowed_clients: Vec<AddressMask>,
+    /// `denied-client`
+    pub denied_clients: Vec<AddressMask>,
+    /// `proxy-protocol-allowed-client` if `proxy-protocol-enabled`, else empty.
+    pub proxies: Vec<AddressMask>,
+    /// `allow-ldap-v2`
+    pub allow_ldap_v2: bool,
+    /// `use-tcp-keep-alive`
+    pub use_tcp_keep_alive: bool,
+    /// `use-tcp-no-delay`
+    pub use_tcp_no_delay: bool,
+    /// `max-request-size`
+    pub request_bytes_max: usize,
+    /// `max-blocked-write-time-limit`; `None` is no limit.
+    pub blocked_write_time_limit: Option<Duration>,
+    /// `accept-backlog`
+    pub accept_backlog: i32,
+}
+
+/// Where a handler listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListenAddress {
+    /// TCP
+    Tcp(SocketAddr),
+    /// A socket in the file system (ldapi).
+    Local(PathBuf),
+}
+
+/// Certificate, key and versions for TLS.
+#[derive(Debug, Clone)]
+pub struct TlsConfig {
+    /// `pem-certificate-file`
+    pub certificate: PathBuf,
+    /// `pem-private-key-file`
+    pub private_key: PathBuf,
+    /// TLS 1.2 is in `ssl-protocol`.
+    pub tls12: bool,
+    /// TLS 1.3 is in `ssl-protocol`.
+    pub tls13: bool,
+}
+
+/// `[password-policy."Default Password Policy"]`
+#[derive(Debug, Clone)]
+pub struct PasswordStorage {
+    /// `default-password-storage-scheme`: name or prefix of a scheme.
+    pub scheme: String,
+    /// `allow-pre-encoded-passwords`
+    pub allow_pre_encoded_passwords: bool,
+    /// `allow-user-password-changes`
+    pub allow_user_password_changes: bool,
+}
+
+/// `[schema-provider.NAME]`
+#[derive(Debug, Clone)]
+pub struct SchemaConfig {
+    /// `strict-format-country-string`
+    pub strict_country_string: bool,
+    /// `strict-format-certificates`
+    pub strict_certificates: bool,
+    /// `strict-format-jpeg-photos`
+    pub strict_jpeg_photos: bool,
+    /// `strict-format-telephone-numbers`
+    pub strict_telephone_numbers: bool,
+    /// `allow-zero-length-values-directory-string`
+    pub allow_zero_length_directory_strings: bool,
+}
+
+/// What both kinds of log publisher have.
+#[derive(Debug, Clone)]
+pub struct LogFileConfig {
+    /// The table's name.
+    pub name: String,
+    /// `enabled`
+    pub enabled: bool,
+    /// `log-file`
+    pub path: PathBuf,
+    /// `log-file-permissions`
+    pub mode: u32,
+    /// `append`
+    pub append: bool,
+    /// `time-interval`
+    pub check_interval: Duration,
+    /// `rotation-policy`, resolved.
+    pub rotation: Vec<RotationPolicy>,
+    /// `retention-policy`, resolved.
+    pub retention: Vec<RetentionPolicy>,
+}
+
+/// `[log-publisher.NAME]` of type `file-based-access`
+#[derive(Debug, Clone)]
+pub struct AccessLogConfig {
+    /// The file.
+    pub file: LogFileConfig,
+    /// `log-format` is `combined`.
+    pub combined: bool,
+    /// `log-record-time-format`
+    pub time_format: String,
+    /// `log-control-oids`
+    pub control_oids: bool,
+    /// `queue-size`, in lines.
+    pub queue_lines_max: usize,
+}
+
+/// `[log-publisher.NAME]` of type `file-based-error`
+#[derive(Debug, Clone)]
+pub struct ErrorLogConfig {
+    /// The file.
+    pub file: LogFileConfig,
+    /// `default-severity`
+    pub severities: BTreeSet<Severity>,
+    /// `override-severity`: category (lower case) and its severities.
+    pub overrides: Vec<(String, BTreeSet<Severity>)>,
+}
+
+/// `[log-rotation-policy.NAME]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RotationPolicy {
+    /// `rotation-interval`
+    Interval(Duration),
+    /// `file-size-limit`, bytes.
+    Size(u64),
+    /// `time-of-day`, hours and minutes.
+    TimesOfDay(Vec<(u8, u8)>),
+}
+
+/// `[log-retention-policy.NAME]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RetentionPolicy {
+    /// `number-of-files`
+    FileCount(usize),
+    /// `disk-space-used`, bytes.
+    DiskSpaceUsed(u64),
+    /// `free-disk-space`, bytes.
+    FreeDiskSpace(u64),
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$variant_doc])* $variant),* }
+
+        impl $name {
+            /// The value that the configuration file spells so.
+            #[must_use]
+            pub fn from_word(word: &str) -> Option<Self> {
+                $(if word.eq_ignore_ascii_case($word) { return Some(Self::$variant); })*
+                None
+            }
+
+            /// How the configuration file spells it.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+    };
+}
+
+words! {
+    /// What happens to something that the schema does not allow.
+    Behavior {
+        /// Accepted silently.
+        Accept = "accept",
+        /// Refused.
+        Reject = "reject",
+        /// Accepted, with a line in the error log.
+        Warn = "warn",
+    }
+}
+words! {
+    /// Who may write.
+    Writability {
+        /// Clients may.
+        Enabled = "enabled",
+        /// Nobody may.
+        Disabled = "disabled",
+        /// The server itself may.
+        InternalOnly = "internal-only",
+    }
+}
+words! {
+    /// Unit of etime.
+    EtimeResolution {
+        /// ms
+        Milliseconds = "milliseconds",
+        /// µs
+        Microseconds = "microseconds",
+        /// ns
+        Nanoseconds = "nanoseconds",
+    }
+}
+words! {
+    /// Which searches an index serves.
+    IndexKind {
+        /// `(a=v)`
+        Equality = "equality",
+        /// `(a=*)`
+        Presence = "presence",
+        /// `(a=*v*)`
+        Substring = "substring",
+        /// `(a>=v)`, `(a<=v)`
+        Ordering = "ordering",
+        /// `(a~=v)`
+        Approximate = "approximate",
+    }
+}
+words! {
+    /// How much a line of the error log matters.
+    Severity {
+        /// For the developers.
+        Debug = "debug",
+        /// Good to know.
+        Info = "info",
+        /// Of note: starts, stops, rebuilds.
+        Notice = "notice",
+        /// Something to look after.
+        Warning = "warning",
+        /// Something failed.
+        Error = "error",
+    }
+}
+
+impl Severity {
+    /// All of them, least first.
+    pub const ALL: [Severity; 5] =
+        [Severity::Debug, Severity::Info, Severity::Notice, Severity::Warning, Severity::Error];
+
+    pub(crate) fn set<'a>(words: impl Iterator<Item = &'a str>) -> BTreeSet<Severity> {
+        let mut set = BTreeSet::new();
+        for word in words {
+            match word.trim() {
+                word if word.eq_ignore_ascii_case("all") => set.extend(Self::ALL),
+                word => set.extend(Self::from_word(word)),
+            }
+        }
+        set
+    }
+}
