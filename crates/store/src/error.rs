@@ -1,0 +1,144 @@
+//! What can go wrong in the store, in the store's words. `directory` maps it to result codes.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::posting::Damaged;
+
+/// Why the store could not do what was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// No room on the disk (or no quota). Reads go on; writes resume by themselves when there is room.
+    #[error("the disk is full ({what})")]
+    DiskFull {
+        /// What was being written.
+        what: &'static str,
+    },
+    /// The disk refused a read or a write.
+    #[error("{what}: {detail}")]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// The system's words.
+        detail: String,
+    },
+    /// LMDB refused.
+    #[error("database: {0}")]
+    Database(String),
+    /// Stored bytes that no version of this program writes.
+    #[error("database is damaged: {0}; run verify-index, then restore or re-import")]
+    Damaged(String),
+    /// The log has a hole or a damaged record before its end.
+    #[error("log is damaged: {0}")]
+    LogDamaged(String),
+    /// A replayed proposal came out otherwise than when it was first applied.
+    #[error("replay of change {seq} gave result {now}, the log says {then}: not the same rules or not the same data")]
+    ReplayMismatch {
+        /// Sequence number of the change.
+        seq: u64,
+        /// Outcome code in the log.
+        then: i32,
+        /// Outcome code now.
+        now: i32,
+    },
+    /// The log was written by other rules.
+    #[error(
+        "log was written by rules version {found}, this program has {ours}; start the older version once and stop it cleanly"
+    )]
+    RulesVersion {
+        /// Version in the log.
+        found: u32,
+        /// Version of this program.
+        ours: u32,
+    },
+    /// The files are of a format this program does not know.
+    #[error("{what} has format {found}, this program knows {ours}")]
+    Format {
+        /// Which files.
+        what: &'static str,
+        /// Format found.
+        found: u32,
+        /// Format known.
+        ours: u32,
+    },
+    /// Another process has the backend open for writing.
+    #[error("{path} is in use by process {holder}")]
+    InUse {
+        /// The lock file.
+        path: PathBuf,
+        /// Process id in it, or `unknown`.
+        holder: String,
+    },
+    /// The write queue or the overlay is at its limit.
+    #[error("too many changes are waiting; try again")]
+    Busy,
+    /// The backend was closed.
+    #[error("the backend is closed")]
+    Closed,
+    /// A proposal over the limit of the log.
+    #[error("the change has {bytes} bytes, at most {limit} are possible")]
+    ProposalTooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A record over the limit.
+    #[error("the entry has {bytes} bytes, at most {limit} are possible")]
+    RecordTooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// No number left for a new attribute description.
+    #[error("no more than {limit} attribute descriptions are possible")]
+    TooManyDescriptions {
+        /// The limit.
+        limit: usize,
+    },
+    /// No number left for a new index.
+    #[error("no more than {limit} indexes are possible")]
+    TooManyIndexes {
+        /// The limit.
+        limit: usize,
+    },
+    /// What the caller gave does not fit what is stored (a defect of the caller, found before anything was changed).
+    #[error("store was asked for the impossible: {0}")]
+    Misuse(&'static str),
+    /// Applying a proposal panicked; nothing of it was kept.
+    #[error("internal error while applying a change")]
+    Panicked,
+}
+
+impl StoreError {
+    /// Wraps an I/O error, telling a full disk from the rest.
+    pub fn io(what: &'static str, error: &io::Error) -> StoreError {
+        if is_disk_full(error) {
+            StoreError::DiskFull { what }
+        } else {
+            StoreError::Io { what, detail: error.to_string() }
+        }
+    }
+}
+
+/// Whether an I/O error means: no room.
+pub fn is_disk_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
+}
+
+impl From<Damaged> for StoreError {
+    fn from(damaged: Damaged) -> StoreError {
+        StoreError::Damaged(damaged.0.to_owned())
+    }
+}
+
+impl From<heed::Error> for StoreError {
+    fn from(error: heed::Error) -> StoreError {
+        match error {
+            heed::Error::Io(error) => StoreError::io("database", &error),
+            heed::Error::Mdb(heed::MdbError::MapFull) => StoreError::DiskFull { what: "database map" },
+            other => StoreError::Database(other.to_string()),
+        }
+    }
+}
