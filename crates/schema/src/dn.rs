@@ -1,0 +1,235 @@
+//! Normal forms of distinguished names: byte strings, root first, so that an ancestor is a prefix of its descendants.
+//!
+//! Form: for each RDN, from the root on, `name=value` and a zero byte; several pairs of one RDN are sorted and joined by
+//! the byte 2. The name is the primary name of the type in lower case, the value its normal form under the type's
+//! equality rule. In values the bytes 0, 1 and 2 are written as two bytes, so the separators stand for themselves, and
+//! the order of the bytes is: a parent before its children, the children of one parent together.
+//!
+//! It knows nothing of entries: whether a DN exists is not its question.
+
+mod parse;
+
+pub use parse::DnSyntaxError;
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::prep::{self, Case};
+use crate::schema::Schema;
+
+const RDN_END: u8 = 0;
+const ESCAPE: u8 = 1;
+const AVA_SEPARATOR: u8 = 2;
+/// After `ESCAPE`: the value has no normal form and follows as it was written.
+const RAW: u8 = 0x7F;
+
+/// The normal form of a DN. Two DNs match iff these are equal.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct NormalizedDn {
+    bytes: Vec<u8>,
+}
+
+/// The normal form of one RDN, without the end mark.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NormalizedRdn<'a>(&'a [u8]);
+
+impl NormalizedDn {
+    /// The empty DN: the root.
+    pub fn root() -> NormalizedDn {
+        NormalizedDn::default()
+    }
+
+    /// Parses the string form of RFC 4514, with the tolerance of RFC 2253, and normalizes it in one go.
+    pub fn parse(schema: &Schema, text: &[u8]) -> Result<NormalizedDn, DnSyntaxError> {
+        let mut bytes = Vec::with_capacity(text.len() + 8);
+        parse::normalize(schema, text, &mut bytes)?;
+        Ok(NormalizedDn { bytes })
+    }
+
+    /// The same into a buffer that is used again.
+    pub fn parse_into(&mut self, schema: &Schema, text: &[u8]) -> Result<(), DnSyntaxError> {
+        self.bytes.clear();
+        parse::normalize(schema, text, &mut self.bytes)
+    }
+
+    /// Takes bytes that [`NormalizedDn::as_bytes`] gave.
+    pub fn from_bytes(bytes: Vec<u8>) -> NormalizedDn {
+        NormalizedDn { bytes }
+    }
+
+    /// The form itself.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// No RDN at all.
+    pub fn is_root(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// How many RDNs it has.
+    pub fn len(&self) -> usize {
+        self.bytes.iter().filter(|byte| **byte == RDN_END).count()
+    }
+
+    /// The same as [`NormalizedDn::is_root`].
+    pub fn is_empty(&self) -> bool {
+        self.is_root()
+    }
+
+    /// The RDNs, the one nearest to the root first.
+    pub fn rdns(&self) -> impl DoubleEndedIterator<Item = NormalizedRdn<'_>> {
+        let body = self.bytes.strip_suffix(&[RDN_END]).unwrap_or(&self.bytes);
+        let count = if self.is_root() { 0 } else { usize::MAX };
+        // Splitting nothing gives one empty part, which the root must not have.
+        let parts: SmallVec<[&[u8]; 8]> = body.split(|byte| *byte == RDN_END).take(count).collect();
+        parts.into_iter().map(NormalizedRdn)
+    }
+
+    /// The RDN farthest from the root.
+    pub fn rdn(&self) -> Option<NormalizedRdn<'_>> {
+        let body = self.bytes.strip_suffix(&[RDN_END])?;
+        let start = body.iter().rposition(|byte| *byte == RDN_END).map_or(0, |at| at + 1);
+        body.get(start..).map(NormalizedRdn)
+    }
+
+    /// Everything but the last RDN; none for the root.
+    pub fn parent(&self) -> Option<NormalizedDn> {
+        let rdn = self.rdn()?;
+        let length = self.bytes.len() - rdn.0.len() - 1;
+        self.bytes.get(..length).map(|bytes| NormalizedDn { bytes: bytes.to_vec() })
+    }
+
+    /// The DN of the entry with that RDN below this one.
+    pub fn child(&self, rdn: NormalizedRdn<'_>) -> NormalizedDn {
+        let mut bytes = Vec::with_capacity(self.bytes.len() + rdn.0.len() + 1);
+        bytes.extend_from_slice(&self.bytes);
+        bytes.extend_from_slice(rdn.0);
+        bytes.push(RDN_END);
+        NormalizedDn { bytes }
+    }
+
+    /// Whether `other` is below this DN.
+    pub fn is_ancestor_of(&self, other: &NormalizedDn) -> bool {
+        self.bytes.len() < other.bytes.len() && other.bytes.starts_with(&self.bytes)
+    }
+
+    /// Whether `other` is this DN or below it.
+    pub fn is_ancestor_or_equal(&self, other: &NormalizedDn) -> bool {
+        other.bytes.starts_with(&self.bytes)
+    }
+
+    /// `other` as seen from this DN: what follows the common part.
+    pub fn strip_ancestor(&self, ancestor: &NormalizedDn) -> Option<NormalizedDn> {
+        let rest = self.bytes.strip_prefix(ancestor.bytes.as_slice())?;
+        Some(NormalizedDn { bytes: rest.to_vec() })
+    }
+}
+
+impl<'a> NormalizedRdn<'a> {
+    /// Takes bytes that [`NormalizedRdn::as_bytes`] gave.
+    pub fn from_bytes(bytes: &'a [u8]) -> NormalizedRdn<'a> {
+        NormalizedRdn(bytes)
+    }
+
+    /// The form itself.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.0
+    }
+}
+
+impl AsRef<[u8]> for NormalizedDn {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for NormalizedDn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.bytes.escape_ascii())
+    }
+}
+
+impl fmt::Debug for NormalizedRdn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0.escape_ascii())
+    }
+}
+
+/// Appends the normal form of an RDN and its end mark.
+pub(crate) fn push_rdn<'a>(
+    schema: &Schema,
+    avas: impl ExactSizeIterator<Item = (&'a str, &'a [u8])>,
+    out: &mut Vec<u8>,
+) {
+    push_rdn_body(schema, avas, out);
+    out.push(RDN_END);
+}
+
+/// The same without the end mark.
+pub(crate) fn push_rdn_body<'a>(
+    schema: &Schema,
+    mut avas: impl ExactSizeIterator<Item = (&'a str, &'a [u8])>,
+    out: &mut Vec<u8>,
+) {
+    if avas.len() == 1 {
+        if let Some((name, value)) = avas.next() {
+            push_ava(schema, name, value, out);
+        }
+        return;
+    }
+    let mut pairs: Vec<Vec<u8>> = avas
+        .map(|(name, value)| {
+            let mut pair = Vec::with_capacity(name.len() + value.len() + 1);
+            push_ava(schema, name, value, &mut pair);
+            pair
+        })
+        .collect();
+    pairs.sort_unstable();
+    for (at, pair) in pairs.iter().enumerate() {
+        if at > 0 {
+            out.push(AVA_SEPARATOR);
+        }
+        out.extend_from_slice(pair);
+    }
+}
+
+fn push_ava(schema: &Schema, name: &str, value: &[u8], out: &mut Vec<u8>) {
+    let attribute = schema.attribute_type(name.as_bytes());
+    match attribute {
+        Some(attribute) => out.extend_from_slice(attribute.normal_name.as_bytes()),
+        None => out.extend(name.bytes().map(|byte| byte.to_ascii_lowercase())),
+    }
+    out.push(b'=');
+    let start = out.len();
+    let known = match attribute {
+        Some(attribute) => attribute.equality.is_some_and(|rule| rule.normalize(schema, value, out).is_ok()),
+        None => prep::prepare(value, Case::Ignore, out).is_ok(),
+    };
+    if !known {
+        out.truncate(start);
+        out.extend_from_slice(value);
+    }
+    escape_from(start, out);
+    if !known {
+        out.splice(start..start, [ESCAPE, RAW]);
+    }
+}
+
+/// Escapes the separators in what was appended since `start`; normal forms of text have none.
+fn escape_from(start: usize, out: &mut Vec<u8>) {
+    let is_separator = |byte: &u8| *byte <= AVA_SEPARATOR;
+    let Some(first) = out.get(start..).and_then(|tail| tail.iter().position(is_separator)) else { return };
+    let tail = out.split_off(start + first);
+    for byte in tail {
+        if is_separator(&byte) {
+            out.extend_from_slice(&[ESCAPE, byte + 1]);
+        } else {
+            out.push(byte);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
