@@ -99,12 +99,7 @@ pub fn prepare_telephone(value: &[u8], out: &mut Vec<u8>) -> Result<(), PrepErro
     strip(value, Case::Ignore, insignificant, out)
 }
 
-fn strip(
-    value: &[u8],
-    case: Case,
-    insignificant: impl Fn(char) -> bool,
-    out: &mut Vec<u8>,
-) -> Result<(), PrepError> {
+fn strip(value: &[u8], case: Case, insignificant: impl Fn(char) -> bool, out: &mut Vec<u8>) -> Result<(), PrepError> {
     if value.is_ascii() {
         let table = table(case);
         out.extend(

@@ -258,7 +258,11 @@ impl MatchingRule {
     pub(crate) fn suits_syntax(&self, syntax: &str) -> bool {
         let text = matches!(
             syntax,
-            oid::DIRECTORY_STRING | oid::IA5_STRING | oid::PRINTABLE_STRING | oid::COUNTRY_STRING | oid::NUMERIC_STRING
+            oid::DIRECTORY_STRING
+                | oid::IA5_STRING
+                | oid::PRINTABLE_STRING
+                | oid::COUNTRY_STRING
+                | oid::NUMERIC_STRING
                 | oid::TELEPHONE_NUMBER
         );
         match self.form {

@@ -140,7 +140,8 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let long = format!("( 1.2.3 NAME 'a' DESC '{}' X-ORIGIN 'x' X-SCHEMA-FILE '99-user.ldif' )", "word ".repeat(60));
+        let long =
+            format!("( 1.2.3 NAME 'a' DESC '{}' X-ORIGIN 'x' X-SCHEMA-FILE '99-user.ldif' )", "word ".repeat(60));
         let accented = "( 1.2.4 NAME 'b' DESC 'd\u{e9}j\u{e0} vu' )";
         let parse = |text: &str| Definition::parse(DefinitionKind::AttributeType, text).unwrap();
         let mut definitions = [parse(&long), parse(accented)];

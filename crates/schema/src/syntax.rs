@@ -8,8 +8,8 @@ mod text;
 
 pub mod subtree;
 
-pub use table::oid;
 pub(crate) use table::BUILT_IN;
+pub use table::oid;
 pub(crate) use text::{is_descriptor, is_numeric_oid};
 
 use regex::bytes::Regex;
@@ -192,9 +192,7 @@ impl Kind {
                 let (dn, _) = rule::split_unique_member(value);
                 NormalizedDn::parse(schema, dn).is_ok()
             }
-            Kind::NumericString => {
-                !value.is_empty() && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b' ')
-            }
+            Kind::NumericString => !value.is_empty() && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b' '),
             Kind::Oid => text::is_oid(value, options.allow_attribute_name_exceptions),
             Kind::OtherMailbox => text::is_other_mailbox(value),
             Kind::PostalAddress => text::is_postal_address(value),

@@ -4,9 +4,9 @@
 
 use super::lexer::{DefinitionError, Lexer, Token};
 use super::{
-    AttributeTypeDefinition, ClassKind, ContentRuleDefinition, Definition, DefinitionKind, Head, MatchingRuleDefinition,
-    MatchingRuleUseDefinition, NameFormDefinition, ObjectClassDefinition, StructureRuleDefinition, SyntaxDefinition,
-    Usage,
+    AttributeTypeDefinition, ClassKind, ContentRuleDefinition, Definition, DefinitionKind, Head,
+    MatchingRuleDefinition, MatchingRuleUseDefinition, NameFormDefinition, ObjectClassDefinition,
+    StructureRuleDefinition, SyntaxDefinition, Usage,
 };
 
 type Result<T> = std::result::Result<T, DefinitionError>;

@@ -52,12 +52,7 @@ pub struct PartialDate {
 
 impl MatchingRule {
     /// Prepares an assertion value.
-    pub fn assertion(
-        &self,
-        schema: &Schema,
-        value: &[u8],
-        context: MatchContext,
-    ) -> Result<Assertion, InvalidValue> {
+    pub fn assertion(&self, schema: &Schema, value: &[u8], context: MatchContext) -> Result<Assertion, InvalidValue> {
         let normal_form = || {
             let mut form = Vec::with_capacity(value.len());
             self.normalize_assertion(schema, value, &mut form)?;

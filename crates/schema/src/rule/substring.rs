@@ -250,7 +250,7 @@ mod tests {
             ("foo*oo", "foo"),
             ("foo *", "foobar"),
             ("* bar*", "foobar"),
-            ("*o * *b*", "foo bar"),
+            ("*o * * *b*", "foo bar"),
             ("*ob*", "foo bar"),
         ] {
             assert!(!check(assertion, value), "{assertion} {value}");

@@ -177,7 +177,11 @@ impl<'a> Parser<'a> {
         match kind {
             "item" => {
                 let class = self.word();
-                if class.is_empty() { Err(self.error("an object class")) } else { Ok(Refinement::Item(class.to_owned())) }
+                if class.is_empty() {
+                    Err(self.error("an object class"))
+                } else {
+                    Ok(Refinement::Item(class.to_owned()))
+                }
             }
             "not" => Ok(Refinement::Not(Box::new(self.refinement(depth + 1)?))),
             "and" => Ok(Refinement::And(self.refinements(depth + 1)?)),
