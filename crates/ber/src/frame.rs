@@ -7,8 +7,8 @@ use crate::SEQUENCE;
 pub enum Frame {
     /// The first message takes this many bytes, and all of them are there.
     Complete(usize),
-    /// More must be read; `Some` says how long the whole message will be, once its header is there.
-    NeedMore(Option<usize>),
+    /// More must be read.
+    NeedMore,
 }
 
 /// Why the bytes cannot be a message.
@@ -31,18 +31,17 @@ pub enum FrameError {
 #[inline]
 pub fn frame(buffer: &[u8], limit: usize) -> Result<Frame, FrameError> {
     let (first, length) = match *buffer {
-        [] => return Ok(Frame::NeedMore(None)),
-        [SEQUENCE] => return Ok(Frame::NeedMore(None)),
+        [] | [SEQUENCE] => return Ok(Frame::NeedMore),
         [SEQUENCE, first, ..] => (first, u64::from(first)),
         _ => return Err(FrameError::Malformed),
     };
     let (header, length) = match first {
-        0..0x80 => (2usize, length),
+        0..=0x7f => (2usize, length),
         0x81..=0x84 => {
             let count = usize::from(first & 0x7f);
             match buffer.get(2..2 + count) {
                 Some(octets) => (2 + count, octets.iter().fold(0u64, |n, &b| n << 8 | u64::from(b))),
-                None => return Ok(Frame::NeedMore(None)),
+                None => return Ok(Frame::NeedMore),
             }
         }
         _ => return Err(FrameError::Malformed),
@@ -52,5 +51,5 @@ pub fn frame(buffer: &[u8], limit: usize) -> Result<Frame, FrameError> {
         return Err(FrameError::TooLarge { announced, limit });
     }
     let whole = announced as usize;
-    Ok(if buffer.len() >= whole { Frame::Complete(whole) } else { Frame::NeedMore(Some(whole)) })
+    Ok(if buffer.len() >= whole { Frame::Complete(whole) } else { Frame::NeedMore })
 }

@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
             return Err(Error::BadHeader { offset });
         }
         let (header, length) = match first {
-            0..0x80 => (2, usize::from(first)),
+            0..=0x7f => (2, usize::from(first)),
             0x81..=0x84 => {
                 let count = usize::from(first & 0x7f);
                 let octets = self.rest.get(2..2 + count).ok_or(truncated)?;

@@ -57,12 +57,12 @@ fn offsets_count_from_the_outermost_slice() {
 
 #[test]
 fn frames_are_judged_by_their_first_bytes() {
-    assert_eq!(frame(&[], 100), Ok(Frame::NeedMore(None)));
-    assert_eq!(frame(&[0x30], 100), Ok(Frame::NeedMore(None)));
-    assert_eq!(frame(&[0x30, 3, 0], 100), Ok(Frame::NeedMore(Some(5))));
+    assert_eq!(frame(&[], 100), Ok(Frame::NeedMore));
+    assert_eq!(frame(&[0x30], 100), Ok(Frame::NeedMore));
+    assert_eq!(frame(&[0x30, 3, 0], 100), Ok(Frame::NeedMore));
     assert_eq!(frame(&[0x30, 3, 0, 0, 0, 9], 100), Ok(Frame::Complete(5)));
-    assert_eq!(frame(&[0x30, 0x82, 1], 1000), Ok(Frame::NeedMore(None)));
-    assert_eq!(frame(&[0x30, 98], 100), Ok(Frame::NeedMore(Some(100))), "exactly the limit");
+    assert_eq!(frame(&[0x30, 0x82, 1], 1000), Ok(Frame::NeedMore));
+    assert_eq!(frame(&[0x30, 98], 100), Ok(Frame::NeedMore), "exactly the limit");
     assert_eq!(frame(&[0x30, 99], 100), Err(FrameError::TooLarge { announced: 101, limit: 100 }));
     assert_eq!(
         frame(&[0x30, 0x84, 0xff, 0xff, 0xff, 0xff], 100),

@@ -85,10 +85,10 @@ impl<'b> Writer<'b> {
 #[inline]
 pub const fn length_size(length: usize) -> usize {
     match length {
-        0..0x80 => 1,
-        0x80..0x100 => 2,
-        0x100..0x1_0000 => 3,
-        0x1_0000..0x100_0000 => 4,
+        0..=0x7f => 1,
+        0x80..=0xff => 2,
+        0x100..=0xffff => 3,
+        0x1_0000..=0xff_ffff => 4,
         _ => 5,
     }
 }

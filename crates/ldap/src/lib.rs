@@ -1,1 +1,22 @@
-//! Placeholder replaced by the first commit of this crate.
+//! LDAP as it is written: messages, filters, distinguished names, URLs, controls, extended operations and LDIF.
+//!
+//! Types and codecs only. Everything that can be borrowed from the bytes it came in is; every size that input decides has a
+//! bound. Nothing here knows a schema, a socket or a store: an attribute description is bytes, a name is text.
+
+pub mod controls;
+pub mod dn;
+pub mod encode;
+pub mod filter;
+pub mod message;
+pub mod oids;
+mod result;
+
+pub use controls::{Control, ControlBuf, Controls};
+pub use dn::{Ava, Dn, DnError, Rdn};
+pub use filter::{Assertion, ExtensibleMatch, Filter, FilterBuf, FilterNode, Position, Substrings};
+pub use message::{
+    AddRequest, Attribute, Attributes, Authentication, BindRequest, Change, Changes, CompareRequest, DecodeError,
+    DerefAliases, ExtendedRequest, Message, MessageError, ModifyDnRequest, ModifyOperation, ModifyRequest, Request,
+    Scope, SearchRequest, Strings, Values,
+};
+pub use result::{LdapResult, ResultCode};

@@ -1,0 +1,397 @@
+//! The requests, one type for each (RFC 4511 §4.2–4.12).
+
+use super::list::{Attributes, Changes, Strings};
+use super::{DecodeError, MESSAGE_ID_MAX};
+use crate::filter::Filter;
+use ber::{Reader, SEQUENCE, Tag};
+
+/// Tags of the requests.
+pub mod tags {
+    #![allow(missing_docs)]
+    use ber::Tag;
+
+    pub const BIND: Tag = 0x60;
+    pub const UNBIND: Tag = 0x42;
+    pub const SEARCH: Tag = 0x63;
+    pub const MODIFY: Tag = 0x66;
+    pub const ADD: Tag = 0x68;
+    pub const DELETE: Tag = 0x4a;
+    pub const MODIFY_DN: Tag = 0x6c;
+    pub const COMPARE: Tag = 0x6e;
+    pub const ABANDON: Tag = 0x50;
+    pub const EXTENDED: Tag = 0x77;
+}
+
+/// Any request. Searches are the most common and the largest; boxing them would cost an allocation each.
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant)]
+pub enum Request<'a> {
+    /// Authenticate.
+    Bind(BindRequest<'a>),
+    /// Good bye.
+    Unbind,
+    /// Find entries.
+    Search(SearchRequest<'a>),
+    /// Change an entry.
+    Modify(ModifyRequest<'a>),
+    /// Make an entry.
+    Add(AddRequest<'a>),
+    /// Delete the entry of this name.
+    Delete(&'a [u8]),
+    /// Rename or move an entry.
+    ModifyDn(ModifyDnRequest<'a>),
+    /// Compare a value.
+    Compare(CompareRequest<'a>),
+    /// Forget the operation with this message id.
+    Abandon(i32),
+    /// Anything with an OID.
+    Extended(ExtendedRequest<'a>),
+}
+
+/// Bind.
+#[derive(Debug, Clone, Copy)]
+pub struct BindRequest<'a> {
+    /// Protocol version; 3 is the one that is served.
+    pub version: i64,
+    /// Name of the entry; empty for anonymous and most SASL binds.
+    pub name: &'a [u8],
+    /// How.
+    pub authentication: Authentication<'a>,
+}
+
+/// The proof of a bind.
+#[derive(Clone, Copy)]
+pub enum Authentication<'a> {
+    /// A password; empty asks for an anonymous or unauthenticated bind.
+    Simple(&'a [u8]),
+    /// A step of a SASL exchange.
+    Sasl {
+        /// Name of the mechanism.
+        mechanism: &'a [u8],
+        /// What the mechanism sends.
+        credentials: Option<&'a [u8]>,
+    },
+}
+
+/// Secrets stay out of debug output.
+impl std::fmt::Debug for Authentication<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Simple(_) => f.write_str("Simple(..)"),
+            Self::Sasl { mechanism, .. } => write!(f, "Sasl({})", String::from_utf8_lossy(mechanism)),
+        }
+    }
+}
+
+/// How far below its base a search goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The base entry alone.
+    BaseObject,
+    /// The entries right below it.
+    SingleLevel,
+    /// The base entry and everything below.
+    WholeSubtree,
+    /// Everything below without the base entry (draft-sermersheim-ldap-subordinate-scope).
+    SubordinateSubtree,
+}
+
+impl Scope {
+    fn from_wire(value: i64) -> Result<Self, DecodeError> {
+        Ok(match value {
+            0 => Self::BaseObject,
+            1 => Self::SingleLevel,
+            2 => Self::WholeSubtree,
+            3 => Self::SubordinateSubtree,
+            _ => return Err(DecodeError::BadEnumerated { field: "search scope", value }),
+        })
+    }
+
+    /// The number on the wire.
+    pub fn as_wire(self) -> i64 {
+        self as i64
+    }
+
+    /// The word that logs and LDAP URLs use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BaseObject => "base",
+            Self::SingleLevel => "one",
+            Self::WholeSubtree => "sub",
+            Self::SubordinateSubtree => "subordinates",
+        }
+    }
+}
+
+/// When aliases are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DerefAliases {
+    /// Never.
+    Never,
+    /// Below the base, not in finding it.
+    InSearching,
+    /// In finding the base, not below it.
+    FindingBaseObject,
+    /// Always.
+    Always,
+}
+
+impl DerefAliases {
+    fn from_wire(value: i64) -> Result<Self, DecodeError> {
+        Ok(match value {
+            0 => Self::Never,
+            1 => Self::InSearching,
+            2 => Self::FindingBaseObject,
+            3 => Self::Always,
+            _ => return Err(DecodeError::BadEnumerated { field: "alias dereferencing mode", value }),
+        })
+    }
+
+    /// The number on the wire.
+    pub fn as_wire(self) -> i64 {
+        self as i64
+    }
+
+    /// Whether aliases below the base are followed.
+    pub fn in_searching(self) -> bool {
+        matches!(self, Self::InSearching | Self::Always)
+    }
+
+    /// Whether aliases on the way to the base are followed.
+    pub fn finding_base(self) -> bool {
+        matches!(self, Self::FindingBaseObject | Self::Always)
+    }
+}
+
+/// Search.
+#[derive(Debug, Clone)]
+pub struct SearchRequest<'a> {
+    /// Where to begin.
+    pub base: &'a [u8],
+    /// How far to go.
+    pub scope: Scope,
+    /// What to do with aliases.
+    pub deref_aliases: DerefAliases,
+    /// Most entries to return; 0 leaves it to the server.
+    pub size_limit: u32,
+    /// Most seconds to take; 0 leaves it to the server.
+    pub time_limit_seconds: u32,
+    /// Names without values.
+    pub types_only: bool,
+    /// Which entries.
+    pub filter: Filter<'a>,
+    /// The filter still encoded.
+    pub filter_ber: &'a [u8],
+    /// Which attributes; none asks for all user attributes.
+    pub attributes: Strings<'a>,
+}
+
+/// Modify.
+#[derive(Debug, Clone, Copy)]
+pub struct ModifyRequest<'a> {
+    /// Which entry.
+    pub object: &'a [u8],
+    /// What to change.
+    pub changes: Changes<'a>,
+}
+
+/// Add.
+#[derive(Debug, Clone, Copy)]
+pub struct AddRequest<'a> {
+    /// Name of the new entry.
+    pub entry: &'a [u8],
+    /// What it holds.
+    pub attributes: Attributes<'a>,
+}
+
+/// Modify DN.
+#[derive(Debug, Clone, Copy)]
+pub struct ModifyDnRequest<'a> {
+    /// Which entry.
+    pub entry: &'a [u8],
+    /// Its new RDN.
+    pub new_rdn: &'a [u8],
+    /// Whether the values of the old RDN go.
+    pub delete_old_rdn: bool,
+    /// Its new parent, if it moves.
+    pub new_superior: Option<&'a [u8]>,
+}
+
+/// Compare.
+#[derive(Debug, Clone, Copy)]
+pub struct CompareRequest<'a> {
+    /// Which entry.
+    pub entry: &'a [u8],
+    /// Attribute description.
+    pub attribute: &'a [u8],
+    /// Assertion value.
+    pub value: &'a [u8],
+}
+
+/// Extended operation.
+#[derive(Debug, Clone, Copy)]
+pub struct ExtendedRequest<'a> {
+    /// OID of the operation.
+    pub name: &'a [u8],
+    /// What it is given.
+    pub value: Option<&'a [u8]>,
+}
+
+impl<'a> Request<'a> {
+    /// Takes one protocolOp off `reader`.
+    pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let Some(tag) = reader.peek_tag() else { return Err(DecodeError::Empty("protocolOp")) };
+        Ok(match tag {
+            tags::SEARCH => Self::Search(SearchRequest::decode(reader.enter(tag)?)?),
+            tags::BIND => Self::Bind(BindRequest::decode(reader.enter(tag)?)?),
+            tags::MODIFY => Self::Modify(ModifyRequest::decode(reader.enter(tag)?)?),
+            tags::ADD => Self::Add(AddRequest::decode(reader.enter(tag)?)?),
+            tags::DELETE => Self::Delete(reader.expect(tag)?),
+            tags::MODIFY_DN => Self::ModifyDn(ModifyDnRequest::decode(reader.enter(tag)?)?),
+            tags::COMPARE => Self::Compare(CompareRequest::decode(reader.enter(tag)?)?),
+            tags::EXTENDED => Self::Extended(ExtendedRequest::decode(reader.enter(tag)?)?),
+            tags::ABANDON => match reader.integer_tagged(tag)? {
+                id @ 0..=MESSAGE_ID_MAX => Self::Abandon(id as i32),
+                id => return Err(DecodeError::BadMessageId(id)),
+            },
+            tags::UNBIND => {
+                reader.expect(tag)?;
+                Self::Unbind
+            }
+            _ => return Err(DecodeError::UnknownOperation { tag }),
+        })
+    }
+
+    /// Decodes exactly one protocolOp, as the log of proposals holds it.
+    pub fn decode_op(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let request = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(request)
+    }
+
+    /// Tag of the response that ends the operation; `None` for those that have none.
+    pub fn response_tag(&self) -> Option<Tag> {
+        use crate::encode::tags as response;
+        Some(match self {
+            Self::Bind(_) => response::BIND,
+            Self::Search(_) => response::SEARCH_DONE,
+            Self::Modify(_) => response::MODIFY,
+            Self::Add(_) => response::ADD,
+            Self::Delete(_) => response::DELETE,
+            Self::ModifyDn(_) => response::MODIFY_DN,
+            Self::Compare(_) => response::COMPARE,
+            Self::Extended(_) => response::EXTENDED,
+            Self::Unbind | Self::Abandon(_) => return None,
+        })
+    }
+}
+
+impl<'a> BindRequest<'a> {
+    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        const SIMPLE: Tag = 0x80;
+        const SASL: Tag = 0xa3;
+        let version = reader.integer()?;
+        let name = reader.octets()?;
+        let authentication = match reader.peek_tag() {
+            Some(SIMPLE) => Authentication::Simple(reader.expect(SIMPLE)?),
+            Some(SASL) => {
+                let mut inner = reader.enter(SASL)?;
+                let mechanism = inner.octets()?;
+                let credentials = inner.optional(ber::OCTET_STRING)?;
+                inner.finish()?;
+                Authentication::Sasl { mechanism, credentials }
+            }
+            Some(tag) => return Err(DecodeError::UnknownAuthentication { tag }),
+            None => return Err(DecodeError::Empty("authentication")),
+        };
+        reader.finish()?;
+        Ok(Self { version, name, authentication })
+    }
+}
+
+impl<'a> SearchRequest<'a> {
+    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        let base = reader.octets()?;
+        let scope = Scope::from_wire(reader.enumerated()?)?;
+        let deref_aliases = DerefAliases::from_wire(reader.enumerated()?)?;
+        let size_limit = limit(&mut reader, "sizeLimit")?;
+        let time_limit_seconds = limit(&mut reader, "timeLimit")?;
+        let types_only = reader.boolean()?;
+        let before = reader.rest();
+        let filter = Filter::decode(&mut reader)?;
+        let filter_ber = &before[..before.len() - reader.rest().len()];
+        let attributes = Strings::check(reader.expect(SEQUENCE)?)?;
+        reader.finish()?;
+        Ok(Self {
+            base,
+            scope,
+            deref_aliases,
+            size_limit,
+            time_limit_seconds,
+            types_only,
+            filter,
+            filter_ber,
+            attributes,
+        })
+    }
+}
+
+fn limit(reader: &mut Reader<'_>, field: &'static str) -> Result<u32, DecodeError> {
+    match reader.integer()? {
+        value @ 0..=MESSAGE_ID_MAX => Ok(value as u32),
+        value => Err(DecodeError::BadEnumerated { field, value }),
+    }
+}
+
+impl<'a> ModifyRequest<'a> {
+    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        let object = reader.octets()?;
+        let changes = Changes::check(reader.expect(SEQUENCE)?)?;
+        reader.finish()?;
+        Ok(Self { object, changes })
+    }
+}
+
+impl<'a> AddRequest<'a> {
+    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        let entry = reader.octets()?;
+        let attributes = Attributes::check(reader.expect(SEQUENCE)?)?;
+        reader.finish()?;
+        Ok(Self { entry, attributes })
+    }
+}
+
+impl<'a> ModifyDnRequest<'a> {
+    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        const NEW_SUPERIOR: Tag = 0x80;
+        let entry = reader.octets()?;
+        let new_rdn = reader.octets()?;
+        let delete_old_rdn = reader.boolean()?;
+        let new_superior = reader.optional(NEW_SUPERIOR)?;
+        reader.finish()?;
+        Ok(Self { entry, new_rdn, delete_old_rdn, new_superior })
+    }
+}
+
+impl<'a> CompareRequest<'a> {
+    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        let entry = reader.octets()?;
+        let mut ava = reader.sequence()?;
+        let (attribute, value) = (ava.octets()?, ava.octets()?);
+        ava.finish()?;
+        reader.finish()?;
+        Ok(Self { entry, attribute, value })
+    }
+}
+
+impl<'a> ExtendedRequest<'a> {
+    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+        const NAME: Tag = 0x80;
+        const VALUE: Tag = 0x81;
+        let name = reader.expect(NAME)?;
+        let value = reader.optional(VALUE)?;
+        reader.finish()?;
+        Ok(Self { name, value })
+    }
+}

@@ -1,0 +1,76 @@
+//! Object identifiers of controls, extended operations and features, with where each is specified.
+
+#![allow(missing_docs)]
+
+pub mod control {
+    /// RFC 3296
+    pub const MANAGE_DSA_IT: &str = "2.16.840.1.113730.3.4.2";
+    /// RFC 2696
+    pub const PAGED_RESULTS: &str = "1.2.840.113556.1.4.319";
+    /// RFC 2891
+    pub const SORT_REQUEST: &str = "1.2.840.113556.1.4.473";
+    pub const SORT_RESPONSE: &str = "1.2.840.113556.1.4.474";
+    /// draft-ietf-ldapext-ldapv3-vlv
+    pub const VLV_REQUEST: &str = "2.16.840.1.113730.3.4.9";
+    pub const VLV_RESPONSE: &str = "2.16.840.1.113730.3.4.10";
+    /// RFC 4528
+    pub const ASSERTION: &str = "1.3.6.1.1.12";
+    /// RFC 4527
+    pub const PRE_READ: &str = "1.3.6.1.1.13.1";
+    pub const POST_READ: &str = "1.3.6.1.1.13.2";
+    /// draft-weltman-ldapv3-proxy
+    pub const PROXIED_AUTHORIZATION_V1: &str = "2.16.840.1.113730.3.4.12";
+    /// RFC 4370
+    pub const PROXIED_AUTHORIZATION_V2: &str = "2.16.840.1.113730.3.4.18";
+    /// draft-armijo-ldap-treedelete
+    pub const SUBTREE_DELETE: &str = "1.2.840.113556.1.4.805";
+    /// RFC 3876
+    pub const MATCHED_VALUES: &str = "1.2.826.0.1.3344810.2.3";
+    /// RFC 3672
+    pub const SUBENTRIES: &str = "1.3.6.1.4.1.4203.1.10.1";
+    /// draft-zeilenga-ldap-noop
+    pub const NO_OP: &str = "1.3.6.1.4.1.4203.1.10.2";
+    /// draft-zeilenga-ldap-relax
+    pub const RELAX: &str = "1.3.6.1.4.1.4203.666.5.12";
+    /// RFC 6171
+    pub const DONT_USE_COPY: &str = "1.3.6.1.1.22";
+    /// draft-ietf-ldapext-psearch
+    pub const PERSISTENT_SEARCH: &str = "2.16.840.1.113730.3.4.3";
+    pub const ENTRY_CHANGE_NOTIFICATION: &str = "2.16.840.1.113730.3.4.7";
+    /// RFC 3829
+    pub const AUTHORIZATION_IDENTITY_REQUEST: &str = "2.16.840.1.113730.3.4.16";
+    pub const AUTHORIZATION_IDENTITY_RESPONSE: &str = "2.16.840.1.113730.3.4.15";
+    /// RFC 5805
+    pub const TRANSACTION_SPECIFICATION: &str = "1.3.6.1.1.21.2";
+    /// Permissive modify of Active Directory and OpenDJ.
+    pub const PERMISSIVE_MODIFY: &str = "1.2.840.113556.1.4.1413";
+}
+
+pub mod extended {
+    /// RFC 4511 §4.14
+    pub const START_TLS: &str = "1.3.6.1.4.1.1466.20037";
+    /// RFC 3062
+    pub const PASSWORD_MODIFY: &str = "1.3.6.1.4.1.4203.1.11.1";
+    /// RFC 4532
+    pub const WHO_AM_I: &str = "1.3.6.1.4.1.4203.1.11.3";
+    /// RFC 3909
+    pub const CANCEL: &str = "1.3.6.1.1.8";
+    /// OpenDJ
+    pub const GET_CONNECTION_ID: &str = "1.3.6.1.4.1.26027.1.6.2";
+    /// RFC 4511 §4.4.1
+    pub const NOTICE_OF_DISCONNECTION: &str = "1.3.6.1.4.1.1466.20036";
+}
+
+pub mod feature {
+    /// RFC 4525
+    pub const MODIFY_INCREMENT: &str = "1.3.6.1.1.14";
+    /// RFC 3673
+    pub const ALL_OPERATIONAL_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.1";
+    /// RFC 4529
+    pub const OBJECT_CLASS_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.2";
+    /// RFC 4526
+    pub const ABSOLUTE_TRUE_FALSE_FILTERS: &str = "1.3.6.1.4.1.4203.1.5.3";
+    /// RFC 3866
+    pub const LANGUAGE_TAGS: &str = "1.3.6.1.4.1.4203.1.5.4";
+    pub const LANGUAGE_RANGES: &str = "1.3.6.1.4.1.4203.1.5.5";
+}
