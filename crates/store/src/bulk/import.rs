@@ -1,0 +1,321 @@
+//! The import as a whole: workers, turns, the sort, the new environment, the swap.
+//!
+//! Each worker takes a chunk, prepares it, waits for its turn to give out ids, makes records and keys, and waits for its turn
+//! to hand them over. Both turns follow the file, so the result does not depend on which worker was quick.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{RecvTimeoutError, bounded};
+
+use super::assign::Assigner;
+use super::finish::{Finished, Finisher, Slots};
+use super::postings::{Built, PostingsBuilder};
+use super::prepare::{Batch, Plan, Preparer};
+use super::sort::{Sorted, Sorter};
+use super::source::{Chunk, Chunks, LdifSource};
+use super::turns::Turns;
+use super::writer::{PostingRows, Writer};
+use super::{ImportError, ImportOptions, ImportSummary, Phase, Progress, swap};
+use crate::env::{self, Env, meta};
+use crate::index::{IndexSet, IndexStates, Indexer, SchemaTypes};
+use crate::tables::Tables;
+use crate::{EntryId, StoreError};
+
+/// Memory of the sort when nothing else is said: three or four runs for a million entries.
+const SORT_BYTES: usize = 512 << 20;
+
+/// How often progress is told.
+const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+
+/// Imports `sources` as `options` say. Whatever fails, the old data stays in place and serves on.
+///
+/// # Errors
+/// See [`ImportError`]: bad sources, bad entries that nobody asked to leave out, no room, no permission, interrupted.
+pub fn import(
+    sources: Vec<LdifSource>,
+    options: &ImportOptions,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<ImportSummary, ImportError> {
+    let directory = swap::prepare(&options.directory).map_err(ImportError::Swap)?;
+    let result = Import::new(options, &directory).and_then(|import| import.run(sources, progress));
+    if result.is_err() {
+        // What was built is worth nothing; failing to remove it is put right by the next import or start.
+        let _ = std::fs::remove_dir_all(&directory);
+    }
+    result
+}
+
+/// Counts, written by the workers and read for progress.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub processed: AtomicU64,
+    pub imported: AtomicU64,
+    pub skipped: AtomicU64,
+    pub rejected: AtomicU64,
+    pub migrated: AtomicU64,
+    /// Bytes of sorted keys written.
+    pub merged: AtomicU64,
+}
+
+/// One import under way.
+struct Import<'o> {
+    options: &'o ImportOptions,
+    directory: &'o Path,
+    plan: Plan<'o>,
+    indexer: Indexer,
+    states: IndexStates,
+    slots: Slots,
+    counts: Counts,
+    started: Instant,
+    threads: usize,
+}
+
+/// What workers share.
+struct Shared<'s> {
+    chunks: Mutex<(Chunks, u64)>,
+    assigning: Turns,
+    handing: Turns,
+    assigner: Mutex<Assigner<'s>>,
+    sorter: Mutex<Sorter>,
+    tables: &'s Mutex<Tables>,
+    writer: &'s Writer,
+    failure: Mutex<Option<ImportError>>,
+}
+
+impl<'o> Import<'o> {
+    fn new(options: &'o ImportOptions, directory: &'o Path) -> Result<Self, ImportError> {
+        let mut states = IndexStates::default();
+        let set = std::sync::Arc::new(IndexSet::new(&options.schema, &options.indexes, &mut states)?);
+        let slots = Slots::new(&set);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            options,
+            directory,
+            plan: Plan::new(options)?,
+            indexer: Indexer::new(std::sync::Arc::clone(&options.schema), set),
+            states,
+            slots,
+            counts: Counts::default(),
+            started: Instant::now(),
+            threads: if options.threads == 0 { cores } else { options.threads },
+        })
+    }
+
+    fn run(
+        mut self,
+        sources: Vec<LdifSource>,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<ImportSummary, ImportError> {
+        let env = Env::open(self.directory, new_identity()?)?;
+        let writer = Writer::start(env.clone())?;
+        let tables = Mutex::new(Tables::new(SchemaTypes::shared(&self.options.schema)));
+        let read = self.read_entries(sources, &tables, &writer, progress);
+        let built = read.and_then(|(sorted, next)| {
+            let phase_one = self.started.elapsed();
+            Ok((self.write_postings(&sorted, &writer, progress)?, next, phase_one))
+        });
+        // The writer's own error says more than that it is gone.
+        let written = writer.finish();
+        let (built, next_entry, phase_one) = match (built, written) {
+            (Err(ImportError::WriterGone), Err(error)) | (Ok(_), Err(error)) => return Err(error),
+            (built, _) => built?,
+        };
+        progress(&self.progress(Phase::Syncing, 0, None));
+        self.states.set_all_trusted();
+        let tables = tables.into_inner().map_err(|_| ImportError::WriterGone)?;
+        self.write_meta(&env, &tables, next_entry, built)?;
+        env.sync()?;
+        let database_bytes = env.bytes().0;
+        env.close();
+        if self.options.cancel.is_cancelled() {
+            return Err(ImportError::Cancelled);
+        }
+        swap::swap(&self.options.directory).map_err(ImportError::Swap)?;
+        Ok(self.summary(built, database_bytes, phase_one))
+    }
+
+    /// Phase one: entries into the new environment, keys into the sorter. Gives the sorted keys and the next free id.
+    fn read_entries(
+        &self,
+        sources: Vec<LdifSource>,
+        tables: &Mutex<Tables>,
+        writer: &Writer,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(Sorted, EntryId), ImportError> {
+        let memory = if self.options.memory_bytes == 0 { SORT_BYTES } else { self.options.memory_bytes };
+        let temporary = self.options.temporary_directory.as_deref().unwrap_or(self.directory);
+        let shared = Shared {
+            chunks: Mutex::new((Chunks::new(sources), 0)),
+            assigning: Turns::default(),
+            handing: Turns::default(),
+            assigner: Mutex::new(Assigner::new(self.options, &self.counts)?),
+            sorter: Mutex::new(Sorter::new(temporary, self.slots.len(), memory, self.threads)?),
+            tables,
+            writer,
+            failure: Mutex::new(None),
+        };
+        std::thread::scope(|scope| {
+            let (alive, ended) = bounded::<()>(0);
+            for _ in 0..self.threads {
+                let (alive, shared) = (alive.clone(), &shared);
+                scope.spawn(move || {
+                    if let Err(error) = self.work(shared) {
+                        shared.stop(error);
+                    }
+                    drop(alive);
+                });
+            }
+            drop(alive);
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(PROGRESS_EVERY) {
+                if self.options.cancel.is_cancelled() {
+                    shared.stop(ImportError::Cancelled);
+                }
+                let bytes = shared.chunks.lock().map_or((0, None), |chunks| chunks.0.progress());
+                progress(&self.progress(Phase::Entries, bytes.0, bytes.1));
+            }
+        });
+        let gone = |_| ImportError::WriterGone;
+        if let Some(error) = shared.failure.into_inner().map_err(|_| ImportError::WriterGone)? {
+            return Err(error);
+        }
+        let next_entry = shared.assigner.into_inner().map_err(|_| ImportError::WriterGone)?.finish()?;
+        let bytes = shared.chunks.into_inner().map_err(gone)?.0.progress();
+        progress(&self.progress(Phase::Entries, bytes.0, bytes.1));
+        let sorted = shared.sorter.into_inner().map_err(|_| ImportError::WriterGone)?.finish()?;
+        Ok((sorted, next_entry))
+    }
+
+    /// A worker's life.
+    fn work(&self, shared: &Shared<'_>) -> Result<(), ImportError> {
+        let mut preparer = Preparer::new(&self.plan, shared.tables);
+        let mut finisher = Finisher::new(&self.indexer, &self.slots);
+        let mut batch = Batch::default();
+        while let Some((turn, chunk)) = shared.take_chunk()? {
+            preparer.prepare(&chunk, &mut batch);
+            if !shared.assigning.wait(turn) {
+                return Ok(());
+            }
+            let assigned = match shared.assigner.lock() {
+                Ok(mut assigner) => assigner.assign(&chunk, &mut batch),
+                Err(_) => Err(ImportError::WriterGone),
+            };
+            let first_id = assigned?;
+            shared.assigning.pass();
+            let finished = finisher.finish(&batch, &mut preparer.names, first_id)?;
+            if !shared.handing.wait(turn) {
+                return Ok(());
+            }
+            shared.hand_over(finished, first_id)?;
+            shared.handing.pass();
+        }
+        Ok(())
+    }
+
+    /// Phase two: the postings of all indexes, in order.
+    fn write_postings(
+        &self,
+        sorted: &Sorted,
+        writer: &Writer,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Built, ImportError> {
+        let total = sorted.bytes();
+        let mut rows = PostingRows::new(writer);
+        let mut builder = PostingsBuilder::new(&mut rows, 1);
+        let mut merged = 0;
+        for (slot, index) in self.slots.iter() {
+            if self.options.cancel.is_cancelled() {
+                return Err(ImportError::Cancelled);
+            }
+            progress(&self.progress(Phase::Indexes, merged, Some(total)));
+            builder.index(sorted, slot, index)?;
+            merged += sorted.slot_bytes(slot);
+        }
+        let built = builder.finish()?;
+        rows.finish()?;
+        progress(&self.progress(Phase::Indexes, total, Some(total)));
+        Ok(built)
+    }
+
+    fn write_meta(&self, env: &Env, tables: &Tables, next_entry: EntryId, built: Built) -> Result<(), ImportError> {
+        let mut txn = env.write()?;
+        let dbs = env.dbs();
+        env::write_tables(dbs, &mut txn, tables)?;
+        env::write_index_states(dbs, &mut txn, &self.states)?;
+        for (key, number) in [(meta::NEXT_ENTRY, next_entry.0), (meta::NEXT_LIST, built.next_list), (meta::FOLDED, 0)] {
+            dbs.meta.put(&mut txn, key, &number.to_be_bytes()).map_err(StoreError::from)?;
+        }
+        Ok(txn.commit().map_err(StoreError::from)?)
+    }
+
+    fn progress(&self, phase: Phase, bytes_read: u64, bytes_total: Option<u64>) -> Progress {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Progress {
+            phase,
+            processed: count(&self.counts.processed),
+            imported: count(&self.counts.imported),
+            skipped: count(&self.counts.skipped),
+            rejected: count(&self.counts.rejected),
+            migrated: count(&self.counts.migrated),
+            bytes_read,
+            bytes_total,
+            elapsed: self.started.elapsed(),
+        }
+    }
+
+    fn summary(&self, built: Built, database_bytes: u64, phase_one: Duration) -> ImportSummary {
+        let now = self.progress(Phase::Syncing, 0, None);
+        ImportSummary {
+            processed: now.processed,
+            imported: now.imported,
+            skipped: now.skipped,
+            rejected: now.rejected,
+            migrated: now.migrated,
+            index_keys: built.keys,
+            index_ids: built.ids,
+            database_bytes,
+            elapsed: now.elapsed,
+            phase_one,
+            phase_two: now.elapsed.saturating_sub(phase_one),
+        }
+    }
+}
+
+impl Shared<'_> {
+    /// The next chunk and its turn.
+    fn take_chunk(&self) -> Result<Option<(u64, Chunk)>, ImportError> {
+        let mut chunks = self.chunks.lock().map_err(|_| ImportError::WriterGone)?;
+        let (source, next) = &mut *chunks;
+        let Some(chunk) = source.next()? else { return Ok(None) };
+        *next += 1;
+        Ok(Some((*next - 1, chunk)))
+    }
+
+    fn hand_over(&self, finished: &mut Finished, first_id: EntryId) -> Result<(), ImportError> {
+        if finished.rows > 0 {
+            let mut sorter = self.sorter.lock().map_err(|_| ImportError::WriterGone)?;
+            sorter.append(&finished.keys, first_id.0, finished.rows)?;
+        }
+        self.writer.send(finished.entries.take())?;
+        self.writer.send(finished.values.take())
+    }
+
+    /// Keeps the first error and sends everybody home.
+    fn stop(&self, error: ImportError) {
+        if let Ok(mut failure) = self.failure.lock() {
+            failure.get_or_insert(error);
+        }
+        self.assigning.stop();
+        self.handing.stop();
+    }
+}
+
+/// A new identity for the new data.
+fn new_identity() -> Result<[u8; 16], ImportError> {
+    let mut identity = [0; 16];
+    let failed = |error: getrandom::Error| StoreError::Io { what: "random number", detail: error.to_string() };
+    getrandom::fill(&mut identity).map_err(failed)?;
+    Ok(identity)
+}

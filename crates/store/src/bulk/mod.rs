@@ -1,0 +1,95 @@
+//! Work on whole databases: import, export, verify, rebuild.
+//!
+//! An import reads LDIF in chunks ([`source`]), prepares entries on all cores ([`prepare`]), gives out ids and parents in the
+//! order of the file ([`import`]), sorts the index keys ([`sort`]) and appends everything in key order to a new
+//! environment ([`writer`]), which takes the place of the old one at the very end ([`swap`]). Until then nothing that
+//! serves is touched.
+//!
+//! It knows entries, schema and LDIF; it refuses to know configuration, passwords and filters: those come as functions.
+
+mod assign;
+mod dn_map;
+mod finish;
+mod import;
+mod ldif_record;
+mod names;
+mod options;
+mod postings;
+mod prepare;
+mod rejects;
+mod sort;
+mod source;
+mod swap;
+mod turns;
+mod writer;
+
+pub use import::import;
+pub use options::{
+    Cancel, EntryFilter, ImportMode, ImportOptions, ImportSummary, PasswordHook, Phase, Progress, SelectedEntry,
+    Selection,
+};
+pub use sort::SortError;
+pub use source::LdifSource;
+pub use swap::{new_directory, recover};
+
+use crate::StoreError;
+
+/// Why an import failed. Whatever it is, the old data is untouched.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// A source cannot be read.
+    #[error("cannot read {name}: {source}")]
+    Source {
+        /// The file.
+        name: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A record that would take all memory.
+    #[error("{name}:{line}: the record that begins here is larger than 1 GiB")]
+    RecordTooLarge {
+        /// The file.
+        name: String,
+        /// First line of the record.
+        line: u64,
+    },
+    /// A bad entry, and rejects were not asked for.
+    #[error("{name}:{line}: {reason}")]
+    Entry {
+        /// The file.
+        name: String,
+        /// First line of the entry, or the line at fault.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An index that the schema does not carry.
+    #[error(transparent)]
+    Index(#[from] crate::index::IndexError),
+    /// A base DN, branch or attribute name of the options.
+    #[error("{0}")]
+    Option(String),
+    /// The reject or skip file cannot be written.
+    #[error("cannot write {name}: {source}")]
+    RejectFile {
+        /// The file.
+        name: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The sort failed.
+    #[error(transparent)]
+    Sort(#[from] SortError),
+    /// The new database could not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The new directory could not be made or put in place.
+    #[error("cannot put the new database in place: {0}")]
+    Swap(std::io::Error),
+    /// The caller asked to stop.
+    #[error("the import was interrupted; the old data is as it was")]
+    Cancelled,
+    /// A worker thread ended without a result: a defect, told by its own message.
+    #[error("a thread of the import ended early")]
+    WriterGone,
+}

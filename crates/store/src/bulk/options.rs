@@ -1,0 +1,217 @@
+//! What an import is asked to do, and what it tells.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use schema::Schema;
+
+use crate::index::IndexConfig;
+use crate::record::Values;
+
+/// Whether the old entries stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportMode {
+    /// The database holds the file's entries and nothing else; with include branches in the selection: entries outside them stay.
+    Replace,
+    /// The file's entries are added.
+    Append {
+        /// An entry that is there already is replaced, otherwise rejected.
+        replace_existing: bool,
+    },
+}
+
+/// An entry as filters see it.
+#[derive(Debug, Clone, Copy)]
+pub struct SelectedEntry<'a> {
+    /// Its name as in the file.
+    pub dn: &'a str,
+    /// Descriptions and values.
+    pub attributes: &'a [(&'a str, Values<'a>)],
+}
+
+/// Says whether an entry matches; made by the caller from an LDAP filter.
+pub type EntryFilter = Arc<dyn Fn(&SelectedEntry<'_>) -> bool + Send + Sync>;
+
+/// Turns a clear password into what is stored; `None` keeps the value (it is hashed already). The error is the reason of a reject.
+pub type PasswordHook = Arc<dyn Fn(&[u8]) -> Result<Option<Vec<u8>>, String> + Send + Sync>;
+
+/// Which entries and attributes are wanted. Empty lists do not restrict.
+#[derive(Clone, Default)]
+pub struct Selection {
+    /// Only entries at or below one of these DNs.
+    pub include_branches: Vec<String>,
+    /// Not entries at or below one of these.
+    pub exclude_branches: Vec<String>,
+    /// Only entries that match one of these.
+    pub include_filters: Vec<EntryFilter>,
+    /// Not entries that match one of these.
+    pub exclude_filters: Vec<EntryFilter>,
+    /// Only these attributes (beside objectClass).
+    pub include_attributes: Vec<String>,
+    /// Not these attributes.
+    pub exclude_attributes: Vec<String>,
+}
+
+impl std::fmt::Debug for Selection {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Selection")
+            .field("include_branches", &self.include_branches)
+            .field("exclude_branches", &self.exclude_branches)
+            .field("include_attributes", &self.include_attributes)
+            .field("exclude_attributes", &self.exclude_attributes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A switch by which another thread (a signal, a task) stops long work.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks the work to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Everything that an import needs to know beside the LDIF.
+#[derive(Clone)]
+pub struct ImportOptions {
+    /// The directory of the backend's LMDB environment.
+    pub directory: PathBuf,
+    /// Its base DNs; entries elsewhere are skipped.
+    pub base_dns: Vec<String>,
+    /// Its indexes.
+    pub indexes: Vec<IndexConfig>,
+    /// The schema.
+    pub schema: Arc<Schema>,
+    /// Entries are not checked against the schema at all (`--skipSchemaValidation`).
+    pub skip_schema_validation: bool,
+    /// Whether the old entries stay.
+    pub mode: ImportMode,
+    /// Which entries and attributes are wanted.
+    pub selection: Selection,
+    /// Bad entries do not stop the import. A reject file implies it.
+    pub continue_on_error: bool,
+    /// Takes rejected entries with the reason as comment.
+    pub reject_file: Option<PathBuf>,
+    /// Takes entries that the selection leaves out.
+    pub skip_file: Option<PathBuf>,
+    /// Reject and skip file are emptied first rather than appended to.
+    pub overwrite: bool,
+    /// Called for each value of `userPassword` and of attributes of the user password syntax.
+    pub hash_password: Option<PasswordHook>,
+    /// Worker threads; 0: one for each core.
+    pub threads: usize,
+    /// Memory for sorting; 0: the default.
+    pub memory_bytes: usize,
+    /// Where the sort keeps its temporary file; none: beside the database.
+    pub temporary_directory: Option<PathBuf>,
+    /// Stops the import.
+    pub cancel: Cancel,
+}
+
+impl ImportOptions {
+    /// A plain import that replaces what is in `directory`.
+    #[must_use]
+    pub fn new(directory: PathBuf, base_dns: Vec<String>, indexes: Vec<IndexConfig>, schema: Arc<Schema>) -> Self {
+        Self {
+            directory,
+            base_dns,
+            indexes,
+            schema,
+            skip_schema_validation: false,
+            mode: ImportMode::Replace,
+            selection: Selection::default(),
+            continue_on_error: false,
+            reject_file: None,
+            skip_file: None,
+            overwrite: false,
+            hash_password: None,
+            threads: 0,
+            memory_bytes: 0,
+            temporary_directory: None,
+            cancel: Cancel::default(),
+        }
+    }
+}
+
+impl std::fmt::Debug for ImportOptions {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("ImportOptions")
+            .field("directory", &self.directory)
+            .field("base_dns", &self.base_dns)
+            .field("mode", &self.mode)
+            .field("selection", &self.selection)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the work is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Reading entries (OpenDJ's phase one).
+    Entries,
+    /// Writing indexes (OpenDJ's phase two).
+    Indexes,
+    /// Waiting for the disk.
+    Syncing,
+}
+
+/// How far the work is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// What it is at.
+    pub phase: Phase,
+    /// Entries read.
+    pub processed: u64,
+    /// Entries in the new database.
+    pub imported: u64,
+    /// Entries that the selection left out.
+    pub skipped: u64,
+    /// Bad entries.
+    pub rejected: u64,
+    /// Old entries taken over.
+    pub migrated: u64,
+    /// Bytes of the sources read; in the phase of indexes: bytes of the sorted keys written.
+    pub bytes_read: u64,
+    /// Bytes in all, if known.
+    pub bytes_total: Option<u64>,
+    /// Since the start.
+    pub elapsed: Duration,
+}
+
+/// What an import did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImportSummary {
+    /// Entries read.
+    pub processed: u64,
+    /// Entries of the file in the new database.
+    pub imported: u64,
+    /// Entries that the selection left out.
+    pub skipped: u64,
+    /// Bad entries.
+    pub rejected: u64,
+    /// Old entries taken over.
+    pub migrated: u64,
+    /// Index keys in the new database.
+    pub index_keys: u64,
+    /// Ids of all keys together.
+    pub index_ids: u64,
+    /// Size of the database file.
+    pub database_bytes: u64,
+    /// All of it.
+    pub elapsed: Duration,
+    /// Reading entries.
+    pub phase_one: Duration,
+    /// Writing indexes and syncing.
+    pub phase_two: Duration,
+}

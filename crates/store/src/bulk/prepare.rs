@@ -1,0 +1,482 @@
+//! From the text of a record to an entry that only lacks its number: parsed, normalised, completed, checked.
+//!
+//! Everything here depends on one record alone, so workers do it in any order. Whether the parent exists and the name is
+//! free is decided later, in the order of the file. Knows nothing of ids and keys.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use ldap::{Ava, Rdn};
+use md5::{Digest, Md5};
+use schema::{NormalizedDn, Schema};
+
+use super::ImportError;
+use super::dn_map::Fingerprint;
+use super::ldif_record::LdifRecord;
+use super::names::{AttributeSelection, Described, Names, Use};
+use super::options::{ImportOptions, SelectedEntry};
+use super::source::Chunk;
+use crate::record::{Values, put_value};
+use crate::tables::Tables;
+use crate::{DescId, EntryId};
+
+/// The entries of one chunk.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub entries: Vec<Prepared>,
+    pub attributes: Vec<PreparedAttribute>,
+    /// Bodies, names and keys that the entries refer to.
+    pub arena: Vec<u8>,
+}
+
+/// A place in the arena.
+pub(super) type Span = Range<u32>;
+
+/// One record.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// Its first line.
+    pub line: u64,
+    /// Its text in the chunk.
+    pub text: Range<usize>,
+    pub outcome: Outcome,
+}
+
+/// What became of a record.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// An entry.
+    Entry(Entry),
+    /// Only a version line or comments.
+    Nothing,
+    /// Not selected.
+    Skipped,
+    /// Not good, and why; the line where it shows.
+    Rejected { line: u64, reason: Box<str> },
+}
+
+/// An entry that lacks its number.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub name: Fingerprint,
+    /// None: a base entry.
+    pub parent: Option<Fingerprint>,
+    /// The DN as written.
+    pub dn: Span,
+    /// The RDN as written; of a base entry the whole DN.
+    pub rdn: Span,
+    /// The normalised RDN; of a base entry the whole normalised DN.
+    pub rdn_key: Span,
+    /// Positions in [`Batch::attributes`].
+    pub attributes: Range<u32>,
+    /// Given in the order of the file; [`EntryId::ROOT`] until then.
+    pub id: EntryId,
+    pub parent_id: EntryId,
+}
+
+/// One attribute with its values in wire form.
+#[derive(Debug, Clone)]
+pub(super) struct PreparedAttribute {
+    /// Position in the worker's [`Names`].
+    pub described: u32,
+    pub count: u32,
+    /// Length of the longest value.
+    pub longest: u32,
+    pub body: Span,
+}
+
+impl Batch {
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.attributes.clear();
+        self.arena.clear();
+    }
+
+    pub fn bytes(&self, span: &Span) -> &[u8] {
+        self.arena.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    pub fn attributes_of(&self, entry: &Entry) -> &[PreparedAttribute] {
+        self.attributes.get(entry.attributes.start as usize..entry.attributes.end as usize).unwrap_or_default()
+    }
+
+    pub fn values(&self, attribute: &PreparedAttribute) -> Values<'_> {
+        Values::new(attribute.count, self.bytes(&attribute.body))
+    }
+}
+
+/// What all workers share, worked out once from the options.
+#[derive(Debug)]
+pub(super) struct Plan<'o> {
+    pub options: &'o ImportOptions,
+    bases: Vec<NormalizedDn>,
+    include: Vec<NormalizedDn>,
+    exclude: Vec<NormalizedDn>,
+    pub attributes: AttributeSelection,
+}
+
+impl<'o> Plan<'o> {
+    pub fn new(options: &'o ImportOptions) -> Result<Self, ImportError> {
+        let parse = |names: &[String]| -> Result<Vec<NormalizedDn>, ImportError> {
+            let one = |name: &String| NormalizedDn::parse(&options.schema, name.as_bytes());
+            let failed = |name: &String, error| ImportError::Option(format!("\"{name}\" is not a DN: {error}"));
+            names.iter().map(|name| one(name).map_err(|error| failed(name, error))).collect()
+        };
+        Ok(Self {
+            options,
+            bases: parse(&options.base_dns)?,
+            include: parse(&options.selection.include_branches)?,
+            exclude: parse(&options.selection.exclude_branches)?,
+            attributes: AttributeSelection::new(options)?,
+        })
+    }
+
+    fn schema(&self) -> &Schema {
+        &self.options.schema
+    }
+
+    /// Whether entries of that name belong into this import; if so, whether it is a base entry.
+    fn place(&self, dn: &NormalizedDn) -> Option<bool> {
+        let within = |branches: &[NormalizedDn]| branches.iter().any(|branch| branch.is_ancestor_or_equal(dn));
+        let selected = (self.include.is_empty() || within(&self.include)) && !within(&self.exclude);
+        (selected && within(&self.bases)).then(|| self.bases.contains(dn))
+    }
+}
+
+/// A worker's tools for preparing records. Buffers are used again.
+pub(super) struct Preparer<'p> {
+    plan: &'p Plan<'p>,
+    pub names: Names<'p>,
+    record: LdifRecord,
+    dn: NormalizedDn,
+    /// For each value of the record: position of its description, and the value's place in the record.
+    found: Vec<(u32, Range<usize>)>,
+    classes: HashMap<Box<[u8]>, Option<ClassBody>>,
+    normal: Vec<u8>,
+}
+
+/// The values of `objectClass` with the superior classes that the file left out.
+#[derive(Debug, Clone)]
+struct ClassBody {
+    count: u32,
+    longest: u32,
+    body: Box<[u8]>,
+}
+
+/// The line at fault and what is wrong.
+pub(super) type Refusal = (u64, String);
+
+impl<'p> Preparer<'p> {
+    pub fn new(plan: &'p Plan<'p>, tables: &'p Mutex<Tables>) -> Self {
+        Self {
+            plan,
+            names: Names::new(plan.schema(), &plan.attributes, tables),
+            record: LdifRecord::default(),
+            dn: NormalizedDn::root(),
+            found: Vec::new(),
+            classes: HashMap::new(),
+            normal: Vec::new(),
+        }
+    }
+
+    /// Prepares all records of a chunk.
+    pub fn prepare(&mut self, chunk: &Chunk, batch: &mut Batch) {
+        batch.clear();
+        for (line, text) in chunk.records() {
+            let (arena, attributes) = (batch.arena.len(), batch.attributes.len());
+            let outcome = match self.entry(line, text, batch) {
+                Ok(outcome) => outcome,
+                Err((line, reason)) => Outcome::Rejected { line, reason: reason.into() },
+            };
+            if !matches!(outcome, Outcome::Entry(_)) {
+                batch.arena.truncate(arena);
+                batch.attributes.truncate(attributes);
+            }
+            let start = text.as_ptr() as usize - chunk.bytes.as_ptr() as usize;
+            batch.entries.push(Prepared { line, text: start..start + text.len(), outcome });
+        }
+    }
+
+    fn entry(&mut self, line: u64, text: &[u8], batch: &mut Batch) -> Result<Outcome, Refusal> {
+        if !self.record.parse(text, line)? {
+            return Ok(Outcome::Nothing);
+        }
+        let line = self.record.line();
+        let schema = self.plan.schema();
+        let dn = self.record.dn();
+        let parsed = self.dn.parse_into(schema, dn.as_bytes());
+        parsed.map_err(|error| (line, format!("the DN \"{dn}\" is malformed: {error}")))?;
+        let Some(is_base) = self.plan.place(&self.dn) else { return Ok(Outcome::Skipped) };
+        let entry = self.place(is_base, batch);
+        self.collect(line)?;
+        self.write_attributes(line, batch)?;
+        self.complete(&entry, batch).map_err(|reason| (line, reason))?;
+        let entry = Entry { attributes: entry.attributes.start..batch.attributes.len() as u32, ..entry };
+        self.check(&entry, batch).map_err(|reason| (line, format!("entry \"{}\": {reason}", self.record.dn())))?;
+        if !self.is_selected(&entry, batch) {
+            return Ok(Outcome::Skipped);
+        }
+        Ok(Outcome::Entry(entry))
+    }
+
+    /// The entry's names.
+    fn place(&self, is_base: bool, batch: &mut Batch) -> Entry {
+        let bytes = self.dn.as_bytes();
+        let dn = self.record.dn();
+        let rdn_key = self.dn.rdn().map(|rdn| rdn.as_bytes()).unwrap_or_default();
+        let above = bytes.get(..bytes.len().saturating_sub(rdn_key.len() + 1)).unwrap_or_default();
+        let dn_span = push(&mut batch.arena, dn.as_bytes());
+        let (rdn, key) =
+            if is_base { (dn_span.clone(), bytes) } else { (push(&mut batch.arena, rdn_text(dn).as_bytes()), rdn_key) };
+        Entry {
+            name: Fingerprint::of(bytes),
+            parent: (!is_base).then(|| Fingerprint::of(above)),
+            dn: dn_span,
+            rdn,
+            rdn_key: push(&mut batch.arena, key),
+            attributes: batch.attributes.len() as u32..batch.attributes.len() as u32,
+            id: EntryId::ROOT,
+            parent_id: EntryId::ROOT,
+        }
+    }
+
+    /// Looks up the description of each value; values of one attribute stand together afterwards.
+    fn collect(&mut self, line: u64) -> Result<(), Refusal> {
+        self.found.clear();
+        let mut together = true;
+        for (position, (spelling, value)) in self.record.lines().enumerate() {
+            let at = self.names.find(position, spelling).map_err(|reason| (line, reason))?;
+            if self.names.get(at).is_some_and(|described| matches!(described.use_of, Use::Dropped | Use::Virtual)) {
+                continue;
+            }
+            let follows = self.found.last().is_none_or(|(last, _)| *last == at);
+            together &= follows || !self.found.iter().any(|(other, _)| *other == at);
+            self.found.push((at, value));
+        }
+        if !together {
+            let mut order: Vec<u32> = Vec::new();
+            for (at, _) in &self.found {
+                if !order.contains(at) {
+                    order.push(*at);
+                }
+            }
+            self.found.sort_by_key(|(at, _)| order.iter().position(|other| other == at));
+        }
+        Ok(())
+    }
+
+    /// Writes the values of each attribute in wire form.
+    fn write_attributes(&mut self, line: u64, batch: &mut Batch) -> Result<(), Refusal> {
+        for group in self.found.chunk_by(|a, b| a.0 == b.0) {
+            let Some(described) = group.first().and_then(|(at, _)| Some((*at, self.names.get(*at)?))) else { continue };
+            let (at, described) = described;
+            let start = batch.arena.len() as u32;
+            let mut longest = 0;
+            for (_, value) in group {
+                let value = self.record.value(value);
+                let hook = self.plan.options.hash_password.as_ref().filter(|_| described.use_of == Use::Password);
+                let hashed = hook.map_or(Ok(None), |hook| hook(value)).map_err(|reason| {
+                    (line, format!("entry \"{}\": value of {}: {reason}", self.record.dn(), described.canonical))
+                })?;
+                let value = hashed.as_deref().unwrap_or(value);
+                longest = longest.max(value.len());
+                put_value(&mut batch.arena, value);
+            }
+            let body = start..batch.arena.len() as u32;
+            let count = group.len() as u32;
+            batch.attributes.push(PreparedAttribute { described: at, count, longest: longest as u32, body });
+        }
+        Ok(())
+    }
+
+    /// Adds what LDIF may leave out: superior classes, the values of the RDN, entryUUID.
+    fn complete(&mut self, entry: &Entry, batch: &mut Batch) -> Result<(), String> {
+        let first = entry.attributes.start as usize;
+        let mut has_uuid = false;
+        let mut classes = None;
+        for (position, attribute) in batch.attributes.iter().enumerate().skip(first) {
+            match self.names.get(attribute.described).map(|described| described.desc) {
+                Some(DescId::OBJECT_CLASS) => classes = Some(position),
+                Some(DescId::ENTRY_UUID) => has_uuid = true,
+                _ => {}
+            }
+        }
+        if let Some(position) = classes {
+            self.complete_classes(position, batch);
+        }
+        self.complete_rdn(first, batch)?;
+        if !has_uuid {
+            let at = self.names.find(usize::MAX, b"entryUUID")?;
+            let text = name_uuid(self.dn.as_bytes());
+            append_attribute(batch, at, text.as_bytes());
+        }
+        Ok(())
+    }
+
+    fn complete_classes(&mut self, position: usize, batch: &mut Batch) {
+        let Some(attribute) = batch.attributes.get_mut(position) else { return };
+        let body = batch.arena.get(attribute.body.start as usize..attribute.body.end as usize).unwrap_or_default();
+        if !self.classes.contains_key(body) {
+            let completed = with_superiors(self.plan.schema(), Values::new(attribute.count, body));
+            self.classes.insert(body.into(), completed);
+        }
+        if let Some(Some(completed)) = self.classes.get(body) {
+            let start = batch.arena.len() as u32;
+            batch.arena.extend_from_slice(&completed.body);
+            attribute.body = start..batch.arena.len() as u32;
+            attribute.count = completed.count;
+            attribute.longest = completed.longest;
+        }
+    }
+
+    /// Adds the attributes and values of the RDN that the entry does not have.
+    fn complete_rdn(&mut self, first: usize, batch: &mut Batch) -> Result<(), String> {
+        let schema = self.plan.schema();
+        let rdn = Rdn::parse(rdn_text(self.record.dn())).map_err(|error| error.to_string())?;
+        for Ava { attribute: name, value } in rdn.avas() {
+            let at = self.names.find(usize::MAX, name.as_bytes())?;
+            let Some(described) = self.names.get(at).cloned() else { continue };
+            let own = batch.attributes.iter().skip(first).position(|attribute| attribute.described == at);
+            let Some(position) = own.map(|position| first + position) else {
+                append_attribute(batch, at, value);
+                continue;
+            };
+            let Some(attribute) = batch.attributes.get(position) else { continue };
+            let values = batch.values(attribute);
+            let same = values.iter().any(|stored| stored == &**value) || {
+                let rule = described.attribute.and_then(|t| schema.attribute_by_index(t)).and_then(|t| t.equality);
+                rule.is_some_and(|rule| {
+                    let normal = |value: &[u8]| {
+                        let mut out = Vec::new();
+                        rule.normalize(schema, value, &mut out).is_ok().then_some(out)
+                    };
+                    let wanted = normal(value);
+                    wanted.is_some() && values.iter().any(|stored| normal(stored) == wanted)
+                })
+            };
+            if !same {
+                let mut body = values.body().to_vec();
+                put_value(&mut body, value);
+                let (count, longest) = (attribute.count + 1, attribute.longest.max(value.len() as u32));
+                let body = push(&mut batch.arena, &body);
+                if let Some(attribute) = batch.attributes.get_mut(position) {
+                    *attribute = PreparedAttribute { described: at, count, longest, body };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the entry obeys the schema, and no value comes twice.
+    fn check(&mut self, entry: &Entry, batch: &Batch) -> Result<(), String> {
+        for attribute in batch.attributes_of(entry).iter().filter(|attribute| attribute.count > 1) {
+            let Some(described) = self.names.get(attribute.described) else { continue };
+            let rule =
+                described.attribute.and_then(|t| self.plan.schema().attribute_by_index(t)).and_then(|t| t.equality);
+            if described.desc != DescId::OBJECT_CLASS && self.has_duplicate(described, rule, batch.values(attribute)) {
+                return Err(format!("attribute {} has the same value twice", described.canonical));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_duplicate(&self, _: &Described, rule: Option<&schema::MatchingRule>, values: Values<'_>) -> bool {
+        let schema = self.plan.schema();
+        let mut normals: Vec<Vec<u8>> = Vec::with_capacity(values.count() as usize);
+        for value in values.iter() {
+            let mut normal = Vec::with_capacity(value.len());
+            if rule.is_none_or(|rule| rule.normalize(schema, value, &mut normal).is_err()) {
+                normal.clear();
+                normal.extend_from_slice(value);
+            }
+            normals.push(normal);
+        }
+        normals.sort_unstable();
+        normals.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
+    }
+
+    /// The filters of the selection.
+    fn is_selected(&self, entry: &Entry, batch: &Batch) -> bool {
+        let selection = &self.plan.options.selection;
+        if selection.include_filters.is_empty() && selection.exclude_filters.is_empty() {
+            return true;
+        }
+        let attributes: Vec<(&str, Values<'_>)> = batch
+            .attributes_of(entry)
+            .iter()
+            .filter_map(|attribute| Some((&*self.names.get(attribute.described)?.canonical, batch.values(attribute))))
+            .collect();
+        let seen = SelectedEntry { dn: self.record.dn(), attributes: &attributes };
+        let included =
+            selection.include_filters.is_empty() || selection.include_filters.iter().any(|filter| filter(&seen));
+        included && !selection.exclude_filters.iter().any(|filter| filter(&seen))
+    }
+}
+
+fn push(arena: &mut Vec<u8>, bytes: &[u8]) -> Span {
+    let start = arena.len() as u32;
+    arena.extend_from_slice(bytes);
+    start..arena.len() as u32
+}
+
+fn append_attribute(batch: &mut Batch, described: u32, value: &[u8]) {
+    let start = batch.arena.len() as u32;
+    put_value(&mut batch.arena, value);
+    let body = start..batch.arena.len() as u32;
+    batch.attributes.push(PreparedAttribute { described, count: 1, longest: value.len() as u32, body });
+}
+
+/// The values of objectClass with all superior classes; `None` when none is missing.
+fn with_superiors(schema: &Schema, values: Values<'_>) -> Option<ClassBody> {
+    let mut have: Vec<_> =
+        values.iter().filter_map(|name| schema.object_class(name)).map(|class| class.index).collect();
+    let mut body = values.body().to_vec();
+    let mut count = values.count();
+    let mut longest = values.iter().map(<[u8]>::len).max().unwrap_or(0);
+    for own in values.iter().filter_map(|name| schema.object_class(name)) {
+        for ancestor in own.ancestors() {
+            let Some(class) = schema.class_by_index(*ancestor).filter(|_| !have.contains(ancestor)) else { continue };
+            have.push(*ancestor);
+            put_value(&mut body, class.name().as_bytes());
+            longest = longest.max(class.name().len());
+            count += 1;
+        }
+    }
+    (count > values.count()).then(|| ClassBody { count, longest: longest as u32, body: body.into() })
+}
+
+/// The name-based UUID (RFC 4122, version 3) of a normalised DN, as OpenDJ gives entries that come without: importing the same
+/// names gives the same UUIDs.
+fn name_uuid(name: &[u8]) -> String {
+    let mut uuid: [u8; 16] = Md5::digest(name).into();
+    uuid[6] = uuid[6] & 0x0f | 0x30;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(36);
+    for (at, byte) in uuid.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(HEX[usize::from(digit)]));
+        }
+    }
+    text
+}
+
+/// The first RDN of a well-formed DN as written.
+fn rdn_text(dn: &str) -> &str {
+    let mut escaped = false;
+    let mut quoted = false;
+    for (at, byte) in dn.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            b',' | b';' if !quoted => return dn.get(..at).unwrap_or(dn).trim_end_matches(' '),
+            _ => {}
+        }
+    }
+    dn
+}

@@ -1,0 +1,89 @@
+//! The reject file and the skip file: the records as they were read, rejected ones with the reason in front.
+
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::ImportError;
+
+/// Comment lines are folded at this many characters.
+const LINE_CHARS: usize = 80;
+
+/// A file of left-out records, or none.
+pub(super) struct RecordFile {
+    file: Option<(PathBuf, BufWriter<std::fs::File>)>,
+}
+
+impl RecordFile {
+    /// Opens `path`, if there is one, at its end or emptied.
+    pub fn open(path: Option<&Path>, overwrite: bool) -> Result<Self, ImportError> {
+        let Some(path) = path else { return Ok(Self { file: None }) };
+        let mut options = OpenOptions::new();
+        options.create(true).write(true).append(!overwrite).truncate(overwrite);
+        let file = options.open(path).map_err(|source| failed(path, source))?;
+        Ok(Self { file: Some((path.to_owned(), BufWriter::new(file))) })
+    }
+
+    /// Writes a record, with a reason as comment if there is one.
+    pub fn write(&mut self, reason: Option<&str>, record: &[u8]) -> Result<(), ImportError> {
+        let Some((path, file)) = &mut self.file else { return Ok(()) };
+        let mut text = Vec::with_capacity(record.len() + 128);
+        for line in reason.into_iter().flat_map(str::lines) {
+            put_comment(line, &mut text);
+        }
+        text.extend_from_slice(record);
+        if !record.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        text.push(b'\n');
+        file.write_all(&text).map_err(|source| failed(path, source))
+    }
+
+    pub fn finish(self) -> Result<(), ImportError> {
+        let Some((path, mut file)) = self.file else { return Ok(()) };
+        file.flush().map_err(|source| failed(&path, source))
+    }
+}
+
+fn failed(path: &Path, source: std::io::Error) -> ImportError {
+    ImportError::RejectFile { name: path.display().to_string(), source }
+}
+
+/// A comment, folded: a continuation line begins with a blank.
+fn put_comment(line: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"# ");
+    let mut column = 2;
+    let mut buffer = [0; 4];
+    for char in line.chars() {
+        if column == LINE_CHARS {
+            out.extend_from_slice(b"\n ");
+            column = 1;
+        }
+        out.extend_from_slice(char.encode_utf8(&mut buffer).as_bytes());
+        column += 1;
+    }
+    out.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_follow_their_reason_and_files_grow_or_start_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("rejected.ldif");
+        for (overwrite, reason) in [(false, "first"), (false, "no parent"), (true, &*"x".repeat(100))] {
+            let mut file = RecordFile::open(Some(&path), overwrite).unwrap();
+            file.write(Some(reason), b"dn: a\ncn: b").unwrap();
+            file.finish().unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            match reason {
+                "first" => assert_eq!(text, "# first\ndn: a\ncn: b\n\n"),
+                "no parent" => assert_eq!(text, "# first\ndn: a\ncn: b\n\n# no parent\ndn: a\ncn: b\n\n"),
+                _ => assert_eq!(text, format!("# {}\n {}\ndn: a\ncn: b\n\n", "x".repeat(78), "x".repeat(22))),
+            }
+        }
+        RecordFile::open(None, false).unwrap().write(None, b"dn: a").unwrap();
+    }
+}

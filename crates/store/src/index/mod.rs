@@ -1,0 +1,19 @@
+//! Which indexes a backend has, and the keys of an entry in them.
+//!
+//! [`IndexConfig`] is what an operator asks for, [`IndexSet`] what that means under a schema (one [`Index`] per OpenDJ
+//! index id), [`Indexer`] turns an entry, or an old and a new state of it, into keys. It knows nothing of how postings are
+//! stored, and nothing of the tree: the system indexes are the store's own.
+
+mod config;
+mod extract;
+mod indexer;
+mod set;
+mod state;
+
+pub use config::{
+    DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexKind, SUBSTRING_LENGTH_MIN, default_indexes,
+};
+pub use extract::SchemaTypes;
+pub use indexer::{IndexedEntry, Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
+pub use set::{Index, IndexError, IndexSet, Method};
+pub use state::{IndexState, IndexStates, key_derivation};
