@@ -67,6 +67,7 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     property("invalid-attribute-syntax-behavior", ACCEPT_REJECT_WARN, "What happens to values that break the syntax of their attribute.").default(&["reject"]),
     property("single-structural-objectclass-behavior", ACCEPT_REJECT_WARN, "What happens to entries without exactly one structural object class.").default(&["reject"]),
     property("add-missing-rdn-attributes", Syntax::Boolean, "An added entry gets the attribute values of its RDN when they are missing.").default(&["true"]),
+    property("allow-attribute-name-exceptions", Syntax::Boolean, "Names of attribute types may have underscores and begin with a digit.").default(&["false"]),
     property("notify-abandoned-operations", Syntax::Boolean, "An abandoned operation is answered with result 118 (cancelled) instead of not at all.").default(&["false"]),
     property("etime-resolution", Syntax::Choice(&["milliseconds", "microseconds", "nanoseconds"]), "Unit of etime in the access log.").default(&["milliseconds"]),
 ];
@@ -252,6 +253,8 @@ static SCHEMA_PROVIDER: Class = Class {
             .default(&["false"]),
             property("allow-zero-length-values-directory-string", Syntax::Boolean, "Directory strings may be empty.")
                 .default(&["false"]),
+            property("allow-attribute-types-with-no-sup-or-syntax", Syntax::Boolean, "An attribute type with neither superior nor syntax gets the octet string syntax; otherwise it is refused.").default(&["true"]),
+            property("strip-syntax-min-upper-bound-attribute-type-description", Syntax::Boolean, "Attribute types in cn=schema are shown without the length behind the syntax.").default(&["false"]),
         ],
     }],
     children: &[],

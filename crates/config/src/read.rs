@@ -115,6 +115,7 @@ pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
             Behavior::Reject,
         ),
         add_missing_rdn_attributes: get.boolean("add-missing-rdn-attributes"),
+        allow_attribute_name_exceptions: get.boolean("allow-attribute-name-exceptions"),
         notify_abandoned_operations: get.boolean("notify-abandoned-operations"),
         etime_resolution: get.word("etime-resolution", EtimeResolution::from_word, EtimeResolution::Milliseconds),
     }
@@ -210,6 +211,8 @@ pub(crate) fn schema(object: &Object, instance: &Path) -> SchemaConfig {
         strict_jpeg_photos: get.boolean("strict-format-jpeg-photos"),
         strict_telephone_numbers: get.boolean("strict-format-telephone-numbers"),
         allow_zero_length_directory_strings: get.boolean("allow-zero-length-values-directory-string"),
+        allow_types_without_syntax: get.boolean("allow-attribute-types-with-no-sup-or-syntax"),
+        strip_syntax_length: get.boolean("strip-syntax-min-upper-bound-attribute-type-description"),
     }
 }
 

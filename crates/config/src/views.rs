@@ -37,6 +37,8 @@ pub struct GlobalConfig {
     pub single_structural_objectclass_behavior: Behavior,
     /// `add-missing-rdn-attributes`
     pub add_missing_rdn_attributes: bool,
+    /// `allow-attribute-name-exceptions`
+    pub allow_attribute_name_exceptions: bool,
     /// `notify-abandoned-operations`
     pub notify_abandoned_operations: bool,
     /// `etime-resolution`
@@ -167,6 +169,10 @@ pub struct SchemaConfig {
     pub strict_telephone_numbers: bool,
     /// `allow-zero-length-values-directory-string`
     pub allow_zero_length_directory_strings: bool,
+    /// `allow-attribute-types-with-no-sup-or-syntax`
+    pub allow_types_without_syntax: bool,
+    /// `strip-syntax-min-upper-bound-attribute-type-description`
+    pub strip_syntax_length: bool,
 }
 
 /// What both kinds of log publisher have.
