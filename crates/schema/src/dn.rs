@@ -7,13 +7,11 @@
 //!
 //! It knows nothing of entries: whether a DN exists is not its question.
 
-mod parse;
-
-pub use parse::DnSyntaxError;
-
 use std::fmt;
 
+use ldap::{Dn, DnError, Rdn};
 use smallvec::SmallVec;
+use thiserror::Error;
 
 use crate::prep::{self, Case};
 use crate::schema::Schema;
@@ -30,6 +28,17 @@ pub struct NormalizedDn {
     bytes: Vec<u8>,
 }
 
+/// Why bytes are no DN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum DnSyntaxError {
+    /// Not UTF-8.
+    #[error("the distinguished name is not UTF-8")]
+    NotUtf8,
+    /// Not the grammar.
+    #[error(transparent)]
+    Malformed(#[from] DnError),
+}
+
 /// The normal form of one RDN, without the end mark.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NormalizedRdn<'a>(&'a [u8]);
@@ -40,17 +49,26 @@ impl NormalizedDn {
         NormalizedDn::default()
     }
 
-    /// Parses the string form of RFC 4514, with the tolerance of RFC 2253, and normalizes it in one go.
+    /// Parses the string form and normalizes it.
     pub fn parse(schema: &Schema, text: &[u8]) -> Result<NormalizedDn, DnSyntaxError> {
-        let mut bytes = Vec::with_capacity(text.len() + 8);
-        parse::normalize(schema, text, &mut bytes)?;
-        Ok(NormalizedDn { bytes })
+        let mut dn = NormalizedDn::root();
+        dn.parse_into(schema, text)?;
+        Ok(dn)
     }
 
-    /// The same into a buffer that is used again.
+    /// The same into a buffer that is used again; after an error it is the root.
     pub fn parse_into(&mut self, schema: &Schema, text: &[u8]) -> Result<(), DnSyntaxError> {
         self.bytes.clear();
-        parse::normalize(schema, text, &mut self.bytes)
+        let text = std::str::from_utf8(text).map_err(|_| DnSyntaxError::NotUtf8)?;
+        push_dn(schema, &Dn::parse(text)?, &mut self.bytes);
+        Ok(())
+    }
+
+    /// The normal form of a parsed DN.
+    pub fn of(schema: &Schema, dn: &Dn<'_>) -> NormalizedDn {
+        let mut bytes = Vec::new();
+        push_dn(schema, dn, &mut bytes);
+        NormalizedDn { bytes }
     }
 
     /// Takes bytes that [`NormalizedDn::as_bytes`] gave.
@@ -157,6 +175,29 @@ impl fmt::Debug for NormalizedRdn<'_> {
     }
 }
 
+/// Appends the normal form of a DN.
+fn push_dn(schema: &Schema, dn: &Dn<'_>, out: &mut Vec<u8>) {
+    for rdn in dn.rdns().iter().rev() {
+        push_rdn(schema, pairs(rdn), out);
+    }
+}
+
+fn pairs<'a>(rdn: &'a Rdn<'a>) -> impl ExactSizeIterator<Item = (&'a str, &'a [u8])> {
+    rdn.avas().iter().map(|ava| (ava.attribute, &*ava.value))
+}
+
+impl Schema {
+    /// The normal form of a parsed DN.
+    pub fn normalize_dn(&self, dn: &Dn<'_>) -> NormalizedDn {
+        NormalizedDn::of(self, dn)
+    }
+
+    /// Appends the normal form of an RDN: the bytes of a [`NormalizedRdn`].
+    pub fn normalize_rdn(&self, rdn: &Rdn<'_>, out: &mut Vec<u8>) {
+        push_rdn_body(self, pairs(rdn), out);
+    }
+}
+
 /// Appends the normal form of an RDN and its end mark.
 pub(crate) fn push_rdn<'a>(
     schema: &Schema,
@@ -168,11 +209,7 @@ pub(crate) fn push_rdn<'a>(
 }
 
 /// The same without the end mark.
-pub(crate) fn push_rdn_body<'a>(
-    schema: &Schema,
-    mut avas: impl ExactSizeIterator<Item = (&'a str, &'a [u8])>,
-    out: &mut Vec<u8>,
-) {
+fn push_rdn_body<'a>(schema: &Schema, mut avas: impl ExactSizeIterator<Item = (&'a str, &'a [u8])>, out: &mut Vec<u8>) {
     if avas.len() == 1 {
         if let Some((name, value)) = avas.next() {
             push_ava(schema, name, value, out);

@@ -23,11 +23,13 @@ mod class;
 mod definition;
 mod description;
 mod dn;
+mod modify;
 mod name_table;
 mod schema;
 mod schema_file;
 mod standard;
 
+pub mod check;
 pub mod prep;
 pub mod rule;
 pub mod syntax;
@@ -42,6 +44,7 @@ pub use definition::{
 };
 pub use description::{AttributeDescription, DescriptionError, Options};
 pub use dn::{DnSyntaxError, NormalizedDn, NormalizedRdn};
+pub use modify::{ModifiedSchema, ModifySchemaError, SchemaChange, USER_SCHEMA_FILE};
 pub use rule::{Assertion, InvalidValue, MatchContext, MatchingRule, Position, RuleRole, Substrings};
 pub use schema::{Schema, SchemaOptions};
 pub use syntax::{Syntax, SyntaxError};
