@@ -115,7 +115,7 @@ fn strip(value: &[u8], case: Case, insignificant: impl Fn(char) -> bool, out: &m
     let mut chars = mapped.chars().peekable();
     while let Some(c) = chars.next() {
         prohibit(c)?;
-        if !(insignificant(c) && !chars.peek().is_some_and(|next| is_combining_mark(*next))) {
+        if !insignificant(c) || chars.peek().is_some_and(|next| is_combining_mark(*next)) {
             push(c, out);
         }
     }

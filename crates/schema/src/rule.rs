@@ -16,7 +16,7 @@ mod structured;
 mod substring;
 mod table;
 
-pub use assertion::{Assertion, MatchContext, PartialDate};
+pub use assertion::{Assertion, KeyRange, MatchContext, PartialDate};
 pub(crate) use number::{bit_string, boolean, uuid};
 pub(crate) use structured::{auth_password, split_unique_member};
 pub use substring::{Position, Substrings};

@@ -178,7 +178,8 @@ impl Requirement {
         });
     }
 
-    pub(super) fn denial(&self, schema: &Schema, attribute: TypeIndex) -> CheckError {
+    /// Why the attribute is not allowed.
+    pub fn denial(&self, schema: &Schema, attribute: TypeIndex) -> CheckError {
         let name = name_of(schema, attribute);
         let rule = self.content_rule.and_then(|at| schema.content_rules().get(at));
         if let Some(rule) = rule.filter(|rule| rule.not.contains(&attribute)) {
@@ -188,7 +189,8 @@ impl Requirement {
         CheckError::NotAllowed { attribute: name, classes: classes.collect::<Vec<_>>().join(", ") }
     }
 
-    pub(super) fn missing(&self, schema: &Schema, attribute: TypeIndex) -> CheckError {
+    /// Why an entry without the attribute is refused.
+    pub fn missing(&self, schema: &Schema, attribute: TypeIndex) -> CheckError {
         let mut classes = self.classes.iter().filter_map(|class| schema.class_by_index(class));
         let class = classes.find(|class| class.must.contains(&attribute)).map(|class| class.name().to_owned());
         let rule =

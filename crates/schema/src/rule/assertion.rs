@@ -14,6 +14,9 @@ pub struct MatchContext {
     pub now_unix_seconds: i64,
 }
 
+/// A range of normal forms.
+pub type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
 /// An assertion value prepared under its rule.
 #[derive(Debug, Clone)]
 pub enum Assertion {
@@ -95,7 +98,7 @@ impl Assertion {
     }
 
     /// The range of normal forms that is exactly what matches, if there is one.
-    pub fn key_range(&self) -> Option<(Bound<&[u8]>, Bound<&[u8]>)> {
+    pub fn key_range(&self) -> Option<KeyRange<'_>> {
         match self {
             Assertion::Equal(form) => Some((Bound::Included(form), Bound::Included(form))),
             Assertion::Less(bound) => Some((Bound::Unbounded, Bound::Excluded(bound))),
