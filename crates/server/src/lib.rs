@@ -1,16 +1,37 @@
 //! The network side of Pando: event loops, TLS, connections, limits, logs and monitoring.
 //!
-//! Life of a request: `event_loop` reads bytes, `connection` cuts them into messages, `operation` decides and answers
-//! through the `directory` crate, `connection` writes everything of one turn at once. What may take long goes to `pool`
-//! and comes back through `mailbox`.
+//! Life of a request: `event_loop` says that a connection is readable, `engine` reads, cuts the bytes into messages and
+//! executes them through an `executor`, and writes everything of one turn at once. What may take long goes to a `pool` and
+//! comes back through a `mailbox`.
 //!
 //! This crate does not know how entries are stored, what a filter matches, or who may see what.
 
-pub mod address_mask;
+mod answer;
+mod connection;
+mod connection_requests;
+mod engine;
+mod event_loop;
+mod executor;
+mod limits;
+mod listener;
 pub mod log;
+mod mailbox;
 pub mod metrics;
+pub mod pid_file;
 pub mod pool;
 pub mod proxy;
+mod reply;
+mod server;
+mod session;
+mod settings;
 pub mod signals;
 pub mod sys;
+#[cfg(test)]
+mod tests;
 pub mod tls;
+mod transport;
+
+pub use limits::Limits;
+pub use listener::{ListenAt, ListenerSettings};
+pub use server::{Logs, STOP_TIME_MAX, Server, StartError};
+pub use settings::{Settings, SettingsError};

@@ -12,10 +12,10 @@ use std::{
 
 use arc_swap::ArcSwap;
 use rustls::{
-    RootCertStore, ServerConfig,
+    ServerConfig,
     crypto::aws_lc_rs,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier},
+    server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
 use thiserror::Error;
@@ -29,27 +29,15 @@ pub struct CertificateFiles {
     pub private_key: PathBuf,
 }
 
-/// `ssl-client-auth-policy`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ClientAuth {
-    /// Clients are not asked for a certificate.
-    #[default]
-    Disabled,
-    /// Clients may show one; it must be good.
-    Optional,
-    /// Clients must show one.
-    Required,
-}
-
 /// What TLS is configured with.
 #[derive(Debug, Clone)]
 pub struct TlsSettings {
     /// The server's certificate.
     pub files: CertificateFiles,
-    /// Whether clients show certificates.
-    pub client_auth: ClientAuth,
-    /// PEM file with the authorities that client certificates come from; needed unless `client_auth` is disabled.
-    pub trusted_authorities: Option<PathBuf>,
+    /// Whether TLS 1.2 is offered.
+    pub tls12: bool,
+    /// Whether TLS 1.3 is offered.
+    pub tls13: bool,
 }
 
 /// Why certificate files cannot be used.
@@ -73,9 +61,6 @@ pub enum TlsError {
         /// What the TLS library says.
         reason: String,
     },
-    /// Client certificates are wanted but there is nothing to check them against.
-    #[error("client certificates are asked for, but no trusted authorities are configured")]
-    NoAuthorities,
     /// The TLS library refuses the settings.
     #[error("TLS: {0}")]
     Library(String),
@@ -106,25 +91,16 @@ impl TlsAcceptor {
     pub fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
         let stamps = FileStamps::of(&settings.files);
         let current = Arc::new(CurrentCertificate { key: ArcSwap::from_pointee(load_pair(&settings.files)?) });
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| TlsError::Library(error.to_string()))?;
-        let builder = match settings.client_auth {
-            ClientAuth::Disabled => builder.with_no_client_auth(),
-            policy => {
-                let roots = load_authorities(settings.trusted_authorities.as_deref())?;
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-                let verifier = if policy == ClientAuth::Optional { verifier.allow_unauthenticated() } else { verifier };
-                let verifier = verifier.build().map_err(|error| TlsError::Library(error.to_string()))?;
-                builder.with_client_cert_verifier(verifier)
-            }
-        };
+        let mut versions = Vec::new();
+        versions.extend(settings.tls13.then_some(&rustls::version::TLS13));
+        versions.extend(settings.tls12.then_some(&rustls::version::TLS12));
+        let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_protocol_versions(&versions)
+            .map_err(|error| TlsError::Library(error.to_string()))?
+            .with_no_client_auth();
         let resolver: Arc<dyn ResolvesServerCert> = Arc::<CurrentCertificate>::clone(&current);
         let mut config = builder.with_cert_resolver(resolver);
         config.ticketer = aws_lc_rs::Ticketer::new().map_err(|error| TlsError::Library(error.to_string()))?;
-        // An idle TLS connection should not keep buffers for a burst that is over.
-        config.max_early_data_size = 0;
         Ok(Self {
             config: Arc::new(config),
             current,
@@ -211,15 +187,6 @@ fn load_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsErr
     Ok(certificates)
 }
 
-fn load_authorities(path: Option<&Path>) -> Result<RootCertStore, TlsError> {
-    let path = path.ok_or(TlsError::NoAuthorities)?;
-    let mut roots = RootCertStore::empty();
-    for certificate in load_certificates(path)? {
-        roots.add(certificate).map_err(|error| TlsError::File { path: path.to_owned(), reason: error.to_string() })?;
-    }
-    Ok(roots)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,7 +200,7 @@ mod tests {
     }
 
     fn settings(files: CertificateFiles) -> TlsSettings {
-        TlsSettings { files, client_auth: ClientAuth::Disabled, trusted_authorities: None }
+        TlsSettings { files, tls12: true, tls13: true }
     }
 
     #[test]
@@ -263,13 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn client_certificates_need_authorities() {
+    fn at_least_one_version_is_needed() {
         let dir = tempfile::tempdir().unwrap();
-        let files = write_pair(dir.path(), "one.example");
-        let mut settings = settings(files.clone());
-        settings.client_auth = ClientAuth::Optional;
-        assert!(matches!(TlsAcceptor::new(&settings), Err(TlsError::NoAuthorities)));
-        settings.trusted_authorities = Some(files.certificate);
-        TlsAcceptor::new(&settings).unwrap();
+        let settings = TlsSettings { tls12: false, tls13: false, ..settings(write_pair(dir.path(), "one.example")) };
+        assert!(matches!(TlsAcceptor::new(&settings), Err(TlsError::Library(_))));
     }
 }

@@ -12,7 +12,7 @@ use super::{
     clock::{LogClock, TimeFormat},
     file::LogFileSettings,
     text::{decimal, escaped, number_field, quoted_field, signed, word_field},
-    writer::{FileId, LogThreadBuilder, Overload, Sink},
+    writer::{BUFFER_BYTES_MAX, FileId, LogThreadBuilder, Overload, Sink},
 };
 use crate::metrics::OperationKind;
 
@@ -53,6 +53,8 @@ pub struct AccessLogSettings {
     pub control_oids: bool,
     /// What to do when the disk does not keep up.
     pub overload: Overload,
+    /// Most bytes that one event loop may have waiting for the file (`queue-size`, there in lines).
+    pub queue_bytes_max: usize,
 }
 
 impl AccessLogSettings {
@@ -65,6 +67,7 @@ impl AccessLogSettings {
             etime: EtimeResolution::default(),
             control_oids: false,
             overload: Overload::default(),
+            queue_bytes_max: BUFFER_BYTES_MAX,
         }
     }
 }
@@ -202,7 +205,7 @@ impl AccessLog {
         let publishers = logs
             .iter()
             .map(|log| Publisher {
-                sink: builder.sink(log.file, log.settings.overload),
+                sink: builder.sink_with_limit(log.file, log.settings.overload, log.settings.queue_bytes_max),
                 clock: LogClock::new(log.settings.time_format.clone()),
                 format: log.settings.format,
                 etime: log.settings.etime,

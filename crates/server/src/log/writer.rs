@@ -29,7 +29,7 @@ const BUFFER_BYTES_WANTED: usize = 64 * 1024;
 
 /// Most bytes that one loop may have waiting for one file. At 250 bytes a line: 16,000 lines, a quarter of a second of
 /// the fastest loop, more than a healthy disk ever needs.
-const BUFFER_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub(crate) const BUFFER_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What happens to a line when the buffer is full because the disk does not keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -199,7 +199,8 @@ impl LogThreadBuilder {
         self.sink_with_limit(file, overload, BUFFER_BYTES_MAX)
     }
 
-    pub(crate) fn sink_with_limit(&mut self, file: FileId, overload: Overload, bytes_max: usize) -> Sink {
+    /// As `sink`, with a limit for the bytes that wait.
+    pub fn sink_with_limit(&mut self, file: FileId, overload: Overload, bytes_max: usize) -> Sink {
         let shared = Arc::new(SinkShared {
             buffer: Mutex::default(),
             drained: Condvar::new(),

@@ -1,0 +1,54 @@
+//! What became of an operation, as far as the connection, the log and the counters care.
+
+use crate::session::Identity;
+use ldap::ResultCode;
+
+/// The outcome of one operation. The response itself is bytes in the connection's output.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// LDAP result code.
+    pub(crate) code: ResultCode,
+    /// Diagnostic message sent to the client.
+    pub(crate) message: String,
+    /// Why a bind failed, for the log only.
+    pub(crate) auth_failure: Option<String>,
+    /// Whom a bind was about, as the log names it.
+    pub(crate) auth_dn: Option<String>,
+    /// What the connection is from now on; binds only.
+    pub(crate) new_identity: Option<Identity>,
+    /// Entries returned; searches only.
+    pub(crate) entries: Option<u64>,
+    /// References returned.
+    pub(crate) references: u64,
+    /// No index could answer the search.
+    pub(crate) is_unindexed: bool,
+    /// Further items for the log, each with a leading blank.
+    pub(crate) additional: String,
+    /// OIDs of response controls, separated by commas, if the log wants them.
+    pub(crate) response_controls: String,
+}
+
+impl Answer {
+    /// A plain result.
+    pub(crate) fn of(code: ResultCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), ..Self::default() }
+    }
+}
+
+impl Default for Answer {
+    /// Success, and nothing more to say.
+    fn default() -> Self {
+        Self {
+            code: ResultCode::SUCCESS,
+            message: String::new(),
+            auth_failure: None,
+            auth_dn: None,
+            new_identity: None,
+            entries: None,
+            references: 0,
+            is_unindexed: false,
+            additional: String::new(),
+            response_controls: String::new(),
+        }
+    }
+}

@@ -1,0 +1,536 @@
+//! One event loop: a thread with its poller, its listeners, its connections.
+//!
+//! 1. A connection belongs to one loop from accept to close; its requests are executed there, on one core.
+//! 2. The loop sleeps only in the poller. Nothing on it waits for a disk, a lock held long, or a client.
+//! 3. Without clients and limits of time, it does not wake up at all.
+
+use std::{
+    collections::VecDeque,
+    io::{self, ErrorKind},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant, SystemTime},
+};
+
+use ldap::{ResultCode, encode};
+use mio::{
+    Events, Interest, Poll, Token,
+    event::Source,
+    net::{TcpListener, UnixListener},
+};
+use slab::Slab;
+
+use crate::{
+    connection::{Accepted, Connection, Peer, Phase},
+    engine::{End, Engine},
+    limits::{ACCEPT_PAUSE, ACCEPTS_PER_TURN},
+    listener::ListenAt,
+    log::{Category, DisconnectReason, access::EndPoint, error::message_id},
+    mailbox::{Address, Mail, Mailbox},
+    transport::{Stream, Transport},
+};
+
+/// Token of the mailbox's waker.
+pub(crate) const WAKER: Token = Token(0);
+/// First token of a listener.
+const LISTENERS: usize = 1;
+/// First token of a connection; fewer listeners than this fit, far more than anybody has.
+const CONNECTIONS: usize = 1024;
+/// Events taken from the system at once.
+const EVENTS_PER_TURN: usize = 512;
+
+/// How the loops know each other.
+pub(crate) struct LoopHandle {
+    pub(crate) mailbox: Arc<Mailbox>,
+    /// Connections that the loop has, counting those on their way to it.
+    pub(crate) connections: AtomicUsize,
+}
+
+/// What all loops share.
+pub(crate) struct Shared {
+    pub(crate) loops: Vec<LoopHandle>,
+    pub(crate) next_connection: AtomicU64,
+    /// Most connections at once since the start.
+    pub(crate) connections_peak: AtomicUsize,
+}
+
+impl Shared {
+    /// Connections of the whole server.
+    pub(crate) fn connections(&self) -> usize {
+        self.loops.iter().map(|one| one.connections.load(Ordering::Relaxed)).sum()
+    }
+
+    /// The loop with the fewest connections; `own` if it is one of those.
+    fn least_loaded(&self, own: usize) -> usize {
+        let load = |index: &usize| self.loops.get(*index).map_or(0, |one| one.connections.load(Ordering::Relaxed));
+        let least = (0..self.loops.len()).min_by_key(load).unwrap_or(own);
+        if load(&own) <= load(&least) { own } else { least }
+    }
+}
+
+/// A listening socket of this loop.
+pub(crate) enum ListenSocket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+struct Listener {
+    socket: ListenSocket,
+    /// Index in the server's list of settings.
+    settings: usize,
+    /// The socket may have connections to accept.
+    is_ready: bool,
+}
+
+/// See the module.
+pub(crate) struct EventLoop {
+    poll: Poll,
+    engine: Engine,
+    index: usize,
+    shared: Arc<Shared>,
+    listeners: Vec<Listener>,
+    connections: Slab<Connection>,
+    /// Connections that could not do all in their turn.
+    ready: VecDeque<usize>,
+    /// Connections whose output grew outside their turn.
+    written: Vec<usize>,
+    mails: Vec<Mail>,
+    next_tick: Instant,
+    accept_again: Option<Instant>,
+    stop_at: Option<Instant>,
+}
+
+impl EventLoop {
+    pub(crate) fn new(
+        poll: Poll,
+        engine: Engine,
+        index: usize,
+        shared: Arc<Shared>,
+        sockets: Vec<(usize, ListenSocket)>,
+    ) -> io::Result<Self> {
+        let mut listeners = Vec::new();
+        for (at, (settings, mut socket)) in sockets.into_iter().enumerate() {
+            poll.registry().register(socket.source(), Token(LISTENERS + at), Interest::READABLE)?;
+            listeners.push(Listener { socket, settings, is_ready: true });
+        }
+        let next_tick = Instant::now() + engine.limits.tick;
+        Ok(Self {
+            poll,
+            engine,
+            index,
+            shared,
+            listeners,
+            connections: Slab::new(),
+            ready: VecDeque::new(),
+            written: Vec::new(),
+            mails: Vec::new(),
+            next_tick,
+            accept_again: None,
+            stop_at: None,
+        })
+    }
+
+    /// Runs until the server stops.
+    pub(crate) fn run(mut self) {
+        let mut events = Events::with_capacity(EVENTS_PER_TURN);
+        loop {
+            let timeout = self.timeout();
+            match self.poll.poll(&mut events, timeout) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    self.engine.errors.error(Category::Core, message_id::OTHER, format_args!("poll: {error}"));
+                    std::thread::sleep(ACCEPT_PAUSE);
+                }
+            }
+            self.engine.moment = Instant::now();
+            self.engine.log.set_time(SystemTime::now());
+            self.engine.metrics.turns.add(1);
+            for event in &events {
+                self.take_event(event);
+            }
+            self.accept_all();
+            self.read_mail();
+            self.serve_ready();
+            self.tick();
+            if self.stop_at.is_some() && self.connections.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// How long the poller may sleep.
+    fn timeout(&self) -> Option<Duration> {
+        let accepts_left = self.accept_again.is_none() && self.listeners.iter().any(|listener| listener.is_ready);
+        if !self.ready.is_empty() || accepts_left {
+            return Some(Duration::ZERO);
+        }
+        let watches = self.engine.limits.idle_time.is_some() || self.engine.has_deadlines;
+        let tick = (watches && !self.connections.is_empty()).then_some(self.next_tick);
+        let until = [tick, self.accept_again, self.stop_at].into_iter().flatten().min()?;
+        Some(until.saturating_duration_since(Instant::now()))
+    }
+
+    fn take_event(&mut self, event: &mio::event::Event) {
+        let token = event.token().0;
+        if token >= CONNECTIONS {
+            let slot = token - CONNECTIONS;
+            let Some(connection) = self.connections.get_mut(slot) else { return };
+            connection.is_hung_up |= event.is_read_closed() || event.is_error();
+            connection.is_readable |= event.is_readable() || connection.is_hung_up;
+            // A socket that is writable and had nothing to write needs no turn.
+            if connection.is_readable || connection.is_blocked {
+                self.serve(slot);
+            }
+        } else if let Some(listener) = token.checked_sub(LISTENERS).and_then(|at| self.listeners.get_mut(at)) {
+            listener.is_ready = true;
+        }
+    }
+
+    /// Gives a connection its turn.
+    fn serve(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let ended = self.engine.turn(slot, connection);
+        let has_more = connection.has_work(self.engine.limits.outstanding_max);
+        match ended {
+            Some(end) => self.close(slot, &end),
+            None if has_more => self.queue(slot),
+            None => self.say_goodbye_if_stopping(slot),
+        }
+    }
+
+    fn queue(&mut self, slot: usize) {
+        if let Some(connection) = self.connections.get_mut(slot)
+            && !connection.is_queued
+        {
+            connection.is_queued = true;
+            self.ready.push_back(slot);
+        }
+    }
+
+    fn serve_ready(&mut self) {
+        for _ in 0..self.ready.len() {
+            let Some(slot) = self.ready.pop_front() else { return };
+            if let Some(connection) = self.connections.get_mut(slot)
+                && connection.is_queued
+            {
+                connection.is_queued = false;
+                self.serve(slot);
+            }
+        }
+    }
+
+    fn accept_all(&mut self) {
+        if self.accept_again.is_some_and(|again| again > self.engine.moment) {
+            return;
+        }
+        self.accept_again = None;
+        for at in 0..self.listeners.len() {
+            for _ in 0..ACCEPTS_PER_TURN {
+                let Some(listener) = self.listeners.get_mut(at).filter(|listener| listener.is_ready) else { break };
+                match listener.socket.accept() {
+                    Ok((stream, peer)) => {
+                        let accepted =
+                            Accepted { transport: Transport::new(stream), peer, listener: listener.settings };
+                        self.place(accepted);
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        listener.is_ready = false;
+                    }
+                    // The client was gone before it was accepted.
+                    Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                    Err(error) => {
+                        self.engine.errors.error(
+                            Category::Core,
+                            message_id::ACCEPT_FAILED,
+                            format_args!("cannot accept connections: {error}"),
+                        );
+                        self.accept_again = Some(self.engine.moment + ACCEPT_PAUSE);
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives a new connection to the loop that has the fewest.
+    fn place(&mut self, accepted: Accepted) {
+        let target = self.shared.least_loaded(self.index);
+        let Some(handle) = self.shared.loops.get(target) else { return };
+        handle.connections.fetch_add(1, Ordering::Relaxed);
+        if target == self.index {
+            self.adopt(accepted);
+        } else {
+            handle.mailbox.post(Mail::Accepted(Box::new(accepted)));
+        }
+    }
+
+    fn adopt(&mut self, accepted: Accepted) {
+        let count = self.shared.connections();
+        self.shared.connections_peak.fetch_max(count, Ordering::Relaxed);
+        let id = self.shared.next_connection.fetch_add(1, Ordering::Relaxed);
+        let listeners = Arc::clone(&self.engine.listeners);
+        let settings = listeners.get(accepted.listener);
+        let (phase, is_admitted) = match (settings, &accepted.peer) {
+            (Some(settings), Peer::Tcp { remote, .. }) if settings.trusts_proxy(remote.ip()) => {
+                (Phase::ProxyHeader, true)
+            }
+            (Some(settings), Peer::Tcp { remote, .. }) => (Phase::Open, settings.admits(remote.ip())),
+            _ => (Phase::Open, true),
+        };
+        let mut connection = Connection::new(id, accepted, phase, self.engine.moment);
+        self.engine.metrics.connections_established.add(1);
+        let connections_max = self.engine.limits.connections_max;
+        let is_full = connections_max > 0 && count > connections_max;
+        if is_full || !is_admitted || self.stop_at.is_some() {
+            let text = if is_full { "too many connections" } else { "connections from this address are not allowed" };
+            self.reject(connection, text);
+            return;
+        }
+        let entry = self.connections.vacant_entry();
+        let slot = entry.key();
+        if let Err(error) = connection.transport.register(self.poll.registry(), Token(CONNECTIONS + slot)) {
+            self.engine.errors.error(Category::Core, message_id::ACCEPT_FAILED, format_args!("register: {error}"));
+            self.forget();
+            return;
+        }
+        let ended = if phase == Phase::Open {
+            self.engine.open(&mut connection)
+        } else {
+            self.engine.begin_handshake(&mut connection);
+            None
+        };
+        entry.insert(connection);
+        if let Some(end) = ended {
+            self.close(slot, &end);
+        }
+    }
+
+    /// Says no at the door.
+    fn reject(&mut self, mut connection: Connection, text: &str) {
+        self.engine.metrics.connections_rejected.add(1);
+        self.engine.log_connect(&mut connection);
+        let settings = self.engine.listeners.get(connection.listener);
+        if settings.is_some_and(|settings| !settings.use_tls) {
+            encode::notice_of_disconnection(&mut connection.output, ResultCode::BUSY, text);
+            // Best effort: whoever is refused may not even read.
+            let _ = self.engine.flush(&mut connection);
+        }
+        self.engine.log_disconnect(&connection, &End::new(DisconnectReason::Rejected, text));
+        self.engine.metrics.connections_closed.add(1);
+        self.forget();
+    }
+
+    /// One connection less.
+    fn forget(&self) {
+        if let Some(handle) = self.shared.loops.get(self.index) {
+            handle.connections.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn close(&mut self, slot: usize, end: &End) {
+        let Some(mut connection) = self.connections.try_remove(slot) else { return };
+        connection.cancel_all();
+        if !matches!(connection.phase, Phase::Farewell { .. }) {
+            if connection.transport.is_tls() {
+                connection.transport.shut_down();
+            }
+            self.engine.log_disconnect(&connection, end);
+        }
+        connection.transport.deregister(self.poll.registry());
+        self.engine.metrics.connections_closed.add(1);
+        self.forget();
+    }
+
+    fn read_mail(&mut self) {
+        let mut mails = std::mem::take(&mut self.mails);
+        self.engine.mailbox.take(&mut mails);
+        for mail in mails.drain(..) {
+            match mail {
+                Mail::Accepted(accepted) => self.adopt(*accepted),
+                Mail::Chunk(address, bytes) => self.deliver(address, bytes),
+                Mail::Finished(address, encode) => {
+                    if let Some(connection) = find(&mut self.connections, address) {
+                        self.engine.finished(connection, address.operation, encode);
+                        self.written.push(address.slot);
+                    }
+                }
+                Mail::Stop(until) => self.begin_stop(until),
+            }
+        }
+        self.mails = mails;
+        let mut written = std::mem::take(&mut self.written);
+        written.sort_unstable();
+        written.dedup();
+        for slot in written.drain(..) {
+            // The turn writes everything at once, and goes on with requests that waited for room.
+            self.serve(slot);
+        }
+        self.written = written;
+    }
+
+    fn deliver(&mut self, address: Address, bytes: Vec<u8>) {
+        let Some(connection) = find(&mut self.connections, address) else { return };
+        let operation = connection.outstanding.iter_mut().find(|one| one.ids.operation == address.operation);
+        let Some(operation) = operation else { return };
+        if operation.is_abandoned {
+            operation.stream.sent(bytes.len());
+            return;
+        }
+        operation.unacknowledged_bytes += bytes.len();
+        if connection.output_bytes() == 0 && connection.output.capacity() < bytes.len() {
+            connection.output = bytes;
+            connection.output_start = 0;
+        } else {
+            connection.output.extend_from_slice(&bytes);
+        }
+        self.written.push(address.slot);
+    }
+
+    /// Looks at the limits of time.
+    fn tick(&mut self) {
+        let now = self.engine.moment;
+        let must_end = self.stop_at.is_some_and(|until| now >= until);
+        if now < self.next_tick && !must_end {
+            return;
+        }
+        self.next_tick = now + self.engine.limits.tick;
+        let idle_time = self.engine.limits.idle_time;
+        let mut ended = Vec::new();
+        self.engine.has_deadlines = self.connections.iter().any(|(_, connection)| connection.deadline.is_some());
+        for (slot, connection) in &self.connections {
+            let overdue = connection.deadline.filter(|(until, _)| now >= *until).map(|(_, reason)| reason);
+            let is_idle = idle_time.is_some_and(|limit| {
+                connection.outstanding.is_empty() && now.saturating_duration_since(connection.last_request) >= limit
+            });
+            if must_end {
+                ended.push((slot, DisconnectReason::ServerShutdown));
+            } else if let Some(reason) = overdue {
+                ended.push((slot, reason));
+            } else if is_idle {
+                ended.push((slot, DisconnectReason::IdleTimeLimit));
+            }
+        }
+        for (slot, reason) in ended {
+            self.end_overdue(slot, reason);
+        }
+    }
+
+    fn end_overdue(&mut self, slot: usize, reason: DisconnectReason) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let end = match reason {
+            DisconnectReason::IdleTimeLimit => {
+                self.engine.notice_and_flush(
+                    connection,
+                    ResultCode::ADMIN_LIMIT_EXCEEDED,
+                    "idle for longer than idle-time-limit",
+                );
+                End::new(reason, "")
+            }
+            DisconnectReason::SecurityProblem => {
+                self.engine.metrics.tls_failures.add(1);
+                End::new(reason, "the TLS handshake or the PROXY header took too long")
+            }
+            DisconnectReason::IoTimeout => End::new(reason, "the client left answers unread for too long"),
+            _ => End::new(reason, ""),
+        };
+        self.close(slot, &end);
+    }
+
+    fn begin_stop(&mut self, until: Instant) {
+        if self.stop_at.is_some() {
+            return;
+        }
+        self.stop_at = Some(until);
+        for mut listener in std::mem::take(&mut self.listeners) {
+            let _ = self.poll.registry().deregister(listener.socket.source());
+        }
+        let slots: Vec<usize> = self.connections.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            if let Some(connection) = self.connections.get_mut(slot) {
+                connection.is_stopping = true;
+            }
+            self.say_goodbye_if_stopping(slot);
+        }
+    }
+
+    /// While the server stops: a connection ends when its last answer is sent.
+    fn say_goodbye_if_stopping(&mut self, slot: usize) {
+        let Some(connection) = self.connections.get_mut(slot).filter(|one| one.is_stopping) else { return };
+        if !connection.outstanding.is_empty() || connection.is_blocked {
+            return;
+        }
+        if connection.phase == Phase::Open && !connection.transport.is_handshaking() {
+            self.engine.notice_and_flush(connection, ResultCode::UNAVAILABLE, "the server is stopping");
+        }
+        self.close(slot, &End::new(DisconnectReason::ServerShutdown, ""));
+    }
+}
+
+/// The connection that mail is for, unless it is gone.
+fn find(connections: &mut Slab<Connection>, address: Address) -> Option<&mut Connection> {
+    connections.get_mut(address.slot).filter(|connection| connection.id == address.connection)
+}
+
+impl ListenSocket {
+    fn source(&mut self) -> &mut dyn Source {
+        match self {
+            Self::Tcp(socket) => socket,
+            Self::Unix(socket) => socket,
+        }
+    }
+
+    fn accept(&self) -> io::Result<(Stream, Peer)> {
+        match self {
+            Self::Tcp(socket) => {
+                let (stream, remote) = socket.accept()?;
+                let local = stream.local_addr()?;
+                Ok((Stream::Tcp(stream), Peer::Tcp { remote, local }))
+            }
+            Self::Unix(socket) => {
+                let (stream, _) = socket.accept()?;
+                let credentials = crate::sys::peer_credentials(&stream)?;
+                Ok((Stream::Unix(stream), Peer::Local(credentials)))
+            }
+        }
+    }
+}
+
+impl Engine {
+    pub(crate) fn log_connect(&mut self, connection: &mut Connection) {
+        if connection.is_logged || !self.log.is_enabled() {
+            return;
+        }
+        connection.is_logged = true;
+        let Some(settings) = self.listeners.get(connection.listener) else { return };
+        let path;
+        let (from, to) = match (connection.peer, &settings.at) {
+            (Peer::Tcp { remote, local }, _) => (EndPoint::Address(remote), EndPoint::Address(local)),
+            (Peer::Local(peer), ListenAt::Path(at)) => {
+                path = at.to_string_lossy();
+                (EndPoint::Process { uid: peer.uid, pid: peer.pid }, EndPoint::Path(&path))
+            }
+            (Peer::Local(peer), ListenAt::Tcp(at)) => {
+                (EndPoint::Process { uid: peer.uid, pid: peer.pid }, EndPoint::Address(*at))
+            }
+        };
+        self.log.connect(connection.id, from, to, settings.protocol());
+    }
+
+    pub(crate) fn log_disconnect(&mut self, connection: &Connection, end: &End) {
+        self.log.disconnect(connection.id, end.reason, &end.message);
+    }
+
+    /// A last word, if the socket takes it.
+    fn notice_and_flush(&mut self, connection: &mut Connection, code: ResultCode, text: &str) {
+        if connection.is_blocked || connection.phase != Phase::Open || connection.transport.is_handshaking() {
+            return;
+        }
+        self.lend_output(connection);
+        encode::notice_of_disconnection(&mut connection.output, code, text);
+        // Best effort: the connection ends in any case.
+        let _ = self.flush(connection);
+    }
+}

@@ -1,0 +1,80 @@
+//! The seam between connections and the directory: "execute this message".
+//!
+//! Connections do framing, limits, order, logging; an `Executor` decides and answers. The real one is in `operation`; the
+//! tests of the loop use a small one of their own.
+
+use std::{sync::Arc, time::Instant};
+
+use crate::session::Session;
+use ldap::Message;
+
+use crate::{
+    answer::Answer,
+    log::OperationIds,
+    mailbox::{Address, Encode, Mailbox, Remote, Stream},
+};
+
+/// Executes messages.
+pub(crate) trait Executor: Send + Sync + 'static {
+    /// Executes one request other than unbind, abandon and what concerns the connection itself. Called on the loop that
+    /// read it: what may take long must be given away with [`Call::remote`].
+    fn execute(&self, call: &mut Call<'_>, message: &Message<'_>) -> Step;
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// The response is in `Call::out`.
+    Done(Answer),
+    /// The response comes through the [`Remote`] that was taken.
+    Pending,
+}
+
+/// One request and where its answer goes.
+pub(crate) struct Call<'a> {
+    /// Who asks.
+    pub(crate) session: &'a Session,
+    pub(crate) ids: OperationIds,
+    /// The message as it was received, for jobs that must outlive the read buffer.
+    pub(crate) bytes: &'a [u8],
+    pub(crate) out: &'a mut Vec<u8>,
+    pub(crate) begun: Instant,
+    pub(crate) wants_control_oids: bool,
+    mailbox: &'a Arc<Mailbox>,
+    address: Address,
+    taken: Option<Taken>,
+}
+
+/// What the connection must remember of an operation that was given away.
+pub(crate) struct Taken {
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) is_abortable: bool,
+}
+
+impl<'a> Call<'a> {
+    #[allow(clippy::too_many_arguments, reason = "one place makes it, and a builder would say the same thing longer")]
+    pub(crate) fn new(
+        session: &'a Session,
+        ids: OperationIds,
+        bytes: &'a [u8],
+        out: &'a mut Vec<u8>,
+        begun: Instant,
+        wants_control_oids: bool,
+        mailbox: &'a Arc<Mailbox>,
+        address: Address,
+    ) -> Self {
+        Self { session, ids, bytes, out, begun, wants_control_oids, mailbox, address, taken: None }
+    }
+
+    /// Takes the operation away from the loop. `on_loss` words the answer in case the job is lost; return
+    /// [`Step::Pending`] afterwards.
+    pub(crate) fn remote(&mut self, is_abortable: bool, on_loss: Encode) -> Remote {
+        let stream = Arc::new(Stream::default());
+        self.taken = Some(Taken { stream: Arc::clone(&stream), is_abortable });
+        Remote::new(Arc::clone(self.mailbox), self.address, stream, on_loss)
+    }
+
+    pub(crate) fn taken(&mut self) -> Option<Taken> {
+        self.taken.take()
+    }
+}

@@ -1,0 +1,293 @@
+//! What the access log says of a request: OpenDJ's fields, in OpenDJ's order.
+//!
+//! Reads decoded requests; writes into a buffer that the caller reuses, without allocating for an element.
+
+use ldap::{
+    Authentication, Controls, FilterNode, Position, Request, Scope, SearchRequest, filter::FILTER_DEPTH_MAX,
+    oids::extended as oids,
+};
+use smallvec::SmallVec;
+
+use super::text::{escaped, number_field, quoted_field, signed, word_field};
+use crate::metrics::{LoopMetrics, OperationKind};
+
+/// Longest filter text that is logged; the rest is cut, because a line is for people.
+const FILTER_BYTES_MAX: usize = 16 * 1024;
+
+/// Which kind of operation a request is.
+pub(crate) fn kind(request: &Request<'_>) -> OperationKind {
+    match request {
+        Request::Bind(_) => OperationKind::Bind,
+        Request::Unbind => OperationKind::Unbind,
+        Request::Search(_) => OperationKind::Search,
+        Request::Modify(_) => OperationKind::Modify,
+        Request::Add(_) => OperationKind::Add,
+        Request::Delete(_) => OperationKind::Delete,
+        Request::ModifyDn(_) => OperationKind::ModifyDn,
+        Request::Compare(_) => OperationKind::Compare,
+        Request::Abandon(_) => OperationKind::Abandon,
+        Request::Extended(_) => OperationKind::Extended,
+    }
+}
+
+/// Counts a search by its scope.
+pub(crate) fn count_scope(metrics: &LoopMetrics, search: &SearchRequest<'_>) {
+    match search.scope {
+        Scope::BaseObject => metrics.searches_base.add(1),
+        Scope::SingleLevel => metrics.searches_one.add(1),
+        Scope::WholeSubtree | Scope::SubordinateSubtree => metrics.searches_sub.add(1),
+    }
+}
+
+/// The fields of a request, each with a leading blank.
+pub(crate) fn write_fields(out: &mut Vec<u8>, request: &Request<'_>) {
+    match request {
+        Request::Unbind => {}
+        Request::Search(search) => search_fields(out, search),
+        Request::Bind(bind) => {
+            out.extend_from_slice(b" version=");
+            signed(out, bind.version);
+            match bind.authentication {
+                Authentication::Simple(_) => out.extend_from_slice(b" type=SIMPLE"),
+                Authentication::Sasl { mechanism, .. } => {
+                    out.extend_from_slice(b" type=SASL");
+                    word_field(out, "mechanism", mechanism);
+                }
+            }
+            quoted_field(out, "dn", bind.name);
+        }
+        Request::Add(add) => quoted_field(out, "dn", add.entry),
+        Request::Modify(modify) => quoted_field(out, "dn", modify.object),
+        Request::Delete(dn) => quoted_field(out, "dn", dn),
+        Request::ModifyDn(rename) => {
+            quoted_field(out, "dn", rename.entry);
+            quoted_field(out, "newRDN", rename.new_rdn);
+            quoted_field(out, "deleteOldRDN", if rename.delete_old_rdn { b"true" } else { b"false" });
+            if let Some(superior) = rename.new_superior {
+                quoted_field(out, "newSuperior", superior);
+            }
+        }
+        Request::Compare(compare) => {
+            quoted_field(out, "dn", compare.entry);
+            word_field(out, "attr", compare.attribute);
+        }
+        Request::Abandon(target) => number_field(out, "idToAbandon", u64::from(target.unsigned_abs())),
+        Request::Extended(extended) => extended_fields(out, extended.name),
+    }
+}
+
+/// The fields of an extended request.
+pub(crate) fn extended_fields(out: &mut Vec<u8>, oid: &[u8]) {
+    if let Some(name) = extended_name(oid) {
+        quoted_field(out, "name", name.as_bytes());
+    }
+    quoted_field(out, "oid", oid);
+}
+
+/// The OIDs of all controls, separated by commas.
+pub(crate) fn write_control_oids(out: &mut String, controls: Controls<'_>) {
+    for control in controls.iter() {
+        if !out.is_empty() {
+            out.push(',');
+        }
+        out.push_str(&String::from_utf8_lossy(control.oid));
+    }
+}
+
+fn extended_name(oid: &[u8]) -> Option<&'static str> {
+    // OpenDJ's names.
+    const NAMES: [(&str, &str); 5] = [
+        (oids::START_TLS, "StartTLS"),
+        (oids::PASSWORD_MODIFY, "Password Modify"),
+        (oids::WHO_AM_I, "Who Am I?"),
+        (oids::CANCEL, "Cancel"),
+        (oids::GET_CONNECTION_ID, "Get Connection ID"),
+    ];
+    NAMES.iter().find(|(known, _)| known.as_bytes() == oid).map(|(_, name)| *name)
+}
+
+fn search_fields(out: &mut Vec<u8>, search: &SearchRequest<'_>) {
+    quoted_field(out, "base", search.base);
+    out.extend_from_slice(b" scope=");
+    out.extend_from_slice(search.scope.as_str().as_bytes());
+    out.extend_from_slice(b" filter=\"");
+    write_filter(out, search.filter.nodes());
+    out.extend_from_slice(b"\" attrs=\"");
+    if search.attributes.is_empty() {
+        out.extend_from_slice(b"ALL");
+    }
+    for (at, attribute) in search.attributes.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        escaped(out, attribute);
+    }
+    out.push(b'"');
+}
+
+/// RFC 4515 text of a filter, safe in a quoted field.
+fn write_filter(out: &mut Vec<u8>, nodes: &[FilterNode<'_>]) {
+    let start = out.len();
+    let mut open_ends: SmallVec<[usize; FILTER_DEPTH_MAX]> = SmallVec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        while open_ends.last() == Some(&index) {
+            open_ends.pop();
+            out.push(b')');
+        }
+        if out.len() - start > FILTER_BYTES_MAX {
+            out.extend_from_slice(b"...");
+            break;
+        }
+        out.push(b'(');
+        let (sign, end) = match *node {
+            FilterNode::And { end } => (b'&', end),
+            FilterNode::Or { end } => (b'|', end),
+            FilterNode::Not { end } => (b'!', end),
+            _ => {
+                write_item(out, node);
+                out.push(b')');
+                continue;
+            }
+        };
+        out.push(sign);
+        open_ends.push(end);
+    }
+    out.resize(out.len() + open_ends.len(), b')');
+}
+
+fn write_item(out: &mut Vec<u8>, node: &FilterNode<'_>) {
+    match node {
+        FilterNode::And { .. } | FilterNode::Or { .. } | FilterNode::Not { .. } => {}
+        FilterNode::Present(attribute) => {
+            escaped(out, attribute);
+            out.extend_from_slice(b"=*");
+        }
+        FilterNode::Equality(item) => assertion(out, item.attribute, b"=", item.value),
+        FilterNode::GreaterOrEqual(item) => assertion(out, item.attribute, b">=", item.value),
+        FilterNode::LessOrEqual(item) => assertion(out, item.attribute, b"<=", item.value),
+        FilterNode::Approx(item) => assertion(out, item.attribute, b"~=", item.value),
+        FilterNode::Substring(item) => {
+            escaped(out, item.attribute);
+            out.push(b'=');
+            let mut ends_with_star = false;
+            for (position, piece) in item.pieces() {
+                if position != Position::Initial && !ends_with_star {
+                    out.push(b'*');
+                }
+                assertion_value(out, piece);
+                ends_with_star = position != Position::Final;
+                if ends_with_star {
+                    out.push(b'*');
+                }
+            }
+        }
+        FilterNode::Extensible(item) => {
+            escaped(out, item.attribute.unwrap_or(b""));
+            if item.dn_attributes {
+                out.extend_from_slice(b":dn");
+            }
+            if let Some(rule) = item.rule {
+                out.push(b':');
+                escaped(out, rule);
+            }
+            out.extend_from_slice(b":=");
+            assertion_value(out, item.value);
+        }
+    }
+}
+
+fn assertion(out: &mut Vec<u8>, attribute: &[u8], operator: &[u8], value: &[u8]) {
+    escaped(out, attribute);
+    out.extend_from_slice(operator);
+    assertion_value(out, value);
+}
+
+/// An assertion value with RFC 4515's own escapes beside those of a log line.
+fn assertion_value(out: &mut Vec<u8>, value: &[u8]) {
+    const SPECIAL: &[u8] = b"*()\\\"";
+    for (at, part) in value.split_inclusive(|byte| SPECIAL.contains(byte)).enumerate() {
+        let _ = at;
+        match part.split_last() {
+            Some((last, plain)) if SPECIAL.contains(last) => {
+                escaped(out, plain);
+                let escape: &[u8] = match last {
+                    b'*' => b"\\2a",
+                    b'(' => b"\\28",
+                    b')' => b"\\29",
+                    b'"' => b"\\22",
+                    _ => b"\\5c",
+                };
+                out.extend_from_slice(escape);
+            }
+            _ => escaped(out, part),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ldap::filter;
+
+    use super::*;
+
+    fn fields(request: &Request<'_>) -> String {
+        let mut out = Vec::new();
+        write_fields(&mut out, request);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn filters_print_as_they_parse() {
+        for text in [
+            "(uid=user.10)",
+            "(&(cn=*Den*)(mail=user.19*))",
+            "(|(a=b)(!(c>=d))(&(e~=f)(g<=h)))",
+            "(a=x*y*z)",
+            "(a=*z)",
+            "(a=*x*)",
+            "(cn:dn:caseExactMatch:=x)",
+            "(:1.2.3:=x)",
+            "(&)",
+            "(|)",
+            "(&(&)(a=*))",
+            "(a=\\28\\29\\2a\\5c\\00)",
+        ] {
+            let parsed = filter::parse(text).unwrap();
+            let mut out = Vec::new();
+            write_filter(&mut out, parsed.filter().nodes());
+            assert_eq!(String::from_utf8(out).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn quotes_and_line_ends_in_a_filter_cannot_break_the_line() {
+        let mut out = Vec::new();
+        assertion_value(&mut out, b"a\"b\nc\xff");
+        assert_eq!(out, b"a\\22b\\0ac\\ff");
+    }
+
+    #[test]
+    fn requests_have_the_fields_of_the_reference() {
+        assert_eq!(fields(&Request::Delete(b"uid=a,dc=x")), " dn=\"uid=a,dc=x\"");
+        assert_eq!(fields(&Request::Abandon(7)), " idToAbandon=7");
+        let rename = ldap::ModifyDnRequest {
+            entry: b"cn=a,dc=x",
+            new_rdn: b"cn=b",
+            delete_old_rdn: true,
+            new_superior: Some(b"dc=y"),
+        };
+        assert_eq!(
+            fields(&Request::ModifyDn(rename)),
+            " dn=\"cn=a,dc=x\" newRDN=\"cn=b\" deleteOldRDN=\"true\" newSuperior=\"dc=y\""
+        );
+        let compare = ldap::CompareRequest { entry: b"cn=a,dc=x", attribute: b"cn", value: b"secret" };
+        assert_eq!(fields(&Request::Compare(compare)), " dn=\"cn=a,dc=x\" attr=cn");
+        let start_tls = ldap::ExtendedRequest { name: oids::START_TLS.as_bytes(), value: None };
+        assert_eq!(fields(&Request::Extended(start_tls)), " name=\"StartTLS\" oid=\"1.3.6.1.4.1.1466.20037\"");
+        let bind = ldap::BindRequest { version: 3, name: b"cn=My App", authentication: Authentication::Simple(b"x") };
+        assert_eq!(fields(&Request::Bind(bind)), " version=3 type=SIMPLE dn=\"cn=My App\"");
+        let authentication = Authentication::Sasl { mechanism: b"PLAIN", credentials: None };
+        let bind = ldap::BindRequest { version: 3, name: b"", authentication };
+        assert_eq!(fields(&Request::Bind(bind)), " version=3 type=SASL mechanism=PLAIN dn=\"\"");
+    }
+}

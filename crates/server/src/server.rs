@@ -1,0 +1,346 @@
+//! Starting and stopping: sockets, loops, pools, logs, in the right order.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use mio::{Poll, Waker};
+use thiserror::Error;
+
+use crate::{
+    engine::Engine,
+    event_loop::{EventLoop, ListenSocket, LoopHandle, Shared, WAKER},
+    executor::Executor,
+    listener::{ListenAt, ListenerSettings, bind_tcp, bind_unix, check_port_is_free},
+    log::{
+        AccessLog, Category, ErrorLog,
+        access::OpenAccessLog,
+        error::message_id,
+        writer::{LogThread, LogThreadBuilder},
+    },
+    mailbox::{Mail, Mailbox},
+    metrics::LoopMetrics,
+    settings::{Settings, SettingsError},
+    tls::{Reload, TlsAcceptor},
+};
+
+/// How long running operations may take after a stop was asked for.
+pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Pause between two looks at the certificate files.
+const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Descriptors that the server needs beside those of its clients.
+const DESCRIPTORS_OWN: u64 = 256;
+
+/// Why a server did not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The configuration cannot be served.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A listener.
+    #[error("cannot listen on {at}: {error}")]
+    Listen {
+        /// Where.
+        at: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A log file.
+    #[error("cannot open the log {path}: {error}")]
+    Log {
+        /// The file.
+        path: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Threads, pollers.
+    #[error("cannot start: {0}")]
+    System(#[from] io::Error),
+}
+
+/// A running server.
+pub struct Server {
+    loops: Vec<JoinHandle<()>>,
+    shared: Arc<Shared>,
+    metrics: Vec<Arc<LoopMetrics>>,
+    addresses: Vec<ListenAt>,
+    errors: ErrorLog,
+    keeper: Option<Keeper>,
+    log_thread: LogThread,
+}
+
+/// The logs of a server, open before anything else so that everything can be reported.
+pub struct Logs {
+    builder: LogThreadBuilder,
+    access: Vec<OpenAccessLog>,
+    errors: ErrorLog,
+}
+
+impl Logs {
+    /// Opens the files that the settings name.
+    pub fn open(settings: &Settings) -> Result<Self, StartError> {
+        let mut builder = LogThreadBuilder::default();
+        let failed = |path: &std::path::Path, error| StartError::Log { path: path.display().to_string(), error };
+        let mut errors = None;
+        for log in &settings.error_logs {
+            let open = ErrorLog::open(&mut builder, log.clone()).map_err(|error| failed(&log.file.path, error))?;
+            errors.get_or_insert(open);
+        }
+        let mut access = Vec::new();
+        for log in &settings.access_logs {
+            let path = log.file.path.clone();
+            access.push(OpenAccessLog::open(&mut builder, log.clone()).map_err(|error| failed(&path, error))?);
+        }
+        Ok(Self { builder, access, errors: errors.unwrap_or_else(ErrorLog::stderr) })
+    }
+
+    /// The error log.
+    pub fn errors(&self) -> &ErrorLog {
+        &self.errors
+    }
+}
+
+impl Server {
+    /// Opens the sockets and starts the loops.
+    pub(crate) fn launch(settings: Settings, mut logs: Logs, executor: Arc<dyn Executor>) -> Result<Self, StartError> {
+        let loop_count = settings.loops.max(1);
+        check_descriptors(&settings, &logs.errors);
+        let mut polls = Vec::new();
+        let mut handles = Vec::new();
+        for _ in 0..loop_count {
+            let poll = Poll::new()?;
+            let mailbox = Arc::new(Mailbox::new(Waker::new(poll.registry(), WAKER)?));
+            handles.push(LoopHandle { mailbox, connections: AtomicUsize::new(0) });
+            polls.push(poll);
+        }
+        let shared = Arc::new(Shared {
+            loops: handles,
+            next_connection: AtomicU64::new(1),
+            connections_peak: AtomicUsize::new(0),
+        });
+        let (sockets, addresses) = open_sockets(&settings.listeners, loop_count)?;
+        let listeners: Arc<[ListenerSettings]> = with_addresses(settings.listeners, &addresses).into();
+        let mut loops = Vec::new();
+        let mut metrics = Vec::new();
+        for (index, (poll, sockets)) in polls.into_iter().zip(sockets).enumerate() {
+            let Some(handle) = shared.loops.get(index) else { continue };
+            let counted = Arc::new(LoopMetrics::default());
+            let engine = Engine::new(
+                Arc::clone(&executor),
+                settings.limits.clone(),
+                Arc::clone(&listeners),
+                AccessLog::new(&mut logs.builder, &logs.access),
+                logs.errors.clone(),
+                Arc::clone(&counted),
+                Arc::clone(&handle.mailbox),
+            );
+            let event_loop = EventLoop::new(poll, engine, index, Arc::clone(&shared), sockets)?;
+            metrics.push(counted);
+            loops.push((index, event_loop));
+        }
+        let log_thread = logs.builder.start()?;
+        let loops =
+            loops.into_iter().map(|(index, event_loop)| spawn_loop(index, event_loop)).collect::<Result<_, _>>()?;
+        for at in &addresses {
+            logs.errors.notice(Category::Protocol, message_id::LISTENING, format_args!("Listening on {at}"));
+        }
+        let keeper = Keeper::start(&listeners, logs.errors.clone())?;
+        Ok(Self { loops, shared, metrics, addresses, errors: logs.errors, keeper, log_thread })
+    }
+
+    /// Where the server listens, with the ports that the system chose where 0 was configured.
+    pub fn addresses(&self) -> &[ListenAt] {
+        &self.addresses
+    }
+
+    /// The error log.
+    pub fn errors(&self) -> &ErrorLog {
+        &self.errors
+    }
+
+    /// The counters of all loops.
+    pub fn metrics(&self) -> &[Arc<LoopMetrics>] {
+        &self.metrics
+    }
+
+    /// Opens the log files anew under their names.
+    pub fn reopen_logs(&self) {
+        self.log_thread.reopen();
+    }
+
+    /// Returns when all log lines written so far are in the files.
+    pub fn flush_logs(&self) {
+        self.log_thread.flush();
+    }
+
+    /// Stops accepting, lets running operations end (for `time_max` at most), tells the clients, closes.
+    pub fn shutdown(mut self, time_max: Duration) {
+        self.stop_loops(time_max);
+    }
+
+    fn stop_loops(&mut self, time_max: Duration) {
+        if self.loops.is_empty() {
+            return;
+        }
+        let until = Instant::now() + time_max;
+        for one in &self.shared.loops {
+            one.mailbox.post(Mail::Stop(until));
+        }
+        for thread in self.loops.drain(..) {
+            // A loop that panicked has been reported by the panic hook.
+            let _ = thread.join();
+        }
+        self.keeper = None;
+        for at in &self.addresses {
+            if let ListenAt::Path(path) = at {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        self.errors.notice(Category::Core, message_id::STOPPED, "The server has stopped");
+        self.log_thread.stop();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop_loops(STOP_TIME_MAX);
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}
+
+fn spawn_loop(index: usize, event_loop: EventLoop) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(format!("loop-{index}")).spawn(move || event_loop.run())
+}
+
+type Sockets = Vec<Vec<(usize, ListenSocket)>>;
+
+/// One set of sockets for each loop, and the addresses as they came out.
+fn open_sockets(listeners: &[ListenerSettings], loop_count: usize) -> Result<(Sockets, Vec<ListenAt>), StartError> {
+    let mut sockets: Sockets = (0..loop_count).map(|_| Vec::new()).collect();
+    let mut addresses = Vec::new();
+    for (index, settings) in listeners.iter().enumerate() {
+        let failed = |error| StartError::Listen { at: settings.at.to_string(), error };
+        match &settings.at {
+            ListenAt::Tcp(address) => {
+                check_port_is_free(*address).map_err(failed)?;
+                let mut address: SocketAddr = *address;
+                for sockets in &mut sockets {
+                    let socket = bind_tcp(settings, address).map_err(failed)?;
+                    address = socket.local_addr().map_err(failed)?;
+                    sockets.push((index, ListenSocket::Tcp(socket)));
+                }
+                addresses.push(ListenAt::Tcp(address));
+            }
+            // One loop accepts for all: unix sockets know no SO_REUSEPORT, and connections are spread afterwards.
+            ListenAt::Path(path) => {
+                let socket = bind_unix(path, settings.backlog).map_err(failed)?;
+                if let Some(first) = sockets.first_mut() {
+                    first.push((index, ListenSocket::Unix(socket)));
+                }
+                addresses.push(settings.at.clone());
+            }
+        }
+    }
+    Ok((sockets, addresses))
+}
+
+fn with_addresses(mut listeners: Vec<ListenerSettings>, addresses: &[ListenAt]) -> Vec<ListenerSettings> {
+    for (settings, at) in listeners.iter_mut().zip(addresses) {
+        settings.at = at.clone();
+    }
+    listeners
+}
+
+fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
+    let wanted = settings.limits.connections_max as u64 + DESCRIPTORS_OWN;
+    match crate::sys::raise_open_files_limit() {
+        Ok(limit) if limit < wanted => errors.warning(
+            Category::Core,
+            message_id::FILE_LIMIT,
+            format_args!(
+                "The system allows {limit} open files, too few for max-allowed-client-connections ({}); raise the hard \
+                 limit (ulimit -Hn, LimitNOFILE)",
+                settings.limits.connections_max
+            ),
+        ),
+        Ok(_) => {}
+        Err(error) => errors.warning(Category::Core, message_id::FILE_LIMIT, format_args!("open files: {error}")),
+    }
+}
+
+/// Looks at certificate files from time to time.
+struct Keeper {
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// `None` when there is nothing to look at.
+    fn start(listeners: &[ListenerSettings], errors: ErrorLog) -> io::Result<Option<Self>> {
+        let mut acceptors: Vec<Arc<TlsAcceptor>> = Vec::new();
+        for tls in listeners.iter().filter_map(|settings| settings.tls.as_ref()) {
+            if !acceptors.iter().any(|known| Arc::ptr_eq(known, tls)) {
+                acceptors.push(Arc::clone(tls));
+            }
+        }
+        if acceptors.is_empty() {
+            return Ok(None);
+        }
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().name("keeper".into()).spawn(move || {
+            while !sleep_or_stop(&stopped, CERTIFICATE_CHECK_INTERVAL) {
+                acceptors.iter().for_each(|acceptor| check_certificate(acceptor, &errors));
+            }
+        })?;
+        Ok(Some(Self { stop, thread: Some(thread) }))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        *self.stop.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// True when it is time to stop.
+fn sleep_or_stop(stop: &(Mutex<bool>, Condvar), time: Duration) -> bool {
+    let stopped = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let wait = stop.1.wait_timeout_while(stopped, time, |stopped| !*stopped);
+    *wait.unwrap_or_else(PoisonError::into_inner).0
+}
+
+fn check_certificate(acceptor: &TlsAcceptor, errors: &ErrorLog) {
+    let file = acceptor.files().certificate.display();
+    match acceptor.reload_if_changed() {
+        Reload::Unchanged => {}
+        Reload::Replaced => errors.notice(
+            Category::Protocol,
+            message_id::CERTIFICATE_LOADED,
+            format_args!("The new certificate in {file} is served from now on"),
+        ),
+        Reload::Refused(error) => errors.error(
+            Category::Protocol,
+            message_id::CERTIFICATE_BAD,
+            format_args!("The new certificate is not usable, the old one stays: {error}"),
+        ),
+    }
+}

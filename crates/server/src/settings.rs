@@ -1,0 +1,193 @@
+//! From the configuration to what the server runs with.
+//!
+//! The only place of this crate that reads `config`'s views.
+
+use std::{sync::Arc, time::Duration};
+
+use config::Config;
+use thiserror::Error;
+
+use crate::{
+    limits::Limits,
+    listener::{ListenAt, ListenerSettings},
+    log::{
+        AccessLogSettings, ErrorLogSettings, LogFormat,
+        access::EtimeResolution,
+        clock::{TimeFormat, TimeFormatError},
+        error::{Severities, parse_override},
+        file::{LogFileSettings, RetentionPolicy, RotationPolicy},
+    },
+    tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSettings},
+};
+
+/// Longest time without a limit: longer than any server runs, short enough to add to a clock.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+/// Bytes that a waiting log line takes on average; `queue-size` counts lines.
+const LOG_LINE_BYTES: usize = 256;
+
+/// Why a configuration cannot be served.
+#[derive(Debug, Error)]
+pub enum SettingsError {
+    /// A listener's certificate.
+    #[error("connection handler {handler:?}: {error}")]
+    Tls {
+        /// The handler's name.
+        handler: String,
+        /// What is wrong.
+        error: TlsError,
+    },
+    /// An access log's time format.
+    #[error("log publisher {publisher:?}: {error}")]
+    TimeFormat {
+        /// The publisher's name.
+        publisher: String,
+        /// What is wrong.
+        error: TimeFormatError,
+    },
+    /// No enabled connection handler.
+    #[error("no connection handler is enabled; enable one in pando.toml")]
+    NoListener,
+}
+
+/// Everything that the network side needs.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where to listen.
+    pub listeners: Vec<ListenerSettings>,
+    /// Limits of all connections.
+    pub limits: Limits,
+    /// Access logs.
+    pub access_logs: Vec<AccessLogSettings>,
+    /// Error logs.
+    pub error_logs: Vec<ErrorLogSettings>,
+    /// Event loops; one per core.
+    pub loops: usize,
+}
+
+impl Settings {
+    /// Reads the configuration and loads the certificates it names.
+    pub fn from_config(config: &Config) -> Result<Self, SettingsError> {
+        let global = &config.global;
+        let mut listeners = Vec::new();
+        for handler in config.handlers.iter().filter(|handler| handler.enabled) {
+            handler_listeners(handler, &mut listeners)?;
+        }
+        if listeners.is_empty() {
+            return Err(SettingsError::NoListener);
+        }
+        let access_logs = config
+            .access_logs
+            .iter()
+            .filter(|log| log.file.enabled)
+            .map(|log| access_log(log, global.etime_resolution))
+            .collect::<Result<_, _>>()?;
+        let limits = Limits {
+            connections_max: global.connections_max.map_or(0, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+            outstanding_max: global.outstanding_operations_max,
+            idle_time: global.idle_time_limit,
+            notify_abandoned: global.notify_abandoned_operations,
+            ..Limits::default()
+        };
+        Ok(Self {
+            listeners,
+            limits,
+            access_logs,
+            error_logs: config.error_logs.iter().filter(|log| log.file.enabled).map(error_log).collect(),
+            loops: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        })
+    }
+}
+
+fn handler_listeners(
+    handler: &config::LdapHandler,
+    listeners: &mut Vec<ListenerSettings>,
+) -> Result<(), SettingsError> {
+    let acceptor = |tls: &config::TlsConfig| {
+        let files = CertificateFiles { certificate: tls.certificate.clone(), private_key: tls.private_key.clone() };
+        TlsAcceptor::new(&TlsSettings { files, tls12: tls.tls12, tls13: tls.tls13 })
+            .map(Arc::new)
+            .map_err(|error| SettingsError::Tls { handler: handler.name.clone(), error })
+    };
+    // A certificate that nothing uses need not be there.
+    let needs_tls = handler.use_ssl || handler.allow_start_tls;
+    let tls = handler.tls.as_ref().filter(|_| needs_tls).map(acceptor).transpose()?;
+    for listen in &handler.listen {
+        let at = match listen {
+            config::ListenAddress::Tcp(address) => ListenAt::Tcp(*address),
+            config::ListenAddress::Local(path) => ListenAt::Path(path.clone()),
+        };
+        listeners.push(ListenerSettings {
+            use_tls: handler.use_ssl,
+            allow_start_tls: handler.allow_start_tls,
+            tls: tls.clone(),
+            allowed: handler.allowed_clients.clone(),
+            denied: handler.denied_clients.clone(),
+            trusted_proxies: handler.proxies.clone(),
+            allow_ldap_v2: handler.allow_ldap_v2,
+            keep_alive: handler.use_tcp_keep_alive,
+            no_delay: handler.use_tcp_no_delay,
+            backlog: u32::try_from(handler.accept_backlog).unwrap_or(u32::MAX),
+            request_bytes_max: handler.request_bytes_max,
+            blocked_write_time: handler.blocked_write_time_limit.unwrap_or(FOREVER),
+            ..ListenerSettings::new(at)
+        });
+    }
+    Ok(())
+}
+
+fn access_log(
+    log: &config::AccessLogConfig,
+    etime: config::EtimeResolution,
+) -> Result<AccessLogSettings, SettingsError> {
+    let time_format = TimeFormat::parse(&log.time_format)
+        .map_err(|error| SettingsError::TimeFormat { publisher: log.file.name.clone(), error })?;
+    Ok(AccessLogSettings {
+        format: if log.combined { LogFormat::Combined } else { LogFormat::MultiLine },
+        time_format,
+        etime: match etime {
+            config::EtimeResolution::Milliseconds => EtimeResolution::Milliseconds,
+            config::EtimeResolution::Microseconds => EtimeResolution::Microseconds,
+            config::EtimeResolution::Nanoseconds => EtimeResolution::Nanoseconds,
+        },
+        control_oids: log.control_oids,
+        queue_bytes_max: log.queue_lines_max.saturating_mul(LOG_LINE_BYTES),
+        ..AccessLogSettings::new(log_file(&log.file))
+    })
+}
+
+fn error_log(log: &config::ErrorLogConfig) -> ErrorLogSettings {
+    let severities = |set: &std::collections::BTreeSet<config::Severity>| {
+        Severities::parse(set.iter().map(|severity| severity.word())).unwrap_or_default()
+    };
+    let overrides = log.overrides.iter().filter_map(|(category, set)| {
+        let (category, _) = parse_override(&format!("{category}=none"))?;
+        Some((category, severities(set)))
+    });
+    ErrorLogSettings {
+        severities: severities(&log.severities),
+        overrides: overrides.collect(),
+        ..ErrorLogSettings::new(log_file(&log.file))
+    }
+}
+
+fn log_file(file: &config::LogFileConfig) -> LogFileSettings {
+    let rotation = file.rotation.iter().map(|policy| match policy {
+        config::RotationPolicy::Interval(interval) => RotationPolicy::Interval(*interval),
+        config::RotationPolicy::Size(bytes) => RotationPolicy::Size(*bytes),
+        config::RotationPolicy::TimesOfDay(times) => RotationPolicy::TimesOfDay(times.clone()),
+    });
+    let retention = file.retention.iter().map(|policy| match policy {
+        config::RetentionPolicy::FileCount(count) => RetentionPolicy::FileCount(*count),
+        config::RetentionPolicy::DiskSpaceUsed(bytes) => RetentionPolicy::DiskSpaceUsed(*bytes),
+        config::RetentionPolicy::FreeDiskSpace(bytes) => RetentionPolicy::FreeDiskSpace(*bytes),
+    });
+    LogFileSettings {
+        path: file.path.clone(),
+        mode: file.mode,
+        append: file.append,
+        check_interval: file.check_interval,
+        rotation: rotation.collect(),
+        retention: retention.collect(),
+    }
+}

@@ -1,0 +1,456 @@
+//! The loop, over real sockets, with a small executor instead of a directory.
+//!
+//! Helpers here; each file beside it tests one concern. No test asserts how long something takes; time limits only end a
+//! test that hangs.
+
+mod access_log;
+mod connections;
+mod limits;
+mod messages;
+mod operations;
+mod proxy;
+mod stopping;
+mod tls;
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    path::PathBuf,
+    sync::{Arc, Condvar, Mutex},
+    time::Duration,
+};
+
+use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
+use ldap::{Authentication, LdapResult, Message, Request, ResultCode, encode};
+
+use crate::{
+    ListenAt, ListenerSettings, Logs, Server, Settings,
+    answer::Answer,
+    executor::{Call, Executor, Step},
+    limits::Limits,
+    log::{AccessLogSettings, ErrorLogSettings, LogFormat, file::LogFileSettings},
+    metrics::LoopMetrics,
+    pool::{Pool, PoolLimits},
+    reply,
+    session::Identity,
+};
+
+/// Long enough that only a hanging test meets it.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Operations that wait until a test opens the gate.
+#[derive(Default)]
+pub(super) struct Gate {
+    is_open: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Gate {
+    pub(super) fn open(&self) {
+        *self.is_open.lock().unwrap() = true;
+        self.changed.notify_all();
+    }
+
+    fn wait_until(&self, mut enough: impl FnMut() -> bool) {
+        let mut is_open = self.is_open.lock().unwrap();
+        while !*is_open && !enough() {
+            is_open = self.changed.wait_timeout(is_open, Duration::from_millis(5)).unwrap().0;
+        }
+    }
+}
+
+/// Does what the names in requests say.
+pub(super) struct Fake {
+    pub(super) gate: Arc<Gate>,
+    pool: Pool,
+}
+
+impl Executor for Fake {
+    fn execute(&self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
+        let id = message.id;
+        match &message.op {
+            Request::Bind(bind) => {
+                let is_right = matches!(bind.authentication, Authentication::Simple(b"secret"));
+                let name = String::from_utf8_lossy(bind.name).into_owned();
+                let decide = move |out: &mut Vec<u8>| {
+                    let code = if is_right { ResultCode::SUCCESS } else { ResultCode::INVALID_CREDENTIALS };
+                    reply::result(out, id, encode::tags::BIND, code, "");
+                    let identity =
+                        if is_right { Identity::Root { dn: name.as_str().into() } } else { Identity::Anonymous };
+                    Answer {
+                        code,
+                        auth_dn: Some(name),
+                        auth_failure: (!is_right).then(|| "wrong password".to_owned()),
+                        new_identity: Some(identity),
+                        ..Answer::default()
+                    }
+                };
+                if bind.name == b"cn=slow" {
+                    let remote = call.remote(false, Box::new(lost));
+                    let gate = Arc::clone(&self.gate);
+                    std::thread::spawn(move || {
+                        gate.wait_until(|| false);
+                        remote.finish(decide);
+                    });
+                    return Step::Pending;
+                }
+                Step::Done(decide(call.out))
+            }
+            Request::Search(search) => self.search(call, id, &String::from_utf8_lossy(search.base)),
+            Request::Delete(b"cn=gate") => {
+                let remote = call.remote(false, Box::new(lost));
+                let gate = Arc::clone(&self.gate);
+                std::thread::spawn(move || {
+                    gate.wait_until(|| false);
+                    remote.finish(move |out| {
+                        encode::success(out, id, encode::tags::DELETE);
+                        Answer::default()
+                    });
+                });
+                Step::Pending
+            }
+            Request::Extended(extended) if extended.name == b"1.2.3.who" => {
+                let who = call.session.identity.dn().to_owned();
+                encode::extended_response(call.out, id, &LdapResult::success(), None, Some(who.as_bytes()), &[]);
+                Step::Done(Answer::default())
+            }
+            other => {
+                reply::failure(call.out, id, other, ResultCode::SUCCESS, "");
+                Step::Done(Answer::default())
+            }
+        }
+    }
+}
+
+fn lost(_out: &mut Vec<u8>) -> Answer {
+    Answer::of(ResultCode::OTHER, "lost")
+}
+
+impl Fake {
+    fn search(&self, call: &mut Call<'_>, id: i32, base: &str) -> Step {
+        let (word, number) = base.split_once(':').unwrap_or((base, "0"));
+        let number: usize = number.parse().unwrap_or(0);
+        match word {
+            "panic" => std::panic::resume_unwind(Box::new("expected in this test")),
+            "bytes" => {
+                put_entry(call.out, id, number);
+                encode::success(call.out, id, encode::tags::SEARCH_DONE);
+                Step::Done(Answer { entries: Some(1), is_unindexed: true, ..Answer::default() })
+            }
+            "wait" => {
+                let remote = call.remote(true, Box::new(lost));
+                let gate = Arc::clone(&self.gate);
+                std::thread::spawn(move || {
+                    let stream = Arc::clone(remote.stream());
+                    gate.wait_until(|| stream.is_cancelled());
+                    let code = if stream.is_cancelled() { ResultCode::CANCELED } else { ResultCode::SUCCESS };
+                    remote.finish(move |out| {
+                        reply::result(out, id, encode::tags::SEARCH_DONE, code, "");
+                        Answer { code, entries: Some(0), ..Answer::default() }
+                    });
+                });
+                Step::Pending
+            }
+            "lose" => {
+                drop(call.remote(
+                    true,
+                    Box::new(move |out| {
+                        reply::result(out, id, encode::tags::SEARCH_DONE, ResultCode::OTHER, reply::DEFECT);
+                        Answer::of(ResultCode::OTHER, reply::DEFECT)
+                    }),
+                ));
+                Step::Pending
+            }
+            "stream" => {
+                let remote = call.remote(true, Box::new(lost));
+                let pool = self.pool.clone();
+                let job = move || {
+                    let mut sent = 0;
+                    while sent < number && !remote.stream().is_cancelled() {
+                        let mut chunk = Vec::new();
+                        put_entry(&mut chunk, id, 60_000);
+                        sent += 1;
+                        remote.chunk(chunk);
+                        if remote.stream().is_full() {
+                            pool.waiting(|| remote.stream().wait_for_room(PATIENCE));
+                        }
+                    }
+                    remote.finish(move |out| {
+                        encode::success(out, id, encode::tags::SEARCH_DONE);
+                        Answer { entries: Some(sent as u64), ..Answer::default() }
+                    });
+                };
+                self.pool.submit(job).unwrap();
+                Step::Pending
+            }
+            _ => {
+                encode::success(call.out, id, encode::tags::SEARCH_DONE);
+                Step::Done(Answer { entries: Some(0), ..Answer::default() })
+            }
+        }
+    }
+}
+
+fn put_entry(out: &mut Vec<u8>, id: i32, bytes: usize) {
+    let value = vec![b'x'; bytes];
+    let values = [value.as_slice()];
+    encode::search_entry(out, id, "cn=entry", [(b"description".as_slice(), values)], &[]);
+}
+
+/// A server for a test, and where its files are.
+pub(super) struct TestServer {
+    server: Option<Server>,
+    pub(super) gate: Arc<Gate>,
+    pub(super) dir: tempfile::TempDir,
+}
+
+impl TestServer {
+    pub(super) fn start() -> Self {
+        Self::with(|_, _| ())
+    }
+
+    pub(super) fn with(change: impl FnOnce(&mut Settings, &std::path::Path)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut access = AccessLogSettings::new(LogFileSettings::new(dir.path().join("access")));
+        access.format = LogFormat::Combined;
+        let mut settings = Settings {
+            listeners: vec![ListenerSettings::new(ListenAt::Tcp("127.0.0.1:0".parse().unwrap()))],
+            limits: Limits { tick: Duration::from_millis(20), ..Limits::default() },
+            access_logs: vec![access],
+            error_logs: vec![ErrorLogSettings::new(LogFileSettings::new(dir.path().join("errors")))],
+            loops: 2,
+        };
+        change(&mut settings, dir.path());
+        let gate = Arc::new(Gate::default());
+        let limits = PoolLimits { running_max: 2, queue_max: 16, threads_max: 8 };
+        let executor = Fake { gate: Arc::clone(&gate), pool: Pool::new("test", limits) };
+        let logs = Logs::open(&settings).unwrap();
+        let server = Server::launch(settings, logs, Arc::new(executor)).unwrap();
+        Self { server: Some(server), gate, dir }
+    }
+
+    pub(super) fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        let at = self.server().addresses().iter().find_map(|at| match at {
+            ListenAt::Tcp(address) => Some(*address),
+            ListenAt::Path(_) => None,
+        });
+        at.unwrap()
+    }
+
+    pub(super) fn client(&self) -> Client<TcpStream> {
+        let stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client::new(stream)
+    }
+
+    /// A sum over all loops.
+    pub(super) fn sum(&self, counter: impl Fn(&LoopMetrics) -> u64) -> u64 {
+        self.server().metrics().iter().map(|metrics| counter(metrics)).sum()
+    }
+
+    /// Lines of the access log without their time stamps.
+    pub(super) fn access_lines(&self) -> Vec<String> {
+        self.server().flush_logs();
+        lines_of(self.dir.path().join("access"))
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.gate.open();
+        self.server.take().unwrap().shutdown(PATIENCE);
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        self.gate.open();
+    }
+}
+
+pub(super) fn lines_of(path: PathBuf) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap().lines().map(|line| line[29..].to_owned()).collect()
+}
+
+/// Waits for something that happens on another thread.
+pub(super) fn eventually(mut happened: impl FnMut() -> bool) {
+    let until = std::time::Instant::now() + PATIENCE;
+    while !happened() {
+        assert!(std::time::Instant::now() < until, "it did not happen");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A client that speaks BER by hand.
+pub(super) struct Client<S> {
+    pub(super) stream: S,
+    received: Vec<u8>,
+}
+
+/// A response, as far as tests look at it.
+#[derive(Debug, PartialEq, Eq, Clone)]
+pub(super) struct Response {
+    pub(super) id: i64,
+    pub(super) tag: u8,
+    /// Result code; -1 for entries.
+    pub(super) code: i64,
+    pub(super) message: String,
+    /// Response name and value of an extended response.
+    pub(super) rest: Vec<Vec<u8>>,
+}
+
+impl<S: Read + Write> Client<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self { stream, received: Vec::new() }
+    }
+
+    pub(super) fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
+    }
+
+    /// The next response; `None` when the server closed the connection.
+    pub(super) fn next(&mut self) -> Option<Response> {
+        loop {
+            if let Ok(ber::Frame::Complete(length)) = ber::frame(&self.received, usize::MAX) {
+                let message: Vec<u8> = self.received.drain(..length).collect();
+                return Some(parse(&message));
+            }
+            let mut buffer = [0; 65536];
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return None,
+                Ok(length) => self.received.extend_from_slice(&buffer[..length]),
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// The next response, which must be there.
+    pub(super) fn expect(&mut self) -> Response {
+        self.next().expect("a response")
+    }
+
+    /// Result of one search.
+    pub(super) fn search(&mut self, id: i32, base: &str) -> Response {
+        self.send(&search(id, base));
+        self.done(id)
+    }
+
+    /// Skips entries until the response that ends operation `id`.
+    pub(super) fn done(&mut self, id: i32) -> Response {
+        loop {
+            let response = self.expect();
+            if response.tag != encode::tags::SEARCH_ENTRY {
+                assert_eq!(response.id, i64::from(id), "{response:?}");
+                return response;
+            }
+        }
+    }
+
+    pub(super) fn bind(&mut self, id: i32, name: &str, password: &str) -> Response {
+        self.send(&bind(id, name, password));
+        self.expect()
+    }
+
+    pub(super) fn expect_notice(&mut self, code: i64) {
+        let notice = self.expect();
+        assert_eq!((notice.id, notice.tag, notice.code), (0, encode::tags::EXTENDED, code), "{notice:?}");
+        assert_eq!(notice.rest, [b"1.3.6.1.4.1.1466.20036".to_vec()]);
+        assert_eq!(self.next(), None, "the connection ends");
+    }
+}
+
+fn parse(bytes: &[u8]) -> Response {
+    let mut outer = Reader::new(bytes);
+    let mut message = outer.sequence().unwrap();
+    let id = message.integer().unwrap();
+    let (tag, body) = message.element().unwrap();
+    let mut body = Reader::new(body);
+    if tag == encode::tags::SEARCH_ENTRY {
+        return Response { id, tag, code: -1, message: String::new(), rest: Vec::new() };
+    }
+    let code = body.enumerated().unwrap();
+    body.octets().unwrap();
+    let message = String::from_utf8(body.octets().unwrap().to_vec()).unwrap();
+    let mut rest = Vec::new();
+    while !body.is_empty() {
+        rest.push(body.element().unwrap().1.to_vec());
+    }
+    Response { id, tag, code, message, rest }
+}
+
+pub(super) fn request(id: i32, op: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut writer = Writer::new(&mut out);
+    let envelope = writer.begin(SEQUENCE);
+    writer.integer(INTEGER, i64::from(id));
+    op(&mut writer);
+    writer.end(envelope);
+    out
+}
+
+pub(super) fn search(id: i32, base: &str) -> Vec<u8> {
+    request(id, |writer| {
+        let op = writer.begin(0x63);
+        writer.octets(OCTET_STRING, base.as_bytes());
+        writer.integer(ENUMERATED, 2);
+        writer.integer(ENUMERATED, 0);
+        writer.integer(INTEGER, 0);
+        writer.integer(INTEGER, 0);
+        writer.boolean(ber::BOOLEAN, false);
+        writer.octets(0x87, b"objectClass");
+        let attributes = writer.begin(SEQUENCE);
+        writer.end(attributes);
+        writer.end(op);
+    })
+}
+
+pub(super) fn bind(id: i32, name: &str, password: &str) -> Vec<u8> {
+    bind_version(id, 3, name, password)
+}
+
+pub(super) fn bind_version(id: i32, version: i64, name: &str, password: &str) -> Vec<u8> {
+    request(id, |writer| {
+        let op = writer.begin(0x60);
+        writer.integer(INTEGER, version);
+        writer.octets(OCTET_STRING, name.as_bytes());
+        writer.octets(0x80, password.as_bytes());
+        writer.end(op);
+    })
+}
+
+pub(super) fn delete(id: i32, dn: &str) -> Vec<u8> {
+    request(id, |writer| writer.octets(0x4a, dn.as_bytes()))
+}
+
+pub(super) fn unbind(id: i32) -> Vec<u8> {
+    request(id, |writer| writer.null(0x42))
+}
+
+pub(super) fn abandon(id: i32, target: i32) -> Vec<u8> {
+    request(id, |writer| writer.integer(0x50, i64::from(target)))
+}
+
+pub(super) fn extended(id: i32, oid: &str, value: Option<&[u8]>) -> Vec<u8> {
+    request(id, |writer| {
+        let op = writer.begin(0x77);
+        writer.octets(0x80, oid.as_bytes());
+        if let Some(value) = value {
+            writer.octets(0x81, value);
+        }
+        writer.end(op);
+    })
+}
+
+pub(super) fn cancel(id: i32, target: i32) -> Vec<u8> {
+    let mut value = Vec::new();
+    let mut writer = Writer::new(&mut value);
+    let sequence = writer.begin(SEQUENCE);
+    writer.integer(INTEGER, i64::from(target));
+    writer.end(sequence);
+    extended(id, "1.3.6.1.1.8", Some(&value))
+}

@@ -1,0 +1,263 @@
+//! One connection's byte stream: a TCP or unix socket, with TLS on top when asked for.
+//!
+//! Never blocks, keeps no plaintext between calls, and does not know LDAP.
+
+use std::{
+    io::{self, ErrorKind, Read, Write},
+    net::Shutdown,
+    sync::Arc,
+};
+
+use mio::{
+    Interest, Registry, Token,
+    event::Source,
+    net::{TcpStream, UnixStream},
+};
+use rustls::{ServerConfig, ServerConnection};
+use thiserror::Error;
+
+/// Bytes taken from a socket with one call. Larger than any usual turn of pipelined requests.
+pub(crate) const READ_BYTES: usize = 64 * 1024;
+
+/// The socket itself.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// A socket and perhaps TLS.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    stream: Stream,
+    /// Boxed: most connections have none, and an idle one must stay small.
+    tls: Option<Box<ServerConnection>>,
+}
+
+/// Why a stream failed.
+#[derive(Debug, Error)]
+pub(crate) enum TransportError {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// Buffers that a loop lends to whichever connection it serves.
+#[derive(Debug, Default)]
+pub(crate) struct ReadBuffers {
+    raw: Vec<u8>,
+    plain: Vec<u8>,
+}
+
+/// What one read brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// Bytes that came from the socket.
+    pub(crate) raw_bytes: usize,
+    /// The socket has nothing more for now.
+    pub(crate) is_drained: bool,
+    /// The other side sends no more.
+    pub(crate) is_closed: bool,
+    is_tls: bool,
+}
+
+impl ReadBuffers {
+    pub(crate) fn new() -> Self {
+        Self { raw: vec![0; READ_BYTES], plain: Vec::new() }
+    }
+
+    /// The plaintext of the last `receive`.
+    pub(crate) fn received(&self, received: Received) -> &[u8] {
+        if received.is_tls { &self.plain } else { self.raw.get(..received.raw_bytes).unwrap_or(&[]) }
+    }
+}
+
+impl Transport {
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self { stream, tls: None }
+    }
+
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        // Both interests once: with edge triggering the second costs nothing, and no later call is needed.
+        self.stream.source().register(registry, token, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    pub(crate) fn deregister(&mut self, registry: &Registry) {
+        // A failure means that the descriptor is not registered, which is what is wanted.
+        let _ = self.stream.source().deregister(registry);
+    }
+
+    /// Puts TLS on top from here on.
+    pub(crate) fn start_tls(&mut self, config: &Arc<ServerConfig>) -> Result<(), TransportError> {
+        self.tls = Some(Box::new(ServerConnection::new(Arc::clone(config))?));
+        Ok(())
+    }
+
+    pub(crate) fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
+    }
+
+    /// Bits of encryption that the handshake agreed on; 0 without TLS.
+    pub(crate) fn encryption_bits(&self) -> u32 {
+        let suite = self.tls.as_ref().and_then(|tls| tls.negotiated_cipher_suite());
+        // All suites that the TLS library has use AES-128, AES-256 or ChaCha20 (256 bits).
+        suite.map_or(0, |suite| if format!("{:?}", suite.suite()).contains("128") { 128 } else { 256 })
+    }
+
+    /// One read from the socket into `buffers`.
+    pub(crate) fn receive(&mut self, buffers: &mut ReadBuffers) -> Result<Received, TransportError> {
+        let is_tls = self.tls.is_some();
+        buffers.plain.clear();
+        let nothing = Received { raw_bytes: 0, is_drained: true, is_closed: false, is_tls };
+        let length = loop {
+            match self.stream.read(&mut buffers.raw) {
+                Ok(0) => return Ok(Received { is_closed: true, ..nothing }),
+                Ok(length) => break length,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(nothing),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let mut received =
+            Received { raw_bytes: length, is_drained: length < buffers.raw.len(), is_closed: false, is_tls };
+        if let Some(tls) = &mut self.tls {
+            let raw = buffers.raw.get(..length).unwrap_or(&[]);
+            let outcome = decrypt(tls, raw, &mut buffers.plain);
+            if outcome.is_err() {
+                // The alert tells the client why; it is only good manners.
+                let _ = self.flush_tls();
+            }
+            received.is_closed = outcome?;
+        }
+        Ok(received)
+    }
+
+    /// Sends as much of `bytes` as the socket takes now and returns how much that was.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<usize, TransportError> {
+        if self.tls.is_none() {
+            return Ok(send_plain(&mut self.stream, bytes)?);
+        }
+        let mut sent = 0;
+        while self.flush_tls()? {
+            let Some(tls) = &mut self.tls else { break };
+            let rest = bytes.get(sent..).unwrap_or(&[]);
+            if rest.is_empty() {
+                break;
+            }
+            sent += tls.writer().write(rest)?;
+        }
+        Ok(sent)
+    }
+
+    /// Whether encrypted bytes wait for the socket although `send` took their plaintext.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+    }
+
+    /// Tells the other side that nothing more comes.
+    pub(crate) fn shut_down(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            let _ = self.flush_tls();
+        }
+        // A connection that is gone already needs no farewell.
+        let _ = match &self.stream {
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
+        };
+    }
+
+    /// Writes what TLS has to send; true when nothing is left.
+    fn flush_tls(&mut self) -> io::Result<bool> {
+        let Some(tls) = &mut self.tls else { return Ok(true) };
+        while tls.wants_write() {
+            match tls.write_tls(&mut self.stream) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Feeds `raw` to TLS and appends what comes out; true if the other side said that it is done.
+fn decrypt(tls: &mut ServerConnection, mut raw: &[u8], plain: &mut Vec<u8>) -> Result<bool, TransportError> {
+    let mut is_closed = false;
+    while !raw.is_empty() {
+        tls.read_tls(&mut raw)?;
+        let state = tls.process_new_packets()?;
+        if state.plaintext_bytes_to_read() > 0 {
+            let start = plain.len();
+            plain.resize(start + state.plaintext_bytes_to_read(), 0);
+            tls.reader().read_exact(plain.get_mut(start..).unwrap_or(&mut []))?;
+        }
+        if state.peer_has_closed() {
+            is_closed = true;
+            break;
+        }
+    }
+    Ok(is_closed)
+}
+
+fn send_plain(stream: &mut Stream, bytes: &[u8]) -> io::Result<usize> {
+    let mut sent = 0;
+    while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
+        match stream.write(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(length) => sent += length,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(sent)
+}
+
+impl Stream {
+    fn source(&mut self) -> &mut dyn Source {
+        match self {
+            Self::Tcp(stream) => stream,
+            Self::Unix(stream) => stream,
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write_vectored(slices),
+            Self::Unix(stream) => stream.write_vectored(slices),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
