@@ -140,9 +140,10 @@ impl Env {
             })
         })?;
         let dbs = Dbs::of(opened.commit())?;
-        let txn = env.read_txn()?;
+        let env = Env { env, dbs, path: path.to_owned() };
+        let txn = env.read()?;
         check_format(&dbs, &txn)?;
-        Ok(Env { env, dbs, path: path.to_owned() })
+        Ok(env)
     }
 
     /// The tables.
@@ -164,6 +165,18 @@ impl Env {
     /// The one write transaction.
     pub fn write(&self) -> Result<RwTxn<'_>, StoreError> {
         Ok(self.env.write_txn()?)
+    }
+
+    /// For a new environment that nobody reads yet: commits stop waiting for the disk, until [`Env::sync`].
+    pub(crate) fn defer_sync(&self) -> Result<(), StoreError> {
+        // SAFETY: NOSYNC endangers what a crash leaves in the file; the import discards a file that it did not finish.
+        #[allow(unsafe_code)]
+        Ok(unsafe { self.env.set_flags(EnvFlags::NO_SYNC, heed::FlagSetMode::Enable) }?)
+    }
+
+    /// Puts everything committed on the disk.
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+        Ok(self.env.force_sync()?)
     }
 
     /// Bytes of the file in use, and the size of the map.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::posting::Damaged;
 
 /// Why the store could not do what was asked.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// No room on the disk (or no quota). Reads go on; writes resume by themselves when there is room.
     #[error("the disk is full ({what})")]

@@ -5,16 +5,45 @@
 //!
 //! It refuses to know users, policies, protocols and operations: a proposal is opaque bytes, which [`Rules`] apply.
 
+mod backend;
+pub mod bulk;
+pub mod env;
 mod error;
+mod extract;
+mod fold;
 mod ids;
+pub mod index;
+pub mod log;
+pub mod overlay;
 pub mod posting;
+mod postings;
+mod read_only;
+mod readers;
 pub mod record;
 pub mod rows;
+mod rules;
+mod scan;
+mod stats;
 mod tables;
+mod txn;
 pub mod varint;
+mod version;
+mod view;
+mod writer;
 
+pub use backend::{Backend, BackendOptions, ExtractorMaker, InstanceLock, database_path, log_path, new_uuid};
 pub use error::{StoreError, is_disk_full};
+pub use extract::KeyExtractor;
 pub use ids::{ClassSetId, DescId, EntryId, IndexId, ListId, NameId};
 pub use posting::IndexKey;
+pub use postings::{IdSet, PostingIter, Postings};
+pub use read_only::ReadOnlyBackend;
 pub use record::{Attribute, Content, LargeStub, RecordBuilder, RecordView, Values};
+pub use rules::{Outcome, Rules};
+pub use scan::{EntryScan, PostingScan, ValueScan};
+pub use stats::{Stats, WaitReason};
 pub use tables::{ClassSet, Interner, NoTypes, Tables, TypeResolver};
+pub use txn::Txn;
+pub use version::Snapshot;
+pub use view::{RecordRef, View};
+pub use writer::{Done, FoldLimits};

@@ -146,6 +146,16 @@ impl Tables {
         self.class_set_ids.get(values.body()).copied()
     }
 
+    /// Whether a name without a number would get one.
+    pub(crate) fn takes_name(&self, name: &[u8]) -> bool {
+        self.names.len() < NAMES_MAX && name.len() <= INTERNED_BYTES_MAX
+    }
+
+    /// Whether a class set without a number would get one.
+    pub(crate) fn takes_class_set(&self, values: Values<'_>) -> bool {
+        self.class_sets.len() < CLASS_SETS_MAX && values.body().len() <= INTERNED_BYTES_MAX
+    }
+
     /// Takes a new schema: the map from types to descriptions is made anew.
     pub fn rebind(&mut self, resolver: Arc<dyn TypeResolver>) {
         self.by_type.clear();
@@ -211,16 +221,14 @@ impl Interner for Tables {
         if let Some(id) = self.name_id(name) {
             return Some(id);
         }
-        let fits = self.names.len() < NAMES_MAX && name.len() <= INTERNED_BYTES_MAX;
-        fits.then(|| self.push_name(name.into()))
+        self.takes_name(name).then(|| self.push_name(name.into()))
     }
 
     fn class_set(&mut self, values: Values<'_>) -> Option<ClassSetId> {
         if let Some(id) = self.class_set_id(values) {
             return Some(id);
         }
-        let fits = self.class_sets.len() < CLASS_SETS_MAX && values.body().len() <= INTERNED_BYTES_MAX;
-        fits.then(|| self.push_class_set(values))
+        self.takes_class_set(values).then(|| self.push_class_set(values))
     }
 }
 

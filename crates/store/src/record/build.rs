@@ -35,6 +35,19 @@ impl RecordBuilder {
         self.seen.clear();
     }
 
+    /// Takes over the operational values and the class set of another record, except those of `except`. What is pushed later
+    /// takes their place.
+    pub fn keep_header(&mut self, header: &Header<'_>, except: &[DescId]) {
+        let keeps = |desc: DescId| !except.contains(&desc);
+        self.header.uuid = header.uuid.filter(|_| keeps(DescId::ENTRY_UUID));
+        self.header.created = header.created.filter(|_| keeps(DescId::CREATE_TIMESTAMP));
+        self.header.modified = header.modified.filter(|_| keeps(DescId::MODIFY_TIMESTAMP));
+        self.header.creator = header.creator.filter(|_| keeps(DescId::CREATORS_NAME));
+        self.header.modifier = header.modifier.filter(|_| keeps(DescId::MODIFIERS_NAME));
+        self.header.csn = header.csn.filter(|_| keeps(DescId::ENTRY_CSN));
+        self.header.class_set = header.class_set.filter(|_| keeps(DescId::OBJECT_CLASS));
+    }
+
     /// Whether values of these sizes belong in the `values` table instead.
     pub fn is_large(count: usize, longest: usize) -> bool {
         count > INLINE_VALUES_MAX || longest > INLINE_VALUE_BYTES_MAX

@@ -1,0 +1,359 @@
+//! One backend: its folder, its writer and fold threads, opening (which is recovery) and closing.
+//!
+//! ```text
+//! FOLDER/lock   who has it open for writing (locked file)
+//! FOLDER/db/    the LMDB environment
+//! FOLDER/log/   segments
+//! ```
+//! Invariants:
+//! (1) At most one process has a backend open for writing.
+//! (2) After `open`, the state is: LMDB plus the log from `meta.folded` + 1 on, each outcome as logged.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use crossbeam_channel::Sender;
+
+use crate::env::{self, Env, ReadTxn};
+use crate::error::StoreError;
+use crate::extract::KeyExtractor;
+use crate::fold::{FoldJob, FoldThread};
+use crate::index::IndexStates;
+use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX, SEGMENT_BYTES};
+use crate::overlay::Overlay;
+use crate::rules::Rules;
+use crate::stats::{Meters, Stats};
+use crate::tables::TypeResolver;
+use crate::txn::TxnState;
+use crate::version::{Shared, Snapshot, Version};
+use crate::writer::{Done, FoldLimits, Job, Writer};
+
+/// Proposals that may wait; more are refused at once.
+const QUEUE_LENGTH_MAX: u64 = 65_536;
+/// Bytes of proposals that may wait.
+const QUEUE_BYTES_MAX: u64 = 64 << 20;
+
+/// Makes the key extractor when the indexes of the database are known. It enters the indexes it maintains into the states
+/// (trusted only if the database is empty: the flag) and withdraws trust from those that it does not maintain.
+pub type ExtractorMaker = Box<dyn FnOnce(&mut IndexStates, bool) -> Result<Arc<dyn KeyExtractor>, StoreError> + Send>;
+
+/// How a backend is opened.
+pub struct BackendOptions {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Tells attribute types of descriptions.
+    pub resolver: Arc<dyn TypeResolver>,
+    /// Makes the key extractor.
+    pub extractor: ExtractorMaker,
+    /// When to fold.
+    pub fold: FoldLimits,
+    /// Size of log segments.
+    pub segment_bytes: u64,
+    /// Where the log lies, if not in the folder; for tests that cut the power.
+    pub log_disk: Option<Arc<dyn Disk>>,
+}
+
+impl BackendOptions {
+    /// With the ordinary limits.
+    pub fn new(path: PathBuf, resolver: Arc<dyn TypeResolver>, extractor: ExtractorMaker) -> BackendOptions {
+        BackendOptions {
+            path,
+            resolver,
+            extractor,
+            fold: FoldLimits::default(),
+            segment_bytes: SEGMENT_BYTES,
+            log_disk: None,
+        }
+    }
+}
+
+/// Folder of the LMDB environment in a backend's folder.
+pub fn database_path(backend: &Path) -> PathBuf {
+    backend.join("db")
+}
+
+/// Folder of the log in a backend's folder.
+pub fn log_path(backend: &Path) -> PathBuf {
+    backend.join("log")
+}
+
+/// A backend open for reading and writing.
+pub struct Backend {
+    shared: Arc<Shared>,
+    log: Arc<dyn Log>,
+    meters: Arc<Meters>,
+    jobs: Sender<Job>,
+    threads: Mutex<Option<Threads>>,
+}
+
+struct Threads {
+    writer: JoinHandle<()>,
+    fold: FoldThread,
+    lock: InstanceLock,
+}
+
+impl Backend {
+    /// Opens the backend, making an empty one if there is none, and replays what the log has and LMDB has not.
+    pub fn open(options: BackendOptions, rules: Box<dyn Rules>) -> Result<Backend, StoreError> {
+        let lock = InstanceLock::take(&options.path)?;
+        crate::bulk::recover(&database_path(&options.path)).map_err(|error| StoreError::io("database folder", &error))?;
+        let env = Env::open(&database_path(&options.path), new_uuid())?;
+        let (extractor, index_states) = make_extractor(&env, options.extractor)?;
+        let disk = match options.log_disk {
+            Some(disk) => disk,
+            None => Arc::new(
+                FolderDisk::open(&log_path(&options.path)).map_err(|error| StoreError::io("log folder", &error))?,
+            ),
+        };
+        let txn = env.read()?;
+        let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver)?;
+        drop(txn);
+        let log_options =
+            LogOptions { uuid, rules: rules.version(), segment_bytes: options.segment_bytes, read_only: false };
+        let log: Arc<dyn Log> = Arc::new(FileLog::open(disk, log_options, folded)?);
+        let shared = Arc::new(Shared::new(env, version, index_states));
+        let meters = Arc::new(Meters::new());
+        let fold = FoldThread::start(shared.clone(), log.clone(), meters.clone())?;
+        let (jobs, receiver) = crossbeam_channel::unbounded();
+        let mut writer = Writer {
+            shared: shared.clone(),
+            rules,
+            extractor,
+            log: log.clone(),
+            meters: meters.clone(),
+            limits: options.fold,
+            jobs: receiver,
+            fold: fold.jobs.clone(),
+            state,
+            batch: Batch::default(),
+        };
+        replay(&mut writer, folded)?;
+        let writer = std::thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || writer.run())
+            .map_err(|error| StoreError::io("thread", &error))?;
+        Ok(Backend { shared, log, meters, jobs, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
+    }
+
+    /// Hands a proposal to the writer. `done` is called once, on the writer's thread, when it is durable and visible or when it
+    /// came to nothing; it must be quick.
+    pub fn submit(&self, proposal: Vec<u8>, done: Done) {
+        if proposal.len() > PROPOSAL_BYTES_MAX {
+            return done(Err(StoreError::ProposalTooLarge { bytes: proposal.len(), limit: PROPOSAL_BYTES_MAX }));
+        }
+        let bytes = proposal.len() as u64;
+        let queued = self.meters.queue_length.fetch_add(1, Ordering::Relaxed);
+        let queued_bytes = self.meters.queue_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let is_full = queued >= QUEUE_LENGTH_MAX || queued_bytes >= QUEUE_BYTES_MAX;
+        let job = Job::Propose { proposal, done, submitted: Instant::now() };
+        let refused = if is_full {
+            Some((job, StoreError::Busy))
+        } else {
+            self.jobs.send(job).err().map(|error| (error.0, StoreError::Closed))
+        };
+        if let Some((Job::Propose { done, .. }, error)) = refused {
+            self.meters.queue_length.fetch_sub(1, Ordering::Relaxed);
+            self.meters.queue_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            done(Err(error));
+        }
+    }
+
+    /// Hands a proposal to the writer and waits. For tools and tests, never for an event loop.
+    pub fn submit_and_wait(&self, proposal: Vec<u8>) -> Result<crate::Outcome, StoreError> {
+        let (sender, receiver) = crossbeam_channel::bounded(1);
+        self.submit(proposal, Box::new(move |result| drop(sender.send(result))));
+        receiver.recv().map_err(|_| StoreError::Closed)?
+    }
+
+    /// Everything as it is now.
+    #[inline]
+    pub fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        Snapshot::take(&self.shared)
+    }
+
+    /// Asks for a fold of what is there; does not wait.
+    pub fn fold_soon(&self) {
+        let _ = self.jobs.send(Job::Fold);
+    }
+
+    /// Takes a new schema: later proposals see descriptions bound to its types, and keys made by `extractor`. The keys of stored
+    /// entries stay as they are, so an index whose keys change has to be rebuilt.
+    pub fn rebind(&self, resolver: Arc<dyn TypeResolver>, extractor: Arc<dyn KeyExtractor>) {
+        let _ = self.jobs.send(Job::Rebind(resolver, extractor));
+    }
+
+    /// The log, for those who follow it.
+    pub fn log(&self) -> &Arc<dyn Log> {
+        &self.log
+    }
+
+    /// Keeps records from `seq` on in the log, folded or not; `None` keeps only what recovery needs.
+    pub fn keep_log_from(&self, seq: Option<u64>) {
+        self.meters.set_keep_from(seq.unwrap_or(u64::MAX));
+    }
+
+    /// What is known of the indexes.
+    pub fn index_states(&self) -> &IndexStates {
+        &self.shared.index_states
+    }
+
+    /// The figures of this moment.
+    pub fn stats(&self) -> Stats {
+        let version = self.shared.version.load();
+        let frozen = version.frozen.as_ref();
+        let (readers, oldest_reader) = self.shared.readers.look();
+        let (database_bytes, database_bytes_max) = self.shared.env.bytes();
+        Stats {
+            entries: self.snapshot().and_then(|snapshot| snapshot.entry_count()).unwrap_or_default(),
+            overlay_ops: version.active.ops(),
+            overlay_bytes: version.active.bytes() as u64,
+            frozen_ops: frozen.map_or(0, |frozen| frozen.overlay.ops()),
+            frozen_bytes: frozen.map_or(0, |frozen| frozen.overlay.bytes() as u64),
+            log: self.log.health(),
+            readers,
+            oldest_reader,
+            database_bytes,
+            database_bytes_max,
+            seq: version.seq,
+            ..self.meters.look()
+        }
+    }
+
+    /// Answers what waits, folds everything, and lets go of the files. Snapshots still open stay good.
+    pub fn close(&self) -> Result<(), StoreError> {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Threads { writer, fold, lock }) = threads else { return Ok(()) };
+        let _ = self.jobs.send(Job::Stop);
+        let writer = writer.join().map_err(|_| StoreError::Panicked);
+        let _ = fold.jobs.send(FoldJob::Stop);
+        let folded = fold.handle.join().map_err(|_| StoreError::Panicked).flatten();
+        drop(lock);
+        writer.and(folded)
+    }
+}
+
+impl Drop for Backend {
+    fn drop(&mut self) {
+        // Whoever wants to know of trouble calls `close`; everything acknowledged is in the log either way.
+        let _ = self.close();
+    }
+}
+
+/// The empty working state above what LMDB has: state, version, last folded change, identity.
+pub(crate) fn read_base(
+    env: &Env,
+    txn: &ReadTxn,
+    resolver: Arc<dyn TypeResolver>,
+) -> Result<(TxnState, Version, u64, [u8; 16]), StoreError> {
+    let dbs = env.dbs();
+    let folded = env::read_u64(dbs, txn, env::meta::FOLDED)?.unwrap_or_default();
+    let uuid = env::read_uuid(dbs, txn)?;
+    let tables = Arc::new(env::read_tables(dbs, txn, resolver)?);
+    let next_entry = env::read_next_entry(dbs, txn)?;
+    let version = Version {
+        active: Overlay::default(),
+        frozen: None,
+        base_txn: txn.id(),
+        tables: tables.clone(),
+        next_entry,
+        seq: folded,
+    };
+    Ok((TxnState { overlay: Overlay::default(), tables, next_entry, undo: Vec::new() }, version, folded, uuid))
+}
+
+fn make_extractor(env: &Env, make: ExtractorMaker) -> Result<(Arc<dyn KeyExtractor>, IndexStates), StoreError> {
+    let dbs = env.dbs();
+    let mut txn = env.write()?;
+    let before = env::read_index_states(dbs, &txn)?;
+    let mut states = before.clone();
+    let is_empty = dbs.entries.is_empty(&txn)? && env::read_u64(dbs, &txn, env::meta::FOLDED)?.is_none();
+    let extractor = make(&mut states, is_empty)?;
+    if states == before {
+        txn.abort();
+    } else {
+        env::write_index_states(dbs, &mut txn, &states)?;
+        txn.commit()?;
+    }
+    Ok((extractor, states))
+}
+
+/// Applies the log from `folded` + 1 on, publishes, and compares every outcome.
+fn replay(writer: &mut Writer, folded: u64) -> Result<(), StoreError> {
+    let started = Instant::now();
+    let log = writer.log.clone();
+    let (_, txn, _) = writer.shared.pair()?;
+    let mut replayed = 0;
+    log.tail_from(folded + 1, &mut |record| {
+        let applying = Instant::now();
+        let outcome = writer.apply(&txn, None, record.proposal)?;
+        if !outcome.accepted || outcome.code != record.code {
+            return Err(StoreError::ReplayMismatch { seq: record.seq, then: record.code, now: outcome.code });
+        }
+        writer.count(record.seq, record.proposal.len(), applying.elapsed());
+        replayed += 1;
+        Ok(())
+    })?;
+    let overlay = writer.state.overlay.clone();
+    let (tables, next_entry) = (writer.state.tables.clone(), writer.state.next_entry);
+    writer.shared.publish(|current| Version {
+        active: overlay,
+        frozen: None,
+        base_txn: current.base_txn,
+        tables,
+        next_entry,
+        seq: current.seq + replayed,
+    });
+    writer.meters.replayed.store(replayed, Ordering::Relaxed);
+    Meters::add_ns(&writer.meters.replay_ns, started.elapsed());
+    Ok(())
+}
+
+/// An identity for new data. Only has to differ from every other: the hasher's keys come from the system's random source.
+pub fn new_uuid() -> [u8; 16] {
+    let mut uuid = [0; 16];
+    let (low, high) = uuid.split_at_mut(8);
+    low.copy_from_slice(&RandomState::new().hash_one(1).to_le_bytes());
+    high.copy_from_slice(&RandomState::new().hash_one(std::process::id()).to_le_bytes());
+    uuid
+}
+
+/// The locked file that says: this backend is open for writing. The system frees it when the process ends, however it ends.
+#[derive(Debug)]
+pub struct InstanceLock(File);
+
+impl InstanceLock {
+    /// Takes the lock of the backend in `path` or says who has it.
+    pub fn take(path: &Path) -> Result<InstanceLock, StoreError> {
+        let io = |error| StoreError::io("lock file", &error);
+        std::fs::create_dir_all(path).map_err(io)?;
+        let path = path.join("lock");
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let known = file.read_to_string(&mut holder).is_ok() && !holder.trim().is_empty();
+                let holder = if known { holder.trim().to_owned() } else { "unknown".to_owned() };
+                return Err(StoreError::InUse { path, holder });
+            }
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        file.set_len(0).and_then(|()| file.rewind()).map_err(io)?;
+        writeln!(file, "{}", std::process::id()).map_err(io)?;
+        Ok(InstanceLock(file))
+    }
+}
+
+impl Drop for InstanceLock {
+    fn drop(&mut self) {
+        // An empty file says that nobody has it, should a reader look before the lock is gone.
+        let _ = self.0.set_len(0);
+    }
+}

@@ -1,0 +1,21 @@
+//! What the store must be told about values: which index keys they make and how a name compares. Given by the owner of schema.
+
+use crate::record::RecordView;
+use crate::tables::Tables;
+use crate::{DescId, IndexId};
+
+/// Makes index keys. Deterministic; the same for the live store, import and verify.
+pub trait KeyExtractor: Send + Sync {
+    /// The keys that go (`false`) and come (`true`) when an entry becomes another; each key at most once, keys that stay not at
+    /// all. Values of large attributes are not in the record and make no keys here.
+    fn changes(&self, old: Option<&RecordView<'_>>, new: Option<&RecordView<'_>>, change: &mut dyn FnMut(bool, IndexId, &[u8]));
+
+    /// The keys of one (large) value of `desc`. `unique`: no other value of the same attribute makes this key.
+    fn value_keys(&self, tables: &Tables, desc: DescId, value: &[u8], key: &mut dyn FnMut(IndexId, &[u8], bool));
+
+    /// Whether values of `desc` make keys in `index`.
+    fn feeds(&self, tables: &Tables, desc: DescId, index: IndexId) -> bool;
+
+    /// Appends the normal form of an RDN (of a whole DN for a base entry); `false` when it has none.
+    fn normalize_rdn(&self, rdn: &[u8], is_whole_dn: bool, out: &mut Vec<u8>) -> bool;
+}

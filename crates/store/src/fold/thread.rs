@@ -1,0 +1,144 @@
+//! The thread that folds: takes frozen overlays, commits them, publishes, trims the log, and keeps the house in between.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+
+use super::fold;
+use crate::error::StoreError;
+use crate::log::Log;
+use crate::stats::Meters;
+use crate::version::{Frozen, Shared, Version};
+
+/// Work between two breaths. Shorter than a scheduler's slice, so that nobody on this core waits for a fold.
+const WORK_SLICE: Duration = Duration::from_millis(2);
+/// A breath, while the writer is not waiting for us.
+const BREATH: Duration = Duration::from_micros(500);
+/// Chores are done this often when nothing happens.
+const CHORES_EVERY: Duration = Duration::from_millis(500);
+/// Readers of dead processes are looked for this often.
+const STALE_READERS_EVERY: Duration = Duration::from_secs(60);
+/// A failed fold (disk full) is tried again after this.
+const RETRY_AFTER: Duration = Duration::from_millis(250);
+
+/// What the fold thread is told.
+pub(crate) enum FoldJob {
+    /// Fold this; it is the `frozen` of the current version.
+    Fold(Arc<Frozen>),
+    /// Finish and end.
+    Stop,
+}
+
+/// The running thread.
+pub(crate) struct FoldThread {
+    pub jobs: Sender<FoldJob>,
+    pub handle: JoinHandle<Result<(), StoreError>>,
+}
+
+impl FoldThread {
+    pub fn start(shared: Arc<Shared>, log: Arc<dyn Log>, meters: Arc<Meters>) -> Result<FoldThread, StoreError> {
+        let (jobs, receiver) = crossbeam_channel::unbounded();
+        let mut folder = Folder { shared, log, meters, receiver, retired: Vec::new(), stale_looked: Instant::now() };
+        let handle = std::thread::Builder::new()
+            .name("fold".to_owned())
+            .spawn(move || folder.run())
+            .map_err(|error| StoreError::io("thread", &error))?;
+        Ok(FoldThread { jobs, handle })
+    }
+}
+
+struct Folder {
+    shared: Arc<Shared>,
+    log: Arc<dyn Log>,
+    meters: Arc<Meters>,
+    receiver: Receiver<FoldJob>,
+    /// Folded overlays that readers may still hold. They are dropped here: giving back a million nodes takes a while, and an
+    /// event loop must not be the one to do it.
+    retired: Vec<Arc<Frozen>>,
+    stale_looked: Instant,
+}
+
+impl Folder {
+    fn run(&mut self) -> Result<(), StoreError> {
+        loop {
+            match self.receiver.recv_timeout(CHORES_EVERY) {
+                Ok(FoldJob::Fold(frozen)) => self.fold_until_done(frozen)?,
+                Ok(FoldJob::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            self.chores();
+        }
+    }
+
+    /// Folds, again and again if need be; gives up only when told to stop (the log has it all).
+    fn fold_until_done(&mut self, frozen: Arc<Frozen>) -> Result<(), StoreError> {
+        loop {
+            match self.fold_once(&frozen) {
+                Ok(()) => {
+                    self.meters.set_fold_trouble(None);
+                    self.retired.push(frozen);
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.meters.set_fold_trouble(Some(error.clone()));
+                    if let Ok(FoldJob::Stop) | Err(RecvTimeoutError::Disconnected) =
+                        self.receiver.recv_timeout(RETRY_AFTER)
+                    {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn fold_once(&mut self, frozen: &Arc<Frozen>) -> Result<(), StoreError> {
+        let start = Instant::now();
+        let env = self.shared.env.clone();
+        let mut txn = env.write()?;
+        let fold_txn = txn.id();
+        frozen.set_fold_txn(fold_txn);
+        let meters = &self.meters;
+        let (mut slice, mut done) = (Instant::now(), 0u64);
+        let mut pace = || {
+            done += 1;
+            if done.is_multiple_of(16) && slice.elapsed() >= WORK_SLICE {
+                meters.fold_done.store(done, Ordering::Relaxed);
+                if !meters.is_behind.load(Ordering::Relaxed) {
+                    std::thread::sleep(BREATH);
+                }
+                slice = Instant::now();
+            }
+        };
+        meters.fold_total.store(frozen.overlay.rows() as u64, Ordering::Relaxed);
+        fold(&mut txn, env.dbs(), frozen, &mut pace)?;
+        let committing = Instant::now();
+        txn.commit()?;
+        self.shared.publish(|current| Version {
+            active: current.active.clone(),
+            frozen: None,
+            base_txn: fold_txn,
+            tables: current.tables.clone(),
+            next_entry: current.next_entry,
+            seq: current.seq,
+        });
+        self.meters.fold_ended(start, committing, frozen.overlay.ops());
+        // What cannot be trimmed now stays for the next time.
+        if let Err(error) = self.log.trim(self.meters.keep_from().min(frozen.overlay.last_seq)) {
+            self.meters.set_fold_trouble(Some(error));
+        }
+        Ok(())
+    }
+
+    fn chores(&mut self) {
+        self.retired.retain(|frozen| Arc::strong_count(frozen) > 1);
+        // Without a spare segment the writer makes one itself, slower; the error shows up there if it lasts.
+        let _ = self.log.prepare();
+        if self.stale_looked.elapsed() >= STALE_READERS_EVERY {
+            self.stale_looked = Instant::now();
+            let _ = self.shared.env.clear_stale_readers();
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The log in segment files of a folder.
+//!
+//! A segment file is made once, filled with zeros, and used over and over: its header says which use this is. Names mean
+//! nothing; recovery reads headers.
+//!
+//! Invariants:
+//! (1) `append` returns success only after the sync of everything it wrote.
+//! (2) After any error the segment is never written again: what a failed sync left behind is unknown, and a second sync may
+//!     lie about it. The next append starts another segment, whose first sequence number ends the failed one.
+//! (3) A file is used anew only when all its records are trimmed.
+//! (4) Read in order of generation, each segment up to its first bad frame or the first sequence number of the next one, the
+//!     records are without gap. A gap, or a good frame behind a bad one, is damage, never silently skipped.
+
+use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::disk::{Disk, DiskFile};
+use super::frame::{ALIGN_BYTES, Batch, FRAME_HEAD_BYTES, Frame, HEADER_BYTES, SegmentHeader};
+use super::{Log, LogHealth, LogRecord};
+use crate::error::StoreError;
+
+/// Ordinary size of a segment: a few seconds of heavy writing, quick to read and to make.
+pub const SEGMENT_BYTES: u64 = 16 << 20;
+/// Files kept ready; more are removed when trimmed.
+const SPARES_MAX: usize = 3;
+/// Files made ahead by `prepare`.
+const SPARES_WANTED: usize = 1;
+
+/// What a [`FileLog`] is for.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// Identity of the data.
+    pub uuid: [u8; 16],
+    /// Version of the rules whose outcomes are logged.
+    pub rules: u32,
+    /// Size of new segments, a multiple of 4,096.
+    pub segment_bytes: u64,
+    /// Only to be read, beside the process that writes it: nothing is synced, removed or made.
+    pub read_only: bool,
+}
+
+/// The log in files.
+pub struct FileLog {
+    disk: Arc<dyn Disk>,
+    options: LogOptions,
+    writer: Mutex<Writer>,
+    slots: Mutex<Slots>,
+}
+
+struct Writer {
+    current: Option<Current>,
+    last: u64,
+    next_generation: u64,
+    frame: Vec<u8>,
+    trouble: Option<StoreError>,
+}
+
+struct Current {
+    slot: Slot,
+    header: SegmentHeader,
+    offset: u64,
+}
+
+#[derive(Clone)]
+struct Slot {
+    name: String,
+    file: Arc<dyn DiskFile>,
+    bytes: u64,
+}
+
+#[derive(Default)]
+struct Slots {
+    /// Finished segments in order of generation, with their last sequence number.
+    sealed: Vec<Sealed>,
+    spares: Vec<Slot>,
+    next_name: u64,
+    /// Size of the segment being written; for `health`.
+    current_bytes: u64,
+}
+
+struct Sealed {
+    slot: Slot,
+    header: SegmentHeader,
+    last: u64,
+}
+
+impl FileLog {
+    /// Opens the log. Segments of other data (before an import, after a restore) are free for use.
+    ///
+    /// `folded`: the last sequence number that recovery does not need.
+    pub fn open(disk: Arc<dyn Disk>, options: LogOptions, folded: u64) -> Result<FileLog, StoreError> {
+        let mut slots = Slots::default();
+        let mut found = Vec::new();
+        for name in list(&*disk)? {
+            slots.next_name = slots.next_name.max(number_of(&name).unwrap_or(0) + 1);
+            let file = disk.open(&name).map_err(|error| StoreError::io("log segment", &error))?;
+            let bytes = file.size().map_err(|error| StoreError::io("log segment", &error))?;
+            let slot = Slot { name, file, bytes };
+            match read_header(&slot)? {
+                Some(header) if header.uuid == options.uuid => found.push((header, slot)),
+                _ if bytes == options.segment_bytes => slots.spares.push(slot),
+                _ if options.read_only => {}
+                _ => disk.remove(&slot.name).map_err(|error| StoreError::io("log segment", &error))?,
+            }
+        }
+        found.sort_by_key(|(header, _)| header.generation);
+        let next_generation = found.last().map_or(1, |(header, _)| header.generation + 1);
+        let mut last = folded;
+        let ends = found.iter().skip(1).map(|(header, _)| Some(header.first_seq)).chain([None]).collect::<Vec<_>>();
+        for ((header, slot), end) in found.into_iter().zip(ends) {
+            if let Some(end) = end.filter(|end| *end <= folded + 1) {
+                slots.sealed.push(Sealed { slot, header, last: end - 1 });
+                continue;
+            }
+            // A crash of the process alone may have left records in the page cache only. The next ones will be synced in
+            // another file, and a power cut must not keep those and lose these.
+            if !options.read_only {
+                slot.file.sync().map_err(|error| StoreError::io("log segment", &error))?;
+            }
+            let segment_last = walk(&slot, &header, slot.bytes, end, folded + 1, &mut |_| Ok(()))?;
+            if segment_last > folded && header.first_seq > last + 1 {
+                return Err(gap(last + 1, header.first_seq));
+            }
+            last = last.max(segment_last);
+            if segment_last > folded && header.rules != options.rules {
+                return Err(StoreError::RulesVersion { found: header.rules, ours: options.rules });
+            }
+            slots.sealed.push(Sealed { slot, header, last: segment_last });
+        }
+        let writer = Writer { current: None, last, next_generation, frame: Vec::new(), trouble: None };
+        let log = FileLog { disk, options, writer: Mutex::new(writer), slots: Mutex::new(slots) };
+        if !log.options.read_only {
+            log.trim(folded)?;
+        }
+        Ok(log)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a segment for a frame of `frame_bytes`. Its header is written together with its first frame.
+    fn start_segment(&self, writer: &mut Writer, frame_bytes: usize) -> Result<Current, StoreError> {
+        let needed = (HEADER_BYTES + frame_bytes).next_multiple_of(HEADER_BYTES) as u64;
+        let spare = {
+            let mut slots = self.slots();
+            let at = slots.spares.iter().position(|spare| spare.bytes >= needed);
+            at.map(|at| slots.spares.swap_remove(at))
+        };
+        let slot = match spare {
+            Some(slot) => slot,
+            None => self.make_slot(needed.max(self.options.segment_bytes))?,
+        };
+        let header = SegmentHeader {
+            rules: self.options.rules,
+            uuid: self.options.uuid,
+            generation: writer.next_generation,
+            first_seq: writer.last + 1,
+        };
+        writer.next_generation += 1;
+        self.slots().current_bytes = slot.bytes;
+        Ok(Current { slot, header, offset: 0 })
+    }
+
+    fn make_slot(&self, bytes: u64) -> Result<Slot, StoreError> {
+        let name = {
+            let mut slots = self.slots();
+            slots.next_name += 1;
+            format!("{:08}.log", slots.next_name - 1)
+        };
+        let file = self.disk.create(&name, bytes).map_err(|error| StoreError::io("log segment", &error))?;
+        Ok(Slot { name, file, bytes })
+    }
+
+    fn seal(&self, current: Current, last: u64) {
+        let mut slots = self.slots();
+        slots.current_bytes = 0;
+        slots.sealed.push(Sealed { slot: current.slot, header: current.header, last });
+    }
+
+    /// Invariant 2: after a failure, puts a header on disk that ends the failed segment, so that what may have got through of
+    /// the failed batch does not come back after a restart. If this fails too, the next append does it.
+    fn heal(&self, writer: &mut Writer) {
+        let started = self.start_segment(writer, 0).and_then(|mut current| {
+            write_synced(&current.slot, 0, &current.header.encode())?;
+            current.offset = HEADER_BYTES as u64;
+            Ok(current)
+        });
+        if let Ok(current) = started {
+            writer.current = Some(current);
+        }
+    }
+
+    fn append_to(&self, writer: &mut Writer, batch: &mut Batch) -> Result<(), StoreError> {
+        let frame_bytes = batch.frame_bytes();
+        let fits = |current: &Current| current.offset + frame_bytes as u64 <= current.slot.bytes;
+        let current = match writer.current.take() {
+            Some(current) if fits(&current) => current,
+            full => {
+                if let Some(full) = full {
+                    self.seal(full, writer.last);
+                }
+                self.start_segment(writer, frame_bytes)?
+            }
+        };
+        writer.frame.clear();
+        let mut offset = current.offset;
+        if offset == 0 {
+            writer.frame.extend_from_slice(&current.header.encode());
+        }
+        writer.frame.extend_from_slice(batch.encode(current.header.salt()));
+        let written = write_synced(&current.slot, offset, &writer.frame);
+        if let Err(error) = written {
+            self.seal(current, writer.last);
+            self.heal(writer);
+            return Err(error);
+        }
+        offset += writer.frame.len() as u64;
+        writer.current = Some(Current { offset, ..current });
+        writer.last = batch.last_seq();
+        Ok(())
+    }
+}
+
+impl Log for FileLog {
+    fn append(&self, batch: &mut Batch) -> Result<(), StoreError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut writer = self.writer();
+        if batch.first_seq() != writer.last + 1 {
+            return Err(StoreError::Misuse("batch does not follow the log"));
+        }
+        let result = self.append_to(&mut writer, batch);
+        writer.trouble = result.as_ref().err().cloned();
+        result
+    }
+
+    fn tail_from(
+        &self,
+        seq: u64,
+        each: &mut dyn FnMut(LogRecord<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let segments: Vec<(SegmentHeader, Slot, u64)> = {
+            let writer = self.writer();
+            let slots = self.slots();
+            // The current segment is read only as far as it was written when we looked.
+            let current = writer.current.as_ref();
+            let current = current.map(|current| (current.header, current.slot.clone(), current.offset));
+            let sealed = slots.sealed.iter().map(|sealed| (sealed.header, sealed.slot.clone(), sealed.slot.bytes));
+            sealed.chain(current).collect()
+        };
+        let ends: Vec<_> = segments.iter().skip(1).map(|(header, ..)| Some(header.first_seq)).chain([None]).collect();
+        let mut next = seq;
+        for ((header, slot, limit), end) in segments.into_iter().zip(ends) {
+            if end.is_some_and(|end| end <= next) {
+                continue;
+            }
+            if header.first_seq > next {
+                return Err(gap(next, header.first_seq));
+            }
+            let last = walk(&slot, &header, limit, end, next, each)?;
+            next = next.max(last + 1);
+        }
+        Ok(())
+    }
+
+    fn last(&self) -> u64 {
+        self.writer().last
+    }
+
+    fn trim(&self, upto: u64) -> Result<(), StoreError> {
+        let mut surplus = Vec::new();
+        {
+            let mut slots = self.slots();
+            // Only a prefix goes: a later segment ends an earlier one.
+            let count = slots.sealed.iter().take_while(|sealed| sealed.last <= upto).count();
+            let freed: Vec<Slot> = slots.sealed.drain(..count).map(|sealed| sealed.slot).collect();
+            for slot in freed {
+                if slots.spares.len() < SPARES_MAX && slot.bytes == self.options.segment_bytes {
+                    slots.spares.push(slot);
+                } else {
+                    surplus.push(slot);
+                }
+            }
+        }
+        for slot in surplus {
+            self.disk.remove(&slot.name).map_err(|error| StoreError::io("log segment", &error))?;
+        }
+        Ok(())
+    }
+
+    fn prepare(&self) -> Result<(), StoreError> {
+        while self.slots().spares.len() < SPARES_WANTED {
+            let slot = self.make_slot(self.options.segment_bytes)?;
+            self.slots().spares.push(slot);
+        }
+        Ok(())
+    }
+
+    fn health(&self) -> LogHealth {
+        let writer = self.writer();
+        let slots = self.slots();
+        let sealed: u64 = slots.sealed.iter().map(|sealed| sealed.slot.bytes).sum();
+        let spares: u64 = slots.spares.iter().map(|slot| slot.bytes).sum();
+        LogHealth {
+            last: writer.last,
+            segments: slots.sealed.len() + usize::from(writer.current.is_some()),
+            spares: slots.spares.len(),
+            bytes: sealed + spares + slots.current_bytes,
+            trouble: writer.trouble.clone(),
+        }
+    }
+}
+
+fn write_synced(slot: &Slot, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
+    slot.file.write_at(offset, bytes).map_err(|error| StoreError::io("log", &error))?;
+    slot.file.sync().map_err(|error| StoreError::io("log", &error))
+}
+
+fn list(disk: &dyn Disk) -> Result<Vec<String>, StoreError> {
+    let names = disk.files().map_err(|error| StoreError::io("log folder", &error))?;
+    Ok(names.into_iter().filter(|name| number_of(name).is_some()).collect())
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    name.strip_suffix(".log")?.parse().ok()
+}
+
+fn read_header(slot: &Slot) -> Result<Option<SegmentHeader>, StoreError> {
+    let mut block = vec![0; HEADER_BYTES];
+    let count = slot.file.read_at(0, &mut block).map_err(|error| StoreError::io("log segment", &error))?;
+    SegmentHeader::decode(block.get(..count).unwrap_or_default())
+}
+
+/// Gives the records of a segment from `from` on, up to (not including) `end`, and returns the last sequence number in it
+/// (one less than its first when there is none). Nothing behind `limit` bytes is looked at.
+fn walk(
+    slot: &Slot,
+    header: &SegmentHeader,
+    limit: u64,
+    end: Option<u64>,
+    from: u64,
+    each: &mut dyn FnMut(LogRecord<'_>) -> Result<(), StoreError>,
+) -> Result<u64, StoreError> {
+    let size = usize::try_from(limit).map_err(|_| StoreError::LogDamaged("segment size".to_owned()))?;
+    let mut bytes = vec![0; size];
+    let count = slot.file.read_at(0, &mut bytes).map_err(|error| StoreError::io("log segment", &error))?;
+    bytes.truncate(count);
+    let salt = header.salt();
+    let mut next = header.first_seq;
+    let mut offset = HEADER_BYTES;
+    while let Some(frame) = Frame::decode(bytes.get(offset..).unwrap_or_default(), salt) {
+        if frame.first_seq != next {
+            return Err(gap(next, frame.first_seq));
+        }
+        for record in frame.records()? {
+            if end.is_some_and(|end| record.seq >= end) {
+                return Ok(next - 1);
+            }
+            if record.seq >= from {
+                each(record)?;
+            }
+            next = record.seq + 1;
+        }
+        offset += frame.bytes;
+    }
+    // The bad frame may be the torn tail. If a good one follows, it is not: something that was durable is damaged.
+    if let Some(later) = later_frame(&bytes, offset, salt)
+        && later.first_seq > next
+        && end.is_none_or(|end| end > next)
+    {
+        return Err(StoreError::LogDamaged(format!(
+            "changes {next} to {} in {} cannot be read, but later ones can",
+            later.first_seq - 1,
+            slot.name
+        )));
+    }
+    Ok(next - 1)
+}
+
+fn later_frame(bytes: &[u8], from: usize, salt: u64) -> Option<Frame<'_>> {
+    let salt_bytes = salt.to_le_bytes();
+    (from..bytes.len().saturating_sub(FRAME_HEAD_BYTES)).step_by(ALIGN_BYTES).skip(1).find_map(|offset| {
+        let candidate = bytes.get(offset..)?;
+        (candidate.get(8..16)? == salt_bytes).then(|| Frame::decode(candidate, salt)).flatten()
+    })
+}
+
+fn gap(expected: u64, found: u64) -> StoreError {
+    StoreError::LogDamaged(format!("changes {expected} to {} are missing", found.saturating_sub(1)))
+}

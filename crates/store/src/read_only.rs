@@ -1,0 +1,109 @@
+//! A backend opened for reading beside a server that writes it: LMDB as it is, and the tail of the log replayed in memory.
+//!
+//! Nothing is written but LMDB's reader slot. Each snapshot is as new as the moment it is taken.
+//!
+//! Invariant: a snapshot is LMDB at one transaction plus exactly the log records after the `meta.folded` of that transaction.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::backend::{BackendOptions, database_path, log_path, read_base};
+use crate::env::{self, Env, ReadTxn};
+use crate::error::StoreError;
+use crate::extract::KeyExtractor;
+use crate::index::IndexStates;
+use crate::log::{Disk, FileLog, FolderDisk, Log, LogOptions};
+use crate::rules::Rules;
+use crate::tables::TypeResolver;
+use crate::txn::{Txn, TxnState};
+use crate::version::{Shared, Snapshot};
+
+/// The server folds and recycles segments while we read; so often is it tried again.
+const ATTEMPTS: u32 = 20;
+/// Pause between attempts.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A backend for reading.
+pub struct ReadOnlyBackend {
+    env: Env,
+    disk: Arc<dyn Disk>,
+    rules: Box<dyn Rules>,
+    resolver: Arc<dyn TypeResolver>,
+    extractor: Arc<dyn KeyExtractor>,
+    index_states: IndexStates,
+    segment_bytes: u64,
+}
+
+impl ReadOnlyBackend {
+    /// Opens an existing backend. The rules are used to replay, on memory only.
+    pub fn open(options: BackendOptions, rules: Box<dyn Rules>) -> Result<ReadOnlyBackend, StoreError> {
+        let env = Env::open_read_only(&database_path(&options.path))?;
+        let txn = env.read()?;
+        let mut index_states = env::read_index_states(env.dbs(), &txn)?;
+        drop(txn);
+        let extractor = (options.extractor)(&mut index_states, false)?;
+        let disk = options.log_disk.unwrap_or_else(|| Arc::new(FolderDisk::open_read_only(&log_path(&options.path))));
+        let (resolver, segment_bytes) = (options.resolver, options.segment_bytes);
+        Ok(ReadOnlyBackend { env, disk, rules, resolver, extractor, index_states, segment_bytes })
+    }
+
+    /// Everything as it is now. Replays up to two seconds' worth of log; take a new one now and then in long work, because LMDB
+    /// cannot reuse pages that it still sees.
+    pub fn snapshot(&mut self) -> Result<Snapshot, StoreError> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            match self.try_snapshot() {
+                Err(StoreError::LogDamaged(_) | StoreError::Io { .. }) if attempt < ATTEMPTS => {
+                    std::thread::sleep(PAUSE);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// What is known of the indexes.
+    pub fn index_states(&self) -> &IndexStates {
+        &self.index_states
+    }
+
+    fn try_snapshot(&mut self) -> Result<Snapshot, StoreError> {
+        let taken = Instant::now();
+        let txn = self.env.read()?;
+        let (mut state, mut version, folded, uuid) = read_base(&self.env, &txn, self.resolver.clone())?;
+        let options =
+            LogOptions { uuid, rules: self.rules.version(), segment_bytes: self.segment_bytes, read_only: true };
+        let log = FileLog::open(self.disk.clone(), options, folded)?;
+        self.rules.forget();
+        let mut seq = folded;
+        log.tail_from(folded + 1, &mut |record| {
+            self.replay(&txn, &mut state, record.proposal, record.code, record.seq)?;
+            seq = record.seq;
+            Ok(())
+        })?;
+        self.rules.forget();
+        state.overlay.ops = seq - folded;
+        version.active = state.overlay;
+        version.tables = state.tables;
+        version.next_entry = state.next_entry;
+        version.seq = seq;
+        let shared = Arc::new(Shared::new(self.env.clone(), version, self.index_states.clone()));
+        Ok(Snapshot::of(shared, txn, taken))
+    }
+
+    fn replay(
+        &mut self,
+        base: &ReadTxn,
+        state: &mut TxnState,
+        proposal: &[u8],
+        then: i32,
+        seq: u64,
+    ) -> Result<(), StoreError> {
+        let mut txn = Txn::begin(base, self.env.dbs(), None, state, &*self.extractor);
+        let outcome = self.rules.apply(&mut txn, proposal);
+        if !outcome.accepted || outcome.code != then {
+            return Err(StoreError::ReplayMismatch { seq, then, now: outcome.code });
+        }
+        Ok(())
+    }
+}

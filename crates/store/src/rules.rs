@@ -1,0 +1,31 @@
+//! What gives proposals their meaning: implemented by `directory`, called by the one writer.
+
+use crate::txn::Txn;
+
+/// What became of a proposal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// LDAP result code; logged, and compared when the proposal is replayed.
+    pub code: i32,
+    /// For whoever submitted it; opaque to the store and not logged.
+    pub response: Vec<u8>,
+    /// Whether it changed anything. Only accepted proposals are logged, a refused one leaves nothing behind.
+    pub accepted: bool,
+}
+
+/// Applies proposals.
+///
+/// `apply` must be deterministic: the same proposals in the same order on the same data give the same changes and outcomes, on
+/// any machine, today and when the log is replayed. So it reads no clock, no random number, no environment, and iterates over no
+/// hash map.
+pub trait Rules: Send {
+    /// Version of what `apply` does. A log written by another version is not replayed.
+    fn version(&self) -> u32;
+
+    /// Applies one proposal. If the outcome is not accepted, whatever was done with `txn` is undone.
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome;
+
+    /// Forget everything taken from a [`Txn`]: the changes of the last batch did not become true (the log refused them), or
+    /// `apply` panicked half-way, or the data below was exchanged.
+    fn forget(&mut self);
+}
