@@ -4,27 +4,41 @@
 
 /// Buckets are kept at least twice as many as the names, so that a probe rarely takes a second step.
 const BUCKETS_PER_NAME: usize = 2;
-const EMPTY: u32 = u32::MAX;
 
 /// Case-insensitive map from a name to a `u32`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NameTable {
     names: Vec<(Box<[u8]>, u32)>,
-    buckets: Vec<u32>,
+    buckets: Vec<Bucket>,
 }
+
+/// Part of the hash decides nearly always without a look at the name.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    tag: u32,
+    slot: u32,
+}
+
+const EMPTY: Bucket = Bucket { tag: 0, slot: u32::MAX };
 
 impl NameTable {
     /// The number of `name`, whatever its case.
     pub(crate) fn get(&self, name: &[u8]) -> Option<u32> {
         let mask = self.buckets.len().checked_sub(1)?;
-        let mut bucket = hash(name) as usize & mask;
+        let hash = hash(name);
+        let mut at = hash as usize & mask;
         loop {
-            let slot = *self.buckets.get(bucket)?;
-            let (known, number) = self.names.get(slot as usize)?;
-            if known.eq_ignore_ascii_case(name) {
-                return Some(*number);
+            let bucket = self.buckets.get(at)?;
+            if bucket.slot == EMPTY.slot {
+                return None;
             }
-            bucket = (bucket + 1) & mask;
+            if bucket.tag == tag(hash) {
+                let (known, number) = self.names.get(bucket.slot as usize)?;
+                if known.eq_ignore_ascii_case(name) {
+                    return Some(*number);
+                }
+            }
+            at = (at + 1) & mask;
         }
     }
 
@@ -51,15 +65,20 @@ impl NameTable {
     }
 }
 
-fn place(buckets: &mut [u32], name: &[u8], slot: usize) {
+fn place(buckets: &mut [Bucket], name: &[u8], slot: usize) {
     let mask = buckets.len() - 1;
-    let mut bucket = hash(name) as usize & mask;
-    while buckets.get(bucket).is_some_and(|held| *held != EMPTY) {
-        bucket = (bucket + 1) & mask;
+    let hash = hash(name);
+    let mut at = hash as usize & mask;
+    while buckets.get(at).is_some_and(|held| held.slot != EMPTY.slot) {
+        at = (at + 1) & mask;
     }
-    if let Some(held) = buckets.get_mut(bucket) {
-        *held = slot as u32;
+    if let Some(bucket) = buckets.get_mut(at) {
+        *bucket = Bucket { tag: tag(hash), slot: slot as u32 };
     }
+}
+
+fn tag(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 /// Setting bit 5 of every byte makes upper and lower case hash alike; the few other pairs it merges only share a bucket.

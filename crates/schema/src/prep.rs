@@ -8,8 +8,8 @@
 //! It knows nothing of attributes or rules.
 
 use thiserror::Error;
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// Mapping may create what another mapping removes; two rounds settle all known text, four bound the work.
 const ROUNDS_MAX: usize = 4;
@@ -45,7 +45,9 @@ pub(crate) struct Edges {
 pub(crate) const WHOLE: Edges = Edges { keep_leading: false, keep_trailing: false };
 
 const DELETE: u8 = 0;
-const NOT_ASCII: u8 = 0xFF;
+const NOT_ASCII: u8 = 0x80;
+/// No ASCII byte has it.
+const NOT_ASCII_BIT: u8 = 0x80;
 
 const fn ascii_table(case: Case) -> [u8; 256] {
     let mut table = [DELETE; 256];
@@ -129,36 +131,30 @@ fn table(case: Case) -> &'static [u8; 256] {
     }
 }
 
-/// One pass over ASCII; false at the first byte that is not.
+/// One pass over ASCII; false if there is anything else. Nothing in the loop depends on what the branch predictor
+/// thinks of names: every byte is written, and the length moves on or not.
 fn ascii(value: &[u8], case: Case, edges: Edges, out: &mut Vec<u8>) -> bool {
     let table = table(case);
     let start = out.len();
-    // One more than the value: a kept trailing space never needs it, but the compiler drops its bound checks.
-    out.resize(start + value.len() + 1, 0);
+    out.resize(start + value.len(), 0);
     let Some(room) = out.get_mut(start..) else { return false };
     let mut length = 0;
-    let mut space = false;
+    let mut after_space = !edges.keep_leading;
+    let mut all_bits = 0;
     for byte in value {
-        match table[usize::from(*byte)] {
-            NOT_ASCII => return false,
-            DELETE => {}
-            b' ' => space = true,
-            plain => {
-                if space {
-                    if length > 0 || edges.keep_leading {
-                        room[length] = b' ';
-                        length += 1;
-                    }
-                    space = false;
-                }
-                room[length] = plain;
-                length += 1;
-            }
-        }
+        let mapped = table[usize::from(*byte)];
+        all_bits |= mapped;
+        let is_space = mapped == b' ';
+        let is_deleted = mapped == DELETE;
+        room[length] = mapped;
+        length += usize::from(!is_deleted & !(is_space & after_space));
+        after_space = (is_deleted & after_space) | is_space;
     }
-    if space && edges.keep_trailing && length > 0 {
-        room[length] = b' ';
-        length += 1;
+    if all_bits & NOT_ASCII_BIT != 0 {
+        return false;
+    }
+    if !edges.keep_trailing && length > 0 && room[length - 1] == b' ' {
+        length -= 1;
     }
     out.truncate(start + length);
     true
@@ -166,13 +162,22 @@ fn ascii(value: &[u8], case: Case, edges: Edges, out: &mut Vec<u8>) -> bool {
 
 /// RFC 4518 §2.2 and §2.3: map, then NFKC, until nothing changes.
 fn map_and_normalize(text: &str, case: Case) -> String {
-    let mut current: String = map(text, case).nfkc().collect();
-    for _ in 1..ROUNDS_MAX {
-        let next: String = map(&current, case).nfkc().collect();
-        if next == current {
+    let mut current = map(text, case);
+    for _ in 0..ROUNDS_MAX {
+        if is_nfkc_quick(current.chars()) == IsNormalized::Yes {
             break;
         }
+        let normal: String = current.nfkc().collect();
+        if normal == current {
+            break;
+        }
+        // NFKC may bring letters to fold and characters to drop: a letter-like symbol, a space with a mark.
+        let next = map(&normal, case);
+        let settled = next == normal;
         current = next;
+        if settled {
+            break;
+        }
     }
     current
 }
@@ -180,7 +185,12 @@ fn map_and_normalize(text: &str, case: Case) -> String {
 fn map(text: &str, case: Case) -> String {
     let mut mapped = String::with_capacity(text.len());
     for c in text.chars() {
-        if is_mapped_to_space(c) {
+        if c.is_ascii() {
+            match table(case)[c as usize & 0x7F] {
+                DELETE => {}
+                byte => mapped.push(char::from(byte)),
+            }
+        } else if is_mapped_to_space(c) {
             mapped.push(' ');
         } else if !is_mapped_to_nothing(c) {
             match case {

@@ -223,6 +223,7 @@ impl Syntax {
             oid::BOOLEAN => "booleanMatch",
             oid::CERTIFICATE => "certificateExactMatch",
             oid::GENERALIZED_TIME => "generalizedTimeMatch",
+            oid::IA5_STRING => "caseIgnoreIA5Match",
             oid::INTEGER => "integerMatch",
             oid::NAME_AND_OPTIONAL_UID => "uniqueMemberMatch",
             oid::NUMERIC_STRING => "numericStringMatch",
