@@ -3,13 +3,17 @@
 //! Types and codecs only. Everything that can be borrowed from the bytes it came in is; every size that input decides has a
 //! bound. Nothing here knows a schema, a socket or a store: an attribute description is bytes, a name is text.
 
+pub mod client;
 pub mod controls;
 pub mod dn;
 pub mod encode;
+pub mod extended;
 pub mod filter;
+pub mod ldif;
 pub mod message;
 pub mod oids;
 mod result;
+pub mod url;
 
 pub use controls::{Control, ControlBuf, Controls};
 pub use dn::{Ava, Dn, DnError, Rdn};
@@ -20,3 +24,4 @@ pub use message::{
     Scope, SearchRequest, Strings, Values,
 };
 pub use result::{LdapResult, ResultCode};
+pub use url::{LdapUrl, UrlError, UrlExtension, UrlScheme};
