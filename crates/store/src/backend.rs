@@ -13,7 +13,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -263,8 +263,17 @@ pub(crate) fn read_base(
         tables: tables.clone(),
         next_entry,
         seq: folded,
+        tree_generation: first_generation(),
     };
-    Ok((TxnState { overlay: Overlay::default(), tables, next_entry, undo: Vec::new() }, version, folded, uuid))
+    let tree_generation = version.tree_generation;
+    let state = TxnState { overlay: Overlay::default(), tables, next_entry, undo: Vec::new(), tree_generation };
+    Ok((state, version, folded, uuid))
+}
+
+/// Where the generations of the tree begin: apart from those of every other opening in this process by more than any can count.
+fn first_generation() -> u64 {
+    static OPENINGS: AtomicU64 = AtomicU64::new(1);
+    OPENINGS.fetch_add(1, Ordering::Relaxed) << 40
 }
 
 fn make_extractor(env: &Env, make: ExtractorMaker) -> Result<(Arc<dyn KeyExtractor>, IndexStates), StoreError> {
@@ -301,6 +310,7 @@ fn replay(writer: &mut Writer, folded: u64) -> Result<(), StoreError> {
     })?;
     let overlay = writer.state.overlay.clone();
     let (tables, next_entry) = (writer.state.tables.clone(), writer.state.next_entry);
+    let tree_generation = writer.state.tree_generation;
     writer.shared.publish(|current| Version {
         active: overlay,
         frozen: None,
@@ -308,6 +318,7 @@ fn replay(writer: &mut Writer, folded: u64) -> Result<(), StoreError> {
         tables,
         next_entry,
         seq: current.seq + replayed,
+        tree_generation,
     });
     writer.meters.replayed.store(replayed, Ordering::Relaxed);
     Meters::add_ns(&writer.meters.replay_ns, started.elapsed());

@@ -25,6 +25,8 @@ pub(crate) struct TxnState {
     pub tables: Arc<Tables>,
     pub next_entry: EntryId,
     pub undo: Vec<Undo>,
+    /// See [`Snapshot::tree_generation`](crate::Snapshot::tree_generation). Not undone: it only has to change.
+    pub tree_generation: u64,
 }
 
 /// How to take one change back.
@@ -211,6 +213,9 @@ impl<'a> Txn<'a> {
         let new = new.map(|bytes| RecordView::parse(bytes, &tables)).transpose()?;
         let place = |view: &RecordView<'_>| (view.parent(), view.rdn().to_vec());
         if old.as_ref().map(place) != new.as_ref().map(place) {
+            if old.is_some() && new.is_some() {
+                self.state.tree_generation += 1;
+            }
             self.move_in_tree(id, old.as_ref(), new.as_ref())?;
         }
         if old.is_some() != new.is_some() {

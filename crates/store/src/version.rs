@@ -43,6 +43,8 @@ pub(crate) struct Version {
     pub next_entry: EntryId,
     /// Last change in it.
     pub seq: u64,
+    /// Another one whenever an entry got another name.
+    pub tree_generation: u64,
 }
 
 /// An overlay on its way into LMDB.
@@ -180,6 +182,13 @@ impl Snapshot {
     /// Last change that it sees.
     pub fn seq(&self) -> u64 {
         self.version.seq
+    }
+
+    /// Names of entries that exist are those of every other snapshot with this number: only a rename or a move ends it, and no two
+    /// openings share one.
+    #[inline]
+    pub fn tree_generation(&self) -> u64 {
+        self.version.tree_generation
     }
 
     /// The number that the next new entry will have; all entries are below.

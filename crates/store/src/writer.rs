@@ -279,6 +279,7 @@ impl Writer {
     fn publish(&mut self) {
         let (overlay, tables) = (self.state.overlay.clone(), self.state.tables.clone());
         let (next_entry, seq) = (self.state.next_entry, self.batch.last_seq());
+        let tree_generation = self.state.tree_generation;
         self.shared.publish(|current| Version {
             active: overlay,
             frozen: current.frozen.clone(),
@@ -286,6 +287,7 @@ impl Writer {
             tables,
             next_entry,
             seq,
+            tree_generation,
         });
     }
 
@@ -331,6 +333,7 @@ impl Writer {
             tables: current.tables.clone(),
             next_entry: current.next_entry,
             seq: current.seq,
+            tree_generation: current.tree_generation,
         });
         // The thread ends only after the writer.
         let _ = self.fold.send(FoldJob::Fold(frozen));
@@ -347,6 +350,7 @@ impl Writer {
             tables,
             next_entry: current.next_entry,
             seq: current.seq,
+            tree_generation: current.tree_generation,
         });
     }
 

@@ -123,6 +123,7 @@ impl Folder {
             tables: current.tables.clone(),
             next_entry: current.next_entry,
             seq: current.seq,
+            tree_generation: current.tree_generation,
         });
         self.meters.fold_ended(start, committing, frozen.overlay.ops());
         // What cannot be trimmed now stays for the next time.
