@@ -3,6 +3,7 @@
 //! It knows the grammar of values, not which attribute has which syntax.
 
 mod guide;
+mod json;
 mod table;
 mod text;
 
@@ -98,6 +99,7 @@ pub(crate) enum Kind {
     Ia5String,
     Integer,
     Jpeg,
+    Json,
     NameAndOptionalUid,
     NumericString,
     Oid,
@@ -188,6 +190,7 @@ impl Kind {
             Kind::Ia5String => value.is_ascii(),
             Kind::Integer => rule::is_integer(value),
             Kind::Jpeg => !options.strict_format_jpeg_photos || text::is_jpeg(value),
+            Kind::Json => json::is_json(value),
             Kind::NameAndOptionalUid => {
                 let (dn, _) = rule::split_unique_member(value);
                 NormalizedDn::parse(schema, dn).is_ok()

@@ -55,3 +55,16 @@ fn mistakes_are_placed() {
     let error = Definition::parse(DefinitionKind::NameForm, "( 1.2 OC x )").unwrap_err();
     assert_eq!(error.to_string(), "MUST is missing");
 }
+
+proptest::proptest! {
+    /// What parses prints to what parses to the same; what does not is refused without a panic.
+    #[test]
+    fn any_text_parses_or_not(text in "[(]? ?(1[.]2|[(]|[)]|[$]|'[a-z\\\\]{0,3}'|NAME|SUP|MUST|MAY|SYNTAX|X-A|FORM|OC|AUX|APPLIES|[a-z]{1,3}| |[0-9{}]){0,20} ?[)]?") {
+        for kind in DefinitionKind::ALL {
+            if let Ok(it) = Definition::parse(kind, &text) {
+                let printed = it.to_string();
+                proptest::prop_assert_eq!(Definition::parse(kind, &printed), Ok(it), "{}", printed);
+            }
+        }
+    }
+}

@@ -299,4 +299,31 @@ proptest! {
             prop_assert!(it.matches(&value), "{:?} in {:?}", piece, normal);
         }
     }
+
+    /// No rule panics, whatever the bytes.
+    #[test]
+    fn rules_never_panic(value in prop::collection::vec(prop_oneof![
+        any::<u8>(),
+        prop::sample::select(b"(){}'\"$#\\=,;:.+-*0123456789 abcxyzABC".to_vec()),
+    ], 0..40)) {
+        let schema = Schema::standard();
+        for rule in RULES {
+            let mut out = Vec::new();
+            let _ = rule.normalize(&schema, &value, &mut out);
+            let context = MatchContext { now_unix_seconds: i64::MAX };
+            if let Ok(assertion) = rule.assertion(&schema, &value, context) {
+                assertion.matches(&out);
+                assertion.matches(&value);
+            }
+            for position in [Position::Initial, Position::Any, Position::Final] {
+                let _ = rule.normalize_piece(&value, position, &mut out);
+            }
+        }
+    }
+
+    /// The phonetic encoder is somebody else's code; it gets letters only.
+    #[test]
+    fn sounds_of_any_letters(value in "[a-z]{1,20}") {
+        prop_assert!(form("ds-mr-double-metaphone-approx", value.as_bytes()).is_ok());
+    }
 }

@@ -39,6 +39,7 @@ pub mod oid {
     pub const CSN: &str = "1.3.6.1.4.1.4203.666.11.2.1";
     pub const CSN_SID: &str = "1.3.6.1.4.1.4203.666.11.2.4";
     pub const USER_PASSWORD: &str = "1.3.6.1.4.1.26027.1.3.1";
+    pub const JSON: &str = "1.3.6.1.4.1.36733.2.1.3.1";
     pub const ACCESS_CONTROL_INFORMATION: &str = "1.3.6.1.4.1.26027.1.3.4";
 }
 
@@ -149,5 +150,6 @@ pub(crate) static BUILT_IN: &[BuiltIn] = &[
     text(oid::USER_PASSWORD, "User Password", Kind::Any),
     text("1.3.6.1.4.1.26027.1.3.2", "Relative Subtree Specification", Kind::SubtreeSpecification),
     text("1.3.6.1.4.1.26027.1.3.3", "Absolute Subtree Specification", Kind::SubtreeSpecification),
+    text(oid::JSON, "Json", Kind::Json),
     text(oid::ACCESS_CONTROL_INFORMATION, "Sun-defined Access Control Information", Kind::Utf8),
 ];

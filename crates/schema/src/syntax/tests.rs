@@ -70,6 +70,11 @@ fn good_and_bad_values() {
             &["{ serialNumber 1, issuer rdnSequence:\"cn=x\" }"],
             &["{ serialNumber 1 }"],
         ),
+        (
+            "Json",
+            &["{}", " [1, -0.5e+3, true, null, \"\\u00e9\\n\"] ", "{\"a\": {\"b\": []}}", "0", "\"x\""],
+            &["", "{", "[1,]", "{\"a\"}", "01", "1 2", "'x'", "{a:1}", "\"\\x\"", "nul"],
+        ),
         ("User Password", &["{SSHA}abc", "clear"], &[]),
         ("Octet String", &["", "\u{0}"], &[]),
     ];
@@ -160,4 +165,27 @@ ldapSyntaxes: ( 1.3.6.1.4.1.99999.3 DESC 'Count' X-SUBST '1.3.6.1.4.1.1466.115.1
     assert_eq!(check("Plate", "xAB-12"), "does not match the pattern ^(?:[A-Z]{2}-[0-9]+)$");
     assert_eq!(check("Count", "12"), "");
     assert_eq!(check("Count", "x"), "is not a valid Count");
+}
+
+#[test]
+fn deep_json_is_refused_without_harm() {
+    let schema = Schema::empty();
+    let json = syntax(&schema, "Json");
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    assert!(json.validate(&schema, nested(60).as_bytes()).is_ok());
+    assert!(json.validate(&schema, nested(100_000).as_bytes()).is_err());
+}
+
+proptest::proptest! {
+    /// No syntax panics, whatever the bytes; half of the bytes are such as grammars look for.
+    #[test]
+    fn validation_never_panics(value in proptest::collection::vec(proptest::prop_oneof![
+        proptest::prelude::any::<u8>(),
+        proptest::sample::select(b"(){}[]'\"$#\\=,;:.+-0123456789 abcABC?&|!".to_vec()),
+    ], 0..40)) {
+        let schema = Schema::standard();
+        for syntax in schema.syntaxes() {
+            let _ = syntax.validate(&schema, &value);
+        }
+    }
 }
