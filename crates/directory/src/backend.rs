@@ -1,0 +1,80 @@
+//! One backend: its suffixes, its indexes, its store.
+//!
+//! Knows where entries are; not who may see them.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use config::Writability;
+use schema::NormalizedDn;
+use store::index::IndexSet;
+use store::{DescId, EntryId, IndexId, StoreError, View};
+
+use crate::entry::EntrySource;
+
+/// One suffix.
+#[derive(Clone, Debug)]
+pub struct Suffix {
+    /// As configured.
+    pub dn: String,
+    /// Its normal form.
+    pub normalized: NormalizedDn,
+}
+
+/// A backend in service.
+pub struct Backend {
+    /// `backend-id`
+    pub id: String,
+    /// `base-dn`
+    pub suffixes: Vec<Suffix>,
+    /// `writability-mode`
+    pub writability: Writability,
+    /// Where its entries are.
+    pub store: store::Backend,
+    /// The configured indexes.
+    pub indexes: Arc<IndexSet>,
+    /// Those of them that are not built yet and answer nothing.
+    pub untrusted: Vec<IndexId>,
+    /// `index-entry-limit`; 0 is no limit.
+    pub entry_limit: u64,
+}
+
+impl Backend {
+    /// The suffix that holds `dn`, if one does; the longest, when suffixes are nested.
+    #[must_use]
+    pub fn suffix_of(&self, dn: &[u8]) -> Option<&Suffix> {
+        let holding = self.suffixes.iter().filter(|suffix| dn.starts_with(suffix.normalized.as_bytes()));
+        holding.max_by_key(|suffix| suffix.normalized.as_bytes().len())
+    }
+}
+
+/// The backend (its place in the list) and suffix that hold `dn`: the longest suffix wins.
+#[must_use]
+pub fn holder<'b>(backends: &'b [Backend], dn: &[u8]) -> Option<(usize, &'b Suffix)> {
+    let found = backends.iter().enumerate().filter_map(|(at, backend)| Some((at, backend.suffix_of(dn)?)));
+    found.max_by_key(|(_, suffix)| suffix.normalized.as_bytes().len())
+}
+
+impl EntrySource for View<'_> {
+    fn children_count(&self, id: EntryId) -> Result<u64, StoreError> {
+        Ok(self.children(id)?.count())
+    }
+
+    fn large_values(
+        &self,
+        id: EntryId,
+        desc: DescId,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        for value in View::large_values(self, id, desc)? {
+            if each(&value?.1).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError> {
+        Ok(self.large_value(id, desc, normal_form)?.is_some())
+    }
+}

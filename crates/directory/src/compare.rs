@@ -1,0 +1,136 @@
+//! The compare operation (RFC 4511 §4.10).
+
+use ldap::{CompareRequest, Controls, LdapResult, ResultCode};
+use schema::{AttributeDescription, MatchContext, NormalizedDn};
+use store::StoreError;
+
+use crate::access::Access;
+use crate::controls::ReadControls;
+use crate::directory::Directory;
+use crate::entry::{DnParts, EntryView};
+use crate::error;
+use crate::facts::Facts;
+use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::search::{Following, RequestTime, find_base};
+use crate::session::Session;
+
+impl Directory {
+    /// Compares; the result is `compareTrue`, `compareFalse`, or why neither can be said.
+    #[must_use]
+    pub fn compare(
+        &self,
+        session: &Session,
+        request: &CompareRequest<'_>,
+        controls: &Controls<'_>,
+        time: RequestTime,
+    ) -> LdapResult {
+        self.try_compare(session, request, controls, time).unwrap_or_else(|refusal| refusal)
+    }
+
+    fn try_compare(
+        &self,
+        session: &Session,
+        request: &CompareRequest<'_>,
+        controls: &Controls<'_>,
+        time: RequestTime,
+    ) -> Result<LdapResult, LdapResult> {
+        let wanted = ReadControls::read(controls, false)?;
+        let facts = self.facts();
+        let access = Access::of(&session.identity);
+        let dn = NormalizedDn::parse(&facts.schema, request.entry)
+            .map_err(|problem| error::invalid_dn(request.entry, problem))?;
+        let asked = Asked { facts: &facts, access, request, wanted: &wanted, time };
+        let own = self.own_entries();
+        for entry in [&own.root_dse, &own.schema] {
+            if *entry.normalized() == dn {
+                return asked.answer(entry.view());
+            }
+        }
+        if own.monitor.is_ancestor_or_equal(&dn) {
+            access.check_monitor()?;
+            let entries = self.monitor_entries(&facts)?;
+            return match entries.iter().find(|entry| *entry.normalized() == dn) {
+                Some(entry) => asked.answer(entry.view()),
+                None => Err(error::no_such_object(&String::from_utf8_lossy(request.entry), crate::monitor::MONITOR_DN)),
+            };
+        }
+        access.check_entries()?;
+        let shown = String::from_utf8_lossy(request.entry);
+        let following = Following { aliases: false, manage_dsa_it: wanted.manage_dsa_it };
+        let base = find_base(&self.backends, &facts, &dn, &shown, following)?;
+        let view = base.snapshot.view();
+        let failure = |problem: StoreError| error::store_failure(&problem);
+        let (Some(record), Some(own_dn)) =
+            (view.entry(base.id).map_err(failure)?, view.dn_of(base.id).map_err(failure)?)
+        else {
+            return Err(error::no_such_object(&shown, ""));
+        };
+        let record = record.view().map_err(failure)?;
+        let dn = DnParts::whole(own_dn.as_bytes());
+        asked.answer(Ok(EntryView { id: base.id, record, dn, source: &view }))
+    }
+}
+
+/// One comparison, ready but for the entry.
+struct Asked<'a, 'c> {
+    facts: &'a Facts,
+    access: Access,
+    request: &'a CompareRequest<'a>,
+    wanted: &'a ReadControls<'c>,
+    time: RequestTime,
+}
+
+impl Asked<'_, '_> {
+    fn answer(&self, entry: Result<EntryView<'_>, StoreError>) -> Result<LdapResult, LdapResult> {
+        let entry = entry.map_err(|problem| error::store_failure(&problem))?;
+        let context = MatchContext { now_unix_seconds: self.time.unix_seconds };
+        let mut matcher = Matcher::default();
+        let truth = |matcher: &Matcher| {
+            let truth = matcher.matches(self.facts, &entry, &mut FilterScratch::default());
+            truth.map_err(|problem| error::store_failure(&problem))
+        };
+        if let Some(assertion) = &self.wanted.assertion {
+            matcher.compile(self.facts, self.access, assertion, context);
+            if truth(&matcher)? != Truth::True {
+                let message = "The entry does not match the filter of the assertion control";
+                return Err(LdapResult::new(ResultCode::ASSERTION_FAILED, message));
+            }
+        }
+        let attribute = self.request.attribute;
+        self.check_attribute(attribute)?;
+        matcher.compile_one(self.facts, self.access, attribute, None, context);
+        if truth(&matcher)? != Truth::True {
+            let message = format!("The entry has no attribute {}", String::from_utf8_lossy(attribute));
+            return Err(LdapResult::new(ResultCode::NO_SUCH_ATTRIBUTE, message));
+        }
+        matcher.compile_one(self.facts, self.access, attribute, Some(self.request.value), context);
+        match truth(&matcher)? {
+            Truth::True => Ok(LdapResult::new(ResultCode::COMPARE_TRUE, "")),
+            Truth::False => Ok(LdapResult::new(ResultCode::COMPARE_FALSE, "")),
+            Truth::Undefined => {
+                let shown = String::from_utf8_lossy(attribute);
+                let message = format!("The value is not one that {shown} can be compared with");
+                Err(LdapResult::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, message))
+            }
+        }
+    }
+
+    fn check_attribute(&self, attribute: &[u8]) -> Result<(), LdapResult> {
+        let shown = || String::from_utf8_lossy(attribute).into_owned();
+        let parsed = AttributeDescription::parse(&self.facts.schema, attribute).ok();
+        let known = parsed.and_then(|it| it.attribute).and_then(|index| self.facts.schema.attribute_by_index(index));
+        let Some(known) = known else {
+            let message = format!("The schema has no attribute type {}", shown());
+            return Err(LdapResult::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, message));
+        };
+        if !self.access.may_read(self.facts, known.index) {
+            let message = format!("You may not read {}", shown());
+            return Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+        }
+        if known.equality.is_none() {
+            let message = format!("The attribute type {} has no equality matching rule", shown());
+            return Err(LdapResult::new(ResultCode::INAPPROPRIATE_MATCHING, message));
+        }
+        Ok(())
+    }
+}

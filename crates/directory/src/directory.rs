@@ -1,0 +1,234 @@
+//! The directory: its backends, its schema, and the entries of its own.
+//!
+//! Opened from a configuration, shared by all threads. Knows no connection: whoever asks comes as a [`Session`](crate::Session).
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use config::Config;
+use ldap::LdapResult;
+use schema::{NormalizedDn, Schema};
+use store::index::{IndexSet, SchemaTypes};
+use store::{BackendOptions, KeyExtractor, StoreError};
+
+use crate::access::Access;
+use crate::apply::UpdateRules;
+use crate::backend::{Backend, Suffix};
+use crate::error;
+use crate::facts::Facts;
+use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
+use crate::open::{OpenError, index_configs, indexer, leniency, load_schema};
+use crate::rootdse::{Capabilities, root_dse};
+use crate::schema_entry::schema_entry;
+use crate::synthetic::SyntheticEntry;
+
+/// A directory in service.
+pub struct Directory {
+    pub(crate) config: Config,
+    pub(crate) backends: Arc<[Backend]>,
+    pub(crate) limits: SearchLimits,
+    facts: ArcSwap<Facts>,
+    own: ArcSwap<OwnEntries>,
+    /// Taken while the entries of its own are made anew.
+    capabilities: Mutex<Capabilities>,
+    monitor: OnceLock<Arc<dyn MonitorProvider>>,
+}
+
+/// Limits of searches, of everybody but root.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SearchLimits {
+    pub size: Option<u64>,
+    pub time: Option<Duration>,
+    pub lookthrough: Option<u64>,
+}
+
+/// The entries that are in no backend.
+#[derive(Debug)]
+pub(crate) struct OwnEntries {
+    pub root_dse: Arc<SyntheticEntry>,
+    pub schema: Arc<SyntheticEntry>,
+    /// The monitor's name; its entries are made for each search.
+    pub monitor: NormalizedDn,
+}
+
+impl Directory {
+    /// Opens all enabled backends of the configuration, which includes recovery after a crash.
+    ///
+    /// # Errors
+    /// When the schema has mistakes, an index cannot be, or a backend does not open.
+    pub fn open(config: &Config) -> Result<Directory, OpenError> {
+        let facts = Arc::new(Facts::new(load_schema(config)?));
+        let mut backends: Vec<Backend> = Vec::new();
+        for configured in config.backends.iter().filter(|backend| backend.enabled) {
+            let suffixes = suffixes(&facts.schema, &configured.base_dns)?;
+            for other in &backends {
+                let double = suffixes.iter().find(|it| other.suffixes.iter().any(|its| its.normalized == it.normalized));
+                if let Some(double) = double {
+                    let (first, second) = (other.id.clone(), configured.id.clone());
+                    return Err(OpenError::DoubleSuffix { dn: double.dn.clone(), first, second });
+                }
+            }
+            backends.push(open_backend(config, configured, suffixes, &facts)?);
+        }
+        let capabilities = Capabilities::default();
+        let own = own_entries(&facts, &backends, &capabilities)
+            .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
+        Ok(Directory {
+            limits: SearchLimits {
+                size: config.global.size_limit,
+                time: config.global.time_limit,
+                lookthrough: config.global.lookthrough_limit,
+            },
+            config: config.clone(),
+            backends: backends.into(),
+            own: ArcSwap::from_pointee(own),
+            facts: ArcSwap::new(facts),
+            capabilities: Mutex::new(capabilities),
+            monitor: OnceLock::new(),
+        })
+    }
+
+    /// The configuration it was opened with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The schema in force, and what was looked up in it.
+    #[must_use]
+    pub fn facts(&self) -> Arc<Facts> {
+        self.facts.load_full()
+    }
+
+    /// The schema in force.
+    #[must_use]
+    pub fn schema(&self) -> Arc<Schema> {
+        self.facts.load().schema.clone()
+    }
+
+    /// The backends in service.
+    #[must_use]
+    pub fn backends(&self) -> &[Backend] {
+        &self.backends
+    }
+
+    /// Says what the server can do beyond what the directory does, for the root DSE.
+    ///
+    /// # Errors
+    /// When the root DSE would be too large.
+    pub fn set_capabilities(&self, capabilities: Capabilities) -> Result<(), StoreError> {
+        let mut kept = self.capabilities.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *kept = capabilities;
+        self.own.store(Arc::new(own_entries(&self.facts(), &self.backends, &kept)?));
+        Ok(())
+    }
+
+    /// Takes a new schema: searches that begin from now on use it. What updates do about it is in the log's order, in `apply`.
+    ///
+    /// # Errors
+    /// When the schema's entry would be too large.
+    pub fn set_schema(&self, schema: Arc<Schema>) -> Result<(), StoreError> {
+        let kept = self.capabilities.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let facts = Arc::new(Facts::new(schema));
+        self.own.store(Arc::new(own_entries(&facts, &self.backends, &kept)?));
+        self.facts.store(facts);
+        Ok(())
+    }
+
+    /// Who tells `cn=monitor` about the server; once, before it serves.
+    pub fn set_monitor(&self, provider: Arc<dyn MonitorProvider>) {
+        // A second provider is refused: whoever came first is the server.
+        let _ = self.monitor.set(provider);
+    }
+
+    /// Whether a session may read `cn=monitor` and the rest (for tools beside the protocol).
+    #[must_use]
+    pub fn access(&self, session: &crate::Session) -> Access {
+        Access::of(&session.identity)
+    }
+
+    pub(crate) fn own_entries(&self) -> Arc<OwnEntries> {
+        self.own.load_full()
+    }
+
+    pub(crate) fn monitor_entries(&self, facts: &Facts) -> Result<Vec<SyntheticEntry>, LdapResult> {
+        let mut told: Vec<MonitorEntry> = backend_entries(&self.backends);
+        if let Some(provider) = self.monitor.get() {
+            told.extend(provider.monitor_entries());
+        }
+        crate::monitor::monitor_entries(facts, told).map_err(|problem| error::store_failure(&problem))
+    }
+
+    /// Answers what waits, folds everything into the databases and closes them.
+    ///
+    /// # Errors
+    /// The first failure; all backends are closed nevertheless.
+    pub fn close(&self) -> Result<(), OpenError> {
+        let mut first = Ok(());
+        for backend in self.backends.iter() {
+            if let Err(error) = backend.store.close()
+                && first.is_ok()
+            {
+                first = Err(OpenError::Store { backend: backend.id.clone(), error });
+            }
+        }
+        first
+    }
+}
+
+fn suffixes(schema: &Schema, base_dns: &[String]) -> Result<Vec<Suffix>, OpenError> {
+    let suffix = |dn: &String| match NormalizedDn::parse(schema, dn.as_bytes()) {
+        Ok(normalized) if !normalized.is_root() => Ok(Suffix { dn: dn.clone(), normalized }),
+        _ => Err(OpenError::BadDn { what: "the base DN", dn: dn.clone() }),
+    };
+    base_dns.iter().map(suffix).collect()
+}
+
+fn open_backend(
+    config: &Config,
+    configured: &config::BackendConfig,
+    suffixes: Vec<Suffix>,
+    facts: &Arc<Facts>,
+) -> Result<Backend, OpenError> {
+    let configs = index_configs(configured);
+    // Found out before anything is opened, so that the message speaks of the index and not of a database.
+    let mut trial = store::index::IndexStates::default();
+    IndexSet::new(&facts.schema, &configs, &mut trial)
+        .map_err(|error| OpenError::Index { backend: configured.id.clone(), error })?;
+    let made: Arc<OnceLock<Arc<IndexSet>>> = Arc::default();
+    let (slot, schema) = (made.clone(), facts.schema.clone());
+    let extractor: store::ExtractorMaker = Box::new(move |states, is_empty| {
+        let indexer = indexer(&schema, &configs, states, is_empty)
+            .map_err(|_| StoreError::Misuse("an index that the schema does not carry"))?;
+        let _ = slot.set(indexer.indexes().clone());
+        Ok(Arc::new(indexer) as Arc<dyn KeyExtractor>)
+    });
+    let resolver = SchemaTypes::shared(&facts.schema);
+    let options = BackendOptions::new(configured.directory.clone(), resolver, extractor);
+    let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone());
+    let store = store::Backend::open(options, Box::new(rules))
+        .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;
+    let indexes = made.get().cloned().unwrap_or_default();
+    let states = store.index_states();
+    let untrusted = indexes.iter().map(|index| index.id).filter(|id| !states.is_trusted(*id)).collect();
+    Ok(Backend {
+        id: configured.id.clone(),
+        suffixes,
+        writability: configured.writability,
+        untrusted,
+        indexes,
+        store,
+        entry_limit: configured.index_entry_limit,
+    })
+}
+
+fn own_entries(facts: &Facts, backends: &[Backend], capabilities: &Capabilities) -> Result<OwnEntries, StoreError> {
+    let contexts: Vec<&str> =
+        backends.iter().flat_map(|backend| &backend.suffixes).map(|suffix| suffix.dn.as_str()).collect();
+    Ok(OwnEntries {
+        root_dse: Arc::new(root_dse(facts, contexts.into_iter(), capabilities)?),
+        schema: Arc::new(schema_entry(facts, None)?),
+        monitor: NormalizedDn::parse(&facts.schema, MONITOR_DN.as_bytes()).unwrap_or_default(),
+    })
+}

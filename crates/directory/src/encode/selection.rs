@@ -1,0 +1,155 @@
+//! Which attributes of an entry go to the client: the attribute selection of a request (RFC 4511 §4.5.1.8, RFC 3673, RFC 4529)
+//! together with what the asker may read.
+//!
+//! Decided once per attribute description and search, not per entry: an entry costs one table look-up per attribute.
+
+use schema::{AttributeDescription, TypeIndex};
+use smallvec::SmallVec;
+use store::{DescId, Tables};
+
+use crate::access::Access;
+use crate::facts::Facts;
+use crate::virtual_attributes::VirtualAttribute;
+
+/// Most selectors of one request that are looked at. A real client names some tens; the bound keeps a decision cheap.
+pub const SELECTORS_MAX: usize = 4096;
+
+/// What to send of each entry. Reusable: [`Selection::restart`] keeps the buffers.
+#[derive(Debug, Default)]
+pub struct Selection {
+    /// Descriptions without values.
+    pub types_only: bool,
+    access: Access,
+    user: bool,
+    operational: bool,
+    types: Vec<TypeIndex>,
+    descriptions: Vec<AttributeDescription>,
+    virtuals: SmallVec<[VirtualAttribute; 8]>,
+    /// By description number, what was decided.
+    decisions: Vec<Decision>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Decision {
+    #[default]
+    Open,
+    Send,
+    Omit,
+}
+
+impl Selection {
+    /// Takes the selectors of a request; none at all means all user attributes. Unknown ones select nothing.
+    pub fn restart<'r>(
+        &mut self,
+        facts: &Facts,
+        access: Access,
+        selectors: impl Iterator<Item = &'r [u8]>,
+        types_only: bool,
+    ) {
+        self.types_only = types_only;
+        self.access = access;
+        (self.user, self.operational) = (false, false);
+        self.types.clear();
+        self.descriptions.clear();
+        self.virtuals.clear();
+        self.decisions.clear();
+        let mut none = true;
+        for selector in selectors.take(SELECTORS_MAX) {
+            none = false;
+            self.add(facts, selector);
+        }
+        self.user |= none;
+        for (index, attribute) in facts.virtual_types() {
+            if self.asks_for(facts, *index, None) {
+                self.virtuals.push(*attribute);
+            }
+        }
+    }
+
+    fn add(&mut self, facts: &Facts, selector: &[u8]) {
+        match selector {
+            b"*" => self.user = true,
+            b"+" => self.operational = true,
+            [b'@', class @ ..] => {
+                if let Some(class) = facts.schema.object_class(class) {
+                    self.user |= class.is_extensible();
+                    self.types.extend(class.must.iter().chain(&class.may));
+                }
+            }
+            // "1.1" names no attribute type, so it selects nothing without being told apart.
+            _ => {
+                if let Some(attribute) = facts.schema.attribute_type(selector) {
+                    self.types.push(attribute.index);
+                } else if let Ok(description) = AttributeDescription::parse(&facts.schema, selector) {
+                    self.descriptions.push(description);
+                }
+            }
+        }
+    }
+
+    /// The computed attributes to send.
+    #[inline]
+    #[must_use]
+    pub fn virtuals(&self) -> &[VirtualAttribute] {
+        &self.virtuals
+    }
+
+    /// Whether attributes kept in the record's header may be wanted.
+    #[inline]
+    #[must_use]
+    pub fn wants_something(&self) -> bool {
+        self.user || self.operational || !self.types.is_empty() || !self.descriptions.is_empty()
+    }
+
+    /// Whether the attribute goes to the client.
+    #[inline]
+    pub fn sends(&mut self, facts: &Facts, tables: &Tables, desc: DescId) -> bool {
+        let at = desc.0 as usize;
+        match self.decisions.get(at) {
+            Some(Decision::Send) => return true,
+            Some(Decision::Omit) => return false,
+            _ => {}
+        }
+        let sends = self.decide(facts, tables, desc);
+        if self.decisions.len() <= at {
+            self.decisions.resize(at + 1, Decision::Open);
+        }
+        if let Some(decision) = self.decisions.get_mut(at) {
+            *decision = if sends { Decision::Send } else { Decision::Omit };
+        }
+        sends
+    }
+
+    #[cold]
+    fn decide(&self, facts: &Facts, tables: &Tables, desc: DescId) -> bool {
+        let Some(text) = tables.description(desc) else { return false };
+        match tables.type_of(desc).map(TypeIndex) {
+            Some(index) => {
+                !facts.is_virtual(index)
+                    && self.access.may_read(facts, index)
+                    && self.asks_for(facts, index, Some(text.as_bytes()))
+            }
+            // The schema does not know it (any more): a user attribute, which may be asked for by its name.
+            None => self.user || self.is_described(facts, text.as_bytes()),
+        }
+    }
+
+    fn asks_for(&self, facts: &Facts, index: TypeIndex, text: Option<&[u8]>) -> bool {
+        let whole_kind = if facts.is_operational(index) { self.operational } else { self.user };
+        whole_kind
+            || self.types.iter().any(|asked| is_subtype(facts, index, *asked))
+            || text.is_some_and(|text| self.is_described(facts, text))
+    }
+
+    fn is_described(&self, facts: &Facts, text: &[u8]) -> bool {
+        if self.descriptions.is_empty() {
+            return false;
+        }
+        let Ok(own) = AttributeDescription::parse(&facts.schema, text) else { return false };
+        self.descriptions.iter().any(|asked| own.is_subtype_of(&facts.schema, asked))
+    }
+}
+
+fn is_subtype(facts: &Facts, index: TypeIndex, of: TypeIndex) -> bool {
+    index == of || facts.schema.attribute_by_index(index).is_some_and(|it| it.is_subtype_of(of))
+}

@@ -1,0 +1,101 @@
+//! An entry as operations see it: its record, its name, and where the rest of it is.
+//!
+//! Knows the store's records; does not know who asks, nor what for.
+
+use std::ops::ControlFlow;
+
+use store::{DescId, EntryId, RecordView, StoreError};
+
+/// What an entry's record does not hold: answered by a snapshot for readers, by a transaction inside `apply`.
+pub trait EntrySource {
+    /// Exact number of children.
+    fn children_count(&self, id: EntryId) -> Result<u64, StoreError>;
+
+    /// Calls `each` with the values of a large attribute until it says stop.
+    fn large_values(
+        &self,
+        id: EntryId,
+        desc: DescId,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError>;
+
+    /// Whether a large attribute has the value with this normal form under its equality rule.
+    fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError>;
+}
+
+/// The source of entries that are all in their record: the root DSE, the schema, the monitor.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSource;
+
+impl EntrySource for NoSource {
+    fn children_count(&self, _id: EntryId) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    fn large_values(
+        &self,
+        _id: EntryId,
+        _desc: DescId,
+        _each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn large_contains(&self, _id: EntryId, _desc: DescId, _normal_form: &[u8]) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+}
+
+/// A name in two parts, so that entries of one parent need not each have theirs put together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DnParts<'a> {
+    /// The RDN as the user wrote it; the whole DN of a base entry.
+    pub rdn: &'a [u8],
+    /// The DN of the parent; empty for a base entry.
+    pub parent: &'a [u8],
+}
+
+impl<'a> DnParts<'a> {
+    /// A whole DN.
+    #[must_use]
+    pub fn whole(dn: &'a [u8]) -> DnParts<'a> {
+        DnParts { rdn: dn, parent: b"" }
+    }
+
+    /// Bytes of the DN.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        if self.parent.is_empty() { self.rdn.len() } else { self.rdn.len() + 1 + self.parent.len() }
+    }
+
+    /// Whether it is the root DSE's name.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rdn.is_empty() && self.parent.is_empty()
+    }
+
+    /// Appends the DN.
+    #[inline]
+    pub fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.rdn);
+        if !self.parent.is_empty() {
+            out.push(b',');
+            out.extend_from_slice(self.parent);
+        }
+    }
+}
+
+/// One entry.
+#[derive(Clone, Copy)]
+pub struct EntryView<'a> {
+    /// Its number.
+    pub id: EntryId,
+    /// Its record.
+    pub record: RecordView<'a>,
+    /// Its name; empty when neither filter nor output needs it.
+    pub dn: DnParts<'a>,
+    /// Where the rest is.
+    pub source: &'a dyn EntrySource,
+}

@@ -1,0 +1,214 @@
+//! What operations need of the schema at every entry, looked up once per schema.
+//!
+//! Knows names of attributes and classes that mean something to a directory; knows no entry of any backend.
+
+use std::sync::Arc;
+
+use schema::{ClassIndex, Schema, TypeIndex};
+use store::{Tables, Values};
+
+use crate::virtual_attributes::VirtualAttribute;
+
+/// A schema and what was looked up in it.
+#[derive(Debug)]
+pub struct Facts {
+    /// The schema.
+    pub schema: Arc<Schema>,
+    /// Attribute types that the server computes, by number in the schema.
+    virtual_types: Vec<(TypeIndex, VirtualAttribute)>,
+    /// By attribute type: whether only root may read it.
+    secret: Vec<bool>,
+    /// By attribute type: whether it is operational.
+    operational: Vec<bool>,
+    /// By attribute type: whether the server computes it.
+    computed: Vec<bool>,
+    referral: Option<ClassIndex>,
+    alias: Option<ClassIndex>,
+    subentry: Vec<ClassIndex>,
+    /// `ref` (RFC 3296).
+    pub ref_type: Option<TypeIndex>,
+    /// `aliasedObjectName` (RFC 4512 §2.6.2).
+    pub aliased_object_name: Option<TypeIndex>,
+    /// `objectClass`.
+    pub object_class: Option<TypeIndex>,
+    /// `userPassword`.
+    pub user_password: Option<TypeIndex>,
+}
+
+/// Attributes whose values only root may read until access control rules exist: a hash is as good as a password to a patient thief.
+const SECRET: [&[u8]; 2] = [b"userPassword", b"authPassword"];
+
+/// What the object classes of an entry mean to every operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassFlags(u8);
+
+impl ClassFlags {
+    /// A referral object (RFC 3296).
+    pub const REFERRAL: ClassFlags = ClassFlags(1);
+    /// An alias (RFC 4512 §2.6).
+    pub const ALIAS: ClassFlags = ClassFlags(2);
+    /// A subentry (RFC 3672).
+    pub const SUBENTRY: ClassFlags = ClassFlags(4);
+
+    /// Whether something of `other` is set.
+    #[inline]
+    #[must_use]
+    pub fn has(self, other: ClassFlags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: ClassFlags) -> ClassFlags {
+        ClassFlags(self.0 | other.0)
+    }
+}
+
+impl Facts {
+    /// Looks up everything in `schema`.
+    #[must_use]
+    pub fn new(schema: Arc<Schema>) -> Facts {
+        let type_of = |name: &[u8]| schema.attribute_type(name).map(|it| it.index);
+        let class_of = |name: &[u8]| schema.object_class(name).map(|it| it.index);
+        let count = schema.attribute_types().iter().map(|it| it.index.0 as usize + 1).max().unwrap_or(0);
+        let mut flags = [vec![false; count], vec![false; count], vec![false; count]];
+        let virtual_types: Vec<_> = VirtualAttribute::ALL
+            .iter()
+            .filter_map(|attribute| Some((type_of(attribute.name().as_bytes())?, *attribute)))
+            .collect();
+        let secret: Vec<TypeIndex> = SECRET.iter().filter_map(|name| type_of(name)).collect();
+        for attribute in schema.attribute_types() {
+            let values = [
+                secret.iter().any(|it| attribute.is_subtype_of(*it)),
+                attribute.is_operational(),
+                virtual_types.iter().any(|(it, _)| *it == attribute.index),
+            ];
+            for (list, value) in flags.iter_mut().zip(values) {
+                if let Some(flag) = list.get_mut(attribute.index.0 as usize) {
+                    *flag = value;
+                }
+            }
+        }
+        let [secret, operational, computed] = flags;
+        Facts {
+            virtual_types,
+            secret,
+            operational,
+            computed,
+            referral: class_of(b"referral"),
+            alias: class_of(b"alias"),
+            subentry: [&b"subentry"[..], b"ldapSubentry"].into_iter().filter_map(class_of).collect(),
+            ref_type: type_of(b"ref"),
+            aliased_object_name: type_of(b"aliasedObjectName"),
+            object_class: type_of(b"objectClass"),
+            user_password: type_of(b"userPassword"),
+            schema,
+        }
+    }
+
+    /// Whether only root may read values of that type.
+    #[inline]
+    #[must_use]
+    pub fn is_secret(&self, attribute: TypeIndex) -> bool {
+        self.secret.get(attribute.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether the type is operational.
+    #[inline]
+    #[must_use]
+    pub fn is_operational(&self, attribute: TypeIndex) -> bool {
+        self.operational.get(attribute.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether values of that type are computed, so that stored ones (of an import, say) do not count.
+    #[inline]
+    #[must_use]
+    pub fn is_virtual(&self, attribute: TypeIndex) -> bool {
+        self.computed.get(attribute.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// The types that the server computes.
+    #[must_use]
+    pub fn virtual_types(&self) -> &[(TypeIndex, VirtualAttribute)] {
+        &self.virtual_types
+    }
+
+    /// What a set of object classes means.
+    #[must_use]
+    pub fn class_flags(&self, classes: Values<'_>) -> ClassFlags {
+        let mut flags = ClassFlags::default();
+        for class in classes.iter().filter_map(|name| self.schema.object_class(name)) {
+            let is = |wanted: &Option<ClassIndex>| wanted.is_some_and(|wanted| class.is_subclass_of(wanted));
+            if is(&self.referral) {
+                flags = flags.with(ClassFlags::REFERRAL);
+            }
+            if is(&self.alias) {
+                flags = flags.with(ClassFlags::ALIAS);
+            }
+            if self.subentry.iter().any(|wanted| class.is_subclass_of(*wanted)) {
+                flags = flags.with(ClassFlags::SUBENTRY);
+            }
+        }
+        flags
+    }
+
+    /// The most specific structural class among `classes` (RFC 4512 §2.4.2): what `structuralObjectClass` says.
+    #[must_use]
+    pub fn structural_class(&self, classes: Values<'_>) -> Option<&str> {
+        let mut best: Option<&schema::ObjectClass> = None;
+        for class in classes.iter().filter_map(|name| self.schema.object_class(name)) {
+            let structural = class.kind() == schema::ClassKind::Structural;
+            if structural && best.is_none_or(|best| class.is_subclass_of(best.index)) {
+                best = Some(class);
+            }
+        }
+        best.map(schema::ObjectClass::name)
+    }
+}
+
+/// Class flags of the interned class sets of one backend, found out when first needed.
+#[derive(Debug, Default)]
+pub struct ClassFlagTable {
+    flags: Vec<ClassFlags>,
+    /// All flags of all sets together.
+    any: ClassFlags,
+}
+
+impl ClassFlagTable {
+    /// Looks at the class sets that came since the last time; afterwards [`ClassFlagTable::any`] speaks for every entry.
+    pub fn refresh(&mut self, facts: &Facts, tables: &Tables) {
+        for set in tables.class_sets().skip(self.flags.len()) {
+            let flags = facts.class_flags(set.values());
+            self.any = self.any.with(flags);
+            self.flags.push(flags);
+        }
+        // Sets beyond the limit are in the records, where nobody has looked.
+        if self.flags.len() >= store::CLASS_SETS_MAX {
+            self.any = ClassFlags(u8::MAX);
+        }
+    }
+
+    /// Forgets everything: another schema or another backend.
+    pub fn clear(&mut self) {
+        self.flags.clear();
+        self.any = ClassFlags::default();
+    }
+
+    /// Whether some entry may have one of these.
+    #[inline]
+    #[must_use]
+    pub fn any(&self, flags: ClassFlags) -> bool {
+        self.any.has(flags)
+    }
+
+    /// The flags of one entry.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, facts: &Facts, record: &store::RecordView<'_>) -> ClassFlags {
+        let known = record.header().class_set.and_then(|id| self.flags.get(id.0 as usize));
+        match known {
+            Some(flags) => *flags,
+            None => facts.class_flags(record.object_classes()),
+        }
+    }
+}

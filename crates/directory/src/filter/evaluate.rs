@@ -1,0 +1,292 @@
+//! A prepared filter against one entry.
+//!
+//! Invariant: nothing is allocated for an entry. Recursion is bounded by the filter's depth (64).
+
+use std::ops::ControlFlow;
+
+use schema::{Assertion, TypeIndex};
+use store::{Content, DescId, StoreError, Values};
+
+use super::{Item, Matcher, Node, Target, Test};
+use crate::entry::EntryView;
+use crate::facts::Facts;
+use crate::password;
+
+/// The three values of RFC 4511 §4.5.1.7, in the order in which And takes the least and Or the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Truth {
+    /// It does not match.
+    False,
+    /// Nobody can tell.
+    Undefined,
+    /// It matches.
+    True,
+}
+
+/// Buffers for normal forms.
+#[derive(Debug, Default)]
+pub struct FilterScratch {
+    form: Vec<u8>,
+    wire: Vec<u8>,
+    dn: Vec<u8>,
+}
+
+impl From<bool> for Truth {
+    fn from(matches: bool) -> Self {
+        if matches { Truth::True } else { Truth::False }
+    }
+}
+
+impl Truth {
+    fn opposite(self) -> Truth {
+        match self {
+            Truth::False => Truth::True,
+            Truth::Undefined => Truth::Undefined,
+            Truth::True => Truth::False,
+        }
+    }
+}
+
+impl Matcher {
+    /// Whether the entry matches: only [`Truth::True`] does.
+    pub fn matches(&self, facts: &Facts, entry: &EntryView<'_>, scratch: &mut FilterScratch) -> Result<Truth, StoreError> {
+        if self.nodes().is_empty() {
+            return Ok(Truth::Undefined);
+        }
+        self.node(0, &mut Trial { facts, entry, scratch })
+    }
+
+    fn node(&self, at: usize, trial: &mut Trial<'_, '_>) -> Result<Truth, StoreError> {
+        match self.nodes().get(at) {
+            Some(Node::And { end }) => self.fold(at, *end, Truth::True, Truth::False, Truth::min, trial),
+            Some(Node::Or { end }) => self.fold(at, *end, Truth::False, Truth::True, Truth::max, trial),
+            Some(Node::Not { .. }) => Ok(self.node(at + 1, trial)?.opposite()),
+            Some(Node::Item(item)) => trial.item(self, item),
+            Some(Node::Undefined) | None => Ok(Truth::Undefined),
+        }
+    }
+
+    fn fold(
+        &self,
+        at: usize,
+        end: usize,
+        empty: Truth,
+        decided: Truth,
+        combine: fn(Truth, Truth) -> Truth,
+        trial: &mut Trial<'_, '_>,
+    ) -> Result<Truth, StoreError> {
+        let mut truth = empty;
+        let mut child = at + 1;
+        while child < end && truth != decided {
+            truth = combine(truth, self.node(child, trial)?);
+            child = self.end_of(child);
+        }
+        Ok(truth)
+    }
+
+    /// Index one past the subtree at `at`.
+    #[must_use]
+    pub fn end_of(&self, at: usize) -> usize {
+        match self.nodes().get(at) {
+            // `max` keeps a walk going forward whatever a node says.
+            Some(Node::And { end } | Node::Or { end } | Node::Not { end }) => (*end).max(at + 1),
+            _ => at + 1,
+        }
+    }
+
+    /// What one value's normal form means for a test.
+    fn form_matches(&self, test: &Test, form: &[u8]) -> bool {
+        match test {
+            Test::Present => true,
+            Test::Equal(range) | Test::Sounds(range) => form == self.form(range),
+            Test::AtLeast(range) => form >= self.form(range),
+            Test::AtMost(range) => form <= self.form(range),
+            Test::Assertion(at) => match self.assertion(*at) {
+                Some(Assertion::Password(clear)) => {
+                    (self.checks_slow_hashes || !password::is_slow(form)) && password::verify(form, clear)
+                }
+                Some(assertion) => assertion.matches(form),
+                None => false,
+            },
+        }
+    }
+}
+
+/// One filter on one entry.
+struct Trial<'t, 'e> {
+    facts: &'t Facts,
+    entry: &'t EntryView<'e>,
+    scratch: &'t mut FilterScratch,
+}
+
+impl Trial<'_, '_> {
+    fn item(&mut self, matcher: &Matcher, item: &Item) -> Result<Truth, StoreError> {
+        if self.any_attribute(matcher, item)? || (item.with_dn && self.name_matches(matcher, item)) {
+            return Ok(Truth::True);
+        }
+        Ok(Truth::False)
+    }
+
+    fn any_attribute(&mut self, matcher: &Matcher, item: &Item) -> Result<bool, StoreError> {
+        let tables = self.entry.record.tables();
+        match item.target {
+            Target::Virtual(_, attribute) => {
+                let mut wire = std::mem::take(&mut self.scratch.wire);
+                wire.clear();
+                let found = attribute.put(self.facts, self.entry, &mut wire);
+                let matches = found.map(|found| found && self.any_value(matcher, item, Values::new(1, &wire)));
+                self.scratch.wire = wire;
+                matches
+            }
+            Target::Type(index) => self.any_of(matcher, item, tables.by_type(index.0), |_| true),
+            Target::Tagged(index, options) => {
+                let asked = matcher.options.get(options);
+                let has_options = |desc: DescId| {
+                    let text = tables.description(desc).unwrap_or_default();
+                    let own = schema::Options::parse(text.split_once(';').map_or("", |(_, options)| options).as_bytes());
+                    matches!((own, asked), (Some(own), Some(asked)) if own.satisfy(asked))
+                };
+                self.any_of(matcher, item, tables.by_type(index.0), has_options)
+            }
+            Target::Every => self.every_attribute(matcher, item),
+        }
+    }
+
+    /// Tries the attributes of `descs` that the entry has.
+    #[inline]
+    fn any_of(
+        &mut self,
+        matcher: &Matcher,
+        item: &Item,
+        descs: &[DescId],
+        mut wanted: impl FnMut(DescId) -> bool,
+    ) -> Result<bool, StoreError> {
+        let record = &self.entry.record;
+        for desc in descs.iter().copied().filter(|desc| desc.0 < DescId::WELL_KNOWN.len() as u32) {
+            if wanted(desc) && self.header_value(matcher, item, desc) {
+                return Ok(true);
+            }
+        }
+        for attribute in record.attributes() {
+            if descs.contains(&attribute.desc)
+                && wanted(attribute.desc)
+                && self.content(matcher, item, attribute.desc, attribute.content)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn header_value(&mut self, matcher: &Matcher, item: &Item, desc: DescId) -> bool {
+        let record = &self.entry.record;
+        if desc == DescId::OBJECT_CLASS {
+            return record.header().class_set.is_some() && self.any_value(matcher, item, record.object_classes());
+        }
+        let mut wire = std::mem::take(&mut self.scratch.wire);
+        wire.clear();
+        let found = record.header().put_value(desc, record.tables(), &mut wire);
+        let matches = found && self.any_value(matcher, item, Values::new(1, &wire));
+        self.scratch.wire = wire;
+        matches
+    }
+
+    /// Extensible match without a type: every attribute whose values the rule is for.
+    fn every_attribute(&mut self, matcher: &Matcher, item: &Item) -> Result<bool, StoreError> {
+        let Some(rule) = item.rule else { return Ok(false) };
+        let record = self.entry.record;
+        let tables = record.tables();
+        let facts = self.facts;
+        let applies = |desc: DescId| {
+            let attribute = tables.type_of(desc).and_then(|index| facts.schema.attribute_by_index(TypeIndex(index)));
+            attribute.is_some_and(|it| {
+                facts.schema.rule_applies(rule, it) && !facts.is_secret(it.index) && !facts.is_virtual(it.index)
+            })
+        };
+        for desc in (0..DescId::WELL_KNOWN.len() as u32).map(DescId) {
+            if applies(desc) && self.header_value(matcher, item, desc) {
+                return Ok(true);
+            }
+        }
+        for attribute in record.attributes() {
+            if applies(attribute.desc) && self.content(matcher, item, attribute.desc, attribute.content)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn content(
+        &mut self,
+        matcher: &Matcher,
+        item: &Item,
+        desc: DescId,
+        content: Content<'_>,
+    ) -> Result<bool, StoreError> {
+        let entry = self.entry;
+        match (content, &item.test) {
+            (Content::Inline(values), _) => Ok(self.any_value(matcher, item, values)),
+            (Content::Large(stub), Test::Present) => Ok(stub.count > 0),
+            (Content::Large(_), Test::Equal(range)) if self.is_equality_of(item, desc) => {
+                entry.source.large_contains(entry.id, desc, matcher.form(range))
+            }
+            (Content::Large(_), _) => {
+                let mut matches = false;
+                entry.source.large_values(entry.id, desc, &mut |value| {
+                    matches = self.value(matcher, item, value);
+                    if matches { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })?;
+                Ok(matches)
+            }
+        }
+    }
+
+    /// Whether the item's rule has the normal forms that large values of `desc` are kept by.
+    fn is_equality_of(&self, item: &Item, desc: DescId) -> bool {
+        let index = self.entry.record.tables().type_of(desc).map(TypeIndex);
+        let equality = index.and_then(|index| self.facts.schema.attribute_by_index(index)).and_then(|it| it.equality);
+        matches!((equality, item.rule), (Some(own), Some(asked)) if own.shares_form_with(asked))
+    }
+
+    #[inline]
+    fn any_value(&mut self, matcher: &Matcher, item: &Item, values: Values<'_>) -> bool {
+        match item.test {
+            Test::Present => values.count() > 0,
+            _ => values.iter().any(|value| self.value(matcher, item, value)),
+        }
+    }
+
+    #[inline]
+    fn value(&mut self, matcher: &Matcher, item: &Item, value: &[u8]) -> bool {
+        let Some(rule) = item.rule else { return true };
+        self.scratch.form.clear();
+        // A stored value without a normal form matches nothing.
+        rule.normalize(&self.facts.schema, value, &mut self.scratch.form).is_ok()
+            && matcher.form_matches(&item.test, &self.scratch.form)
+    }
+
+    /// `:dn:`: the values of the RDNs are tried as well.
+    fn name_matches(&mut self, matcher: &Matcher, item: &Item) -> bool {
+        let mut text = std::mem::take(&mut self.scratch.dn);
+        text.clear();
+        self.entry.dn.put(&mut text);
+        let matches = std::str::from_utf8(&text).is_ok_and(|text| self.dn_matches(matcher, item, text));
+        self.scratch.dn = text;
+        matches
+    }
+
+    fn dn_matches(&mut self, matcher: &Matcher, item: &Item, text: &str) -> bool {
+        let (Ok(dn), Some(rule)) = (ldap::Dn::parse(text), item.rule) else { return false };
+        let facts = self.facts;
+        dn.rdns().iter().flat_map(|rdn| rdn.avas()).any(|ava| {
+            let Some(attribute) = facts.schema.attribute_type(ava.attribute.as_bytes()) else { return false };
+            let asked = match item.target {
+                Target::Type(index) | Target::Virtual(index, _) => attribute.is_subtype_of(index),
+                // Naming attributes have no options (RFC 4512 §2.3.2).
+                Target::Tagged(..) => false,
+                Target::Every => facts.schema.rule_applies(rule, attribute),
+            };
+            asked && self.value(matcher, item, &ava.value)
+        })
+    }
+}

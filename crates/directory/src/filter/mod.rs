@@ -1,0 +1,325 @@
+//! Filters, prepared once per request and tried on entries (RFC 4511 §4.5.1.7): three-valued, every filter kind.
+//!
+//! [`Matcher::compile`] prepares assertion values under their matching rules, [`Matcher::matches`] (in `evaluate`) compares bytes.
+//! Neither knows indexes: what the planner reads it reads off the same prepared nodes.
+
+mod evaluate;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use ldap::{Filter, FilterNode, filter::ExtensibleMatch};
+use schema::{
+    Assertion, AttributeDescription, AttributeType, MatchContext, MatchingRule, Options, Position, Substrings, TypeIndex,
+};
+
+use crate::access::Access;
+use crate::facts::Facts;
+use crate::virtual_attributes::VirtualAttribute;
+
+pub use evaluate::{FilterScratch, Truth};
+
+/// A prepared filter. Reusable: [`Matcher::compile`] keeps the buffers.
+#[derive(Debug, Default)]
+pub struct Matcher {
+    nodes: Vec<Node>,
+    /// Prepared assertion values, back to back.
+    forms: Vec<u8>,
+    assertions: Vec<Assertion>,
+    options: Vec<Options>,
+    needs_dn: bool,
+    /// Stored passwords whose check takes long are checked too: for one entry, not for a search through all.
+    checks_slow_hashes: bool,
+}
+
+/// One node of a prepared filter, in prefix order.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// True if all of the subtrees up to `end` are; an empty one is true (RFC 4526).
+    And {
+        /// Index one past the subtree.
+        end: usize,
+    },
+    /// True if one of the subtrees up to `end` is; an empty one is false (RFC 4526).
+    Or {
+        /// Index one past the subtree.
+        end: usize,
+    },
+    /// The opposite of its subtree.
+    Not {
+        /// Index one past the subtree.
+        end: usize,
+    },
+    /// Nobody can tell: unknown attribute, no rule, malformed assertion value, or not for this asker.
+    Undefined,
+    /// An assertion.
+    Item(Item),
+}
+
+/// One assertion.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Which attributes.
+    pub target: Target,
+    /// What is asserted.
+    pub test: Test,
+    /// The rule that makes normal forms; none for presence.
+    pub rule: Option<&'static MatchingRule>,
+    /// Values in the entry's name count too (`:dn:`).
+    pub with_dn: bool,
+}
+
+/// Which attributes an assertion is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A type with its subtypes, whatever the options.
+    Type(TypeIndex),
+    /// The same, with at least these options (position in [`Matcher::options`]).
+    Tagged(TypeIndex, usize),
+    /// One that the server computes.
+    Virtual(TypeIndex, VirtualAttribute),
+    /// Every attribute that the rule applies to (extensible match without a type).
+    Every,
+}
+
+/// What is asserted of a value's normal form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// There is one.
+    Present,
+    /// It equals the form.
+    Equal(Range<usize>),
+    /// It is not smaller.
+    AtLeast(Range<usize>),
+    /// It is not greater.
+    AtMost(Range<usize>),
+    /// It sounds like it: equal under the approximate rule.
+    Sounds(Range<usize>),
+    /// The prepared assertion says so (position in [`Matcher::assertions`]).
+    Assertion(usize),
+}
+
+impl Matcher {
+    /// Prepares `filter` for an asker with `access`. Never fails: what cannot be evaluated is Undefined.
+    pub fn compile(&mut self, facts: &Facts, access: Access, filter: &Filter<'_>, context: MatchContext) {
+        self.clear();
+        for node in filter.nodes() {
+            let prepared = match node {
+                FilterNode::And { end } => Node::And { end: *end },
+                FilterNode::Or { end } => Node::Or { end: *end },
+                FilterNode::Not { end } => Node::Not { end: *end },
+                assertion => self.item(facts, access, assertion, context).map_or(Node::Undefined, Node::Item),
+            };
+            if let Node::Item(item) = &prepared {
+                let entry_dn = matches!(item.target, Target::Virtual(_, VirtualAttribute::EntryDn));
+                self.needs_dn |= item.with_dn || entry_dn;
+            }
+            self.nodes.push(prepared);
+        }
+    }
+
+    /// Prepares what a compare asks: whether an attribute is there (no value) or has a value. Undefined where a filter would be.
+    pub fn compile_one(
+        &mut self,
+        facts: &Facts,
+        access: Access,
+        attribute: &[u8],
+        value: Option<&[u8]>,
+        context: MatchContext,
+    ) {
+        self.clear();
+        self.checks_slow_hashes = true;
+        let item = self.target(facts, access, attribute).and_then(|(target, attribute)| {
+            let (test, rule) = match value {
+                Some(value) => self.equality(facts, attribute.equality?, value, context)?,
+                None => (Test::Present, None),
+            };
+            Some(Item { target, test, rule, with_dn: false })
+        });
+        self.nodes.push(item.map_or(Node::Undefined, Node::Item));
+        self.needs_dn = true;
+    }
+
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.forms.clear();
+        self.assertions.clear();
+        self.options.clear();
+        (self.needs_dn, self.checks_slow_hashes) = (false, false);
+    }
+
+    /// The nodes, in prefix order.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// A prepared assertion value.
+    #[must_use]
+    pub fn form(&self, range: &Range<usize>) -> &[u8] {
+        self.forms.get(range.clone()).unwrap_or_default()
+    }
+
+    /// A prepared assertion that is more than one value.
+    #[must_use]
+    pub fn assertion(&self, at: usize) -> Option<&Assertion> {
+        self.assertions.get(at)
+    }
+
+    /// Whether entries must come with their names.
+    #[must_use]
+    pub fn needs_dn(&self) -> bool {
+        self.needs_dn
+    }
+
+    /// Whether the filter is the absolute true filter or `(objectClass=*)`, which every entry matches.
+    #[must_use]
+    pub fn is_always_true(&self, facts: &Facts) -> bool {
+        match self.nodes.as_slice() {
+            [Node::And { .. }] => true,
+            [Node::Item(Item { target: Target::Type(index), test: Test::Present, .. })] => {
+                Some(*index) == facts.object_class
+            }
+            _ => false,
+        }
+    }
+
+    fn item(
+        &mut self,
+        facts: &Facts,
+        access: Access,
+        node: &FilterNode<'_>,
+        context: MatchContext,
+    ) -> Option<Item> {
+        let attribute = match node {
+            FilterNode::Equality(it)
+            | FilterNode::GreaterOrEqual(it)
+            | FilterNode::LessOrEqual(it)
+            | FilterNode::Approx(it) => it.attribute,
+            FilterNode::Substring(it) => it.attribute,
+            FilterNode::Present(attribute) => attribute,
+            FilterNode::Extensible(it) => return self.extensible(facts, access, it, context),
+            FilterNode::And { .. } | FilterNode::Or { .. } | FilterNode::Not { .. } => return None,
+        };
+        let (target, attribute) = self.target(facts, access, attribute)?;
+        let (test, rule) = match node {
+            FilterNode::Equality(it) => self.equality(facts, attribute.equality?, it.value, context)?,
+            FilterNode::Approx(it) => match attribute.approximate {
+                Some(rule) => (Test::Sounds(self.prepare(facts, rule, it.value)?), Some(rule)),
+                None => self.equality(facts, attribute.equality?, it.value, context)?,
+            },
+            FilterNode::GreaterOrEqual(it) => {
+                let rule = attribute.ordering?;
+                (Test::AtLeast(self.prepare(facts, rule, it.value)?), Some(rule))
+            }
+            FilterNode::LessOrEqual(it) => {
+                let rule = attribute.ordering?;
+                (Test::AtMost(self.prepare(facts, rule, it.value)?), Some(rule))
+            }
+            FilterNode::Substring(it) => {
+                let rule = attribute.substring?;
+                let substrings = Substrings::new(rule, it.pieces().map(|(at, piece)| (position(at), piece))).ok()?;
+                (self.keep(Assertion::Substrings(substrings)), Some(rule))
+            }
+            _ => (Test::Present, None),
+        };
+        Some(Item { target, test, rule, with_dn: false })
+    }
+
+    /// An equality rule is bytes against bytes, except for those few (stored passwords) that are a trial.
+    fn equality(
+        &mut self,
+        facts: &Facts,
+        rule: &'static MatchingRule,
+        value: &[u8],
+        context: MatchContext,
+    ) -> Option<(Test, Option<&'static MatchingRule>)> {
+        let test = if rule.is_exact() {
+            Test::Equal(self.prepare(facts, rule, value)?)
+        } else {
+            let assertion = rule.assertion(&facts.schema, value, context).ok()?;
+            self.keep(assertion)
+        };
+        Some((test, Some(rule)))
+    }
+
+    fn extensible(
+        &mut self,
+        facts: &Facts,
+        access: Access,
+        it: &ExtensibleMatch<'_>,
+        context: MatchContext,
+    ) -> Option<Item> {
+        let (target, attribute) = match it.attribute {
+            Some(attribute) => {
+                let (target, attribute) = self.target(facts, access, attribute)?;
+                (target, Some(attribute))
+            }
+            None => (Target::Every, None),
+        };
+        let rule = match it.rule {
+            Some(name) => facts.schema.matching_rule(name)?,
+            None => attribute?.equality?,
+        };
+        // RFC 4511 §4.5.1.7.7: a rule that is not for the attribute makes the item Undefined.
+        if attribute.is_some_and(|attribute| !facts.schema.rule_applies(rule, attribute)) {
+            return None;
+        }
+        let test = match rule.assertion(&facts.schema, it.value, context).ok()? {
+            Assertion::Equal(form) => Test::Equal(self.store_form(&form)),
+            assertion => self.keep(assertion),
+        };
+        Some(Item { target, test, rule: Some(rule), with_dn: it.dn_attributes })
+    }
+
+    fn target<'f>(
+        &mut self,
+        facts: &'f Facts,
+        access: Access,
+        description: &[u8],
+    ) -> Option<(Target, &'f AttributeType)> {
+        // A plain name is the rule; its options need no parsing then, and nothing is allocated.
+        if let Some(attribute) = facts.schema.attribute_type(description) {
+            if !access.may_read(facts, attribute.index) {
+                return None;
+            }
+            let computed = facts.virtual_types().iter().find(|(index, _)| *index == attribute.index);
+            let target = computed.map_or(Target::Type(attribute.index), |(index, it)| Target::Virtual(*index, *it));
+            return Some((target, attribute));
+        }
+        let description = AttributeDescription::parse(&facts.schema, description).ok()?;
+        let attribute = facts.schema.attribute_by_index(description.attribute?)?;
+        if !access.may_read(facts, attribute.index) {
+            return None;
+        }
+        self.options.push(description.options);
+        Some((Target::Tagged(attribute.index, self.options.len() - 1), attribute))
+    }
+
+    fn prepare(&mut self, facts: &Facts, rule: &MatchingRule, value: &[u8]) -> Option<Range<usize>> {
+        let start = self.forms.len();
+        rule.normalize_assertion(&facts.schema, value, &mut self.forms).ok()?;
+        Some(start..self.forms.len())
+    }
+
+    fn store_form(&mut self, form: &[u8]) -> Range<usize> {
+        let start = self.forms.len();
+        self.forms.extend_from_slice(form);
+        start..self.forms.len()
+    }
+
+    fn keep(&mut self, assertion: Assertion) -> Test {
+        self.assertions.push(assertion);
+        Test::Assertion(self.assertions.len() - 1)
+    }
+}
+
+fn position(at: ldap::filter::Position) -> Position {
+    match at {
+        ldap::filter::Position::Initial => Position::Initial,
+        ldap::filter::Position::Any => Position::Any,
+        ldap::filter::Position::Final => Position::Final,
+    }
+}

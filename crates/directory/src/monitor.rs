@@ -1,0 +1,158 @@
+//! `cn=monitor`: what the server is doing now, as entries that root can search.
+//!
+//! The numbers come from a [`MonitorProvider`] (the server: connections, operations) and from the backends themselves. Made anew
+//! for every search of it, never kept.
+
+use store::StoreError;
+
+use crate::backend::Backend;
+use crate::facts::Facts;
+use crate::synthetic::{Attributes, SyntheticEntry};
+
+/// The name of the monitor's base entry.
+pub const MONITOR_DN: &str = "cn=monitor";
+
+/// One entry of the monitor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MonitorEntry {
+    /// `cn` of the entry; its DN is `cn=NAME,cn=monitor`. Empty for attributes of `cn=monitor` itself.
+    pub name: String,
+    /// Attributes in the order in which they are shown.
+    pub attributes: Vec<(String, Vec<String>)>,
+}
+
+/// Tells what is going on above the directory.
+pub trait MonitorProvider: Send + Sync {
+    /// The entries as they are now; several with one name are one entry.
+    fn monitor_entries(&self) -> Vec<MonitorEntry>;
+}
+
+impl MonitorEntry {
+    /// An entry without attributes.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), attributes: Vec::new() }
+    }
+
+    /// Adds an attribute with one value.
+    #[must_use]
+    pub fn with(mut self, attribute: &str, value: impl ToString) -> Self {
+        self.attributes.push((attribute.to_owned(), vec![value.to_string()]));
+        self
+    }
+}
+
+/// Turns what was told into entries, `cn=monitor` first, the others by name.
+///
+/// # Errors
+/// When one of them is larger than a record may be.
+pub fn monitor_entries(facts: &Facts, told: Vec<MonitorEntry>) -> Result<Vec<SyntheticEntry>, StoreError> {
+    let mut named: Vec<(String, Attributes)> = vec![(String::new(), Attributes::new())];
+    for entry in told {
+        let at = match named.iter().position(|(name, _)| *name == entry.name) {
+            Some(at) => at,
+            None => {
+                named.push((entry.name, Attributes::new()));
+                named.len() - 1
+            }
+        };
+        let Some((_, attributes)) = named.get_mut(at) else { continue };
+        for (attribute, values) in entry.attributes {
+            attributes.add(&attribute, values);
+        }
+    }
+    named.sort_by(|a, b| a.0.cmp(&b.0));
+    let children = named.len() as u64 - 1;
+    let mut entries = Vec::with_capacity(named.len());
+    for (name, mut attributes) in named {
+        attributes.add("objectClass", ["top", "extensibleObject"]);
+        let (dn, cn) = if name.is_empty() {
+            (MONITOR_DN.to_owned(), "monitor".to_owned())
+        } else {
+            (format!("cn={},{MONITOR_DN}", escaped(&name)), name)
+        };
+        attributes.add("cn", [cn]);
+        let mut entry = SyntheticEntry::new(facts, &dn, &attributes)?;
+        if dn == MONITOR_DN {
+            entry.set_children(children);
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// What the backends tell: entries, sizes, writer, log, fold, readers. Names follow OpenDJ where it has the figure.
+#[must_use]
+pub fn backend_entries(backends: &[Backend]) -> Vec<MonitorEntry> {
+    backends.iter().map(backend_entry).collect()
+}
+
+fn backend_entry(backend: &Backend) -> MonitorEntry {
+    let stats = backend.store.stats();
+    let us = |time: std::time::Duration| time.as_micros();
+    let mut entry = MonitorEntry::new(&format!("{} Backend", backend.id)).with("ds-backend-id", &backend.id);
+    let names = backend.suffixes.iter().map(|suffix| suffix.dn.clone()).collect();
+    entry.attributes.push(("ds-backend-base-dn".to_owned(), names));
+    let reason = format!("{:?}", stats.wait_max_reason).to_ascii_lowercase();
+    let mean_us = us(stats.sync_total) / u128::from(stats.batches.max(1));
+    let (fold_done, fold_total) = stats.fold_progress;
+    let entry = entry
+        .with("ds-backend-entry-count", stats.entries)
+        .with("ds-backend-writability-mode", format!("{:?}", backend.writability).to_ascii_lowercase())
+        .with("database-bytes", stats.database_bytes)
+        .with("database-bytes-max", stats.database_bytes_max)
+        .with("writer-queue-length", stats.queue_length)
+        .with("proposals", stats.proposals)
+        .with("proposals-accepted", stats.accepted)
+        .with("batches", stats.batches)
+        .with("batch-size-max", stats.batch_max)
+        .with("commit-time-mean-us", mean_us)
+        .with("commit-time-max-us", us(stats.sync_max))
+        .with("apply-time-total-us", us(stats.apply_total))
+        .with("wait-time-max-us", us(stats.wait_max))
+        .with("wait-time-max-reason", reason)
+        .with("overlay-changes", stats.overlay_ops + stats.frozen_ops)
+        .with("overlay-bytes", stats.overlay_bytes + stats.frozen_bytes)
+        .with("folds", stats.folds)
+        .with("folded-changes", stats.folded_ops)
+        .with("fold-time-last-us", us(stats.fold_last))
+        .with("fold-commit-time-last-us", us(stats.fold_commit_last))
+        .with("fold-rows-done", fold_done)
+        .with("fold-rows-total", fold_total)
+        .with("writer-slowed", stats.slowed)
+        .with("writer-slowed-total-us", us(stats.slowed_total))
+        .with("readers", stats.readers)
+        .with("oldest-reader-us", us(stats.oldest_reader))
+        .with("last-change-number", stats.seq)
+        .with("changes-replayed-at-start", stats.replayed)
+        .with("replay-time-us", us(stats.replay));
+    match stats.fold_trouble {
+        Some(trouble) => entry.with("fold-trouble", trouble),
+        None => entry,
+    }
+}
+
+/// An attribute value as RFC 4514 §2.4 writes it in a DN.
+fn escaped(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    for (at, char) in value.char_indices() {
+        let edge_space = char == ' ' && (at == 0 || at + 1 == value.len());
+        let leading_hash = char == '#' && at == 0;
+        if edge_space || leading_hash || matches!(char, '"' | '+' | ',' | ';' | '<' | '>' | '\\') {
+            text.push('\\');
+        }
+        text.push(char);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_in_dns() {
+        assert_eq!(escaped("LDAP Connection Handler 0.0.0.0 port 1389"), "LDAP Connection Handler 0.0.0.0 port 1389");
+        assert_eq!(escaped("#a,b "), "\\#a\\,b\\ ");
+    }
+}

@@ -1,0 +1,163 @@
+//! From the configuration to what it means: the schema and the indexes, as the server and the offline tools both need them.
+//!
+//! Knows configuration and file names; opens no backend.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config::{Behavior, Config};
+use schema::check::Leniency;
+use schema::{Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
+use store::StoreError;
+use store::index::{IndexConfig, IndexError, IndexKind, IndexSet, IndexStates, Indexer};
+
+/// Why a directory cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A schema file cannot be read.
+    #[error("{}: {error}", path.display())]
+    SchemaFile {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The schema has mistakes.
+    #[error("the schema has mistakes:\n{0}")]
+    Schema(SchemaErrors),
+    /// A configured name is no DN.
+    #[error("{what} \"{dn}\" is not a distinguished name")]
+    BadDn {
+        /// What the name is for.
+        what: &'static str,
+        /// As configured.
+        dn: String,
+    },
+    /// Two backends hold the same suffix.
+    #[error("the base DN \"{dn}\" belongs to two backends: \"{first}\" and \"{second}\"")]
+    DoubleSuffix {
+        /// The suffix.
+        dn: String,
+        /// One backend.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// An index cannot be.
+    #[error("backend \"{backend}\": {error}")]
+    Index {
+        /// Which backend.
+        backend: String,
+        /// Why.
+        error: IndexError,
+    },
+    /// The store refuses.
+    #[error("backend \"{backend}\": {error}")]
+    Store {
+        /// Which backend.
+        backend: String,
+        /// Why.
+        error: StoreError,
+    },
+}
+
+/// The schema of an instance: what is shipped, then the `.ldif` files of its `schema/` folder by name.
+///
+/// # Errors
+/// When a file cannot be read or the whole has mistakes.
+pub fn load_schema(config: &Config) -> Result<Arc<Schema>, OpenError> {
+    let mut builder = SchemaBuilder::standard(schema_options(config));
+    for path in schema_files(&config.instance.schema())? {
+        let text = std::fs::read_to_string(&path).map_err(|error| OpenError::SchemaFile { path: path.clone(), error })?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        builder.add_ldif(&name, &text);
+    }
+    builder.build().map_err(OpenError::Schema)
+}
+
+/// The switches of the schema, by their configured values.
+#[must_use]
+pub fn schema_options(config: &Config) -> SchemaOptions {
+    SchemaOptions {
+        strict_format_country_string: config.schema.strict_country_string,
+        strict_format_certificates: config.schema.strict_certificates,
+        strict_format_jpeg_photos: config.schema.strict_jpeg_photos,
+        strict_format_telephone_numbers: config.schema.strict_telephone_numbers,
+        allow_zero_length_values_directory_string: config.schema.allow_zero_length_directory_strings,
+        ..SchemaOptions::default()
+    }
+}
+
+/// How strictly entries are checked.
+#[must_use]
+pub fn leniency(config: &Config) -> Leniency {
+    let behavior = |configured: Behavior| match configured {
+        Behavior::Reject => schema::check::Behavior::Reject,
+        Behavior::Warn => schema::check::Behavior::Warn,
+        Behavior::Accept => schema::check::Behavior::Accept,
+    };
+    Leniency {
+        check_schema: config.global.check_schema,
+        invalid_attribute_syntax_behavior: behavior(config.global.invalid_attribute_syntax_behavior),
+        single_structural_objectclass_behavior: behavior(config.global.single_structural_objectclass_behavior),
+    }
+}
+
+/// The indexes of a backend in the store's words.
+#[must_use]
+pub fn index_configs(backend: &config::BackendConfig) -> Vec<IndexConfig> {
+    let kind = |configured: &config::IndexKind| match configured {
+        config::IndexKind::Equality => IndexKind::Equality,
+        config::IndexKind::Presence => IndexKind::Presence,
+        config::IndexKind::Substring => IndexKind::Substring,
+        config::IndexKind::Ordering => IndexKind::Ordering,
+        config::IndexKind::Approximate => IndexKind::Approximate,
+    };
+    let index = |configured: &config::IndexConfig| IndexConfig {
+        attribute: configured.attribute.clone(),
+        kinds: configured.kinds.iter().map(kind).collect(),
+        substring_length: configured.substring_length,
+        entry_limit: u32::try_from(configured.entry_limit).unwrap_or(u32::MAX),
+    };
+    backend.indexes.iter().map(index).collect()
+}
+
+/// Makes the indexer when the backend's numbers are known. A new index of a backend with entries stays untrusted until it is
+/// rebuilt, and an index that is configured no longer is not kept, so it is trusted no longer either.
+///
+/// # Errors
+/// When the schema does not carry an index.
+pub fn indexer(
+    schema: &Arc<Schema>,
+    configs: &[IndexConfig],
+    states: &mut IndexStates,
+    is_empty: bool,
+) -> Result<Indexer, IndexError> {
+    let set = IndexSet::new(schema, configs, states)?;
+    let unkept: Vec<_> = states.iter().map(|(_, state)| state.id).filter(|id| set.get(*id).is_none()).collect();
+    for id in unkept {
+        states.set_trusted(id, false);
+    }
+    if is_empty {
+        set.iter().for_each(|index| states.set_trusted(index.id, true));
+    }
+    Ok(Indexer::new(schema.clone(), Arc::new(set)))
+}
+
+fn schema_files(folder: &Path) -> Result<Vec<PathBuf>, OpenError> {
+    let failed = |error| OpenError::SchemaFile { path: folder.to_owned(), error };
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "ldif") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

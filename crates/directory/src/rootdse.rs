@@ -1,0 +1,86 @@
+//! The root DSE (RFC 4512 §5.1): what this server holds and can do. It lists exactly what works.
+
+use store::StoreError;
+
+use crate::facts::Facts;
+use crate::synthetic::{Attributes, SyntheticEntry};
+use crate::virtual_attributes::SCHEMA_DN;
+
+/// Controls that some operation takes.
+pub const SUPPORTED_CONTROLS: [&str; 10] = [
+    "1.2.840.113556.1.4.1413",  // permissive modify
+    "1.2.840.113556.1.4.805",   // subtree delete
+    "1.3.6.1.1.12",             // assertion (RFC 4528)
+    "1.3.6.1.1.13.1",           // pre-read (RFC 4527)
+    "1.3.6.1.1.13.2",           // post-read (RFC 4527)
+    "1.3.6.1.1.22",             // don't use copy (RFC 6171)
+    "1.3.6.1.4.1.4203.1.10.1",  // subentries (RFC 3672)
+    "1.3.6.1.4.1.4203.1.10.2",  // no-op
+    "1.3.6.1.4.1.4203.666.5.12", // relax rules
+    "2.16.840.1.113730.3.4.2",  // ManageDsaIT (RFC 3296)
+];
+
+/// Extended operations that always work.
+const SUPPORTED_EXTENSIONS: [&str; 3] = [
+    "1.3.6.1.1.8",             // cancel (RFC 3909)
+    "1.3.6.1.4.1.4203.1.11.1", // password modify (RFC 3062)
+    "1.3.6.1.4.1.4203.1.11.3", // who am I? (RFC 4532)
+];
+
+const START_TLS: &str = "1.3.6.1.4.1.1466.20037";
+
+/// Features (RFC 3674).
+const SUPPORTED_FEATURES: [&str; 6] = [
+    "1.3.6.1.1.14",            // modify-increment (RFC 4525)
+    "1.3.6.1.4.1.4203.1.5.1",  // all operational attributes (RFC 3673)
+    "1.3.6.1.4.1.4203.1.5.2",  // @objectClass (RFC 4529)
+    "1.3.6.1.4.1.4203.1.5.3",  // absolute true and false filters (RFC 4526)
+    "1.3.6.1.4.1.4203.1.5.4",  // language tags (RFC 3866)
+    "1.3.6.1.4.1.4203.1.5.5",  // language ranges (RFC 3866)
+];
+
+/// What the server above can do, for the root DSE to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Some connection can start TLS.
+    pub start_tls: bool,
+    /// Some connection handler takes LDAPv2 clients.
+    pub ldap_v2: bool,
+    /// SASL mechanisms.
+    pub sasl_mechanisms: Vec<String>,
+    /// Further extended operations.
+    pub extensions: Vec<String>,
+}
+
+/// Makes the root DSE.
+///
+/// # Errors
+/// When it does not fit a record, which it does.
+pub fn root_dse<'b>(
+    facts: &Facts,
+    naming_contexts: impl ExactSizeIterator<Item = &'b str>,
+    capabilities: &Capabilities,
+) -> Result<SyntheticEntry, StoreError> {
+    let mut attributes = Attributes::new();
+    let children = naming_contexts.len();
+    attributes.add("objectClass", ["top"]);
+    attributes.add("namingContexts", naming_contexts);
+    attributes.add("subschemaSubentry", [SCHEMA_DN]);
+    attributes.add("supportedControl", SUPPORTED_CONTROLS);
+    attributes.add("supportedExtension", SUPPORTED_EXTENSIONS);
+    if capabilities.start_tls {
+        attributes.add("supportedExtension", [START_TLS]);
+    }
+    attributes.add("supportedExtension", capabilities.extensions.iter().map(String::as_str));
+    attributes.add("supportedFeatures", SUPPORTED_FEATURES);
+    attributes.add("supportedLDAPVersion", ["3"]);
+    if capabilities.ldap_v2 {
+        attributes.add("supportedLDAPVersion", ["2"]);
+    }
+    attributes.add("supportedSASLMechanisms", capabilities.sasl_mechanisms.iter().map(String::as_str));
+    attributes.add("vendorName", ["Pando"]);
+    attributes.add("vendorVersion", [concat!("Pando ", env!("CARGO_PKG_VERSION"))]);
+    let mut entry = SyntheticEntry::new(facts, "", &attributes)?;
+    entry.set_children(children as u64);
+    Ok(entry)
+}

@@ -1,0 +1,90 @@
+//! Dereferencing aliases below the base (RFC 4511 §4.5.1.3): what an alias in scope names becomes a base of its own.
+//!
+//! Everything here is for directories that have aliases; others are told apart before, at the cost of one flag.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ldap::{LdapResult, ResultCode, Scope};
+use store::{EntryId, StoreError};
+
+use super::base::{Following, alias_target, find_base};
+use super::prepare::ids_of_class;
+use super::{SearchPlan, Worker};
+use crate::directory::Directory;
+use crate::entry::{DnParts, EntryView};
+use crate::error;
+use crate::facts::{ClassFlags, Facts};
+
+/// Bases that aliases may add to one search.
+const BASES_MAX: usize = 1_000;
+
+/// Adds the targets of all aliases in scope, and of those that come into scope by it. Each target is a base once, so that circles end.
+pub fn add_targets(
+    directory: &Directory,
+    plan: &mut SearchPlan,
+    worker: &mut Worker,
+    facts: &Arc<Facts>,
+) -> Result<(), LdapResult> {
+    let mut bases: BTreeSet<(usize, EntryId)> = plan.parts.iter().map(|part| (part.backend, part.base)).collect();
+    let mut next = 0;
+    while next < plan.parts.len() {
+        let targets = targets_below(directory, plan, worker, facts, next)?;
+        let scope = plan.parts.get(next).map_or(Scope::BaseObject, |part| part.scope);
+        // One level: the target stands for the alias. A subtree: so does everything below it.
+        let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
+        for target in targets {
+            let following = Following { aliases: true, manage_dsa_it: true };
+            let found = match find_base(&directory.backends, facts, &target, "", following) {
+                Ok(found) => found,
+                // An alias that leads nowhere stands for nothing; the search goes on without it.
+                Err(result) if result.code == ResultCode::NO_SUCH_OBJECT => continue,
+                Err(result) => return Err(result),
+            };
+            if !bases.insert((found.backend, found.id)) {
+                continue;
+            }
+            if bases.len() > BASES_MAX {
+                let message = format!("The search leads through more than {BASES_MAX} aliases");
+                return Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+            }
+            directory.plan_part(plan, worker, facts, found.backend, found.id, scope, found.snapshot)?;
+        }
+        next += 1;
+    }
+    Ok(())
+}
+
+fn targets_below(
+    directory: &Directory,
+    plan: &SearchPlan,
+    worker: &mut Worker,
+    facts: &Facts,
+    at: usize,
+) -> Result<Vec<schema::NormalizedDn>, LdapResult> {
+    let failure = |problem: StoreError| error::store_failure(&problem);
+    let mut targets = Vec::new();
+    let Some(part) = plan.parts.get(at) else { return Ok(targets) };
+    let (Some(snapshot), Some(backend)) = (&part.snapshot, directory.backends.get(part.backend)) else {
+        return Ok(targets);
+    };
+    let known = worker.backend(part.backend);
+    // The base itself is found already: an alias there is not "below".
+    if part.scope == Scope::BaseObject || !known.classes.any(ClassFlags::ALIAS) {
+        return Ok(targets);
+    }
+    let view = snapshot.view();
+    for id in ids_of_class(facts, backend, &view, b"alias", ClassFlags::ALIAS).map_err(failure)?.iter() {
+        let Some(record) = view.entry(id).map_err(failure)? else { continue };
+        let record = record.view().map_err(failure)?;
+        let in_scope = match part.scope {
+            Scope::SingleLevel => record.parent() == part.base,
+            _ => id != part.base && known.names.is_within(&view, record.parent(), part.base).map_err(failure)?,
+        };
+        let entry = EntryView { id, record, dn: DnParts::default(), source: &view };
+        if in_scope && let Some(target) = alias_target(facts, &entry) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
+}

@@ -1,0 +1,210 @@
+//! The search operation (RFC 4511 §4.5): plan, then run.
+//!
+//! [`Directory::plan_search`](crate::Directory::plan_search) does everything that can refuse a search and finds the candidates;
+//! [`SearchPlan::run`] looks at them and writes what matches straight into the output buffer. A plan borrows nothing, so that a long
+//! one can go to another thread. It knows no sockets: [`SearchOutput`] is all it sees of the client.
+
+pub mod idset;
+mod alias;
+mod base;
+mod names;
+mod plan;
+mod prepare;
+mod run;
+mod special;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use ldap::{LdapResult, Scope};
+use schema::NormalizedDn;
+use smallvec::SmallVec;
+use store::{EntryId, Snapshot};
+
+use crate::access::Access;
+use crate::backend::Backend;
+use crate::encode::Selection;
+use crate::facts::{ClassFlagTable, Facts};
+use crate::filter::{FilterScratch, Matcher};
+use crate::synthetic::SyntheticEntry;
+use names::ParentNames;
+pub(crate) use base::{Following, find_base};
+pub use plan::Candidates;
+
+/// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
+pub const LONG_CANDIDATES: u64 = 200;
+
+/// How long a search keeps one snapshot. Half of what the store asks for.
+const SNAPSHOT_AGE_MAX: Duration = Duration::from_millis(500);
+
+/// Candidates between two looks at the clock.
+const CANDIDATES_PER_LOOK: usize = 128;
+
+/// When a request came: the clocks are read once, by the server.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestTime {
+    /// For time limits.
+    pub started: Instant,
+    /// For matching rules that are relative to now.
+    pub unix_seconds: i64,
+}
+
+impl RequestTime {
+    /// Reads both clocks.
+    #[must_use]
+    pub fn now() -> RequestTime {
+        let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        RequestTime { started: Instant::now(), unix_seconds: i64::try_from(unix.as_secs()).unwrap_or(i64::MAX) }
+    }
+}
+
+/// Where a search writes to.
+pub trait SearchOutput {
+    /// The buffer to append messages to.
+    fn buffer(&mut self) -> &mut Vec<u8>;
+
+    /// One message more is in the buffer. `Break` ends the search: the client is gone, or does not read.
+    fn entry_written(&mut self) -> ControlFlow<()>;
+
+    /// Whether the operation was abandoned or cancelled.
+    fn cancelled(&self) -> bool;
+}
+
+/// How a search ended, for the client and for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchDone {
+    /// What `SearchResultDone` says.
+    pub result: LdapResult,
+    /// Entries written.
+    pub entries_sent: u64,
+    /// Continuation references written.
+    pub references_sent: u64,
+    /// Whether no index answered the filter.
+    pub unindexed: bool,
+    /// Entries looked at.
+    pub candidates: u64,
+    /// Whether the search was abandoned, cancelled or its client went away, so that nobody waits for the result.
+    pub is_cancelled: bool,
+}
+
+/// What one thread keeps between operations so that none of them allocates. One per event loop and per pool thread.
+#[derive(Default)]
+pub struct Worker {
+    backends: Vec<WorkerBackend>,
+    filter: FilterScratch,
+    values: Vec<u8>,
+    ids: Vec<EntryId>,
+    base: NormalizedDn,
+    /// Plans to be used again.
+    plans: Vec<Box<SearchPlan>>,
+}
+
+/// What a thread knows of one backend.
+#[derive(Debug, Default)]
+struct WorkerBackend {
+    names: ParentNames,
+    classes: ClassFlagTable,
+    /// The schema that `classes` was found out under.
+    facts: Option<Arc<Facts>>,
+    /// The last base of a search here, and the change number up to which it is known to exist.
+    base: Option<KnownBase>,
+    /// The entry of the only suffix, and the generation of the tree in which it was.
+    suffix_entry: Option<EntryId>,
+    suffix_generation: Option<u64>,
+}
+
+#[derive(Debug)]
+struct KnownBase {
+    dn: Vec<u8>,
+    id: EntryId,
+    generation: u64,
+}
+
+/// Plans kept for reuse by one thread: pipelined requests are planned and run one after the other.
+const PLANS_KEPT: usize = 4;
+
+impl Worker {
+    /// Takes a plan that has been run, to use its buffers again.
+    pub fn recycle(&mut self, mut plan: Box<SearchPlan>) {
+        if self.plans.len() < PLANS_KEPT {
+            plan.clear();
+            self.plans.push(plan);
+        }
+    }
+
+    fn backend(&mut self, at: usize) -> &mut WorkerBackend {
+        if self.backends.len() <= at {
+            self.backends.resize_with(at + 1, WorkerBackend::default);
+        }
+        // Invariant: the list was just made long enough.
+        &mut self.backends[at]
+    }
+}
+
+/// A search that may be run.
+#[derive(Default)]
+pub struct SearchPlan {
+    message_id: i32,
+    facts: Option<Arc<Facts>>,
+    backends: Option<Arc<[Backend]>>,
+    matcher: Matcher,
+    selection: Selection,
+    access: Access,
+    manage_dsa_it: bool,
+    subentries: Option<bool>,
+    in_searching: bool,
+    parts: SmallVec<[Part; 1]>,
+    synthetic: Vec<Arc<SyntheticEntry>>,
+    limits: Limits,
+    unindexed: bool,
+}
+
+/// What may be spent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Limits {
+    size: Option<u64>,
+    deadline: Option<Instant>,
+    lookthrough: Option<u64>,
+}
+
+/// One base in one backend.
+struct Part {
+    backend: usize,
+    base: EntryId,
+    scope: Scope,
+    candidates: Candidates,
+    /// Everything in the backend is in scope.
+    is_everything: bool,
+    /// Referral objects in scope, which the filter does not say anything about; only with [`Candidates`] from an index.
+    referrals: idset::IdSet,
+    /// The moment at which it was planned, and is run if it is run soon.
+    snapshot: Option<Snapshot>,
+}
+
+impl SearchPlan {
+    /// Whether it belongs on another thread than the event loop's.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        let count = |part: &Part| part.candidates.count().unwrap_or(u64::MAX);
+        self.parts.len() > 1 || self.parts.iter().any(|part| count(part) > LONG_CANDIDATES)
+    }
+
+    /// Whether no index answers the filter.
+    #[must_use]
+    pub fn is_unindexed(&self) -> bool {
+        self.unindexed
+    }
+
+    fn clear(&mut self) {
+        self.facts = None;
+        self.backends = None;
+        self.parts.clear();
+        self.synthetic.clear();
+        self.unindexed = false;
+        (self.manage_dsa_it, self.subentries, self.in_searching) = (false, None, false);
+    }
+}

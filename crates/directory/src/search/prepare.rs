@@ -1,0 +1,448 @@
+//! Planning a search: everything that can refuse it, then the candidates.
+//!
+//! Invariant: on the way of a search with one base and few candidates nothing is allocated that the worker could keep.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ldap::{Controls, LdapResult, ResultCode, Scope, SearchRequest};
+use schema::MatchContext;
+use store::{EntryId, IndexKey, Snapshot, StoreError, View};
+
+use super::base::{Following, find_base};
+use super::idset::IdSet;
+use super::plan::{Candidates, FEW_CANDIDATES, Planner, RANGE_IDS_MAX};
+use super::{KnownBase, Limits, Part, RequestTime, SearchPlan, Worker, alias};
+use crate::access::Access;
+use crate::backend::Backend;
+use crate::controls::ReadControls;
+use crate::directory::Directory;
+use crate::error;
+use crate::facts::{ClassFlags, Facts};
+use crate::entry::{DnParts, EntryView};
+use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::locate::locate;
+use crate::session::Session;
+
+/// OpenDJ's words.
+const UNINDEXED_REFUSED: &str = "You do not have sufficient privileges to perform an unindexed search";
+
+impl Directory {
+    /// Decides what a search has to look at. The plan is run by [`SearchPlan::run`], here or on another thread.
+    ///
+    /// # Errors
+    /// The result to send when the search is refused or refers elsewhere.
+    pub fn plan_search(
+        &self,
+        worker: &mut Worker,
+        session: &Session,
+        message_id: i32,
+        request: &SearchRequest<'_>,
+        controls: &Controls<'_>,
+        time: RequestTime,
+    ) -> Result<Box<SearchPlan>, LdapResult> {
+        let mut plan = worker.plans.pop().unwrap_or_default();
+        match self.fill_plan(&mut plan, worker, session, message_id, request, controls, time) {
+            Ok(()) => Ok(plan),
+            Err(result) => {
+                worker.recycle(plan);
+                Err(result)
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one request")]
+    fn fill_plan(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        session: &Session,
+        message_id: i32,
+        request: &SearchRequest<'_>,
+        controls: &Controls<'_>,
+        time: RequestTime,
+    ) -> Result<(), LdapResult> {
+        let wanted = ReadControls::read(controls, true)?;
+        let facts = self.facts();
+        let access = Access::of(&session.identity);
+        let context = MatchContext { now_unix_seconds: time.unix_seconds };
+        worker
+            .base
+            .parse_into(&facts.schema, request.base)
+            .map_err(|problem| error::invalid_dn(request.base, problem))?;
+        plan.message_id = message_id;
+        plan.access = access;
+        plan.manage_dsa_it = wanted.manage_dsa_it;
+        plan.subentries = wanted.subentries;
+        plan.in_searching = request.deref_aliases.in_searching();
+        plan.limits = self.limits(access, request, time);
+        plan.matcher.compile(&facts, access, &request.filter, context);
+        plan.selection.restart(&facts, access, request.attributes.iter(), request.types_only);
+        plan.facts = Some(facts.clone());
+        if self.plan_synthetic(plan, worker, &facts, request, &wanted, context)? {
+            return Ok(());
+        }
+        access.check_entries()?;
+        plan.backends = Some(self.backends.clone());
+        self.plan_entries(plan, worker, &facts, request, &wanted)?;
+        if let Some(assertion) = &wanted.assertion {
+            self.check_assertion(plan, worker, &facts, assertion, context)?;
+        }
+        if plan.unindexed && !access.may_search_unindexed() {
+            return Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, UNINDEXED_REFUSED));
+        }
+        Ok(())
+    }
+
+    fn limits(&self, access: Access, request: &SearchRequest<'_>, time: RequestTime) -> Limits {
+        let least = |own: Option<u64>, asked: u64| match (own, asked) {
+            (own, 0) => own,
+            (Some(own), asked) => Some(own.min(asked)),
+            (None, asked) => Some(asked),
+        };
+        let own = if access == Access::Root { Default::default() } else { self.limits };
+        let seconds = least(own.time.map(|limit| limit.as_secs()), u64::from(request.time_limit_seconds));
+        Limits {
+            size: least(own.size, u64::from(request.size_limit)),
+            deadline: seconds.and_then(|seconds| time.started.checked_add(Duration::from_secs(seconds))),
+            lookthrough: own.lookthrough,
+        }
+    }
+
+    fn plan_entries(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        request: &SearchRequest<'_>,
+        wanted: &ReadControls<'_>,
+    ) -> Result<(), LdapResult> {
+        // Below the root DSE are the suffixes (as in OpenDJ): one level is their base entries, a subtree all entries.
+        if worker.base.is_root() {
+            return self.plan_all_suffixes(plan, worker, facts, request.scope);
+        }
+        let following =
+            Following { aliases: request.deref_aliases.finding_base(), manage_dsa_it: wanted.manage_dsa_it };
+        let (backend, id, snapshot) = self.base_entry(worker, facts, request.base, following)?;
+        self.plan_part(plan, worker, facts, backend, id, request.scope, snapshot)?;
+        if request.scope != Scope::BaseObject {
+            self.plan_suffixes_below(plan, worker, facts, request.scope)?;
+        }
+        if plan.in_searching {
+            alias::add_targets(self, plan, worker, facts)?;
+        }
+        Ok(())
+    }
+
+    /// The base entry, from memory when it was the last one's too.
+    fn base_entry(
+        &self,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        shown: &[u8],
+        following: Following,
+    ) -> Result<(usize, EntryId, Snapshot), LdapResult> {
+        let failure = |problem: StoreError| error::store_failure(&problem);
+        if let Some((at, _)) = crate::backend::holder(&self.backends, worker.base.as_bytes()) {
+            let Some(backend) = self.backends.get(at) else { return Err(error::no_such_object("", "")) };
+            let snapshot = backend.store.snapshot().map_err(failure)?;
+            let base = std::mem::take(&mut worker.base);
+            let known = worker.backend(at).known_base(facts, &snapshot, base.as_bytes());
+            worker.base = base;
+            if let Some(id) = known.map_err(failure)? {
+                return Ok((at, id, snapshot));
+            }
+        }
+        let shown = String::from_utf8_lossy(shown);
+        let found = find_base(&self.backends, facts, &worker.base, &shown, following)?;
+        let dn = worker.base.as_bytes().to_vec();
+        let holder = crate::backend::holder(&self.backends, &dn).map(|(at, _)| at);
+        // An alias may have led elsewhere: then the name does not stand for this entry.
+        if holder == Some(found.backend) && !following.aliases {
+            let generation = found.snapshot.tree_generation();
+            worker.backend(found.backend).base = Some(KnownBase { dn, id: found.id, generation });
+        }
+        Ok((found.backend, found.id, found.snapshot))
+    }
+
+    fn plan_all_suffixes(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        scope: Scope,
+    ) -> Result<(), LdapResult> {
+        let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
+        for (at, backend) in self.backends.iter().enumerate() {
+            for suffix in &backend.suffixes {
+                self.plan_suffix(plan, worker, facts, at, suffix.normalized.as_bytes(), scope)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Other backends may hold suffixes below the base: a subtree includes them, one level those right below.
+    fn plan_suffixes_below(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        scope: Scope,
+    ) -> Result<(), LdapResult> {
+        if self.backends.iter().map(|backend| backend.suffixes.len()).sum::<usize>() <= 1 {
+            return Ok(());
+        }
+        let base = worker.base.clone();
+        for (at, backend) in self.backends.iter().enumerate() {
+            for suffix in &backend.suffixes {
+                let is_wanted = match scope {
+                    Scope::BaseObject => false,
+                    Scope::SingleLevel => suffix.normalized.parent().as_ref() == Some(&base),
+                    Scope::WholeSubtree | Scope::SubordinateSubtree => base.is_ancestor_of(&suffix.normalized),
+                };
+                if is_wanted {
+                    let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
+                    self.plan_suffix(plan, worker, facts, at, suffix.normalized.as_bytes(), scope)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn plan_suffix(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        at: usize,
+        suffix: &[u8],
+        scope: Scope,
+    ) -> Result<(), LdapResult> {
+        let Some(backend) = self.backends.get(at) else { return Ok(()) };
+        let failure = |problem: StoreError| error::store_failure(&problem);
+        let snapshot = backend.store.snapshot().map_err(failure)?;
+        match snapshot.child(EntryId::ROOT, suffix).map_err(failure)? {
+            Some(id) => self.plan_part(plan, worker, facts, at, id, scope, snapshot),
+            // A suffix without its base entry has no entries.
+            None => Ok(()),
+        }
+    }
+
+    /// Finds the candidates below one base and adds them to the plan.
+    #[allow(clippy::too_many_arguments, reason = "a base is a backend, an entry and a moment")]
+    pub(super) fn plan_part(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        at: usize,
+        base: EntryId,
+        scope: Scope,
+        snapshot: Snapshot,
+    ) -> Result<(), LdapResult> {
+        let Some(backend) = self.backends.get(at) else { return Ok(()) };
+        let known = worker.backend(at);
+        known.refresh(facts, &snapshot);
+        known.find_suffix_entry(backend, &snapshot).map_err(|problem| error::store_failure(&problem))?;
+        let has_referrals = known.classes.any(ClassFlags::REFERRAL) && !plan.manage_dsa_it;
+        let view = snapshot.view();
+        let planned = candidates(plan, backend, &view, base, scope).and_then(|(candidates, unindexed)| {
+            let referrals = if has_referrals && scope != Scope::BaseObject {
+                ids_of_class(facts, backend, &view, b"referral", ClassFlags::REFERRAL)?
+            } else {
+                IdSet::default()
+            };
+            Ok((candidates, unindexed, referrals))
+        });
+        let is_everything = scope == Scope::WholeSubtree && known.suffix_entry == Some(base);
+        let (candidates, unindexed, referrals) = planned.map_err(|problem| error::store_failure(&problem))?;
+        plan.unindexed |= unindexed;
+        plan.parts.push(Part {
+            backend: at,
+            base,
+            scope,
+            candidates,
+            is_everything,
+            referrals,
+            snapshot: Some(snapshot),
+        });
+        Ok(())
+    }
+
+    /// RFC 4528: the search is done only if its base entry matches.
+    fn check_assertion(
+        &self,
+        plan: &SearchPlan,
+        worker: &mut Worker,
+        facts: &Facts,
+        assertion: &ldap::Filter<'_>,
+        context: MatchContext,
+    ) -> Result<(), LdapResult> {
+        let Some(part) = plan.parts.first() else { return Ok(()) };
+        let Some(snapshot) = &part.snapshot else { return Ok(()) };
+        let known = worker.backend(part.backend);
+        let truth = entry_truth(plan.access, known, facts, part.base, &snapshot.view(), assertion, context);
+        asserted(truth)
+    }
+}
+
+/// What an assertion control's filter means for one entry.
+fn entry_truth(
+    access: Access,
+    known: &mut super::WorkerBackend,
+    facts: &Facts,
+    id: EntryId,
+    view: &View<'_>,
+    assertion: &ldap::Filter<'_>,
+    context: MatchContext,
+) -> Result<Truth, StoreError> {
+    let mut matcher = Matcher::default();
+    matcher.compile(facts, access, assertion, context);
+    let Some(record) = view.entry(id)? else { return Ok(Truth::False) };
+    let record = record.view()?;
+    let parent = known.names.dn(view, record.parent())?.unwrap_or_default();
+    let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source: view };
+    matcher.matches(facts, &entry, &mut FilterScratch::default())
+}
+
+pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResult> {
+    match truth {
+        Ok(Truth::True) => Ok(()),
+        Ok(_) => Err(LdapResult::new(ResultCode::ASSERTION_FAILED, "The entry does not match the filter of the assertion control")),
+        Err(problem) => Err(error::store_failure(&problem)),
+    }
+}
+
+/// The candidates, and whether the search counts as unindexed.
+fn candidates(
+    plan: &SearchPlan,
+    backend: &Backend,
+    view: &View<'_>,
+    base: EntryId,
+    scope: Scope,
+) -> Result<(Candidates, bool), StoreError> {
+    if scope == Scope::BaseObject {
+        return Ok((Candidates::Set(IdSet::one(base)), false));
+    }
+    let resolve = |dn: &[u8]| match backend.suffix_of(dn) {
+        Some(suffix) => Ok(locate(view, &suffix.normalized, dn)?.found()),
+        None => Ok(None),
+    };
+    let planner = Planner {
+        view: *view,
+        indexes: &backend.indexes,
+        untrusted: &backend.untrusted,
+        matcher: &plan.matcher,
+        resolve: &resolve,
+    };
+    let found = planner.plan()?;
+    if found.count().is_some_and(|count| count <= FEW_CANDIDATES) {
+        return Ok((found, false));
+    }
+    // What the scope says, when it says more than the filter.
+    match scope {
+        Scope::SingleLevel => {
+            let key = IndexKey::children(base);
+            let children = view.postings(&key)?.count();
+            if found.count().is_none_or(|count| children < count) {
+                let is_over = found.count().is_none() && backend.entry_limit > 0 && children > backend.entry_limit;
+                return Ok((Candidates::List { key, count: children }, is_over));
+            }
+            Ok((found, false))
+        }
+        _ if found.count().is_some() => Ok((found, false)),
+        _ => match subtree(view, base, scope_limit(backend))? {
+            Some(ids) => Ok((Candidates::Set(ids), false)),
+            None => Ok((found, true)),
+        },
+    }
+}
+
+/// Entries below a base that the planner is ready to collect.
+fn scope_limit(backend: &Backend) -> u64 {
+    if backend.entry_limit == 0 { RANGE_IDS_MAX } else { backend.entry_limit.min(RANGE_IDS_MAX) }
+}
+
+/// The base and all entries below it, if they are at most `limit`.
+fn subtree(view: &View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, StoreError> {
+    let mut all = IdSet::one(base);
+    let mut open = vec![base];
+    while let Some(id) = open.pop() {
+        let children = view.children(id)?;
+        if all.len() + children.count() > limit {
+            return Ok(None);
+        }
+        for child in children.iter() {
+            all.insert(child);
+            open.push(child);
+        }
+    }
+    Ok(Some(all))
+}
+
+/// All entries of a class that the server treats specially, by the objectClass index or, without one, by looking at every entry.
+pub(super) fn ids_of_class(
+    facts: &Facts,
+    backend: &Backend,
+    view: &View<'_>,
+    class: &[u8],
+    flags: ClassFlags,
+) -> Result<IdSet, StoreError> {
+    let attribute = facts.object_class.and_then(|index| facts.schema.attribute_by_index(index));
+    if let Some(attribute) = attribute
+        && let Some(rule) = attribute.equality
+        && let Some(index) = backend.indexes.equality(attribute.index, rule)
+        && !backend.untrusted.contains(&index.id)
+    {
+        let mut form = Vec::new();
+        if rule.normalize_assertion(&facts.schema, class, &mut form).is_ok() {
+            return Ok(IdSet::from_ascending(view.postings(&IndexKey::new(index.id, &form))?.iter()));
+        }
+    }
+    let mut ids = IdSet::default();
+    for id in view.all()?.iter() {
+        if let Some(record) = view.entry(id)?
+            && facts.class_flags(record.view()?.object_classes()).has(flags)
+        {
+            ids.insert(id);
+        }
+    }
+    Ok(ids)
+}
+
+impl super::WorkerBackend {
+    /// Brings what is kept up to the schema and the tree of this moment.
+    pub(super) fn refresh(&mut self, facts: &Arc<Facts>, snapshot: &Snapshot) {
+        if !self.facts.as_ref().is_some_and(|known| Arc::ptr_eq(known, facts)) {
+            self.classes.clear();
+            self.base = None;
+            self.facts = Some(facts.clone());
+        }
+        self.classes.refresh(facts, snapshot.tables());
+        self.names.keep_if(snapshot.tree_generation());
+    }
+
+    /// Finds the base entry of a backend that has but one: below it is everything, and scope needs no look at the tree.
+    fn find_suffix_entry(&mut self, backend: &Backend, snapshot: &Snapshot) -> Result<(), StoreError> {
+        let generation = snapshot.tree_generation();
+        if self.suffix_generation != Some(generation) {
+            self.suffix_entry = match backend.suffixes.as_slice() {
+                [only] => snapshot.child(EntryId::ROOT, only.normalized.as_bytes())?,
+                _ => None,
+            };
+            self.suffix_generation = Some(generation);
+        }
+        Ok(())
+    }
+
+    fn known_base(&mut self, facts: &Arc<Facts>, snapshot: &Snapshot, dn: &[u8]) -> Result<Option<EntryId>, StoreError> {
+        self.refresh(facts, snapshot);
+        let Some(base) = &self.base else { return Ok(None) };
+        let is_same = base.dn == dn && base.generation == snapshot.tree_generation();
+        // Where there are referrals or aliases, one may have come to stand on the way.
+        if !is_same || self.classes.any(ClassFlags::REFERRAL.with(ClassFlags::ALIAS)) {
+            return Ok(None);
+        }
+        Ok(snapshot.entry(base.id)?.map(|_| base.id))
+    }
+}

@@ -1,0 +1,66 @@
+//! Searches of what is in no backend: the root DSE, the schema, the monitor.
+
+use std::sync::Arc;
+
+use ldap::{LdapResult, Scope, SearchRequest};
+use schema::MatchContext;
+
+use super::prepare::asserted;
+use super::{SearchPlan, Worker};
+use crate::controls::ReadControls;
+use crate::directory::Directory;
+use crate::error;
+use crate::facts::Facts;
+use crate::filter::{FilterScratch, Matcher};
+use crate::synthetic::SyntheticEntry;
+
+impl Directory {
+    /// Plans the search if its base is one of the server's own entries.
+    pub(super) fn plan_synthetic(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &Worker,
+        facts: &Facts,
+        request: &SearchRequest<'_>,
+        wanted: &ReadControls<'_>,
+        context: MatchContext,
+    ) -> Result<bool, LdapResult> {
+        let base = &worker.base;
+        let own = self.own_entries();
+        let entries: Vec<Arc<SyntheticEntry>> = if base.is_root() {
+            if request.scope != Scope::BaseObject {
+                return Ok(false);
+            }
+            vec![own.root_dse.clone()]
+        } else if *base == *own.schema.normalized() {
+            vec![own.schema.clone()]
+        } else if own.monitor.is_ancestor_or_equal(base) {
+            plan.access.check_monitor()?;
+            self.monitor_entries(facts)?.into_iter().map(Arc::new).collect()
+        } else {
+            return Ok(false);
+        };
+        let Some(found) = entries.iter().find(|entry| entry.normalized() == base) else {
+            let shown = String::from_utf8_lossy(request.base);
+            return Err(error::no_such_object(&shown, crate::monitor::MONITOR_DN));
+        };
+        if let Some(assertion) = &wanted.assertion {
+            let mut matcher = Matcher::default();
+            matcher.compile(facts, plan.access, assertion, context);
+            let truth = found.view().and_then(|view| matcher.matches(facts, &view, &mut FilterScratch::default()));
+            asserted(truth)?;
+        }
+        plan.synthetic.extend(entries.iter().filter(|entry| in_scope(entry, base, request.scope)).cloned());
+        Ok(true)
+    }
+}
+
+fn in_scope(entry: &SyntheticEntry, base: &schema::NormalizedDn, scope: Scope) -> bool {
+    let dn = entry.normalized();
+    match scope {
+        Scope::BaseObject => dn == base,
+        Scope::SingleLevel => dn.parent().as_ref() == Some(base),
+        Scope::WholeSubtree => base.is_ancestor_or_equal(dn),
+        Scope::SubordinateSubtree => base.is_ancestor_of(dn),
+    }
+}

@@ -1,0 +1,102 @@
+//! Operational attributes that no record holds: the server computes them when they are asked for or asserted.
+//!
+//! Knows one entry at a time. A stored value of the same type (slapd exports some of them) is never shown.
+
+use store::{StoreError, record::put_value};
+
+use crate::entry::EntryView;
+use crate::facts::Facts;
+
+/// One computed attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VirtualAttribute {
+    /// RFC 5020
+    EntryDn,
+    /// X.501; Boolean
+    HasSubordinates,
+    /// The number of children, as OpenDJ and DSEE know it.
+    NumSubordinates,
+    /// RFC 4512 §4.2
+    SubschemaSubentry,
+    /// RFC 4512 §3.4.6
+    StructuralObjectClass,
+}
+
+/// The name of the subschema subentry.
+pub const SCHEMA_DN: &str = "cn=schema";
+
+impl VirtualAttribute {
+    /// All of them.
+    pub const ALL: [VirtualAttribute; 5] = [
+        VirtualAttribute::EntryDn,
+        VirtualAttribute::HasSubordinates,
+        VirtualAttribute::NumSubordinates,
+        VirtualAttribute::StructuralObjectClass,
+        VirtualAttribute::SubschemaSubentry,
+    ];
+
+    /// The attribute's name, as it is sent.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            VirtualAttribute::EntryDn => "entryDN",
+            VirtualAttribute::HasSubordinates => "hasSubordinates",
+            VirtualAttribute::NumSubordinates => "numSubordinates",
+            VirtualAttribute::SubschemaSubentry => "subschemaSubentry",
+            VirtualAttribute::StructuralObjectClass => "structuralObjectClass",
+        }
+    }
+
+    /// Appends the value in wire form; `false` when the entry has none.
+    pub fn put(self, facts: &Facts, entry: &EntryView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        match self {
+            VirtualAttribute::EntryDn => {
+                ber::put_header(out, ber::OCTET_STRING, entry.dn.len());
+                entry.dn.put(out);
+            }
+            VirtualAttribute::HasSubordinates => {
+                let has = entry.source.children_count(entry.id)? > 0;
+                put_value(out, if has { b"TRUE" } else { b"FALSE" });
+            }
+            VirtualAttribute::NumSubordinates => put_number(out, entry.source.children_count(entry.id)?),
+            VirtualAttribute::SubschemaSubentry => put_value(out, SCHEMA_DN.as_bytes()),
+            VirtualAttribute::StructuralObjectClass => {
+                let Some(class) = facts.structural_class(entry.record.object_classes()) else { return Ok(false) };
+                put_value(out, class.as_bytes());
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A decimal number without allocating for it.
+fn put_number(out: &mut Vec<u8>, number: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = number;
+    loop {
+        at -= 1;
+        if let Some(digit) = digits.get_mut(at) {
+            *digit = b'0' + (rest % 10) as u8;
+        }
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    put_value(out, digits.get(at..).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_decimal() {
+        for number in [0, 7, 10, 4_000, u64::MAX] {
+            let mut out = Vec::new();
+            put_number(&mut out, number);
+            assert_eq!(&out[2..], number.to_string().as_bytes());
+        }
+    }
+}
