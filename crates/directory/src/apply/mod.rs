@@ -1,0 +1,114 @@
+//! `apply`: proposals become changes, the same on every machine and at every replay.
+//!
+//! Nothing here reads a clock, a random number, the environment or the order of a hash map: whatever is undetermined was decided when
+//! the proposal was made. Validate first, write second: each operation judges the state it would leave before it changes anything.
+//!
+//! | file | what |
+//! |---|---|
+//! | `work` | one proposal being applied: finding entries, referrals, access |
+//! | `add` `modify` `delete` `modify_dn` `modify_schema` | the operations (RFC 4511 §4.6–4.9) |
+//! | `draft`, `value_set`, `large_edit` | the attributes that a request touches |
+//! | `judge` | whether the schema likes what the entry becomes |
+//! | `write` | from a draft to a record |
+//! | `read_entry` | assertion, pre-read and post-read controls |
+//! | `outcome` | what the proposer is told |
+
+mod add;
+mod class_cache;
+mod delete;
+mod draft;
+mod judge;
+mod large_edit;
+mod modify;
+mod modify_dn;
+mod outcome;
+mod read_entry;
+mod value_set;
+mod work;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use ldap::{LdapResult, Request, ResultCode};
+use schema::check::{Checker, Leniency};
+use store::{Outcome, Txn};
+
+pub use outcome::Report;
+
+use crate::backend::Suffix;
+use crate::error::refuse;
+use crate::facts::Facts;
+use crate::proposal::{Flags, Kind, Proposal};
+use class_cache::ClassCache;
+use work::Work;
+
+/// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come out otherwise.
+pub const RULES_VERSION: u32 = 1;
+
+/// The rules of one backend.
+pub struct UpdateRules {
+    /// The base DNs of the backend.
+    suffixes: Vec<Suffix>,
+    leniency: Leniency,
+    facts: Arc<Facts>,
+    checker: Arc<Checker>,
+    classes: ClassCache,
+}
+
+impl UpdateRules {
+    /// Rules for a backend with these suffixes, under the schema of `facts`.
+    #[must_use]
+    pub fn new(suffixes: Vec<Suffix>, leniency: Leniency, facts: Arc<Facts>) -> Self {
+        let checker = Arc::new(Checker::new(Arc::clone(&facts.schema), leniency));
+        Self { suffixes, leniency, facts, checker, classes: ClassCache::default() }
+    }
+
+    fn run(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>) -> Report {
+        let request = match Request::decode_op(proposal.operation_bytes) {
+            Ok(request) => request,
+            Err(error) => return Report::of(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())),
+        };
+        let mut work = Work::new(self, txn, proposal);
+        let result = match (proposal.kind, &request) {
+            (Kind::Add, Request::Add(request)) => add::add(&mut work, request),
+            (Kind::Modify | Kind::PasswordModify, Request::Modify(request)) => modify::modify(&mut work, request),
+            (Kind::Delete, Request::Delete(dn)) => delete::delete(&mut work, dn),
+            (Kind::ModifyDn, Request::ModifyDn(request)) => modify_dn::modify_dn(&mut work, request),
+            _ => Err(refuse(ResultCode::OTHER, "The proposal names another operation than it holds")),
+        };
+        let (pre_read, post_read) = (work.pre_read.take(), work.post_read.take());
+        match result {
+            Ok(()) if proposal.flags.has(Flags::NO_OP) => {
+                let message = "The no-op control was given: the request would have succeeded, and nothing was changed";
+                Report { result: refuse(ResultCode::NO_OPERATION, message), pre_read, post_read }
+            }
+            Ok(()) => Report { result: LdapResult::success(), pre_read, post_read },
+            Err(result) => Report::of(result),
+        }
+    }
+}
+
+impl store::Rules for UpdateRules {
+    fn version(&self) -> u32 {
+        RULES_VERSION
+    }
+
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
+        let report = match Proposal::decode(proposal) {
+            Ok(proposal) => self.run(txn, &proposal),
+            Err(error) => Report::of(refuse(ResultCode::OTHER, error.to_string())),
+        };
+        Outcome {
+            code: report.result.code.as_i32(),
+            accepted: report.result.is_success(),
+            response: report.encode(),
+        }
+    }
+
+    fn forget(&mut self) {
+        self.classes.clear();
+    }
+}
