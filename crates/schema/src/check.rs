@@ -37,7 +37,7 @@ pub enum Behavior {
 /// How strict the checks are; the names are OpenDJ's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leniency {
-    /// Off: nothing is checked but that classes and attributes have names.
+    /// Off: nothing is checked at all.
     pub check_schema: bool,
     /// Values that are not of the syntax of their attribute.
     pub invalid_attribute_syntax_behavior: Behavior,

@@ -9,98 +9,91 @@ fn errors(text: &str) -> Vec<String> {
     }
 }
 
+/// Lines of a file and how the message begins.
+const MISTAKES: &[(&str, &str)] = &[
+    (
+        "attributeTypes: ( 1.2.3 NAME 'x'",
+        "99-user.ldif:2: attributeTypes: expected a keyword or ')' but found the end at character 16",
+    ),
+    ("attributeTypes: ( x NAME 'x' )", "99-user.ldif:2: \"x\" is not a numeric OID"),
+    (
+        "attributeTypes: ( 1.2.3 NAME 'a_b' )",
+        "99-user.ldif:2: \"a_b\" is not a valid name (letters, digits and hyphens, a letter first); allow-attribute-name-exceptions would allow it",
+    ),
+    (
+        "attributeTypes: ( 1.2.3 NAME 'MAIL' )",
+        "99-user.ldif:2: the name \"MAIL\" of 1.2.3 already belongs to 0.9.2342.19200300.100.1.3 (00-core.ldif:",
+    ),
+    ("attributeTypes: ( 1.2.3 NAME 'x' SUP y )", "99-user.ldif:2: x refers to the unknown attribute type \"y\""),
+    ("attributeTypes: ( 1.2.3 NAME 'x' SUP x )", "99-user.ldif:2: x is its own superior"),
+    ("attributeTypes: ( 1.2.3 NAME 'x' SYNTAX 1.2 )", "99-user.ldif:2: x refers to the unknown syntax \"1.2\""),
+    ("attributeTypes: ( 1.2.3 NAME 'x' EQUALITY y )", "99-user.ldif:2: x refers to the unknown matching rule \"y\""),
+    (
+        "attributeTypes: ( 1.2.3 NAME 'x' EQUALITY integerOrderingMatch )",
+        "99-user.ldif:2: x: integerOrderingMatch is not an equality rule",
+    ),
+    (
+        "attributeTypes: ( 1.2.3 NAME 'x' NO-USER-MODIFICATION )",
+        "99-user.ldif:2: x: NO-USER-MODIFICATION needs an operational USAGE",
+    ),
+    (
+        "attributeTypes: ( 1.2.3 NAME 'x' COLLECTIVE SINGLE-VALUE )",
+        "99-user.ldif:2: x: a COLLECTIVE attribute can be neither",
+    ),
+    (
+        "attributeTypes: ( 1.2.3 NAME 'x' SUP name USAGE dSAOperation )",
+        "99-user.ldif:2: x cannot have the superior name: their USAGE differs",
+    ),
+    (
+        "objectClasses: ( 1.2.3 NAME 'x' SUP posixAccount STRUCTURAL )",
+        "99-user.ldif:2: x cannot have the superior posixAccount: a structural class cannot have an auxiliary superior",
+    ),
+    (
+        "objectClasses: ( 1.2.3 NAME 'x' SUP person AUXILIARY )",
+        "99-user.ldif:2: x cannot have the superior person: an auxiliary class cannot have a structural superior",
+    ),
+    ("objectClasses: ( 1.2.3 NAME 'x' SUP x )", "99-user.ldif:2: x is its own superior"),
+    ("objectClasses: ( 1.2.3 NAME 'x' MUST y )", "99-user.ldif:2: x refers to the unknown attribute type \"y\""),
+    (
+        "nameForms: ( 1.2.3 NAME 'x' OC posixAccount MUST cn )",
+        "99-user.ldif:2: x: a name form needs a structural object class",
+    ),
+    (
+        "dITContentRules: ( 1.3.6.1.1.1.2.0 NAME 'x' )",
+        "99-user.ldif:2: x: a content rule needs the OID of a structural object class",
+    ),
+    (
+        "dITContentRules: ( 2.5.6.6 NAME 'x' AUX device )",
+        "99-user.ldif:2: x: only auxiliary classes can stand after AUX",
+    ),
+    (
+        "dITContentRules: ( 2.5.6.6 NAME 'x' NOT cn )",
+        "99-user.ldif:2: x: an attribute after NOT is required by the class or the rule",
+    ),
+    ("dITStructureRules: ( 1 NAME 'x' FORM y )", "99-user.ldif:2: x refers to the unknown name form \"y\""),
+    (
+        "dITStructureRules: ( 1 NAME 'x' FORM subentryNameForm SUP 7 )",
+        "99-user.ldif:2: x refers to the unknown structure rule \"7\"",
+    ),
+    ("ldapSyntaxes: ( 1.2.3 X-PATTERN '(' )", "99-user.ldif:2: 1.2.3: the pattern is not a regular expression"),
+    ("ldapSyntaxes: ( 1.2.3 X-SUBST '1.2' )", "99-user.ldif:2: 1.2.3 refers to the unknown syntax \"1.2\""),
+    ("ldapSyntaxes: ( 1.2.3 DESC 'x' )", "99-user.ldif:2: 1.2.3: the syntax is not built in"),
+    ("matchingRules: ( 1.2.3 NAME 'x' SYNTAX 1.2 )", "99-user.ldif:2: x refers to the unknown matching rule \"1.2.3\""),
+    ("matchingRuleUse: ( 2.5.13.2 APPLIES y )", "99-user.ldif:2: 2.5.13.2 refers to the unknown attribute type \"y\""),
+    ("what is this", "99-user.ldif:2: the line has no \"attribute: value\""),
+    (
+        "attributeTypes: ( 1.2.3 NAME 'x' )\nattributeTypes: ( 1.2.3 NAME 'y' )",
+        "99-user.ldif:3: 1.2.3 is defined twice in this file; the first is at line 2",
+    ),
+    (
+        "attributeTypes: ( 1.2.3 NAME 'x' )\nattributeTypes: ( 1.2.4 NAME 'X' )",
+        "99-user.ldif:3: the name \"X\" of 1.2.4 already belongs to 1.2.3 (99-user.ldif:2)",
+    ),
+];
+
 #[test]
 fn mistakes_come_with_file_and_line() {
-    let cases: &[(&str, &str)] = &[
-        (
-            "attributeTypes: ( 1.2.3 NAME 'x'",
-            "99-user.ldif:2: attributeTypes: expected a keyword or ')' but found the end at character 16",
-        ),
-        ("attributeTypes: ( x NAME 'x' )", "99-user.ldif:2: \"x\" is not a numeric OID"),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'a_b' )",
-            "99-user.ldif:2: \"a_b\" is not a valid name (letters, digits and hyphens, a letter first); allow-attribute-name-exceptions would allow it",
-        ),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'MAIL' )",
-            "99-user.ldif:2: the name \"MAIL\" of 1.2.3 already belongs to 0.9.2342.19200300.100.1.3 (00-core.ldif:",
-        ),
-        ("attributeTypes: ( 1.2.3 NAME 'x' SUP y )", "99-user.ldif:2: x refers to the unknown attribute type \"y\""),
-        ("attributeTypes: ( 1.2.3 NAME 'x' SUP x )", "99-user.ldif:2: x is its own superior"),
-        ("attributeTypes: ( 1.2.3 NAME 'x' SYNTAX 1.2 )", "99-user.ldif:2: x refers to the unknown syntax \"1.2\""),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'x' EQUALITY y )",
-            "99-user.ldif:2: x refers to the unknown matching rule \"y\"",
-        ),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'x' EQUALITY integerOrderingMatch )",
-            "99-user.ldif:2: x: integerOrderingMatch is not an equality rule",
-        ),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'x' NO-USER-MODIFICATION )",
-            "99-user.ldif:2: x: NO-USER-MODIFICATION needs an operational USAGE",
-        ),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'x' COLLECTIVE SINGLE-VALUE )",
-            "99-user.ldif:2: x: a COLLECTIVE attribute can be neither",
-        ),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'x' SUP name USAGE dSAOperation )",
-            "99-user.ldif:2: x cannot have the superior name: their USAGE differs",
-        ),
-        (
-            "objectClasses: ( 1.2.3 NAME 'x' SUP posixAccount STRUCTURAL )",
-            "99-user.ldif:2: x cannot have the superior posixAccount: a structural class cannot have an auxiliary superior",
-        ),
-        (
-            "objectClasses: ( 1.2.3 NAME 'x' SUP person AUXILIARY )",
-            "99-user.ldif:2: x cannot have the superior person: an auxiliary class cannot have a structural superior",
-        ),
-        ("objectClasses: ( 1.2.3 NAME 'x' SUP x )", "99-user.ldif:2: x is its own superior"),
-        ("objectClasses: ( 1.2.3 NAME 'x' MUST y )", "99-user.ldif:2: x refers to the unknown attribute type \"y\""),
-        (
-            "nameForms: ( 1.2.3 NAME 'x' OC posixAccount MUST cn )",
-            "99-user.ldif:2: x: a name form needs a structural object class",
-        ),
-        (
-            "dITContentRules: ( 1.3.6.1.1.1.2.0 NAME 'x' )",
-            "99-user.ldif:2: x: a content rule needs the OID of a structural object class",
-        ),
-        (
-            "dITContentRules: ( 2.5.6.6 NAME 'x' AUX device )",
-            "99-user.ldif:2: x: only auxiliary classes can stand after AUX",
-        ),
-        (
-            "dITContentRules: ( 2.5.6.6 NAME 'x' NOT cn )",
-            "99-user.ldif:2: x: an attribute after NOT is required by the class or the rule",
-        ),
-        ("dITStructureRules: ( 1 NAME 'x' FORM y )", "99-user.ldif:2: x refers to the unknown name form \"y\""),
-        (
-            "dITStructureRules: ( 1 NAME 'x' FORM subentryNameForm SUP 7 )",
-            "99-user.ldif:2: x refers to the unknown structure rule \"7\"",
-        ),
-        ("ldapSyntaxes: ( 1.2.3 X-PATTERN '(' )", "99-user.ldif:2: 1.2.3: the pattern is not a regular expression"),
-        ("ldapSyntaxes: ( 1.2.3 X-SUBST '1.2' )", "99-user.ldif:2: 1.2.3 refers to the unknown syntax \"1.2\""),
-        ("ldapSyntaxes: ( 1.2.3 DESC 'x' )", "99-user.ldif:2: 1.2.3: the syntax is not built in"),
-        (
-            "matchingRules: ( 1.2.3 NAME 'x' SYNTAX 1.2 )",
-            "99-user.ldif:2: x refers to the unknown matching rule \"1.2.3\"",
-        ),
-        (
-            "matchingRuleUse: ( 2.5.13.2 APPLIES y )",
-            "99-user.ldif:2: 2.5.13.2 refers to the unknown attribute type \"y\"",
-        ),
-        ("what is this", "99-user.ldif:2: the line has no \"attribute: value\""),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'x' )\nattributeTypes: ( 1.2.3 NAME 'y' )",
-            "99-user.ldif:3: 1.2.3 is defined twice in this file; the first is at line 2",
-        ),
-        (
-            "attributeTypes: ( 1.2.3 NAME 'x' )\nattributeTypes: ( 1.2.4 NAME 'X' )",
-            "99-user.ldif:3: the name \"X\" of 1.2.4 already belongs to 1.2.3 (99-user.ldif:2)",
-        ),
-    ];
-    for (text, expected) in cases {
+    for (text, expected) in MISTAKES {
         let errors = errors(&format!("dn: cn=schema\n{text}\n"));
         assert_eq!(errors.len(), 1, "{text}: {errors:?}");
         assert!(errors[0].starts_with(expected), "{text}: {errors:?}");
