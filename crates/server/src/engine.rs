@@ -55,7 +55,7 @@ pub(crate) enum Next {
 
 /// What all connections of a loop share.
 pub(crate) struct Engine {
-    pub(crate) executor: Arc<dyn Executor>,
+    pub(crate) executor: Box<dyn Executor>,
     pub(crate) limits: Limits,
     pub(crate) listeners: Arc<[ListenerSettings]>,
     pub(crate) log: AccessLog,
@@ -64,6 +64,8 @@ pub(crate) struct Engine {
     pub(crate) mailbox: Arc<Mailbox>,
     /// End of the last piece of work, which is the begin of the next: one look at the clock for each operation.
     pub(crate) moment: Instant,
+    /// The calendar's time of this turn.
+    pub(crate) unix_seconds: i64,
     buffers: ReadBuffers,
     /// An output buffer for whichever connection has its turn.
     spare_output: Vec<u8>,
@@ -77,7 +79,7 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(
-        executor: Arc<dyn Executor>,
+        executor: Box<dyn Executor>,
         limits: Limits,
         listeners: Arc<[ListenerSettings]>,
         log: AccessLog,
@@ -95,6 +97,7 @@ impl Engine {
             metrics,
             mailbox,
             moment: Instant::now(),
+            unix_seconds: 0,
             buffers: ReadBuffers::new(),
             spare_output: Vec::new(),
             fields: Vec::new(),
@@ -399,13 +402,14 @@ impl Engine {
     ) -> Result<Answer, ()> {
         let mark = connection.output.len();
         let address = Address { slot, connection: connection.id, operation: ids.operation };
-        let executor = &self.executor;
+        let executor = self.executor.as_mut();
         let mut call = Call::new(
             &connection.session,
             ids,
             bytes,
             &mut connection.output,
             self.moment,
+            self.unix_seconds,
             self.wants_control_oids,
             &self.mailbox,
             address,
@@ -609,6 +613,7 @@ impl Engine {
             return Some(end);
         }
         connection.cancel_all();
+        self.log_disconnect(connection, &end);
         connection.transport.shut_down();
         connection.phase = Phase::Farewell { discarded_bytes: 0 };
         connection.input = Vec::new();
@@ -616,7 +621,6 @@ impl Engine {
         connection.output = Vec::new();
         connection.output_start = 0;
         self.limit_time(connection, self.moment + FAREWELL_TIME, end.reason);
-        self.log_disconnect(connection, &end);
         None
     }
 

@@ -146,7 +146,10 @@ impl EventLoop {
                 }
             }
             self.engine.moment = Instant::now();
-            self.engine.log.set_time(SystemTime::now());
+            let now = SystemTime::now();
+            let unix_seconds = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+            self.engine.unix_seconds = i64::try_from(unix_seconds).unwrap_or(i64::MAX);
+            self.engine.log.set_time(now);
             self.engine.metrics.turns.add(1);
             for event in &events {
                 self.take_event(event);
@@ -334,10 +337,10 @@ impl EventLoop {
         let Some(mut connection) = self.connections.try_remove(slot) else { return };
         connection.cancel_all();
         if !matches!(connection.phase, Phase::Farewell { .. }) {
+            self.engine.log_disconnect(&connection, end);
             if connection.transport.is_tls() {
                 connection.transport.shut_down();
             }
-            self.engine.log_disconnect(&connection, end);
         }
         connection.transport.deregister(self.poll.registry());
         self.engine.metrics.connections_closed.add(1);
@@ -391,6 +394,7 @@ impl EventLoop {
 
     /// Looks at the limits of time.
     fn tick(&mut self) {
+        self.engine.metrics.log_lines_dropped.set(self.engine.log.dropped());
         let now = self.engine.moment;
         let must_end = self.stop_at.is_some_and(|until| now >= until);
         if now < self.next_tick && !must_end {

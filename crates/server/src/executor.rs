@@ -14,11 +14,11 @@ use crate::{
     mailbox::{Address, Encode, Mailbox, Remote, Stream},
 };
 
-/// Executes messages.
-pub(crate) trait Executor: Send + Sync + 'static {
+/// Executes messages; each loop has its own.
+pub(crate) trait Executor: Send + 'static {
     /// Executes one request other than unbind, abandon and what concerns the connection itself. Called on the loop that
     /// read it: what may take long must be given away with [`Call::remote`].
-    fn execute(&self, call: &mut Call<'_>, message: &Message<'_>) -> Step;
+    fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step;
 }
 
 /// What became of a request.
@@ -39,6 +39,8 @@ pub(crate) struct Call<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) out: &'a mut Vec<u8>,
     pub(crate) begun: Instant,
+    /// The same moment on the calendar.
+    pub(crate) unix_seconds: i64,
     pub(crate) wants_control_oids: bool,
     mailbox: &'a Arc<Mailbox>,
     address: Address,
@@ -59,11 +61,12 @@ impl<'a> Call<'a> {
         bytes: &'a [u8],
         out: &'a mut Vec<u8>,
         begun: Instant,
+        unix_seconds: i64,
         wants_control_oids: bool,
         mailbox: &'a Arc<Mailbox>,
         address: Address,
     ) -> Self {
-        Self { session, ids, bytes, out, begun, wants_control_oids, mailbox, address, taken: None }
+        Self { session, ids, bytes, out, begun, unix_seconds, wants_control_oids, mailbox, address, taken: None }
     }
 
     /// Takes the operation away from the loop. `on_loss` words the answer in case the job is lost; return

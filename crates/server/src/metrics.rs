@@ -82,6 +82,11 @@ impl Counter {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
     }
 
+    /// Takes over a count that is kept elsewhere; only the owning loop may call this.
+    pub fn set(&self, count: u64) {
+        self.0.store(count, Ordering::Relaxed);
+    }
+
     /// The count.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -130,6 +135,8 @@ pub struct LoopMetrics {
     pub tls_handshakes: Counter,
     /// TLS handshakes that failed.
     pub tls_failures: Counter,
+    /// Access log lines dropped because the disk did not keep up.
+    pub log_lines_dropped: Counter,
     /// Wake-ups of the loop.
     pub turns: Counter,
 }
@@ -156,6 +163,7 @@ impl Default for LoopMetrics {
             busy: Counter::default(),
             tls_handshakes: Counter::default(),
             tls_failures: Counter::default(),
+            log_lines_dropped: Counter::default(),
             turns: Counter::default(),
         }
     }

@@ -26,11 +26,16 @@ pub struct PoolLimits {
     pub threads_max: usize,
 }
 
-/// The pool has no place left.
+/// What a job is told when it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolFull;
+pub enum Place {
+    /// It runs on a thread of the pool.
+    Running,
+    /// The queue is full, or the pool has stopped: it is called at once, where it was submitted, only to say so.
+    Refused,
+}
 
-type Job = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce(Place) + Send>;
 
 /// A pool; clones share it.
 #[derive(Clone)]
@@ -62,21 +67,22 @@ impl Pool {
     }
 
     /// Queues a job, or refuses it at once. A job must not panic; if it does, only its result is lost.
-    pub fn submit(&self, job: impl FnOnce() + Send + 'static) -> Result<(), PoolFull> {
+    pub fn submit(&self, job: impl FnOnce(Place) + Send + 'static) {
         let mut state = self.shared.lock();
         if state.stopped || state.queue.len() >= self.shared.limits.queue_max {
-            return Err(PoolFull);
+            drop(state);
+            job(Place::Refused);
+            return;
         }
         state.queue.push_back(Box::new(job));
-        self.wake_or_spawn(state)
+        self.wake_or_spawn(state);
     }
 
     /// Runs `wait` (which sleeps) while another job may use this job's place. Call it from within a job.
     pub fn waiting<T>(&self, wait: impl FnOnce() -> T) -> T {
         let mut state = self.shared.lock();
         state.running = state.running.saturating_sub(1);
-        // Without room for another thread the job still waits; only its place stays unused.
-        let _ = self.wake_or_spawn(state);
+        self.wake_or_spawn(state);
         let result = wait();
         let mut state = self.shared.lock();
         while state.running >= self.shared.limits.running_max && !state.stopped {
@@ -99,20 +105,19 @@ impl Pool {
         state.stopped = true;
         let forgotten = std::mem::take(&mut state.queue);
         drop(state);
-        // Dropped without the lock: a job's destructor may do anything.
-        drop(forgotten);
+        forgotten.into_iter().for_each(|job| job(Place::Refused));
         self.shared.work.notify_all();
     }
 
-    fn wake_or_spawn(&self, mut state: MutexGuard<'_, State>) -> Result<(), PoolFull> {
+    fn wake_or_spawn(&self, mut state: MutexGuard<'_, State>) {
         if state.queue.is_empty() || state.running >= self.shared.limits.running_max {
-            return Ok(());
+            return;
         }
         if state.sleeping > 0 || state.threads >= self.shared.limits.threads_max {
             drop(state);
             // All are woken, because a sleeper may be one that waits for a place and not for a job.
             self.shared.work.notify_all();
-            return Ok(());
+            return;
         }
         state.threads += 1;
         drop(state);
@@ -122,11 +127,12 @@ impl Pool {
             let mut state = self.shared.lock();
             state.threads -= 1;
             if state.threads == 0 {
-                state.queue.clear();
-                return Err(PoolFull);
+                // Nobody would ever run them.
+                let refused = std::mem::take(&mut state.queue);
+                drop(state);
+                refused.into_iter().for_each(|job| job(Place::Refused));
             }
         }
-        Ok(())
     }
 }
 
@@ -143,7 +149,7 @@ impl Shared {
                 state.running += 1;
                 drop(state);
                 // The job reports its own panics; here it matters only that the pool keeps its count.
-                let _ = catch_unwind(AssertUnwindSafe(job));
+                let _ = catch_unwind(AssertUnwindSafe(|| job(Place::Running)));
                 state = self.lock();
                 state.running -= 1;
                 if state.sleeping > 0 {
@@ -188,14 +194,13 @@ mod tests {
         let (sender, receiver) = mpsc::channel();
         for number in 0..100 {
             let sender = sender.clone();
-            pool.submit(move || {
+            pool.submit(move |_| {
                 if number % 10 == 0 {
                     // Without the noise of the panic hook.
                     std::panic::resume_unwind(Box::new("expected in this test"));
                 }
                 sender.send(number).unwrap();
-            })
-            .unwrap();
+            });
         }
         drop(sender);
         let mut done: Vec<i32> = receiver.iter().collect();
@@ -208,20 +213,25 @@ mod tests {
         let pool = pool(1, 1, 1);
         let (start, started) = mpsc::channel();
         let (release, gate) = mpsc::channel::<()>();
-        pool.submit(move || {
+        pool.submit(move |_| {
             start.send(()).unwrap();
             gate.recv().unwrap();
-        })
-        .unwrap();
+        });
         started.recv().unwrap();
-        let (sender, receiver) = mpsc::channel();
-        pool.submit(move || sender.send(1).unwrap()).unwrap();
-        assert_eq!(pool.submit(|| ()), Err(PoolFull));
+        let (sender, places) = mpsc::channel();
+        let submit = || {
+            let sender = sender.clone();
+            pool.submit(move |place| sender.send(place).unwrap());
+        };
+        submit();
+        submit();
+        assert_eq!(places.recv(), Ok(Place::Refused));
         assert_eq!(pool.backlog(), 1);
         release.send(()).unwrap();
-        assert_eq!(receiver.recv(), Ok(1));
+        assert_eq!(places.recv(), Ok(Place::Running));
         pool.stop();
-        assert_eq!(pool.submit(|| ()), Err(PoolFull));
+        submit();
+        assert_eq!(places.recv(), Ok(Place::Refused));
     }
 
     #[test]
@@ -230,12 +240,11 @@ mod tests {
         let (release, gate) = mpsc::channel::<()>();
         let (sender, receiver) = mpsc::channel();
         let (first_pool, first_sender) = (pool.clone(), sender.clone());
-        pool.submit(move || {
+        pool.submit(move |_| {
             first_pool.waiting(|| gate.recv().unwrap());
             first_sender.send("first").unwrap();
-        })
-        .unwrap();
-        pool.submit(move || sender.send("second").unwrap()).unwrap();
+        });
+        pool.submit(move |_| sender.send("second").unwrap());
         // With one place, the second can only end while the first waits.
         assert_eq!(receiver.recv(), Ok("second"));
         release.send(()).unwrap();

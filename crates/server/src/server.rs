@@ -111,7 +111,11 @@ impl Logs {
 
 impl Server {
     /// Opens the sockets and starts the loops.
-    pub(crate) fn launch(settings: Settings, mut logs: Logs, executor: Arc<dyn Executor>) -> Result<Self, StartError> {
+    pub(crate) fn launch(
+        settings: Settings,
+        mut logs: Logs,
+        mut executor: impl FnMut() -> Box<dyn Executor>,
+    ) -> Result<Self, StartError> {
         let loop_count = settings.loops.max(1);
         check_descriptors(&settings, &logs.errors);
         let mut polls = Vec::new();
@@ -135,7 +139,7 @@ impl Server {
             let Some(handle) = shared.loops.get(index) else { continue };
             let counted = Arc::new(LoopMetrics::default());
             let engine = Engine::new(
-                Arc::clone(&executor),
+                executor(),
                 settings.limits.clone(),
                 Arc::clone(&listeners),
                 AccessLog::new(&mut logs.builder, &logs.access),

@@ -66,7 +66,7 @@ pub(super) struct Fake {
 }
 
 impl Executor for Fake {
-    fn execute(&self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
+    fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         let id = message.id;
         match &message.op {
             Request::Bind(bind) => {
@@ -164,7 +164,7 @@ impl Fake {
             "stream" => {
                 let remote = call.remote(true, Box::new(lost));
                 let pool = self.pool.clone();
-                let job = move || {
+                let job = move |_place| {
                     let mut sent = 0;
                     while sent < number && !remote.stream().is_cancelled() {
                         let mut chunk = Vec::new();
@@ -180,7 +180,7 @@ impl Fake {
                         Answer { entries: Some(sent as u64), ..Answer::default() }
                     });
                 };
-                self.pool.submit(job).unwrap();
+                self.pool.submit(job);
                 Step::Pending
             }
             _ => {
@@ -223,9 +223,10 @@ impl TestServer {
         change(&mut settings, dir.path());
         let gate = Arc::new(Gate::default());
         let limits = PoolLimits { running_max: 2, queue_max: 16, threads_max: 8 };
-        let executor = Fake { gate: Arc::clone(&gate), pool: Pool::new("test", limits) };
+        let pool = Pool::new("test", limits);
         let logs = Logs::open(&settings).unwrap();
-        let server = Server::launch(settings, logs, Arc::new(executor)).unwrap();
+        let executor = || Box::new(Fake { gate: Arc::clone(&gate), pool: pool.clone() }) as Box<dyn Executor>;
+        let server = Server::launch(settings, logs, executor).unwrap();
         Self { server: Some(server), gate, dir }
     }
 
@@ -453,4 +454,16 @@ pub(super) fn cancel(id: i32, target: i32) -> Vec<u8> {
     writer.integer(INTEGER, i64::from(target));
     writer.end(sequence);
     extended(id, "1.3.6.1.1.8", Some(&value))
+}
+
+#[test]
+#[ignore]
+fn zz_serve_for_measuring() {
+    let server = TestServer::with(|settings, _| {
+        settings.listeners[0].at = ListenAt::Tcp("127.0.0.1:13890".parse().unwrap());
+        settings.limits = Limits::default();
+    });
+    println!("pid {}", std::process::id());
+    std::thread::sleep(Duration::from_secs(60));
+    println!("{:?} turns {}", server.access_lines().len(), server.sum(|m| m.turns.get()));
 }
