@@ -30,7 +30,7 @@ use crate::overlay::Overlay;
 use crate::rules::Rules;
 use crate::stats::{Meters, Stats};
 use crate::tables::TypeResolver;
-use crate::txn::TxnState;
+use crate::txn::{TxnState, maintained};
 use crate::version::{Shared, Snapshot, Version};
 use crate::writer::{Done, FoldLimits, Job, Writer};
 
@@ -102,7 +102,8 @@ impl Backend {
     /// Opens the backend, making an empty one if there is none, and replays what the log has and LMDB has not.
     pub fn open(options: BackendOptions, rules: Box<dyn Rules>) -> Result<Backend, StoreError> {
         let lock = InstanceLock::take(&options.path)?;
-        crate::bulk::recover(&database_path(&options.path)).map_err(|error| StoreError::io("database folder", &error))?;
+        crate::bulk::recover(&database_path(&options.path))
+            .map_err(|error| StoreError::io("database folder", &error))?;
         let env = Env::open(&database_path(&options.path), new_uuid())?;
         let (extractor, index_states) = make_extractor(&env, options.extractor)?;
         let disk = match options.log_disk {
@@ -112,7 +113,7 @@ impl Backend {
             ),
         };
         let txn = env.read()?;
-        let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver)?;
+        let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver, &index_states)?;
         drop(txn);
         let log_options =
             LogOptions { uuid, rules: rules.version(), segment_bytes: options.segment_bytes, read_only: false };
@@ -225,6 +226,17 @@ impl Backend {
         }
     }
 
+    /// Ends as `kill -9` does: nothing is folded that is not being folded.
+    #[cfg(test)]
+    pub fn crash(self) {
+        if let Some(Threads { writer, fold, .. }) = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = self.jobs.send(Job::Crash);
+            let _ = writer.join();
+            let _ = fold.jobs.send(FoldJob::Stop);
+            let _ = fold.handle.join();
+        }
+    }
+
     /// Answers what waits, folds everything, and lets go of the files. Snapshots still open stay good.
     pub fn close(&self) -> Result<(), StoreError> {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -250,6 +262,7 @@ pub(crate) fn read_base(
     env: &Env,
     txn: &ReadTxn,
     resolver: Arc<dyn TypeResolver>,
+    index_states: &IndexStates,
 ) -> Result<(TxnState, Version, u64, [u8; 16]), StoreError> {
     let dbs = env.dbs();
     let folded = env::read_u64(dbs, txn, env::meta::FOLDED)?.unwrap_or_default();

@@ -97,6 +97,9 @@ pub enum StoreError {
         /// The limit.
         limit: usize,
     },
+    /// A configured index that the schema does not carry.
+    #[error(transparent)]
+    Index(#[from] crate::index::IndexError),
     /// No number left for a new index.
     #[error("no more than {limit} indexes are possible")]
     TooManyIndexes {

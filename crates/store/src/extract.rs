@@ -8,7 +8,12 @@ use crate::{DescId, IndexId};
 pub trait KeyExtractor: Send + Sync {
     /// The keys that go (`false`) and come (`true`) when an entry becomes another; each key at most once, keys that stay not at
     /// all. Values of large attributes are not in the record and make no keys here.
-    fn changes(&self, old: Option<&RecordView<'_>>, new: Option<&RecordView<'_>>, change: &mut dyn FnMut(bool, IndexId, &[u8]));
+    fn changes(
+        &self,
+        old: Option<&RecordView<'_>>,
+        new: Option<&RecordView<'_>>,
+        change: &mut dyn FnMut(bool, IndexId, &[u8]),
+    );
 
     /// The keys of one (large) value of `desc`. `unique`: no other value of the same attribute makes this key.
     fn value_keys(&self, tables: &Tables, desc: DescId, value: &[u8], key: &mut dyn FnMut(IndexId, &[u8], bool));

@@ -104,7 +104,11 @@ impl<'s> Postings<'s> {
         }
         for delta in self.deltas.iter().rev().flatten() {
             for change in delta.iter() {
-                if change.is_added() { set.insert(change.id().0) } else { set.remove(change.id().0) };
+                if change.is_added() {
+                    set.insert(change.id().0)
+                } else {
+                    set.remove(change.id().0)
+                };
             }
         }
         Ok(set)
@@ -209,9 +213,9 @@ impl<'s> BaseIter<'s> {
                     return Some(id_at(*chunk, low));
                 }
                 let row = rows.next()?;
-                let parsed = row.ok().and_then(|(key, bytes)| {
-                    Some((parse_chunk_key(key).ok()?.1, Container::parse(bytes).ok()?))
-                });
+                let parsed = row
+                    .ok()
+                    .and_then(|(key, bytes)| Some((parse_chunk_key(key).ok()?.1, Container::parse(bytes).ok()?)));
                 match parsed {
                     Some((number, bytes)) => {
                         *chunk = number;

@@ -70,7 +70,8 @@ impl ReadOnlyBackend {
     fn try_snapshot(&mut self) -> Result<Snapshot, StoreError> {
         let taken = Instant::now();
         let txn = self.env.read()?;
-        let (mut state, mut version, folded, uuid) = read_base(&self.env, &txn, self.resolver.clone())?;
+        let (mut state, mut version, folded, uuid) =
+            read_base(&self.env, &txn, self.resolver.clone(), &self.index_states)?;
         let options =
             LogOptions { uuid, rules: self.rules.version(), segment_bytes: self.segment_bytes, read_only: true };
         let log = FileLog::open(self.disk.clone(), options, folded)?;

@@ -219,17 +219,22 @@ impl<'s> Iterator for EntryScan<'s> {
     }
 }
 
-/// Large values below a key prefix: (row key without part, value).
+/// A large value with its row key (without part).
+pub type KeyedValue<'s> = (Vec<u8>, Cow<'s, [u8]>);
+
+/// Large values below a key prefix.
 pub struct ValueScan<'s> {
-    rows: heed::RoPrefix<'s, Bytes, Bytes>,
-    base: Option<(Vec<u8>, Cow<'s, [u8]>)>,
+    rows: Rows<'s>,
+    base: Option<KeyedValue<'s>>,
     overlays: [Option<MapRange<'s, RowKey, Row>>; 2],
     prefix: Vec<u8>,
 }
 
 impl<'s> ValueScan<'s> {
     pub(crate) fn new(view: View<'s>, prefix: Vec<u8>) -> Result<ValueScan<'s>, StoreError> {
-        let rows = view.dbs.values.prefix_iter(view.txn, &prefix)?;
+        // LMDB refuses to look for an empty key.
+        let from = if prefix.is_empty() { Bound::Unbounded } else { Bound::Included(&prefix[..]) };
+        let rows = view.dbs.values.range(view.txn, &(from, Bound::<&[u8]>::Unbounded))?;
         let overlays = view.layers.map(|layer| {
             let range = (Bound::Included(&prefix[..]), Bound::Unbounded);
             layer
@@ -241,7 +246,7 @@ impl<'s> ValueScan<'s> {
         Ok(scan)
     }
 
-    fn next_value(&mut self) -> Result<Option<(Vec<u8>, Cow<'s, [u8]>)>, StoreError> {
+    fn next_value(&mut self) -> Result<Option<KeyedValue<'s>>, StoreError> {
         loop {
             let mut least: Option<&[u8]> = self.base.as_ref().map(|(key, _)| &key[..]);
             for overlay in self.overlays.iter_mut().flatten() {
@@ -272,6 +277,9 @@ impl<'s> ValueScan<'s> {
 
     fn advance_base(&mut self) -> Result<(), StoreError> {
         let Some((key, row)) = self.rows.next().transpose()? else { return Ok(()) };
+        if !key.starts_with(&self.prefix) {
+            return Ok(());
+        }
         let (_, _, value_key, part) = parse_value_key(key)?;
         if part != 0 {
             return Err(Damaged("piece of a large value without its first").into());
@@ -292,7 +300,7 @@ impl<'s> ValueScan<'s> {
 }
 
 impl<'s> Iterator for ValueScan<'s> {
-    type Item = Result<(Vec<u8>, Cow<'s, [u8]>), StoreError>;
+    type Item = Result<KeyedValue<'s>, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_value().transpose()

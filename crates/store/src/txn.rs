@@ -11,13 +11,14 @@ use std::sync::Arc;
 use crate::env::{Dbs, ReadTxn, meta};
 use crate::error::StoreError;
 use crate::extract::KeyExtractor;
+use crate::index::IndexStates;
 use crate::overlay::{Overlay, Row, RowKey};
 use crate::posting::IndexKey;
 use crate::record::{Content, RecordView, Values};
 use crate::rows;
 use crate::tables::{Interner, Tables};
 use crate::view::View;
-use crate::{ClassSetId, DescId, EntryId, NameId};
+use crate::{ClassSetId, DescId, EntryId, IndexId, NameId};
 
 /// What the writer keeps from batch to batch for its transactions.
 pub(crate) struct TxnState {
@@ -223,8 +224,11 @@ impl<'a> Txn<'a> {
         }
         let mut changes = Vec::new();
         let extractor = self.extractor;
+        let maintained = &self.state.maintained;
         extractor.changes(old.as_ref(), new.as_ref(), &mut |added, index, key| {
-            changes.push((IndexKey::new(index, key), added));
+            if is_maintained(maintained, index) {
+                changes.push((IndexKey::new(index, key), added));
+            }
         });
         let large: Vec<DescId> = old.iter().chain(&new).flat_map(large_descs).collect();
         for (key, added) in changes {
@@ -285,7 +289,9 @@ impl<'a> Txn<'a> {
     fn value_keys(&self, desc: DescId, value: &[u8]) -> Vec<(IndexKey, bool)> {
         let mut keys = Vec::new();
         self.extractor.value_keys(&self.state.tables, desc, value, &mut |index, key, is_unique| {
-            keys.push((IndexKey::new(index, key), is_unique));
+            if is_maintained(&self.state.maintained, index) {
+                keys.push((IndexKey::new(index, key), is_unique));
+            }
         });
         keys.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         keys.dedup_by(|(a, _), (b, _)| a == b);
@@ -355,6 +361,11 @@ impl<'a> Txn<'a> {
         self.state.undo.push(Undo::Tables(self.state.tables.clone()));
         Arc::make_mut(&mut self.state.tables)
     }
+}
+
+#[inline]
+fn is_maintained(maintained: &[bool], index: IndexId) -> bool {
+    maintained.get(usize::from(index.0)).copied().unwrap_or(false)
 }
 
 fn large_descs<'a>(record: &RecordView<'a>) -> impl Iterator<Item = DescId> + use<'a> {

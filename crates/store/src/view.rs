@@ -169,7 +169,12 @@ impl<'s> View<'s> {
     }
 
     /// One large value by its normal form.
-    pub fn large_value(&self, id: EntryId, desc: DescId, normalized: &[u8]) -> Result<Option<Cow<'s, [u8]>>, StoreError> {
+    pub fn large_value(
+        &self,
+        id: EntryId,
+        desc: DescId,
+        normalized: &[u8],
+    ) -> Result<Option<Cow<'s, [u8]>>, StoreError> {
         self.value_row(&rows::value_key(id, desc, normalized))
     }
 
@@ -235,4 +240,3 @@ impl<'s> View<'s> {
         }
     }
 }
-

@@ -82,12 +82,18 @@ impl FoldLimits {
 
 /// What the writer is told.
 pub(crate) enum Job {
-    Propose { proposal: Vec<u8>, done: Done, submitted: Instant },
+    Propose {
+        proposal: Vec<u8>,
+        done: Done,
+        submitted: Instant,
+    },
     /// A new schema: descriptions are bound to types anew.
     Rebind(Arc<dyn TypeResolver>, Arc<dyn KeyExtractor>),
     /// Freeze now; told when the overlay of this moment is in LMDB.
     Fold,
     Stop,
+    #[cfg(test)]
+    Crash,
 }
 
 pub(crate) struct Writer {
@@ -151,6 +157,8 @@ impl Writer {
                 self.jobs.recv_timeout(self.limits.idle)
             };
             match first {
+                #[cfg(test)]
+                Ok(Job::Crash) => return,
                 Ok(job) => {
                     if self.serve(job).is_break() {
                         break;
@@ -175,6 +183,8 @@ impl Writer {
 
     fn serve(&mut self, job: Job) -> std::ops::ControlFlow<()> {
         match job {
+            #[cfg(test)]
+            Job::Crash => {}
             Job::Stop => return std::ops::ControlFlow::Break(()),
             Job::Fold => self.freeze(),
             Job::Rebind(resolver, extractor) => self.rebind(resolver, extractor),

@@ -189,9 +189,7 @@ impl<'d> BlockFolder<'d> {
             let shared = key.iter().zip(before).take_while(|(a, b)| a == b).count();
             let list = match &item.list {
                 Stored::Inline(body) => body.len() + 1 + usize::from(body.len() > 127),
-                Stored::Long { count, list } => {
-                    1 + crate::varint::size(*count) + crate::varint::size(list.0)
-                }
+                Stored::Long { count, list } => 1 + crate::varint::size(*count) + crate::varint::size(list.0),
             };
             size += 1 + key.len() - shared + list;
             before = key;

@@ -160,5 +160,9 @@ impl<'d> ListFolder<'d> {
 }
 
 fn apply(container: &mut ContainerBuf, change: Change) {
-    if change.is_added() { container.insert(low_of(change.id())) } else { container.remove(low_of(change.id())) };
+    if change.is_added() {
+        container.insert(low_of(change.id()))
+    } else {
+        container.remove(low_of(change.id()))
+    };
 }

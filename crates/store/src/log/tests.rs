@@ -1,0 +1,216 @@
+//! The log alone: what was acknowledged is there after a crash, in order, and nothing else; damage is told.
+
+use super::sim::{Faults, SimDisk};
+use super::*;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const SMALL_SEGMENT: u64 = 4 * 4_096;
+
+fn options() -> LogOptions {
+    LogOptions { uuid: [7; 16], rules: 3, segment_bytes: SMALL_SEGMENT, read_only: false }
+}
+
+fn open(disk: &SimDisk, folded: u64) -> FileLog {
+    FileLog::open(Arc::new(disk.clone()), options(), folded).unwrap()
+}
+
+fn proposal(seq: u64) -> Vec<u8> {
+    vec![seq as u8; (seq * 131 % 900) as usize]
+}
+
+fn batch(log: &FileLog, count: u64) -> Batch {
+    let mut batch = Batch::new(log.last() + 1);
+    for seq in batch.first_seq()..batch.first_seq() + count {
+        assert_eq!(batch.push(seq as i32 % 3, &proposal(seq)), seq);
+    }
+    batch
+}
+
+fn records(log: &FileLog, from: u64) -> Result<Vec<u64>, StoreError> {
+    let mut seen = Vec::new();
+    log.tail_from(from, &mut |record| {
+        assert_eq!(record.proposal, proposal(record.seq));
+        assert_eq!(record.code, record.seq as i32 % 3);
+        seen.push(record.seq);
+        Ok(())
+    })?;
+    Ok(seen)
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Append(u64),
+    Crash,
+    Trim(u64),
+    FailSync,
+    FailWrite,
+    Reopen,
+    Prepare,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (1u64..12).prop_map(Step::Append),
+        1 => Just(Step::Crash),
+        1 => (0u64..40).prop_map(Step::Trim),
+        1 => Just(Step::FailSync),
+        1 => Just(Step::FailWrite),
+        1 => Just(Step::Reopen),
+        1 => Just(Step::Prepare),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn acknowledged_records_survive(steps in proptest::collection::vec(step(), 1..60), seed: u64) {
+        let disk = SimDisk::default();
+        let mut state = seed | 1;
+        let mut random = move |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % below.max(1)
+        };
+        let mut log = open(&disk, 0);
+        let (mut acknowledged, mut folded) = (0, 0);
+        for step in steps {
+            match step {
+                Step::Append(count) => {
+                    if log.append(&mut batch(&log, count)).is_ok() {
+                        acknowledged += count;
+                    }
+                }
+                Step::Crash => {
+                    drop(log);
+                    disk.crash(&mut random);
+                    log = open(&disk, folded);
+                }
+                Step::Trim(below) => {
+                    folded = folded.max(acknowledged.saturating_sub(below));
+                    log.trim(folded).unwrap();
+                }
+                Step::FailSync => disk.set_faults(Faults { failing_syncs: 1, ..Faults::default() }),
+                Step::FailWrite => disk.set_faults(Faults { failing_writes: 1, ..Faults::default() }),
+                Step::Reopen => {
+                    drop(log);
+                    disk.set_faults(Faults::default());
+                    log = open(&disk, folded);
+                }
+                Step::Prepare => drop(log.prepare()),
+            }
+            // A batch whose answer got lost in a crash may be there; nothing acknowledged may be missing.
+            prop_assert!(log.last() >= acknowledged);
+            acknowledged = log.last();
+            prop_assert_eq!(records(&log, folded + 1).unwrap(), (folded + 1..=acknowledged).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn invariant_2_a_failed_batch_does_not_come_back() {
+    let disk = SimDisk::default();
+    let log = open(&disk, 0);
+    log.append(&mut batch(&log, 3)).unwrap();
+    disk.set_faults(Faults { failing_syncs: 1, ..Faults::default() });
+    assert!(log.append(&mut batch(&log, 2)).is_err());
+    assert!(log.health().trouble.is_some());
+    drop(log);
+    let log = open(&disk, 0);
+    assert_eq!(log.last(), 3);
+    log.append(&mut batch(&log, 1)).unwrap();
+    assert_eq!(records(&open(&disk, 0), 1).unwrap(), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_full_disk_is_told_and_gets_better() {
+    let disk = SimDisk::default();
+    let log = open(&disk, 0);
+    disk.set_faults(Faults { no_room: true, ..Faults::default() });
+    assert_eq!(log.append(&mut batch(&log, 1)), Err(StoreError::DiskFull { what: "log segment" }));
+    disk.set_faults(Faults::default());
+    log.append(&mut batch(&log, 1)).unwrap();
+    assert_eq!(log.health().trouble, None);
+}
+
+#[test]
+fn invariant_3_segments_are_used_again_after_trim() {
+    let disk = SimDisk::default();
+    let log = open(&disk, 0);
+    for _ in 0..200 {
+        log.append(&mut batch(&log, 5)).unwrap();
+        log.trim(log.last()).unwrap();
+    }
+    assert!(disk.files().unwrap().len() <= 5, "{:?}", disk.files());
+    let folded = log.last() - 3;
+    assert_eq!(records(&open(&disk, folded), folded + 1).unwrap().len(), 3);
+}
+
+#[test]
+fn invariant_4_damage_before_the_end_is_not_taken_for_the_end() {
+    let disk = SimDisk::default();
+    let log = open(&disk, 0);
+    for _ in 0..4 {
+        log.append(&mut batch(&log, 2)).unwrap();
+    }
+    let name = disk.files().unwrap()[0].clone();
+    drop(log);
+    disk.damage(&name, 4_096 + 40);
+    assert!(matches!(FileLog::open(Arc::new(disk.clone()), options(), 0), Err(StoreError::LogDamaged(_))));
+}
+
+#[test]
+fn another_version_of_the_rules_is_refused_while_its_records_are_needed() {
+    let disk = SimDisk::default();
+    let log = open(&disk, 0);
+    log.append(&mut batch(&log, 2)).unwrap();
+    let newer = LogOptions { rules: 4, ..options() };
+    let open_newer = |folded| FileLog::open(Arc::new(disk.clone()), newer.clone(), folded).map(|log| log.last());
+    assert_eq!(open_newer(1), Err(StoreError::RulesVersion { found: 3, ours: 4 }));
+    assert_eq!(open_newer(2), Ok(2));
+}
+
+#[test]
+fn segments_of_other_data_are_not_replayed() {
+    let disk = SimDisk::default();
+    let log = open(&disk, 0);
+    log.append(&mut batch(&log, 2)).unwrap();
+    let imported = LogOptions { uuid: [8; 16], ..options() };
+    let log = FileLog::open(Arc::new(disk.clone()), imported, 0).unwrap();
+    assert_eq!((log.last(), log.health().spares), (0, 1));
+}
+
+#[test]
+fn a_batch_larger_than_a_segment_gets_its_own() {
+    let disk = SimDisk::default();
+    let log = open(&disk, 0);
+    let mut large = Batch::new(1);
+    large.push(0, &vec![1; 3 * SMALL_SEGMENT as usize]);
+    log.append(&mut large).unwrap();
+    let mut next = Batch::new(2);
+    next.push(0, b"small");
+    log.append(&mut next).unwrap();
+    assert_eq!(open(&disk, 0).last(), 2);
+    log.trim(2).unwrap();
+}
+
+#[test]
+fn real_files_work_like_the_simulated_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |folded| {
+        let disk = FolderDisk::open(folder.path()).unwrap();
+        FileLog::open(Arc::new(disk), options(), folded).unwrap()
+    };
+    let log = open(0);
+    for _ in 0..30 {
+        log.append(&mut batch(&log, 3)).unwrap();
+    }
+    log.prepare().unwrap();
+    assert_eq!(log.health().spares, 1);
+    drop(log);
+    let log = open(40);
+    assert_eq!(records(&log, 41).unwrap(), (41..=90).collect::<Vec<_>>());
+    let read_only = LogOptions { read_only: true, ..options() };
+    let beside = FileLog::open(Arc::new(FolderDisk::open_read_only(folder.path())), read_only, 40).unwrap();
+    assert_eq!(records(&beside, 80).unwrap().len(), 11);
+}

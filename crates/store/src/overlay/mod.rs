@@ -15,8 +15,8 @@ use imbl::OrdMap;
 
 pub use delta::{Change, PostingDelta};
 
-use crate::posting::IndexKey;
 use crate::EntryId;
+use crate::posting::IndexKey;
 
 /// Rough cost of a key and its place in a map; entries of 16-slot nodes that are about two thirds full.
 const SLOT_BYTES: usize = 100;

@@ -1,0 +1,320 @@
+//! Cases with a name.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::harness::{EQUALITY, Op, Store, TestRules, WINDOWS};
+use super::model::Model;
+use crate::log::sim::{Faults, SimDisk};
+use crate::posting::{IndexKey, List};
+use crate::{Backend, EntryId, IndexId, ReadOnlyBackend, StoreError};
+
+fn add(name: &str, values: &[&str]) -> Op {
+    let values = values.iter().map(|value| ("cn".to_owned(), (*value).to_owned())).collect();
+    Op::Add { parent: 0, name: name.to_owned(), values }
+}
+
+fn run(store: &mut Store, model: &mut Model, ops: &[Op]) {
+    for (op, result) in ops.iter().zip(store.submit_all(ops)) {
+        assert_eq!(result.unwrap().accepted, model.apply(op));
+    }
+    model.compare(&store.backend().snapshot().unwrap());
+}
+
+fn many(count: u64) -> Vec<Op> {
+    (0..count).map(|i| add(&format!("user.{i}"), &["common", &format!("value {}", i * 7919 % 1000)])).collect()
+}
+
+#[test]
+fn lists_are_promoted_to_chunks_and_demoted_again() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(700));
+    store.fold();
+    model.compare(&store.backend().snapshot().unwrap());
+    let common = IndexKey::new(EQUALITY, b"common");
+    let form = |store: &Store| {
+        let snapshot = store.backend().snapshot().unwrap();
+        let postings = snapshot.postings(&common).unwrap();
+        match postings.base() {
+            Some(List::Long { count, .. }) => ("long", count),
+            Some(List::Inline(ids)) => ("inline", ids.count()),
+            None => ("none", 0),
+        }
+    };
+    assert_eq!(form(&store), ("long", 700));
+    run(&mut store, &mut model, &(1..=650).map(|id| Op::Delete { id }).collect::<Vec<_>>());
+    store.fold();
+    model.compare(&store.backend().snapshot().unwrap());
+    assert_eq!(form(&store), ("inline", 50));
+    run(&mut store, &mut model, &(651..=700).map(|id| Op::Delete { id }).collect::<Vec<_>>());
+    store.fold();
+    assert_eq!(form(&store), ("none", 0));
+    let snapshot = store.backend().snapshot().unwrap();
+    let (dbs, txn) = snapshot.base();
+    assert_eq!(
+        (dbs.chunks.len(txn).unwrap(), dbs.postings.len(txn).unwrap(), dbs.entries.len(txn).unwrap()),
+        (0, 0, 0)
+    );
+}
+
+#[test]
+fn blocks_split_and_stay_within_a_quarter_page() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    for part in many(900).chunks(150) {
+        run(&mut store, &mut model, part);
+        store.fold();
+    }
+    model.compare(&store.backend().snapshot().unwrap());
+    let snapshot = store.backend().snapshot().unwrap();
+    let (dbs, txn) = snapshot.base();
+    let mut rows = 0;
+    for row in dbs.postings.iter(txn).unwrap() {
+        let (key, data) = row.unwrap();
+        assert!(key.len() + data.len() <= crate::posting::ROW_BYTES_MAX);
+        rows += 1;
+    }
+    assert!(rows > 20, "{rows} rows");
+}
+
+#[test]
+fn what_is_made_and_unmade_in_one_overlay_is_not_folded() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(20));
+    run(&mut store, &mut model, &(1..=20).map(|id| Op::Delete { id }).collect::<Vec<_>>());
+    let bytes = store.backend().stats().overlay_bytes;
+    assert!(bytes < 2_000, "only the tables are left, not {bytes} bytes");
+    store.fold();
+    model.compare(&store.backend().snapshot().unwrap());
+}
+
+#[test]
+fn a_refused_or_panicking_proposal_leaves_nothing() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(3));
+    let before = store.backend().stats();
+    let op = Op::Add { parent: 0, name: "new".to_owned(), values: vec![("description".to_owned(), "x".to_owned())] };
+    assert!(!store.submit(&Op::Refuse(Box::new(op.clone()))).unwrap().accepted);
+    assert_eq!(store.submit(&Op::Panic(Box::new(op))), Err(StoreError::Panicked));
+    let after = store.backend().stats();
+    assert_eq!(
+        (after.overlay_bytes, after.seq, after.overlay_ops),
+        (before.overlay_bytes, before.seq, before.overlay_ops)
+    );
+    let snapshot = store.backend().snapshot().unwrap();
+    assert_eq!(snapshot.tables().description_id("description"), None);
+    model.compare(&snapshot);
+}
+
+#[test]
+fn writes_fail_clearly_on_a_full_disk_and_resume() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(5));
+    store.disk.set_faults(Faults { no_room: true, failing_writes: 1, ..Faults::default() });
+    let refused = store.submit(&add("late", &[]));
+    assert!(matches!(refused, Err(StoreError::DiskFull { .. })), "{refused:?}");
+    assert!(matches!(store.submit(&add("late", &[])), Err(StoreError::DiskFull { .. })));
+    model.compare(&store.backend().snapshot().unwrap());
+    store.disk.set_faults(Faults::default());
+    run(&mut store, &mut model, &[add("late", &["x"])]);
+    store.crash(&mut |_| 0);
+    store.open().unwrap();
+    model.compare(&store.backend().snapshot().unwrap());
+}
+
+#[test]
+fn an_old_snapshot_keeps_what_it_saw() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(30));
+    let (old, old_model) = (store.backend().snapshot().unwrap(), model.clone());
+    run(&mut store, &mut model, &[Op::Delete { id: 3 }, add("other", &["common"])]);
+    let (mid, mid_model) = (store.backend().snapshot().unwrap(), model.clone());
+    store.fold();
+    run(&mut store, &mut model, &[Op::Delete { id: 4 }]);
+    store.fold();
+    old_model.compare(&old);
+    mid_model.compare(&mid);
+    model.compare(&store.backend().snapshot().unwrap());
+    assert!(old.age() > Duration::ZERO);
+    assert_eq!(store.backend().stats().readers, 2);
+    // A snapshot may end on another thread than it began.
+    std::thread::spawn(move || drop(old)).join().unwrap();
+    assert_eq!(store.backend().stats().readers, 1);
+}
+
+#[test]
+fn readers_beside_folds_always_see_true_counts() {
+    let mut store = Store::new();
+    let mut model = Model::new();
+    run(&mut store, &mut model, &many(50));
+    let backend = Arc::new(store.backend.take().unwrap());
+    let stop = Arc::new(AtomicBool::new(false));
+    let reader = {
+        let (backend, stop) = (backend.clone(), stop.clone());
+        std::thread::spawn(move || {
+            let mut looks = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let snapshot = backend.snapshot().unwrap();
+                let count = snapshot.entry_count().unwrap();
+                assert_eq!(snapshot.entries(EntryId(0)).unwrap().count() as u64, count);
+                let common = snapshot.postings(&IndexKey::new(EQUALITY, b"common")).unwrap();
+                assert_eq!((common.count(), common.iter().count() as u64), (50, 50));
+                looks += 1;
+            }
+            looks
+        })
+    };
+    for i in 0..60 {
+        let proposal = store.proposal(&add(&format!("more.{i}"), &["extra"]));
+        assert!(backend.submit_and_wait(proposal).unwrap().accepted);
+        backend.fold_soon();
+    }
+    stop.store(true, Ordering::Relaxed);
+    assert!(reader.join().unwrap() > 0);
+    assert!(backend.stats().folds > 0);
+}
+
+#[test]
+fn a_second_writer_is_refused_and_a_reader_is_welcome() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(10));
+    let again = Backend::open(Store::options(store.folder.path(), &SimDisk::default()), Box::new(TestRules::default()));
+    match again {
+        Err(StoreError::InUse { holder, .. }) => assert_eq!(holder, std::process::id().to_string()),
+        other => panic!("{:?}", other.err()),
+    }
+    store.fold();
+    run(&mut store, &mut model, &[Op::Delete { id: 2 }]);
+    drop(store.backend.take());
+    store.open().unwrap();
+}
+
+#[test]
+fn a_read_only_backend_sees_what_is_folded_and_what_is_not() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(10));
+    store.fold();
+    run(&mut store, &mut model, &[Op::Delete { id: 2 }, add("later", &["new"])]);
+    // Two environments of one folder cannot be open in one process, so the writer is gone, unfolded, as after kill -9.
+    store.crash(&mut |_| 0);
+    let mut reader = ReadOnlyBackend::open(Store::options(store.folder.path(), &store.disk), store.rules()).unwrap();
+    model.compare(&reader.snapshot().unwrap());
+    assert_eq!(reader.snapshot().unwrap().seq(), 12);
+}
+
+#[test]
+fn a_replay_that_comes_out_otherwise_stops() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(2));
+    store.crash(&mut |_| 0);
+    // The same bytes now mean something that is refused.
+    let rules = store.rules();
+    for op in rules.known.lock().unwrap().values_mut() {
+        *op = Op::Refuse(Box::new(op.clone()));
+    }
+    let opened = Backend::open(Store::options(store.folder.path(), &store.disk), rules);
+    assert_eq!(opened.err(), Some(StoreError::ReplayMismatch { seq: 1, then: 0, now: 53 }));
+}
+
+#[test]
+fn records_and_values_of_many_pieces_come_back() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    let long = |len: usize| "m".repeat(len);
+    let values: Vec<(String, String)> = (0..6).map(|i| (format!("text{i}"), format!("{i}{}", long(1_500)))).collect();
+    let big = Op::Add { parent: 0, name: "big".to_owned(), values: values.clone() };
+    run(&mut store, &mut model, &[big, Op::AddMember { id: 1, member: long(20_000) }]);
+    store.fold();
+    model.compare(&store.backend().snapshot().unwrap());
+    // Fewer pieces than before: the rest must go.
+    run(&mut store, &mut model, &[Op::Modify { id: 1, values: values[..1].to_vec() }]);
+    run(&mut store, &mut model, &[Op::RemoveMember { id: 1, member: long(20_000) }]);
+    store.fold();
+    model.compare(&store.backend().snapshot().unwrap());
+    let snapshot = store.backend().snapshot().unwrap();
+    let (dbs, txn) = snapshot.base();
+    assert_eq!((dbs.entries.len(txn).unwrap(), dbs.values.len(txn).unwrap()), (1, 0));
+}
+
+#[test]
+fn scans_respect_their_bounds_over_all_layers() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(100));
+    store.fold();
+    run(&mut store, &mut model, &[add("x", &["value 5x"]), Op::Delete { id: 1 }]);
+    let snapshot = store.backend().snapshot().unwrap();
+    let keys = |from: Bound<&[u8]>, to: Bound<&[u8]>| {
+        let mut scan = snapshot.scan(EQUALITY, from, to).unwrap();
+        let mut keys = Vec::new();
+        while let Some((key, _)) = scan.next().unwrap() {
+            keys.push(String::from_utf8(key.to_vec()).unwrap());
+        }
+        keys
+    };
+    let all = keys(Bound::Unbounded, Bound::Unbounded);
+    assert!(all.is_sorted());
+    let middle = all[all.len() / 2].clone();
+    let upper: Vec<_> = all.iter().filter(|key| **key >= middle).cloned().collect();
+    assert_eq!(keys(Bound::Included(middle.as_bytes()), Bound::Unbounded), upper);
+    assert_eq!(keys(Bound::Excluded(middle.as_bytes()), Bound::Unbounded), upper[1..]);
+    assert_eq!(keys(Bound::Unbounded, Bound::Excluded(middle.as_bytes())).len() + upper.len(), all.len());
+    assert_eq!(keys(Bound::Included(b"value 5x"), Bound::Included(b"value 5x")), ["value 5x"]);
+    assert_eq!(keys(Bound::Included(b"z"), Bound::Included(b"a")), Vec::<String>::new());
+    let first = snapshot.scan(WINDOWS, Bound::Unbounded, Bound::Unbounded).unwrap().next().unwrap().is_some();
+    assert!(first);
+}
+
+#[test]
+fn names_are_found_and_told() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    let child = Op::Add { parent: 1, name: "cn=Ada".to_owned(), values: vec![] };
+    run(&mut store, &mut model, &[add("dc=example,dc=com", &[]), child.clone()]);
+    assert!(!store.submit(&child).unwrap().accepted, "the name is taken");
+    assert!(!store.submit(&Op::Delete { id: 1 }).unwrap().accepted, "it has a child");
+    let snapshot = store.backend().snapshot().unwrap();
+    assert_eq!(snapshot.child(EntryId(1), b"cn=ada").unwrap(), Some(EntryId(2)));
+    assert_eq!(snapshot.dn_of(EntryId(2)).unwrap().as_deref(), Some("cn=Ada,dc=example,dc=com"));
+    assert_eq!(snapshot.dn_of(EntryId(9)).unwrap(), None);
+    assert_eq!(snapshot.children(EntryId(1)).unwrap().count(), 1);
+    assert_eq!(snapshot.child(EntryId::ROOT, b"dc=example,dc=com").unwrap(), Some(EntryId(1)));
+    assert_eq!(snapshot.postings(&IndexKey::new(IndexId(99), b"")).unwrap().count(), 0);
+}
+
+#[test]
+fn folds_start_by_themselves_when_it_is_quiet_or_full() {
+    let mut store = Store::new();
+    store.close();
+    let mut options = Store::options(store.folder.path(), &store.disk);
+    options.fold.idle = Duration::from_millis(5);
+    options.fold.ops = 10;
+    store.backend = Some(Backend::open(options, store.rules()).unwrap());
+    let mut model = Model::new();
+    run(&mut store, &mut model, &many(25));
+    let end = Instant::now() + Duration::from_secs(20);
+    while store.backend().stats().folded_ops < 25 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(store.backend().stats().folded_ops, 25);
+    model.compare(&store.backend().snapshot().unwrap());
+}
+
+#[test]
+fn an_untrusted_index_is_left_alone() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(5));
+    store.close();
+    let mut options = Store::options(store.folder.path(), &store.disk);
+    let make = options.extractor;
+    options.extractor = Box::new(move |states, is_empty| {
+        let made = make(states, is_empty);
+        states.set_trusted(WINDOWS, false);
+        made
+    });
+    store.backend = Some(Backend::open(options, store.rules()).unwrap());
+    assert!(store.submit(&Op::Delete { id: 1 }).unwrap().accepted);
+    store.fold();
+    let snapshot = store.backend().snapshot().unwrap();
+    assert!(!snapshot.index_states().is_trusted(WINDOWS));
+    assert_eq!(snapshot.postings(&IndexKey::new(EQUALITY, b"common")).unwrap().count(), 4);
+    assert_eq!(snapshot.postings(&IndexKey::new(WINDOWS, b"com")).unwrap().count(), 5);
+}

@@ -1,0 +1,353 @@
+//! Rules and an extractor simple enough to be obviously right, and a store on a simulated disk that can be crashed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::backend::{Backend, BackendOptions};
+use crate::extract::KeyExtractor;
+use crate::index::IndexStates;
+use crate::log::sim::SimDisk;
+use crate::record::{Content, LargeStub, RecordBuilder, RecordView};
+use crate::rules::{Outcome, Rules};
+use crate::tables::{Interner, NoTypes, Tables};
+use crate::txn::Txn;
+use crate::writer::FoldLimits;
+use crate::{DescId, EntryId, IndexId, StoreError};
+
+/// Index of whole values and of their windows of three.
+pub const EQUALITY: IndexId = IndexId(16);
+pub const WINDOWS: IndexId = IndexId(17);
+const WINDOW: usize = 3;
+
+/// What tests ask the store to do. Serialized as lines of hexadecimal words, first the verb.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    Add {
+        parent: u64,
+        name: String,
+        values: Vec<(String, String)>,
+    },
+    Modify {
+        id: u64,
+        values: Vec<(String, String)>,
+    },
+    Delete {
+        id: u64,
+    },
+    Move {
+        id: u64,
+        parent: u64,
+        name: String,
+    },
+    AddMember {
+        id: u64,
+        member: String,
+    },
+    RemoveMember {
+        id: u64,
+        member: String,
+    },
+    SetMeta {
+        key: String,
+        value: Option<String>,
+    },
+    /// Does what the other does, then says no.
+    Refuse(Box<Op>),
+    /// Does what the other does, then panics.
+    Panic(Box<Op>),
+}
+
+impl Op {
+    pub fn encode(&self) -> Vec<u8> {
+        format!("{self:?}").into_bytes()
+    }
+}
+
+/// Attribute whose values are always large.
+pub const MEMBER: &str = "member";
+
+#[derive(Default)]
+pub struct TestRules {
+    /// By proposal bytes: a registry instead of a parser.
+    pub known: Arc<std::sync::Mutex<std::collections::HashMap<Vec<u8>, Op>>>,
+    pub version: u32,
+}
+
+impl Rules for TestRules {
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
+        let op = self.known.lock().unwrap().get(proposal).cloned().expect("an op of this test");
+        match run(txn, &op) {
+            Ok(accepted) => Outcome { code: if accepted { 0 } else { 53 }, response: Vec::new(), accepted },
+            Err(error) => Outcome { code: 80, response: error.to_string().into_bytes(), accepted: false },
+        }
+    }
+
+    fn forget(&mut self) {}
+}
+
+fn run(txn: &mut Txn<'_>, op: &Op) -> Result<bool, StoreError> {
+    match op {
+        Op::Add { parent, name, values } => {
+            let id = txn.allocate_id();
+            let record = record(txn, EntryId(*parent), name, values, LargeStub::default())?;
+            txn.put_entry(id, record)?;
+        }
+        Op::Modify { id, values } => {
+            let id = EntryId(*id);
+            let (parent, name, stub) = place(txn, id)?;
+            let record = record(txn, parent, &name, values, stub)?;
+            txn.put_entry(id, record)?;
+        }
+        Op::Delete { id } => txn.delete_entry(EntryId(*id))?,
+        Op::Move { id, parent, name } => {
+            let id = EntryId(*id);
+            let values = values_of(txn, id)?;
+            let (_, _, stub) = place(txn, id)?;
+            let record = record(txn, EntryId(*parent), name, &values, stub)?;
+            txn.put_entry(id, record)?;
+        }
+        Op::AddMember { id, member } => return member_op(txn, EntryId(*id), member, true),
+        Op::RemoveMember { id, member } => return member_op(txn, EntryId(*id), member, false),
+        Op::SetMeta { key, value } => txn.set_meta(key.as_bytes(), value.as_deref().map(str::as_bytes)),
+        Op::Refuse(op) => {
+            run(txn, op)?;
+            return Ok(false);
+        }
+        Op::Panic(op) => {
+            let _ = run(txn, op);
+            std::panic::resume_unwind(Box::new("asked for"));
+        }
+    }
+    Ok(true)
+}
+
+fn member_op(txn: &mut Txn<'_>, id: EntryId, member: &str, added: bool) -> Result<bool, StoreError> {
+    let (parent, name, mut stub) = place(txn, id)?;
+    let values = values_of(txn, id)?;
+    let desc = txn.description(MEMBER)?;
+    let changed = if added {
+        txn.add_large_value(id, desc, &normal(member.as_bytes()), member.as_bytes())?
+    } else {
+        txn.remove_large_value(id, desc, &normal(member.as_bytes()))?
+    };
+    if !changed {
+        return Ok(false);
+    }
+    let (count, bytes) = (1, member.len() as u64);
+    stub = if added {
+        LargeStub { count: stub.count + count, bytes: stub.bytes + bytes }
+    } else {
+        LargeStub { count: stub.count - count, bytes: stub.bytes - bytes }
+    };
+    let record = record(txn, parent, &name, &values, stub)?;
+    txn.put_entry(id, record)?;
+    Ok(true)
+}
+
+fn place(txn: &Txn<'_>, id: EntryId) -> Result<(EntryId, String, LargeStub), StoreError> {
+    let view = txn.view();
+    let entry = view.entry(id)?.ok_or(StoreError::Misuse("no such entry"))?;
+    let record = entry.view()?;
+    let stub = record.attributes().find_map(|attribute| match attribute.content {
+        Content::Large(stub) => Some(stub),
+        Content::Inline(_) => None,
+    });
+    Ok((record.parent(), String::from_utf8(record.rdn().to_vec()).unwrap(), stub.unwrap_or_default()))
+}
+
+fn values_of(txn: &Txn<'_>, id: EntryId) -> Result<Vec<(String, String)>, StoreError> {
+    let view = txn.view();
+    let entry = view.entry(id)?.ok_or(StoreError::Misuse("no such entry"))?;
+    Ok(inline_values(&entry.view()?))
+}
+
+/// The values outside `member`, with their descriptions.
+pub fn inline_values(record: &RecordView<'_>) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    record.for_each(&mut Vec::new(), |attribute| {
+        if let Content::Inline(values) = attribute.content {
+            let name = record.tables().description(attribute.desc).unwrap().to_owned();
+            all.extend(values.iter().map(|value| (name.clone(), String::from_utf8(value.to_vec()).unwrap())));
+        }
+    });
+    all
+}
+
+fn record(
+    txn: &mut Txn<'_>,
+    parent: EntryId,
+    name: &str,
+    values: &[(String, String)],
+    stub: LargeStub,
+) -> Result<Vec<u8>, StoreError> {
+    let mut builder = RecordBuilder::new(parent, name.as_bytes());
+    let mut names: Vec<&String> = values.iter().map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let desc = txn.description(name)?;
+        let own = values.iter().filter(|(other, _)| other == name).map(|(_, value)| value.as_bytes());
+        builder.push(desc, own, txn)?;
+    }
+    let desc = txn.description(MEMBER)?;
+    builder.push_large(desc, stub)?;
+    builder.finish()
+}
+
+/// Normal form of everything in these tests.
+pub fn normal(bytes: &[u8]) -> Vec<u8> {
+    bytes.to_ascii_lowercase()
+}
+
+/// The keys of one value.
+pub fn keys_of(value: &[u8]) -> Vec<(IndexId, Vec<u8>)> {
+    let value = normal(value);
+    let mut keys = vec![(EQUALITY, value.clone())];
+    keys.extend((0..value.len()).map(|at| (WINDOWS, value[at..value.len().min(at + WINDOW)].to_vec())));
+    keys
+}
+
+#[derive(Default)]
+pub struct TestExtractor;
+
+impl TestExtractor {
+    fn keys(record: Option<&RecordView<'_>>) -> std::collections::BTreeSet<(IndexId, Vec<u8>)> {
+        let values = record.map(inline_values).unwrap_or_default();
+        values.iter().flat_map(|(_, value)| keys_of(value.as_bytes())).collect()
+    }
+}
+
+impl KeyExtractor for TestExtractor {
+    fn changes(
+        &self,
+        old: Option<&RecordView<'_>>,
+        new: Option<&RecordView<'_>>,
+        change: &mut dyn FnMut(bool, IndexId, &[u8]),
+    ) {
+        let (old, new) = (Self::keys(old), Self::keys(new));
+        old.difference(&new).for_each(|(index, key)| change(false, *index, key));
+        new.difference(&old).for_each(|(index, key)| change(true, *index, key));
+    }
+
+    fn value_keys(&self, _tables: &Tables, _desc: DescId, value: &[u8], key: &mut dyn FnMut(IndexId, &[u8], bool)) {
+        for (index, own) in keys_of(value) {
+            key(index, &own, index == EQUALITY);
+        }
+    }
+
+    fn feeds(&self, _tables: &Tables, _desc: DescId, _index: IndexId) -> bool {
+        true
+    }
+
+    fn normalize_rdn(&self, rdn: &[u8], _is_whole_dn: bool, out: &mut Vec<u8>) -> bool {
+        out.extend(normal(rdn));
+        true
+    }
+}
+
+/// A store in a folder with its log on a simulated disk.
+pub struct Store {
+    pub backend: Option<Backend>,
+    pub disk: SimDisk,
+    pub folder: tempfile::TempDir,
+    known: Arc<std::sync::Mutex<std::collections::HashMap<Vec<u8>, Op>>>,
+    count: u64,
+}
+
+impl Store {
+    pub fn new() -> Store {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store { backend: None, disk: SimDisk::default(), folder, known: Arc::default(), count: 0 };
+        store.open().unwrap();
+        store
+    }
+
+    pub fn options(path: &Path, disk: &SimDisk) -> BackendOptions {
+        let extractor = Box::new(|states: &mut IndexStates, is_empty: bool| {
+            for name in ["equality", "windows"] {
+                states.number(name).map_err(|_| StoreError::Misuse("indexes"))?;
+            }
+            if is_empty {
+                states.set_all_trusted();
+            }
+            Ok(Arc::new(TestExtractor) as Arc<dyn KeyExtractor>)
+        });
+        let fold = FoldLimits { idle: Duration::from_secs(3600), ..FoldLimits::default() };
+        BackendOptions {
+            fold,
+            segment_bytes: 16 * 4_096,
+            log_disk: Some(Arc::new(disk.clone())),
+            ..BackendOptions::new(path.to_owned(), Arc::new(NoTypes), extractor)
+        }
+    }
+
+    pub fn rules(&self) -> Box<TestRules> {
+        Box::new(TestRules { known: self.known.clone(), version: 1 })
+    }
+
+    pub fn open(&mut self) -> Result<(), StoreError> {
+        self.backend = Some(Backend::open(Store::options(self.folder.path(), &self.disk), self.rules())?);
+        Ok(())
+    }
+
+    pub fn backend(&self) -> &Backend {
+        self.backend.as_ref().unwrap()
+    }
+
+    /// Every proposal is unique, so that its bytes name it.
+    pub fn proposal(&mut self, op: &Op) -> Vec<u8> {
+        self.count += 1;
+        let mut bytes = op.encode();
+        bytes.extend_from_slice(&self.count.to_le_bytes());
+        self.known.lock().unwrap().insert(bytes.clone(), op.clone());
+        bytes
+    }
+
+    pub fn submit(&mut self, op: &Op) -> Result<Outcome, StoreError> {
+        let proposal = self.proposal(op);
+        self.backend().submit_and_wait(proposal)
+    }
+
+    /// Submits without waiting in between, so that they meet in batches.
+    pub fn submit_all(&mut self, ops: &[Op]) -> Vec<Result<Outcome, StoreError>> {
+        let (sender, receiver) = crossbeam_channel::unbounded();
+        for (at, op) in ops.iter().enumerate() {
+            let (proposal, sender) = (self.proposal(op), sender.clone());
+            self.backend().submit(proposal, Box::new(move |result| drop(sender.send((at, result)))));
+        }
+        let mut results: Vec<_> = ops.iter().map(|_| receiver.recv().unwrap()).collect();
+        results.sort_by_key(|(at, _)| *at);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// Folds everything that is there.
+    pub fn fold(&self) {
+        loop {
+            self.backend().fold_soon();
+            let stats = self.backend().stats();
+            if stats.overlay_ops == 0 && stats.frozen_ops == 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    pub fn close(&mut self) {
+        if let Some(backend) = self.backend.take() {
+            backend.close().unwrap();
+        }
+    }
+
+    /// Ends without folding, as `kill -9` does; then the log's disk loses what it may lose.
+    pub fn crash(&mut self, random: &mut dyn FnMut(u64) -> u64) {
+        if let Some(backend) = self.backend.take() {
+            backend.crash();
+        }
+        self.disk.crash(random);
+    }
+}
