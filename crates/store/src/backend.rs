@@ -279,7 +279,9 @@ pub(crate) fn read_base(
         tree_generation: first_generation(),
     };
     let tree_generation = version.tree_generation;
-    let state = TxnState { overlay: Overlay::default(), tables, next_entry, undo: Vec::new(), tree_generation };
+    let maintained = maintained(index_states);
+    let state =
+        TxnState { overlay: Overlay::default(), tables, next_entry, undo: Vec::new(), tree_generation, maintained };
     Ok((state, version, folded, uuid))
 }
 

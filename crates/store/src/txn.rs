@@ -28,6 +28,22 @@ pub(crate) struct TxnState {
     pub undo: Vec<Undo>,
     /// See [`Snapshot::tree_generation`](crate::Snapshot::tree_generation). Not undone: it only has to change.
     pub tree_generation: u64,
+    /// By number of the index: whether it is kept in step.
+    pub maintained: Vec<bool>,
+}
+
+/// Which indexes are kept in step: the store's own and the trusted ones. An untrusted one lacks entries, so changes could not be
+/// true; it will be made anew as a whole.
+pub(crate) fn maintained(states: &IndexStates) -> Vec<bool> {
+    let mut maintained = vec![true; usize::from(IndexId::FIRST_CONFIGURED.0)];
+    for (_, state) in states.iter() {
+        let at = usize::from(state.id.0);
+        maintained.resize(maintained.len().max(at + 1), false);
+        if let Some(place) = maintained.get_mut(at) {
+            *place = states.is_trusted(state.id);
+        }
+    }
+    maintained
 }
 
 /// How to take one change back.
