@@ -7,7 +7,7 @@ use super::import::Counts;
 use super::prepare::{Batch, Outcome, Prepared};
 use super::rejects::RecordFile;
 use super::source::Chunk;
-use super::{ImportError, ImportOptions};
+use super::{BulkError, ImportOptions};
 use crate::EntryId;
 
 /// What one worker at a time holds while ids are given out.
@@ -22,7 +22,7 @@ pub(super) struct Assigner<'a> {
 }
 
 impl<'a> Assigner<'a> {
-    pub fn new(options: &ImportOptions, counts: &'a Counts) -> Result<Self, ImportError> {
+    pub fn new(options: &ImportOptions, counts: &'a Counts) -> Result<Self, BulkError> {
         Ok(Self {
             map: DnMap::new(),
             next: EntryId(1),
@@ -34,7 +34,7 @@ impl<'a> Assigner<'a> {
     }
 
     /// Decides on each record of a batch; gives the first id that its entries got.
-    pub fn assign(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<EntryId, ImportError> {
+    pub fn assign(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<EntryId, BulkError> {
         let first = self.next;
         let mut entries = std::mem::take(&mut batch.entries);
         let result = entries.iter_mut().try_for_each(|prepared| self.record(chunk, batch, prepared));
@@ -43,13 +43,13 @@ impl<'a> Assigner<'a> {
     }
 
     /// Closes the files; gives the next free id.
-    pub fn finish(self) -> Result<EntryId, ImportError> {
+    pub fn finish(self) -> Result<EntryId, BulkError> {
         self.rejects.finish()?;
         self.skips.finish()?;
         Ok(self.next)
     }
 
-    fn record(&mut self, chunk: &Chunk, batch: &Batch, prepared: &mut Prepared) -> Result<(), ImportError> {
+    fn record(&mut self, chunk: &Chunk, batch: &Batch, prepared: &mut Prepared) -> Result<(), BulkError> {
         let text = chunk.bytes.get(prepared.text.clone()).unwrap_or_default();
         let refused = match &mut prepared.outcome {
             Outcome::Nothing => return Ok(()),
@@ -80,7 +80,7 @@ impl<'a> Assigner<'a> {
         self.counts.rejected.fetch_add(1, Relaxed);
         let (line, reason) = refused;
         if !self.goes_on {
-            return Err(ImportError::Entry { name: chunk.source.to_string(), line, reason: reason.into() });
+            return Err(BulkError::Entry { name: chunk.source.to_string(), line, reason: reason.into() });
         }
         self.rejects.write(Some(&format!("{}:{line}: {reason}", chunk.source)), text)?;
         prepared.outcome = Outcome::Nothing;

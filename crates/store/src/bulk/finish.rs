@@ -1,6 +1,6 @@
 //! From prepared entries with ids to rows and keys: the last thing a worker does alone.
 
-use super::ImportError;
+use super::BulkError;
 use super::names::Names;
 use super::prepare::{Batch, Entry, Outcome, PreparedAttribute};
 use super::sort::KeyBatch;
@@ -57,7 +57,7 @@ pub(super) struct BatchSink<'b> {
     slots: &'b Slots,
     row: u32,
     room: Vec<u8>,
-    error: Option<ImportError>,
+    error: Option<BulkError>,
 }
 
 impl<'b> BatchSink<'b> {
@@ -80,7 +80,7 @@ impl<'b> BatchSink<'b> {
         self.key(IndexId::ALL, b"");
     }
 
-    pub fn finish(self) -> Result<(), ImportError> {
+    pub fn finish(self) -> Result<(), BulkError> {
         self.error.map_or(Ok(()), Err)
     }
 }
@@ -140,7 +140,7 @@ impl<'f> Finisher<'f> {
         batch: &Batch,
         names: &mut Names<'_>,
         first_id: EntryId,
-    ) -> Result<&mut Finished, ImportError> {
+    ) -> Result<&mut Finished, BulkError> {
         self.finished.keys.clear();
         self.finished.rows = 0;
         let entries = batch.entries.iter().filter_map(|prepared| match &prepared.outcome {
@@ -155,7 +155,7 @@ impl<'f> Finisher<'f> {
         Ok(&mut self.finished)
     }
 
-    fn keys(&mut self, batch: &Batch, names: &Names<'_>, entry: &Entry, row: u32) -> Result<(), ImportError> {
+    fn keys(&mut self, batch: &Batch, names: &Names<'_>, entry: &Entry, row: u32) -> Result<(), BulkError> {
         let mut sink = BatchSink::new(&mut self.finished.keys, self.slots);
         sink.set_row(row);
         sink.tree(entry.parent_id, batch.bytes(&entry.rdn_key));
@@ -167,7 +167,7 @@ impl<'f> Finisher<'f> {
         sink.finish()
     }
 
-    fn record(&mut self, batch: &Batch, names: &mut Names<'_>, entry: &Entry) -> Result<(), ImportError> {
+    fn record(&mut self, batch: &Batch, names: &mut Names<'_>, entry: &Entry) -> Result<(), BulkError> {
         self.builder.restart(entry.parent_id, batch.bytes(&entry.rdn));
         self.large.clear();
         for attribute in batch.attributes_of(entry) {
@@ -195,7 +195,7 @@ impl<'f> Finisher<'f> {
         names: &Names<'_>,
         id: EntryId,
         attribute: &PreparedAttribute,
-    ) -> Result<LargeStub, ImportError> {
+    ) -> Result<LargeStub, BulkError> {
         let Some(described) = names.get(attribute.described) else { return Ok(LargeStub::default()) };
         let schema = self.indexer.schema();
         let rule = described.attribute.and_then(|t| schema.attribute_by_index(t)).and_then(|t| t.equality);
@@ -218,7 +218,7 @@ impl<'f> Finisher<'f> {
 }
 
 /// Adds the row of a record, or its rows when it is large.
-pub(super) fn put_record(id: EntryId, record: &[u8], rows: &mut Rows) -> Result<(), ImportError> {
+pub(super) fn put_record(id: EntryId, record: &[u8], rows: &mut Rows) -> Result<(), BulkError> {
     cut::<StoreError>(record, ENTRY_PIECE_BYTES_MAX, |part, piece| {
         if part == 0 {
             rows.push(&entry_key(id), piece);

@@ -18,7 +18,8 @@ use super::sort::{Sorted, Sorter};
 use super::source::{Chunk, Chunks, LdifSource};
 use super::turns::Turns;
 use super::writer::{PostingRows, Writer};
-use super::{ImportError, ImportOptions, ImportSummary, Phase, Progress, swap};
+use super::{BulkError, ImportOptions, ImportSummary, Phase, Progress, swap};
+use crate::backend::{InstanceLock, database_path, new_uuid};
 use crate::env::{self, Env, meta};
 use crate::index::{IndexSet, IndexStates, Indexer, SchemaTypes};
 use crate::tables::Tables;
@@ -33,13 +34,15 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// Imports `sources` as `options` say. Whatever fails, the old data stays in place and serves on.
 ///
 /// # Errors
-/// See [`ImportError`]: bad sources, bad entries that nobody asked to leave out, no room, no permission, interrupted.
+/// See [`BulkError`]: bad sources, bad entries that nobody asked to leave out, no room, no permission, interrupted.
 pub fn import(
     sources: Vec<LdifSource>,
     options: &ImportOptions,
     progress: &mut dyn FnMut(&Progress),
-) -> Result<ImportSummary, ImportError> {
-    let directory = swap::prepare(&options.directory).map_err(ImportError::Swap)?;
+) -> Result<ImportSummary, BulkError> {
+    let _lock = InstanceLock::take(&options.directory)?;
+    let place = database_path(&options.directory);
+    let directory = swap::prepare(&place).map_err(BulkError::Swap)?;
     let result = Import::new(options, &directory).and_then(|import| import.run(sources, progress));
     if result.is_err() {
         // What was built is worth nothing; failing to remove it is put right by the next import or start.
@@ -56,8 +59,6 @@ pub(super) struct Counts {
     pub skipped: AtomicU64,
     pub rejected: AtomicU64,
     pub migrated: AtomicU64,
-    /// Bytes of sorted keys written.
-    pub merged: AtomicU64,
 }
 
 /// One import under way.
@@ -82,11 +83,11 @@ struct Shared<'s> {
     sorter: Mutex<Sorter>,
     tables: &'s Mutex<Tables>,
     writer: &'s Writer,
-    failure: Mutex<Option<ImportError>>,
+    failure: Mutex<Option<BulkError>>,
 }
 
 impl<'o> Import<'o> {
-    fn new(options: &'o ImportOptions, directory: &'o Path) -> Result<Self, ImportError> {
+    fn new(options: &'o ImportOptions, directory: &'o Path) -> Result<Self, BulkError> {
         let mut states = IndexStates::default();
         let set = std::sync::Arc::new(IndexSet::new(&options.schema, &options.indexes, &mut states)?);
         let slots = Slots::new(&set);
@@ -108,8 +109,8 @@ impl<'o> Import<'o> {
         mut self,
         sources: Vec<LdifSource>,
         progress: &mut dyn FnMut(&Progress),
-    ) -> Result<ImportSummary, ImportError> {
-        let env = Env::open(self.directory, new_identity()?)?;
+    ) -> Result<ImportSummary, BulkError> {
+        let env = Env::open(self.directory, new_uuid())?;
         let writer = Writer::start(env.clone())?;
         let tables = Mutex::new(Tables::new(SchemaTypes::shared(&self.options.schema)));
         let read = self.read_entries(sources, &tables, &writer, progress);
@@ -120,20 +121,20 @@ impl<'o> Import<'o> {
         // The writer's own error says more than that it is gone.
         let written = writer.finish();
         let (built, next_entry, phase_one) = match (built, written) {
-            (Err(ImportError::WriterGone), Err(error)) | (Ok(_), Err(error)) => return Err(error),
+            (Err(BulkError::WriterGone), Err(error)) | (Ok(_), Err(error)) => return Err(error),
             (built, _) => built?,
         };
         progress(&self.progress(Phase::Syncing, 0, None));
         self.states.set_all_trusted();
-        let tables = tables.into_inner().map_err(|_| ImportError::WriterGone)?;
+        let tables = tables.into_inner().map_err(|_| BulkError::WriterGone)?;
         self.write_meta(&env, &tables, next_entry, built)?;
         env.sync()?;
         let database_bytes = env.bytes().0;
         env.close();
         if self.options.cancel.is_cancelled() {
-            return Err(ImportError::Cancelled);
+            return Err(BulkError::Cancelled);
         }
-        swap::swap(&self.options.directory).map_err(ImportError::Swap)?;
+        swap::swap(&database_path(&self.options.directory)).map_err(BulkError::Swap)?;
         Ok(self.summary(built, database_bytes, phase_one))
     }
 
@@ -144,7 +145,7 @@ impl<'o> Import<'o> {
         tables: &Mutex<Tables>,
         writer: &Writer,
         progress: &mut dyn FnMut(&Progress),
-    ) -> Result<(Sorted, EntryId), ImportError> {
+    ) -> Result<(Sorted, EntryId), BulkError> {
         let memory = if self.options.memory_bytes == 0 { SORT_BYTES } else { self.options.memory_bytes };
         let temporary = self.options.temporary_directory.as_deref().unwrap_or(self.directory);
         let shared = Shared {
@@ -171,25 +172,25 @@ impl<'o> Import<'o> {
             drop(alive);
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(PROGRESS_EVERY) {
                 if self.options.cancel.is_cancelled() {
-                    shared.stop(ImportError::Cancelled);
+                    shared.stop(BulkError::Cancelled);
                 }
                 let bytes = shared.chunks.lock().map_or((0, None), |chunks| chunks.0.progress());
                 progress(&self.progress(Phase::Entries, bytes.0, bytes.1));
             }
         });
-        let gone = |_| ImportError::WriterGone;
-        if let Some(error) = shared.failure.into_inner().map_err(|_| ImportError::WriterGone)? {
+        let gone = |_| BulkError::WriterGone;
+        if let Some(error) = shared.failure.into_inner().map_err(|_| BulkError::WriterGone)? {
             return Err(error);
         }
-        let next_entry = shared.assigner.into_inner().map_err(|_| ImportError::WriterGone)?.finish()?;
+        let next_entry = shared.assigner.into_inner().map_err(|_| BulkError::WriterGone)?.finish()?;
         let bytes = shared.chunks.into_inner().map_err(gone)?.0.progress();
         progress(&self.progress(Phase::Entries, bytes.0, bytes.1));
-        let sorted = shared.sorter.into_inner().map_err(|_| ImportError::WriterGone)?.finish()?;
+        let sorted = shared.sorter.into_inner().map_err(|_| BulkError::WriterGone)?.finish()?;
         Ok((sorted, next_entry))
     }
 
     /// A worker's life.
-    fn work(&self, shared: &Shared<'_>) -> Result<(), ImportError> {
+    fn work(&self, shared: &Shared<'_>) -> Result<(), BulkError> {
         let mut preparer = Preparer::new(&self.plan, shared.tables);
         let mut finisher = Finisher::new(&self.indexer, &self.slots);
         let mut batch = Batch::default();
@@ -200,7 +201,7 @@ impl<'o> Import<'o> {
             }
             let assigned = match shared.assigner.lock() {
                 Ok(mut assigner) => assigner.assign(&chunk, &mut batch),
-                Err(_) => Err(ImportError::WriterGone),
+                Err(_) => Err(BulkError::WriterGone),
             };
             let first_id = assigned?;
             shared.assigning.pass();
@@ -220,14 +221,14 @@ impl<'o> Import<'o> {
         sorted: &Sorted,
         writer: &Writer,
         progress: &mut dyn FnMut(&Progress),
-    ) -> Result<Built, ImportError> {
+    ) -> Result<Built, BulkError> {
         let total = sorted.bytes();
         let mut rows = PostingRows::new(writer);
         let mut builder = PostingsBuilder::new(&mut rows, 1);
         let mut merged = 0;
         for (slot, index) in self.slots.iter() {
             if self.options.cancel.is_cancelled() {
-                return Err(ImportError::Cancelled);
+                return Err(BulkError::Cancelled);
             }
             progress(&self.progress(Phase::Indexes, merged, Some(total)));
             builder.index(sorted, slot, index)?;
@@ -239,7 +240,7 @@ impl<'o> Import<'o> {
         Ok(built)
     }
 
-    fn write_meta(&self, env: &Env, tables: &Tables, next_entry: EntryId, built: Built) -> Result<(), ImportError> {
+    fn write_meta(&self, env: &Env, tables: &Tables, next_entry: EntryId, built: Built) -> Result<(), BulkError> {
         let mut txn = env.write()?;
         let dbs = env.dbs();
         env::write_tables(dbs, &mut txn, tables)?;
@@ -285,17 +286,17 @@ impl<'o> Import<'o> {
 
 impl Shared<'_> {
     /// The next chunk and its turn.
-    fn take_chunk(&self) -> Result<Option<(u64, Chunk)>, ImportError> {
-        let mut chunks = self.chunks.lock().map_err(|_| ImportError::WriterGone)?;
+    fn take_chunk(&self) -> Result<Option<(u64, Chunk)>, BulkError> {
+        let mut chunks = self.chunks.lock().map_err(|_| BulkError::WriterGone)?;
         let (source, next) = &mut *chunks;
         let Some(chunk) = source.next()? else { return Ok(None) };
         *next += 1;
         Ok(Some((*next - 1, chunk)))
     }
 
-    fn hand_over(&self, finished: &mut Finished, first_id: EntryId) -> Result<(), ImportError> {
+    fn hand_over(&self, finished: &mut Finished, first_id: EntryId) -> Result<(), BulkError> {
         if finished.rows > 0 {
-            let mut sorter = self.sorter.lock().map_err(|_| ImportError::WriterGone)?;
+            let mut sorter = self.sorter.lock().map_err(|_| BulkError::WriterGone)?;
             sorter.append(&finished.keys, first_id.0, finished.rows)?;
         }
         self.writer.send(finished.entries.take())?;
@@ -303,19 +304,11 @@ impl Shared<'_> {
     }
 
     /// Keeps the first error and sends everybody home.
-    fn stop(&self, error: ImportError) {
+    fn stop(&self, error: BulkError) {
         if let Ok(mut failure) = self.failure.lock() {
             failure.get_or_insert(error);
         }
         self.assigning.stop();
         self.handing.stop();
     }
-}
-
-/// A new identity for the new data.
-fn new_identity() -> Result<[u8; 16], ImportError> {
-    let mut identity = [0; 16];
-    let failed = |error: getrandom::Error| StoreError::Io { what: "random number", detail: error.to_string() };
-    getrandom::fill(&mut identity).map_err(failed)?;
-    Ok(identity)
 }

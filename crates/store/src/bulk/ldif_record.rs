@@ -48,7 +48,7 @@ impl LdifRecord {
                 self.dn.push_str(dn.map_err(|_| (line, "the DN is not UTF-8".to_owned()))?);
                 self.line = line;
                 has_dn = true;
-            } else if spelling.eq_ignore_ascii_case(b"version") && line == first_line {
+            } else if spelling.eq_ignore_ascii_case(b"version") {
                 if self.text.get(value) != Some(b"1") {
                     return Err((line, "only LDIF version 1 is known".to_owned()));
                 }

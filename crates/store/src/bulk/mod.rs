@@ -9,34 +9,45 @@
 
 mod assign;
 mod dn_map;
+mod export;
 mod finish;
 mod import;
 mod ldif_record;
+mod ldif_text;
 mod names;
 mod options;
 mod postings;
 mod prepare;
+mod rebuild;
 mod rejects;
+mod rekey;
 mod sort;
 mod source;
 mod swap;
 mod turns;
+mod verify;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
+pub use export::{ExportOptions, ExportSummary, export};
 pub use import::import;
 pub use options::{
     Cancel, EntryFilter, ImportMode, ImportOptions, ImportSummary, PasswordHook, Phase, Progress, SelectedEntry,
     Selection,
 };
+pub use rebuild::{RebuildOptions, RebuildSummary, RebuildWhich, rebuild};
 pub use sort::SortError;
 pub use source::LdifSource;
 pub use swap::{new_directory, recover};
+pub use verify::{Problem, VerifyOptions, VerifySummary, verify};
 
 use crate::StoreError;
 
-/// Why an import failed. Whatever it is, the old data is untouched.
+/// Why work on a whole database failed. Whatever it is, the data that was there is untouched.
 #[derive(Debug, thiserror::Error)]
-pub enum ImportError {
+pub enum BulkError {
     /// A source cannot be read.
     #[error("cannot read {name}: {source}")]
     Source {
@@ -69,9 +80,9 @@ pub enum ImportError {
     /// A base DN, branch or attribute name of the options.
     #[error("{0}")]
     Option(String),
-    /// The reject or skip file cannot be written.
+    /// A reject, skip or LDIF file cannot be written.
     #[error("cannot write {name}: {source}")]
-    RejectFile {
+    Output {
         /// The file.
         name: String,
         /// The system's reason.
@@ -80,16 +91,16 @@ pub enum ImportError {
     /// The sort failed.
     #[error(transparent)]
     Sort(#[from] SortError),
-    /// The new database could not be written.
+    /// The database could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The new directory could not be made or put in place.
     #[error("cannot put the new database in place: {0}")]
     Swap(std::io::Error),
     /// The caller asked to stop.
-    #[error("the import was interrupted; the old data is as it was")]
+    #[error("interrupted; the data is as it was")]
     Cancelled,
-    /// A worker thread ended without a result: a defect, told by its own message.
-    #[error("a thread of the import ended early")]
+    /// A thread ended without a result: a defect, told by its own message.
+    #[error("a thread ended early")]
     WriterGone,
 }

@@ -61,11 +61,11 @@ pub(super) struct AttributeSelection {
 }
 
 impl AttributeSelection {
-    pub fn new(options: &ImportOptions) -> Result<Self, super::ImportError> {
+    pub fn new(options: &ImportOptions) -> Result<Self, super::BulkError> {
         let schema = &options.schema;
-        let parse = |names: &[String]| -> Result<Vec<_>, super::ImportError> {
+        let parse = |names: &[String]| -> Result<Vec<_>, super::BulkError> {
             let one = |name: &String| AttributeDescription::parse(schema, name.as_bytes());
-            let failed = |error: schema::DescriptionError| super::ImportError::Option(error.to_string());
+            let failed = |error: schema::DescriptionError| super::BulkError::Option(error.to_string());
             names.iter().map(|name| one(name).map_err(failed)).collect()
         };
         let virtual_types = VIRTUAL.iter().filter_map(|name| schema.attribute_type(name.as_bytes())).map(|t| t.index);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use schema::Schema;
+use schema::check::Leniency;
 
 use crate::index::IndexConfig;
 use crate::record::Values;
@@ -54,6 +55,14 @@ pub struct Selection {
     pub exclude_attributes: Vec<String>,
 }
 
+impl Selection {
+    /// Whether the filters let an entry pass.
+    pub(super) fn passes(&self, entry: &SelectedEntry<'_>) -> bool {
+        let included = self.include_filters.is_empty() || self.include_filters.iter().any(|filter| filter(entry));
+        included && !self.exclude_filters.iter().any(|filter| filter(entry))
+    }
+}
+
 impl std::fmt::Debug for Selection {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Selection")
@@ -85,7 +94,7 @@ impl Cancel {
 /// Everything that an import needs to know beside the LDIF.
 #[derive(Clone)]
 pub struct ImportOptions {
-    /// The directory of the backend's LMDB environment.
+    /// The backend's folder.
     pub directory: PathBuf,
     /// Its base DNs; entries elsewhere are skipped.
     pub base_dns: Vec<String>,
@@ -93,6 +102,8 @@ pub struct ImportOptions {
     pub indexes: Vec<IndexConfig>,
     /// The schema.
     pub schema: Arc<Schema>,
+    /// How strictly entries are checked.
+    pub leniency: Leniency,
     /// Entries are not checked against the schema at all (`--skipSchemaValidation`).
     pub skip_schema_validation: bool,
     /// Whether the old entries stay.
@@ -128,6 +139,7 @@ impl ImportOptions {
             base_dns,
             indexes,
             schema,
+            leniency: Leniency::default(),
             skip_schema_validation: false,
             mode: ImportMode::Replace,
             selection: Selection::default(),

@@ -3,7 +3,7 @@
 //! Short lists go inline into packed blocks, long ones into containers numbered in the order of their keys, so that
 //! both tables are written from front to back at the same time. Knows the posting formats, not the environment.
 
-use super::ImportError;
+use super::BulkError;
 use super::sort::{Merge, Sorted};
 use crate::posting::container::CONTAINER_BYTES_MAX;
 use crate::posting::{BlockWriter, ContainerBuf, INLINE_BYTES_MAX, InlineList, List, chunk_key, chunk_of, low_of};
@@ -12,9 +12,9 @@ use crate::{EntryId, IndexId, ListId, varint};
 /// What takes finished rows.
 pub(super) trait RowSink {
     /// A row of `postings`; keys ascend.
-    fn block(&mut self, key: &[u8], data: &[u8]) -> Result<(), ImportError>;
+    fn block(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError>;
     /// A row of `chunks`; keys ascend.
-    fn container(&mut self, key: &[u8], data: &[u8]) -> Result<(), ImportError>;
+    fn container(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError>;
 }
 
 /// What was built.
@@ -54,7 +54,7 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
     }
 
     /// Writes all keys of `slot`, which is the index `index`. Indexes must come in ascending order.
-    pub fn index(&mut self, sorted: &Sorted, slot: usize, index: IndexId) -> Result<(), ImportError> {
+    pub fn index(&mut self, sorted: &Sorted, slot: usize, index: IndexId) -> Result<(), BulkError> {
         let mut merge = sorted.merge(slot)?;
         while let Some(count) = merge.next()? {
             self.key.clear();
@@ -68,12 +68,12 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
     }
 
     /// Writes the last row.
-    pub fn finish(mut self) -> Result<Built, ImportError> {
+    pub fn finish(mut self) -> Result<Built, BulkError> {
         self.flush_block()?;
         Ok(self.built)
     }
 
-    fn list(&mut self, merge: &mut Merge<'_>, count: u64) -> Result<(), ImportError> {
+    fn list(&mut self, merge: &mut Merge<'_>, count: u64) -> Result<(), BulkError> {
         // Every id takes a byte at least.
         if count > INLINE_BYTES_MAX as u64 {
             return self.long(count, |take| merge.ids(take));
@@ -81,7 +81,7 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
         self.inline.clear();
         let mut last = 0;
         let inline = &mut self.inline;
-        merge.ids::<ImportError>(|id| {
+        merge.ids::<BulkError>(|id| {
             varint::put(inline, id - last);
             last = id;
             Ok(())
@@ -102,8 +102,8 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
     fn long(
         &mut self,
         count: u64,
-        feed: impl FnOnce(&mut dyn FnMut(u64) -> Result<(), ImportError>) -> Result<(), ImportError>,
-    ) -> Result<(), ImportError> {
+        feed: impl FnOnce(&mut dyn FnMut(u64) -> Result<(), BulkError>) -> Result<(), BulkError>,
+    ) -> Result<(), BulkError> {
         let list = ListId(self.built.next_list);
         self.built.next_list += 1;
         let mut chunk = None;
@@ -124,14 +124,14 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
         self.push(List::Long { count, list })
     }
 
-    fn flush_container(&mut self, list: ListId, chunk: u64) -> Result<(), ImportError> {
+    fn flush_container(&mut self, list: ListId, chunk: u64) -> Result<(), BulkError> {
         self.encoded.clear();
         self.container.encode(&mut self.encoded);
         self.container.clear();
         self.sink.container(&chunk_key(list, chunk), &self.encoded)
     }
 
-    fn push(&mut self, list: List<'_>) -> Result<(), ImportError> {
+    fn push(&mut self, list: List<'_>) -> Result<(), BulkError> {
         if self.block.push(&self.key, list) {
             return Ok(());
         }
@@ -141,7 +141,7 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
         Ok(())
     }
 
-    fn flush_block(&mut self) -> Result<(), ImportError> {
+    fn flush_block(&mut self) -> Result<(), BulkError> {
         if !self.block.is_empty() {
             let (key, data) = self.block.row();
             self.sink.block(key, data)?;
@@ -169,11 +169,11 @@ mod tests {
     }
 
     impl RowSink for Rows {
-        fn block(&mut self, key: &[u8], data: &[u8]) -> Result<(), ImportError> {
+        fn block(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError> {
             self.blocks.push((key.to_vec(), data.to_vec()));
             Ok(())
         }
-        fn container(&mut self, key: &[u8], data: &[u8]) -> Result<(), ImportError> {
+        fn container(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError> {
             self.containers.push((key.to_vec(), data.to_vec()));
             Ok(())
         }

@@ -5,19 +5,20 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use ldap::{Ava, Rdn};
 use md5::{Digest, Md5};
+use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes, Requirement};
 use schema::{NormalizedDn, Schema};
 
-use super::ImportError;
+use super::BulkError;
 use super::dn_map::Fingerprint;
 use super::ldif_record::LdifRecord;
-use super::names::{AttributeSelection, Described, Names, Use};
+use super::names::{AttributeSelection, Names, Use};
 use super::options::{ImportOptions, SelectedEntry};
 use super::source::Chunk;
-use crate::record::{Values, put_value};
+use crate::record::{ValueIter, Values, put_value};
 use crate::tables::Tables;
 use crate::{DescId, EntryId};
 
@@ -114,13 +115,14 @@ pub(super) struct Plan<'o> {
     include: Vec<NormalizedDn>,
     exclude: Vec<NormalizedDn>,
     pub attributes: AttributeSelection,
+    checker: Checker,
 }
 
 impl<'o> Plan<'o> {
-    pub fn new(options: &'o ImportOptions) -> Result<Self, ImportError> {
-        let parse = |names: &[String]| -> Result<Vec<NormalizedDn>, ImportError> {
+    pub fn new(options: &'o ImportOptions) -> Result<Self, BulkError> {
+        let parse = |names: &[String]| -> Result<Vec<NormalizedDn>, BulkError> {
             let one = |name: &String| NormalizedDn::parse(&options.schema, name.as_bytes());
-            let failed = |name: &String, error| ImportError::Option(format!("\"{name}\" is not a DN: {error}"));
+            let failed = |name: &String, error| BulkError::Option(format!("\"{name}\" is not a DN: {error}"));
             names.iter().map(|name| one(name).map_err(|error| failed(name, error))).collect()
         };
         Ok(Self {
@@ -129,11 +131,27 @@ impl<'o> Plan<'o> {
             include: parse(&options.selection.include_branches)?,
             exclude: parse(&options.selection.exclude_branches)?,
             attributes: AttributeSelection::new(options)?,
+            checker: Checker::new(Arc::clone(&options.schema), options.leniency),
         })
     }
 
     fn schema(&self) -> &Schema {
         &self.options.schema
+    }
+
+    /// What there is to know of a set of object classes.
+    fn classes(&self, values: Values<'_>) -> Classes {
+        let completed = with_superiors(self.schema(), values);
+        let complete = completed.as_ref().map_or(values, |more| Values::new(more.count, &more.body));
+        let set = ClassSet::of_values(self.schema(), complete.iter()).map_err(|error| error.to_string());
+        let mut names: Vec<Vec<u8>> = values.iter().map(<[u8]>::to_ascii_lowercase).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).any(|pair| matches!(pair, [a, b] if a == b));
+        let requirement = match twice {
+            true => Err("the attribute objectClass has the same value twice".to_owned()),
+            false => set.map(|set| self.checker.requirement(&set)),
+        };
+        Classes { completed, requirement }
     }
 
     /// Whether entries of that name belong into this import; if so, whether it is a base entry.
@@ -144,6 +162,9 @@ impl<'o> Plan<'o> {
     }
 }
 
+/// A worker remembers so many sets of object classes; odd data must not fill the memory.
+const CLASS_SETS_MAX: usize = 4096;
+
 /// A worker's tools for preparing records. Buffers are used again.
 pub(super) struct Preparer<'p> {
     plan: &'p Plan<'p>,
@@ -152,12 +173,20 @@ pub(super) struct Preparer<'p> {
     dn: NormalizedDn,
     /// For each value of the record: position of its description, and the value's place in the record.
     found: Vec<(u32, Range<usize>)>,
-    classes: HashMap<Box<[u8]>, Option<ClassBody>>,
-    normal: Vec<u8>,
+    classes: HashMap<Box<[u8]>, Arc<Classes>>,
 }
 
-/// The values of `objectClass` with the superior classes that the file left out.
-#[derive(Debug, Clone)]
+/// What is known of one set of object classes as written.
+#[derive(Debug)]
+struct Classes {
+    /// The values with the superior classes that the file left out; none when none is missing.
+    completed: Option<ClassBody>,
+    /// What entries with these classes must have and may have; or why there can be none.
+    requirement: Result<Arc<Requirement>, String>,
+}
+
+/// Values of `objectClass` in wire form.
+#[derive(Debug)]
 struct ClassBody {
     count: u32,
     longest: u32,
@@ -176,7 +205,6 @@ impl<'p> Preparer<'p> {
             dn: NormalizedDn::root(),
             found: Vec::new(),
             classes: HashMap::new(),
-            normal: Vec::new(),
         }
     }
 
@@ -211,9 +239,10 @@ impl<'p> Preparer<'p> {
         let entry = self.place(is_base, batch);
         self.collect(line)?;
         self.write_attributes(line, batch)?;
-        self.complete(&entry, batch).map_err(|reason| (line, reason))?;
+        let bad = |dn: &str, reason: String| (line, format!("entry \"{dn}\": {reason}"));
+        let classes = self.complete(&entry, batch).map_err(|reason| bad(self.record.dn(), reason))?;
         let entry = Entry { attributes: entry.attributes.start..batch.attributes.len() as u32, ..entry };
-        self.check(&entry, batch).map_err(|reason| (line, format!("entry \"{}\": {reason}", self.record.dn())))?;
+        self.check(&entry, classes.as_deref(), batch).map_err(|reason| bad(self.record.dn(), reason))?;
         if !self.is_selected(&entry, batch) {
             return Ok(Outcome::Skipped);
         }
@@ -290,44 +319,49 @@ impl<'p> Preparer<'p> {
         Ok(())
     }
 
-    /// Adds what LDIF may leave out: superior classes, the values of the RDN, entryUUID.
-    fn complete(&mut self, entry: &Entry, batch: &mut Batch) -> Result<(), String> {
+    /// Adds what LDIF may leave out: superior classes, the values of the RDN, entryUUID. Gives what is known of its classes.
+    fn complete(&mut self, entry: &Entry, batch: &mut Batch) -> Result<Option<Arc<Classes>>, String> {
         let first = entry.attributes.start as usize;
         let mut has_uuid = false;
-        let mut classes = None;
-        for (position, attribute) in batch.attributes.iter().enumerate().skip(first) {
+        let mut position = None;
+        for (at, attribute) in batch.attributes.iter().enumerate().skip(first) {
             match self.names.get(attribute.described).map(|described| described.desc) {
-                Some(DescId::OBJECT_CLASS) => classes = Some(position),
+                Some(DescId::OBJECT_CLASS) => position = Some(at),
                 Some(DescId::ENTRY_UUID) => has_uuid = true,
                 _ => {}
             }
         }
-        if let Some(position) = classes {
-            self.complete_classes(position, batch);
-        }
+        let classes = position.and_then(|position| self.complete_classes(position, batch));
         self.complete_rdn(first, batch)?;
         if !has_uuid {
             let at = self.names.find(usize::MAX, b"entryUUID")?;
             let text = name_uuid(self.dn.as_bytes());
             append_attribute(batch, at, text.as_bytes());
         }
-        Ok(())
+        Ok(classes)
     }
 
-    fn complete_classes(&mut self, position: usize, batch: &mut Batch) {
-        let Some(attribute) = batch.attributes.get_mut(position) else { return };
-        let body = batch.arena.get(attribute.body.start as usize..attribute.body.end as usize).unwrap_or_default();
-        if !self.classes.contains_key(body) {
-            let completed = with_superiors(self.plan.schema(), Values::new(attribute.count, body));
-            self.classes.insert(body.into(), completed);
-        }
-        if let Some(Some(completed)) = self.classes.get(body) {
+    fn complete_classes(&mut self, position: usize, batch: &mut Batch) -> Option<Arc<Classes>> {
+        let attribute = batch.attributes.get_mut(position)?;
+        let body = batch.arena.get(attribute.body.start as usize..attribute.body.end as usize)?;
+        let classes = match self.classes.get(body) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let learnt = Arc::new(self.plan.classes(Values::new(attribute.count, body)));
+                if self.classes.len() < CLASS_SETS_MAX {
+                    self.classes.insert(body.into(), Arc::clone(&learnt));
+                }
+                learnt
+            }
+        };
+        if let Some(completed) = &classes.completed {
             let start = batch.arena.len() as u32;
             batch.arena.extend_from_slice(&completed.body);
             attribute.body = start..batch.arena.len() as u32;
             attribute.count = completed.count;
             attribute.longest = completed.longest;
         }
+        Some(classes)
     }
 
     /// Adds the attributes and values of the RDN that the entry does not have.
@@ -369,19 +403,28 @@ impl<'p> Preparer<'p> {
     }
 
     /// Whether the entry obeys the schema, and no value comes twice.
-    fn check(&mut self, entry: &Entry, batch: &Batch) -> Result<(), String> {
+    fn check(&self, entry: &Entry, classes: Option<&Classes>, batch: &Batch) -> Result<(), String> {
+        let schema = self.plan.schema();
         for attribute in batch.attributes_of(entry).iter().filter(|attribute| attribute.count > 1) {
             let Some(described) = self.names.get(attribute.described) else { continue };
-            let rule =
-                described.attribute.and_then(|t| self.plan.schema().attribute_by_index(t)).and_then(|t| t.equality);
-            if described.desc != DescId::OBJECT_CLASS && self.has_duplicate(described, rule, batch.values(attribute)) {
-                return Err(format!("attribute {} has the same value twice", described.canonical));
+            let rule = described.attribute.and_then(|t| schema.attribute_by_index(t)).and_then(|t| t.equality);
+            // Classes were looked at once for all entries that have the same.
+            if described.desc != DescId::OBJECT_CLASS && self.has_duplicate(rule, batch.values(attribute)) {
+                return Err(format!("the attribute {} has the same value twice", described.canonical));
             }
         }
-        Ok(())
+        if self.plan.options.skip_schema_validation || !self.plan.options.leniency.check_schema {
+            return Ok(());
+        }
+        let classes = classes.ok_or_else(|| CheckError::NoClass.to_string())?;
+        let requirement = classes.requirement.as_ref().map_err(String::clone)?;
+        let rdn = Rdn::parse(rdn_text(self.record.dn())).map_err(|error| error.to_string())?;
+        let keys: Vec<AttributeKey<'_>> = rdn.avas().iter().map(|ava| key_of(schema, ava.attribute)).collect();
+        let checked = Checked { batch, entry, names: &self.names };
+        self.plan.checker.check_with(requirement, &keys, &checked, &mut |_| {}).map_err(|error| error.to_string())
     }
 
-    fn has_duplicate(&self, _: &Described, rule: Option<&schema::MatchingRule>, values: Values<'_>) -> bool {
+    fn has_duplicate(&self, rule: Option<&schema::MatchingRule>, values: Values<'_>) -> bool {
         let schema = self.plan.schema();
         let mut normals: Vec<Vec<u8>> = Vec::with_capacity(values.count() as usize);
         for value in values.iter() {
@@ -408,9 +451,7 @@ impl<'p> Preparer<'p> {
             .filter_map(|attribute| Some((&*self.names.get(attribute.described)?.canonical, batch.values(attribute))))
             .collect();
         let seen = SelectedEntry { dn: self.record.dn(), attributes: &attributes };
-        let included =
-            selection.include_filters.is_empty() || selection.include_filters.iter().any(|filter| filter(&seen));
-        included && !selection.exclude_filters.iter().any(|filter| filter(&seen))
+        selection.passes(&seen)
     }
 }
 
@@ -425,6 +466,33 @@ fn append_attribute(batch: &mut Batch, described: u32, value: &[u8]) {
     put_value(&mut batch.arena, value);
     let body = start..batch.arena.len() as u32;
     batch.attributes.push(PreparedAttribute { described, count: 1, longest: value.len() as u32, body });
+}
+
+/// The attributes of a prepared entry for the schema check.
+struct Checked<'c, 'n> {
+    batch: &'c Batch,
+    entry: &'c Entry,
+    names: &'c Names<'n>,
+}
+
+impl EntryAttributes for Checked<'_, '_> {
+    type Values<'v>
+        = ValueIter<'v>
+    where
+        Self: 'v;
+
+    fn attributes(&self) -> impl Iterator<Item = (AttributeKey<'_>, ValueIter<'_>)> {
+        self.batch.attributes_of(self.entry).iter().filter_map(|attribute| {
+            let described = self.names.get(attribute.described)?;
+            let key = described.attribute.map_or(AttributeKey::Unknown(&described.canonical), AttributeKey::Known);
+            Some((key, self.batch.values(attribute).iter()))
+        })
+    }
+}
+
+fn key_of<'n>(schema: &Schema, name: &'n str) -> AttributeKey<'n> {
+    let known = schema.attribute_type(name.as_bytes());
+    known.map_or(AttributeKey::Unknown(name), |attribute| AttributeKey::Known(attribute.index))
 }
 
 /// The values of objectClass with all superior classes; `None` when none is missing.

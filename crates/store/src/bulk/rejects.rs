@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::ImportError;
+use super::BulkError;
 
 /// Comment lines are folded at this many characters.
 const LINE_CHARS: usize = 80;
@@ -16,7 +16,7 @@ pub(super) struct RecordFile {
 
 impl RecordFile {
     /// Opens `path`, if there is one, at its end or emptied.
-    pub fn open(path: Option<&Path>, overwrite: bool) -> Result<Self, ImportError> {
+    pub fn open(path: Option<&Path>, overwrite: bool) -> Result<Self, BulkError> {
         let Some(path) = path else { return Ok(Self { file: None }) };
         let mut options = OpenOptions::new();
         options.create(true).write(true).append(!overwrite).truncate(overwrite);
@@ -25,7 +25,7 @@ impl RecordFile {
     }
 
     /// Writes a record, with a reason as comment if there is one.
-    pub fn write(&mut self, reason: Option<&str>, record: &[u8]) -> Result<(), ImportError> {
+    pub fn write(&mut self, reason: Option<&str>, record: &[u8]) -> Result<(), BulkError> {
         let Some((path, file)) = &mut self.file else { return Ok(()) };
         let mut text = Vec::with_capacity(record.len() + 128);
         for line in reason.into_iter().flat_map(str::lines) {
@@ -39,14 +39,14 @@ impl RecordFile {
         file.write_all(&text).map_err(|source| failed(path, source))
     }
 
-    pub fn finish(self) -> Result<(), ImportError> {
+    pub fn finish(self) -> Result<(), BulkError> {
         let Some((path, mut file)) = self.file else { return Ok(()) };
         file.flush().map_err(|source| failed(&path, source))
     }
 }
 
-fn failed(path: &Path, source: std::io::Error) -> ImportError {
-    ImportError::RejectFile { name: path.display().to_string(), source }
+fn failed(path: &Path, source: std::io::Error) -> BulkError {
+    BulkError::Output { name: path.display().to_string(), source }
 }
 
 /// A comment, folded: a continuation line begins with a blank.

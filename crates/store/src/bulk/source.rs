@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::read::MultiGzDecoder;
 use memchr::{memchr_iter, memmem};
 
-use super::ImportError;
+use super::BulkError;
 
 /// What a worker takes at once: some 400 ordinary entries, small beside the caches of a machine, large beside the cost of
 /// taking turns.
@@ -51,8 +51,8 @@ impl LdifSource {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn open(path: &Path) -> Result<Self, ImportError> {
-        let failed = |source| ImportError::Source { name: path.display().to_string(), source };
+    pub fn open(path: &Path) -> Result<Self, BulkError> {
+        let failed = |source| BulkError::Source { name: path.display().to_string(), source };
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         let total = metadata.is_file().then_some(metadata.len());
@@ -120,18 +120,18 @@ impl Chunks {
     }
 
     /// The next chunk, or `None` at the end of all sources.
-    pub fn next(&mut self) -> Result<Option<Chunk>, ImportError> {
+    pub fn next(&mut self) -> Result<Option<Chunk>, BulkError> {
         while let Some(source) = self.sources.last_mut() {
             let mut bytes = std::mem::take(&mut self.rest);
             let mut end = None;
             while end.is_none() {
                 let before = bytes.len();
                 let wanted = CHUNK_BYTES.max(before / 2) as u64;
-                let failed = |error| ImportError::Source { name: source.name.to_string(), source: error };
+                let failed = |error| BulkError::Source { name: source.name.to_string(), source: error };
                 let n = source.reader.by_ref().take(wanted).read_to_end(&mut bytes).map_err(failed)?;
                 end = if n == 0 { Some(bytes.len()) } else { last_border(&bytes, before) };
                 if end.is_none() && bytes.len() > RECORD_BYTES_MAX {
-                    return Err(ImportError::RecordTooLarge { name: source.name.to_string(), line: self.next_line });
+                    return Err(BulkError::RecordTooLarge { name: source.name.to_string(), line: self.next_line });
                 }
             }
             let end = end.unwrap_or(bytes.len());

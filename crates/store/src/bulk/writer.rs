@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use heed::{PutFlags, RwTxn};
 
-use super::ImportError;
+use super::BulkError;
 use super::postings::RowSink;
 use crate::StoreError;
 use crate::env::{Dbs, Env, Table};
@@ -93,12 +93,12 @@ impl Rows {
 #[derive(Debug)]
 pub(super) struct Writer {
     sender: Option<Sender<Rows>>,
-    thread: Option<JoinHandle<Result<(), ImportError>>>,
+    thread: Option<JoinHandle<Result<(), BulkError>>>,
 }
 
 impl Writer {
     /// Starts appending to `env`, which must be new.
-    pub fn start(env: Env) -> Result<Self, ImportError> {
+    pub fn start(env: Env) -> Result<Self, BulkError> {
         env.defer_sync()?;
         let (sender, receiver) = bounded(BATCHES_MAX);
         let thread =
@@ -108,20 +108,20 @@ impl Writer {
     }
 
     /// Hands rows over; waits when the writer is behind.
-    pub fn send(&self, rows: Rows) -> Result<(), ImportError> {
+    pub fn send(&self, rows: Rows) -> Result<(), BulkError> {
         if rows.is_empty() {
             return Ok(());
         }
         // The writer goes away early only with an error of its own, which `finish` tells.
-        self.sender.as_ref().and_then(|sender| sender.send(rows).ok()).ok_or(ImportError::WriterGone)
+        self.sender.as_ref().and_then(|sender| sender.send(rows).ok()).ok_or(BulkError::WriterGone)
     }
 
     /// Waits until everything is committed. Nothing is synced yet.
-    pub fn finish(mut self) -> Result<(), ImportError> {
+    pub fn finish(mut self) -> Result<(), BulkError> {
         self.sender = None;
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
-            _ => Err(ImportError::WriterGone),
+            _ => Err(BulkError::WriterGone),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Drop for Writer {
     }
 }
 
-fn write_all(env: &Env, receiver: &Receiver<Rows>) -> Result<(), ImportError> {
+fn write_all(env: &Env, receiver: &Receiver<Rows>) -> Result<(), BulkError> {
     let mut paving = Paving::new(env)?;
     let mut done = false;
     while !done {
@@ -157,7 +157,7 @@ fn write_all(env: &Env, receiver: &Receiver<Rows>) -> Result<(), ImportError> {
     paving.cut(env)
 }
 
-fn append(dbs: &Dbs, txn: &mut RwTxn<'_>, rows: &Rows) -> Result<(), ImportError> {
+fn append(dbs: &Dbs, txn: &mut RwTxn<'_>, rows: &Rows) -> Result<(), BulkError> {
     let table: Table = match rows.target {
         Target::Entries => dbs.entries,
         Target::Values => dbs.values,
@@ -183,7 +183,7 @@ struct Paving {
 static ZEROS: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];
 
 impl Paving {
-    fn new(env: &Env) -> Result<Self, ImportError> {
+    fn new(env: &Env) -> Result<Self, BulkError> {
         let open = OpenOptions::new().write(true).open(env.path().join("data.mdb"));
         let file = open.map_err(|error| StoreError::io("database file", &error))?;
         let end = env.bytes().0;
@@ -191,7 +191,7 @@ impl Paving {
     }
 
     /// Paves what a commit of `bytes` of rows can take: pages are at least half full, and each table has branch pages.
-    fn extend(&mut self, env: &Env, bytes: u64) -> Result<(), ImportError> {
+    fn extend(&mut self, env: &Env, bytes: u64) -> Result<(), BulkError> {
         let target = env.bytes().0 + 2 * bytes + 64 * PAGE_BYTES;
         while self.end < target {
             self.file.write_all_at(&ZEROS, self.end).map_err(|error| StoreError::io("database file", &error))?;
@@ -219,7 +219,7 @@ impl Paving {
     }
 
     /// Cuts off what LMDB did not need.
-    fn cut(&self, env: &Env) -> Result<(), ImportError> {
+    fn cut(&self, env: &Env) -> Result<(), BulkError> {
         Ok(self.file.set_len(env.bytes().0).map_err(|error| StoreError::io("database file", &error))?)
     }
 }
@@ -237,19 +237,19 @@ impl<'w> PostingRows<'w> {
     }
 
     /// Sends what is left.
-    pub fn finish(self) -> Result<(), ImportError> {
+    pub fn finish(self) -> Result<(), BulkError> {
         self.writer.send(self.blocks)?;
         self.writer.send(self.containers)
     }
 }
 
 impl RowSink for PostingRows<'_> {
-    fn block(&mut self, key: &[u8], data: &[u8]) -> Result<(), ImportError> {
+    fn block(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError> {
         self.blocks.push(key, data);
         if self.blocks.is_full() { self.writer.send(self.blocks.take()) } else { Ok(()) }
     }
 
-    fn container(&mut self, key: &[u8], data: &[u8]) -> Result<(), ImportError> {
+    fn container(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError> {
         self.containers.push(key, data);
         if self.containers.is_full() { self.writer.send(self.containers.take()) } else { Ok(()) }
     }

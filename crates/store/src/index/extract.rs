@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use schema::{NormalizedDn, Schema, TypeIndex};
 
+use super::config::IndexConfig;
 use super::indexer::{IndexedEntry, Indexer};
-use super::set::Method;
+use super::set::{IndexSet, Method};
+use crate::backend::ExtractorMaker;
 use crate::extract::KeyExtractor;
 use crate::record::{Content, Header, RecordView, put_value};
 use crate::tables::{Tables, TypeResolver};
@@ -114,4 +116,19 @@ impl KeyExtractor for Indexer {
         let only = dn.rdn().filter(|_| dn.len() == 1);
         only.map(|rdn| out.extend_from_slice(rdn.as_bytes())).is_some()
     }
+}
+
+/// What [`BackendOptions`](crate::BackendOptions) need: makes the indexer for `configs` and settles which indexes are to be trusted.
+/// New ones are trusted only in an empty backend; those that are configured no more are not kept up, so no longer trusted.
+#[must_use]
+pub fn extractor_maker(schema: Arc<Schema>, configs: Vec<IndexConfig>) -> ExtractorMaker {
+    Box::new(move |states, is_empty| {
+        let set = IndexSet::new(&schema, &configs, states)?;
+        let abandoned: Vec<_> = states.iter().map(|(_, state)| state.id).filter(|id| set.get(*id).is_none()).collect();
+        abandoned.into_iter().for_each(|id| states.set_trusted(id, false));
+        if is_empty {
+            set.iter().for_each(|index| states.set_trusted(index.id, true));
+        }
+        Ok(Arc::new(Indexer::new(schema, Arc::new(set))))
+    })
 }

@@ -13,7 +13,7 @@ mod state;
 pub use config::{
     DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexKind, SUBSTRING_LENGTH_MIN, default_indexes,
 };
-pub use extract::SchemaTypes;
+pub use extract::{SchemaTypes, extractor_maker};
 pub use indexer::{IndexedEntry, Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
 pub use set::{Index, IndexError, IndexSet, Method};
 pub use state::{IndexState, IndexStates, key_derivation};

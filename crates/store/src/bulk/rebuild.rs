@@ -1,0 +1,230 @@
+//! `rebuild-index`: indexes made anew from the entries, in one transaction: before it an index is as it was, after it right.
+//!
+//! The backend must be closed (its log folded): what is rebuilt is what LMDB has. Keys come from the same code and the same sort
+//! as an import's.
+
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use heed::RwTxn;
+use schema::Schema;
+
+use super::finish::Slots;
+use super::postings::{PostingsBuilder, RowSink};
+use super::rekey::{Settings, Watcher, rekey};
+use super::verify::named_indexes;
+use super::{BulkError, Cancel, Phase, Progress};
+use crate::backend::{InstanceLock, database_path};
+use crate::env::{self, Dbs, Env, meta};
+use crate::index::{IndexConfig, IndexSet, Indexer, SchemaTypes};
+use crate::posting::block::index_range;
+use crate::posting::{BlockView, List, chunk_key};
+use crate::record::{LargeStub, RecordView};
+use crate::view::View;
+use crate::{DescId, EntryId, IndexId, ListId, StoreError};
+
+/// Memory of the sort when nothing else is said.
+const SORT_BYTES: usize = 256 << 20;
+
+/// Which indexes are made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RebuildWhich {
+    /// All, those of the tree included (`--rebuildAll`).
+    All,
+    /// Those that are not to be used as they are (`--rebuildDegraded`).
+    Degraded,
+    /// These: OpenDJ index ids, attribute names, `dn2id`, `id2children`, `id2entry`.
+    Named(Vec<String>),
+}
+
+/// What to rebuild, and how.
+#[derive(Debug, Clone)]
+pub struct RebuildOptions {
+    /// The backend's folder.
+    pub directory: PathBuf,
+    /// The schema.
+    pub schema: Arc<Schema>,
+    /// All indexes of the backend.
+    pub indexes: Vec<IndexConfig>,
+    /// Which of them.
+    pub which: RebuildWhich,
+    /// They are only declared good (`--clearDegradedState`), which is true of a backend whose data never had the attribute.
+    pub clear_degraded_state: bool,
+    /// Worker threads; 0: one for each core.
+    pub threads: usize,
+    /// Memory for sorting; 0: the default.
+    pub memory_bytes: usize,
+    /// Where the sort keeps its temporary file; none: the backend's folder.
+    pub temporary_directory: Option<PathBuf>,
+    /// Stops the work.
+    pub cancel: Cancel,
+}
+
+/// What was rebuilt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RebuildSummary {
+    /// Names of the indexes.
+    pub indexes: Vec<String>,
+    /// Entries read.
+    pub entries: u64,
+    /// Keys written.
+    pub keys: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// Makes indexes anew.
+///
+/// # Errors
+/// When the backend is in use or damaged, an index is not known, there is no room, or the work was interrupted: then all is as it was.
+pub fn rebuild(options: &RebuildOptions, progress: &mut dyn FnMut(&Progress)) -> Result<RebuildSummary, BulkError> {
+    let started = Instant::now();
+    let _lock = InstanceLock::take(&options.directory)?;
+    let directory = database_path(&options.directory);
+    super::swap::recover(&directory).map_err(BulkError::Swap)?;
+    let env = Env::open(&directory, crate::backend::new_uuid())?;
+    let result = rebuild_in(&env, options, started, progress);
+    env.close();
+    result
+}
+
+fn rebuild_in(
+    env: &Env,
+    options: &RebuildOptions,
+    started: Instant,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<RebuildSummary, BulkError> {
+    let dbs = env.dbs();
+    let read = env.read()?;
+    let mut states = env::read_index_states(dbs, &read)?;
+    let set = Arc::new(IndexSet::new(&options.schema, &options.indexes, &mut states)?);
+    let indexer = Indexer::new(Arc::clone(&options.schema), set);
+    let chosen = match &options.which {
+        RebuildWhich::All => named_indexes(&indexer, &[])?,
+        RebuildWhich::Named(names) => named_indexes(&indexer, names)?,
+        RebuildWhich::Degraded => {
+            indexer.indexes().iter().map(|index| index.id).filter(|index| !states.is_trusted(*index)).collect()
+        }
+    };
+    let mut summary = RebuildSummary {
+        indexes: chosen.iter().map(|index| super::verify::index_name(&indexer, *index)).collect(),
+        ..RebuildSummary::default()
+    };
+    let mut txn = env.write()?;
+    if !options.clear_degraded_state && !chosen.is_empty() {
+        let tables = env::read_tables(dbs, &read, SchemaTypes::shared(&options.schema))?;
+        let view = View { txn: &read, dbs, layers: [None, None], tables: &tables };
+        let mut watcher = Counter { entries: 0, total: view.entry_count()?, started, progress };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let settings = Settings {
+            threads: if options.threads == 0 { cores } else { options.threads },
+            memory_bytes: if options.memory_bytes == 0 { SORT_BYTES } else { options.memory_bytes },
+            temporary: options.temporary_directory.as_deref().unwrap_or(&options.directory),
+            cancel: &options.cancel,
+        };
+        let slots = Slots::of(chosen.clone());
+        let sorted = rekey(view, &indexer, &slots, &settings, &mut watcher)?;
+        summary.entries = watcher.entries;
+        for index in &chosen {
+            drop_index(dbs, &mut txn, *index)?;
+        }
+        let next_list = env::read_u64(dbs, &txn, meta::NEXT_LIST)?.unwrap_or(1);
+        let mut rows = TxnRows { dbs, txn: &mut txn };
+        let mut builder = PostingsBuilder::new(&mut rows, next_list);
+        for (slot, index) in slots.iter() {
+            if options.cancel.is_cancelled() {
+                return Err(BulkError::Cancelled);
+            }
+            builder.index(&sorted, slot, index)?;
+        }
+        let built = builder.finish()?;
+        summary.keys = built.keys;
+        dbs.meta.put(&mut txn, meta::NEXT_LIST, &built.next_list.to_be_bytes()).map_err(StoreError::from)?;
+    }
+    for index in chosen {
+        states.set_trusted(index, true);
+    }
+    env::write_index_states(dbs, &mut txn, &states)?;
+    drop(read);
+    txn.commit().map_err(StoreError::from)?;
+    summary.elapsed = started.elapsed();
+    Ok(summary)
+}
+
+/// Removes all rows of an index, its long lists included.
+fn drop_index(dbs: &Dbs, txn: &mut RwTxn<'_>, index: IndexId) -> Result<(), BulkError> {
+    let (first, end) = index_range(index);
+    let range = (Bound::Included(first.as_bytes()), Bound::Excluded(end.as_bytes()));
+    let mut lists = Vec::new();
+    for row in dbs.postings.range(txn, &range).map_err(StoreError::from)? {
+        let (key, data) = row.map_err(StoreError::from)?;
+        let mut block = BlockView::new(key, data).iter();
+        // A block that cannot be read ends here; `verify` reports lists that nobody refers to.
+        while let Ok(Some((_, list))) = block.next() {
+            if let List::Long { list, .. } = list {
+                lists.push(list);
+            }
+        }
+    }
+    dbs.postings.delete_range(txn, &range).map_err(StoreError::from)?;
+    for list in lists {
+        let (first, end) = (chunk_key(list, 0), chunk_key(ListId(list.0 + 1), 0));
+        let range = (Bound::Included(&first[..]), Bound::Excluded(&end[..]));
+        dbs.chunks.delete_range(txn, &range).map_err(StoreError::from)?;
+    }
+    Ok(())
+}
+
+/// Rows straight into a transaction.
+struct TxnRows<'t, 'e> {
+    dbs: &'t Dbs,
+    txn: &'t mut RwTxn<'e>,
+}
+
+impl RowSink for TxnRows<'_, '_> {
+    fn block(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError> {
+        Ok(self.dbs.postings.put(self.txn, key, data).map_err(StoreError::from)?)
+    }
+
+    fn container(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError> {
+        Ok(self.dbs.chunks.put(self.txn, key, data).map_err(StoreError::from)?)
+    }
+}
+
+/// Counts entries for progress; damage ends a rebuild.
+struct Counter<'p> {
+    entries: u64,
+    total: u64,
+    started: Instant,
+    progress: &'p mut dyn FnMut(&Progress),
+}
+
+/// Progress is told each so many entries.
+const PROGRESS_ENTRIES: u64 = 10_000;
+
+impl Watcher for Counter<'_> {
+    fn entry(&mut self, _: EntryId, _: &RecordView<'_>) {
+        self.entries += 1;
+        if self.entries % PROGRESS_ENTRIES == 0 {
+            (self.progress)(&Progress {
+                phase: Phase::Indexes,
+                processed: self.entries,
+                imported: self.entries,
+                skipped: 0,
+                rejected: 0,
+                migrated: 0,
+                bytes_read: self.entries,
+                bytes_total: Some(self.total),
+                elapsed: self.started.elapsed(),
+            });
+        }
+    }
+
+    fn large(&mut self, _: EntryId, _: DescId, _: LargeStub, _: LargeStub) {}
+
+    fn damaged(&mut self, id: EntryId, error: StoreError) -> Result<(), BulkError> {
+        Err(StoreError::Damaged(format!("entry {id}: {error}")).into())
+    }
+}

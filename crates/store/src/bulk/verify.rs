@@ -1,0 +1,571 @@
+//! `verify-index`: proves that entries, tree, postings and large values say the same, or tells in words where they do not.
+//!
+//! The keys of all entries are made anew and sorted like an import's, then compared with the indexes key by key and id by
+//! id: what is missing and what is too much both show in one pass. What it reads is one snapshot, so LMDB, overlay and
+//! the log behind the overlay are checked as one state. It changes nothing.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::finish::Slots;
+use super::rekey::{Settings, Watcher, rekey};
+use super::sort::{Merge, Sorted};
+use super::{BulkError, Cancel};
+use crate::env::{self, Dbs, ReadTxn, meta};
+use crate::extract::KeyExtractor;
+use crate::index::{IndexStates, Indexer};
+use crate::posting::container::parse_chunk_key;
+use crate::posting::{Container, List};
+use crate::postings::Postings;
+use crate::record::{LargeStub, RecordView};
+use crate::rows::parse_value_key;
+use crate::version::Snapshot;
+use crate::view::View;
+use crate::{DescId, EntryId, IndexId, ListId, StoreError};
+
+/// Memory of the sort when nothing else is said.
+const SORT_BYTES: usize = 256 << 20;
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A record that cannot be read.
+    #[error("entry {id}: {reason}")]
+    Record {
+        /// The entry.
+        id: EntryId,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The entry above is missing.
+    #[error("entry {id}: its parent, entry {parent}, does not exist")]
+    NoParent {
+        /// The entry.
+        id: EntryId,
+        /// The parent that it names.
+        parent: EntryId,
+    },
+    /// The way up does not end.
+    #[error("entry {id}: is below itself")]
+    Cycle {
+        /// An entry of the cycle or below it.
+        id: EntryId,
+    },
+    /// Two entries of the same name.
+    #[error("entry {id}: has the same name as entry {other}")]
+    SameName {
+        /// The entry.
+        id: EntryId,
+        /// The other one.
+        other: EntryId,
+    },
+    /// An entry is not found by an index.
+    #[error("index {index}: entry {id} is missing under key {key}")]
+    Missing {
+        /// The index.
+        index: String,
+        /// The key, made readable.
+        key: String,
+        /// The entry.
+        id: EntryId,
+    },
+    /// An index names an entry that does not have the key.
+    #[error("index {index}: key {key} names entry {id}, which does not have it")]
+    Extra {
+        /// The index.
+        index: String,
+        /// The key, made readable.
+        key: String,
+        /// The entry.
+        id: EntryId,
+    },
+    /// The counter of a key is wrong.
+    #[error("index {index}: key {key} is counted as {stored}, but has {found} entries")]
+    Count {
+        /// The index.
+        index: String,
+        /// The key, made readable.
+        key: String,
+        /// The counter.
+        stored: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// A list that cannot be read to its end.
+    #[error("index {index}: {reason}")]
+    Index {
+        /// The index.
+        index: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The index is marked as not to be used.
+    #[error("index {index}: needs to be rebuilt")]
+    Untrusted {
+        /// The index.
+        index: String,
+    },
+    /// A container that no key refers to, or that is malformed.
+    #[error("long list {list}: {reason}")]
+    List {
+        /// Its number.
+        list: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Large values and their record disagree.
+    #[error("entry {id}: attribute {attribute}: {reason}")]
+    LargeValues {
+        /// The entry.
+        id: EntryId,
+        /// The attribute.
+        attribute: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A number of `meta` would be given twice.
+    #[error("{what}: the next one would be {next}, but {used} is in use")]
+    Counter {
+        /// Which numbers.
+        what: &'static str,
+        /// The next to be given.
+        next: u64,
+        /// The highest in use.
+        used: u64,
+    },
+}
+
+/// What to verify, and how.
+#[derive(Debug, Clone)]
+pub struct VerifyOptions {
+    /// Only these indexes (OpenDJ index ids, or `dn2id`, `id2children`, `id2entry`); none: everything.
+    pub indexes: Vec<String>,
+    /// Worker threads; 0: one for each core.
+    pub threads: usize,
+    /// Memory for sorting; 0: the default.
+    pub memory_bytes: usize,
+    /// Where the sort keeps its temporary file.
+    pub temporary_directory: PathBuf,
+    /// Stops the work.
+    pub cancel: Cancel,
+}
+
+/// What was verified.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VerifySummary {
+    /// Entries read.
+    pub entries: u64,
+    /// Index keys compared.
+    pub keys: u64,
+    /// Problems found.
+    pub problems: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// Names of the store's own indexes in tools.
+const SYSTEM: [(IndexId, &str); 3] =
+    [(IndexId::DN, "dn2id"), (IndexId::CHILDREN, "id2children"), (IndexId::ALL, "id2entry")];
+
+/// The name of an index for people.
+pub(super) fn index_name(indexer: &Indexer, id: IndexId) -> String {
+    let system = SYSTEM.iter().find(|(own, _)| *own == id).map(|(_, name)| (*name).to_owned());
+    let configured = || indexer.indexes().get(id).map(|index| index.name.clone());
+    system.or_else(configured).unwrap_or_else(|| format!("number {}", id.0))
+}
+
+/// The indexes of these names; all for none. A bare attribute name stands for its indexes.
+pub(super) fn named_indexes(indexer: &Indexer, names: &[String]) -> Result<Vec<IndexId>, BulkError> {
+    let all = || SYSTEM.iter().map(|(id, _)| *id).chain(indexer.indexes().iter().map(|index| index.id));
+    if names.is_empty() {
+        return Ok(all().collect());
+    }
+    let mut found = Vec::new();
+    for name in names {
+        let before = found.len();
+        let attribute = indexer.schema().attribute_type(name.as_bytes()).map(|attribute| attribute.index);
+        found.extend(all().filter(|id| {
+            let of_attribute = indexer.indexes().get(*id).is_some_and(|index| Some(index.attribute) == attribute);
+            of_attribute || index_name(indexer, *id).eq_ignore_ascii_case(name)
+        }));
+        if found.len() == before {
+            return Err(BulkError::Option(format!("there is no index \"{name}\"")));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// Verifies what `snapshot` sees; each problem is given to `report`.
+///
+/// # Errors
+/// When the database cannot be read at all, an index is not known, or the work was interrupted. Problems are no errors.
+pub fn verify(
+    snapshot: &Snapshot,
+    indexer: &Indexer,
+    options: &VerifyOptions,
+    report: &mut dyn FnMut(&Problem),
+) -> Result<VerifySummary, BulkError> {
+    let (dbs, txn) = snapshot.base();
+    let state = State { dbs, txn, next_entry: snapshot.next_entry(), index_states: snapshot.index_states() };
+    verify_view(snapshot.view(), &state, indexer, options, report)
+}
+
+/// What there is beside the view.
+pub(super) struct State<'s> {
+    pub dbs: &'s Dbs,
+    pub txn: &'s ReadTxn,
+    pub next_entry: EntryId,
+    pub index_states: &'s IndexStates,
+}
+
+pub(super) fn verify_view(
+    view: View<'_>,
+    state: &State<'_>,
+    indexer: &Indexer,
+    options: &VerifyOptions,
+    report: &mut dyn FnMut(&Problem),
+) -> Result<VerifySummary, BulkError> {
+    let started = Instant::now();
+    let chosen = named_indexes(indexer, &options.indexes)?;
+    let is_whole = options.indexes.is_empty();
+    let (mut trusted, mut untrusted) = (Vec::new(), Vec::new());
+    for index in chosen {
+        let is_system = index < IndexId::FIRST_CONFIGURED;
+        if is_system || state.index_states.is_trusted(index) { trusted.push(index) } else { untrusted.push(index) }
+    }
+    let slots = Slots::of(trusted);
+    let mut check =
+        Check { view, indexer, report, summary: VerifySummary::default(), parents: Vec::new(), large: HashMap::new() };
+    for index in untrusted {
+        check.problem(&Problem::Untrusted { index: index_name(indexer, index) });
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let settings = Settings {
+        threads: if options.threads == 0 { cores } else { options.threads },
+        memory_bytes: if options.memory_bytes == 0 { SORT_BYTES } else { options.memory_bytes },
+        temporary: &options.temporary_directory,
+        cancel: &options.cancel,
+    };
+    let sorted = rekey(view, indexer, &slots, &settings, &mut check)?;
+    for (slot, index) in slots.iter() {
+        if options.cancel.is_cancelled() {
+            return Err(BulkError::Cancelled);
+        }
+        check.index(&sorted, slot, index)?;
+    }
+    if is_whole {
+        check.tree();
+        check.large_values()?;
+        check.lists(state)?;
+        check.counters(state)?;
+    }
+    check.summary.elapsed = started.elapsed();
+    Ok(check.summary)
+}
+
+struct Check<'c> {
+    view: View<'c>,
+    indexer: &'c Indexer,
+    report: &'c mut dyn FnMut(&Problem),
+    summary: VerifySummary,
+    /// Entries and their parents, by id.
+    parents: Vec<(EntryId, EntryId)>,
+    /// Large attributes that records have a stub for.
+    large: HashMap<(EntryId, DescId), LargeStub>,
+}
+
+impl Watcher for Check<'_> {
+    fn entry(&mut self, id: EntryId, record: &RecordView<'_>) {
+        self.summary.entries += 1;
+        self.parents.push((id, record.parent()));
+        if record.check().is_err() {
+            self.problem(&Problem::Record { id, reason: "its record is damaged".to_owned() });
+        }
+        let mut name = Vec::new();
+        if !self.indexer.normalize_rdn(record.rdn(), record.parent() == EntryId::ROOT, &mut name) {
+            let rdn = String::from_utf8_lossy(record.rdn()).into_owned();
+            self.problem(&Problem::Record { id, reason: format!("\"{rdn}\" is no RDN") });
+        }
+    }
+
+    fn large(&mut self, id: EntryId, desc: DescId, stub: LargeStub, found: LargeStub) {
+        if stub != found {
+            let reason = format!(
+                "the record counts {} values of {} bytes, there are {} of {}",
+                stub.count, stub.bytes, found.count, found.bytes
+            );
+            self.problem(&Problem::LargeValues { id, attribute: self.attribute(desc), reason });
+        }
+        self.large.insert((id, desc), found);
+    }
+
+    fn damaged(&mut self, id: EntryId, error: StoreError) -> Result<(), BulkError> {
+        self.problem(&Problem::Record { id, reason: error.to_string() });
+        Ok(())
+    }
+}
+
+impl Check<'_> {
+    fn problem(&mut self, problem: &Problem) {
+        self.summary.problems += 1;
+        (self.report)(problem);
+    }
+
+    fn attribute(&self, desc: DescId) -> String {
+        self.view.tables().description(desc).map_or_else(|| format!("number {}", desc.0), str::to_owned)
+    }
+
+    /// Compares an index with what it should be.
+    fn index(&mut self, sorted: &Sorted, slot: usize, index: IndexId) -> Result<(), BulkError> {
+        let name = index_name(self.indexer, index);
+        let mut expected = sorted.merge(slot)?;
+        let mut wanted = expected.next()?;
+        let mut scan = self.view.scan(index, Bound::Unbounded, Bound::Unbounded)?;
+        loop {
+            let (key, postings) = match scan.next() {
+                Ok(Some(found)) => found,
+                Ok(None) => break,
+                Err(error) => {
+                    self.problem(&Problem::Index { index: name.clone(), reason: error.to_string() });
+                    break;
+                }
+            };
+            let key = key.to_vec();
+            while wanted.is_some() && expected.key() < key.as_slice() {
+                self.compare(&name, &mut expected, None)?;
+                wanted = expected.next()?;
+            }
+            if wanted.is_some() && expected.key() == key.as_slice() {
+                self.compare(&name, &mut expected, Some(postings))?;
+                wanted = expected.next()?;
+            } else {
+                for id in postings.iter() {
+                    self.problem(&Problem::Extra { index: name.clone(), key: shown(&key), id });
+                }
+            }
+            self.summary.keys += 1;
+            if index == IndexId::DN {
+                self.one_name(postings);
+            }
+        }
+        while wanted.is_some() {
+            self.compare(&name, &mut expected, None)?;
+            wanted = expected.next()?;
+        }
+        Ok(())
+    }
+
+    /// Compares the ids of one key.
+    fn compare(&mut self, name: &str, expected: &mut Merge<'_>, actual: Option<Postings<'_>>) -> Result<(), BulkError> {
+        let key = expected.key().to_vec();
+        let mut found = 0;
+        let mut ids = actual.map(|postings| postings.iter());
+        let mut next = ids.as_mut().and_then(Iterator::next);
+        let mut problems = Vec::new();
+        expected.ids::<BulkError>(|id| {
+            let id = EntryId(id);
+            while let Some(extra) = next.filter(|have| *have < id) {
+                problems.push(Problem::Extra { index: name.to_owned(), key: shown(&key), id: extra });
+                found += 1;
+                next = ids.as_mut().and_then(Iterator::next);
+            }
+            if next == Some(id) {
+                found += 1;
+                next = ids.as_mut().and_then(Iterator::next);
+            } else {
+                problems.push(Problem::Missing { index: name.to_owned(), key: shown(&key), id });
+            }
+            Ok(())
+        })?;
+        while let Some(extra) = next {
+            problems.push(Problem::Extra { index: name.to_owned(), key: shown(&key), id: extra });
+            found += 1;
+            next = ids.as_mut().and_then(Iterator::next);
+        }
+        if let (Some(ids), true) = (&ids, actual.is_some()) {
+            if ids.is_damaged() {
+                let reason = format!("the list of key {} is damaged", shown(&key));
+                problems.push(Problem::Index { index: name.to_owned(), reason });
+            }
+            let stored = actual.map_or(0, |postings| postings.count());
+            if stored != found {
+                problems.push(Problem::Count { index: name.to_owned(), key: shown(&key), stored, found });
+            }
+        }
+        problems.iter().for_each(|problem| self.problem(problem));
+        Ok(())
+    }
+
+    /// A name belongs to one entry.
+    fn one_name(&mut self, postings: Postings<'_>) {
+        let mut ids = postings.iter();
+        if let Some(other) = ids.next() {
+            for id in ids {
+                self.problem(&Problem::SameName { id, other });
+            }
+        }
+    }
+
+    /// Every way up ends at the root.
+    fn tree(&mut self) {
+        let parents = std::mem::take(&mut self.parents);
+        let position = |id: EntryId| parents.binary_search_by_key(&id, |(own, _)| *own).ok();
+        // 0: not seen, 1: on the way being followed, 2: ends at the root or is reported.
+        let mut seen = vec![0u8; parents.len()];
+        let mut way = Vec::new();
+        for start in 0..parents.len() {
+            let mut at = Some(start);
+            while let Some(here) = at {
+                match seen.get(here) {
+                    Some(0) => {}
+                    Some(1) => {
+                        if let Some((id, _)) = parents.get(here) {
+                            self.problem(&Problem::Cycle { id: *id });
+                        }
+                        break;
+                    }
+                    _ => break,
+                }
+                if let Some(mark) = seen.get_mut(here) {
+                    *mark = 1;
+                }
+                way.push(here);
+                let Some((id, parent)) = parents.get(here).copied() else { break };
+                at = if parent == EntryId::ROOT { None } else { position(parent) };
+                if at.is_none() && parent != EntryId::ROOT {
+                    self.problem(&Problem::NoParent { id, parent });
+                }
+            }
+            for here in way.drain(..) {
+                if let Some(mark) = seen.get_mut(here) {
+                    *mark = 2;
+                }
+            }
+        }
+    }
+
+    /// Every large value belongs to a record, under the right key.
+    fn large_values(&mut self) -> Result<(), BulkError> {
+        let schema = self.indexer.schema().clone();
+        let mut normal = Vec::new();
+        let mut last_orphan = None;
+        for row in self.view.all_large_values()? {
+            let (key, value) = match row {
+                Ok(row) => row,
+                Err(error) => {
+                    self.problem(&Problem::Record { id: EntryId::ROOT, reason: error.to_string() });
+                    break;
+                }
+            };
+            let with_part = [key.as_slice(), &[0, 0]].concat();
+            let Ok((id, desc, _, _)) = parse_value_key(&with_part) else { continue };
+            if !self.large.contains_key(&(id, desc)) {
+                if last_orphan.replace((id, desc)) != Some((id, desc)) {
+                    let reason = "has large values, but its record does not say so".to_owned();
+                    self.problem(&Problem::LargeValues { id, attribute: self.attribute(desc), reason });
+                }
+                continue;
+            }
+            let of_type = self.view.tables().type_of(desc).map(schema::TypeIndex);
+            let rule = of_type.and_then(|t| schema.attribute_by_index(t)).and_then(|t| t.equality);
+            normal.clear();
+            if rule.is_none_or(|rule| rule.normalize(&schema, &value, &mut normal).is_err()) {
+                normal.extend_from_slice(&value);
+            }
+            if crate::rows::value_key(id, desc, &normal) != key {
+                let reason = format!("value \"{}\" is stored under a wrong key", shown(&value));
+                self.problem(&Problem::LargeValues { id, attribute: self.attribute(desc), reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// Every container belongs to a key, and their counts agree. Looks at LMDB alone: overlays have no containers.
+    fn lists(&mut self, state: &State<'_>) -> Result<(), BulkError> {
+        let mut counts: HashMap<ListId, u64> = HashMap::new();
+        let mut highest = 0;
+        for row in state.dbs.postings.iter(state.txn).map_err(StoreError::from)? {
+            let (key, data) = row.map_err(StoreError::from)?;
+            let mut block = crate::posting::BlockView::new(key, data).iter();
+            loop {
+                match block.next() {
+                    Ok(None) => break,
+                    Ok(Some((_, List::Inline(_)))) => {}
+                    Ok(Some((key, List::Long { count, list }))) => {
+                        highest = highest.max(list.0);
+                        if counts.insert(list, count).is_some() {
+                            let reason = format!("two keys refer to it, one is {}", shown(key));
+                            self.problem(&Problem::List { list: list.0, reason });
+                        }
+                    }
+                    Err(damaged) => {
+                        let reason = format!("the block at {} is damaged: {damaged}", shown(key));
+                        self.problem(&Problem::Index { index: format!("number {}", key_index(key)), reason });
+                        break;
+                    }
+                }
+            }
+        }
+        let mut found: HashMap<ListId, u64> = HashMap::new();
+        for row in state.dbs.chunks.iter(state.txn).map_err(StoreError::from)? {
+            let (key, data) = row.map_err(StoreError::from)?;
+            let Ok((list, _)) = parse_chunk_key(key) else { continue };
+            highest = highest.max(list.0);
+            match Container::parse(data).and_then(|container| container.check().map(|()| container.len())) {
+                Ok(len) => *found.entry(list).or_default() += len,
+                Err(damaged) => self.problem(&Problem::List { list: list.0, reason: damaged.to_string() }),
+            }
+            if !counts.contains_key(&list) && found.get(&list).is_some() {
+                found.insert(list, 0);
+            }
+        }
+        let mut all: Vec<(ListId, u64)> = found.into_iter().collect();
+        all.sort_unstable();
+        for (list, ids) in all {
+            match counts.remove(&list) {
+                None => self.problem(&Problem::List { list: list.0, reason: "no key refers to it".to_owned() }),
+                Some(count) if count != ids => {
+                    let reason = format!("its key counts {count} ids, there are {ids}");
+                    self.problem(&Problem::List { list: list.0, reason });
+                }
+                Some(_) => {}
+            }
+        }
+        for (list, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            self.problem(&Problem::List { list: list.0, reason: format!("its key counts {count} ids, there is none") });
+        }
+        let next = env::read_u64(state.dbs, state.txn, meta::NEXT_LIST)?.unwrap_or(1);
+        if highest >= next {
+            self.problem(&Problem::Counter { what: "long lists", next, used: highest });
+        }
+        Ok(())
+    }
+
+    fn counters(&mut self, state: &State<'_>) -> Result<(), BulkError> {
+        let mut highest = EntryId::ROOT;
+        for id in self.view.all()?.iter() {
+            highest = id;
+        }
+        if highest >= state.next_entry {
+            self.problem(&Problem::Counter { what: "entry ids", next: state.next_entry.0, used: highest.0 });
+        }
+        Ok(())
+    }
+}
+
+fn key_index(key: &[u8]) -> u16 {
+    crate::posting::key::index_of(key).0
+}
+
+/// A key for people: text as it is, the rest escaped.
+fn shown(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) if !text.chars().any(char::is_control) => format!("\"{text}\""),
+        _ => format!("\"{}\"", key.escape_ascii()),
+    }
+}
