@@ -69,8 +69,12 @@ impl<'a> Assigner<'a> {
                         entry.id = self.next;
                         entry.parent_id = parent;
                         self.next = EntryId(self.next.0 + 1);
-                        self.counts.processed.fetch_add(1, Relaxed);
-                        self.counts.imported.fetch_add(1, Relaxed);
+                        if chunk.is_kept {
+                            self.counts.migrated.fetch_add(1, Relaxed);
+                        } else {
+                            self.counts.processed.fetch_add(1, Relaxed);
+                            self.counts.imported.fetch_add(1, Relaxed);
+                        }
                         return Ok(());
                     }
                 }

@@ -108,8 +108,6 @@ fn write_all(mut out: Box<dyn Write + Send>, compress: bool, pieces: &Receiver<V
 /// An entry whose children are being written.
 struct Level<'v> {
     dn: String,
-    /// Kept only when branches are selected.
-    normalized: NormalizedDn,
     children: PostingIter<'v>,
 }
 
@@ -183,7 +181,7 @@ impl<'v> Export<'v> {
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<ExportSummary, BulkError> {
         let root = self.view.children(EntryId::ROOT)?.iter();
-        let mut levels = vec![Level { dn: String::new(), normalized: NormalizedDn::root(), children: root }];
+        let mut levels = vec![Level { dn: String::new(), children: root }];
         let mut seen = 0u64;
         while let Some(level) = levels.last_mut() {
             let Some(id) = level.children.next() else {
@@ -197,7 +195,7 @@ impl<'v> Export<'v> {
                 self.send(sender)?;
             }
             seen += 1;
-            if seen % PROGRESS_ENTRIES == 0 {
+            if seen.is_multiple_of(PROGRESS_ENTRIES) {
                 if self.options.cancel.is_cancelled() {
                     return Err(BulkError::Cancelled);
                 }
@@ -243,7 +241,7 @@ impl<'v> Export<'v> {
             dn.push(',');
             dn.push_str(&above.dn);
         }
-        let (normalized, place) = self.place(&dn)?;
+        let place = self.place(&dn)?;
         if place == Place::Within && self.write(id, &dn, &record)? {
             self.summary.exported += 1;
         } else {
@@ -252,17 +250,17 @@ impl<'v> Export<'v> {
         if place == Place::Outside || !self.parents.contains(&id) {
             return Ok(None);
         }
-        Ok(Some(Level { dn, normalized, children: self.view.children(id)?.iter() }))
+        Ok(Some(Level { dn, children: self.view.children(id)?.iter() }))
     }
 
-    fn place(&self, dn: &str) -> Result<(NormalizedDn, Place), BulkError> {
+    fn place(&self, dn: &str) -> Result<Place, BulkError> {
         if self.include.is_empty() && self.exclude.is_empty() {
-            return Ok((NormalizedDn::root(), Place::Within));
+            return Ok(Place::Within);
         }
         let own = NormalizedDn::parse(self.schema, dn.as_bytes());
         let own = own.map_err(|error| crate::StoreError::Damaged(format!("DN \"{dn}\": {error}")))?;
         let within = |branches: &[NormalizedDn]| branches.iter().any(|branch| branch.is_ancestor_or_equal(&own));
-        let place = if within(&self.exclude) {
+        Ok(if within(&self.exclude) {
             Place::Outside
         } else if self.include.is_empty() || within(&self.include) {
             Place::Within
@@ -270,8 +268,7 @@ impl<'v> Export<'v> {
             Place::Above
         } else {
             Place::Outside
-        };
-        Ok((own, place))
+        })
     }
 
     /// Writes an entry unless the filters leave it out.
@@ -353,12 +350,15 @@ impl<'v> Export<'v> {
     }
 }
 
-/// All attributes of an entry with all their values: name, count, body.
+/// An attribute with all its values: name, count, body.
+pub(super) type WholeAttribute<'v> = (&'v str, u32, Vec<u8>);
+
+/// All attributes of an entry with all their values.
 pub(super) fn whole_entry<'v>(
     view: View<'v>,
     id: EntryId,
     record: &RecordView<'_>,
-) -> Result<Vec<(&'v str, u32, Vec<u8>)>, BulkError> {
+) -> Result<Vec<WholeAttribute<'v>>, BulkError> {
     let mut all: Vec<(DescId, u32, Vec<u8>)> = Vec::new();
     let mut large = Vec::new();
     record.for_each(&mut Vec::new(), |attribute| match attribute.content {

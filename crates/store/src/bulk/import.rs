@@ -12,10 +12,11 @@ use crossbeam_channel::{RecvTimeoutError, bounded};
 
 use super::assign::Assigner;
 use super::finish::{Finished, Finisher, Slots};
+use super::kept::Old;
 use super::postings::{Built, PostingsBuilder};
 use super::prepare::{Batch, Plan, Preparer};
 use super::sort::{Sorted, Sorter};
-use super::source::{Chunk, Chunks, LdifSource};
+use super::source::{Chunk, Chunks, LdifSource, Source};
 use super::turns::Turns;
 use super::writer::{PostingRows, Writer};
 use super::{BulkError, ImportOptions, ImportSummary, Phase, Progress, swap};
@@ -110,6 +111,26 @@ impl<'o> Import<'o> {
         sources: Vec<LdifSource>,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<ImportSummary, BulkError> {
+        let old = Old::open(&self.plan)?;
+        let built = match old {
+            None => self.build(sources.into_iter().map(Source::Ldif).collect(), progress),
+            Some(mut old) => {
+                let sources = old.around(sources, &self.plan, self.temporary());
+                let built = sources.and_then(|sources| self.build(sources, progress));
+                let closed = old.close();
+                built.and_then(|built| closed.map(|()| built))
+            }
+        };
+        let summary = built?;
+        if self.options.cancel.is_cancelled() {
+            return Err(BulkError::Cancelled);
+        }
+        swap::swap(&database_path(&self.options.directory)).map_err(BulkError::Swap)?;
+        Ok(ImportSummary { elapsed: self.started.elapsed(), ..summary })
+    }
+
+    /// Makes the new database, whole and synced, beside the old one.
+    fn build(&mut self, sources: Vec<Source>, progress: &mut dyn FnMut(&Progress)) -> Result<ImportSummary, BulkError> {
         let env = Env::open(self.directory, new_uuid())?;
         let writer = Writer::start(env.clone())?;
         let tables = Mutex::new(Tables::new(SchemaTypes::shared(&self.options.schema)));
@@ -131,29 +152,24 @@ impl<'o> Import<'o> {
         env.sync()?;
         let database_bytes = env.bytes().0;
         env.close();
-        if self.options.cancel.is_cancelled() {
-            return Err(BulkError::Cancelled);
-        }
-        swap::swap(&database_path(&self.options.directory)).map_err(BulkError::Swap)?;
         Ok(self.summary(built, database_bytes, phase_one))
     }
 
     /// Phase one: entries into the new environment, keys into the sorter. Gives the sorted keys and the next free id.
     fn read_entries(
         &self,
-        sources: Vec<LdifSource>,
+        sources: Vec<Source>,
         tables: &Mutex<Tables>,
         writer: &Writer,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Sorted, EntryId), BulkError> {
         let memory = if self.options.memory_bytes == 0 { SORT_BYTES } else { self.options.memory_bytes };
-        let temporary = self.options.temporary_directory.as_deref().unwrap_or(self.directory);
         let shared = Shared {
             chunks: Mutex::new((Chunks::new(sources), 0)),
             assigning: Turns::default(),
             handing: Turns::default(),
             assigner: Mutex::new(Assigner::new(self.options, &self.counts)?),
-            sorter: Mutex::new(Sorter::new(temporary, self.slots.len(), memory, self.threads)?),
+            sorter: Mutex::new(Sorter::new(self.temporary(), self.slots.len(), memory, self.threads)?),
             tables,
             writer,
             failure: Mutex::new(None),
@@ -187,6 +203,11 @@ impl<'o> Import<'o> {
         progress(&self.progress(Phase::Entries, bytes.0, bytes.1));
         let sorted = shared.sorter.into_inner().map_err(|_| BulkError::WriterGone)?.finish()?;
         Ok((sorted, next_entry))
+    }
+
+    /// Where temporary files go.
+    fn temporary(&self) -> &Path {
+        self.options.temporary_directory.as_deref().unwrap_or(self.directory)
     }
 
     /// A worker's life.

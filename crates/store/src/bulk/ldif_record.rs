@@ -125,7 +125,7 @@ impl LdifRecord {
 fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.trim_ascii_end();
     let body = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
-    if text.len() % 4 != 0 {
+    if !text.len().is_multiple_of(4) {
         return None;
     }
     let mut out = Vec::with_capacity(body.len() / 4 * 3 + 2);
@@ -153,7 +153,9 @@ fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<(bool, String, Vec<(String, Vec<u8>)>), Refusal> {
+    type Read = (bool, String, Vec<(String, Vec<u8>)>);
+
+    fn parse(text: &str) -> Result<Read, Refusal> {
         let mut record = LdifRecord::default();
         let found = record.parse(text.as_bytes(), 10)?;
         let lines =

@@ -12,6 +12,7 @@ mod dn_map;
 mod export;
 mod finish;
 mod import;
+mod kept;
 mod ldif_record;
 mod ldif_text;
 mod names;
@@ -97,6 +98,9 @@ pub enum BulkError {
     /// The new directory could not be made or put in place.
     #[error("cannot put the new database in place: {0}")]
     Swap(std::io::Error),
+    /// Old entries are to stay, but the newest of their changes are only in the log.
+    #[error("the log has changes that the database does not have yet; start the server once, stop it, and import then")]
+    NotFolded,
     /// The caller asked to stop.
     #[error("interrupted; the data is as it was")]
     Cancelled,

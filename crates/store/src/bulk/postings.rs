@@ -110,10 +110,10 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
         self.container.clear();
         feed(&mut |id| {
             let id = EntryId(id);
-            if chunk != Some(chunk_of(id)) {
-                if let Some(full) = chunk.replace(chunk_of(id)) {
-                    self.flush_container(list, full)?;
-                }
+            if chunk != Some(chunk_of(id))
+                && let Some(full) = chunk.replace(chunk_of(id))
+            {
+                self.flush_container(list, full)?;
             }
             self.container.insert(low_of(id));
             Ok(())

@@ -15,7 +15,7 @@ use schema::{NormalizedDn, Schema};
 use super::BulkError;
 use super::dn_map::Fingerprint;
 use super::ldif_record::LdifRecord;
-use super::names::{AttributeSelection, Names, Use};
+use super::names::{AttributeSelection, Described, Names, Use};
 use super::options::{ImportOptions, SelectedEntry};
 use super::source::Chunk;
 use crate::record::{ValueIter, Values, put_value};
@@ -139,6 +139,11 @@ impl<'o> Plan<'o> {
         &self.options.schema
     }
 
+    /// The branches included and excluded.
+    pub fn branches(&self) -> (&[NormalizedDn], &[NormalizedDn]) {
+        (&self.include, &self.exclude)
+    }
+
     /// What there is to know of a set of object classes.
     fn classes(&self, values: Values<'_>) -> Classes {
         let completed = with_superiors(self.schema(), values);
@@ -155,9 +160,9 @@ impl<'o> Plan<'o> {
     }
 
     /// Whether entries of that name belong into this import; if so, whether it is a base entry.
-    fn place(&self, dn: &NormalizedDn) -> Option<bool> {
+    fn place(&self, dn: &NormalizedDn, is_kept: bool) -> Option<bool> {
         let within = |branches: &[NormalizedDn]| branches.iter().any(|branch| branch.is_ancestor_or_equal(dn));
-        let selected = (self.include.is_empty() || within(&self.include)) && !within(&self.exclude);
+        let selected = is_kept || ((self.include.is_empty() || within(&self.include)) && !within(&self.exclude));
         (selected && within(&self.bases)).then(|| self.bases.contains(dn))
     }
 }
@@ -213,7 +218,7 @@ impl<'p> Preparer<'p> {
         batch.clear();
         for (line, text) in chunk.records() {
             let (arena, attributes) = (batch.arena.len(), batch.attributes.len());
-            let outcome = match self.entry(line, text, batch) {
+            let outcome = match self.entry(line, text, chunk.is_kept, batch) {
                 Ok(outcome) => outcome,
                 Err((line, reason)) => Outcome::Rejected { line, reason: reason.into() },
             };
@@ -226,7 +231,7 @@ impl<'p> Preparer<'p> {
         }
     }
 
-    fn entry(&mut self, line: u64, text: &[u8], batch: &mut Batch) -> Result<Outcome, Refusal> {
+    fn entry(&mut self, line: u64, text: &[u8], is_kept: bool, batch: &mut Batch) -> Result<Outcome, Refusal> {
         if !self.record.parse(text, line)? {
             return Ok(Outcome::Nothing);
         }
@@ -235,10 +240,16 @@ impl<'p> Preparer<'p> {
         let dn = self.record.dn();
         let parsed = self.dn.parse_into(schema, dn.as_bytes());
         parsed.map_err(|error| (line, format!("the DN \"{dn}\" is malformed: {error}")))?;
-        let Some(is_base) = self.plan.place(&self.dn) else { return Ok(Outcome::Skipped) };
+        let Some(is_base) = self.plan.place(&self.dn, is_kept) else { return Ok(Outcome::Skipped) };
         let entry = self.place(is_base, batch);
-        self.collect(line)?;
-        self.write_attributes(line, batch)?;
+        self.collect(line, is_kept)?;
+        self.write_attributes(line, is_kept, batch)?;
+        if is_kept {
+            return Ok(Outcome::Entry(Entry {
+                attributes: entry.attributes.start..batch.attributes.len() as u32,
+                ..entry
+            }));
+        }
         let bad = |dn: &str, reason: String| (line, format!("entry \"{dn}\": {reason}"));
         let classes = self.complete(&entry, batch).map_err(|reason| bad(self.record.dn(), reason))?;
         let entry = Entry { attributes: entry.attributes.start..batch.attributes.len() as u32, ..entry };
@@ -271,12 +282,13 @@ impl<'p> Preparer<'p> {
     }
 
     /// Looks up the description of each value; values of one attribute stand together afterwards.
-    fn collect(&mut self, line: u64) -> Result<(), Refusal> {
+    fn collect(&mut self, line: u64, is_kept: bool) -> Result<(), Refusal> {
         self.found.clear();
         let mut together = true;
         for (position, (spelling, value)) in self.record.lines().enumerate() {
             let at = self.names.find(position, spelling).map_err(|reason| (line, reason))?;
-            if self.names.get(at).is_some_and(|described| matches!(described.use_of, Use::Dropped | Use::Virtual)) {
+            let is_out = |described: &Described| matches!(described.use_of, Use::Dropped | Use::Virtual);
+            if !is_kept && self.names.get(at).is_some_and(is_out) {
                 continue;
             }
             let follows = self.found.last().is_none_or(|(last, _)| *last == at);
@@ -296,7 +308,7 @@ impl<'p> Preparer<'p> {
     }
 
     /// Writes the values of each attribute in wire form.
-    fn write_attributes(&mut self, line: u64, batch: &mut Batch) -> Result<(), Refusal> {
+    fn write_attributes(&mut self, line: u64, is_kept: bool, batch: &mut Batch) -> Result<(), Refusal> {
         for group in self.found.chunk_by(|a, b| a.0 == b.0) {
             let Some(described) = group.first().and_then(|(at, _)| Some((*at, self.names.get(*at)?))) else { continue };
             let (at, described) = described;
@@ -304,7 +316,8 @@ impl<'p> Preparer<'p> {
             let mut longest = 0;
             for (_, value) in group {
                 let value = self.record.value(value);
-                let hook = self.plan.options.hash_password.as_ref().filter(|_| described.use_of == Use::Password);
+                let hook =
+                    self.plan.options.hash_password.as_ref().filter(|_| described.use_of == Use::Password && !is_kept);
                 let hashed = hook.map_or(Ok(None), |hook| hook(value)).map_err(|reason| {
                     (line, format!("entry \"{}\": value of {}: {reason}", self.record.dn(), described.canonical))
                 })?;

@@ -207,7 +207,7 @@ const PROGRESS_ENTRIES: u64 = 10_000;
 impl Watcher for Counter<'_> {
     fn entry(&mut self, _: EntryId, _: &RecordView<'_>) {
         self.entries += 1;
-        if self.entries % PROGRESS_ENTRIES == 0 {
+        if self.entries.is_multiple_of(PROGRESS_ENTRIES) {
             (self.progress)(&Progress {
                 phase: Phase::Indexes,
                 processed: self.entries,

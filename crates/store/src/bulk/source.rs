@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crossbeam_channel::Receiver;
 use flate2::read::MultiGzDecoder;
 use memchr::{memchr_iter, memmem};
 
@@ -47,6 +48,11 @@ impl<R: Read> Read for Counted<R> {
 }
 
 impl LdifSource {
+    /// Its name, for messages.
+    pub(super) fn name(&self) -> String {
+        self.name.to_string()
+    }
+
     /// Opens a file; gzip is recognised by its first bytes, whatever the name says.
     ///
     /// # Errors
@@ -85,6 +91,15 @@ impl std::fmt::Debug for LdifSource {
     }
 }
 
+/// Where chunks come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// LDIF, to be cut.
+    Ldif(LdifSource),
+    /// Chunks made by another thread.
+    Ready(Receiver<Chunk>),
+}
+
 /// Whole records of one source.
 #[derive(Debug)]
 pub(super) struct Chunk {
@@ -92,13 +107,15 @@ pub(super) struct Chunk {
     /// Number of the first line in the source, from 1.
     pub first_line: u64,
     pub bytes: Vec<u8>,
+    /// Old entries, to be taken over as they are.
+    pub is_kept: bool,
 }
 
 /// Cuts sources into chunks.
 #[derive(Debug)]
 pub(super) struct Chunks {
     /// The sources still to be read, the current one last.
-    sources: Vec<LdifSource>,
+    sources: Vec<Source>,
     /// What was read behind the last border.
     rest: Vec<u8>,
     next_line: u64,
@@ -107,10 +124,14 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub fn new(mut sources: Vec<LdifSource>) -> Self {
+    pub fn new(mut sources: Vec<Source>) -> Self {
         sources.reverse();
-        let bytes_total = sources.iter().map(|source| source.bytes_total).sum();
-        let counters = sources.iter().map(|source| Arc::clone(&source.bytes_read)).collect();
+        let ldif = |source: &Source| match source {
+            Source::Ldif(source) => Some((source.bytes_total, Arc::clone(&source.bytes_read))),
+            Source::Ready(_) => None,
+        };
+        let (totals, counters): (Vec<_>, Vec<_>) = sources.iter().filter_map(ldif).unzip();
+        let bytes_total = totals.into_iter().sum();
         Self { sources, rest: Vec::new(), next_line: 1, bytes_total, counters }
     }
 
@@ -122,6 +143,16 @@ impl Chunks {
     /// The next chunk, or `None` at the end of all sources.
     pub fn next(&mut self) -> Result<Option<Chunk>, BulkError> {
         while let Some(source) = self.sources.last_mut() {
+            let source = match source {
+                Source::Ldif(source) => source,
+                Source::Ready(chunks) => {
+                    if let Ok(chunk) = chunks.recv() {
+                        return Ok(Some(chunk));
+                    }
+                    self.sources.pop();
+                    continue;
+                }
+            };
             let mut bytes = std::mem::take(&mut self.rest);
             let mut end = None;
             while end.is_none() {
@@ -141,7 +172,7 @@ impl Chunks {
                 self.next_line = 1;
                 continue;
             }
-            let chunk = Chunk { source: Arc::clone(&source.name), first_line: self.next_line, bytes };
+            let chunk = Chunk { source: Arc::clone(&source.name), first_line: self.next_line, bytes, is_kept: false };
             self.next_line += memchr_iter(b'\n', &chunk.bytes).count() as u64;
             return Ok(Some(chunk));
         }
@@ -211,7 +242,7 @@ mod tests {
     use super::*;
 
     fn all(sources: Vec<LdifSource>) -> Vec<(u64, String)> {
-        let mut chunks = Chunks::new(sources);
+        let mut chunks = Chunks::new(sources.into_iter().map(Source::Ldif).collect());
         let mut out = Vec::new();
         while let Some(chunk) = chunks.next().unwrap() {
             out.extend(chunk.records().map(|(line, record)| (line, String::from_utf8(record.to_vec()).unwrap())));
@@ -255,7 +286,7 @@ mod tests {
         let bytes = [member("dn: a\n\n"), member("dn: b\n")].concat();
         let total = bytes.len() as u64;
         let source = LdifSource::from_reader("test", Box::new(std::io::Cursor::new(bytes)), Some(total)).unwrap();
-        let mut chunks = Chunks::new(vec![source]);
+        let mut chunks = Chunks::new(vec![Source::Ldif(source)]);
         let chunk = chunks.next().unwrap().unwrap();
         assert_eq!(chunk.bytes, b"dn: a\n\n");
         assert_eq!(chunks.next().unwrap().unwrap().bytes, b"dn: b\n");

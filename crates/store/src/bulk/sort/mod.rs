@@ -218,7 +218,7 @@ impl Sorted {
     }
 
     /// How many runs there are.
-    #[must_use]
+    #[cfg(test)]
     pub fn runs(&self) -> usize {
         self.runs.len()
     }

@@ -43,6 +43,7 @@ fn collect(sorted: &Sorted) -> Vec<Vec<(Vec<u8>, Vec<u64>)>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn sorts_as_a_btreemap_does(batches in batches(), spills in prop::collection::vec(any::<bool>(), 12), threads in 1usize..4, gap in 0u64..5) {
         let directory = tempfile::tempdir().unwrap();

@@ -206,6 +206,102 @@ fn schema_checks_can_be_left_out() {
     assert_eq!(db.problems(), Vec::<String>::new());
 }
 
+const MORE: &str = "dn: uid=kim,ou=People,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: kim
+cn: Kim
+sn: Kim
+
+dn: ou=People,dc=example,dc=com
+objectClass: organizationalUnit
+ou: People
+description: replaced
+
+dn: uid=kim2,uid=kim,ou=People,dc=example,dc=com
+objectClass: inetOrgPerson
+cn: Kim
+sn: Kim
+";
+
+#[test]
+fn appending_keeps_what_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    // Old entries are not judged by today's schema.
+    let text = format!("{PEOPLE}\ndn: cn=odd,dc=example,dc=com\nobjectClass: odd\nblueness: 3\n");
+    import_with(directory.path(), &text, |options| options.skip_schema_validation = true).unwrap();
+    let append =
+        |replace_existing| move |options: &mut ImportOptions| options.mode = ImportMode::Append { replace_existing };
+    let error = import_with(directory.path(), MORE, append(false)).unwrap_err();
+    assert!(matches!(&error, BulkError::Entry { line: 7, .. }), "{error}");
+    let rejecting = import_with(directory.path(), MORE, |options| {
+        append(false)(options);
+        options.continue_on_error = true;
+    });
+    let rejecting = rejecting.unwrap();
+    assert_eq!((rejecting.migrated, rejecting.imported, rejecting.rejected), (7, 2, 1));
+    let db = Opened::new(directory.path());
+    assert_eq!(db.problems(), Vec::<String>::new());
+    assert!(db.export_text().contains("blueness: 3\n") && !db.export_text().contains("replaced"));
+    db.close();
+}
+
+#[test]
+fn appending_may_replace_entries_and_keeps_what_is_below_them() {
+    let directory = tempfile::tempdir().unwrap();
+    import_with(directory.path(), PEOPLE, |_| {}).unwrap();
+    let replace = |options: &mut ImportOptions| options.mode = ImportMode::Append { replace_existing: true };
+    let summary = import_with(directory.path(), MORE, replace).unwrap();
+    assert_eq!((summary.migrated, summary.imported, summary.processed), (5, 3, 3));
+    let db = Opened::new(directory.path());
+    assert_eq!(db.problems(), Vec::<String>::new());
+    let mut dns = db.dns();
+    dns.sort();
+    let mut expected: Vec<String> =
+        PEOPLE.lines().chain(MORE.lines()).filter_map(|line| line.strip_prefix("dn: ")).map(str::to_owned).collect();
+    expected.sort();
+    expected.dedup();
+    assert_eq!(dns, expected);
+    assert!(db.export_text().contains("description: replaced\n"));
+    db.close();
+    // A replacement that is bad is told by its own line.
+    let bad = MORE.replace("description: replaced", "blueness: 3");
+    let error = import_with(directory.path(), &bad, replace).unwrap_err();
+    assert!(matches!(&error, BulkError::Entry { line: 7, name, .. } if name == "test.ldif"), "{error}");
+    let bad = MORE.replace("sn: Kim\n", "");
+    let error = import_with(directory.path(), &bad, replace).unwrap_err();
+    assert!(matches!(&error, BulkError::Entry { line: 1, .. }), "{error}");
+}
+
+#[test]
+fn replacing_a_branch_leaves_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{PEOPLE}\ndn: uid=x,uid=maria,ou=People,dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: x\nsn: x\n"
+    );
+    import_with(directory.path(), &text, |_| {}).unwrap();
+    let new = "dn: dc=example,dc=com\nobjectClass: domain\n\ndn: ou=People,dc=example,dc=com\nobjectClass: organizationalUnit\n\n\
+               dn: uid=maria,ou=People,dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: new\nsn: new\n";
+    let summary = import_with(directory.path(), new, |options| {
+        options.selection.include_branches = vec!["ou=People,dc=example,dc=com".to_owned()];
+        options.selection.exclude_branches = vec!["uid=x,uid=maria,ou=People,dc=example,dc=com".to_owned()];
+    });
+    let summary = summary.unwrap();
+    assert_eq!((summary.imported, summary.skipped, summary.migrated), (2, 1, 3));
+    let db = Opened::new(directory.path());
+    assert_eq!(db.problems(), Vec::<String>::new());
+    assert_eq!(
+        db.dns(),
+        [
+            "dc=example,dc=com",
+            "ou=Groups,dc=example,dc=com",
+            "ou=People,dc=example,dc=com",
+            "uid=maria,ou=People,dc=example,dc=com",
+            "uid=x,uid=maria,ou=People,dc=example,dc=com",
+        ]
+    );
+    assert!(db.export_text().contains("cn: new\n"));
+}
+
 /// The keys that a model without normalisation, sorting and front-coding would make of entries named `uid=N`.
 fn model(people: &[(String, Vec<String>)]) -> BTreeMap<(String, Vec<u8>), Vec<u64>> {
     let mut model: BTreeMap<(String, Vec<u8>), BTreeSet<u64>> = BTreeMap::new();

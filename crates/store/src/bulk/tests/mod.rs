@@ -76,7 +76,7 @@ pub fn import_with(
     let mut options = ImportOptions::new(directory.to_owned(), base, default_indexes(), Schema::standard());
     options.threads = 2;
     set(&mut options);
-    super::import(vec![source], &options, &mut |_| {})
+    crate::bulk::import(vec![source], &options, &mut |_| {})
 }
 
 /// An imported database, opened for looking.
