@@ -48,9 +48,9 @@ impl Access {
     /// Entries of backends: refused to anonymous, whether they exist or not, so that the answer tells nothing.
     pub fn check_entries(self) -> Result<(), LdapResult> {
         match self {
-            Access::Anonymous => {
-                Err(refused("Anonymous clients may read the root DSE and the schema only: authenticate with a bind request"))
-            }
+            Access::Anonymous => Err(refused(
+                "Anonymous clients may read the root DSE and the schema only: authenticate with a bind request",
+            )),
             Access::User | Access::Root => Ok(()),
         }
     }

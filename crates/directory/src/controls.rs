@@ -31,7 +31,8 @@ impl<'a> ReadControls<'a> {
                 control::SUBENTRIES if is_search => wanted.subentries = Some(boolean(item.value, "subentries")?),
                 control::ASSERTION => wanted.assertion = Some(filter(item.value)?),
                 _ if item.critical => {
-                    let message = format!("The control {} is critical, and this operation does not take it", shown(item.oid));
+                    let message =
+                        format!("The control {} is critical, and this operation does not take it", shown(item.oid));
                     return Err(LdapResult::new(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message));
                 }
                 _ => {}

@@ -63,7 +63,8 @@ impl Directory {
         for configured in config.backends.iter().filter(|backend| backend.enabled) {
             let suffixes = suffixes(&facts.schema, &configured.base_dns)?;
             for other in &backends {
-                let double = suffixes.iter().find(|it| other.suffixes.iter().any(|its| its.normalized == it.normalized));
+                let double =
+                    suffixes.iter().find(|it| other.suffixes.iter().any(|its| its.normalized == it.normalized));
                 if let Some(double) = double {
                     let (first, second) = (other.id.clone(), configured.id.clone());
                     return Err(OpenError::DoubleSuffix { dn: double.dn.clone(), first, second });

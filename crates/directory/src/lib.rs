@@ -2,6 +2,37 @@
 //!
 //! Knows nothing of sockets and files: requests come decoded, entries come from `store`, answers leave as bytes.
 
-pub mod password;
+pub mod access;
+pub mod apply;
+pub mod backend;
+pub mod controls;
 pub mod csn;
+pub mod encode;
+pub mod entry;
+pub mod error;
+pub mod facts;
+pub mod filter;
+pub mod locate;
+pub mod monitor;
+pub mod open;
+pub mod password;
 pub mod proposal;
+pub mod referral;
+pub mod rootdse;
+pub mod search;
+pub mod session;
+pub mod synthetic;
+pub mod virtual_attributes;
+
+mod compare;
+mod directory;
+mod schema_entry;
+
+pub use access::Access;
+pub use backend::{Backend, Suffix};
+pub use directory::Directory;
+pub use monitor::{MonitorEntry, MonitorProvider};
+pub use open::{OpenError, index_configs, indexer, leniency, load_schema};
+pub use rootdse::Capabilities;
+pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
+pub use session::{Identity, Session};

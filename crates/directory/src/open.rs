@@ -68,7 +68,8 @@ pub enum OpenError {
 pub fn load_schema(config: &Config) -> Result<Arc<Schema>, OpenError> {
     let mut builder = SchemaBuilder::standard(schema_options(config));
     for path in schema_files(&config.instance.schema())? {
-        let text = std::fs::read_to_string(&path).map_err(|error| OpenError::SchemaFile { path: path.clone(), error })?;
+        let text =
+            std::fs::read_to_string(&path).map_err(|error| OpenError::SchemaFile { path: path.clone(), error })?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         builder.add_ldif(&name, &text);
     }

@@ -42,7 +42,11 @@ fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<&str>) -> 
     let (dn, extra) = path.split_once('?').map_or((path, ""), |(dn, extra)| (dn, extra));
     let mut url = format!("{scheme}://{host}/");
     escape(below, &mut url);
-    if dn.is_empty() { escape(own_dn, &mut url) } else { url.push_str(dn) }
+    if dn.is_empty() {
+        escape(own_dn, &mut url)
+    } else {
+        url.push_str(dn)
+    }
     match scope {
         // dn ? attributes ? scope: RFC 3296 §5.2 has the scope only in continuation references.
         Some(scope) => {

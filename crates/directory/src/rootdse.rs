@@ -8,16 +8,16 @@ use crate::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
 pub const SUPPORTED_CONTROLS: [&str; 10] = [
-    "1.2.840.113556.1.4.1413",  // permissive modify
-    "1.2.840.113556.1.4.805",   // subtree delete
-    "1.3.6.1.1.12",             // assertion (RFC 4528)
-    "1.3.6.1.1.13.1",           // pre-read (RFC 4527)
-    "1.3.6.1.1.13.2",           // post-read (RFC 4527)
-    "1.3.6.1.1.22",             // don't use copy (RFC 6171)
-    "1.3.6.1.4.1.4203.1.10.1",  // subentries (RFC 3672)
-    "1.3.6.1.4.1.4203.1.10.2",  // no-op
+    "1.2.840.113556.1.4.1413",   // permissive modify
+    "1.2.840.113556.1.4.805",    // subtree delete
+    "1.3.6.1.1.12",              // assertion (RFC 4528)
+    "1.3.6.1.1.13.1",            // pre-read (RFC 4527)
+    "1.3.6.1.1.13.2",            // post-read (RFC 4527)
+    "1.3.6.1.1.22",              // don't use copy (RFC 6171)
+    "1.3.6.1.4.1.4203.1.10.1",   // subentries (RFC 3672)
+    "1.3.6.1.4.1.4203.1.10.2",   // no-op
     "1.3.6.1.4.1.4203.666.5.12", // relax rules
-    "2.16.840.1.113730.3.4.2",  // ManageDsaIT (RFC 3296)
+    "2.16.840.1.113730.3.4.2",   // ManageDsaIT (RFC 3296)
 ];
 
 /// Extended operations that always work.
@@ -31,12 +31,12 @@ const START_TLS: &str = "1.3.6.1.4.1.1466.20037";
 
 /// Features (RFC 3674).
 const SUPPORTED_FEATURES: [&str; 6] = [
-    "1.3.6.1.1.14",            // modify-increment (RFC 4525)
-    "1.3.6.1.4.1.4203.1.5.1",  // all operational attributes (RFC 3673)
-    "1.3.6.1.4.1.4203.1.5.2",  // @objectClass (RFC 4529)
-    "1.3.6.1.4.1.4203.1.5.3",  // absolute true and false filters (RFC 4526)
-    "1.3.6.1.4.1.4203.1.5.4",  // language tags (RFC 3866)
-    "1.3.6.1.4.1.4203.1.5.5",  // language ranges (RFC 3866)
+    "1.3.6.1.1.14",           // modify-increment (RFC 4525)
+    "1.3.6.1.4.1.4203.1.5.1", // all operational attributes (RFC 3673)
+    "1.3.6.1.4.1.4203.1.5.2", // @objectClass (RFC 4529)
+    "1.3.6.1.4.1.4203.1.5.3", // absolute true and false filters (RFC 4526)
+    "1.3.6.1.4.1.4203.1.5.4", // language tags (RFC 3866)
+    "1.3.6.1.4.1.4203.1.5.5", // language ranges (RFC 3866)
 ];
 
 /// What the server above can do, for the root DSE to say.

@@ -143,7 +143,9 @@ impl<'a> Layout<'a> {
             }
             match attribute.content {
                 _ if types_only => self.push(name(attribute.desc), Body::Stored(&[]), 0),
-                Content::Inline(values) => self.push(name(attribute.desc), Body::Stored(values.body()), values.body().len()),
+                Content::Inline(values) => {
+                    self.push(name(attribute.desc), Body::Stored(values.body()), values.body().len())
+                }
                 Content::Large(_) => {
                     let bytes = large_bytes(entry, attribute.desc)?;
                     self.push(name(attribute.desc), Body::Large(attribute.desc), bytes);
@@ -199,7 +201,9 @@ impl<'a> Layout<'a> {
             put_header(out, SET, piece.values);
             match piece.body {
                 Body::Stored(body) => out.extend_from_slice(body),
-                Body::Computed(start) => out.extend_from_slice(scratch.get(start..start + piece.values).unwrap_or_default()),
+                Body::Computed(start) => {
+                    out.extend_from_slice(scratch.get(start..start + piece.values).unwrap_or_default())
+                }
                 Body::Large(desc) => {
                     let start = out.len();
                     entry.source.large_values(entry.id, desc, &mut |value| {

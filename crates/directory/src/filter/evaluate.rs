@@ -49,7 +49,12 @@ impl Truth {
 
 impl Matcher {
     /// Whether the entry matches: only [`Truth::True`] does.
-    pub fn matches(&self, facts: &Facts, entry: &EntryView<'_>, scratch: &mut FilterScratch) -> Result<Truth, StoreError> {
+    pub fn matches(
+        &self,
+        facts: &Facts,
+        entry: &EntryView<'_>,
+        scratch: &mut FilterScratch,
+    ) -> Result<Truth, StoreError> {
         if self.nodes().is_empty() {
             return Ok(Truth::Undefined);
         }
@@ -143,7 +148,8 @@ impl Trial<'_, '_> {
                 let asked = matcher.options.get(options);
                 let has_options = |desc: DescId| {
                     let text = tables.description(desc).unwrap_or_default();
-                    let own = schema::Options::parse(text.split_once(';').map_or("", |(_, options)| options).as_bytes());
+                    let own =
+                        schema::Options::parse(text.split_once(';').map_or("", |(_, options)| options).as_bytes());
                     matches!((own, asked), (Some(own), Some(asked)) if own.satisfy(asked))
                 };
                 self.any_of(matcher, item, tables.by_type(index.0), has_options)

@@ -12,7 +12,8 @@ use std::ops::Range;
 
 use ldap::{Filter, FilterNode, filter::ExtensibleMatch};
 use schema::{
-    Assertion, AttributeDescription, AttributeType, MatchContext, MatchingRule, Options, Position, Substrings, TypeIndex,
+    Assertion, AttributeDescription, AttributeType, MatchContext, MatchingRule, Options, Position, Substrings,
+    TypeIndex,
 };
 
 use crate::access::Access;
@@ -186,13 +187,7 @@ impl Matcher {
         }
     }
 
-    fn item(
-        &mut self,
-        facts: &Facts,
-        access: Access,
-        node: &FilterNode<'_>,
-        context: MatchContext,
-    ) -> Option<Item> {
+    fn item(&mut self, facts: &Facts, access: Access, node: &FilterNode<'_>, context: MatchContext) -> Option<Item> {
         let attribute = match node {
             FilterNode::Equality(it)
             | FilterNode::GreaterOrEqual(it)

@@ -19,6 +19,8 @@ use crate::facts::{ClassFlags, Facts};
 /// Bases that aliases may add to one search.
 const BASES_MAX: usize = 1_000;
 
+const LEADS_NOWHERE: [ResultCode; 3] = [ResultCode::NO_SUCH_OBJECT, ResultCode::ALIAS_PROBLEM, ResultCode::LOOP_DETECT];
+
 /// Adds the targets of all aliases in scope, and of those that come into scope by it. Each target is a base once, so that circles end.
 pub fn add_targets(
     directory: &Directory,
@@ -37,8 +39,8 @@ pub fn add_targets(
             let following = Following { aliases: true, manage_dsa_it: true };
             let found = match find_base(&directory.backends, facts, &target, "", following) {
                 Ok(found) => found,
-                // An alias that leads nowhere stands for nothing; the search goes on without it.
-                Err(result) if result.code == ResultCode::NO_SUCH_OBJECT => continue,
+                // An alias that leads nowhere or in a circle stands for nothing; the search goes on without it.
+                Err(result) if LEADS_NOWHERE.contains(&result.code) => continue,
                 Err(result) => return Err(result),
             };
             if !bases.insert((found.backend, found.id)) {

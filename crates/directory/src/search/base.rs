@@ -44,18 +44,23 @@ pub fn find_base(
     following: Following,
 ) -> Result<Base, LdapResult> {
     let mut dn = dn.clone();
+    // RDNs of the name that the last alias gave.
+    let mut alias_depth = 0;
     for _ in 0..ALIASES_MAX {
-        let Some((at, suffix)) = holder(backends, dn.as_bytes()) else {
-            return Err(error::no_such_object(shown, ""));
-        };
-        let Some(backend) = backends.get(at) else { return Err(error::no_such_object(shown, "")) };
+        let held = holder(backends, dn.as_bytes()).and_then(|(at, suffix)| Some((at, suffix, backends.get(at)?)));
+        let Some((at, suffix, backend)) = held else { return Err(error::no_such_object(shown, "")) };
         let snapshot = backend.store.snapshot().map_err(|error| error::store_failure(&error))?;
-        let step = step(&snapshot.view(), facts, suffix, &dn, shown, following).map_err(|error| error::store_failure(&error))?;
+        let step = step(&snapshot.view(), facts, suffix, &dn, shown, following)
+            .map_err(|error| error::store_failure(&error))?;
         match step {
             Step::Found(id) => return Ok(Base { backend: at, id, snapshot }),
-            Step::Missing(matched) => return Err(error::no_such_object(shown, matched)),
+            Step::Missing(matched, depth) if depth < alias_depth => {
+                let message = "An alias on the way to the entry names an entry that does not exist";
+                return Err(LdapResult::new(ResultCode::ALIAS_PROBLEM, message).with_matched_dn(matched));
+            }
+            Step::Missing(matched, _) => return Err(error::no_such_object(shown, matched)),
             Step::Referral(result) => return Err(result),
-            Step::Alias(target) => dn = target,
+            Step::Alias(target, depth) => (dn, alias_depth) = (target, depth),
             Step::BadAlias(alias) => {
                 return Err(LdapResult::new(
                     ResultCode::ALIAS_PROBLEM,
@@ -73,10 +78,11 @@ pub fn find_base(
 
 enum Step {
     Found(EntryId),
-    /// With the name of the deepest entry on the way.
-    Missing(String),
+    /// With the name of the deepest entry on the way, and how many RDNs that has.
+    Missing(String, usize),
     Referral(LdapResult),
-    Alias(NormalizedDn),
+    /// With the name to go on with, and how many RDNs of it the alias gave.
+    Alias(NormalizedDn, usize),
     /// With the alias's name.
     BadAlias(String),
 }
@@ -106,21 +112,23 @@ fn step(
             return Ok(Step::Referral(LdapResult { code, matched_dn: own_dn, message, referrals }));
         }
         if flags.has(ClassFlags::ALIAS) && following.aliases {
-            let Some(target) = alias_target(facts, &EntryView { id: *id, record, dn: DnParts::default(), source: view })
+            let Some(target) =
+                alias_target(facts, &EntryView { id: *id, record, dn: DnParts::default(), source: view })
             else {
                 return Ok(Step::BadAlias(view.dn_of(*id)?.unwrap_or_default()));
             };
-            return Ok(Step::Alias(below_target(target, dn, &suffix.normalized, depth)));
+            let given = target.len();
+            return Ok(Step::Alias(below_target(target, dn, &suffix.normalized, depth), given));
         }
         if is_last {
             return Ok(Step::Found(*id));
         }
     }
-    let matched = match path.deepest() {
-        Some(id) => view.dn_of(id)?.unwrap_or_default(),
-        None => String::new(),
+    let (matched, depth) = match path.deepest() {
+        Some(id) => (view.dn_of(id)?.unwrap_or_default(), suffix.normalized.len() + path.entries.len() - 1),
+        None => (String::new(), 0),
     };
-    Ok(Step::Missing(matched))
+    Ok(Step::Missing(matched, depth))
 }
 
 /// The name that an alias stands for.

@@ -54,7 +54,8 @@ impl IdSet {
     pub fn insert(&mut self, id: EntryId) {
         match self {
             IdSet::Few(few) => {
-                let Err(at) = (if few.last().is_none_or(|last| *last < id) { Err(few.len()) } else { few.binary_search(&id) })
+                let Err(at) =
+                    (if few.last().is_none_or(|last| *last < id) { Err(few.len()) } else { few.binary_search(&id) })
                 else {
                     return;
                 };

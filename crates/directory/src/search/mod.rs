@@ -4,9 +4,9 @@
 //! [`SearchPlan::run`] looks at them and writes what matches straight into the output buffer. A plan borrows nothing, so that a long
 //! one can go to another thread. It knows no sockets: [`SearchOutput`] is all it sees of the client.
 
-pub mod idset;
 mod alias;
 mod base;
+pub mod idset;
 mod names;
 mod plan;
 mod prepare;
@@ -31,8 +31,8 @@ use crate::encode::Selection;
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::{FilterScratch, Matcher};
 use crate::synthetic::SyntheticEntry;
-use names::ParentNames;
 pub(crate) use base::{Following, find_base};
+use names::ParentNames;
 pub use plan::Candidates;
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
@@ -72,6 +72,14 @@ pub trait SearchOutput {
 
     /// Whether the operation was abandoned or cancelled.
     fn cancelled(&self) -> bool;
+
+    /// Whether so much waits for the client that the search should [`pause`](SearchOutput::pause).
+    fn is_behind(&self) -> bool {
+        false
+    }
+
+    /// Sleeps until the client has caught up. The search holds no snapshot meanwhile.
+    fn pause(&mut self) {}
 }
 
 /// How a search ended, for the client and for the log.
@@ -100,6 +108,7 @@ pub struct Worker {
     ids: Vec<EntryId>,
     base: NormalizedDn,
     /// Plans to be used again.
+    #[allow(clippy::vec_box, reason = "a plan is large, and handed out as a box")]
     plans: Vec<Box<SearchPlan>>,
 }
 

@@ -65,6 +65,9 @@ impl Candidates {
     }
 }
 
+/// From a normalized DN to the entry that has it.
+pub type Resolve<'p> = dyn Fn(&[u8]) -> Result<Option<EntryId>, StoreError> + 'p;
+
 /// Plans one filter on one backend at one moment.
 pub struct Planner<'p> {
     /// The moment.
@@ -76,7 +79,7 @@ pub struct Planner<'p> {
     /// The filter.
     pub matcher: &'p Matcher,
     /// The entry with a normalized DN, for `(entryDN=…)`.
-    pub resolve: &'p dyn Fn(&[u8]) -> Result<Option<EntryId>, StoreError>,
+    pub resolve: &'p Resolve<'p>,
 }
 
 impl Planner<'_> {
@@ -118,9 +121,8 @@ impl Planner<'_> {
             return Ok(Candidates::List { key: key.clone(), count: *count });
         }
         for (count, key) in &lists {
-            let worth = best.as_ref().is_none_or(|set| {
-                set.len() > FEW_CANDIDATES && count / LIST_WORTH_FACTOR <= set.len()
-            });
+            let worth =
+                best.as_ref().is_none_or(|set| set.len() > FEW_CANDIDATES && count / LIST_WORTH_FACTOR <= set.len());
             if worth {
                 intersect(&mut best, self.read(key)?);
             }
@@ -194,7 +196,9 @@ impl Planner<'_> {
         };
         let found = match (&item.test, item.rule) {
             (Test::Present, _) | (_, None) => Candidates::NOT_INDEXED,
-            (Test::Equal(form) | Test::Sounds(form), Some(rule)) => self.key(attribute, rule, self.matcher.form(form))?,
+            (Test::Equal(form) | Test::Sounds(form), Some(rule)) => {
+                self.key(attribute, rule, self.matcher.form(form))?
+            }
             (Test::AtLeast(form), Some(rule)) => {
                 self.range(attribute, rule, Bound::Included(self.matcher.form(form)), Bound::Unbounded)?
             }
@@ -270,7 +274,7 @@ impl Planner<'_> {
             Bound::Included(form) | Bound::Excluded(form) if form.len() > KEY_PREFIX_BYTES => {
                 successor(form.get(..KEY_PREFIX_BYTES).unwrap_or(form))
             }
-            bound => bound.map(|form| SmallVec::from_slice(form)),
+            bound => bound.map(SmallVec::from_slice),
         };
         let to = end.as_ref().map(|form| form.as_slice());
         let mut all = IdSet::default();
@@ -295,12 +299,15 @@ impl Planner<'_> {
         pieces: &Substrings,
     ) -> Result<Candidates, StoreError> {
         let index = self.indexes.substring(attribute).filter(|index| {
-            matches!(index.method, Method::Substrings { rule: own, .. } if own.shares_form_with(rule)) && self.is_trusted(index)
+            matches!(index.method, Method::Substrings { rule: own, .. } if own.shares_form_with(rule))
+                && self.is_trusted(index)
         });
         let equality = self.indexes.equality(attribute, rule).filter(|index| self.is_trusted(index));
         let mut lists: SmallVec<[(u64, IndexKey); 16]> = SmallVec::new();
         let mut over_limit = false;
-        if let Some((Index { method: Method::Substrings { length, .. }, .. }, index)) = index.map(|index| (index, index)) {
+        if let Some((Index { method: Method::Substrings { length, .. }, .. }, index)) =
+            index.map(|index| (index, index))
+        {
             for (_, piece) in pieces.index_pieces() {
                 for window in piece.windows(*length) {
                     match self.list(index, window)? {
@@ -315,9 +322,8 @@ impl Planner<'_> {
         lists.dedup_by(|a, b| a.1 == b.1);
         let mut best: Option<IdSet> = None;
         for (count, key) in &lists {
-            let worth = best.as_ref().is_none_or(|set| {
-                set.len() > FEW_CANDIDATES && count / LIST_WORTH_FACTOR <= set.len()
-            });
+            let worth =
+                best.as_ref().is_none_or(|set| set.len() > FEW_CANDIDATES && count / LIST_WORTH_FACTOR <= set.len());
             if worth {
                 intersect(&mut best, self.read(key)?);
             }

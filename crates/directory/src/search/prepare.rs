@@ -17,9 +17,9 @@ use crate::access::Access;
 use crate::backend::Backend;
 use crate::controls::ReadControls;
 use crate::directory::Directory;
+use crate::entry::{DnParts, EntryView};
 use crate::error;
 use crate::facts::{ClassFlags, Facts};
-use crate::entry::{DnParts, EntryView};
 use crate::filter::{FilterScratch, Matcher, Truth};
 use crate::locate::locate;
 use crate::session::Session;
@@ -308,7 +308,10 @@ fn entry_truth(
 pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResult> {
     match truth {
         Ok(Truth::True) => Ok(()),
-        Ok(_) => Err(LdapResult::new(ResultCode::ASSERTION_FAILED, "The entry does not match the filter of the assertion control")),
+        Ok(_) => Err(LdapResult::new(
+            ResultCode::ASSERTION_FAILED,
+            "The entry does not match the filter of the assertion control",
+        )),
         Err(problem) => Err(error::store_failure(&problem)),
     }
 }
@@ -435,7 +438,12 @@ impl super::WorkerBackend {
         Ok(())
     }
 
-    fn known_base(&mut self, facts: &Arc<Facts>, snapshot: &Snapshot, dn: &[u8]) -> Result<Option<EntryId>, StoreError> {
+    fn known_base(
+        &mut self,
+        facts: &Arc<Facts>,
+        snapshot: &Snapshot,
+        dn: &[u8],
+    ) -> Result<Option<EntryId>, StoreError> {
         self.refresh(facts, snapshot);
         let Some(base) = &self.base else { return Ok(None) };
         let is_same = base.dn == dn && base.generation == snapshot.tree_generation();

@@ -10,9 +10,7 @@ use ldap::{LdapResult, ResultCode, Scope};
 use store::{EntryId, IndexKey, RecordView, Snapshot, StoreError, View};
 
 use super::plan::Candidates;
-use super::{
-    CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend,
-};
+use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
 use crate::backend::Backend;
 use crate::encode::{Selection, search_entry};
 use crate::entry::{DnParts, EntryView};
@@ -167,6 +165,15 @@ impl<O: SearchOutput> Run<'_, O> {
                 break;
             }
             after = last;
+            if self.output.is_behind() {
+                // A slow client must not keep old pages alive.
+                drop(snapshot);
+                self.output.pause();
+                self.look_at_clock()?;
+                snapshot = self.backend.store.snapshot()?;
+                self.known.refresh(self.facts, &snapshot);
+                continue;
+            }
             self.look_at_clock()?;
             if snapshot.age() >= SNAPSHOT_AGE_MAX {
                 snapshot = self.backend.store.snapshot()?;
@@ -301,7 +308,8 @@ fn check_size(limit: Option<u64>, done: &SearchDone) -> Result<(), Stop> {
 /// The next candidates after `after`, as they are now.
 fn next_candidates(part: &Part, view: &View<'_>, after: EntryId, out: &mut Vec<EntryId>) -> Result<(), StoreError> {
     let from = EntryId(after.0.saturating_add(1));
-    let list = |key: &IndexKey| -> Result<_, StoreError> { Ok(view.postings(key)?.iter_from(from).take(CANDIDATES_PER_LOOK)) };
+    let list =
+        |key: &IndexKey| -> Result<_, StoreError> { Ok(view.postings(key)?.iter_from(from).take(CANDIDATES_PER_LOOK)) };
     match &part.candidates {
         Candidates::Set(set) => set.next_after(after, CANDIDATES_PER_LOOK, out),
         Candidates::List { key, .. } => out.extend(list(key)?),

@@ -1,0 +1,403 @@
+//! One case after the other: limits, access, referrals, aliases, the server's own entries.
+
+use config::{IndexConfig, default_indexes};
+use ldap::{ControlBuf, DerefAliases, ResultCode, Scope, oids::control};
+
+use super::fixture::{Asked, Collector, Fixture, user};
+use crate::Identity;
+
+const LDIF: &str = "\
+dn: dc=example,dc=com
+objectClass: domain
+dc: example
+
+dn: uid=ann,dc=example,dc=com
+objectClass: inetOrgPerson
+cn: Ann Tree
+sn: Tree
+userPassword: secret12
+mail: ann@example.com
+description;lang-fr: une personne
+
+dn: ou=Old,dc=example,dc=com
+objectClass: organizationalUnit
+
+dn: uid=bob,ou=Old,dc=example,dc=com
+objectClass: inetOrgPerson
+cn: Bob Leaf
+sn: Leaf
+
+";
+
+fn fixture() -> Fixture {
+    Fixture::new(&["dc=example,dc=com"], default_indexes(), LDIF)
+}
+
+#[test]
+fn attributes_are_selected_as_asked() {
+    let mut it = fixture();
+    let mut names = |attributes: &[&str], identity: Identity| {
+        let asked = Asked { attributes, identity, ..Asked::new("dc=example,dc=com", "(uid=ann)") };
+        let found = it.search(&asked).unwrap();
+        assert_eq!(found.dns(), ["uid=ann,dc=example,dc=com"]);
+        found.entries[0].1.keys().cloned().collect::<Vec<_>>().join(" ")
+    };
+    let root = super::fixture::root;
+    assert_eq!(names(&[], root()), "cn description;lang-fr mail objectClass sn uid userPassword");
+    assert_eq!(names(&["*"], user()), "cn description;lang-fr mail objectClass sn uid");
+    assert_eq!(names(&["userPassword"], user()), "");
+    assert_eq!(names(&["1.1"], root()), "");
+    assert_eq!(names(&["NAME", "1.1"], root()), "cn sn");
+    assert_eq!(names(&["description"], root()), "description;lang-fr");
+    assert_eq!(names(&["description;lang-en"], root()), "");
+    assert_eq!(names(&["description;LANG-fr", "nosuch"], root()), "description;lang-fr");
+    assert_eq!(names(&["@domain"], root()), "description;lang-fr objectClass userPassword");
+    let operational = names(&["+"], user());
+    for name in
+        ["entryDN", "entryUUID", "hasSubordinates", "numSubordinates", "structuralObjectClass", "subschemaSubentry"]
+    {
+        assert!(operational.split(' ').any(|known| known == name), "{name} in {operational}");
+    }
+    assert!(!operational.contains("cn "));
+}
+
+#[test]
+fn computed_attributes_are_true_and_can_be_searched() {
+    let mut it = fixture();
+    let asked = Asked {
+        attributes: &["entryDN", "hasSubordinates", "numSubordinates", "structuralObjectClass", "subschemaSubentry"],
+        ..Asked::new("dc=example,dc=com", "(objectClass=organizationalUnit)")
+    };
+    let found = it.search(&asked).unwrap();
+    let value = |name: &str| found.entries[0].1[name].join("|");
+    assert_eq!(value("entryDN"), "ou=Old,dc=example,dc=com");
+    assert_eq!((value("hasSubordinates"), value("numSubordinates")), ("TRUE".to_owned(), "1".to_owned()));
+    assert_eq!(value("structuralObjectClass"), "organizationalUnit");
+    assert_eq!(value("subschemaSubentry"), "cn=schema");
+    let mut dns = |filter: &str| it.dns(&Asked::new("dc=example,dc=com", filter));
+    assert_eq!(dns("(entryDN=UID=bob, ou=old,dc=example,dc=com)"), ["uid=bob,ou=Old,dc=example,dc=com"]);
+    assert_eq!(dns("(hasSubordinates=TRUE)"), ["dc=example,dc=com", "ou=Old,dc=example,dc=com"]);
+    assert_eq!(dns("(numSubordinates>=2)"), ["dc=example,dc=com"]);
+    assert_eq!(dns("(structuralObjectClass=inetOrgPerson)").len(), 2);
+    assert_eq!(dns("(ou:dn:=old)"), ["ou=Old,dc=example,dc=com", "uid=bob,ou=Old,dc=example,dc=com"]);
+    assert_eq!(dns("(:dn:caseIgnoreMatch:=old)"), ["ou=Old,dc=example,dc=com", "uid=bob,ou=Old,dc=example,dc=com"]);
+    assert_eq!(dns("(:caseIgnoreMatch:=leaf)"), ["uid=bob,ou=Old,dc=example,dc=com"]);
+    assert_eq!(dns("(sn:caseExactMatch:=leaf)"), [""; 0]);
+    assert_eq!(dns("(cn~=an tre)"), ["uid=ann,dc=example,dc=com"]);
+}
+
+#[test]
+fn types_only_gives_no_values() {
+    let mut it = fixture();
+    let asked = Asked { types_only: true, attributes: &["*", "+"], ..Asked::new("dc=example,dc=com", "(uid=ann)") };
+    let found = it.search(&asked).unwrap();
+    assert!(found.entries[0].1.len() > 10);
+    assert!(found.entries[0].1.values().all(Vec::is_empty));
+}
+
+#[test]
+fn passwords_cannot_be_asserted_or_compared_by_users() {
+    let mut it = fixture();
+    let mut count =
+        |filter: &str, identity| it.dns(&Asked { identity, ..Asked::new("dc=example,dc=com", filter) }).len();
+    assert_eq!(count("(&(uid=ann)(userPassword=*))", super::fixture::root()), 1);
+    assert_eq!(count("(&(uid=ann)(userPassword=*))", user()), 0);
+    // Undefined stays so under Not.
+    assert_eq!(count("(&(uid=ann)(!(userPassword=*)))", user()), 0);
+}
+
+#[test]
+fn limits_are_exact() {
+    let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\n\n".to_owned();
+    for at in 0..10 {
+        ldif.push_str(&format!("dn: uid=u{at},dc=example,dc=com\nobjectClass: account\ndescription: same\n\n"));
+    }
+    let index = |entry_limit| IndexConfig {
+        attribute: "description".to_owned(),
+        kinds: vec![config::IndexKind::Equality],
+        entry_limit,
+        substring_length: 6,
+    };
+    let base = "dc=example,dc=com";
+    // A key with exactly as many entries as the limit is indexed, one more is not; 0 is no limit. (S0: index-entry-limit)
+    for (limit, unindexed) in [(10, false), (9, true), (0, false)] {
+        let small = |config: &mut config::Config| config.backends[0].index_entry_limit = 3;
+        let mut it = Fixture::with(&[base], vec![index(limit)], &ldif, small);
+        let found = it.search(&Asked::new(base, "(description=same)")).unwrap();
+        assert_eq!((found.entries.len(), found.done.unindexed), (10, unindexed), "{limit}");
+    }
+    let mut it = Fixture::with(&[base], vec![index(0)], &ldif, |config| {
+        config.global.size_limit = Some(4);
+        config.global.lookthrough_limit = Some(7);
+    });
+    let as_user = |size_limit| Asked { identity: user(), size_limit, ..Asked::new(base, "(description=same)") };
+    let found = it.search(&as_user(0)).unwrap();
+    assert_eq!((found.entries.len(), found.done.result.code), (4, ResultCode::SIZE_LIMIT_EXCEEDED));
+    assert_eq!(found.done.result.message, "This search operation has sent the maximum of 4 entries to the client");
+    let found = it.search(&as_user(3)).unwrap();
+    assert_eq!((found.entries.len(), found.done.result.code), (3, ResultCode::SIZE_LIMIT_EXCEEDED));
+    let found = it.search(&Asked { identity: user(), ..Asked::new(base, "(&(description=same)(uid=u9))") }).unwrap();
+    assert_eq!((found.entries.len(), found.done.result.code), (0, ResultCode::ADMIN_LIMIT_EXCEEDED));
+    assert_eq!(found.done.result.message, "This search operation has checked the maximum of 7 entries for matches");
+    // Root has no limits but its own, and exactly as many entries as the limit are no excess.
+    let found = it.search(&Asked { size_limit: 10, ..Asked::new(base, "(description=same)") }).unwrap();
+    assert_eq!((found.entries.len(), found.done.result.code), (10, ResultCode::SUCCESS));
+}
+
+#[test]
+fn an_unindexed_search_is_for_root() {
+    let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\n\n".to_owned();
+    for at in 0..20 {
+        ldif.push_str(&format!("dn: uid=u{at},dc=example,dc=com\nobjectClass: account\ndescription: d{at}\n\n"));
+    }
+    let folder_limit = IndexConfig {
+        attribute: "uid".to_owned(),
+        kinds: vec![config::IndexKind::Equality],
+        entry_limit: 5,
+        substring_length: 6,
+    };
+    let base = "dc=example,dc=com";
+    let mut it = Fixture::with(&[base], vec![folder_limit], &ldif, |config| config.backends[0].index_entry_limit = 5);
+    let asked = |identity| Asked { identity, ..Asked::new(base, "(description=d7)") };
+    let refused = it.search(&asked(user())).unwrap_err();
+    assert_eq!(refused.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(refused.message, "You do not have sufficient privileges to perform an unindexed search");
+    let found = it.search(&asked(super::fixture::root())).unwrap();
+    assert!(found.done.unindexed);
+    assert_eq!((found.entries.len(), found.done.candidates), (1, 21));
+    // Base searches never need an index.
+    let base_search = Asked { scope: Scope::BaseObject, identity: user(), ..Asked::new(base, "(description=d7)") };
+    assert_eq!(it.search(&base_search).unwrap().done.result.code, ResultCode::SUCCESS);
+}
+
+#[test]
+fn anonymous_reads_root_dse_and_schema_only() {
+    let mut it = fixture();
+    let anonymous = |base, scope| Asked {
+        scope,
+        identity: Identity::Anonymous,
+        attributes: &["*", "+"],
+        ..Asked::new(base, "(objectClass=*)")
+    };
+    let refused = it.search(&anonymous("dc=example,dc=com", Scope::BaseObject)).unwrap_err();
+    assert_eq!(refused.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(it.search(&anonymous("", Scope::WholeSubtree)).unwrap_err().code, refused.code);
+    assert_eq!(it.search(&anonymous("cn=monitor", Scope::BaseObject)).unwrap_err().code, refused.code);
+    let root = it.search(&anonymous("", Scope::BaseObject)).unwrap();
+    assert_eq!(root.entries[0].0, "");
+    assert_eq!(root.entries[0].1["namingContexts"], ["dc=example,dc=com"]);
+    assert_eq!(root.entries[0].1["supportedLDAPVersion"], ["3"]);
+    assert!(root.entries[0].1["supportedControl"].contains(&control::MANAGE_DSA_IT.to_owned()));
+    let schema = it.search(&anonymous("CN=Schema", Scope::BaseObject)).unwrap();
+    assert_eq!(schema.entries[0].0, "cn=schema");
+}
+
+#[test]
+fn the_schema_entry_lists_the_whole_schema() {
+    let mut it = fixture();
+    let asked = Asked {
+        scope: Scope::BaseObject,
+        attributes: &["+", "*"],
+        ..Asked::new("cn=schema", "(objectClass=subschema)")
+    };
+    let found = it.search(&asked).unwrap();
+    let schema = it.directory.schema();
+    let attributes = &found.entries[0].1;
+    assert_eq!(attributes["attributeTypes"].len(), schema.attribute_types().len());
+    assert_eq!(attributes["objectClasses"].len(), schema.object_classes().len());
+    assert_eq!(attributes["matchingRules"].len(), schema.matching_rules().len());
+    assert_eq!(attributes["ldapSyntaxes"].len(), schema.syntaxes().len());
+    assert!(attributes["matchingRuleUse"].iter().any(|rule| rule.contains("caseIgnoreMatch") && rule.contains(" cn ")));
+}
+
+#[test]
+fn the_monitor_shows_backends_to_root() {
+    let mut it = fixture();
+    let found = it.search(&Asked::new("cn=monitor", "(cn=userRoot Backend)")).unwrap();
+    assert_eq!(found.entries[0].0, "cn=userRoot Backend,cn=monitor");
+    assert_eq!(found.entries[0].1["ds-backend-entry-count"], ["4"]);
+    let missing = it.search(&Asked::new("cn=none,cn=monitor", "(objectClass=*)")).unwrap_err();
+    assert_eq!((missing.code, missing.matched_dn.as_str()), (ResultCode::NO_SUCH_OBJECT, "cn=monitor"));
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_is_there() {
+    let mut it = fixture();
+    let mut missing = |base: &str| {
+        let result = it.search(&Asked::new(base, "(objectClass=*)")).unwrap_err();
+        (result.code, result.matched_dn)
+    };
+    assert_eq!(
+        missing("cn=x,ou=Old,dc=example,dc=com"),
+        (ResultCode::NO_SUCH_OBJECT, "ou=Old,dc=example,dc=com".to_owned())
+    );
+    assert_eq!(missing("cn=x,ou=no,dc=example,dc=com"), (ResultCode::NO_SUCH_OBJECT, "dc=example,dc=com".to_owned()));
+    assert_eq!(missing("dc=com"), (ResultCode::NO_SUCH_OBJECT, String::new()));
+    assert_eq!(missing("not a name").0, ResultCode::INVALID_DN_SYNTAX);
+}
+
+#[test]
+fn unknown_critical_controls_are_refused_and_others_ignored() {
+    let mut it = fixture();
+    let control = |critical| [ControlBuf { oid: "1.2.3.4".into(), critical, value: None }];
+    let (critical, other) = (control(true), control(false));
+    let with = |controls| Asked { controls, ..Asked::new("dc=example,dc=com", "(uid=ann)") };
+    assert_eq!(it.search(&with(&critical)).unwrap_err().code, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION);
+    assert_eq!(it.dns(&with(&other)).len(), 1);
+    // RFC 4528: the assertion is about the base entry.
+    let filter = ldap::filter::parse("(dc=example)").unwrap();
+    let holds = [ControlBuf { oid: control::ASSERTION.into(), critical: true, value: Some(filter.as_ber().to_vec()) }];
+    let filter = ldap::filter::parse("(dc=other)").unwrap();
+    let fails = [ControlBuf { oid: control::ASSERTION.into(), critical: true, value: Some(filter.as_ber().to_vec()) }];
+    assert_eq!(it.dns(&with(&holds)).len(), 1);
+    assert_eq!(it.search(&with(&fails)).unwrap_err().code, ResultCode::ASSERTION_FAILED);
+}
+
+#[test]
+fn a_client_that_stops_reading_and_an_abandon_end_the_search() {
+    let mut it = fixture();
+    let asked = Asked::new("dc=example,dc=com", "(objectClass=*)");
+    let mut slow = Collector { stop_after: Some(2), ..Collector::default() };
+    let found = it.search_into(&asked, &mut slow).unwrap();
+    assert!(found.done.is_cancelled);
+    assert_eq!(found.entries.len(), 2);
+}
+
+const REFERRALS: &str = "\
+dn: dc=example,dc=com
+objectClass: domain
+
+dn: ou=far,dc=example,dc=com
+objectClass: referral
+objectClass: extensibleObject
+ref: ldap://far.example.net/ou=away,dc=example,dc=net
+
+dn: uid=ann,dc=example,dc=com
+objectClass: account
+
+";
+
+#[test]
+fn referral_objects_refer() {
+    for indexes in [default_indexes(), Vec::new()] {
+        let mut it = Fixture::new(&["dc=example,dc=com"], indexes, REFERRALS);
+        let found = it.search(&Asked::new("dc=example,dc=com", "(uid=ann)")).unwrap();
+        assert_eq!(found.dns(), ["uid=ann,dc=example,dc=com"]);
+        assert_eq!(found.references, ["ldap://far.example.net/ou=away,dc=example,dc=net??sub"]);
+        let one = Asked { scope: Scope::SingleLevel, ..Asked::new("dc=example,dc=com", "(uid=none)") };
+        assert_eq!(it.search(&one).unwrap().references, ["ldap://far.example.net/ou=away,dc=example,dc=net??base"]);
+        let base = Asked { scope: Scope::BaseObject, ..Asked::new("dc=example,dc=com", "(objectClass=*)") };
+        assert_eq!(it.search(&base).unwrap().references.len(), 0);
+        let below = it.search(&Asked::new("uid=X Y,ou=far,dc=example,dc=com", "(objectClass=*)")).unwrap_err();
+        assert_eq!((below.code, below.matched_dn.as_str()), (ResultCode::REFERRAL, "ou=far,dc=example,dc=com"));
+        assert_eq!(below.referrals, ["ldap://far.example.net/uid=X%20Y,ou=away,dc=example,dc=net"]);
+        let manage = [ControlBuf { oid: control::MANAGE_DSA_IT.into(), critical: true, value: None }];
+        let managed = Asked { controls: &manage, ..Asked::new("dc=example,dc=com", "(objectClass=*)") };
+        let found = it.search(&managed).unwrap();
+        assert_eq!((found.entries.len(), found.references.len()), (3, 0));
+        let at =
+            Asked { controls: &manage, scope: Scope::BaseObject, ..Asked::new("ou=far,dc=example,dc=com", "(ref=*)") };
+        assert_eq!(it.dns(&at), ["ou=far,dc=example,dc=com"]);
+    }
+}
+
+const ALIASES: &str = "\
+dn: dc=example,dc=com
+objectClass: domain
+
+dn: ou=real,dc=example,dc=com
+objectClass: organizationalUnit
+
+dn: uid=ann,ou=real,dc=example,dc=com
+objectClass: account
+
+dn: ou=links,dc=example,dc=com
+objectClass: organizationalUnit
+
+dn: ou=alias,ou=links,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+aliasedObjectName: ou=Real,dc=example,dc=com
+
+dn: cn=up,ou=real,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+aliasedObjectName: ou=links,dc=example,dc=com
+
+dn: cn=nowhere,ou=links,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+aliasedObjectName: ou=gone,dc=example,dc=com
+
+dn: cn=self,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+aliasedObjectName: cn=self,dc=example,dc=com
+
+";
+
+#[test]
+fn aliases_are_followed_in_all_four_modes() {
+    for indexes in [default_indexes(), Vec::new()] {
+        let mut it = Fixture::new(&["dc=example,dc=com"], indexes, ALIASES);
+        let links = "ou=links,dc=example,dc=com";
+        let through = "ou=alias,ou=links,dc=example,dc=com";
+        let ask = |base, scope, deref| Asked { scope, deref, ..Asked::new(base, "(objectClass=*)") };
+        use DerefAliases::{Always, FindingBaseObject, InSearching, Never};
+        use Scope::{BaseObject, SingleLevel, WholeSubtree};
+        // Never: aliases are entries.
+        let never = it.dns(&ask(links, WholeSubtree, Never));
+        assert_eq!(never, ["cn=nowhere,ou=links,dc=example,dc=com", through, links]);
+        assert_eq!(it.dns(&ask(through, BaseObject, InSearching)), [through]);
+        // Finding the base.
+        assert_eq!(it.dns(&ask(through, BaseObject, FindingBaseObject)), ["ou=real,dc=example,dc=com"]);
+        assert_eq!(
+            it.dns(&ask("uid=ann,ou=alias,ou=links,dc=example,dc=com", BaseObject, Always)),
+            ["uid=ann,ou=real,dc=example,dc=com"]
+        );
+        assert_eq!(
+            it.search(&ask("cn=nowhere,ou=links,dc=example,dc=com", BaseObject, Always)).unwrap_err().code,
+            ResultCode::ALIAS_PROBLEM
+        );
+        assert_eq!(
+            it.search(&ask("cn=self,dc=example,dc=com", BaseObject, Always)).unwrap_err().code,
+            ResultCode::LOOP_DETECT
+        );
+        // Below the base: targets and what is below them, each once, circles and all.
+        let all = it.dns(&ask(links, WholeSubtree, InSearching));
+        assert_eq!(all, [links, "ou=real,dc=example,dc=com", "uid=ann,ou=real,dc=example,dc=com"]);
+        assert_eq!(it.dns(&ask(links, SingleLevel, InSearching)), ["ou=real,dc=example,dc=com"]);
+    }
+}
+
+#[test]
+fn subentries_are_seen_when_asked_for() {
+    let ldif = "\
+dn: dc=example,dc=com
+objectClass: domain
+
+dn: cn=area,dc=example,dc=com
+objectClass: subentry
+objectClass: extensibleObject
+
+";
+    let mut it = Fixture::new(&["dc=example,dc=com"], default_indexes(), ldif);
+    let value = |only: bool| vec![1, 1, if only { 0xff } else { 0 }];
+    let control = |only| [ControlBuf { oid: control::SUBENTRIES.into(), critical: true, value: Some(value(only)) }];
+    let (only, others) = (control(true), control(false));
+    let ask = |controls| Asked { controls, ..Asked::new("dc=example,dc=com", "(objectClass=*)") };
+    assert_eq!(it.dns(&ask(&[])), ["dc=example,dc=com"]);
+    assert_eq!(it.dns(&ask(&only)), ["cn=area,dc=example,dc=com"]);
+    assert_eq!(it.dns(&ask(&others)), ["dc=example,dc=com"]);
+    let base = Asked { scope: Scope::BaseObject, ..Asked::new("cn=area,dc=example,dc=com", "(objectClass=*)") };
+    assert_eq!(it.dns(&base).len(), 1);
+}
+
+#[test]
+fn a_plan_can_go_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<crate::SearchPlan>();
+    is_send::<crate::Worker>();
+    fn is_sync<T: Sync>() {}
+    is_sync::<crate::Directory>();
+}

@@ -1,0 +1,207 @@
+//! A directory in a folder of its own, filled from LDIF, and searches of it as a client would make them.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use config::{Config, IndexConfig, Setup};
+use ldap::client::{self, Response, ServerMessage};
+use ldap::{ControlBuf, DerefAliases, LdapResult, Message, Request, Scope, filter};
+use store::bulk::{ImportOptions, LdifSource};
+use tempfile::TempDir;
+
+use crate::search::{RequestTime, SearchDone, SearchOutput, Worker};
+use crate::{Directory, Identity, Session, index_configs, load_schema};
+
+/// An opened directory; its files go when it goes.
+pub struct Fixture {
+    pub directory: Directory,
+    pub worker: Worker,
+    _folder: TempDir,
+}
+
+/// What a search gave: entries by DN, reference URLs, and the end.
+#[derive(Debug)]
+pub struct Found {
+    pub entries: Vec<(String, BTreeMap<String, Vec<String>>)>,
+    pub references: Vec<String>,
+    pub done: SearchDone,
+}
+
+/// A search; `new` is a subtree search as root for all user attributes.
+pub struct Asked<'a> {
+    pub base: &'a str,
+    pub scope: Scope,
+    pub filter: &'a str,
+    pub deref: DerefAliases,
+    pub size_limit: u32,
+    pub types_only: bool,
+    pub attributes: &'a [&'a str],
+    pub controls: &'a [ControlBuf],
+    pub identity: Identity,
+}
+
+/// Collects messages; stops after `stop_after` of them.
+#[derive(Default)]
+pub struct Collector {
+    pub bytes: Vec<u8>,
+    pub written: usize,
+    pub stop_after: Option<usize>,
+    pub is_cancelled: bool,
+}
+
+impl SearchOutput for Collector {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    fn entry_written(&mut self) -> ControlFlow<()> {
+        self.written += 1;
+        if self.stop_after.is_some_and(|stop| self.written >= stop) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.is_cancelled
+    }
+}
+
+pub fn root() -> Identity {
+    Identity::Root { dn: "cn=Directory Manager".into() }
+}
+
+pub fn user() -> Identity {
+    Identity::User { dn: "uid=ann,dc=example,dc=com".into(), backend: 0, entry: store::EntryId(2) }
+}
+
+impl<'a> Asked<'a> {
+    pub fn new(base: &'a str, filter: &'a str) -> Self {
+        Asked {
+            base,
+            scope: Scope::WholeSubtree,
+            filter,
+            deref: DerefAliases::Never,
+            size_limit: 0,
+            types_only: false,
+            attributes: &[],
+            controls: &[],
+            identity: root(),
+        }
+    }
+}
+
+impl Fixture {
+    /// A directory with the backend `userRoot` holding `base_dns`.
+    pub fn new(base_dns: &[&str], indexes: Vec<IndexConfig>, ldif: &str) -> Fixture {
+        Fixture::with(base_dns, indexes, ldif, |_| {})
+    }
+
+    /// The same, with something in the configuration set otherwise.
+    pub fn with(base_dns: &[&str], indexes: Vec<IndexConfig>, ldif: &str, set: impl FnOnce(&mut Config)) -> Fixture {
+        let folder = TempDir::new().unwrap();
+        let setup = Setup {
+            backend_id: "userRoot".to_owned(),
+            base_dns: base_dns.iter().map(|dn| (*dn).to_owned()).collect(),
+            indexes,
+            root_dn: "cn=Directory Manager".to_owned(),
+            root_password: "{CLEAR}secret12".to_owned(),
+            listen_addresses: vec!["127.0.0.1".parse().unwrap()],
+            ldap_port: Some(1389),
+            ldaps_port: None,
+            start_tls: false,
+            local_socket: false,
+            key_pair: None,
+        };
+        let mut config = Config::parse(&setup.to_toml(), &folder.path().join("pando.toml")).unwrap();
+        set(&mut config);
+        for backend in &config.backends {
+            let schema = load_schema(&config).unwrap();
+            let bases = backend.base_dns.clone();
+            let mut options = ImportOptions::new(backend.directory.clone(), bases, index_configs(backend), schema);
+            options.skip_schema_validation = true;
+            options.threads = 1;
+            let source =
+                LdifSource::from_reader("test.ldif", Box::new(std::io::Cursor::new(ldif.as_bytes().to_vec())), None)
+                    .unwrap();
+            store::bulk::import(vec![source], &options, &mut |_| {}).unwrap();
+        }
+        let directory = Directory::open(&config).unwrap();
+        Fixture { directory, worker: Worker::default(), _folder: folder }
+    }
+
+    /// Searches; an error is a refusal before any candidate was looked at.
+    pub fn search(&mut self, asked: &Asked<'_>) -> Result<Found, LdapResult> {
+        self.search_into(asked, &mut Collector::default())
+    }
+
+    pub fn search_into(&mut self, asked: &Asked<'_>, output: &mut Collector) -> Result<Found, LdapResult> {
+        let filter = filter::parse(asked.filter).unwrap();
+        let search = client::Search {
+            base: asked.base,
+            scope: asked.scope,
+            deref_aliases: asked.deref,
+            size_limit: asked.size_limit,
+            time_limit_seconds: 0,
+            types_only: asked.types_only,
+            filter: &filter,
+            attributes: asked.attributes,
+        };
+        let mut bytes = Vec::new();
+        client::search(&mut bytes, 7, &search, asked.controls);
+        let message = Message::decode(&bytes).unwrap();
+        let Request::Search(request) = &message.op else { panic!("not a search") };
+        let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
+        let time = RequestTime::now();
+        let mut plan =
+            self.directory.plan_search(&mut self.worker, &session, message.id, request, &message.controls, time)?;
+        let done = plan.run(&mut self.worker, output);
+        self.worker.recycle(plan);
+        let (entries, references) = decode(&output.bytes);
+        assert_eq!((entries.len() as u64, references.len() as u64), (done.entries_sent, done.references_sent));
+        Ok(Found { entries, references, done })
+    }
+
+    /// The DNs found, sorted.
+    pub fn dns(&mut self, asked: &Asked<'_>) -> Vec<String> {
+        self.search(asked).unwrap().dns()
+    }
+}
+
+impl Found {
+    pub fn dns(&self) -> Vec<String> {
+        let mut dns: Vec<String> = self.entries.iter().map(|(dn, _)| dn.clone()).collect();
+        dns.sort();
+        dns
+    }
+}
+
+type Decoded = (Vec<(String, BTreeMap<String, Vec<String>>)>, Vec<String>);
+
+/// What the client's decoder makes of the messages.
+pub fn decode(bytes: &[u8]) -> Decoded {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut entries = Vec::new();
+    let mut references = Vec::new();
+    let mut rest = bytes;
+    while let Ok(ber::Frame::Complete(length)) = ber::frame(rest, usize::MAX) {
+        let message = ServerMessage::decode(&rest[..length]).unwrap();
+        assert_eq!(message.id, 7);
+        match message.op {
+            Response::SearchEntry(entry) => {
+                let mut attributes = BTreeMap::new();
+                for attribute in entry.attributes.iter() {
+                    let values = attribute.values.iter().map(text).collect();
+                    assert_eq!(attributes.insert(text(attribute.description), values), None, "sent twice");
+                }
+                entries.push((text(entry.dn), attributes));
+            }
+            Response::SearchReference(urls) => references.extend(urls.iter().map(text)),
+            other => panic!("{other:?}"),
+        }
+        rest = &rest[length..];
+    }
+    assert!(rest.is_empty(), "bytes left over");
+    (entries, references)
+}
