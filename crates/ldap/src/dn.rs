@@ -153,8 +153,12 @@ impl<'a> Parser<'a> {
         if length == 0 {
             return self.fault("an attribute type is missing");
         }
+        let name = &rest[..length];
+        if !is_attribute_type(name) {
+            return self.fault("an attribute type is a word that begins with a letter, or an OID");
+        }
         self.at += length;
-        Ok(&rest[..length])
+        Ok(name)
     }
 
     /// Up to an unescaped separator; escapes resolved, spaces around it dropped unless escaped.
@@ -259,6 +263,14 @@ impl<'a> Parser<'a> {
     fn fault<T>(&self, reason: &'static str) -> Result<T, DnError> {
         Err(DnError { position: self.at, reason })
     }
+}
+
+/// `descr` or `numericoid` of RFC 4512 §1.4, with underscores.
+fn is_attribute_type(name: &str) -> bool {
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return !name.contains('.');
+    }
+    name.contains('.') && name.split('.').all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn byte_of(pair: &[u8]) -> Option<u8> {

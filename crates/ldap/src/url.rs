@@ -183,7 +183,8 @@ fn parse_authority(scheme: UrlScheme, text: &str) -> Result<(Option<String>, Opt
         }
     } else {
         let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
-        (decoded(host, "host")?, port)
+        // A colon that was percent-encoded would be taken for an IPv6 address when the URL is written.
+        (decoded(host, "host").and_then(|host| if host.contains(':') { Err(UrlError::Host) } else { Ok(host) })?, port)
     };
     if host.is_empty() || host.contains(['[', ']', ' ', '/', '@', '\0']) {
         return Err(UrlError::Host);

@@ -77,6 +77,12 @@ fn mistakes_have_a_place() {
         ("cn=#04024869zz", 12),
         ("c n=a", 2),
         ("cn=a\0", 4),
+        ("c.n=a", 0),
+        (".n=a", 0),
+        ("2.=a", 0),
+        ("5=a", 0),
+        // Found by fuzzing: without its prefix this was a name that began with the prefix.
+        ("OID.OID..n=a", 4),
         ("\u{e9}=a", 0),
     ] {
         let error = Dn::parse(text).expect_err(text);

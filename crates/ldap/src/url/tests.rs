@@ -55,7 +55,15 @@ fn mistakes_are_named() {
     for text in ["ldap://h:0/", "ldap://h:65536/", "ldap://h:+1/", "ldap://h:x/"] {
         is(text, |e| matches!(e, UrlError::Port(_)));
     }
-    for text in ["ldap://[::1/", "ldap://[::1]x/", "ldap://[1]/", "ldap://:389/", "ldap://a%20b/", "ldap://u@h/"] {
+    for text in [
+        "ldap://[::1/",
+        "ldap://[::1]x/",
+        "ldap://[1]/",
+        "ldap://:389/",
+        "ldap://a%20b/",
+        "ldap://u@h/",
+        "ldap://i%3ab/",
+    ] {
         is(text, |e| matches!(e, UrlError::Host));
     }
     is("ldap:///nonsense", |e| matches!(e, UrlError::Dn(_)));
