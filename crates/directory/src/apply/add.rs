@@ -83,11 +83,7 @@ fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, Ldap
 }
 
 /// The attributes and the RDN together make the entry, so what the RDN says is added where the client left it out.
-pub(super) fn name_entry(
-    work: &Work<'_, '_>,
-    draft: &mut Draft<'_>,
-    rdn: &ldap::Rdn<'_>,
-) -> Result<(), LdapResult> {
+pub(super) fn name_entry(work: &Work<'_, '_>, draft: &mut Draft<'_>, rdn: &ldap::Rdn<'_>) -> Result<(), LdapResult> {
     let facts = &work.facts;
     let schema = draft.schema;
     let settings = Settings::of(work);

@@ -224,7 +224,8 @@ impl<'s> Described<'s> {
             .map_err(|error| refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{error}")))?;
         let attribute = parsed.attribute.and_then(|index| schema.attribute_by_index(index));
         if attribute.is_none() && check_schema {
-            let message = format!("The schema has no attribute type \"{}\": define it or correct the name", shown(text));
+            let message =
+                format!("The schema has no attribute type \"{}\": define it or correct the name", shown(text));
             return Err(refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, message));
         }
         let has_options = parsed.options != Options::default();

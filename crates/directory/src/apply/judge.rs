@@ -37,9 +37,7 @@ pub(super) fn judge_all(checker: &Checker, draft: &Draft<'_>, rdn: &[AttributeKe
     }
     let classes = ClassSet::of_values(draft.schema, draft.classes()).map_err(|error| violation(&error))?;
     let requirement = checker.requirement(&classes);
-    checker
-        .check_with(&requirement, rdn, &DraftAttributes { draft }, &mut |_| {})
-        .map_err(|error| violation(&error))
+    checker.check_with(&requirement, rdn, &DraftAttributes { draft }, &mut |_| {}).map_err(|error| violation(&error))
 }
 
 /// Judges what was touched of an entry whose classes stay. `requirement` is what they ask for.

@@ -29,8 +29,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     check_access(work, &facts, &target, request)?;
     work.look_before(target.id)?;
     let record = target.record()?;
-    let mut draft =
-        Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
+    let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
     let settings = Settings::of(work);
     for change in request.changes.iter() {
         apply_change(&facts, settings, &work.view(), work.rules, &mut draft, &change)?;
@@ -154,7 +153,11 @@ pub(super) fn value_exists(described: &Described<'_>, value: &[u8]) -> LdapResul
     let message = if described.canonical.eq_ignore_ascii_case("userPassword") {
         "The attribute userPassword has this value already, or it is given twice".to_owned()
     } else {
-        format!("The attribute {} has the value \"{}\" already, or it is given twice", described.canonical, shown(value))
+        format!(
+            "The attribute {} has the value \"{}\" already, or it is given twice",
+            described.canonical,
+            shown(value)
+        )
     };
     refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, message)
 }

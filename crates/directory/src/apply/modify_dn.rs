@@ -51,8 +51,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
 /// The new RDN as text and in normal form: exactly one.
 fn new_rdn<'r>(work: &Work<'_, '_>, bytes: &'r [u8]) -> Result<(&'r str, NormalizedDn), LdapResult> {
     let text = std::str::from_utf8(bytes).map_err(|error| invalid_dn(bytes, error))?;
-    let normalized =
-        NormalizedDn::parse(&work.facts.schema, bytes).map_err(|error| invalid_dn(bytes, error))?;
+    let normalized = NormalizedDn::parse(&work.facts.schema, bytes).map_err(|error| invalid_dn(bytes, error))?;
     if normalized.len() != 1 {
         return Err(invalid_dn(bytes, "a new RDN is exactly one RDN"));
     }

@@ -25,9 +25,9 @@ impl Report {
     /// The response controls.
     #[must_use]
     pub fn controls(&self) -> Vec<ControlBuf> {
-        let read = |oid: &str, entry: &Option<Vec<u8>>| entry.as_ref().map(|bytes| ControlBuf::new(oid, Some(bytes.clone())));
-        let controls =
-            [read(oids::control::PRE_READ, &self.pre_read), read(oids::control::POST_READ, &self.post_read)];
+        let read =
+            |oid: &str, entry: &Option<Vec<u8>>| entry.as_ref().map(|bytes| ControlBuf::new(oid, Some(bytes.clone())));
+        let controls = [read(oids::control::PRE_READ, &self.pre_read), read(oids::control::POST_READ, &self.post_read)];
         controls.into_iter().flatten().collect()
     }
 

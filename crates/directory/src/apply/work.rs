@@ -144,9 +144,11 @@ impl<'w, 't> Work<'w, 't> {
         let view = self.txn.view();
         let own = view.dn_of(target.id).map_err(failed)?.unwrap_or_default();
         let below = leaf_rdns(&String::from_utf8_lossy(dn), missing);
-        let entry = EntryView { id: target.id, record: target.record()?, dn: DnParts::whole(own.as_bytes()), source: &view };
+        let entry =
+            EntryView { id: target.id, record: target.record()?, dn: DnParts::whole(own.as_bytes()), source: &view };
         let urls = referral_urls(&self.facts, &entry, &below, &own, None).map_err(failed)?;
-        let message = format!("\"{own}\" is a referral: ask the servers given, or send the ManageDsaIT control to change it");
+        let message =
+            format!("\"{own}\" is a referral: ask the servers given, or send the ManageDsaIT control to change it");
         Err(refuse(ResultCode::REFERRAL, message).with_matched_dn(own).with_referrals(urls))
     }
 

@@ -42,105 +42,99 @@ impl Model {
         Self { entries: BTreeMap::from([(suffix, attributes)]) }
     }
 
-    /// Applies one update and says the result code.
-    pub fn apply(&mut self, op: &Op) -> i32 {
+    /// Applies one update and says which result codes are right: several when the entry breaks several rules of the schema.
+    pub fn apply(&mut self, op: &Op) -> Vec<i32> {
         match op {
             Op::Add { name, attributes } => self.add(name, attributes),
             Op::Modify { name, changes } => self.modify(name, changes),
             Op::Delete { name, subtree } => self.delete(name, *subtree),
-            Op::Rename { name, rdn, delete_old, superior } => {
-                self.rename(name, rdn, *delete_old, superior.as_ref())
-            }
+            Op::Rename { name, rdn, delete_old, superior } => self.rename(name, rdn, *delete_old, superior.as_ref()),
         }
     }
 
-    fn add(&mut self, name: &Name, attributes: &Attributes) -> i32 {
+    fn add(&mut self, name: &Name, attributes: &Attributes) -> Vec<i32> {
         if self.entries.contains_key(name) {
-            return 68;
+            return vec![68];
         }
-        if !self.entries.contains_key(&name[..name.len() - 1]) {
-            return 32;
+        if name.len() > 1 && !self.entries.contains_key(&name[..name.len() - 1]) {
+            return vec![32];
         }
         let mut entry = attributes.clone();
         for values in entry.values() {
             if has_duplicates(values) {
-                return 20;
+                return vec![20];
             }
         }
         for (attribute, value) in &name[name.len() - 1] {
             insert(&mut entry, attribute, value);
         }
-        match check(&entry) {
-            0 => {
-                self.entries.insert(name.clone(), entry);
-                0
-            }
-            code => code,
+        let codes = check(&entry);
+        if codes == [0] {
+            self.entries.insert(name.clone(), entry);
         }
+        codes
     }
 
-    fn modify(&mut self, name: &Name, changes: &[(Change, String, Vec<String>)]) -> i32 {
+    fn modify(&mut self, name: &Name, changes: &[(Change, String, Vec<String>)]) -> Vec<i32> {
         let Some(entry) = self.entries.get(name) else {
-            return 32;
+            return vec![32];
         };
         let before = structural(entry);
         let mut entry = entry.clone();
         for (change, attribute, values) in changes {
             let code = change_attribute(&mut entry, *change, attribute, values);
             if code != 0 {
-                return code;
+                return vec![code];
             }
         }
         let rdn_kept = name[name.len() - 1].iter().all(|(attribute, value)| contains(&entry, attribute, value));
         if !rdn_kept {
-            return 67;
+            return vec![67];
         }
         if let (Some(before), Some(after)) = (before, structural(&entry))
             && before != after
         {
-            return 69;
+            return vec![69];
         }
-        match check(&entry) {
-            0 => {
-                self.entries.insert(name.clone(), entry);
-                0
-            }
-            code => code,
+        let codes = check(&entry);
+        if codes == [0] {
+            self.entries.insert(name.clone(), entry);
         }
+        codes
     }
 
-    fn delete(&mut self, name: &Name, subtree: bool) -> i32 {
+    fn delete(&mut self, name: &Name, subtree: bool) -> Vec<i32> {
         if !self.entries.contains_key(name) {
-            return 32;
+            return vec![32];
         }
         let below: Vec<Name> = self.entries.keys().filter(|other| other.starts_with(name)).cloned().collect();
         if below.len() > 1 && !subtree {
-            return 66;
+            return vec![66];
         }
         for name in below {
             self.entries.remove(&name);
         }
-        0
+        vec![0]
     }
 
-    fn rename(&mut self, name: &Name, rdn: &Rdn, delete_old: bool, superior: Option<&Name>) -> i32 {
+    fn rename(&mut self, name: &Name, rdn: &Rdn, delete_old: bool, superior: Option<&Name>) -> Vec<i32> {
         if !self.entries.contains_key(name) {
-            return 32;
+            return vec![32];
         }
         if name.len() == 1 {
-            return 53;
+            return vec![53];
         }
         let parent = superior.cloned().unwrap_or_else(|| name[..name.len() - 1].to_vec());
-        if parent.starts_with(name) {
-            return 53;
-        }
         if !self.entries.contains_key(&parent) {
-            return 32;
+            return vec![32];
+        }
+        if parent.starts_with(name) {
+            return vec![53];
         }
         let mut target = parent;
         target.push(rdn.clone());
         if target != *name && self.entries.contains_key(&target) {
-            return 68;
+            return vec![68];
         }
         let mut entry = self.entries[name].clone();
         for (attribute, value) in &name[name.len() - 1] {
@@ -151,9 +145,9 @@ impl Model {
         for (attribute, value) in rdn {
             insert(&mut entry, attribute, value);
         }
-        let code = check(&entry);
-        if code != 0 {
-            return code;
+        let codes = check(&entry);
+        if codes != [0] {
+            return codes;
         }
         let moved: Vec<Name> = self.entries.keys().filter(|other| other.starts_with(name)).cloned().collect();
         let moved: Vec<(Name, Attributes)> =
@@ -164,12 +158,13 @@ impl Model {
             self.entries.insert(new, attributes);
         }
         self.entries.insert(target, entry);
-        0
+        vec![0]
     }
 }
 
 fn change_attribute(entry: &mut Attributes, change: Change, attribute: &str, values: &[String]) -> i32 {
-    if has_duplicates(values) {
+    // A value deleted twice is not there the second time.
+    if change != Change::Delete && has_duplicates(values) {
         return 20;
     }
     match change {
@@ -204,30 +199,27 @@ fn change_attribute(entry: &mut Attributes, change: Change, attribute: &str, val
     0
 }
 
-/// 0, or why the entry may not be as it is.
-fn check(entry: &Attributes) -> i32 {
-    for attribute in SINGLE_VALUED {
-        if entry.get(attribute).is_some_and(|values| values.len() > 1) {
-            return 19;
-        }
-    }
+/// 0, or whatever is wrong with the entry.
+fn check(entry: &Attributes) -> Vec<i32> {
     let Some(class) = structural(entry) else {
-        return 65;
+        return vec![65];
     };
     let (must, may): (&[&str], &[&str]) = match class {
         "domain" => (&["dc"], &["description"]),
         "organizationalunit" => (&["ou"], &["description"]),
         _ => (&["cn", "sn"], &["description", "employeenumber", "uid", "ou"]),
     };
-    if must.iter().any(|attribute| !entry.contains_key(*attribute)) {
-        return 65;
-    }
     let everything = contains(entry, "objectclass", "extensibleObject");
-    let allowed = |name: &str| name == "objectclass" || must.contains(&name) || may.contains(&name);
-    if !everything && !entry.keys().all(|name| allowed(name)) {
-        return 65;
+    let allowed = |name: &str| everything || name == "objectclass" || must.contains(&name) || may.contains(&name);
+    let several = |name: &str| entry.get(name).is_some_and(|values| values.len() > 1);
+    let mut codes = Vec::new();
+    if must.iter().any(|attribute| !entry.contains_key(*attribute)) || !entry.keys().all(|name| allowed(name)) {
+        codes.push(65);
     }
-    0
+    if SINGLE_VALUED.iter().any(|attribute| several(attribute)) {
+        codes.push(19);
+    }
+    if codes.is_empty() { vec![0] } else { codes }
 }
 
 fn structural(entry: &Attributes) -> Option<&'static str> {

@@ -1,0 +1,325 @@
+//! A backend with the rules under test, and short ways to propose and to look.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ber::{BOOLEAN, OCTET_STRING, Writer};
+use ldap::message::tags;
+use ldap::{ModifyOperation, ResultCode, client};
+use schema::check::Leniency;
+use schema::{NormalizedDn, Schema};
+use store::index::{IndexConfig, SchemaTypes, default_indexes, extractor_maker};
+use store::{Backend, BackendOptions};
+
+use crate::apply::{Report, UpdateRules};
+use crate::backend::Suffix;
+use crate::csn::Csn;
+use crate::entry::EntrySource;
+use crate::facts::Facts;
+use crate::locate::locate;
+use crate::proposal::{Authority, Flags, Kind, Proposal};
+
+pub const SUFFIX: &str = "dc=example,dc=com";
+pub const ROOT: Authority<'static> = Authority::Root { dn: "cn=Directory Manager" };
+
+/// See the module.
+pub struct Bed {
+    folder: tempfile::TempDir,
+    schema: Arc<Schema>,
+    pub backend: Backend,
+    proposals: u64,
+}
+
+/// What goes beside the operation.
+#[derive(Clone, Copy, Default)]
+pub struct With<'a> {
+    pub authority: Option<Authority<'a>>,
+    pub flags: Flags,
+    pub assertion: &'a [u8],
+    pub pre_read: &'a [u8],
+    pub post_read: &'a [u8],
+}
+
+impl Bed {
+    /// An empty backend under the standard schema.
+    pub fn empty() -> Bed {
+        Self::with_schema(Schema::standard())
+    }
+
+    pub fn with_schema(schema: Arc<Schema>) -> Bed {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = open(folder.path(), &schema);
+        Bed { folder, schema, backend, proposals: 0 }
+    }
+
+    /// With the suffix, `ou=people` and `ou=groups`.
+    pub fn new() -> Bed {
+        Self::with_schema(Schema::standard()).planted()
+    }
+
+    pub fn planted(mut self) -> Bed {
+        self.add(SUFFIX, "objectClass: domain\ndc: example").ok();
+        self.add("ou=people,dc=example,dc=com", "objectClass: organizationalUnit\nou: people").ok();
+        self.add("ou=groups,dc=example,dc=com", "objectClass: organizationalUnit\nou: groups").ok();
+        self
+    }
+
+    /// Closes and opens again.
+    pub fn reopen(self) -> Bed {
+        self.backend.close().unwrap();
+        drop(self.backend);
+        let backend = open(self.folder.path(), &self.schema);
+        Bed { backend, ..self }
+    }
+
+    pub fn person(&mut self, uid: &str) {
+        let text = format!("objectClass: inetOrgPerson\ncn: {uid} Example\nsn: Example\nuid: {uid}");
+        self.add(&format!("uid={uid},ou=people,dc=example,dc=com"), &text).ok();
+    }
+
+    pub fn propose(&mut self, kind: Kind, operation: &[u8], with: With<'_>) -> Outcome {
+        self.proposals += 1;
+        let mut entry_uuid = [0; 16];
+        entry_uuid[8..].copy_from_slice(&self.proposals.to_be_bytes());
+        let proposal = Proposal {
+            kind,
+            flags: with.flags,
+            csn: Csn { time_us: 1_795_256_100_000_000 + self.proposals * 1000, count: 0, replica: 0 },
+            entry_uuid,
+            connection: 1,
+            operation: 1,
+            authority: with.authority.unwrap_or(ROOT),
+            assertion: with.assertion,
+            pre_read: with.pre_read,
+            post_read: with.post_read,
+            operation_bytes: operation,
+        };
+        let outcome = self.backend.submit_and_wait(proposal.encode()).unwrap();
+        let report = Report::decode(&outcome.response).unwrap();
+        assert_eq!(report.result.code.as_i32(), outcome.code);
+        assert_eq!(outcome.accepted, report.result.is_success());
+        Outcome(report)
+    }
+
+    pub fn add(&mut self, dn: &str, lines: &str) -> Outcome {
+        self.add_with(dn, lines, With::default())
+    }
+
+    pub fn add_with(&mut self, dn: &str, lines: &str, with: With<'_>) -> Outcome {
+        self.propose(Kind::Add, &add_op(dn, lines), with)
+    }
+
+    pub fn modify(&mut self, dn: &str, changes: &str) -> Outcome {
+        self.modify_with(dn, changes, With::default())
+    }
+
+    pub fn modify_with(&mut self, dn: &str, changes: &str, with: With<'_>) -> Outcome {
+        self.propose(Kind::Modify, &modify_op(dn, changes), with)
+    }
+
+    pub fn delete(&mut self, dn: &str) -> Outcome {
+        self.delete_with(dn, With::default())
+    }
+
+    pub fn delete_with(&mut self, dn: &str, with: With<'_>) -> Outcome {
+        self.propose(Kind::Delete, &delete_op(dn), with)
+    }
+
+    pub fn rename(&mut self, dn: &str, rdn: &str, delete_old: bool, superior: Option<&str>) -> Outcome {
+        self.propose(Kind::ModifyDn, &rename_op(dn, rdn, delete_old, superior), With::default())
+    }
+
+    /// The entry's attributes with their values in stored order; operational ones included.
+    pub fn entry(&self, dn: &str) -> Option<BTreeMap<String, Vec<String>>> {
+        let snapshot = self.backend.snapshot().unwrap();
+        let view = snapshot.view();
+        let name = NormalizedDn::parse(&self.schema, dn.as_bytes()).unwrap();
+        let suffix = NormalizedDn::parse(&self.schema, SUFFIX.as_bytes()).unwrap();
+        let id = locate(&view, &suffix, name.as_bytes()).unwrap().found()?;
+        let record = view.entry(id).unwrap()?;
+        let record = record.view().unwrap();
+        record.check().unwrap();
+        let mut attributes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut scratch = Vec::new();
+        record.for_each(&mut scratch, |attribute| {
+            let name = view.tables().description(attribute.desc).unwrap().to_owned();
+            let values = attributes.entry(name).or_default();
+            match attribute.content {
+                store::Content::Inline(inline) => {
+                    inline.check().unwrap();
+                    values.extend(inline.iter().map(|value| String::from_utf8_lossy(value).into_owned()));
+                }
+                store::Content::Large(stub) => {
+                    EntrySource::large_values(&view, id, attribute.desc, &mut |value| {
+                        values.push(String::from_utf8_lossy(value).into_owned());
+                        std::ops::ControlFlow::Continue(())
+                    })
+                    .unwrap();
+                    assert_eq!(values.len() as u64, stub.count);
+                    assert_eq!(values.iter().map(|value| value.len() as u64).sum::<u64>(), stub.bytes);
+                }
+            }
+        });
+        Some(attributes)
+    }
+
+    /// The values of one attribute; none when it is not there.
+    pub fn values(&self, dn: &str, attribute: &str) -> Vec<String> {
+        self.entry(dn).unwrap().remove(attribute).unwrap_or_default()
+    }
+
+    /// The name as it is stored.
+    pub fn stored_dn(&self, dn: &str) -> Option<String> {
+        let snapshot = self.backend.snapshot().unwrap();
+        let view = snapshot.view();
+        let name = NormalizedDn::parse(&self.schema, dn.as_bytes()).unwrap();
+        let suffix = NormalizedDn::parse(&self.schema, SUFFIX.as_bytes()).unwrap();
+        let id = locate(&view, &suffix, name.as_bytes()).unwrap().found()?;
+        view.dn_of(id).unwrap()
+    }
+
+    /// Everything in the backend, as bytes: records by number, tree, postings.
+    pub fn picture(&self) -> Vec<u8> {
+        let snapshot = self.backend.snapshot().unwrap();
+        let view = snapshot.view();
+        let mut out = Vec::new();
+        for entry in view.entries(store::EntryId(1)).unwrap() {
+            let (id, record) = entry.unwrap();
+            out.extend_from_slice(&id.0.to_be_bytes());
+            out.extend_from_slice(record.bytes());
+        }
+        for value in view.all_large_values().unwrap() {
+            let (key, value) = value.unwrap();
+            out.extend_from_slice(&key);
+            out.extend_from_slice(&value);
+        }
+        for index in 0..64 {
+            let all = std::ops::Bound::Unbounded;
+            let mut scan = view.scan(store::IndexId(index), all, all).unwrap();
+            while let Some((key, postings)) = scan.next().unwrap() {
+                out.extend_from_slice(key);
+                for id in postings.iter() {
+                    out.extend_from_slice(&id.0.to_be_bytes());
+                }
+            }
+        }
+        out
+    }
+
+    /// Checks that every index has exactly the keys of the entries.
+    pub fn verify(&self) {
+        let snapshot = self.backend.snapshot().unwrap();
+        let view = snapshot.view();
+        let mut count = 0;
+        for entry in view.entries(store::EntryId(1)).unwrap() {
+            let (id, record) = entry.unwrap();
+            record.view().unwrap().check().unwrap();
+            let dn = view.dn_of(id).unwrap().unwrap();
+            assert_eq!(self.stored_dn(&dn), Some(dn));
+            count += 1;
+        }
+        assert_eq!(view.entry_count().unwrap(), count);
+    }
+}
+
+fn open(path: &std::path::Path, schema: &Arc<Schema>) -> Backend {
+    let facts = Arc::new(Facts::new(Arc::clone(schema)));
+    let normalized = NormalizedDn::parse(schema, SUFFIX.as_bytes()).unwrap();
+    let suffixes = vec![Suffix { dn: SUFFIX.to_owned(), normalized }];
+    let rules = UpdateRules::new(suffixes, Leniency::default(), facts);
+    let configs: Vec<IndexConfig> = default_indexes();
+    let options =
+        BackendOptions::new(path.to_owned(), SchemaTypes::shared(schema), extractor_maker(Arc::clone(schema), configs));
+    Backend::open(options, Box::new(rules)).unwrap()
+}
+
+/// What became of a proposal.
+pub struct Outcome(pub Report);
+
+impl Outcome {
+    #[track_caller]
+    pub fn ok(self) -> Report {
+        assert!(self.0.result.is_success(), "{}", self.0.result);
+        self.0
+    }
+
+    /// Expects that code, and that the message speaks of `word`.
+    #[track_caller]
+    pub fn refused(self, code: ResultCode, word: &str) -> Report {
+        assert_eq!(self.0.result.code, code, "{}", self.0.result);
+        assert!(self.0.result.message.contains(word), "{}", self.0.result.message);
+        self.0
+    }
+}
+
+/// `name: value` lines, values of one name together.
+pub fn attributes(lines: &str) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (name, value) = line.split_once(": ").unwrap();
+        match found.iter_mut().find(|(known, _)| known == name) {
+            Some((_, values)) => values.push(value.to_owned()),
+            None => found.push((name.to_owned(), vec![value.to_owned()])),
+        }
+    }
+    found
+}
+
+pub fn add_op(dn: &str, lines: &str) -> Vec<u8> {
+    let attributes = attributes(lines);
+    let mut out = Vec::new();
+    let borrowed = attributes.iter().map(|(name, values)| (name.as_bytes(), values.iter().map(String::as_bytes)));
+    client::add_op(&mut Writer::new(&mut out), dn, borrowed);
+    out
+}
+
+/// Changes as `add cn: a | b`, `delete cn`, `delete cn: a`, `replace cn: a`, `increment uidNumber: 1`, one a line.
+pub fn modify_op(dn: &str, changes: &str) -> Vec<u8> {
+    let mut parsed: Vec<(ModifyOperation, String, Vec<String>)> = Vec::new();
+    for line in changes.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (operation, rest) = line.split_once(' ').unwrap();
+        let (name, values) = rest.split_once(": ").unwrap_or((rest, ""));
+        let values = values.split(" | ").filter(|value| !value.is_empty()).map(str::to_owned).collect();
+        parsed.push((operation_of(operation), name.to_owned(), values));
+    }
+    modify_op_of(dn, &parsed)
+}
+
+pub fn modify_op_of(dn: &str, changes: &[(ModifyOperation, String, Vec<String>)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let borrowed = changes
+        .iter()
+        .map(|(operation, name, values)| (*operation, name.as_bytes(), values.iter().map(String::as_bytes)));
+    client::modify_op(&mut Writer::new(&mut out), dn, borrowed);
+    out
+}
+
+fn operation_of(word: &str) -> ModifyOperation {
+    match word {
+        "add" => ModifyOperation::Add,
+        "delete" => ModifyOperation::Delete,
+        "replace" => ModifyOperation::Replace,
+        "increment" => ModifyOperation::Increment,
+        _ => panic!("{word}"),
+    }
+}
+
+pub fn delete_op(dn: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    Writer::new(&mut out).octets(tags::DELETE, dn.as_bytes());
+    out
+}
+
+pub fn rename_op(dn: &str, rdn: &str, delete_old: bool, superior: Option<&str>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut w = Writer::new(&mut out);
+    let op = w.begin(tags::MODIFY_DN);
+    w.octets(OCTET_STRING, dn.as_bytes());
+    w.octets(OCTET_STRING, rdn.as_bytes());
+    w.boolean(BOOLEAN, delete_old);
+    if let Some(superior) = superior {
+        w.octets(0x80, superior.as_bytes());
+    }
+    w.end(op);
+    out
+}

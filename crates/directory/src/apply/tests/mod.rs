@@ -1,0 +1,9 @@
+//! Operations against a real store in a temporary folder, case by case; then random sequences against the [`model`].
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bed;
+mod model;
+mod operations;
+mod random;
+mod results;
