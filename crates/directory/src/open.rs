@@ -85,7 +85,9 @@ pub fn schema_options(config: &Config) -> SchemaOptions {
         strict_format_jpeg_photos: config.schema.strict_jpeg_photos,
         strict_format_telephone_numbers: config.schema.strict_telephone_numbers,
         allow_zero_length_values_directory_string: config.schema.allow_zero_length_directory_strings,
-        ..SchemaOptions::default()
+        allow_attribute_types_with_no_sup_or_syntax: config.schema.allow_types_without_syntax,
+        allow_attribute_name_exceptions: config.global.allow_attribute_name_exceptions,
+        strip_syntax_min_upper_bound_attribute_type_description: config.schema.strip_syntax_length,
     }
 }
 
