@@ -179,6 +179,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Ends a SEQUENCE that later versions may extend: well-formed context-specific elements are passed over, since they may
+    /// be components that this version does not know (RFC 4511 §4). Those of the `known` tags are second copies, and refused.
+    #[inline]
+    pub fn finish_extensible(mut self, known: &[Tag]) -> Result<(), Error> {
+        while let Some(tag) = self.peek_tag() {
+            if tag & 0xc0 != 0x80 || known.contains(&tag) {
+                return self.finish();
+            }
+            self.split()?;
+        }
+        Ok(())
+    }
+
     /// Tag, content and header length of the next element; moves past it.
     #[inline]
     fn split(&mut self) -> Result<(Tag, &'a [u8], usize), Error> {

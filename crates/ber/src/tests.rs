@@ -56,6 +56,16 @@ fn offsets_count_from_the_outermost_slice() {
 }
 
 #[test]
+fn what_later_versions_append_is_passed_over() {
+    assert_eq!(Reader::new(&[]).finish_extensible(&[]), Ok(()));
+    assert_eq!(Reader::new(&[0x85, 1, 7, 0xa6, 0]).finish_extensible(&[0x80]), Ok(()));
+    let left = |offset, remaining| Err(Error::TrailingBytes { offset, remaining });
+    assert_eq!(Reader::new(&[0x85, 0, 0x80, 0]).finish_extensible(&[0x80]), left(2, 2), "a second copy");
+    assert_eq!(Reader::new(&[4, 0]).finish_extensible(&[]), left(0, 2), "extensions have context tags");
+    assert_eq!(Reader::new(&[0x85, 1]).finish_extensible(&[]), Err(Error::Truncated { offset: 0 }));
+}
+
+#[test]
 fn frames_are_judged_by_their_first_bytes() {
     assert_eq!(frame(&[], 100), Ok(Frame::NeedMore));
     assert_eq!(frame(&[0x30], 100), Ok(Frame::NeedMore));

@@ -293,7 +293,7 @@ impl<'a> ServerMessage<'a> {
             Some(content) => Controls::decode(content)?,
             None => Controls::none(),
         };
-        body.finish()?;
+        body.finish_extensible(&[crate::controls::CONTROLS_TAG])?;
         Ok(Self { id, op, controls })
     }
 }
@@ -336,7 +336,7 @@ impl<'a> Response<'a> {
             | response::COMPARE => Self::Done { tag, result: decode_result(&mut op)? },
             _ => return Err(DecodeError::UnknownOperation { tag }),
         };
-        op.finish()?;
+        op.finish_extensible(&[])?;
         Ok(decoded)
     }
 
@@ -379,7 +379,7 @@ fn decode_attribute<'a>(reader: &mut Reader<'a>) -> Result<Attribute<'a>, Decode
     let mut inner = reader.sequence()?;
     let description = inner.octets()?;
     let values = Strings::check(inner.expect(SET)?)?;
-    inner.finish()?;
+    inner.finish_extensible(&[])?;
     Ok(Attribute { description, values })
 }
 

@@ -140,6 +140,38 @@ fn hostile_lengths_and_leftovers() {
 }
 
 #[test]
+fn components_of_later_versions_are_passed_over() {
+    // RFC 4511 §4: trailing components of unknown tags are ignored, in every SEQUENCE.
+    let new = b"\x95\x01x\xb6\x00";
+    let delete = b"\x4a\x04dc=a";
+    let control = b"\xa0\x09\x30\x07\x04\x03\x31\x2e\x32\x95\x00";
+    let decoded = |bytes: &[u8]| Message::decode(bytes).map(|m| (format!("{:?}", m.op), m.controls.iter().count()));
+    let expected = decoded(&message(&[1], delete, b"")).unwrap().0;
+    assert_eq!(decoded(&message(&[1], delete, new)), Ok((expected.clone(), 0)));
+    assert_eq!(decoded(&message(&[1], delete, &[control, &new[..]].concat())), Ok((expected, 1)));
+    // A second list of controls could hide the first; what has no context tag is no extension.
+    assert!(decoded(&message(&[1], delete, &[&control[..], control].concat())).is_err());
+    assert!(decoded(&message(&[1], delete, b"\x04\x00")).is_err());
+    for asked in [
+        Asked::Bind("cn=a".into(), b"b".to_vec()),
+        Asked::Modify("cn=a".into(), Vec::new()),
+        Asked::ModifyDn("cn=a".into(), "cn=b".into(), true, None),
+        Asked::ModifyDn("cn=a".into(), "cn=b".into(), true, Some("dc=b".into())),
+        Asked::Compare("cn=a".into(), "cn".into(), b"a".to_vec()),
+        Asked::Extended("1.2".into(), None),
+    ] {
+        let bytes = asked.encode(1, &[]);
+        let mut body = ber::Reader::new(&bytes).sequence().unwrap();
+        body.integer().unwrap();
+        let (tag, content) = body.element().unwrap();
+        let mut extended = Vec::new();
+        Writer::new(&mut extended).octets(tag, &[content, new].concat());
+        let bytes = message(&[1], &extended, b"");
+        assert_eq!(Asked::of(&Message::decode(&bytes).unwrap().op), asked);
+    }
+}
+
+#[test]
 fn secrets_stay_out_of_debug_output() {
     let bytes = Asked::Bind("cn=a".into(), b"hush-hush".to_vec()).encode(1, &[]);
     assert!(!format!("{:?}", Message::decode(&bytes).unwrap()).contains("hush"));

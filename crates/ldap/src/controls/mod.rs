@@ -77,7 +77,7 @@ fn decode_one<'a>(reader: &mut Reader<'a>) -> Result<Control<'a>, DecodeError> {
     let oid = inner.octets()?;
     let critical = inner.peek_tag() == Some(BOOLEAN) && inner.boolean()?;
     let value = inner.optional(OCTET_STRING)?;
-    inner.finish()?;
+    inner.finish_extensible(&[])?;
     Ok(Control { oid, critical, value })
 }
 

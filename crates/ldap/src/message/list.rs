@@ -52,7 +52,7 @@ impl<'a> Attribute<'a> {
         let mut inner = reader.sequence()?;
         let description = inner.octets()?;
         let values = Strings::check(inner.expect(SET)?)?;
-        inner.finish()?;
+        inner.finish_extensible(&[])?;
         Ok(Self { description, values })
     }
 }
@@ -123,7 +123,7 @@ impl<'a> Change<'a> {
         let mut inner = reader.sequence()?;
         let operation = ModifyOperation::from_wire(inner.enumerated()?)?;
         let attribute = Attribute::decode(&mut inner)?;
-        inner.finish()?;
+        inner.finish_extensible(&[])?;
         Ok(Self { operation, attribute })
     }
 }

@@ -129,6 +129,6 @@ fn decode<'a>(bytes: &'a [u8], seen: &mut MessageError) -> Result<Message<'a>, D
         Some(content) => Controls::decode(content)?,
         None => Controls::none(),
     };
-    body.finish()?;
+    body.finish_extensible(&[crate::controls::CONTROLS_TAG])?;
     Ok(Message { id, op, controls })
 }

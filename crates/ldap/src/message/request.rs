@@ -299,13 +299,13 @@ impl<'a> BindRequest<'a> {
                 let mut inner = reader.enter(SASL)?;
                 let mechanism = inner.octets()?;
                 let credentials = inner.optional(ber::OCTET_STRING)?;
-                inner.finish()?;
+                inner.finish_extensible(&[])?;
                 Authentication::Sasl { mechanism, credentials }
             }
             Some(tag) => return Err(DecodeError::UnknownAuthentication { tag }),
             None => return Err(DecodeError::Empty("authentication")),
         };
-        reader.finish()?;
+        reader.finish_extensible(&[SIMPLE, SASL])?;
         Ok(Self { version, name, authentication })
     }
 }
@@ -322,7 +322,7 @@ impl<'a> SearchRequest<'a> {
         let filter = Filter::decode(&mut reader)?;
         let filter_ber = &before[..before.len() - reader.rest().len()];
         let attributes = Strings::check(reader.expect(SEQUENCE)?)?;
-        reader.finish()?;
+        reader.finish_extensible(&[])?;
         Ok(Self {
             base,
             scope,
@@ -348,7 +348,7 @@ impl<'a> ModifyRequest<'a> {
     fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         let object = reader.octets()?;
         let changes = Changes::check(reader.expect(SEQUENCE)?)?;
-        reader.finish()?;
+        reader.finish_extensible(&[])?;
         Ok(Self { object, changes })
     }
 }
@@ -357,7 +357,7 @@ impl<'a> AddRequest<'a> {
     fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         let entry = reader.octets()?;
         let attributes = Attributes::check(reader.expect(SEQUENCE)?)?;
-        reader.finish()?;
+        reader.finish_extensible(&[])?;
         Ok(Self { entry, attributes })
     }
 }
@@ -369,7 +369,7 @@ impl<'a> ModifyDnRequest<'a> {
         let new_rdn = reader.octets()?;
         let delete_old_rdn = reader.boolean()?;
         let new_superior = reader.optional(NEW_SUPERIOR)?;
-        reader.finish()?;
+        reader.finish_extensible(&[NEW_SUPERIOR])?;
         Ok(Self { entry, new_rdn, delete_old_rdn, new_superior })
     }
 }
@@ -379,8 +379,8 @@ impl<'a> CompareRequest<'a> {
         let entry = reader.octets()?;
         let mut ava = reader.sequence()?;
         let (attribute, value) = (ava.octets()?, ava.octets()?);
-        ava.finish()?;
-        reader.finish()?;
+        ava.finish_extensible(&[])?;
+        reader.finish_extensible(&[])?;
         Ok(Self { entry, attribute, value })
     }
 }
@@ -391,7 +391,7 @@ impl<'a> ExtendedRequest<'a> {
         const VALUE: Tag = 0x81;
         let name = reader.expect(NAME)?;
         let value = reader.optional(VALUE)?;
-        reader.finish()?;
+        reader.finish_extensible(&[NAME, VALUE])?;
         Ok(Self { name, value })
     }
 }
