@@ -2,6 +2,8 @@
 //!
 //! Each `…_op` writes the bare operation, which [`crate::Request::decode_op`] reads; the other functions append whole messages.
 
+pub mod controls;
+
 use ber::{BOOLEAN, ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, SET, Tag, Writer};
 
 use crate::controls::ControlBuf;
@@ -402,6 +404,3 @@ fn decode_result(reader: &mut Reader<'_>) -> Result<LdapResult, DecodeError> {
     }
     Ok(LdapResult { code: ResultCode::from_i32(code), matched_dn, message, referrals })
 }
-
-#[cfg(test)]
-mod tests;
