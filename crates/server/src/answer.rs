@@ -1,6 +1,6 @@
 //! What became of an operation, as far as the connection, the log and the counters care.
 
-use crate::session::Identity;
+use directory::Identity;
 use ldap::ResultCode;
 
 /// The outcome of one operation. The response itself is bytes in the connection's output.

@@ -8,7 +8,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
-use crate::session::Session;
+use directory::Session;
 
 use crate::{
     log::{DisconnectReason, OperationIds},
@@ -102,6 +102,10 @@ pub(crate) struct Connection {
     pub(crate) is_stopping: bool,
     /// CONNECT was logged.
     pub(crate) is_logged: bool,
+    /// Binds that failed in a row.
+    pub(crate) bind_failures: u32,
+    /// Answers are held back until then, because binds failed too often.
+    pub(crate) held_until: Option<Instant>,
     /// Begin of what `deadline` limits, and when the connection is closed for it.
     pub(crate) deadline: Option<(Instant, DisconnectReason)>,
     pub(crate) last_request: Instant,
@@ -136,6 +140,8 @@ impl Connection {
             is_queued: false,
             is_stopping: false,
             is_logged: false,
+            bind_failures: 0,
+            held_until: None,
             deadline: None,
             last_request: now,
         }
@@ -153,12 +159,11 @@ impl Connection {
 
     /// Whether the next message may be executed now.
     pub(crate) fn may_execute(&self, outstanding_max: usize) -> bool {
-        self.phase == Phase::Open
-            && !self.is_exclusive
-            && !self.is_stopping
-            && self.output_bytes() < crate::limits::OUTPUT_BYTES_HIGH
-            && !(self.waits_for_outstanding && !self.outstanding.is_empty())
-            && !(self.outstanding.len() >= outstanding_max && self.waits_for_updates())
+        let is_held = self.is_exclusive || self.held_until.is_some() || self.is_stopping;
+        let is_waiting = self.waits_for_outstanding && !self.outstanding.is_empty();
+        let is_full = self.outstanding.len() >= outstanding_max && self.waits_for_updates();
+        let output_is_high = self.output_bytes() >= crate::limits::OUTPUT_BYTES_HIGH;
+        self.phase == Phase::Open && !is_held && !is_waiting && !is_full && !output_is_high
     }
 
     /// Whether there is something that a turn could do.

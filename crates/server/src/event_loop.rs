@@ -15,21 +15,17 @@ use std::{
 };
 
 use ldap::{ResultCode, encode};
-use mio::{
-    Events, Interest, Poll, Token,
-    event::Source,
-    net::{TcpListener, UnixListener},
-};
+use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 
 use crate::{
-    connection::{Accepted, Connection, Peer, Phase},
+    accept::ListenSocket,
+    connection::{Connection, Peer, Phase},
     engine::{End, Engine},
-    limits::{ACCEPT_PAUSE, ACCEPTS_PER_TURN},
+    limits::ACCEPT_PAUSE,
     listener::ListenAt,
     log::{Category, DisconnectReason, access::EndPoint, error::message_id},
     mailbox::{Address, Mail, Mailbox},
-    transport::{Stream, Transport},
 };
 
 /// Token of the mailbox's waker.
@@ -37,7 +33,7 @@ pub(crate) const WAKER: Token = Token(0);
 /// First token of a listener.
 const LISTENERS: usize = 1;
 /// First token of a connection; fewer listeners than this fit, far more than anybody has.
-const CONNECTIONS: usize = 1024;
+pub(crate) const CONNECTIONS: usize = 1024;
 /// Events taken from the system at once.
 const EVENTS_PER_TURN: usize = 512;
 
@@ -63,43 +59,37 @@ impl Shared {
     }
 
     /// The loop with the fewest connections; `own` if it is one of those.
-    fn least_loaded(&self, own: usize) -> usize {
+    pub(crate) fn least_loaded(&self, own: usize) -> usize {
         let load = |index: &usize| self.loops.get(*index).map_or(0, |one| one.connections.load(Ordering::Relaxed));
         let least = (0..self.loops.len()).min_by_key(load).unwrap_or(own);
         if load(&own) <= load(&least) { own } else { least }
     }
 }
 
-/// A listening socket of this loop.
-pub(crate) enum ListenSocket {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
-struct Listener {
-    socket: ListenSocket,
+pub(crate) struct Listener {
+    pub(crate) socket: ListenSocket,
     /// Index in the server's list of settings.
-    settings: usize,
+    pub(crate) settings: usize,
     /// The socket may have connections to accept.
-    is_ready: bool,
+    pub(crate) is_ready: bool,
 }
 
 /// See the module.
 pub(crate) struct EventLoop {
-    poll: Poll,
-    engine: Engine,
-    index: usize,
-    shared: Arc<Shared>,
-    listeners: Vec<Listener>,
-    connections: Slab<Connection>,
+    pub(crate) poll: Poll,
+    pub(crate) engine: Engine,
+    pub(crate) index: usize,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) connections: Slab<Connection>,
     /// Connections that could not do all in their turn.
     ready: VecDeque<usize>,
     /// Connections whose output grew outside their turn.
     written: Vec<usize>,
     mails: Vec<Mail>,
     next_tick: Instant,
-    accept_again: Option<Instant>,
-    stop_at: Option<Instant>,
+    pub(crate) accept_again: Option<Instant>,
+    pub(crate) stop_at: Option<Instant>,
 }
 
 impl EventLoop {
@@ -225,115 +215,14 @@ impl EventLoop {
         }
     }
 
-    fn accept_all(&mut self) {
-        if self.accept_again.is_some_and(|again| again > self.engine.moment) {
-            return;
-        }
-        self.accept_again = None;
-        for at in 0..self.listeners.len() {
-            for _ in 0..ACCEPTS_PER_TURN {
-                let Some(listener) = self.listeners.get_mut(at).filter(|listener| listener.is_ready) else { break };
-                match listener.socket.accept() {
-                    Ok((stream, peer)) => {
-                        let accepted =
-                            Accepted { transport: Transport::new(stream), peer, listener: listener.settings };
-                        self.place(accepted);
-                    }
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                        listener.is_ready = false;
-                    }
-                    // The client was gone before it was accepted.
-                    Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
-                    Err(error) => {
-                        self.engine.errors.error(
-                            Category::Core,
-                            message_id::ACCEPT_FAILED,
-                            format_args!("cannot accept connections: {error}"),
-                        );
-                        self.accept_again = Some(self.engine.moment + ACCEPT_PAUSE);
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Gives a new connection to the loop that has the fewest.
-    fn place(&mut self, accepted: Accepted) {
-        let target = self.shared.least_loaded(self.index);
-        let Some(handle) = self.shared.loops.get(target) else { return };
-        handle.connections.fetch_add(1, Ordering::Relaxed);
-        if target == self.index {
-            self.adopt(accepted);
-        } else {
-            handle.mailbox.post(Mail::Accepted(Box::new(accepted)));
-        }
-    }
-
-    fn adopt(&mut self, accepted: Accepted) {
-        let count = self.shared.connections();
-        self.shared.connections_peak.fetch_max(count, Ordering::Relaxed);
-        let id = self.shared.next_connection.fetch_add(1, Ordering::Relaxed);
-        let listeners = Arc::clone(&self.engine.listeners);
-        let settings = listeners.get(accepted.listener);
-        let (phase, is_admitted) = match (settings, &accepted.peer) {
-            (Some(settings), Peer::Tcp { remote, .. }) if settings.trusts_proxy(remote.ip()) => {
-                (Phase::ProxyHeader, true)
-            }
-            (Some(settings), Peer::Tcp { remote, .. }) => (Phase::Open, settings.admits(remote.ip())),
-            _ => (Phase::Open, true),
-        };
-        let mut connection = Connection::new(id, accepted, phase, self.engine.moment);
-        self.engine.metrics.connections_established.add(1);
-        let connections_max = self.engine.limits.connections_max;
-        let is_full = connections_max > 0 && count > connections_max;
-        if is_full || !is_admitted || self.stop_at.is_some() {
-            let text = if is_full { "too many connections" } else { "connections from this address are not allowed" };
-            self.reject(connection, text);
-            return;
-        }
-        let entry = self.connections.vacant_entry();
-        let slot = entry.key();
-        if let Err(error) = connection.transport.register(self.poll.registry(), Token(CONNECTIONS + slot)) {
-            self.engine.errors.error(Category::Core, message_id::ACCEPT_FAILED, format_args!("register: {error}"));
-            self.forget();
-            return;
-        }
-        let ended = if phase == Phase::Open {
-            self.engine.open(&mut connection)
-        } else {
-            self.engine.begin_handshake(&mut connection);
-            None
-        };
-        entry.insert(connection);
-        if let Some(end) = ended {
-            self.close(slot, &end);
-        }
-    }
-
-    /// Says no at the door.
-    fn reject(&mut self, mut connection: Connection, text: &str) {
-        self.engine.metrics.connections_rejected.add(1);
-        self.engine.log_connect(&mut connection);
-        let settings = self.engine.listeners.get(connection.listener);
-        if settings.is_some_and(|settings| !settings.use_tls) {
-            encode::notice_of_disconnection(&mut connection.output, ResultCode::BUSY, text);
-            // Best effort: whoever is refused may not even read.
-            let _ = self.engine.flush(&mut connection);
-        }
-        self.engine.log_disconnect(&connection, &End::new(DisconnectReason::Rejected, text));
-        self.engine.metrics.connections_closed.add(1);
-        self.forget();
-    }
-
     /// One connection less.
-    fn forget(&self) {
+    pub(crate) fn forget(&self) {
         if let Some(handle) = self.shared.loops.get(self.index) {
             handle.connections.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    fn close(&mut self, slot: usize, end: &End) {
+    pub(crate) fn close(&mut self, slot: usize, end: &End) {
         let Some(mut connection) = self.connections.try_remove(slot) else { return };
         connection.cancel_all();
         if !matches!(connection.phase, Phase::Farewell { .. }) {
@@ -403,8 +292,14 @@ impl EventLoop {
         self.next_tick = now + self.engine.limits.tick;
         let idle_time = self.engine.limits.idle_time;
         let mut ended = Vec::new();
-        self.engine.has_deadlines = self.connections.iter().any(|(_, connection)| connection.deadline.is_some());
-        for (slot, connection) in &self.connections {
+        let mut released = Vec::new();
+        self.engine.has_deadlines = false;
+        for (slot, connection) in &mut self.connections {
+            if connection.held_until.is_some_and(|until| now >= until) {
+                connection.held_until = None;
+                released.push(slot);
+            }
+            self.engine.has_deadlines |= connection.deadline.is_some() || connection.held_until.is_some();
             let overdue = connection.deadline.filter(|(until, _)| now >= *until).map(|(_, reason)| reason);
             let is_idle = idle_time.is_some_and(|limit| {
                 connection.outstanding.is_empty() && now.saturating_duration_since(connection.last_request) >= limit
@@ -416,6 +311,9 @@ impl EventLoop {
             } else if is_idle {
                 ended.push((slot, DisconnectReason::IdleTimeLimit));
             }
+        }
+        for slot in released {
+            self.serve(slot);
         }
         for (slot, reason) in ended {
             self.end_overdue(slot, reason);
@@ -476,30 +374,6 @@ impl EventLoop {
 /// The connection that mail is for, unless it is gone.
 fn find(connections: &mut Slab<Connection>, address: Address) -> Option<&mut Connection> {
     connections.get_mut(address.slot).filter(|connection| connection.id == address.connection)
-}
-
-impl ListenSocket {
-    fn source(&mut self) -> &mut dyn Source {
-        match self {
-            Self::Tcp(socket) => socket,
-            Self::Unix(socket) => socket,
-        }
-    }
-
-    fn accept(&self) -> io::Result<(Stream, Peer)> {
-        match self {
-            Self::Tcp(socket) => {
-                let (stream, remote) = socket.accept()?;
-                let local = stream.local_addr()?;
-                Ok((Stream::Tcp(stream), Peer::Tcp { remote, local }))
-            }
-            Self::Unix(socket) => {
-                let (stream, _) = socket.accept()?;
-                let credentials = crate::sys::peer_credentials(&stream)?;
-                Ok((Stream::Unix(stream), Peer::Local(credentials)))
-            }
-        }
-    }
 }
 
 impl Engine {

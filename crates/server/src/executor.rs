@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use crate::session::Session;
+use directory::Session;
 use ldap::Message;
 
 use crate::{

@@ -6,23 +6,28 @@
 //!
 //! This crate does not know how entries are stored, what a filter matches, or who may see what.
 
+mod accept;
 mod answer;
+mod conclude;
 mod connection;
 mod connection_requests;
 mod engine;
 mod event_loop;
+mod execute;
 mod executor;
 mod limits;
 mod listener;
 pub mod log;
 mod mailbox;
 pub mod metrics;
+mod monitor;
+mod operation;
+mod output;
 pub mod pid_file;
 pub mod pool;
 pub mod proxy;
 mod reply;
 mod server;
-mod session;
 mod settings;
 pub mod signals;
 pub mod sys;

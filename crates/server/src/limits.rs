@@ -31,6 +31,12 @@ pub(crate) const FAREWELL_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Pause after an accept failed for lack of descriptors or memory.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
+/// Failed binds in a row on one connection that are answered at once. People mistype; programs that guess go on.
+pub(crate) const BIND_FAILURES_FREE: u32 = 5;
+
+/// How long the answer to each further failed bind is held back.
+pub(crate) const BIND_FAILURE_DELAY: Duration = Duration::from_secs(1);
+
 /// What a server, and every connection in it, must keep to. From the configuration.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -44,6 +50,8 @@ pub struct Limits {
     pub handshake_time: Duration,
     /// Pause between two looks at the limits of time.
     pub tick: Duration,
+    /// How long the answer to a failed bind is held back after too many others.
+    pub bind_failure_delay: Duration,
     /// An abandoned operation is answered with `cancelled` instead of not at all (`notify-abandoned-operations`).
     pub notify_abandoned: bool,
 }
@@ -56,6 +64,7 @@ impl Default for Limits {
             idle_time: None,
             handshake_time: Duration::from_secs(30),
             tick: Duration::from_secs(1),
+            bind_failure_delay: BIND_FAILURE_DELAY,
             notify_abandoned: false,
         }
     }

@@ -107,6 +107,9 @@ impl Drop for Remote {
 /// Bytes of one operation that may wait for the client before its job sleeps.
 const UNSENT_BYTES_MAX: usize = 1024 * 1024;
 
+/// Bytes beyond which a job sleeps even where it would rather not. Large entries come quickly.
+const UNSENT_BYTES_LIMIT: usize = 8 * UNSENT_BYTES_MAX;
+
 /// What the loop and the job of a long operation share.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
@@ -138,6 +141,10 @@ impl Stream {
 
     pub(crate) fn is_full(&self) -> bool {
         *lock(&self.unsent_bytes) >= UNSENT_BYTES_MAX
+    }
+
+    pub(crate) fn is_overfull(&self) -> bool {
+        *lock(&self.unsent_bytes) >= UNSENT_BYTES_LIMIT
     }
 
     /// Sleeps until the client has taken half of what waits, or nobody wants the rest, or `time_max` is over.

@@ -8,15 +8,18 @@ use std::{
         atomic::{AtomicU64, AtomicUsize},
     },
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
+use directory::{Capabilities, Directory};
+use ldap::oids::extended as oids;
 use mio::{Poll, Waker};
 use thiserror::Error;
 
 use crate::{
+    accept::ListenSocket,
     engine::Engine,
-    event_loop::{EventLoop, ListenSocket, LoopHandle, Shared, WAKER},
+    event_loop::{EventLoop, LoopHandle, Shared, WAKER},
     executor::Executor,
     listener::{ListenAt, ListenerSettings, bind_tcp, bind_unix, check_port_is_free},
     log::{
@@ -27,7 +30,10 @@ use crate::{
     },
     mailbox::{Mail, Mailbox},
     metrics::LoopMetrics,
+    monitor::Monitor,
+    operation::{DirectoryExecutor, Pools},
     settings::{Settings, SettingsError},
+    signals::{Signal, Signals},
     tls::{Reload, TlsAcceptor},
 };
 
@@ -54,6 +60,9 @@ pub enum StartError {
         /// What the system says.
         error: io::Error,
     },
+    /// The directory does not take what the server can do.
+    #[error("root DSE: {0}")]
+    RootDse(#[from] store::StoreError),
     /// A log file.
     #[error("cannot open the log {path}: {error}")]
     Log {
@@ -72,6 +81,8 @@ pub struct Server {
     loops: Vec<JoinHandle<()>>,
     shared: Arc<Shared>,
     metrics: Vec<Arc<LoopMetrics>>,
+    listeners: Arc<[ListenerSettings]>,
+    pools: Option<Pools>,
     addresses: Vec<ListenAt>,
     errors: ErrorLog,
     keeper: Option<Keeper>,
@@ -110,6 +121,69 @@ impl Logs {
 }
 
 impl Server {
+    /// Serves a directory as its configuration says.
+    ///
+    /// # Errors
+    /// When the configuration cannot be served, or a socket, a log or a certificate cannot be opened.
+    pub fn start(directory: Arc<Directory>) -> Result<Self, StartError> {
+        let settings = Settings::from_config(directory.config())?;
+        let logs = Logs::open(&settings)?;
+        Self::start_with(directory, settings, logs)
+    }
+
+    /// Serves a directory with settings of one's own and logs that are open already.
+    ///
+    /// # Errors
+    /// When a socket cannot be opened.
+    pub fn start_with(directory: Arc<Directory>, settings: Settings, logs: Logs) -> Result<Self, StartError> {
+        let pools = Pools::new(settings.loops);
+        directory.set_capabilities(capabilities(&settings))?;
+        let begun_at = SystemTime::now();
+        let executor = {
+            let (directory, pools) = (Arc::clone(&directory), pools.clone());
+            move || -> Box<dyn Executor> { Box::new(DirectoryExecutor::new(Arc::clone(&directory), pools.clone())) }
+        };
+        let mut server = Self::launch(settings, logs, executor)?;
+        directory.set_monitor(Arc::new(Monitor {
+            shared: Arc::clone(&server.shared),
+            metrics: server.metrics.clone(),
+            listeners: Arc::clone(&server.listeners),
+            pools: pools.clone(),
+            begun: Instant::now(),
+            begun_at,
+        }));
+        server.pools = Some(pools);
+        server.errors.notice(Category::Core, message_id::STARTED, "The server is ready");
+        Ok(server)
+    }
+
+    /// Serves until SIGTERM or SIGINT, and then stops in order. SIGHUP opens the logs anew. Tells the service manager
+    /// when the server is ready and when it stops.
+    ///
+    /// # Errors
+    /// When signals cannot be waited for; the server has stopped then, too.
+    pub fn run_until_signal(self, signals: &mut Signals) -> io::Result<()> {
+        self.tell_service_manager(sd_notify::NotifyState::Ready);
+        let waited = loop {
+            match signals.wait() {
+                Ok(Signal::ReopenLogs) => self.reopen_logs(),
+                Ok(Signal::Stop) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.tell_service_manager(sd_notify::NotifyState::Stopping);
+        self.errors.notice(Category::Core, message_id::STOPPING, "The server is stopping");
+        self.shutdown(STOP_TIME_MAX);
+        waited
+    }
+
+    fn tell_service_manager(&self, state: sd_notify::NotifyState<'_>) {
+        // Without a service manager this does nothing and succeeds.
+        if let Err(error) = sd_notify::notify(&[state]) {
+            self.errors.warning(Category::Core, message_id::OTHER, format_args!("sd_notify: {error}"));
+        }
+    }
+
     /// Opens the sockets and starts the loops.
     pub(crate) fn launch(
         settings: Settings,
@@ -158,7 +232,7 @@ impl Server {
             logs.errors.notice(Category::Protocol, message_id::LISTENING, format_args!("Listening on {at}"));
         }
         let keeper = Keeper::start(&listeners, logs.errors.clone())?;
-        Ok(Self { loops, shared, metrics, addresses, errors: logs.errors, keeper, log_thread })
+        Ok(Self { loops, shared, metrics, listeners, pools: None, addresses, errors: logs.errors, keeper, log_thread })
     }
 
     /// Where the server listens, with the ports that the system chose where 0 was configured.
@@ -204,6 +278,9 @@ impl Server {
             let _ = thread.join();
         }
         self.keeper = None;
+        if let Some(pools) = &self.pools {
+            pools.stop();
+        }
         for at in &self.addresses {
             if let ListenAt::Path(path) = at {
                 let _ = std::fs::remove_file(path);
@@ -223,6 +300,16 @@ impl Drop for Server {
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}
+
+/// What the root DSE says beyond what the directory does.
+fn capabilities(settings: &Settings) -> Capabilities {
+    Capabilities {
+        start_tls: settings.listeners.iter().any(|listener| listener.allow_start_tls && listener.tls.is_some()),
+        ldap_v2: settings.listeners.iter().any(|listener| listener.allow_ldap_v2),
+        sasl_mechanisms: Vec::new(),
+        extensions: [oids::CANCEL, oids::GET_CONNECTION_ID].map(str::to_owned).into(),
     }
 }
 

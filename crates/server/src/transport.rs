@@ -78,10 +78,6 @@ impl Transport {
         Self { stream, tls: None }
     }
 
-    pub(crate) fn stream(&self) -> &Stream {
-        &self.stream
-    }
-
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         // Both interests once: with edge triggering the second costs nothing, and no later call is needed.
         self.stream.source().register(registry, token, Interest::READABLE | Interest::WRITABLE)

@@ -38,7 +38,7 @@ fn idle_connections_end_and_busy_ones_do_not() {
     server.gate.open();
     assert_eq!(busy.expect().code, 0, "a connection whose operation runs is not idle");
     let lines = server.access_lines();
-    assert!(lines.contains(&"DISCONNECT conn=1 reason=\"Idle Time Limit Exceeded\"".to_owned()), "{lines:?}");
+    assert!(lines.iter().any(|line| line.ends_with(" reason=\"Idle Time Limit Exceeded\"")), "{lines:?}");
 }
 
 #[test]

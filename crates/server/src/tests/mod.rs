@@ -8,6 +8,7 @@ mod connections;
 mod limits;
 mod messages;
 mod operations;
+mod over_directory;
 mod proxy;
 mod stopping;
 mod tls;
@@ -20,6 +21,7 @@ use std::{
     time::Duration,
 };
 
+use ::directory::Identity;
 use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Request, ResultCode, encode};
 
@@ -32,7 +34,6 @@ use crate::{
     metrics::LoopMetrics,
     pool::{Pool, PoolLimits},
     reply,
-    session::Identity,
 };
 
 /// Long enough that only a hanging test meets it.

@@ -19,6 +19,31 @@ fn bind_changes_who_asks() {
 }
 
 #[test]
+fn guessing_passwords_becomes_slow_and_nothing_else_does() {
+    let server = TestServer::with(|settings, _| settings.limits.bind_failure_delay = PATIENCE * 10);
+    let mut client = server.client();
+    for id in 1..=5 {
+        assert_eq!(client.bind(id, "cn=a", "wrong").code, 49);
+    }
+    assert_eq!(client.bind(6, "cn=a", "secret").code, 0, "a right one ends the count");
+    for id in 11..=15 {
+        assert_eq!(client.bind(id, "cn=a", "wrong").code, 49);
+    }
+    client.send(&[bind(16, "cn=a", "wrong"), search(17, "dc=x")].concat());
+    eventually(|| server.sum(|metrics| metrics.binds_failed.get()) == 11);
+    client.stream.set_nonblocking(true).unwrap();
+    assert_eq!(client.stream.read(&mut [0]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    assert_eq!(server.client().bind(1, "cn=a", "secret").code, 0);
+    // And the answer does come.
+    let server = TestServer::with(|settings, _| settings.limits.bind_failure_delay = Duration::from_millis(1));
+    let mut client = server.client();
+    for id in 1..=10 {
+        assert_eq!(client.bind(id, "cn=a", "wrong").code, 49);
+    }
+    assert_eq!(client.search(11, "dc=x").code, 0);
+}
+
+#[test]
 fn nothing_runs_beside_a_bind() {
     let server = TestServer::start();
     let mut client = server.client();

@@ -1,0 +1,221 @@
+//! What the server tells `cn=monitor`: connections, operations with their latencies, pools, logs.
+//!
+//! Reads counters that the loops write; names are OpenDJ's where it has the figure.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant, SystemTime},
+};
+
+use directory::{MonitorEntry, MonitorProvider};
+use jiff::{Timestamp, tz::TimeZone};
+
+use crate::{
+    event_loop::Shared,
+    listener::ListenerSettings,
+    metrics::{Counter, LatencySummary, LoopMetrics, OperationKind},
+    operation::Pools,
+};
+
+/// The product's name, as `vendorVersion` and `cn=Version` show it.
+const PRODUCT: &str = "Pando";
+
+/// Percentiles that are shown: name and parts of a million.
+const PERCENTILES: [(&str, u64); 5] =
+    [("p50", 500_000), ("p95", 950_000), ("p99", 990_000), ("p99-9", 999_000), ("p99-99", 999_900)];
+
+/// See the module.
+pub(crate) struct Monitor {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) metrics: Vec<Arc<LoopMetrics>>,
+    pub(crate) listeners: Arc<[ListenerSettings]>,
+    pub(crate) pools: Pools,
+    pub(crate) begun: Instant,
+    pub(crate) begun_at: SystemTime,
+}
+
+impl MonitorProvider for Monitor {
+    fn monitor_entries(&self) -> Vec<MonitorEntry> {
+        let mut entries = vec![self.overview(), version(), self.statistics(), self.operations(), self.work_queue()];
+        entries.extend(self.listeners.iter().map(handler));
+        entries
+    }
+}
+
+impl Monitor {
+    fn sum(&self, counter: impl Fn(&LoopMetrics) -> &Counter) -> u64 {
+        self.metrics.iter().map(|metrics| counter(metrics).get()).sum()
+    }
+
+    fn overview(&self) -> MonitorEntry {
+        MonitorEntry::new("")
+            .with("startTime", generalized_time(self.begun_at))
+            .with("currentTime", generalized_time(SystemTime::now()))
+            .with("upTime", up_time(self.begun.elapsed()))
+            .with("currentConnections", self.shared.connections())
+            .with("maxConnections", self.shared.connections_peak.load(Ordering::Relaxed))
+            .with("totalConnections", self.sum(|metrics| &metrics.connections_established))
+            .with("productName", PRODUCT)
+            .with("vendorName", "the Pando project")
+            .with("fullVersion", full_version())
+    }
+
+    fn statistics(&self) -> MonitorEntry {
+        let initiated: u64 = OperationKind::ALL.iter().map(|kind| self.requests(*kind)).sum();
+        let completed: u64 = OperationKind::ALL.iter().map(|kind| self.responses(*kind)).sum();
+        let entries = self.sum(|metrics| &metrics.entries_returned);
+        let references = self.sum(|metrics| &metrics.references_returned);
+        // An abandon is concluded without a response.
+        let answers = completed.saturating_sub(self.responses(OperationKind::Abandon));
+        let mut entry = MonitorEntry::new("LDAP Statistics")
+            .with("connectionsEstablished", self.sum(|metrics| &metrics.connections_established))
+            .with("connectionsClosed", self.sum(|metrics| &metrics.connections_closed))
+            .with("connectionsRejected", self.sum(|metrics| &metrics.connections_rejected))
+            .with("bytesRead", self.sum(|metrics| &metrics.bytes_read))
+            .with("bytesWritten", self.sum(|metrics| &metrics.bytes_written))
+            .with("ldapMessagesRead", initiated)
+            .with("ldapMessagesWritten", answers + entries + references)
+            .with("operationsInitiated", initiated)
+            .with("operationsCompleted", completed)
+            .with("operationsAbandoned", self.sum(|metrics| &metrics.abandoned));
+        for kind in OperationKind::ALL {
+            entry = entry.with(&format!("{}Requests", kind.monitor_name()), self.requests(kind));
+            if !matches!(kind, OperationKind::Abandon | OperationKind::Unbind | OperationKind::Search) {
+                entry = entry.with(&format!("{}Responses", kind.monitor_name()), self.responses(kind));
+            }
+        }
+        entry
+            .with("searchBaseRequests", self.sum(|metrics| &metrics.searches_base))
+            .with("searchOneRequests", self.sum(|metrics| &metrics.searches_one))
+            .with("searchSubRequests", self.sum(|metrics| &metrics.searches_sub))
+            .with("searchResultEntries", entries)
+            .with("searchResultReferences", references)
+            .with("searchResultsDone", self.responses(OperationKind::Search))
+            .with("searchesUnindexed", self.sum(|metrics| &metrics.searches_unindexed))
+            .with("bindsFailed", self.sum(|metrics| &metrics.binds_failed))
+            .with("protocolErrors", self.sum(|metrics| &metrics.protocol_errors))
+            .with("operationsBusy", self.sum(|metrics| &metrics.busy))
+            .with("operationsPanicked", self.sum(|metrics| &metrics.panics))
+            .with("tlsHandshakes", self.sum(|metrics| &metrics.tls_handshakes))
+            .with("tlsFailures", self.sum(|metrics| &metrics.tls_failures))
+            .with("logLinesDropped", self.sum(|metrics| &metrics.log_lines_dropped))
+    }
+
+    fn operations(&self) -> MonitorEntry {
+        let mut entry = MonitorEntry::new("Operations");
+        for kind in OperationKind::ALL {
+            let name = kind.monitor_name();
+            let mut latency = LatencySummary::default();
+            let mut elapsed_ns = 0;
+            for metrics in &self.metrics {
+                metrics.of(kind).merge_latency(&mut latency);
+                elapsed_ns += metrics.of(kind).elapsed_ns.get();
+            }
+            let total_ms = Duration::from_nanos(elapsed_ns).as_millis();
+            entry = entry
+                .with(&format!("ds-mon-{name}-operations-total-count"), latency.count())
+                .with(&format!("ds-mon-resident-time-{name}-operations-total-time"), total_ms);
+            for (label, per_million) in PERCENTILES {
+                let time_us = latency.percentile(per_million).as_nanos().div_ceil(1000);
+                entry = entry.with(&format!("ds-mon-{name}-operations-{label}-us"), time_us);
+            }
+        }
+        entry
+    }
+
+    fn work_queue(&self) -> MonitorEntry {
+        MonitorEntry::new("Work Queue")
+            .with("currentRequestBacklog", self.pools.search.backlog() + self.pools.hash.backlog())
+            .with("searchBacklog", self.pools.search.backlog())
+            .with("passwordBacklog", self.pools.hash.backlog())
+            .with("requestsRejectedDueToQueueFull", self.sum(|metrics| &metrics.busy))
+    }
+
+    fn requests(&self, kind: OperationKind) -> u64 {
+        self.sum(|metrics| &metrics.of(kind).requests)
+    }
+
+    fn responses(&self, kind: OperationKind) -> u64 {
+        self.sum(|metrics| &metrics.of(kind).responses)
+    }
+}
+
+fn version() -> MonitorEntry {
+    MonitorEntry::new("Version")
+        .with("productName", PRODUCT)
+        .with("shortName", PRODUCT)
+        .with("fullVersion", full_version())
+        .with("majorVersion", env!("CARGO_PKG_VERSION_MAJOR"))
+        .with("minorVersion", env!("CARGO_PKG_VERSION_MINOR"))
+        .with("pointVersion", env!("CARGO_PKG_VERSION_PATCH"))
+}
+
+fn handler(settings: &ListenerSettings) -> MonitorEntry {
+    let name = match &settings.at {
+        crate::ListenAt::Tcp(address) => {
+            format!("{} Connection Handler {} port {}", settings.protocol(), address.ip(), address.port())
+        }
+        crate::ListenAt::Path(path) => format!("{} Connection Handler {}", settings.protocol(), path.display()),
+    };
+    MonitorEntry::new(&name)
+        .with("ds-connectionhandler-protocol", settings.protocol())
+        .with("ds-connectionhandler-listener", &settings.at)
+}
+
+fn full_version() -> String {
+    format!("{PRODUCT} {}", env!("CARGO_PKG_VERSION"))
+}
+
+fn generalized_time(time: SystemTime) -> String {
+    let timestamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
+    timestamp.to_zoned(TimeZone::UTC).strftime("%Y%m%d%H%M%SZ").to_string()
+}
+
+/// OpenDJ's words.
+fn up_time(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    format!("{days} days {hours} hours {minutes} minutes {} seconds", seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        assert_eq!(up_time(Duration::from_secs(93_784)), "1 days 2 hours 3 minutes 4 seconds");
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_473_683_131);
+        assert_eq!(generalized_time(time), "20160912122531Z");
+    }
+
+    #[test]
+    fn figures_of_all_loops_are_added_up() {
+        let loops: Vec<_> = (0..2).map(|_| Arc::new(LoopMetrics::default())).collect();
+        for metrics in &loops {
+            metrics.of(OperationKind::Search).requests.add(3);
+            metrics.of(OperationKind::Search).record(Duration::from_micros(100));
+            metrics.bytes_read.add(50);
+        }
+        let monitor = Monitor {
+            shared: Arc::new(Shared { loops: Vec::new(), next_connection: 1.into(), connections_peak: 7.into() }),
+            metrics: loops,
+            listeners: vec![ListenerSettings::new(crate::ListenAt::Tcp("127.0.0.1:1389".parse().unwrap()))].into(),
+            pools: Pools::new(1),
+            begun: Instant::now(),
+            begun_at: SystemTime::now(),
+        };
+        let entries = monitor.monitor_entries();
+        let value = |entry: &str, attribute: &str| {
+            let entry = entries.iter().find(|one| one.name == entry).unwrap();
+            entry.attributes.iter().find(|(name, _)| name == attribute).unwrap().1[0].clone()
+        };
+        assert_eq!(value("", "maxConnections"), "7");
+        assert_eq!(value("LDAP Statistics", "searchRequests"), "6");
+        assert_eq!(value("LDAP Statistics", "bytesRead"), "100");
+        assert_eq!(value("Operations", "ds-mon-search-operations-total-count"), "2");
+        let p99: u64 = value("Operations", "ds-mon-search-operations-p99-us").parse().unwrap();
+        assert!((100..=107).contains(&p99));
+        assert_eq!(value("LDAP Connection Handler 127.0.0.1 port 1389", "ds-connectionhandler-protocol"), "LDAP");
+    }
+}

@@ -1,0 +1,109 @@
+//! Operations: from a decoded request, through the directory, to a response.
+//!
+//! What is quick runs here, on the loop. Searches that are long or answer much, and passwords that are slow to check, run in
+//! pools; updates run on the writer of their backend. This module does not know what an operation means: the directory
+//! does.
+
+mod extended;
+mod search;
+
+use std::sync::Arc;
+
+use directory::{Directory, RequestTime, Worker};
+use ldap::{ControlBuf, LdapResult, Message, Request, encode};
+
+use crate::{
+    answer::Answer,
+    executor::{Call, Executor, Step},
+    mailbox::Encode,
+    pool::{Pool, PoolLimits},
+    reply,
+};
+
+/// Jobs that wait for a place in a pool, for each place. Beyond that, `busy` is the better answer.
+const QUEUE_PER_PLACE: usize = 128;
+
+/// Threads of the search pool for each place: those beyond the places wait for slow clients, asleep.
+const SEARCH_THREADS_PER_PLACE: usize = 64;
+
+/// The pools that all loops share.
+#[derive(Debug, Clone)]
+pub(crate) struct Pools {
+    pub(crate) search: Pool,
+    pub(crate) hash: Pool,
+}
+
+impl Pools {
+    /// One place for each core in each pool.
+    pub(crate) fn new(cores: usize) -> Self {
+        let cores = cores.max(1);
+        let limits = PoolLimits { running_max: cores, queue_max: cores * QUEUE_PER_PLACE, threads_max: cores };
+        let searches = PoolLimits { threads_max: cores * SEARCH_THREADS_PER_PLACE, ..limits };
+        Self { search: Pool::new("search", searches), hash: Pool::new("hash", limits) }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.search.stop();
+        self.hash.stop();
+    }
+}
+
+/// Executes requests for one loop.
+pub(crate) struct DirectoryExecutor {
+    directory: Arc<Directory>,
+    pools: Pools,
+    /// What the directory keeps between operations. Gone after a panic, and then made anew.
+    worker: Option<Box<Worker>>,
+}
+
+impl DirectoryExecutor {
+    pub(crate) fn new(directory: Arc<Directory>, pools: Pools) -> Self {
+        Self { directory, pools, worker: None }
+    }
+}
+
+impl Executor for DirectoryExecutor {
+    fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
+        match &message.op {
+            Request::Search(request) => self.search(call, message, request),
+            Request::Compare(request) => {
+                let time = time_of(call);
+                let result = self.directory.compare(call.session, request, &message.controls, time);
+                Step::Done(conclude(call.out, message.id, encode::tags::COMPARE, result, &[]))
+            }
+            Request::Extended(request) => self.extended(call, message, request),
+            other => {
+                let text = "the server is read-only";
+                reply::failure(call.out, message.id, other, ldap::ResultCode::UNWILLING_TO_PERFORM, text);
+                Step::Done(Answer::of(ldap::ResultCode::UNWILLING_TO_PERFORM, text))
+            }
+        }
+    }
+}
+
+fn time_of(call: &Call<'_>) -> RequestTime {
+    RequestTime { started: call.begun, unix_seconds: call.unix_seconds }
+}
+
+/// Writes a result and says so.
+fn conclude(out: &mut Vec<u8>, id: i32, tag: ber::Tag, result: LdapResult, controls: &[ControlBuf]) -> Answer {
+    if result.is_success() && result.message.is_empty() && result.matched_dn.is_empty() && controls.is_empty() {
+        encode::success(out, id, tag);
+    } else {
+        encode::result(out, id, tag, &result, controls);
+    }
+    Answer { code: result.code, message: result.message, response_controls: oids_of(controls), ..Answer::default() }
+}
+
+fn oids_of(controls: &[ControlBuf]) -> String {
+    let oids: Vec<&str> = controls.iter().map(|control| control.oid.as_str()).collect();
+    oids.join(",")
+}
+
+/// The answer in case a job is lost by a defect.
+fn on_loss(id: i32, tag: ber::Tag) -> Encode {
+    Box::new(move |out| {
+        reply::result(out, id, tag, ldap::ResultCode::OTHER, reply::DEFECT);
+        Answer::of(ldap::ResultCode::OTHER, reply::DEFECT)
+    })
+}
