@@ -15,6 +15,7 @@ use store::{BackendOptions, KeyExtractor, StoreError};
 use crate::access::Access;
 use crate::apply::UpdateRules;
 use crate::backend::{Backend, Suffix};
+use crate::bind::RootUsers;
 use crate::error;
 use crate::facts::Facts;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
@@ -22,12 +23,15 @@ use crate::open::{OpenError, index_configs, indexer, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
 use crate::synthetic::SyntheticEntry;
+use crate::update::UpdateState;
 
 /// A directory in service.
 pub struct Directory {
     pub(crate) config: Config,
     pub(crate) backends: Arc<[Backend]>,
     pub(crate) limits: SearchLimits,
+    pub(crate) updates: UpdateState,
+    pub(crate) roots: RootUsers,
     facts: ArcSwap<Facts>,
     own: ArcSwap<OwnEntries>,
     /// Taken while the entries of its own are made anew.
@@ -75,19 +79,23 @@ impl Directory {
         let capabilities = Capabilities::default();
         let own = own_entries(&facts, &backends, &capabilities)
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
-        Ok(Directory {
+        let directory = Directory {
             limits: SearchLimits {
                 size: config.global.size_limit,
                 time: config.global.time_limit,
                 lookthrough: config.global.lookthrough_limit,
             },
+            updates: UpdateState::new(config),
+            roots: RootUsers::new(config, &facts.schema)?,
             config: config.clone(),
             backends: backends.into(),
             own: ArcSwap::from_pointee(own),
             facts: ArcSwap::new(facts),
             capabilities: Mutex::new(capabilities),
             monitor: OnceLock::new(),
-        })
+        };
+        directory.settle_schema()?;
+        Ok(directory)
     }
 
     /// The configuration it was opened with.

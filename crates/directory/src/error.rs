@@ -26,10 +26,7 @@ pub fn no_such_object(dn: &str, matched: impl Into<String>) -> LdapResult {
 /// `invalidDNSyntax`.
 #[must_use]
 pub fn invalid_dn(dn: &[u8], reason: impl std::fmt::Display) -> LdapResult {
-    LdapResult::new(
-        ResultCode::INVALID_DN_SYNTAX,
-        format!("\"{}\" is not a distinguished name: {reason}", shown(dn)),
-    )
+    LdapResult::new(ResultCode::INVALID_DN_SYNTAX, format!("\"{}\" is not a distinguished name: {reason}", shown(dn)))
 }
 
 /// What a failure of the store means to a client.

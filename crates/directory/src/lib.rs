@@ -24,15 +24,20 @@ pub mod session;
 pub mod synthetic;
 pub mod virtual_attributes;
 
+mod account;
+mod bind;
 mod compare;
 mod directory;
 mod schema_entry;
+mod update;
 
 pub use access::Access;
 pub use backend::{Backend, Suffix};
+pub use bind::{BindStep, HashJob};
 pub use directory::Directory;
 pub use monitor::{MonitorEntry, MonitorProvider};
 pub use open::{OpenError, index_configs, indexer, leniency, load_schema};
 pub use rootdse::Capabilities;
 pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
 pub use session::{Identity, Session};
+pub use update::{PasswordModifyTarget, SlowUpdate, Submitted, UpdateCallback, UpdateDone};

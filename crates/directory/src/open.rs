@@ -51,6 +51,14 @@ pub enum OpenError {
         /// Why.
         error: IndexError,
     },
+    /// A backend does not take the schema of the files.
+    #[error("backend \"{backend}\" does not take the schema: {reason}")]
+    SchemaChange {
+        /// Which backend.
+        backend: String,
+        /// Why.
+        reason: String,
+    },
     /// The store refuses.
     #[error("backend \"{backend}\": {error}")]
     Store {

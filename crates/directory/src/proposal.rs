@@ -28,7 +28,7 @@ pub enum Kind {
     ModifyDn,
     /// RFC 3062, already turned into a modify request of `userPassword`.
     PasswordModify,
-    /// A modify request of `cn=schema`.
+    /// A modify request of `cn=schema`, already turned into the text of the whole user schema that comes of it.
     ModifySchema,
 }
 
@@ -138,13 +138,8 @@ impl<'a> Proposal<'a> {
     /// The bytes for the log.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let parts = [
-            self.authority.dn().as_bytes(),
-            self.assertion,
-            self.pre_read,
-            self.post_read,
-            self.operation_bytes,
-        ];
+        let parts =
+            [self.authority.dn().as_bytes(), self.assertion, self.pre_read, self.post_read, self.operation_bytes];
         let mut out = Vec::with_capacity(64 + parts.iter().map(|part| part.len() + 4).sum::<usize>());
         out.push(VERSION);
         out.push(self.kind.to_byte());
@@ -233,8 +228,7 @@ impl Kind {
     }
 
     fn from_byte(byte: u8) -> Option<Kind> {
-        let kinds =
-            [Kind::Add, Kind::Modify, Kind::Delete, Kind::ModifyDn, Kind::PasswordModify, Kind::ModifySchema];
+        let kinds = [Kind::Add, Kind::Modify, Kind::Delete, Kind::ModifyDn, Kind::PasswordModify, Kind::ModifySchema];
         kinds.into_iter().find(|kind| kind.to_byte() == byte)
     }
 }

@@ -47,13 +47,7 @@ impl Session {
     /// A connection on which nobody has bound yet.
     #[must_use]
     pub fn anonymous(connection: u64) -> Self {
-        Self {
-            identity: Identity::Anonymous,
-            connection,
-            version: 3,
-            security_strength_bits: 0,
-            peer_uid: None,
-        }
+        Self { identity: Identity::Anonymous, connection, version: 3, security_strength_bits: 0, peer_uid: None }
     }
 }
 

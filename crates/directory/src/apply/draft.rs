@@ -128,10 +128,16 @@ impl<'d> Draft<'d> {
             return true;
         }
         self.record.is_some_and(|record| {
-            let of_type = |desc: DescId| record.tables().type_of(desc) == Some(index.0);
+            let of_type = |desc: DescId| self.type_of(record.tables(), desc) == Some(index);
             record.attributes().any(|attribute| of_type(attribute.desc) && !touched(attribute.desc))
                 || (of_type(DescId::OBJECT_CLASS) && !touched(DescId::OBJECT_CLASS))
         })
+    }
+
+    /// The type of a stored description, by its name: the numbers in the tables may be those of the schema before this one.
+    pub(super) fn type_of(&self, tables: &store::Tables, desc: DescId) -> Option<TypeIndex> {
+        let name = tables.description(desc)?.split(';').next()?;
+        self.schema.attribute_type(name.as_bytes()).map(|attribute| attribute.index)
     }
 
     /// The object classes as they will be.

@@ -133,7 +133,7 @@ fn untouched<'a>(
     let is_touched = |desc| draft.touched.iter().any(|touched| touched.desc == Some(desc));
     let rest = record.attributes().filter(move |attribute| !is_touched(attribute.desc));
     let rest = rest.map(move |attribute| {
-        let index = tables.type_of(attribute.desc).map(TypeIndex);
+        let index = draft.type_of(tables, attribute.desc);
         (key_of(index, tables.description(attribute.desc).unwrap_or_default()), SetIter::default())
     });
     // The classes are in the header, where `attributes` does not look.

@@ -21,6 +21,7 @@ mod judge;
 mod large_edit;
 mod modify;
 mod modify_dn;
+mod modify_schema;
 mod outcome;
 mod read_entry;
 mod value_set;
@@ -33,9 +34,11 @@ mod tests;
 use std::sync::Arc;
 
 use ldap::{LdapResult, Request, ResultCode};
+use schema::Schema;
 use schema::check::{Checker, Leniency};
 use store::{Outcome, Txn};
 
+pub use modify_schema::{SCHEMA_KEY, schema_text};
 pub use outcome::Report;
 
 use crate::backend::Suffix;
@@ -56,38 +59,76 @@ pub struct UpdateRules {
     facts: Arc<Facts>,
     checker: Arc<Checker>,
     classes: ClassCache,
+    /// Whether the schema is the one that the backend keeps. At first, and after a batch was taken back, nobody knows.
+    is_schema_settled: bool,
 }
 
 impl UpdateRules {
-    /// Rules for a backend with these suffixes, under the schema of `facts`.
+    /// Rules for a backend with these suffixes, under the schema of `facts` until the backend says otherwise.
     #[must_use]
     pub fn new(suffixes: Vec<Suffix>, leniency: Leniency, facts: Arc<Facts>) -> Self {
         let checker = Arc::new(Checker::new(Arc::clone(&facts.schema), leniency));
-        Self { suffixes, leniency, facts, checker, classes: ClassCache::default() }
+        Self { suffixes, leniency, facts, checker, classes: ClassCache::default(), is_schema_settled: false }
     }
 
     fn run(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>) -> Report {
-        let request = match Request::decode_op(proposal.operation_bytes) {
-            Ok(request) => request,
-            Err(error) => return Report::of(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())),
-        };
+        if let Err(result) = self.settle_schema(txn) {
+            return Report::of(result);
+        }
         let mut work = Work::new(self, txn, proposal);
-        let result = match (proposal.kind, &request) {
-            (Kind::Add, Request::Add(request)) => add::add(&mut work, request),
-            (Kind::Modify | Kind::PasswordModify, Request::Modify(request)) => modify::modify(&mut work, request),
-            (Kind::Delete, Request::Delete(dn)) => delete::delete(&mut work, dn),
-            (Kind::ModifyDn, Request::ModifyDn(request)) => modify_dn::modify_dn(&mut work, request),
-            _ => Err(refuse(ResultCode::OTHER, "The proposal names another operation than it holds")),
-        };
-        let (pre_read, post_read) = (work.pre_read.take(), work.post_read.take());
+        let result = operate(&mut work, proposal);
+        let (pre_read, post_read, new_schema) = (work.pre_read.take(), work.post_read.take(), work.new_schema.take());
         match result {
             Ok(()) if proposal.flags.has(Flags::NO_OP) => {
                 let message = "The no-op control was given: the request would have succeeded, and nothing was changed";
                 Report { result: refuse(ResultCode::NO_OPERATION, message), pre_read, post_read }
             }
-            Ok(()) => Report { result: LdapResult::success(), pre_read, post_read },
+            Ok(()) => {
+                if let Some(schema) = new_schema {
+                    self.set_schema(schema);
+                }
+                Report { result: LdapResult::success(), pre_read, post_read }
+            }
             Err(result) => Report::of(result),
         }
+    }
+
+    /// Takes the schema that the backend keeps, if it keeps another one. One that cannot be built any more (a newer program ships
+    /// definitions that contradict it) stays aside: the files are judged when the directory opens.
+    fn settle_schema(&mut self, txn: &Txn<'_>) -> Result<(), LdapResult> {
+        if self.is_schema_settled {
+            return Ok(());
+        }
+        let kept = txn.view().meta(SCHEMA_KEY).map_err(draft::failed)?.unwrap_or_default();
+        if *kept != *schema_text(&self.facts.schema)
+            && let Ok(schema) = modify_schema::schema_of(&self.facts.schema, &kept)
+        {
+            self.set_schema(schema);
+        }
+        self.is_schema_settled = true;
+        Ok(())
+    }
+
+    fn set_schema(&mut self, schema: Arc<Schema>) {
+        self.checker = Arc::new(Checker::new(Arc::clone(&schema), self.leniency));
+        self.facts = Arc::new(Facts::new(schema));
+        self.classes.clear();
+        self.is_schema_settled = false;
+    }
+}
+
+fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), LdapResult> {
+    if proposal.kind == Kind::ModifySchema {
+        return modify_schema::modify_schema(work, proposal.operation_bytes);
+    }
+    let request = Request::decode_op(proposal.operation_bytes)
+        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
+    match (proposal.kind, &request) {
+        (Kind::Add, Request::Add(request)) => add::add(work, request),
+        (Kind::Modify | Kind::PasswordModify, Request::Modify(request)) => modify::modify(work, request),
+        (Kind::Delete, Request::Delete(dn)) => delete::delete(work, dn),
+        (Kind::ModifyDn, Request::ModifyDn(request)) => modify_dn::modify_dn(work, request),
+        _ => Err(refuse(ResultCode::OTHER, "The proposal names another operation than it holds")),
     }
 }
 
@@ -101,10 +142,15 @@ impl store::Rules for UpdateRules {
             Ok(proposal) => self.run(txn, &proposal),
             Err(error) => Report::of(refuse(ResultCode::OTHER, error.to_string())),
         };
-        Outcome { code: report.result.code.as_i32(), accepted: report.result.is_success(), response: report.encode() }
+        Outcome {
+            code: report.result.code.as_i32(),
+            accepted: report.result.is_success(),
+            response: report.encode(),
+        }
     }
 
     fn forget(&mut self) {
         self.classes.clear();
+        self.is_schema_settled = false;
     }
 }

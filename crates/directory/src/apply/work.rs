@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ldap::{LdapResult, ResultCode};
-use schema::NormalizedDn;
+use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, Tables, Txn, View};
 
 use super::UpdateRules;
@@ -29,6 +29,8 @@ pub(super) struct Work<'w, 't> {
     pub(super) pre_read: Option<Vec<u8>>,
     /// The entry after, for a post-read control.
     pub(super) post_read: Option<Vec<u8>>,
+    /// The schema to be in force afterwards.
+    pub(super) new_schema: Option<Arc<Schema>>,
 }
 
 /// An entry that was found.
@@ -57,7 +59,7 @@ impl Target {
 impl<'w, 't> Work<'w, 't> {
     pub(super) fn new(rules: &'w mut UpdateRules, txn: &'w mut Txn<'t>, proposal: &'w Proposal<'w>) -> Self {
         let facts = Arc::clone(&rules.facts);
-        Self { rules, txn, proposal, facts, pre_read: None, post_read: None }
+        Self { rules, txn, proposal, facts, pre_read: None, post_read: None, new_schema: None }
     }
 
     /// Whether a setting of the request is on.

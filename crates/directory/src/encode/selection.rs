@@ -76,7 +76,8 @@ impl Selection {
                     self.types.extend(class.must.iter().chain(&class.may));
                 }
             }
-            // "1.1" names no attribute type, so it selects nothing without being told apart.
+            // RFC 4511 §4.5.1.8: no attributes.
+            b"1.1" => {}
             _ => {
                 if let Some(attribute) = facts.schema.attribute_type(selector) {
                     self.types.push(attribute.index);
@@ -130,7 +131,7 @@ impl Selection {
                     && self.asks_for(facts, index, Some(text.as_bytes()))
             }
             // The schema does not know it (any more): a user attribute, which may be asked for by its name.
-            None => self.user || self.is_described(facts, text.as_bytes()),
+            None => self.user || self.is_described(facts, None, text.as_bytes()),
         }
     }
 
@@ -138,15 +139,21 @@ impl Selection {
         let whole_kind = if facts.is_operational(index) { self.operational } else { self.user };
         whole_kind
             || self.types.iter().any(|asked| is_subtype(facts, index, *asked))
-            || text.is_some_and(|text| self.is_described(facts, text))
+            || text.is_some_and(|text| self.is_described(facts, Some(index), text))
     }
 
-    fn is_described(&self, facts: &Facts, text: &[u8]) -> bool {
-        if self.descriptions.is_empty() {
-            return false;
-        }
-        let Ok(own) = AttributeDescription::parse(&facts.schema, text) else { return false };
-        self.descriptions.iter().any(|asked| own.is_subtype_of(&facts.schema, asked))
+    /// Whether a selector with options, or with a name that the schema does not know, selects the attribute.
+    fn is_described(&self, facts: &Facts, index: Option<TypeIndex>, text: &[u8]) -> bool {
+        let may_be = |asked: &&AttributeDescription| match (index, asked.attribute) {
+            (Some(index), Some(asked)) => is_subtype(facts, index, asked),
+            (None, None) => true,
+            _ => false,
+        };
+        // Parsing costs an allocation, which most attributes are spared.
+        self.descriptions.iter().filter(may_be).any(|asked| {
+            let own = AttributeDescription::parse(&facts.schema, text);
+            own.is_ok_and(|own| own.is_subtype_of(&facts.schema, asked))
+        })
     }
 }
 

@@ -1,0 +1,189 @@
+//! Bind (RFC 4511 §4.2, RFC 4513): from a name and a password to an identity.
+//!
+//! A refusal never tells whether the name exists: result, message and, as far as can be, time are the same. Deliberately slow hashes
+//! are given back as a job for a pool. SASL mechanisms are refused.
+
+use std::sync::Arc;
+
+use config::Config;
+use ldap::{Authentication, BindRequest, ControlBuf, Controls, LdapResult, ResultCode, oids::control};
+use schema::{NormalizedDn, Schema};
+use zeroize::Zeroizing;
+
+use crate::account::stored_passwords;
+use crate::backend::holder;
+use crate::directory::Directory;
+use crate::error::{invalid_dn, refuse, shown, store_failure};
+use crate::open::OpenError;
+use crate::password;
+use crate::session::Identity;
+
+/// Verified against when there is nothing to verify against, so that a missing name takes as long as a wrong password.
+const NOBODYS_PASSWORD: &[u8] =
+    b"{SSHA512}5IB4vKvtQsnhcQPoBXfnKcGftUVbYzQakhIQQhjOZrdI+eCwtiqiP7nnl/GeO3tQHX6tplnlPbJKYuVm9jL8vvr7/P3+/wEC";
+
+/// Where a bind is.
+#[must_use = "a slow bind has to be run on a pool"]
+pub enum BindStep {
+    /// Decided: the result, and the connection's identity from now on (anonymous unless it succeeded).
+    Done(LdapResult, Identity),
+    /// The stored password is slow to check: call [`HashJob::run`] on a pool.
+    SlowHash(HashJob),
+}
+
+/// A bind that waits for a slow hash.
+pub struct HashJob {
+    stored: Vec<Vec<u8>>,
+    clear: Zeroizing<Vec<u8>>,
+    identity: Identity,
+    verbose: bool,
+}
+
+/// The root users of the configuration.
+#[derive(Debug, Default)]
+pub(crate) struct RootUsers {
+    users: Vec<RootUser>,
+    /// `return-bind-error-messages`
+    verbose: bool,
+    /// `bind-with-dn-requires-password`
+    dn_requires_password: bool,
+}
+
+#[derive(Debug)]
+struct RootUser {
+    name: NormalizedDn,
+    dn: Arc<str>,
+    password: Vec<u8>,
+}
+
+impl RootUsers {
+    /// From the configuration.
+    pub(crate) fn new(config: &Config, schema: &Schema) -> Result<Self, OpenError> {
+        let mut users = Vec::new();
+        for user in &config.root_users {
+            for dn in &user.bind_dns {
+                let name = NormalizedDn::parse(schema, dn.as_bytes())
+                    .map_err(|_| OpenError::BadDn { what: "the root user's name", dn: dn.clone() })?;
+                users.push(RootUser { name, dn: dn.as_str().into(), password: user.password.clone().into_bytes() });
+            }
+        }
+        Ok(Self {
+            users,
+            verbose: config.global.return_bind_error_messages,
+            dn_requires_password: config.global.bind_with_dn_requires_password,
+        })
+    }
+
+    /// The password of the root user of that name.
+    pub(crate) fn find(&self, name: &NormalizedDn) -> Option<&[u8]> {
+        self.user(name).map(|user| user.password.as_slice())
+    }
+
+    fn user(&self, name: &NormalizedDn) -> Option<&RootUser> {
+        self.users.iter().find(|user| user.name == *name)
+    }
+}
+
+impl Directory {
+    /// Checks a bind request.
+    pub fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
+        self.try_bind(request, controls).unwrap_or_else(|result| BindStep::Done(result, Identity::Anonymous))
+    }
+
+    /// Controls of the response to a successful bind: the authorization identity if it was asked for (RFC 3829).
+    #[must_use]
+    pub fn bind_controls(&self, controls: &Controls<'_>, identity: &Identity) -> Vec<ControlBuf> {
+        match controls.find(control::AUTHORIZATION_IDENTITY_REQUEST) {
+            Some(_) => {
+                let value = identity.authorization_id().into_bytes();
+                vec![ControlBuf::new(control::AUTHORIZATION_IDENTITY_RESPONSE, Some(value))]
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn try_bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> Result<BindStep, LdapResult> {
+        for item in controls.iter() {
+            if item.critical && item.oid != control::AUTHORIZATION_IDENTITY_REQUEST.as_bytes() {
+                let message = format!("The control {} is critical, and bind does not take it", shown(item.oid));
+                return Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message));
+            }
+        }
+        if !(2..=3).contains(&request.version) {
+            let message = format!("LDAP version {} is not spoken here: use 3", request.version);
+            return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+        }
+        let clear = match request.authentication {
+            Authentication::Simple(clear) => clear,
+            Authentication::Sasl { mechanism, .. } => {
+                let message = format!("The SASL mechanism {} is not offered: use a simple bind", shown(mechanism));
+                return Err(refuse(ResultCode::AUTH_METHOD_NOT_SUPPORTED, message));
+            }
+        };
+        match (request.name, clear) {
+            ([], []) => Ok(BindStep::Done(LdapResult::success(), Identity::Anonymous)),
+            ([], _) => Err(self.wrong("a password without a name")),
+            (_, []) if self.roots.dn_requires_password => {
+                // RFC 4513 §5.1.2: many a client takes an unauthenticated bind for a login.
+                let message = "A bind with a name needs a password";
+                Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
+            }
+            (_, []) => Ok(BindStep::Done(LdapResult::success(), Identity::Anonymous)),
+            (name, clear) => self.check_password(name, clear),
+        }
+    }
+
+    fn check_password(&self, dn: &[u8], clear: &[u8]) -> Result<BindStep, LdapResult> {
+        let facts = self.facts();
+        let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
+        if let Some(root) = self.roots.user(&name) {
+            return Ok(self.judge(vec![root.password.clone()], clear, Identity::Root { dn: root.dn.clone() }));
+        }
+        let nobody = || {
+            let _ = password::verify(NOBODYS_PASSWORD, clear);
+            self.wrong("no such entry, or one without a password")
+        };
+        let Some((at, _)) = holder(&self.backends, name.as_bytes()) else { return Err(nobody()) };
+        let Some(backend) = self.backends.get(at) else { return Err(nobody()) };
+        let snapshot = backend.store.snapshot().map_err(|error| store_failure(&error))?;
+        let view = snapshot.view();
+        let account = stored_passwords(&facts, backend, &view, &name)?;
+        let Some(account) = account.filter(|account| !account.passwords.is_empty()) else { return Err(nobody()) };
+        let stored_name = view.dn_of(account.id).map_err(|error| store_failure(&error))?.unwrap_or_default();
+        let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
+        Ok(self.judge(account.passwords, clear, identity))
+    }
+
+    fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], identity: Identity) -> BindStep {
+        let job = HashJob { stored, clear: Zeroizing::new(clear.to_vec()), identity, verbose: self.roots.verbose };
+        if job.stored.iter().any(|stored| password::is_slow(stored)) {
+            return BindStep::SlowHash(job);
+        }
+        let (result, identity) = job.run();
+        BindStep::Done(result, identity)
+    }
+
+    fn wrong(&self, reason: &str) -> LdapResult {
+        invalid_credentials(self.roots.verbose, reason)
+    }
+}
+
+impl HashJob {
+    /// Checks the password; takes as long as the stored value's cost says.
+    #[must_use]
+    pub fn run(self) -> (LdapResult, Identity) {
+        // Every value is tried, so that the time does not tell which one it was.
+        let matches = self.stored.iter().fold(false, |found, stored| password::verify(stored, &self.clear) | found);
+        if matches {
+            (LdapResult::success(), self.identity)
+        } else {
+            (invalid_credentials(self.verbose, "wrong password"), Identity::Anonymous)
+        }
+    }
+}
+
+/// The reason is for the log's reader unless the configuration lets clients know.
+fn invalid_credentials(verbose: bool, reason: &str) -> LdapResult {
+    let message = if verbose { format!("The name or the password is wrong ({reason})") } else { String::new() };
+    refuse(ResultCode::INVALID_CREDENTIALS, message)
+}

@@ -1,0 +1,80 @@
+//! Controls of updates: which are taken with which operation, and the answer to a critical one that is not (RFC 4511 §4.1.11).
+
+use ldap::{Controls, LdapResult, ResultCode, controls as codec, oids::control};
+
+use crate::error::{refuse, shown};
+use crate::proposal::{Flags, Kind};
+use crate::session::Identity;
+
+/// What the controls of an update ask for.
+#[derive(Debug, Default)]
+pub(super) struct UpdateControls<'c> {
+    pub(super) flags: Flags,
+    assertion: &'c [u8],
+    pre_read: &'c [u8],
+    post_read: &'c [u8],
+}
+
+/// The same, kept.
+#[derive(Debug, Default)]
+pub(crate) struct OwnedControls {
+    pub(crate) flags: Flags,
+    pub(crate) assertion: Vec<u8>,
+    pub(crate) pre_read: Vec<u8>,
+    pub(crate) post_read: Vec<u8>,
+}
+
+impl<'c> UpdateControls<'c> {
+    /// Reads the controls of a request of that kind.
+    pub(super) fn read(controls: &Controls<'c>, kind: Kind, identity: &Identity) -> Result<Self, LdapResult> {
+        let mut wanted = Self::default();
+        for item in controls.iter() {
+            let oid = std::str::from_utf8(item.oid).unwrap_or_default();
+            let value = item.value;
+            match (oid, kind) {
+                (control::MANAGE_DSA_IT, _) => wanted.flags.set(Flags::MANAGE_DSA_IT),
+                // This server is no copy (RFC 6171 §3).
+                (control::DONT_USE_COPY, _) => {}
+                (control::NO_OP, _) => wanted.flags.set(Flags::NO_OP),
+                (control::RELAX, _) if identity.is_root() => wanted.flags.set(Flags::RELAX),
+                (control::RELAX, _) => {
+                    let message = "The relax rules control is for root users";
+                    return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+                }
+                (control::PERMISSIVE_MODIFY, Kind::Modify) => wanted.flags.set(Flags::PERMISSIVE_MODIFY),
+                (control::SUBTREE_DELETE, Kind::Delete) => wanted.flags.set(Flags::SUBTREE_DELETE),
+                (control::ASSERTION, _) => {
+                    codec::decode_assertion(value).map_err(|error| malformed("assertion", error))?;
+                    wanted.assertion = value.unwrap_or_default();
+                }
+                (control::PRE_READ, Kind::Modify | Kind::Delete | Kind::ModifyDn) => {
+                    codec::decode_read_entry(value).map_err(|error| malformed("pre-read", error))?;
+                    wanted.pre_read = value.unwrap_or_default();
+                }
+                (control::POST_READ, Kind::Modify | Kind::Add | Kind::ModifyDn) => {
+                    codec::decode_read_entry(value).map_err(|error| malformed("post-read", error))?;
+                    wanted.post_read = value.unwrap_or_default();
+                }
+                _ if item.critical => {
+                    let message = format!("The control {} is critical, and this operation does not take it", shown(item.oid));
+                    return Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message));
+                }
+                _ => {}
+            }
+        }
+        Ok(wanted)
+    }
+
+    pub(super) fn owned(&self) -> OwnedControls {
+        OwnedControls {
+            flags: self.flags,
+            assertion: self.assertion.to_vec(),
+            pre_read: self.pre_read.to_vec(),
+            post_read: self.post_read.to_vec(),
+        }
+    }
+}
+
+fn malformed(name: &str, error: ldap::DecodeError) -> LdapResult {
+    refuse(ResultCode::PROTOCOL_ERROR, format!("The value of the {name} control is malformed: {error}"))
+}

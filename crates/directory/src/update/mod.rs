@@ -1,0 +1,386 @@
+//! From a request to a proposal: everything undetermined is decided here — who, when, which UUID, which hash — and handed to the
+//! writer of the backend that holds the entry.
+//!
+//! Knows sessions, controls and backends; what an update does to entries is [`apply`](crate::apply)'s business. What takes long
+//! (deliberately slow hashes) is given back as a job for a pool.
+
+mod controls;
+mod encode_op;
+mod password_modify;
+mod passwords;
+mod schema_change;
+
+use std::sync::{PoisonError, RwLock};
+
+use config::{Config, Writability};
+use ldap::{ControlBuf, Controls, LdapResult, Request, ResultCode};
+use schema::NormalizedDn;
+
+pub use password_modify::PasswordModifyTarget;
+
+use crate::apply::Report;
+use crate::backend::{Backend, holder};
+use crate::csn::{Csn, CsnClock};
+use crate::directory::Directory;
+use crate::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
+use crate::facts::Facts;
+use crate::monitor::MONITOR_DN;
+use crate::password::Scheme;
+use crate::proposal::{Authority, Flags, Kind, Proposal};
+use crate::session::{Identity, Session};
+use crate::virtual_attributes::SCHEMA_DN;
+use controls::UpdateControls;
+use passwords::Prepared;
+
+/// What became of an update.
+#[derive(Clone, Debug)]
+pub struct UpdateDone {
+    /// Result code, matched DN, message, referrals.
+    pub result: LdapResult,
+    /// Controls of the response.
+    pub response_controls: Vec<ControlBuf>,
+    /// Value of an extended response: a generated password.
+    pub response_value: Option<Vec<u8>>,
+    /// The change's sequence number, for the log; none when nothing was changed.
+    pub csn: Option<Csn>,
+}
+
+/// Called once, mostly on the writer's thread; must be quick.
+pub type UpdateCallback = Box<dyn FnOnce(UpdateDone) + Send>;
+
+/// Where an update is.
+#[must_use = "a slow update has to be run on a pool"]
+pub enum Submitted {
+    /// Its callback was called, or will be.
+    Queued,
+    /// A password has to be hashed slowly first: call [`SlowUpdate::run`] on a pool.
+    Slow(SlowUpdate),
+}
+
+/// An update that waits for a slow hash. Dropping it drops its callback.
+pub struct SlowUpdate {
+    session: Session,
+    operation: u32,
+    /// The protocolOp.
+    op_bytes: zeroize::Zeroizing<Vec<u8>>,
+    /// Content of the controls element.
+    controls: Vec<u8>,
+    done: UpdateCallback,
+}
+
+/// What updates need of the configuration, and the clock.
+#[derive(Debug)]
+pub(crate) struct UpdateState {
+    clock: CsnClock,
+    pub(crate) scheme: Scheme,
+    allow_pre_encoded: bool,
+    allow_user_changes: bool,
+    writability: Writability,
+    /// Held while a schema changes.
+    schema_change: schema_change::SchemaLock,
+    /// Read by every update on its way into the queue, so that a schema change can put two jobs there side by side.
+    gate: RwLock<()>,
+}
+
+impl UpdateState {
+    /// From the configuration. A scheme that does not exist was refused when the configuration was read; should one get here,
+    /// the default takes its place.
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            clock: CsnClock::default(),
+            scheme: Scheme::from_name(&config.passwords.scheme).unwrap_or(Scheme::SaltedSha512),
+            allow_pre_encoded: config.passwords.allow_pre_encoded_passwords,
+            allow_user_changes: config.passwords.allow_user_password_changes,
+            writability: config.global.writability,
+            schema_change: schema_change::SchemaLock::default(),
+            gate: RwLock::default(),
+        }
+    }
+}
+
+impl UpdateDone {
+    fn refused(result: LdapResult) -> Self {
+        Self { result, response_controls: Vec::new(), response_value: None, csn: None }
+    }
+}
+
+/// A request on its way.
+pub(crate) struct Order<'o, 'm> {
+    pub(crate) session: &'o Session,
+    /// Number of the operation on its connection.
+    pub(crate) operation: u32,
+    pub(crate) request: &'o Request<'m>,
+    pub(crate) controls: &'o Controls<'m>,
+    /// Whether this is a pool's thread.
+    pub(crate) may_be_slow: bool,
+}
+
+impl Directory {
+    /// Takes an add, modify, delete, modify DN or password modify request. `operation` is its number on the connection. The callback
+    /// is called with the outcome when it is durable, or with the reason why nothing was done.
+    pub fn submit<'m>(
+        &self,
+        session: &Session,
+        operation: u32,
+        request: &Request<'m>,
+        controls: &Controls<'m>,
+        done: UpdateCallback,
+    ) -> Submitted {
+        let order = Order { session, operation, request, controls, may_be_slow: false };
+        self.dispatch(&order, done)
+    }
+
+    fn dispatch(&self, order: &Order<'_, '_>, done: UpdateCallback) -> Submitted {
+        let prepared = match order.request {
+            Request::Extended(request) => self.prepare_password_modify(order, request),
+            _ => self.prepare(order),
+        };
+        match prepared {
+            Ok(Ready::Proposal(decided)) => {
+                self.propose(*decided, done);
+                Submitted::Queued
+            }
+            Ok(Ready::Schema(change)) => {
+                self.change_schema(change, done);
+                Submitted::Queued
+            }
+            Ok(Ready::Slow) => Submitted::Slow(SlowUpdate {
+                session: order.session.clone(),
+                operation: order.operation,
+                op_bytes: encode_op::encode(order.request).into(),
+                controls: order.controls.encoded().to_vec(),
+                done,
+            }),
+            Err(result) => {
+                done(UpdateDone::refused(result));
+                Submitted::Queued
+            }
+        }
+    }
+
+    fn prepare(&self, order: &Order<'_, '_>) -> Result<Ready, LdapResult> {
+        let facts = self.facts();
+        let (kind, dn) = match order.request {
+            Request::Add(request) => (Kind::Add, request.entry),
+            Request::Modify(request) => (Kind::Modify, request.object),
+            Request::Delete(dn) => (Kind::Delete, *dn),
+            Request::ModifyDn(request) => (Kind::ModifyDn, request.entry),
+            _ => return Err(refuse(ResultCode::PROTOCOL_ERROR, "This request is no update")),
+        };
+        let controls = UpdateControls::read(order.controls, kind, &order.session.identity)?;
+        let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
+        check_authenticated(&order.session.identity)?;
+        if let Some(change) = self.own_entry(&facts, order, controls.flags, &name)? {
+            // It waits for disks, so it takes a pool's thread.
+            return Ok(if order.may_be_slow { Ready::Schema(change) } else { Ready::Slow });
+        }
+        let at = self.backend_of(&name, dn)?;
+        if let Request::ModifyDn(request) = order.request
+            && let Some(superior) = request.new_superior
+        {
+            self.check_same_backend(&facts, at, superior)?;
+        }
+        let op_bytes = match passwords::prepare(self, &facts, order, at, &name)? {
+            Prepared::Ready(bytes) => bytes,
+            Prepared::Slow => return Ok(Ready::Slow),
+        };
+        let controls = controls.owned();
+        Ok(Ready::Proposal(Box::new(Decided {
+            backend: at,
+            kind,
+            controls,
+            op_bytes,
+            identity: order.session.identity.clone(),
+            connection: order.session.connection,
+            operation: order.operation,
+            generated: None,
+        })))
+    }
+
+    /// The entries that are in no backend: the schema can be changed, the others cannot.
+    fn own_entry(
+        &self,
+        facts: &Facts,
+        order: &Order<'_, '_>,
+        flags: Flags,
+        name: &NormalizedDn,
+    ) -> Result<Option<schema_change::SchemaModification>, LdapResult> {
+        let unwilling = |what: &str| refuse(ResultCode::UNWILLING_TO_PERFORM, format!("{what} cannot be changed this way"));
+        if name.is_root() {
+            return Err(unwilling("The root DSE"));
+        }
+        let is_or_is_below = |dn: &str| {
+            NormalizedDn::parse(&facts.schema, dn.as_bytes()).is_ok_and(|own| own.is_ancestor_or_equal(name))
+        };
+        if is_or_is_below(MONITOR_DN) {
+            return Err(unwilling("The monitor"));
+        }
+        if !is_or_is_below(SCHEMA_DN) {
+            return Ok(None);
+        }
+        match order.request {
+            Request::Modify(request) if name.len() == 1 => {
+                schema_change::read(&order.session.identity, flags, request).map(Some)
+            }
+            _ => Err(unwilling("The schema (only modify requests can)")),
+        }
+    }
+
+    /// The backend that holds a name and may be written to.
+    pub(crate) fn backend_of(&self, name: &NormalizedDn, dn: &[u8]) -> Result<usize, LdapResult> {
+        let held = holder(&self.backends, name.as_bytes());
+        let Some((at, _)) = held else { return Err(no_such_object(&shown(dn), "")) };
+        let writable = |mode: Writability| matches!(mode, Writability::Enabled);
+        let backend_mode = self.backends.get(at).map(|backend| backend.writability);
+        if !writable(self.updates.writability) || !backend_mode.is_some_and(writable) {
+            let message = "Updates are switched off (writability-mode in pando.toml)";
+            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        }
+        Ok(at)
+    }
+
+    fn check_same_backend(&self, facts: &Facts, at: usize, superior: &[u8]) -> Result<(), LdapResult> {
+        let name = NormalizedDn::parse(&facts.schema, superior).map_err(|error| invalid_dn(superior, error))?;
+        match holder(&self.backends, name.as_bytes()) {
+            Some((other, _)) if other != at => {
+                let message = format!("\"{}\" is in another backend: entries move within one only", shown(superior));
+                Err(refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands a decided update to its backend.
+    pub(crate) fn propose(&self, decided: Decided, done: UpdateCallback) {
+        let Some(backend) = self.backends.get(decided.backend) else {
+            return done(UpdateDone::refused(refuse(ResultCode::UNAVAILABLE, "The backend is not in service")));
+        };
+        let csn = self.updates.clock.next();
+        let entry_uuid = match decided.kind {
+            Kind::Add => match random_uuid() {
+                Ok(uuid) => uuid,
+                Err(result) => return done(UpdateDone::refused(result)),
+            },
+            _ => [0; 16],
+        };
+        let bytes = decided.proposal(csn, entry_uuid).encode();
+        let generated = decided.generated;
+        let _gate = self.updates.gate.read().unwrap_or_else(PoisonError::into_inner);
+        backend.store.submit(bytes, Box::new(move |outcome| done(conclude(outcome, csn, generated))));
+    }
+}
+
+impl SlowUpdate {
+    /// Answers without doing anything: no pool has room for it.
+    pub fn refuse(self, result: LdapResult) {
+        (self.done)(UpdateDone::refused(result));
+    }
+
+    /// Hashes, and submits.
+    pub fn run(self, directory: &Directory) {
+        let request = match Request::decode_op(&self.op_bytes) {
+            Ok(request) => request,
+            Err(error) => return (self.done)(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))),
+        };
+        let controls = Controls::decode(&self.controls).unwrap_or_default();
+        let order = Order {
+            session: &self.session,
+            operation: self.operation,
+            request: &request,
+            controls: &controls,
+            may_be_slow: true,
+        };
+        // On a pool nothing is slow a second time.
+        let _ = directory.dispatch(&order, self.done);
+    }
+}
+
+/// What a request became.
+pub(crate) enum Ready {
+    Proposal(Box<Decided>),
+    Schema(schema_change::SchemaModification),
+    Slow,
+}
+
+/// A decided update, but for the time.
+pub(crate) struct Decided {
+    pub(crate) backend: usize,
+    pub(crate) kind: Kind,
+    pub(crate) controls: controls::OwnedControls,
+    pub(crate) op_bytes: Vec<u8>,
+    pub(crate) identity: Identity,
+    pub(crate) connection: u64,
+    pub(crate) operation: u32,
+    /// A password that the server made, for the response.
+    pub(crate) generated: Option<Vec<u8>>,
+}
+
+impl Decided {
+    fn proposal(&self, csn: Csn, entry_uuid: [u8; 16]) -> Proposal<'_> {
+        let authority = match &self.identity {
+            Identity::Anonymous => Authority::Anonymous,
+            Identity::Root { dn } => Authority::Root { dn },
+            Identity::User { dn, backend, entry } => {
+                Authority::User { dn, entry: if *backend == self.backend { entry.0 } else { 0 } }
+            }
+        };
+        Proposal {
+            kind: self.kind,
+            flags: self.controls.flags,
+            csn,
+            entry_uuid,
+            connection: self.connection,
+            operation: self.operation,
+            authority,
+            assertion: &self.controls.assertion,
+            pre_read: &self.controls.pre_read,
+            post_read: &self.controls.post_read,
+            operation_bytes: &self.op_bytes,
+        }
+    }
+}
+
+fn conclude(
+    outcome: Result<store::Outcome, store::StoreError>,
+    csn: Csn,
+    generated: Option<Vec<u8>>,
+) -> UpdateDone {
+    let report = match outcome {
+        Ok(outcome) => Report::decode(&outcome.response),
+        Err(error) => return UpdateDone::refused(store_failure(&error)),
+    };
+    let Some(report) = report else {
+        return UpdateDone::refused(refuse(ResultCode::OTHER, "The backend's answer cannot be read"));
+    };
+    let success = report.result.is_success();
+    UpdateDone {
+        response_controls: report.controls(),
+        response_value: generated.filter(|_| success).map(|password| ldap::extended::encode_generated_password(&password)),
+        csn: success.then_some(csn),
+        result: report.result,
+    }
+}
+
+/// Anonymous clients change nothing: said before anything is looked up, so that the answer tells nothing.
+pub(crate) fn check_authenticated(identity: &Identity) -> Result<(), LdapResult> {
+    if identity.is_anonymous() {
+        let message = "Anonymous clients cannot change anything: authenticate with a bind request";
+        return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+    }
+    Ok(())
+}
+
+/// A random UUID (RFC 9562 §5.4).
+fn random_uuid() -> Result<[u8; 16], LdapResult> {
+    let mut uuid = [0u8; 16];
+    getrandom::fill(&mut uuid)
+        .map_err(|_| refuse(ResultCode::UNAVAILABLE, "The operating system gave no random bytes for an entryUUID"))?;
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    Ok(uuid)
+}
+
+/// A backend's snapshot, or why there is none.
+pub(crate) fn snapshot(backend: &Backend) -> Result<store::Snapshot, LdapResult> {
+    backend.store.snapshot().map_err(|error| store_failure(&error))
+}

@@ -1,0 +1,189 @@
+//! The password modify extended operation (RFC 3062): becomes a modify request of `userPassword`, after the old password was checked
+//! and the new one hashed, or made.
+//!
+//! Knows whose password it is about. A user changes its own, root anybody's; the root users' own are in the configuration file.
+
+use ber::{ENUMERATED, OCTET_STRING, SEQUENCE, SET, Writer};
+use ldap::extended::PasswordModify;
+use ldap::message::tags;
+use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, oids};
+use schema::NormalizedDn;
+
+use super::controls::UpdateControls;
+use super::{Decided, Order, Ready, passwords, snapshot};
+use crate::account::stored_passwords;
+use crate::directory::Directory;
+use crate::error::{invalid_dn, no_such_object, refuse, shown};
+use crate::facts::Facts;
+use crate::password;
+use crate::proposal::Kind;
+use crate::session::Identity;
+
+/// Whose password a request is about, for the access log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PasswordModifyTarget {
+    /// The requestor's own.
+    Own,
+    /// That of this name.
+    Named(String),
+}
+
+impl PasswordModifyTarget {
+    /// Reads a request value; none when it is malformed.
+    #[must_use]
+    pub fn of(value: Option<&[u8]>) -> Option<Self> {
+        let request = PasswordModify::decode(value).ok()?;
+        Some(match request.user_identity {
+            None => Self::Own,
+            Some(identity) => Self::Named(shown(without_prefix(identity))),
+        })
+    }
+}
+
+impl Directory {
+    pub(super) fn prepare_password_modify(
+        &self,
+        order: &Order<'_, '_>,
+        request: &ExtendedRequest<'_>,
+    ) -> Result<Ready, LdapResult> {
+        if request.name != oids::extended::PASSWORD_MODIFY.as_bytes() {
+            let message = format!("The extended operation {} is not an update", shown(request.name));
+            return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+        }
+        let wanted = PasswordModify::decode(request.value)
+            .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The request is malformed: {error}")))?;
+        let controls = UpdateControls::read(order.controls, Kind::PasswordModify, &order.session.identity)?;
+        let facts = self.facts();
+        let dn = self.target(&facts, order, &wanted)?;
+        let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
+        if self.roots.find(&name).is_some() {
+            let message = "The passwords of root users are in pando.toml: change them there";
+            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        }
+        let at = self.backend_of(&name, dn.as_bytes())?;
+        if !self.check_old(&facts, order, at, &name, &wanted)? {
+            return Ok(Ready::Slow);
+        }
+        let (stored, generated) = self.new_password(&wanted)?;
+        Ok(Ready::Proposal(Box::new(Decided {
+            backend: at,
+            kind: Kind::PasswordModify,
+            controls: controls.owned(),
+            op_bytes: modify_op(dn.as_bytes(), &stored),
+            identity: order.session.identity.clone(),
+            connection: order.session.connection,
+            operation: order.operation,
+            generated,
+        })))
+    }
+
+    /// The name of the entry whose password is to change.
+    fn target(&self, facts: &Facts, order: &Order<'_, '_>, wanted: &PasswordModify<'_>) -> Result<String, LdapResult> {
+        let identity = &order.session.identity;
+        if identity.is_anonymous() {
+            let message = "Only authenticated users may change passwords: bind first";
+            return Err(refuse(ResultCode::STRONGER_AUTH_REQUIRED, message));
+        }
+        if matches!(identity, Identity::User { .. }) && !self.updates.allow_user_changes {
+            let message = "Users may not change their passwords (allow-user-password-changes is off)";
+            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        }
+        match wanted.user_identity.filter(|identity| !identity.is_empty()) {
+            None => self.own_name(facts, identity),
+            Some(named) if named.len() > 1 && named[..2].eq_ignore_ascii_case(b"u:") => {
+                let message = "The user identity must be a distinguished name: user names are not mapped to entries yet";
+                Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
+            }
+            Some(named) => {
+                let dn = without_prefix(named);
+                std::str::from_utf8(dn).map(str::to_owned).map_err(|error| invalid_dn(dn, error))
+            }
+        }
+    }
+
+    /// The name of the requestor's entry as it is now: it may have been renamed since the bind.
+    fn own_name(&self, _facts: &Facts, identity: &Identity) -> Result<String, LdapResult> {
+        if let Identity::User { dn, backend, entry } = identity
+            && let Some(backend) = self.backends.get(*backend)
+        {
+            let now = snapshot(backend)?.view().dn_of(*entry).map_err(|error| crate::error::store_failure(&error))?;
+            return now.ok_or_else(|| no_such_object(dn, ""));
+        }
+        Ok(identity.dn().to_owned())
+    }
+
+    /// Checks that the requestor may, and the old password if one is given. `false`: that takes long, and this thread must not.
+    fn check_old(
+        &self,
+        facts: &Facts,
+        order: &Order<'_, '_>,
+        at: usize,
+        name: &NormalizedDn,
+        wanted: &PasswordModify<'_>,
+    ) -> Result<bool, LdapResult> {
+        let Some(backend) = self.backends.get(at) else { return Ok(true) };
+        let snapshot = snapshot(backend)?;
+        let account = stored_passwords(facts, backend, &snapshot.view(), name)?;
+        if let Identity::User { backend, entry, .. } = &order.session.identity {
+            let is_own = *backend == at && account.as_ref().is_some_and(|account| account.id == *entry);
+            if !is_own {
+                let message = "A user may change its own password only";
+                return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+            }
+        }
+        // That there is no such entry is for `apply` to say, with the matched name.
+        let Some(account) = account else { return Ok(true) };
+        let slow = (wanted.old_password.is_some() && account.passwords.iter().any(|stored| password::is_slow(stored)))
+            || self.updates.scheme.is_slow();
+        if slow && !order.may_be_slow {
+            return Ok(false);
+        }
+        if let Some(old) = wanted.old_password
+            && !account.passwords.iter().any(|stored| password::verify(stored, old))
+        {
+            return Err(refuse(ResultCode::INVALID_CREDENTIALS, "The old password is wrong"));
+        }
+        Ok(true)
+    }
+
+    /// The stored form of the new password, and the password itself when the server made it.
+    fn new_password(&self, wanted: &PasswordModify<'_>) -> Result<(Vec<u8>, Option<Vec<u8>>), LdapResult> {
+        match wanted.new_password {
+            Some([]) => Err(refuse(ResultCode::UNWILLING_TO_PERFORM, "The new password must not be empty")),
+            Some(new) => Ok((passwords::encode(self, new)?, None)),
+            None => {
+                let made = password::generate()
+                    .map_err(|error| refuse(ResultCode::UNAVAILABLE, error.to_string()))?;
+                Ok((passwords::encode(self, &made)?, Some(made)))
+            }
+        }
+    }
+}
+
+/// `dn:` is how authorization identities are written (RFC 4513 §5.2.1.8); most clients send the bare name.
+fn without_prefix(identity: &[u8]) -> &[u8] {
+    match identity.split_at_checked(3) {
+        Some((prefix, dn)) if prefix.eq_ignore_ascii_case(b"dn:") => dn,
+        _ => identity,
+    }
+}
+
+fn modify_op(dn: &[u8], stored: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(dn.len() + stored.len() + 48);
+    let mut w = Writer::new(&mut out);
+    let op = w.begin(tags::MODIFY);
+    w.octets(OCTET_STRING, dn);
+    let list = w.begin(SEQUENCE);
+    let change = w.begin(SEQUENCE);
+    w.integer(ENUMERATED, ModifyOperation::Replace.as_wire());
+    let attribute = w.begin(SEQUENCE);
+    w.octets(OCTET_STRING, b"userPassword");
+    let set = w.begin(SET);
+    w.octets(OCTET_STRING, stored);
+    w.end(set);
+    w.end(attribute);
+    w.end(change);
+    w.end(list);
+    w.end(op);
+    out
+}

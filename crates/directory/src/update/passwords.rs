@@ -1,0 +1,178 @@
+//! Clear passwords in adds and modifications: they are hashed before the request becomes a proposal, so that neither the log nor any
+//! replica ever sees one.
+//!
+//! Knows `userPassword` and storage schemes. A clear value to be deleted is looked for among the stored ones, because a hash cannot
+//! be compared with it later.
+
+use ber::{ENUMERATED, OCTET_STRING, SEQUENCE, Writer};
+use ldap::message::tags;
+use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode};
+use schema::{NormalizedDn, TypeIndex};
+
+use super::encode_op::{self, put_attribute, put_attribute_with};
+use super::{Order, snapshot};
+use crate::account::stored_passwords;
+use crate::directory::Directory;
+use crate::error::refuse;
+use crate::facts::Facts;
+use crate::password;
+
+/// A request for the log.
+pub(super) enum Prepared {
+    /// Its protocolOp, without clear passwords.
+    Ready(Vec<u8>),
+    /// Hashing takes long, and this thread must not.
+    Slow,
+}
+
+/// Hashes the clear passwords of a request to the backend at `at`.
+pub(super) fn prepare(
+    directory: &Directory,
+    facts: &Facts,
+    order: &Order<'_, '_>,
+    at: usize,
+    name: &NormalizedDn,
+) -> Result<Prepared, LdapResult> {
+    let is_password = |attribute: &Attribute<'_>| is_password(facts, attribute.description);
+    let has_passwords = match order.request {
+        Request::Add(request) => request.attributes.iter().any(|attribute| is_password(&attribute)),
+        Request::Modify(request) => request.changes.iter().any(|change| is_password(&change.attribute)),
+        _ => false,
+    };
+    if !has_passwords {
+        return Ok(Prepared::Ready(encode_op::encode(order.request)));
+    }
+    let work = Passwords { directory, facts, order, at, name };
+    if !order.may_be_slow && work.would_be_slow()? {
+        return Ok(Prepared::Slow);
+    }
+    work.rewrite().map(Prepared::Ready)
+}
+
+fn is_password(facts: &Facts, description: &[u8]) -> bool {
+    let name = description.split(|byte| *byte == b';').next().unwrap_or_default();
+    // Length first: the look-up is not needed for any other attribute.
+    let is_type = |index: TypeIndex| Some(index) == facts.user_password;
+    facts.schema.attribute_type(name).is_some_and(|attribute| is_type(attribute.index))
+}
+
+struct Passwords<'p, 'o, 'm> {
+    directory: &'p Directory,
+    facts: &'p Facts,
+    order: &'p Order<'o, 'm>,
+    at: usize,
+    name: &'p NormalizedDn,
+}
+
+impl Passwords<'_, '_, '_> {
+    /// Whether a slow hash has to be made or tried.
+    fn would_be_slow(&self) -> Result<bool, LdapResult> {
+        let has_clear =
+            |attribute: &Attribute<'_>| attribute.values.iter().any(|value| !password::is_encoded(value));
+        let slow_scheme = self.directory.updates.scheme.is_slow();
+        match self.order.request {
+            Request::Add(request) => Ok(slow_scheme
+                && request.attributes.iter().any(|it| is_password(self.facts, it.description) && has_clear(&it))),
+            Request::Modify(request) => {
+                for change in request.changes.iter() {
+                    if !is_password(self.facts, change.attribute.description) || !has_clear(&change.attribute) {
+                        continue;
+                    }
+                    let slow = match change.operation {
+                        ModifyOperation::Delete => self.stored()?.iter().any(|stored| password::is_slow(stored)),
+                        _ => slow_scheme,
+                    };
+                    if slow {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn rewrite(&self) -> Result<Vec<u8>, LdapResult> {
+        let mut out = Vec::with_capacity(512);
+        let w = &mut Writer::new(&mut out);
+        match self.order.request {
+            Request::Add(request) => {
+                let op = w.begin(tags::ADD);
+                w.octets(OCTET_STRING, request.entry);
+                let list = w.begin(SEQUENCE);
+                for attribute in request.attributes.iter() {
+                    self.put(w, &attribute, ModifyOperation::Add)?;
+                }
+                w.end(list);
+                w.end(op);
+            }
+            Request::Modify(request) => {
+                let op = w.begin(tags::MODIFY);
+                w.octets(OCTET_STRING, request.object);
+                let list = w.begin(SEQUENCE);
+                for change in request.changes.iter() {
+                    let item = w.begin(SEQUENCE);
+                    w.integer(ENUMERATED, change.operation.as_wire());
+                    self.put(w, &change.attribute, change.operation)?;
+                    w.end(item);
+                }
+                w.end(list);
+                w.end(op);
+            }
+            _ => {}
+        }
+        Ok(out)
+    }
+
+    fn put(&self, w: &mut Writer<'_>, attribute: &Attribute<'_>, operation: ModifyOperation) -> Result<(), LdapResult> {
+        if !is_password(self.facts, attribute.description) {
+            put_attribute(w, attribute);
+            return Ok(());
+        }
+        let mut values = Vec::new();
+        for value in attribute.values.iter() {
+            values.push(match operation {
+                ModifyOperation::Delete => self.stored_form_of(value)?,
+                _ => self.encoded(value)?,
+            });
+        }
+        put_attribute_with(w, attribute.description, &values);
+        Ok(())
+    }
+
+    /// The stored form of a new password.
+    fn encoded(&self, value: &[u8]) -> Result<Vec<u8>, LdapResult> {
+        if password::is_encoded(value) {
+            if self.order.session.identity.is_root() || self.directory.updates.allow_pre_encoded {
+                return Ok(value.to_vec());
+            }
+            let message = "A password must be sent in clear; the server hashes it (allow-pre-encoded-passwords is off)";
+            return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
+        }
+        encode(self.directory, value)
+    }
+
+    /// The stored value that a clear one is the password of; an empty value, which no entry has, when there is none.
+    fn stored_form_of(&self, value: &[u8]) -> Result<Vec<u8>, LdapResult> {
+        if password::is_encoded(value) {
+            return Ok(value.to_vec());
+        }
+        let found = self.stored()?.into_iter().find(|stored| password::verify(stored, value));
+        Ok(found.unwrap_or_default())
+    }
+
+    fn stored(&self) -> Result<Vec<Vec<u8>>, LdapResult> {
+        let Some(backend) = self.directory.backends.get(self.at) else { return Ok(Vec::new()) };
+        let snapshot = snapshot(backend)?;
+        let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name)?;
+        Ok(found.map(|account| account.passwords).unwrap_or_default())
+    }
+}
+
+/// The stored form of a clear password under the configured scheme.
+pub(super) fn encode(directory: &Directory, clear: &[u8]) -> Result<Vec<u8>, LdapResult> {
+    password::encode_random(directory.updates.scheme, clear).map_err(|error| match error {
+        password::EncodeError::NoRandomness => refuse(ResultCode::UNAVAILABLE, error.to_string()),
+        password::EncodeError::Length => refuse(ResultCode::CONSTRAINT_VIOLATION, format!("This password cannot be stored: {error}")),
+    })
+}

@@ -1,0 +1,218 @@
+//! Modifications of `cn=schema`. The schema files of the instance are the truth that an administrator sees; every backend keeps a copy
+//! that changes in the order of its log, so that a replay judges entries as they were judged.
+//!
+//! Order of a change: files, then backends, then readers. Whatever fails takes the steps before it back. A crash in between leaves files
+//! that are newer than the backends' copies; opening brings these up to date.
+//!
+//! Knows files and backends; what a change would break is said by `schema` and by `apply`.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};
+use schema::{DefinitionKind, ModifiedSchema, Schema, SchemaChange};
+use store::index::SchemaTypes;
+
+use super::controls::OwnedControls;
+use super::{Decided, UpdateCallback, UpdateDone, conclude};
+use crate::apply::schema_text;
+use crate::backend::Backend;
+use crate::directory::Directory;
+use crate::error::{refuse, shown};
+use crate::open::{OpenError, index_configs, indexer};
+use crate::proposal::{Flags, Kind};
+use crate::session::Identity;
+
+/// Who stands behind changes that no client asked for.
+const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
+
+/// A modification that was read.
+#[derive(Debug)]
+pub(crate) struct SchemaModification {
+    changes: Vec<SchemaChange>,
+    identity: Identity,
+    flags: Flags,
+}
+
+/// Reads a modify request of the subschema entry.
+pub(super) fn read(
+    identity: &Identity,
+    flags: Flags,
+    request: &ModifyRequest<'_>,
+) -> Result<SchemaModification, LdapResult> {
+    if !identity.is_root() {
+        let message = "Only root users may change the schema";
+        return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+    }
+    let mut changes = Vec::new();
+    for change in request.changes.iter() {
+        let attribute = String::from_utf8_lossy(change.attribute.description);
+        let Some(kind) = DefinitionKind::of_attribute(&attribute) else {
+            let message = format!("Only definitions can be changed in cn=schema, not {}", shown(attribute.as_bytes()));
+            return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
+        };
+        let is_add = match change.operation {
+            ModifyOperation::Add => true,
+            ModifyOperation::Delete if !change.attribute.values.is_empty() => false,
+            _ => {
+                let message = format!("Add or delete single values of {attribute}: the schema is not replaced as a whole");
+                return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            }
+        };
+        for value in change.attribute.values.iter() {
+            let value = std::str::from_utf8(value).map(str::to_owned).map_err(|_| {
+                refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, format!("A value of {attribute} is not UTF-8"))
+            })?;
+            changes.push(if is_add { SchemaChange::Add { kind, value } } else { SchemaChange::Delete { kind, value } });
+        }
+    }
+    Ok(SchemaModification { changes, identity: identity.clone(), flags })
+}
+
+impl Directory {
+    /// Makes a schema modification in files, backends and for readers.
+    pub(super) fn change_schema(&self, modification: SchemaModification, done: UpdateCallback) {
+        done(match self.try_change_schema(&modification) {
+            Ok(finished) => finished,
+            Err(result) => UpdateDone::refused(result),
+        });
+    }
+
+    /// Waits for the backends: schema changes are rare, and two of them must not meet. Runs on a pool.
+    fn try_change_schema(&self, modification: &SchemaModification) -> Result<UpdateDone, LdapResult> {
+        let _only_one = self.updates.schema_change.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.schema();
+        let modified = old
+            .modified(&modification.changes)
+            .map_err(|error| refuse(error.result_code(), error.to_string()))?;
+        let is_trial = modification.flags.has(Flags::NO_OP);
+        let folder = self.config.instance.schema();
+        if !is_trial {
+            write_files(&folder, &modified.files, &modified.schema)?;
+        }
+        let result = self.propose_everywhere(&old, &modified, modification);
+        match &result {
+            Ok(_) if !is_trial => self.set_schema(modified.schema).map_err(|error| crate::error::store_failure(&error))?,
+            Ok(_) => {}
+            Err(_) if is_trial => {}
+            Err(_) => write_files(&folder, &modified.files, &old)?,
+        }
+        result
+    }
+
+    fn propose_everywhere(
+        &self,
+        old: &Arc<Schema>,
+        modified: &ModifiedSchema,
+        modification: &SchemaModification,
+    ) -> Result<UpdateDone, LdapResult> {
+        let mut last = UpdateDone::refused(LdapResult::success());
+        for (at, backend) in self.backends.iter().enumerate() {
+            let done = self.propose_schema(at, backend, &modified.schema, &modification.identity, modification.flags);
+            if done.result.is_success() {
+                last = done;
+                continue;
+            }
+            self.bind_schema(backend, old);
+            for (at, backend) in self.backends.iter().enumerate().take(at) {
+                let mut flags = Flags::default();
+                flags.set(Flags::RELAX);
+                // Back to what it was: nothing can have come to need the new definitions that the old ones do not have.
+                let _ = self.propose_schema(at, backend, old, &modification.identity, flags);
+            }
+            return Err(done.result);
+        }
+        Ok(last)
+    }
+
+    /// Proposes a schema to one backend and waits. The backend's numbers and keys follow right behind the proposal: no update gets
+    /// between the two.
+    fn propose_schema(
+        &self,
+        at: usize,
+        backend: &Backend,
+        schema: &Arc<Schema>,
+        identity: &Identity,
+        flags: Flags,
+    ) -> UpdateDone {
+        let decided = Decided {
+            backend: at,
+            kind: Kind::ModifySchema,
+            controls: OwnedControls { flags, ..OwnedControls::default() },
+            op_bytes: schema_text(schema),
+            identity: identity.clone(),
+            connection: 0,
+            operation: 0,
+            generated: None,
+        };
+        let csn = self.updates.clock.next();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        {
+            let _no_other = self.updates.gate.write().unwrap_or_else(PoisonError::into_inner);
+            let proposal = decided.proposal(csn, [0; 16]).encode();
+            backend.store.submit(proposal, Box::new(move |outcome| drop(sender.send(outcome))));
+            if !flags.has(Flags::NO_OP) {
+                self.bind_schema(backend, schema);
+            }
+        }
+        let outcome = receiver.recv().unwrap_or(Err(store::StoreError::Closed));
+        conclude(outcome, csn, None)
+    }
+
+    /// Makes the backend's numbers and index keys follow a schema.
+    fn bind_schema(&self, backend: &Backend, schema: &Arc<Schema>) {
+        let Some(configured) = self.config.backend(&backend.id) else { return };
+        let mut states = backend.store.index_states().clone();
+        // Indexes were possible under the schema before; one that no longer is (its attribute went) has no keys to make.
+        if let Ok(indexer) = indexer(schema, &index_configs(configured), &mut states, false) {
+            backend.store.rebind(SchemaTypes::shared(schema), Arc::new(indexer));
+        }
+    }
+
+    /// Brings the backends' copies of the schema up to what the files say: after the files were edited, or after a crash in a change.
+    pub(crate) fn settle_schema(&self) -> Result<(), OpenError> {
+        let schema = self.schema();
+        let text = schema_text(&schema);
+        let identity = Identity::Root { dn: SERVER_NAME.into() };
+        for (at, backend) in self.backends.iter().enumerate() {
+            let failed = |error| OpenError::Store { backend: backend.id.clone(), error };
+            let snapshot = backend.store.snapshot().map_err(failed)?;
+            let view = snapshot.view();
+            let kept = view.meta(crate::apply::SCHEMA_KEY).map_err(failed)?.unwrap_or_default();
+            if *kept == *text {
+                continue;
+            }
+            let mut flags = Flags::default();
+            flags.set(Flags::RELAX);
+            let done = self.propose_schema(at, backend, &schema, &identity, flags);
+            if !done.result.is_success() {
+                return Err(OpenError::SchemaChange { backend: backend.id.clone(), reason: done.result.message });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Held while a schema changes.
+pub(super) type SchemaLock = Mutex<()>;
+
+/// Writes user schema files so that a crash leaves the old or the new one.
+fn write_files(folder: &Path, names: &[String], schema: &Schema) -> Result<(), LdapResult> {
+    let write = |name: &String| -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let temporary = folder.join(format!("{name}.new"));
+        let mut file = std::fs::File::create(&temporary)?;
+        file.write_all(schema.user_file_text(name).as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, folder.join(name))?;
+        std::fs::File::open(folder)?.sync_all()
+    };
+    for name in names {
+        write(name).map_err(|error| {
+            let message = format!("The schema file {name} cannot be written ({error}): nothing was changed");
+            refuse(ResultCode::UNWILLING_TO_PERFORM, message)
+        })?;
+    }
+    Ok(())
+}
