@@ -21,13 +21,17 @@ pub enum PostingDelta {
     One(Change),
     /// Sorted by id.
     Few(Arc<Vec<Change>>),
-    /// By id, with the sum.
-    Many {
-        /// Whether the id was added.
-        changes: OrdMap<u64, bool>,
-        /// Added less taken away.
-        net: i64,
-    },
+    /// Behind a pointer, so that a slot of the overlay is no larger than the usual case needs.
+    Many(Arc<Many>),
+}
+
+/// Very many changes.
+#[derive(Clone, Debug, Default)]
+pub struct Many {
+    /// Whether the id was added.
+    changes: OrdMap<u64, bool>,
+    /// Added less taken away.
+    net: i64,
 }
 
 /// One id added or taken away: id × 2 + 1 for added, so that changes sort by id.
@@ -73,14 +77,15 @@ impl PostingDelta {
                 let list = std::mem::take(list);
                 return self.apply_to_few(list, change);
             }
-            PostingDelta::Many { changes, net } => {
-                *net += change.net();
-                if let Some(was) = changes.remove(&change.id().0) {
+            PostingDelta::Many(many) => {
+                let many = Arc::make_mut(many);
+                many.net += change.net();
+                if let Some(was) = many.changes.remove(&change.id().0) {
                     debug_assert_ne!(was, change.is_added(), "invariant 1");
                 } else {
-                    changes.insert(change.id().0, change.is_added());
+                    many.changes.insert(change.id().0, change.is_added());
                 }
-                return !changes.is_empty();
+                return !many.changes.is_empty();
             }
         }
         true
@@ -101,10 +106,10 @@ impl PostingDelta {
             Err(at) => list.insert(at, change),
         }
         *self = if list.len() > FEW_MAX {
-            PostingDelta::Many {
+            PostingDelta::Many(Arc::new(Many {
                 net: list.iter().map(|own| own.net()).sum(),
                 changes: list.iter().map(|own| (own.id().0, own.is_added())).collect(),
-            }
+            }))
         } else {
             PostingDelta::Few(shared)
         };
@@ -117,7 +122,7 @@ impl PostingDelta {
         match self {
             PostingDelta::One(change) => change.net(),
             PostingDelta::Few(list) => list.iter().map(|change| change.net()).sum(),
-            PostingDelta::Many { net, .. } => *net,
+            PostingDelta::Many(many) => many.net,
         }
     }
 
@@ -126,7 +131,7 @@ impl PostingDelta {
         match self {
             PostingDelta::One(_) => 1,
             PostingDelta::Few(list) => list.len(),
-            PostingDelta::Many { changes, .. } => changes.len(),
+            PostingDelta::Many(many) => many.changes.len(),
         }
     }
 
@@ -144,7 +149,7 @@ impl PostingDelta {
                 let at = list.binary_search_by_key(&id, |change| change.id()).ok()?;
                 list.get(at).map(|change| change.is_added())
             }
-            PostingDelta::Many { changes, .. } => changes.get(&id.0).copied(),
+            PostingDelta::Many(many) => many.changes.get(&id.0).copied(),
         }
     }
 
@@ -153,7 +158,7 @@ impl PostingDelta {
         match self {
             PostingDelta::One(change) => DeltaIter::Few(std::slice::from_ref(change).iter()),
             PostingDelta::Few(list) => DeltaIter::Few(list.iter()),
-            PostingDelta::Many { changes, .. } => DeltaIter::Many(Box::new(changes.iter())),
+            PostingDelta::Many(many) => DeltaIter::Many(Box::new(many.changes.iter())),
         }
     }
 }
