@@ -359,7 +359,7 @@ fn with_addresses(mut listeners: Vec<ListenerSettings>, addresses: &[ListenAt]) 
 fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
     let wanted = settings.limits.connections_max as u64 + DESCRIPTORS_OWN;
     match crate::sys::raise_open_files_limit() {
-        Ok(limit) if limit < wanted => errors.warning(
+        Ok(Some(limit)) if limit < wanted => errors.warning(
             Category::Core,
             message_id::FILE_LIMIT,
             format_args!(

@@ -1,13 +1,9 @@
 //! The few calls into the operating system that the standard library does not offer, each wrapped safely.
-#![allow(unsafe_code, reason = "direct calls of libc; every block says why it is sound")]
+#![allow(unsafe_code, reason = "signal handlers; every block says why it is sound")]
 
-use std::{
-    ffi::CString,
-    io,
-    mem::MaybeUninit,
-    os::{fd::AsRawFd, unix::ffi::OsStrExt},
-    path::Path,
-};
+use std::{io, os::fd::AsFd, path::Path};
+
+use rustix::process::{Resource, Rlimit};
 
 /// Who is at the other end of a unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,58 +17,24 @@ pub struct PeerCredentials {
 }
 
 /// `SO_PEERCRED` of a connected unix socket.
-pub fn peer_credentials(socket: &impl AsRawFd) -> io::Result<PeerCredentials> {
-    let mut credentials = MaybeUninit::<libc::ucred>::zeroed();
-    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes into `credentials`, which is that large; the descriptor is
-    // borrowed and open for the duration of the call.
-    let status = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            credentials.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: zeroed before, so initialised whatever the kernel wrote; a `ucred` is three integers.
-    let credentials = unsafe { credentials.assume_init() };
-    Ok(PeerCredentials { uid: credentials.uid, gid: credentials.gid, pid: credentials.pid })
+pub fn peer_credentials(socket: &impl AsFd) -> io::Result<PeerCredentials> {
+    let found = rustix::net::sockopt::socket_peercred(socket)?;
+    Ok(PeerCredentials { uid: found.uid.as_raw(), gid: found.gid.as_raw(), pid: found.pid.as_raw_nonzero().get() })
 }
 
 /// Bytes that an ordinary user may still write on the file system of `path`.
 pub fn free_disk_space(path: &Path) -> io::Result<u64> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let mut found = MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: `path` ends with a NUL and outlives the call; `found` has the size of what the kernel writes.
-    let status = unsafe { libc::statvfs(path.as_ptr(), found.as_mut_ptr()) };
-    if status != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: zeroed before and filled by the successful call; all fields are integers.
-    let found = unsafe { found.assume_init() };
+    let found = rustix::fs::statvfs(path)?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// Raises the limit of open files to what the administrator allows (the hard limit) and returns it.
-pub fn raise_open_files_limit() -> io::Result<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls read or write only the struct passed.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        if limit.rlim_cur < limit.rlim_max {
-            limit.rlim_cur = limit.rlim_max;
-            if libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-        }
+/// Raises the limit of open files to what the administrator allows (the hard limit) and returns it; `None` is no limit.
+pub fn raise_open_files_limit() -> io::Result<Option<u64>> {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        rustix::process::setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
     }
-    Ok(limit.rlim_cur)
+    Ok(limit.maximum)
 }
 
 /// Installs a signal handler that only writes the signal's number to a pipe.
@@ -113,7 +75,7 @@ mod tests {
 
     #[test]
     fn limits_and_space() {
-        assert!(raise_open_files_limit().unwrap() > 0);
+        assert_ne!(raise_open_files_limit().unwrap(), Some(0));
         assert!(free_disk_space(Path::new("/")).unwrap() > 0);
         assert!(free_disk_space(Path::new("/no/such/place")).is_err());
     }

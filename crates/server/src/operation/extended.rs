@@ -19,6 +19,7 @@ impl DirectoryExecutor {
         let name = std::str::from_utf8(request.name).unwrap_or_default();
         match name {
             oids::WHO_AM_I => Step::Done(who_am_i(call, message, request)),
+            oids::PASSWORD_MODIFY => self.update(call, message),
             _ => {
                 let text = "the server does not know this extended operation";
                 let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, text);

@@ -4,8 +4,10 @@
 //! pools; updates run on the writer of their backend. This module does not know what an operation means: the directory
 //! does.
 
+mod bind;
 mod extended;
 mod search;
+mod update;
 
 use std::sync::Arc;
 
@@ -66,17 +68,18 @@ impl Executor for DirectoryExecutor {
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         match &message.op {
             Request::Search(request) => self.search(call, message, request),
+            Request::Bind(request) => self.bind(call, message, request),
             Request::Compare(request) => {
                 let time = time_of(call);
                 let result = self.directory.compare(call.session, request, &message.controls, time);
                 Step::Done(conclude(call.out, message.id, encode::tags::COMPARE, result, &[]))
             }
             Request::Extended(request) => self.extended(call, message, request),
-            other => {
-                let text = "the server is read-only";
-                reply::failure(call.out, message.id, other, ldap::ResultCode::UNWILLING_TO_PERFORM, text);
-                Step::Done(Answer::of(ldap::ResultCode::UNWILLING_TO_PERFORM, text))
+            Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_) => {
+                self.update(call, message)
             }
+            // Answered by the connection itself.
+            Request::Unbind | Request::Abandon(_) => Step::Done(Answer::default()),
         }
     }
 }

@@ -1,0 +1,91 @@
+//! Bind: decided on the loop, unless the stored password is slow to check.
+
+use directory::{BindStep, HashJob, Identity};
+use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, ResultCode, encode};
+
+use super::{DirectoryExecutor, oids_of, on_loss};
+use crate::{
+    answer::Answer,
+    executor::{Call, Step},
+    mailbox::Remote,
+    pool::Place,
+};
+
+/// What the log says when the directory keeps the reason to itself.
+const FAILURE_REASON: &str = "The name or the password is wrong";
+
+impl DirectoryExecutor {
+    pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {
+        match self.directory.bind(request, &message.controls) {
+            BindStep::Done(result, identity) => {
+                let controls = self.bind_controls(&message.controls, &result, &identity);
+                let name = String::from_utf8_lossy(request.name).into_owned();
+                Step::Done(finish(call.out, message.id, result, identity, name, &controls))
+            }
+            BindStep::SlowHash(job) => self.bind_in_pool(call, message, request, job),
+        }
+    }
+
+    fn bind_in_pool(
+        &self,
+        call: &mut Call<'_>,
+        message: &Message<'_>,
+        request: &BindRequest<'_>,
+        job: HashJob,
+    ) -> Step {
+        let id = message.id;
+        let remote = call.remote(false, on_loss(id, encode::tags::BIND));
+        let name = String::from_utf8_lossy(request.name).into_owned();
+        let directory = std::sync::Arc::clone(&self.directory);
+        let wanted = message.controls.encoded().to_vec();
+        self.pools.hash.submit(move |place| {
+            if place == Place::Refused {
+                return refuse(remote, id, name);
+            }
+            let (result, identity) = job.run();
+            let wanted = Controls::decode(&wanted).unwrap_or_default();
+            let controls = if result.is_success() { directory.bind_controls(&wanted, &identity) } else { Vec::new() };
+            remote.finish(move |out| finish(out, id, result, identity, name, &controls));
+        });
+        Step::Pending
+    }
+
+    fn bind_controls(&self, wanted: &Controls<'_>, result: &LdapResult, identity: &Identity) -> Vec<ControlBuf> {
+        if wanted.is_empty() || !result.is_success() {
+            return Vec::new();
+        }
+        self.directory.bind_controls(wanted, identity)
+    }
+}
+
+fn refuse(remote: Remote, id: i32, name: String) {
+    let busy = LdapResult::new(ResultCode::BUSY, "too many passwords are waiting to be checked; try again later");
+    remote.finish(move |out| finish(out, id, busy, Identity::Anonymous, name, &[]));
+}
+
+fn finish(
+    out: &mut Vec<u8>,
+    id: i32,
+    result: LdapResult,
+    identity: Identity,
+    name: String,
+    controls: &[ControlBuf],
+) -> Answer {
+    if result.is_success() && result.message.is_empty() && controls.is_empty() {
+        encode::success(out, id, encode::tags::BIND);
+    } else {
+        encode::bind_response(out, id, &result, None, controls);
+    }
+    let has_failed = result.code == ResultCode::INVALID_CREDENTIALS;
+    // Whom a successful bind authenticated is known better than by the name in the request.
+    let auth_dn = if identity.is_anonymous() { name } else { identity.dn().to_owned() };
+    Answer {
+        code: result.code,
+        auth_failure: has_failed.then(|| FAILURE_REASON.to_owned()),
+        auth_dn: Some(auth_dn),
+        message: result.message,
+        new_identity: Some(identity),
+        response_controls: oids_of(controls),
+        ..Answer::default()
+    }
+}

@@ -1,0 +1,54 @@
+//! Updates: handed to the writer of their backend; the answer comes back when the change is durable.
+
+use std::sync::Arc;
+
+use ber::Tag;
+use directory::{Submitted, UpdateCallback, UpdateDone};
+use ldap::{LdapResult, Message, ResultCode, encode};
+
+use super::{DirectoryExecutor, conclude, oids_of, on_loss};
+use crate::{
+    answer::Answer,
+    executor::{Call, Step},
+    pool::Place,
+};
+
+impl DirectoryExecutor {
+    /// Add, modify, delete, modify DN, and password modify.
+    pub(super) fn update(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
+        let Some(tag) = message.op.response_tag() else { return Step::Done(Answer::default()) };
+        let id = message.id;
+        let remote = call.remote(false, on_loss(id, tag));
+        let done: UpdateCallback = Box::new(move |done| remote.finish(move |out| finish(out, id, tag, done)));
+        // The log's reader wants the operation's number; more than four billion on one connection may begin anew.
+        let operation = call.ids.operation as u32;
+        match self.directory.submit(call.session, operation, &message.op, &message.controls, done) {
+            Submitted::Queued => {}
+            Submitted::Slow(update) => {
+                let directory = Arc::clone(&self.directory);
+                self.pools.hash.submit(move |place| match place {
+                    Place::Running => update.run(&directory),
+                    Place::Refused => update.refuse(LdapResult::new(
+                        ResultCode::BUSY,
+                        "too many passwords are waiting to be hashed; try again later",
+                    )),
+                });
+            }
+        }
+        Step::Pending
+    }
+}
+
+fn finish(out: &mut Vec<u8>, id: i32, tag: Tag, done: UpdateDone) -> Answer {
+    if tag != encode::tags::EXTENDED || done.response_value.is_none() {
+        return conclude(out, id, tag, done.result, &done.response_controls);
+    }
+    let value = done.response_value.as_deref();
+    encode::extended_response(out, id, &done.result, None, value, &done.response_controls);
+    Answer {
+        code: done.result.code,
+        message: done.result.message,
+        response_controls: oids_of(&done.response_controls),
+        ..Answer::default()
+    }
+}
