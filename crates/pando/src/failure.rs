@@ -1,0 +1,51 @@
+//! How a tool fails: one clear line, and an exit status that is not 0.
+
+use std::{fmt, process::ExitCode};
+
+/// What went wrong, for the person at the terminal.
+#[derive(Debug)]
+pub struct Failure {
+    message: String,
+}
+
+/// What a tool ends with.
+pub type Outcome = Result<ExitCode, Failure>;
+
+impl Failure {
+    /// A failure with exit status 1.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string() }
+    }
+
+    /// Prints `pando TOOL: message`; a message of several lines (all faults of a file) gets the name on each.
+    pub fn report(&self, tool: &str) -> ExitCode {
+        for line in self.message.lines() {
+            eprintln!("pando {tool}: {line}");
+        }
+        ExitCode::FAILURE
+    }
+}
+
+/// Adds what was being done to an error that does not know.
+pub trait Context<T> {
+    /// `what: error`
+    fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
+}
+
+impl<T, E: fmt::Display> Context<T> for Result<T, E> {
+    fn context(self, what: impl fmt::Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::new(format_args!("{what}: {error}")))
+    }
+}
+
+macro_rules! failures {
+    ($($error:ty),* $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::new(error)
+            }
+        })*
+    };
+}
+
+failures!(config::ConfigErrors, crate::makeldif::TemplateError, schema::SchemaErrors);

@@ -1,0 +1,159 @@
+//! An instance as the tools meet it: its configuration, its schema, whether a server runs on it.
+
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+
+use config::{BackendConfig, Config, Instance};
+use directory::{Suffix, apply::UpdateRules, facts::Facts};
+use schema::{NormalizedDn, Schema};
+use server::pid_file::{PidFile, PidFileError};
+use store::{
+    BackendOptions, ReadOnlyBackend, Snapshot,
+    index::{Indexer, SchemaTypes},
+};
+
+use crate::failure::{Context, Failure};
+
+/// Opens the configuration of the instance in `directory`.
+pub fn open(directory: &Path) -> Result<Config, Failure> {
+    let instance = Instance::new(directory);
+    let file = instance.config_file();
+    if !file.exists() {
+        return Err(Failure::new(format_args!(
+            "there is no instance in {}: make one with pando setup --instance {}",
+            directory.display(),
+            directory.display()
+        )));
+    }
+    Ok(Config::load(&file)?)
+}
+
+/// The schema that the configuration names.
+pub fn schema(config: &Config) -> Result<Arc<Schema>, Failure> {
+    directory::load_schema(config).map_err(Failure::new)
+}
+
+/// The process that serves the instance, if one does.
+pub fn running(instance: &Instance) -> Option<u32> {
+    PidFile::holder(&instance.pid_file())
+}
+
+/// Takes the instance's files for this process; refuses if a server runs on them.
+pub fn lock(instance: &Instance, instead: &str) -> Result<PidFile, Failure> {
+    PidFile::acquire(&instance.pid_file()).map_err(|error| match error {
+        PidFileError::Held { pid, .. } => Failure::new(format_args!(
+            "a server or tool (process {pid}) is working on {0}: stop it with pando stop --instance {0}, {instead}",
+            instance.directory().display()
+        )),
+        error => Failure::new(error),
+    })
+}
+
+/// The backend that an id names; without an id the only one there is.
+pub fn backend<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c BackendConfig, Failure> {
+    let known = || config.backends.iter().map(|backend| backend.id.as_str()).collect::<Vec<_>>().join(", ");
+    match (id, config.backends.as_slice()) {
+        (Some(id), _) => config
+            .backend(id)
+            .ok_or_else(|| Failure::new(format_args!("there is no backend \"{id}\"; there is {}", known()))),
+        (None, [only]) => Ok(only),
+        (None, []) => Err(Failure::new("the configuration has no backend")),
+        (None, _) => Err(Failure::new(format_args!("say which backend with --backendID: {}", known()))),
+    }
+}
+
+/// The backend that holds a base DN.
+pub fn backend_of_base<'c>(config: &'c Config, schema: &Schema, base_dn: &str) -> Result<&'c BackendConfig, Failure> {
+    let wanted = normalized(schema, base_dn)?;
+    let known: Vec<&str> =
+        config.backends.iter().flat_map(|backend| backend.base_dns.iter().map(String::as_str)).collect();
+    let held = |backend: &&BackendConfig| {
+        backend.base_dns.iter().any(|base| normalized(schema, base).is_ok_and(|base| base == wanted))
+    };
+    config.backends.iter().find(held).ok_or_else(|| {
+        Failure::new(format_args!("no backend has the base DN \"{base_dn}\"; there are {}", known.join(", ")))
+    })
+}
+
+/// The backend that holds entries at or below a DN.
+pub fn backend_above<'c>(config: &'c Config, schema: &Schema, dn: &str) -> Result<&'c BackendConfig, Failure> {
+    let wanted = normalized(schema, dn)?;
+    let above = |backend: &&BackendConfig| {
+        backend
+            .base_dns
+            .iter()
+            .any(|base| normalized(schema, base).is_ok_and(|base| base.is_ancestor_or_equal(&wanted)))
+    };
+    config.backends.iter().find(above).ok_or_else(|| Failure::new(format_args!("no backend holds \"{dn}\"")))
+}
+
+fn normalized(schema: &Schema, dn: &str) -> Result<NormalizedDn, Failure> {
+    NormalizedDn::parse(schema, dn.as_bytes()).context(format_args!("\"{dn}\" is not a DN"))
+}
+
+/// A backend opened for reading, also beside a running server.
+pub struct Reader {
+    /// Its indexes, to make keys with.
+    pub indexer: Indexer,
+    store: ReadOnlyBackend,
+}
+
+impl Reader {
+    /// Opens the backend's files; nothing is written.
+    pub fn open(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Self, Failure> {
+        if !store::database_path(&backend.directory).exists() {
+            return Err(Failure::new(format_args!(
+                "the backend \"{}\" has no data yet: import some, or start the server once",
+                backend.id
+            )));
+        }
+        let (options, made) = options(backend, schema);
+        let store = ReadOnlyBackend::open(options, rules(config, backend, schema)?)
+            .map_err(|error| in_backend(backend, error))?;
+        let indexer = made.get().cloned().ok_or_else(|| in_backend(backend, "its indexes cannot be made out"))?;
+        Ok(Self { indexer, store })
+    }
+
+    /// Everything as it is now.
+    pub fn snapshot(&mut self) -> Result<Snapshot, Failure> {
+        self.store.snapshot().map_err(Failure::new)
+    }
+}
+
+/// Brings everything that the log of a backend has into its database, as work on the files needs it. Takes the backend's lock for
+/// that long.
+pub fn fold(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<(), Failure> {
+    if !store::database_path(&backend.directory).exists() {
+        return Ok(());
+    }
+    let (options, _) = options(backend, schema);
+    let open =
+        store::Backend::open(options, rules(config, backend, schema)?).map_err(|error| in_backend(backend, error))?;
+    open.close().map_err(|error| in_backend(backend, error))
+}
+
+fn in_backend(backend: &BackendConfig, error: impl std::fmt::Display) -> Failure {
+    Failure::new(format_args!("backend \"{}\": {error}", backend.id))
+}
+
+/// How the store is opened, and where its indexer will be found.
+fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> (BackendOptions, Arc<OnceLock<Indexer>>) {
+    let made: Arc<OnceLock<Indexer>> = Arc::default();
+    let (slot, configs, own_schema) = (Arc::clone(&made), directory::index_configs(backend), Arc::clone(schema));
+    let extractor: store::ExtractorMaker = Box::new(move |states, is_empty| {
+        let indexer = directory::indexer(&own_schema, &configs, states, is_empty)
+            .map_err(|_| store::StoreError::Misuse("an index that the schema does not carry"))?;
+        let indexer = slot.get_or_init(|| indexer).clone();
+        Ok(Arc::new(indexer) as Arc<dyn store::KeyExtractor>)
+    });
+    (BackendOptions::new(backend.directory.clone(), SchemaTypes::shared(schema), extractor), made)
+}
+
+fn rules(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Box<dyn store::Rules>, Failure> {
+    let suffix = |dn: &String| Ok(Suffix { dn: dn.clone(), normalized: normalized(schema, dn)? });
+    let suffixes = backend.base_dns.iter().map(suffix).collect::<Result<Vec<_>, Failure>>()?;
+    let facts = Arc::new(Facts::new(Arc::clone(schema)));
+    Ok(Box::new(UpdateRules::new(suffixes, directory::leniency(config), facts)))
+}

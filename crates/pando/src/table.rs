@@ -1,0 +1,64 @@
+//! Tables as OpenDJ's tools print them: left-aligned columns, a line of dashes below the headings.
+
+use std::fmt::Write;
+
+/// A table that grows by rows.
+#[derive(Debug)]
+pub struct Table {
+    headings: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns.
+    pub fn new(headings: &[&'static str]) -> Self {
+        Self { headings: headings.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// The text.
+    pub fn render(&self) -> String {
+        let width_of = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+            cells.chain(self.headings.get(column).map(|heading| heading.len())).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.headings.len()).map(width_of).collect();
+        let mut out = String::new();
+        line(&mut out, &widths, self.headings.iter().copied());
+        // Two blanks between columns.
+        let full = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+        let _ = writeln!(out, "{}", "-".repeat(full));
+        for row in &self.rows {
+            line(&mut out, &widths, row.iter().map(String::as_str));
+        }
+        out
+    }
+}
+
+fn line<'a>(out: &mut String, widths: &[usize], cells: impl Iterator<Item = &'a str>) {
+    let last = widths.len().saturating_sub(1);
+    for (column, (cell, width)) in cells.zip(widths).enumerate() {
+        let _ = if column == last { write!(out, "{cell}") } else { write!(out, "{cell:width$}  ") };
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_the_last_is_not_padded() {
+        let mut table = Table::new(&["Backend ID", "Storage"]);
+        table.row(vec!["userRoot".into(), "lmdb".into()]);
+        table.row(vec!["anotherBackend".into(), "x".into()]);
+        assert_eq!(
+            table.render(),
+            "Backend ID      Storage\n-----------------------\nuserRoot        lmdb\nanotherBackend  x\n"
+        );
+    }
+}

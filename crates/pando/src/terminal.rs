@@ -1,0 +1,161 @@
+//! Talking to a person: questions, passwords without echo, progress that goes away.
+//!
+//! Everything here is silent when the other end is no terminal.
+
+use std::{
+    io::{self, BufRead, IsTerminal, Write},
+    time::Duration,
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+use server::signals::{Signal, Signals};
+use store::bulk::Cancel;
+
+use crate::failure::{Context, Failure};
+
+/// Longest answer that is read.
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
+
+/// Whether a person can be asked.
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks for a line; an empty answer is the default.
+pub fn ask(question: &str, default: &str) -> Result<String, Failure> {
+    eprint!("{question} [{default}]: ");
+    let answer = read_line()?;
+    Ok(if answer.is_empty() { default.to_owned() } else { answer })
+}
+
+/// Asks for a password without showing it.
+pub fn ask_password(question: &str) -> Result<String, Failure> {
+    let input = io::stdin();
+    if !input.is_terminal() {
+        return read_line();
+    }
+    eprint!("{question}: ");
+    io::stderr().flush().context("terminal")?;
+    let before = tcgetattr(&input).context("terminal")?;
+    let mut silent = before.clone();
+    silent.local_modes.remove(LocalModes::ECHO);
+    silent.local_modes.insert(LocalModes::ECHONL);
+    tcsetattr(&input, OptionalActions::Now, &silent).context("terminal")?;
+    let answer = read_line();
+    tcsetattr(&input, OptionalActions::Now, &before).context("terminal")?;
+    answer
+}
+
+fn read_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    io::Read::take(io::stdin().lock(), ANSWER_BYTES_MAX).read_line(&mut line).context("standard input")?;
+    if line.is_empty() {
+        return Err(Failure::new("standard input ended before the answer"));
+    }
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// A switch that Ctrl-C or SIGTERM turns, so that long work ends in order.
+pub fn cancel_on_signal() -> Result<Cancel, Failure> {
+    let cancel = Cancel::default();
+    let turned = cancel.clone();
+    let mut signals = Signals::install().context("signals")?;
+    std::thread::spawn(move || {
+        while let Ok(signal) = signals.wait() {
+            if signal == Signal::Stop {
+                turned.cancel();
+            }
+        }
+    });
+    Ok(cancel)
+}
+
+/// Progress of long work on standard error.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar if the total is known, otherwise a counter; nothing if standard error is no terminal or `quiet`.
+    pub fn new(what: &str, total: Option<u64>, quiet: bool) -> Self {
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
+        let bar = ProgressBar::with_draw_target(total, target);
+        let template = match total {
+            Some(_) => "{prefix} [{bar:30}] {percent:>3}%  {msg}  {elapsed} gone, {eta} left",
+            None => "{prefix} {spinner}  {msg}  {elapsed} gone",
+        };
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(style.progress_chars("=> "));
+        bar.set_prefix(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(250));
+        Self { bar }
+    }
+
+    /// Another piece of work with its own total.
+    pub fn phase(&self, what: &str, total: Option<u64>) {
+        if self.bar.prefix() != what {
+            self.bar.set_prefix(what.to_owned());
+            self.bar.reset();
+        }
+        if let Some(total) = total {
+            self.bar.set_length(total);
+        }
+    }
+
+    /// How far it is, and what to say about it.
+    pub fn at(&self, position: u64, message: String) {
+        self.bar.set_position(position);
+        self.bar.set_message(message);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `12,345,678`
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `4.9 MiB`
+pub fn bytes_text(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let name = UNITS.get(unit).copied().unwrap_or("bytes");
+    if unit == 0 { format!("{bytes} {name}") } else { format!("{value:.1} {name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(
+            (grouped(0), grouped(999), grouped(1000), grouped(1_234_567)),
+            ("0".into(), "999".into(), "1,000".into(), "1,234,567".into())
+        );
+        assert_eq!(
+            (bytes_text(12), bytes_text(1536), bytes_text(5 << 30)),
+            ("12 bytes".into(), "1.5 KiB".into(), "5.0 GiB".into())
+        );
+    }
+}

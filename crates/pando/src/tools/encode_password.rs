@@ -1,0 +1,114 @@
+//! `encode-password`: a password in its stored form, or a comparison with one.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Args;
+use directory::password::{self, Scheme};
+
+use crate::{
+    failure::{Context, Failure, Outcome},
+    terminal,
+};
+
+/// Exit statuses of `--useCompareResultCode`: the LDAP results compareFalse and compareTrue.
+const COMPARE_FALSE: u8 = 5;
+const COMPARE_TRUE: u8 = 6;
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// List the storage schemes
+    #[arg(short = 'l', long = "listSchemes", exclusive = true)]
+    list: bool,
+    /// Scheme for the encoded password: a name or prefix of the list
+    #[arg(short = 's', long = "storageScheme", value_name = "SCHEME")]
+    scheme: Option<String>,
+    /// The clear password; other users of the machine may see it, -f and -i are safer
+    #[arg(short = 'c', long = "clearPassword", value_name = "PASSWORD", conflicts_with_all = ["clear_file", "clear_input"])]
+    clear: Option<String>,
+    /// File with the clear password in its first line
+    #[arg(short = 'f', long = "clearPasswordFile", value_name = "FILE", conflicts_with = "clear_input")]
+    clear_file: Option<PathBuf>,
+    /// Read the clear password from standard input
+    #[arg(short = 'i', long = "clearPasswordFromStdin")]
+    clear_input: bool,
+    /// Encoded password to compare the clear one with
+    #[arg(short = 'e', long = "encodedPassword", value_name = "PASSWORD", conflicts_with_all = ["scheme", "encoded_file"])]
+    encoded: Option<String>,
+    /// File with the encoded password in its first line
+    #[arg(short = 'E', long = "encodedPasswordFile", value_name = "FILE", conflicts_with = "scheme")]
+    encoded_file: Option<PathBuf>,
+    /// End with status 6 if the passwords match, 5 if not
+    #[arg(short = 'r', long = "useCompareResultCode")]
+    compare_status: bool,
+}
+
+pub fn run(options: &Options) -> Outcome {
+    if options.list {
+        for scheme in Scheme::all() {
+            println!("{:20} {{{}}}", scheme.config_name(), scheme.prefix());
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let encoded = match (&options.encoded, &options.encoded_file) {
+        (Some(encoded), _) => Some(encoded.clone()),
+        (None, Some(file)) => Some(first_line(file)?),
+        (None, None) => None,
+    };
+    match (encoded, &options.scheme) {
+        (Some(encoded), _) => compare(options, &encoded),
+        (None, Some(scheme)) => encode(options, scheme),
+        (None, None) => {
+            Err(Failure::new("say how to encode with -s SCHEME (-l lists them), or what to compare with -e PASSWORD"))
+        }
+    }
+}
+
+fn encode(options: &Options, scheme: &str) -> Outcome {
+    let scheme = scheme_of(scheme)?;
+    let encoded =
+        password::encode_random(scheme, clear(options)?.as_bytes()).context("the password cannot be encoded")?;
+    println!("Encoded Password:  \"{}\"", String::from_utf8_lossy(&encoded));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn compare(options: &Options, encoded: &str) -> Outcome {
+    if !password::is_encoded(encoded.as_bytes()) {
+        return Err(Failure::new(
+            "the password to compare with is not encoded: it must begin with a scheme such as {SSHA512}",
+        ));
+    }
+    let matches = password::verify(encoded.as_bytes(), clear(options)?.as_bytes());
+    println!("The provided clear-text and encoded passwords {}", if matches { "match" } else { "do not match" });
+    Ok(match (options.compare_status, matches) {
+        (true, true) => ExitCode::from(COMPARE_TRUE),
+        (true, false) => ExitCode::from(COMPARE_FALSE),
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::FAILURE,
+    })
+}
+
+fn clear(options: &Options) -> Result<String, Failure> {
+    match (&options.clear, &options.clear_file) {
+        (Some(clear), _) => Ok(clear.clone()),
+        (None, Some(file)) => first_line(file),
+        (None, None) if options.clear_input || terminal::is_interactive() => terminal::ask_password("Password"),
+        (None, None) => Err(Failure::new("give the clear password with -c, -f FILE or -i (standard input)")),
+    }
+}
+
+/// The scheme of that name or prefix.
+pub fn scheme_of(name: &str) -> Result<Scheme, Failure> {
+    Scheme::from_name(name).ok_or_else(|| {
+        Failure::new(format_args!("there is no storage scheme \"{name}\": pando encode-password -l lists them"))
+    })
+}
+
+/// The first line of a file: how passwords are given without showing them.
+pub fn first_line(file: &Path) -> Result<String, Failure> {
+    let text = fs::read_to_string(file).context(file.display())?;
+    text.lines().next().map(str::to_owned).ok_or_else(|| Failure::new(format_args!("{} is empty", file.display())))
+}

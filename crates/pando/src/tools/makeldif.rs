@@ -1,0 +1,105 @@
+//! `makeldif`: sample data from a template.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Args;
+
+use crate::{
+    failure::{Context, Failure, Outcome},
+    makeldif::{EXAMPLE_TEMPLATE, Entry, Generator, LdifWriter, Resources, TemplateFile},
+    terminal::{Progress, grouped},
+};
+
+/// Buffer before the file.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Entries between two looks of the progress.
+const PROGRESS_ENTRIES: u64 = 1000;
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// File to write [default: standard output]
+    #[arg(short = 'o', long = "outputLDIF", alias = "ldifFile", value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Number that decides on everything random; the same number gives the same data
+    #[arg(short = 's', long = "randomSeed", value_name = "SEED")]
+    seed: Option<u64>,
+    /// Value of a constant, before what the template defines
+    #[arg(short = 'c', long = "constant", value_name = "NAME=VALUE", value_parser = constant)]
+    constants: Vec<(String, String)>,
+    /// Directory with files that the template names
+    #[arg(short = 'r', long = "resourcePath", value_name = "DIR")]
+    resource_path: Option<PathBuf>,
+    /// Column at which lines are folded; 0 folds none
+    #[arg(short = 't', long = "wrapColumn", value_name = "COLUMN", default_value_t = 80)]
+    wrap_column: usize,
+    /// The template [default: the example template]
+    #[arg(value_name = "TEMPLATE")]
+    template: Option<PathBuf>,
+    /// Print the example template, to begin an own one with
+    #[arg(long = "exampleTemplate", exclusive = true)]
+    example_template: bool,
+}
+
+pub fn run(options: &Options) -> Outcome {
+    if options.example_template {
+        io::stdout().write_all(EXAMPLE_TEMPLATE.as_bytes()).context("standard output")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let file = template(options.template.as_deref(), options.resource_path.as_deref(), &options.constants)?;
+    for warning in &file.warnings {
+        eprintln!("pando makeldif: {warning}");
+    }
+    let seed = options.seed.map_or_else(any_seed, Ok)?;
+    let (out, name): (Box<dyn Write>, String) = match &options.output {
+        Some(path) => (Box::new(File::create(path).context(path.display())?), path.display().to_string()),
+        None => (Box::new(io::stdout()), "standard output".to_owned()),
+    };
+    let mut writer = LdifWriter::new(BufWriter::with_capacity(BUFFER_BYTES, out), options.wrap_column);
+    let progress = Progress::new("making entries", Some(file.entry_count()), options.output.is_none());
+    let mut made = 0;
+    let written = Generator::new(&file, seed).run(&mut |entry: &Entry| {
+        made += 1;
+        if made % PROGRESS_ENTRIES == 0 {
+            progress.at(made, format!("{} entries", grouped(made)));
+        }
+        writer.entry(entry)
+    });
+    let count = match written.and_then(|count| writer.finish().map(|_| count)) {
+        Ok(count) => count,
+        // Whoever read from the pipe has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
+        Err(error) => return Err(Failure::new(format_args!("{name}: {error}"))),
+    };
+    drop(progress);
+    eprintln!("LDIF processing complete. {count} entries written");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a template file, or the example.
+pub fn template(
+    file: Option<&Path>,
+    resource_path: Option<&Path>,
+    constants: &[(String, String)],
+) -> Result<TemplateFile, Failure> {
+    let resources = Resources::new(resource_path, file);
+    Ok(match file {
+        Some(file) => TemplateFile::load(file, &resources, constants)?,
+        None => TemplateFile::parse("example.template", EXAMPLE_TEMPLATE, &resources, constants)?,
+    })
+}
+
+/// A seed when nobody cares which.
+pub fn any_seed() -> Result<u64, Failure> {
+    getrandom::u64().context("the system gives no random numbers")
+}
+
+pub fn constant(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it must be NAME=VALUE")?;
+    if name.is_empty() { Err("the name is empty".into()) } else { Ok((name.to_owned(), value.to_owned())) }
+}

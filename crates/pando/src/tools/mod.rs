@@ -1,0 +1,46 @@
+//! The tools, one file each.
+
+pub mod backendstat;
+mod certificate;
+pub mod documents;
+pub mod encode_password;
+pub mod export_ldif;
+mod filter;
+pub mod import_ldif;
+pub mod makeldif;
+pub mod quickstart;
+pub mod rebuild_index;
+mod sample;
+mod selection;
+pub mod setup;
+pub mod start;
+pub mod status;
+pub mod stop;
+mod template_source;
+pub mod verify_index;
+
+use crate::{
+    cli::{Cli, Tool},
+    failure::Outcome,
+};
+
+/// Runs the tool that the command line names.
+pub fn run(cli: Cli) -> Outcome {
+    let instance = cli.instance_directory();
+    match &cli.tool {
+        Tool::Quickstart(options) => quickstart::run(&instance, options),
+        Tool::Setup(options) => setup::run(&instance, options),
+        Tool::Start(options) => start::run(&instance, options),
+        Tool::Stop(options) => stop::run(&instance, options),
+        Tool::Status(options) => status::run(&instance, options),
+        Tool::ImportLdif(options) => import_ldif::run(&instance, options),
+        Tool::ExportLdif(options) => export_ldif::run(&instance, options),
+        Tool::RebuildIndex(options) => rebuild_index::run(&instance, options),
+        Tool::VerifyIndex(options) => verify_index::run(&instance, options),
+        Tool::Backendstat(options) => backendstat::run(&instance, options),
+        Tool::Makeldif(options) => makeldif::run(options),
+        Tool::EncodePassword(options) => encode_password::run(options),
+        Tool::Completions(options) => documents::completions(options),
+        Tool::ManPages(options) => documents::man_pages(options),
+    }
+}

@@ -1,0 +1,63 @@
+//! Which entries and attributes of an import or export are wanted: the options that both tools share.
+
+use std::sync::Arc;
+
+use clap::Args;
+use schema::Schema;
+use store::bulk::Selection;
+
+use crate::failure::Failure;
+
+#[derive(Debug, Args, Default)]
+pub struct SelectionOptions {
+    /// Only entries at or below this DN; may be given several times
+    #[arg(short = 'b', long = "includeBranch", value_name = "DN")]
+    include_branches: Vec<String>,
+    /// No entries at or below this DN
+    #[arg(short = 'B', long = "excludeBranch", value_name = "DN")]
+    exclude_branches: Vec<String>,
+    /// Only this attribute
+    #[arg(short = 'i', long = "includeAttribute", value_name = "ATTRIBUTE")]
+    include_attributes: Vec<String>,
+    /// Not this attribute
+    #[arg(short = 'e', long = "excludeAttribute", value_name = "ATTRIBUTE")]
+    exclude_attributes: Vec<String>,
+    /// Only entries that match this filter
+    #[arg(short = 'I', long = "includeFilter", value_name = "FILTER")]
+    include_filters: Vec<String>,
+    /// No entries that match this filter
+    #[arg(short = 'E', long = "excludeFilter", value_name = "FILTER")]
+    exclude_filters: Vec<String>,
+}
+
+impl SelectionOptions {
+    /// The first branch that is asked for, by which a backend may be found.
+    pub fn first_branch(&self) -> Option<&str> {
+        self.include_branches.first().map(String::as_str)
+    }
+
+    /// The selection that the store applies.
+    pub fn selection(&self, schema: &Arc<Schema>) -> Result<Selection, Failure> {
+        for branch in self.include_branches.iter().chain(&self.exclude_branches) {
+            ldap::Dn::parse(branch).map_err(|error| Failure::new(format_args!("\"{branch}\" is not a DN: {error}")))?;
+        }
+        for name in self.include_attributes.iter().chain(&self.exclude_attributes) {
+            if !matches!(name.as_str(), "*" | "+")
+                && schema.attribute_type(name.split(';').next().unwrap_or("").as_bytes()).is_none()
+            {
+                return Err(Failure::new(format_args!("the schema has no attribute \"{name}\"")));
+            }
+        }
+        let filters = |texts: &[String]| {
+            texts.iter().map(|text| super::filter::compile(text, schema)).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Selection {
+            include_branches: self.include_branches.clone(),
+            exclude_branches: self.exclude_branches.clone(),
+            include_filters: filters(&self.include_filters)?,
+            exclude_filters: filters(&self.exclude_filters)?,
+            include_attributes: self.include_attributes.clone(),
+            exclude_attributes: self.exclude_attributes.clone(),
+        })
+    }
+}

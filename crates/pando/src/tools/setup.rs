@@ -1,0 +1,384 @@
+//! `setup`: makes an instance, from options or by asking.
+
+use std::{
+    fs,
+    net::{IpAddr, Ipv4Addr, TcpListener},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Args;
+use config::{Config, Instance, Setup, default_indexes};
+use directory::password::{self, Scheme};
+use store::bulk::LdifSource;
+
+use super::{certificate, encode_password::first_line, import_ldif, sample};
+use crate::{
+    failure::{Context, Failure, Outcome},
+    instance,
+    owner::Owner,
+    terminal,
+};
+
+/// Ports unless told otherwise.
+const LDAP_PORT: u16 = 1389;
+const LDAPS_PORT: u16 = 1636;
+
+/// Shortest root password that is accepted.
+const PASSWORD_LENGTH_MIN: usize = 8;
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Name at the top of the tree; may be given several times
+    #[arg(short = 'b', long = "baseDN", alias = "baseDn", value_name = "DN")]
+    base_dns: Vec<String>,
+    /// The user who may do everything
+    #[arg(short = 'D', long = "rootUserDN", alias = "rootUserDn", value_name = "DN")]
+    root_dn: Option<String>,
+    /// That user's password; other users of the machine may see it here; "-" asks for it
+    #[arg(short = 'w', long = "rootUserPassword", value_name = "PASSWORD")]
+    root_password: Option<String>,
+    /// File with the password in its first line
+    #[arg(short = 'j', long = "rootUserPasswordFile", value_name = "FILE", conflicts_with = "root_password")]
+    root_password_file: Option<PathBuf>,
+    /// Port for LDAP [default: 1389]
+    #[arg(short = 'p', long = "ldapPort", value_name = "PORT")]
+    ldap_port: Option<u16>,
+    /// Port for LDAP over TLS [default: 1636]
+    #[arg(short = 'Z', long = "ldapsPort", value_name = "PORT")]
+    ldaps_port: Option<u16>,
+    /// No listener with TLS, no StartTLS, no certificate
+    #[arg(long = "noTls", conflicts_with_all = ["ldaps_port", "certificate_file"])]
+    no_tls: bool,
+    /// Clients may use StartTLS (they may unless --noTls is given)
+    #[arg(short = 'q', long = "enableStartTLS", conflicts_with = "no_tls")]
+    start_tls: bool,
+    /// Make a self-signed certificate (made unless --useCertificate or --noTls is given)
+    #[arg(long = "generateSelfSignedCertificate", conflicts_with_all = ["no_tls", "certificate_file"])]
+    self_signed: bool,
+    /// Certificate in PEM, with the issuers' behind it
+    #[arg(long = "useCertificate", value_name = "FILE", requires = "key_file")]
+    certificate_file: Option<PathBuf>,
+    /// Private key in PEM
+    #[arg(long = "usePrivateKey", value_name = "FILE", requires = "certificate_file")]
+    key_file: Option<PathBuf>,
+    /// Addresses to listen at; "0.0.0.0" or "::" for all [default: 127.0.0.1]
+    #[arg(long = "listenAddress", value_name = "ADDRESS")]
+    listen_addresses: Vec<IpAddr>,
+    /// Name of the backend
+    #[arg(long = "backendID", alias = "backendId", value_name = "ID", default_value = "userRoot")]
+    backend_id: String,
+    /// Make the entry of the base DN
+    #[arg(short = 'a', long = "addBaseEntry", conflicts_with_all = ["sample_data", "ldif_files"])]
+    add_base_entry: bool,
+    /// Make so many sample people, and groups of them
+    #[arg(short = 'd', long = "sampleData", value_name = "NUMBER", conflicts_with = "ldif_files")]
+    sample_data: Option<u64>,
+    /// Import this file; may be given several times
+    #[arg(short = 'l', long = "ldifFile", value_name = "FILE")]
+    ldif_files: Vec<PathBuf>,
+    /// Write entries that cannot be imported to this file, and go on
+    #[arg(short = 'R', long = "rejectFile", value_name = "FILE", requires = "ldif_files")]
+    reject_file: Option<PathBuf>,
+    /// Do not look whether the ports are free
+    #[arg(short = 'S', long = "skipPortCheck")]
+    skip_port_check: bool,
+    /// Ask nothing; what is not given has its default
+    #[arg(short = 'n', long = "no-prompt")]
+    no_prompt: bool,
+    /// Do not start the server afterwards (setup never does)
+    #[arg(short = 'O', long = "doNotStart", hide = true)]
+    do_not_start: bool,
+    /// As in OpenDJ: no graphical interface (there is none)
+    #[arg(long = "cli", hide = true)]
+    cli: bool,
+    /// As in OpenDJ: nothing to accept
+    #[arg(long = "acceptLicense", hide = true)]
+    accept_license: bool,
+    /// Print nothing but errors
+    #[arg(short = 'Q', long = "quiet")]
+    quiet: bool,
+}
+
+/// Everything decided.
+#[derive(Debug)]
+pub struct Plan {
+    pub base_dns: Vec<String>,
+    pub backend_id: String,
+    pub root_dn: String,
+    pub root_password: String,
+    pub listen_addresses: Vec<IpAddr>,
+    pub ldap_port: u16,
+    pub ldaps_port: Option<u16>,
+    pub certificate: Certificate,
+    pub data: Data,
+    pub quiet: bool,
+}
+
+/// Where certificate and key come from.
+#[derive(Debug, PartialEq)]
+pub enum Certificate {
+    None,
+    SelfSigned,
+    Files { certificate: PathBuf, key: PathBuf },
+}
+
+/// What the new backend holds.
+#[derive(Debug)]
+pub enum Data {
+    Nothing,
+    BaseEntries,
+    Sample(u64),
+    Files { files: Vec<PathBuf>, reject_file: Option<PathBuf> },
+}
+
+pub fn run(directory: &Path, options: &Options) -> Outcome {
+    refuse_existing(directory)?;
+    let plan = decide(options)?;
+    make(directory, &plan)?;
+    if !plan.quiet {
+        println!("Made the instance {}. Start it:\n\n  pando start --instance {0}", directory.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refuse_existing(directory: &Path) -> Result<(), Failure> {
+    let file = Instance::new(directory).config_file();
+    if file.exists() {
+        return Err(Failure::new(format_args!(
+            "{} has an instance already ({}); choose another --instance",
+            directory.display(),
+            file.display()
+        )));
+    }
+    Ok(())
+}
+
+fn decide(options: &Options) -> Result<Plan, Failure> {
+    let asking = !options.no_prompt && terminal::is_interactive();
+    let or_ask = |given: &Option<String>, question: &str, default: &str| match given {
+        Some(given) => Ok(given.clone()),
+        None if asking => terminal::ask(question, default),
+        None => Ok(default.to_owned()),
+    };
+    let base_dns = match options.base_dns.as_slice() {
+        [] => vec![or_ask(&None, "Base DN", "dc=example,dc=com")?],
+        given => given.to_vec(),
+    };
+    let root_dn = or_ask(&options.root_dn, "Root user DN", "cn=Directory Manager")?;
+    for dn in base_dns.iter().chain([&root_dn]) {
+        if !ldap::Dn::parse(dn).is_ok_and(|dn| !dn.is_root()) {
+            return Err(Failure::new(format_args!("\"{dn}\" is not a DN such as dc=example,dc=com")));
+        }
+    }
+    let root_password = root_password(options, asking)?;
+    let listen_addresses = match options.listen_addresses.as_slice() {
+        [] => vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
+        given => given.to_vec(),
+    };
+    let check = |port| options.skip_port_check || is_free(&listen_addresses, port);
+    let ldap_port = match options.ldap_port {
+        None if asking => {
+            let answer = terminal::ask("LDAP port", &free_port(LDAP_PORT, &[], &check)?.to_string())?;
+            answer
+                .parse()
+                .ok()
+                .filter(|port| *port > 0)
+                .ok_or_else(|| Failure::new(format_args!("\"{answer}\" is no port")))?
+        }
+        None => free_port(LDAP_PORT, &[], &check)?,
+        Some(port) => wanted_port(port, &check)?,
+    };
+    let ldaps_port = match options.ldaps_port {
+        _ if options.no_tls => None,
+        None => Some(free_port(LDAPS_PORT, &[ldap_port], &check)?),
+        Some(port) if port == ldap_port => {
+            return Err(Failure::new(format_args!("port {port} cannot be both the LDAP and the LDAPS port")));
+        }
+        Some(port) => Some(wanted_port(port, &check)?),
+    };
+    let certificate = match (&options.certificate_file, &options.key_file) {
+        _ if options.no_tls => Certificate::None,
+        (Some(certificate), Some(key)) => {
+            Certificate::Files { certificate: absolute(certificate)?, key: absolute(key)? }
+        }
+        _ => Certificate::SelfSigned,
+    };
+    Ok(Plan {
+        base_dns,
+        backend_id: options.backend_id.clone(),
+        root_dn,
+        root_password,
+        listen_addresses,
+        ldap_port,
+        ldaps_port,
+        certificate,
+        data: data(options),
+        quiet: options.quiet,
+    })
+}
+
+fn data(options: &Options) -> Data {
+    match (options.sample_data, options.ldif_files.as_slice()) {
+        (Some(count), _) => Data::Sample(count),
+        (None, []) if options.add_base_entry => Data::BaseEntries,
+        (None, []) => Data::Nothing,
+        (None, files) => Data::Files { files: files.to_vec(), reject_file: options.reject_file.clone() },
+    }
+}
+
+fn root_password(options: &Options, asking: bool) -> Result<String, Failure> {
+    let password = match (&options.root_password, &options.root_password_file) {
+        (Some(password), _) if password != "-" => password.clone(),
+        (None, Some(file)) => first_line(file)?,
+        (given, _) if given.is_some() || asking => {
+            let password = terminal::ask_password("Root user password")?;
+            if terminal::is_interactive() && terminal::ask_password("The same again")? != password {
+                return Err(Failure::new("the two passwords differ"));
+            }
+            password
+        }
+        _ => {
+            return Err(Failure::new(
+                "the root user needs a password: give --rootUserPasswordFile FILE or --rootUserPassword PASSWORD",
+            ));
+        }
+    };
+    if password.len() < PASSWORD_LENGTH_MIN {
+        return Err(Failure::new(format_args!(
+            "the root user's password has {} bytes; at least {PASSWORD_LENGTH_MIN} are needed",
+            password.len()
+        )));
+    }
+    Ok(password)
+}
+
+fn absolute(file: &Path) -> Result<PathBuf, Failure> {
+    fs::canonicalize(file).context(file.display())
+}
+
+fn is_free(addresses: &[IpAddr], port: u16) -> bool {
+    addresses.iter().all(|address| TcpListener::bind((*address, port)).is_ok())
+}
+
+fn wanted_port(port: u16, check: &dyn Fn(u16) -> bool) -> Result<u16, Failure> {
+    match port {
+        0 => Err(Failure::new("0 is no port")),
+        port if check(port) => Ok(port),
+        port => Err(Failure::new(format_args!(
+            "port {port} is in use or not allowed for you; choose another, or say --skipPortCheck"
+        ))),
+    }
+}
+
+/// The first free port of `start`, `start` + 1000, …
+pub fn free_port(start: u16, taken: &[u16], check: &dyn Fn(u16) -> bool) -> Result<u16, Failure> {
+    let mut ports =
+        (0..60).filter_map(|thousands: u16| start.checked_add(thousands * 1000)).filter(|port| !taken.contains(port));
+    ports
+        .find(|port| check(*port))
+        .ok_or_else(|| Failure::new(format_args!("none of the ports {start}, {}, … is free", u32::from(start) + 1000)))
+}
+
+/// Makes the instance. The configuration is written last, so that one that is there is complete.
+pub fn make(directory: &Path, plan: &Plan) -> Result<Config, Failure> {
+    let instance = Instance::new(directory);
+    let existed = directory.exists();
+    make_folder(directory, 0o750)?;
+    let owner = Owner::of(directory)?;
+    let config = fill(&instance, plan).inspect_err(|_| {
+        // What is half made helps nobody; what was there before is not ours to remove.
+        let _ = if existed { remove_parts(&instance) } else { fs::remove_dir_all(directory) };
+    })?;
+    owner.settle(directory)?;
+    Ok(config)
+}
+
+fn remove_parts(instance: &Instance) -> std::io::Result<()> {
+    instance.folders().iter().filter(|folder| folder.exists()).try_for_each(fs::remove_dir_all)
+}
+
+fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
+    for folder in instance.folders() {
+        make_folder(&folder, if folder == instance.logs() || folder == instance.schema() { 0o750 } else { 0o700 })?;
+    }
+    let key_pair = match &plan.certificate {
+        Certificate::None => None,
+        Certificate::SelfSigned => {
+            certificate::make(&instance.keys(), &plan.listen_addresses)?;
+            Some(("keys/server.crt".to_owned(), "keys/server.key".to_owned()))
+        }
+        Certificate::Files { certificate, key } => Some((certificate.display().to_string(), key.display().to_string())),
+    };
+    let encoded = password::encode_random(Scheme::SaltedSha512, plan.root_password.as_bytes())
+        .context("the password cannot be encoded")?;
+    let text = Setup {
+        backend_id: plan.backend_id.clone(),
+        base_dns: plan.base_dns.clone(),
+        indexes: default_indexes(),
+        root_dn: plan.root_dn.clone(),
+        root_password: String::from_utf8_lossy(&encoded).into_owned(),
+        listen_addresses: plan.listen_addresses.clone(),
+        ldap_port: Some(plan.ldap_port),
+        ldaps_port: plan.ldaps_port,
+        start_tls: key_pair.is_some(),
+        local_socket: true,
+        key_pair,
+    }
+    .to_toml();
+    let config = Config::parse(&text, &instance.config_file())?;
+    import(&config, plan)?;
+    write_config(&instance.config_file(), &text)?;
+    Ok(config)
+}
+
+fn make_folder(folder: &Path, mode: u32) -> Result<(), Failure> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        fs::create_dir_all(parent).context(parent.display())?;
+    }
+    fs::DirBuilder::new().mode(mode).create(folder).context(folder.display())
+}
+
+fn write_config(file: &Path, text: &str) -> Result<(), Failure> {
+    let temporary = file.with_extension("toml.new");
+    let write = || -> std::io::Result<()> {
+        let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        std::io::Write::write_all(&mut out, text.as_bytes())?;
+        out.sync_all()?;
+        fs::rename(&temporary, file)
+    };
+    write().context(file.display())
+}
+
+fn import(config: &Config, plan: &Plan) -> Result<(), Failure> {
+    let backend = instance::backend(config, Some(&plan.backend_id))?;
+    let made = |name: &str, text: String| {
+        let total = text.len() as u64;
+        LdifSource::from_reader(name, Box::new(std::io::Cursor::new(text)), Some(total)).map_err(Failure::new)
+    };
+    let mut order = import_ldif::Order { quiet: plan.quiet, ..import_ldif::Order::default() };
+    match &plan.data {
+        Data::Nothing => return Ok(()),
+        Data::BaseEntries => {
+            let entries =
+                plan.base_dns.iter().map(|base_dn| sample::base_entry(base_dn)).collect::<Result<Vec<_>, _>>()?;
+            order.sources.push(made("base entries", entries.concat())?);
+        }
+        Data::Sample(count) => {
+            for base_dn in &plan.base_dns {
+                order.sources.push(made("sample data", sample::people(base_dn, *count)?)?);
+            }
+        }
+        Data::Files { files, reject_file } => {
+            for file in files {
+                order.sources.push(LdifSource::open(file).map_err(Failure::new)?);
+            }
+            order.reject_file.clone_from(reject_file);
+        }
+    }
+    import_ldif::import(config, backend, order).map(|_| ())
+}

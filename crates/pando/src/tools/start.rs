@@ -1,0 +1,112 @@
+//! `start`: runs the server, in the foreground or detached from the terminal.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Command, ExitCode, Stdio},
+    sync::Arc,
+    time::Instant,
+};
+
+use clap::Args;
+use config::{Config, Instance};
+use directory::Directory;
+use server::{ListenAt, Server, pid_file::PidFile, signals::Signals};
+
+use crate::{
+    failure::{Context, Failure, Outcome},
+    instance,
+    owner::Owner,
+};
+
+/// What a detached server writes to its standard error: nothing, unless it cannot start or panics.
+const OUTPUT_FILE: &str = "server.out";
+
+/// Longest message of a detached server that did not start.
+const MESSAGE_BYTES_MAX: u64 = 64 << 10;
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Return when the server is ready, and leave it running
+    #[arg(long = "detach")]
+    detach: bool,
+    /// Stay in the foreground (as without --detach)
+    #[arg(short = 'N', long = "nodetach", conflicts_with = "detach", hide = true)]
+    no_detach: bool,
+    /// Print nothing but errors
+    #[arg(short = 'Q', long = "quiet")]
+    quiet: bool,
+}
+
+pub fn run(directory: &Path, options: &Options) -> Outcome {
+    let config = instance::open(directory)?;
+    Owner::of(directory)?.must_be_same(directory)?;
+    if options.detach { detach(&config.instance, options.quiet) } else { serve(&config, "", options.quiet) }
+}
+
+/// Serves until a signal ends it; `more` is printed when the server is ready.
+pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
+    let begun = Instant::now();
+    let _lock = PidFile::acquire(&config.instance.pid_file()).map_err(Failure::new)?;
+    let mut signals = Signals::install().context("signals")?;
+    let directory = Arc::new(Directory::open(config).map_err(Failure::new)?);
+    let server = Server::start(Arc::clone(&directory)).map_err(Failure::new)?;
+    if !quiet {
+        let places: Vec<String> = server.addresses().iter().map(ListenAt::to_string).collect();
+        // Whoever read this may be gone; the server serves all the same.
+        let _ = writeln!(
+            std::io::stdout(),
+            "Pando {} serves {} at {} (process {}, ready after {} ms)\n{more}",
+            env!("CARGO_PKG_VERSION"),
+            config.instance.directory().display(),
+            places.join(", "),
+            std::process::id(),
+            begun.elapsed().as_millis()
+        );
+    }
+    let waited = server.run_until_signal(&mut signals).context("signals");
+    directory.close().map_err(Failure::new)?;
+    waited.map(|()| ExitCode::SUCCESS)
+}
+
+/// Starts this program again, away from the terminal, and waits until it is ready or has failed.
+fn detach(instance: &Instance, quiet: bool) -> Outcome {
+    let file = instance.logs().join(OUTPUT_FILE);
+    fs::create_dir_all(instance.logs()).context(instance.logs().display())?;
+    let mut output = OpenOptions::new().create(true).append(true).read(true).open(&file).context(file.display())?;
+    let before = output.seek(SeekFrom::End(0)).context(file.display())?;
+    let program = std::env::current_exe().context("this program")?;
+    let directory = fs::canonicalize(instance.directory()).context(instance.directory().display())?;
+    let mut child = Command::new(program)
+        .arg("start")
+        .arg("--instance")
+        .arg(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(output.try_clone().context(file.display())?)
+        .process_group(0)
+        .spawn()
+        .context("the server cannot be started")?;
+    let mut ready = String::new();
+    if let Some(out) = child.stdout.take() {
+        BufReader::new(out).read_line(&mut ready).context("the server's output")?;
+    }
+    if ready.is_empty() {
+        let status = child.wait().context("the server")?;
+        let mut said = String::new();
+        output.seek(SeekFrom::Start(before)).context(file.display())?;
+        output.take(MESSAGE_BYTES_MAX).read_to_string(&mut said).context(file.display())?;
+        let said: Vec<&str> = said.lines().map(|line| line.trim_start_matches("pando start: ")).collect();
+        return Err(Failure::new(if said.is_empty() {
+            format!("the server ended at once ({status})")
+        } else {
+            said.join("\n")
+        }));
+    }
+    if !quiet {
+        print!("{ready}");
+    }
+    Ok(ExitCode::SUCCESS)
+}

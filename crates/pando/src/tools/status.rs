@@ -1,0 +1,214 @@
+//! `status`: whether the server runs, where it listens, what it holds. Needs no password: it looks at the files and at the system.
+
+use std::{fs, path::Path, process::ExitCode};
+
+use clap::Args;
+use config::{Config, LdapHandler, ListenAddress};
+
+use crate::{
+    failure::{Failure, Outcome},
+    instance::{self, Reader},
+    owner::Owner,
+    table::Table,
+    terminal::{bytes_text, grouped},
+};
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Print JSON
+    #[arg(long = "json")]
+    json: bool,
+}
+
+/// Everything that is shown.
+struct Status {
+    process: Option<u32>,
+    connections: usize,
+    handlers: Vec<Handler>,
+    backends: Vec<Backend>,
+}
+
+struct Handler {
+    name: String,
+    address: String,
+    protocol: &'static str,
+    state: &'static str,
+}
+
+struct Backend {
+    id: String,
+    base_dns: Vec<String>,
+    /// `None` for a backend without data yet.
+    entries: Option<u64>,
+    bytes: u64,
+}
+
+pub fn run(directory: &Path, options: &Options) -> Outcome {
+    let config = instance::open(directory)?;
+    let owner = Owner::of(directory)?;
+    let status = look(&config)?;
+    owner.settle(directory)?;
+    if options.json {
+        print_json(&config, &status)
+    } else {
+        print_text(&config, &status)
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn look(config: &Config) -> Result<Status, Failure> {
+    let process = instance::running(&config.instance);
+    let schema = instance::schema(config)?;
+    let mut backends = Vec::new();
+    for backend in &config.backends {
+        let path = store::database_path(&backend.directory);
+        let entries = if path.exists() {
+            Some(Reader::open(config, backend, &schema)?.snapshot()?.entry_count().map_err(Failure::new)?)
+        } else {
+            None
+        };
+        backends.push(Backend {
+            id: backend.id.clone(),
+            base_dns: backend.base_dns.clone(),
+            entries,
+            bytes: folder_bytes(&backend.directory),
+        });
+    }
+    Ok(Status {
+        process,
+        connections: if process.is_some() { connections(config) } else { 0 },
+        handlers: config.handlers.iter().flat_map(|handler| listed(handler, process.is_some())).collect(),
+        backends,
+    })
+}
+
+fn listed(handler: &LdapHandler, running: bool) -> Vec<Handler> {
+    let protocol = match handler.listen.first() {
+        Some(ListenAddress::Local(_)) => "LDAPI",
+        _ if handler.use_ssl => "LDAPS",
+        _ if handler.allow_start_tls => "LDAP (StartTLS)",
+        _ => "LDAP",
+    };
+    let state = match (handler.enabled, running) {
+        (false, _) => "Disabled",
+        (true, true) => "Listening",
+        (true, false) => "Stopped",
+    };
+    let entry = |listen: &ListenAddress| Handler {
+        name: handler.name.clone(),
+        address: match listen {
+            ListenAddress::Tcp(address) => address.to_string(),
+            ListenAddress::Local(path) => path.display().to_string(),
+        },
+        protocol,
+        state,
+    };
+    handler.listen.iter().map(entry).collect()
+}
+
+/// Clients that are connected, as the system counts them.
+fn connections(config: &Config) -> usize {
+    let tables: Vec<String> =
+        ["/proc/net/tcp", "/proc/net/tcp6"].iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+    let unix = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let listens = config.handlers.iter().filter(|handler| handler.enabled).flat_map(|handler| &handler.listen);
+    listens
+        .map(|listen| match listen {
+            ListenAddress::Tcp(address) => tables.iter().map(|table| established(table, address.port())).sum(),
+            ListenAddress::Local(path) => connected(&unix, &path.display().to_string()),
+        })
+        .sum()
+}
+
+/// Lines of `/proc/net/tcp` whose local port is `port` and whose state is "established" (01).
+fn established(table: &str, port: u16) -> usize {
+    let suffix = format!(":{port:04X}");
+    let is_client = |line: &&str| {
+        let fields: Vec<&str> = line.split_whitespace().take(4).collect();
+        matches!(fields.as_slice(), [_, local, _, "01"] if local.ends_with(&suffix))
+    };
+    table.lines().skip(1).filter(is_client).count()
+}
+
+/// Lines of `/proc/net/unix` with that path whose state is "connected" (03).
+fn connected(table: &str, path: &str) -> usize {
+    let is_client = |line: &&str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        matches!(fields.as_slice(), [_, _, _, _, _, "03", _, found] if *found == path)
+    };
+    table.lines().skip(1).filter(is_client).count()
+}
+
+fn folder_bytes(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let bytes = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
+        // What is allocated, not the length: a preallocated file may have holes.
+        Ok(metadata) => metadata.blocks() * 512,
+        Err(_) => 0,
+    };
+    entries.flatten().map(bytes).sum()
+}
+
+fn print_text(config: &Config, status: &Status) {
+    println!("          --- Server Status ---");
+    println!("Server Run Status:    {}", if status.process.is_some() { "Started" } else { "Stopped" });
+    if let Some(process) = status.process {
+        println!("Process:              {process}");
+        println!("Open Connections:     {}", status.connections);
+    }
+    println!("\n          --- Server Details ---");
+    println!("Version:              Pando {}", env!("CARGO_PKG_VERSION"));
+    println!("Instance Path:        {}", config.instance.directory().display());
+    let users: Vec<&str> = config.root_users.iter().flat_map(|user| user.bind_dns.iter().map(String::as_str)).collect();
+    println!("Administrative Users: {}", users.join(", "));
+    println!("\n          --- Connection Handlers ---");
+    let mut table = Table::new(&["Name", "Address", "Protocol", "State"]);
+    for handler in &status.handlers {
+        table.row(vec![
+            handler.name.clone(),
+            handler.address.clone(),
+            handler.protocol.to_owned(),
+            handler.state.to_owned(),
+        ]);
+    }
+    print!("{}", table.render());
+    println!("\n          --- Data Sources ---");
+    let mut table = Table::new(&["Backend ID", "Base DN", "Entries", "Size"]);
+    for backend in &status.backends {
+        let entries = backend.entries.map_or_else(|| "no data yet".to_owned(), grouped);
+        table.row(vec![backend.id.clone(), backend.base_dns.join("; "), entries, bytes_text(backend.bytes)]);
+    }
+    print!("{}", table.render());
+}
+
+fn print_json(config: &Config, status: &Status) {
+    let value = serde_json::json!({
+        "running": status.process.is_some(),
+        "process": status.process,
+        "connections": status.connections,
+        "version": env!("CARGO_PKG_VERSION"),
+        "instance": config.instance.directory(),
+        "handlers": status.handlers.iter().map(|handler| serde_json::json!({
+            "name": handler.name, "address": handler.address, "protocol": handler.protocol, "state": handler.state,
+        })).collect::<Vec<_>>(),
+        "backends": status.backends.iter().map(|backend| serde_json::json!({
+            "id": backend.id, "baseDNs": backend.base_dns, "entries": backend.entries, "bytes": backend.bytes,
+        })).collect::<Vec<_>>(),
+    });
+    println!("{value:#}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_counted_from_the_systems_tables() {
+        let tcp = "  sl  local_address rem_address   st tx_queue\n   0: 0100007F:056D 00000000:0000 0A 0\n   1: 0100007F:056D 0100007F:9C40 01 0\n   2: 0100007F:9C40 0100007F:056D 01 0\n";
+        assert_eq!(established(tcp, 1389), 1);
+        let unix = "Num       RefCount Protocol Flags    Type St Inode Path\n0: 2 0 00010000 0001 01 10 /i/ldapi\n1: 3 0 0 0001 03 11 /i/ldapi\n2: 3 0 0 0001 03 12\n";
+        assert_eq!(connected(unix, "/i/ldapi"), 1);
+    }
+}

@@ -1,0 +1,56 @@
+//! `stop`: ends the server of an instance, and waits until it has.
+
+use std::{
+    path::Path,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{
+    failure::{Context, Failure, Outcome},
+    instance,
+};
+
+/// Pause between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Seconds to wait for the end
+    #[arg(long = "timeout", value_name = "SECONDS", default_value_t = 60)]
+    timeout_seconds: u64,
+    /// Print nothing but errors
+    #[arg(short = 'Q', long = "quiet")]
+    quiet: bool,
+}
+
+pub fn run(directory: &Path, options: &Options) -> Outcome {
+    let config = instance::open(directory)?;
+    // The holder of the lock is our server: a number alone could be another process's by now.
+    let Some(process) = instance::running(&config.instance) else {
+        return Err(Failure::new(format_args!("no server is running on {}", directory.display())));
+    };
+    let pid = i32::try_from(process)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(|| Failure::new(format_args!("process {process} is no process")))?;
+    kill_process(pid, Signal::TERM).context(format_args!("process {process} cannot be told to stop"))?;
+    let until = Instant::now() + Duration::from_secs(options.timeout_seconds);
+    while instance::running(&config.instance) == Some(process) {
+        if Instant::now() >= until {
+            return Err(Failure::new(format_args!(
+                "process {process} has not ended after {} seconds; see {}",
+                options.timeout_seconds,
+                config.instance.logs().display()
+            )));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    if !options.quiet {
+        println!("The server (process {process}) has stopped.");
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,83 @@
+//! `verify-index`: proves that entries, tree and indexes agree, also beside a running server.
+
+use std::{path::Path, process::ExitCode};
+
+use clap::Args;
+use store::bulk::{self, VerifyOptions};
+
+use crate::{
+    failure::{Failure, Outcome},
+    instance::{self, Reader},
+    owner::Owner,
+    terminal::{self, Progress},
+};
+
+/// Problems that are printed; the others are counted.
+const PROBLEMS_SHOWN: u64 = 1000;
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// A base DN of the backend
+    #[arg(short = 'b', long = "baseDN", alias = "baseDn", value_name = "DN")]
+    base_dn: String,
+    /// Only this index or attribute, such as cn or cn.caseIgnoreMatch; may be given several times
+    #[arg(short = 'i', long = "index", value_name = "INDEX")]
+    indexes: Vec<String>,
+    /// Look for keys without their entries (both directions are always looked at)
+    #[arg(short = 'c', long = "clean")]
+    clean: bool,
+    /// End with the number of problems as status (255 for more)
+    #[arg(long = "countErrors")]
+    count_errors: bool,
+    /// Print nothing but problems
+    #[arg(short = 'Q', long = "quiet")]
+    quiet: bool,
+}
+
+pub fn run(directory: &Path, options: &Options) -> Outcome {
+    let config = instance::open(directory)?;
+    let owner = Owner::of(directory)?;
+    let schema = instance::schema(&config)?;
+    let backend = instance::backend_of_base(&config, &schema, &options.base_dn)?;
+    let mut reader = Reader::open(&config, backend, &schema)?;
+    let snapshot = reader.snapshot()?;
+    let verify_options = VerifyOptions {
+        indexes: options.indexes.clone(),
+        threads: 0,
+        memory_bytes: 0,
+        temporary_directory: backend.directory.clone(),
+        cancel: terminal::cancel_on_signal()?,
+    };
+    let progress = Progress::new("verifying", None, options.quiet);
+    let mut shown = 0;
+    let verified = bulk::verify(&snapshot, &reader.indexer, &verify_options, &mut |problem| {
+        shown += 1;
+        if shown <= PROBLEMS_SHOWN {
+            println!("{problem}");
+        }
+    });
+    drop(progress);
+    owner.settle(directory)?;
+    let summary = verified.map_err(Failure::new)?;
+    if shown > PROBLEMS_SHOWN {
+        println!("... and {} more", shown - PROBLEMS_SHOWN);
+    }
+    if !options.quiet {
+        println!(
+            "Verified {} entries and {} index keys in {:.1} seconds: {}",
+            summary.entries,
+            summary.keys,
+            summary.elapsed.as_secs_f64(),
+            match summary.problems {
+                0 => "no problem found".to_owned(),
+                1 => "1 problem found".to_owned(),
+                count => format!("{count} problems found"),
+            }
+        );
+    }
+    Ok(match (summary.problems, options.count_errors) {
+        (0, _) => ExitCode::SUCCESS,
+        (count, true) => ExitCode::from(u8::try_from(count).unwrap_or(u8::MAX)),
+        (_, false) => ExitCode::FAILURE,
+    })
+}

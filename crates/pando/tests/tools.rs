@@ -1,0 +1,413 @@
+//! The tools as a person meets them: the command line, what they print, how they end.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so by panicking")]
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::{Command, Output},
+};
+
+use tempfile::TempDir;
+
+const PANDO: &str = env!("CARGO_BIN_EXE_pando");
+
+/// A directory of its own, in which the tools run.
+struct Place(TempDir);
+
+/// What a tool printed and how it ended.
+struct Done {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn run_program(&self, program: &Path, arguments: &[&str]) -> Done {
+        let Output { status, stdout, stderr } =
+            Command::new(program).args(arguments).current_dir(self.path()).env_remove("PANDO_HOME").output().unwrap();
+        Done {
+            status: status.code().unwrap_or(-1),
+            out: String::from_utf8(stdout).unwrap(),
+            err: String::from_utf8(stderr).unwrap(),
+        }
+    }
+
+    /// Runs `pando LINE`; single quotes hold words together.
+    fn run(&self, line: &str) -> Done {
+        let words: Vec<&str> = line
+            .split('\'')
+            .enumerate()
+            .flat_map(|(place, part)| if place % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
+            .collect();
+        self.run_program(Path::new(PANDO), &words)
+    }
+
+    fn must(&self, line: &str) -> Done {
+        let done = self.run(line);
+        assert_eq!(done.status, 0, "{line}\n{}{}", done.out, done.err);
+        done
+    }
+
+    /// The command fails with status 1 and says exactly this.
+    fn refuses(&self, line: &str, message: &str) {
+        let done = self.run(line);
+        assert_eq!((done.status, done.err.as_str()), (1, format!("{message}\n").as_str()), "{line}");
+    }
+
+    fn setup(&self) -> &Self {
+        self.must("setup --instance inst --baseDN dc=example,dc=com --rootUserDN 'cn=Directory Manager' --rootUserPassword secret12 --no-prompt --quiet --skipPortCheck");
+        self
+    }
+}
+
+const PEOPLE: &str = "\
+dn: dc=example,dc=com
+objectClass: domain
+dc: example
+
+dn: ou=People,dc=example,dc=com
+objectClass: organizationalUnit
+ou: People
+
+dn: uid=ada,ou=People,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: ada
+cn: Ada Fernsby
+sn: Fernsby
+userPassword: a clear one
+description:: Wm/Dqw==
+
+dn: uid=bob,ou=People,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: bob
+cn: Bob Yarrow
+sn: Yarrow
+";
+
+#[test]
+fn a_command_line_without_sense_is_told_so_in_one_line() {
+    let place = Place::new();
+    for (line, message) in [
+        ("serv", "pando: unrecognized subcommand 'serv' tip: a similar subcommand exists: 'serve'"),
+        (
+            "stop --tmeout 3",
+            "pando stop: unexpected argument '--tmeout' found tip: a similar argument exists: '--timeout'",
+        ),
+        (
+            "export-ldif --instance x",
+            "pando export-ldif: the following required arguments were not provided: --ldifFile <FILE>",
+        ),
+        (
+            "stop --timeout many",
+            "pando stop: invalid value 'many' for '--timeout <SECONDS>': invalid digit found in string",
+        ),
+    ] {
+        let done = place.run(line);
+        assert_eq!((done.status, done.err.lines().count()), (2, 1), "{line}: {}", done.err);
+        assert!(done.err.starts_with(message), "{line}: {}", done.err);
+        assert!(done.err.ends_with("--help)\n"), "{line}: {}", done.err);
+    }
+    assert!(place.must("--version").out.starts_with("pando "));
+    assert!(place.must("import-ldif -H").out.contains("--rejectFile"));
+}
+
+#[test]
+fn tools_without_an_instance_say_how_to_make_one() {
+    let place = Place::new();
+    for tool in [
+        "start",
+        "stop",
+        "status",
+        "import-ldif -l x",
+        "export-ldif -l x",
+        "rebuild-index -b dc=a --rebuildAll",
+        "verify-index -b dc=a",
+        "backendstat list-backends",
+    ] {
+        let name = tool.split(' ').next().unwrap();
+        place.refuses(
+            &format!("{tool} --instance no"),
+            &format!("pando {name}: there is no instance in no: make one with pando setup --instance no"),
+        );
+    }
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "a refusal leaves nothing behind");
+}
+
+#[test]
+fn setup_refuses_what_cannot_work() {
+    let place = Place::new();
+    let setup = |more: &str| format!("setup --instance inst --no-prompt {more}");
+    place.refuses(
+        &setup(""),
+        "pando setup: the root user needs a password: give --rootUserPasswordFile FILE or --rootUserPassword PASSWORD",
+    );
+    place.refuses(&setup("-w short"), "pando setup: the root user's password has 5 bytes; at least 8 are needed");
+    place.refuses(
+        &setup("-w secret12 -b example.com"),
+        "pando setup: \"example.com\" is not a DN such as dc=example,dc=com",
+    );
+    place.refuses(&setup("-w secret12 -D ''"), "pando setup: \"\" is not a DN such as dc=example,dc=com");
+    place.refuses(
+        &setup("-w secret12 --skipPortCheck -p 1389 -Z 1389"),
+        "pando setup: port 1389 cannot be both the LDAP and the LDAPS port",
+    );
+    place.refuses(&setup("-w secret12 --skipPortCheck -b uid=x -d 1"), "pando setup: no entry can be made for \"uid=x\": uid names no class of entries known here; import its entry from LDIF");
+    assert!(!place.path().join("inst").exists(), "a refusal leaves nothing behind");
+    place.setup();
+    place.refuses(
+        &setup("-w secret12"),
+        "pando setup: inst has an instance already (inst/pando.toml); choose another --instance",
+    );
+}
+
+#[test]
+fn setup_keeps_secrets_from_other_users_and_out_of_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    place.write("pw", "from a file\n");
+    place.must("setup --instance inst -j pw --no-prompt --skipPortCheck");
+    let mode = |name: &str| fs::metadata(place.path().join("inst").join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!([mode("pando.toml"), mode("keys"), mode("keys/server.key"), mode("db")], [0o600, 0o700, 0o600, 0o700]);
+    let text = place.read("inst/pando.toml");
+    assert!(!text.contains("from a file"));
+    let encoded = text.lines().find_map(|line| line.strip_prefix("password = ")).unwrap().trim_matches('"');
+    assert!(encoded.starts_with("{SSHA512}"), "{encoded}");
+    place.must(&format!("encode-password -c 'from a file' -e '{encoded}'"));
+}
+
+#[test]
+fn faults_of_the_configuration_come_all_at_once_with_their_places() {
+    let place = Place::new();
+    place.setup();
+    let text = place.read("inst/pando.toml");
+    let faulty =
+        text.replace("listen-port = 1389", "listen-port = 0").replace("#size-limit = 1000", "sise-limit = 1000");
+    place.write("inst/pando.toml", &faulty);
+    let line_of = |what: &str| faulty.lines().position(|line| line.starts_with(what)).unwrap() + 1;
+    let (first, second) = (line_of("sise-limit"), line_of("listen-port = 0"));
+    place.refuses(
+        "start --instance inst",
+        &format!(
+            "pando start: inst/pando.toml:{first}:1: unknown property \"sise-limit\" in [global]: did you mean size-limit, time-limit?\n\
+             pando start: inst/pando.toml:{second}:15: \"listen-port\" is 0; it must be a whole number from 1 to 65535"
+        ),
+    );
+}
+
+#[test]
+fn what_is_imported_is_exported_and_found_by_its_indexes() {
+    let place = Place::new();
+    place.setup();
+    place.write("people.ldif", PEOPLE);
+    let done = place.must("import-ldif --instance inst --backendID userRoot --ldifFile people.ldif --offline");
+    assert!(
+        done.out.starts_with("Processed 4 entries, imported 4, skipped 0, rejected 0 and migrated 0 in "),
+        "{}",
+        done.out
+    );
+    assert!(place.must("verify-index --instance inst -b dc=example,dc=com").out.ends_with(": no problem found\n"));
+    place.must("export-ldif --instance inst -n userRoot -l one.ldif --offline");
+    let one = place.read("one.ldif");
+    assert!(one.contains("\nuserPassword: {SSHA512}") && one.contains("\ndescription:: Wm/Dqw==\n"), "{one}");
+    place.must("import-ldif --instance inst -l one.ldif");
+    place.must("export-ldif --instance inst -l two.ldif");
+    assert_eq!(one, place.read("two.ldif"));
+    let filtered = place.must("export-ldif --instance inst -l - -I '(&(sn=fern*)(!(cn=bob*)))' -i cn -O").out;
+    assert_eq!(
+        filtered.lines().filter(|line| !line.starts_with("objectClass: ")).collect::<Vec<_>>(),
+        ["dn: uid=ada,ou=People,dc=example,dc=com", "cn: Ada Fernsby", ""]
+    );
+    let branch = place.must("export-ldif --instance inst -l - -b ou=People,dc=example,dc=com -B uid=ada,ou=People,dc=example,dc=com -i uid").out;
+    assert_eq!(branch.lines().filter(|line| line.starts_with("dn: ")).count(), 2, "{branch}");
+}
+
+#[test]
+fn bad_entries_stop_an_import_unless_there_is_a_place_for_them() {
+    let place = Place::new();
+    place.setup();
+    place.write("people.ldif", PEOPLE);
+    place.must("import-ldif --instance inst -l people.ldif");
+    place
+        .write("bad.ldif", &format!("{PEOPLE}\ndn: cn=x,dc=example,dc=com\nobjectClass: device\ncn: x\nnonsense: y\n"));
+    let done = place.run("import-ldif --instance inst -l bad.ldif");
+    assert_eq!(done.status, 1);
+    assert!(done.err.starts_with("pando import-ldif: bad.ldif:23: ") && done.err.contains("nonsense"), "{}", done.err);
+    assert!(place.must("export-ldif --instance inst -l -").out.contains("uid=bob"), "the old data is there");
+    let done = place.run("import-ldif --instance inst -l bad.ldif -R rejects --countRejects");
+    assert_eq!(done.status, 1, "{}", done.err);
+    assert!(done.out.contains("imported 4, skipped 0, rejected 1"), "{}", done.out);
+    assert!(place.read("rejects").contains("dn: cn=x,dc=example,dc=com"));
+}
+
+#[test]
+fn base_dns_backends_and_filters_that_do_not_exist_are_named() {
+    let place = Place::new();
+    place.setup();
+    for (line, message) in [
+        (
+            "verify-index -b dc=other",
+            "pando verify-index: no backend has the base DN \"dc=other\"; there are dc=example,dc=com",
+        ),
+        ("verify-index -b nonsense", "pando verify-index: \"nonsense\" is not a DN: "),
+        ("backendstat list-indexes -n other", "pando backendstat: there is no backend \"other\"; there is userRoot"),
+        (
+            "export-ldif -l x -n userRoot",
+            "pando export-ldif: the backend \"userRoot\" has no data yet: import some, or start the server once",
+        ),
+        ("export-ldif -l x -i nosuch", "pando export-ldif: the schema has no attribute \"nosuch\""),
+        ("import-ldif -l nowhere.ldif", "pando import-ldif: cannot read nowhere.ldif: "),
+        ("import-ldif -l x -I '(cn=a'", "pando import-ldif: \"(cn=a\" is not a filter: "),
+        ("rebuild-index -b dc=example,dc=com -i nosuch", "pando rebuild-index: there is no index \"nosuch\""),
+        ("stop", "pando stop: no server is running on inst"),
+    ] {
+        if line.starts_with("import-ldif -l x") {
+            place.write("x", PEOPLE);
+        }
+        let done = place.run(&format!("{line} --instance inst"));
+        assert_eq!((done.status, done.err.lines().count()), (1, 1), "{line}: {}", done.err);
+        assert!(done.err.starts_with(message), "{line}: {}", done.err);
+    }
+}
+
+#[test]
+fn backendstat_prints_the_tables_of_its_namesake() {
+    let place = Place::new();
+    place.must("setup --instance inst -w secret12 --no-prompt --skipPortCheck --sampleData 20 --quiet");
+    assert_eq!(
+        place.must("backendstat list-backends --instance inst").out,
+        "Backend ID  Storage\n-------------------\nuserRoot    LMDB\n\nTotal: 1\n"
+    );
+    assert_eq!(
+        place.must("backendstat list-base-dns -n userRoot --instance inst").out,
+        "Base DN\n-----------------\ndc=example,dc=com\n\nTotal: 1\n"
+    );
+    // S0-26: columns, the tree's rows, one row an index, the total. 20 people, 1 group, 3 entries above them.
+    let link = place.path().join("backendstat");
+    symlink(PANDO, &link).unwrap();
+    let table = place
+        .run_program(&link, &["list-indexes", "--instance", "inst", "-b", "dc=example,dc=com", "-n", "userRoot"])
+        .out;
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[0].join(" "), "Index Name Raw DB Name Type Record Count");
+    assert_eq!(rows[2], ["dn2id", "/dc=com,dc=example/dn2id", "DN2ID", "24"]);
+    assert_eq!(rows[3], ["id2entry", "/dc=com,dc=example/id2entry", "ID2Entry", "24"]);
+    let count = |name: &str| rows.iter().find(|row| row.first() == Some(&name)).and_then(|row| row.last()).copied();
+    assert_eq!(count("uid.caseIgnoreMatch"), Some("20"));
+    assert_eq!(count("member.distinguishedNameMatch"), Some("5"));
+    assert_eq!(count("aci.presence"), Some("0"));
+    assert!(table.ends_with("\n\nTotal: 23\n"), "{table}");
+}
+
+#[test]
+fn an_index_can_be_made_anew() {
+    let place = Place::new();
+    place.must("setup --instance inst -w secret12 --no-prompt --skipPortCheck --sampleData 20 --quiet");
+    let text = place.read("inst/pando.toml");
+    place.write(
+        "inst/pando.toml",
+        &text.replace("[backend.userRoot.index]\n", "[backend.userRoot.index]\nl = { index-type = \"equality\" }\n"),
+    );
+    let done = place.run("verify-index --instance inst -b dc=example,dc=com");
+    assert_eq!(done.status, 1);
+    assert!(done.out.contains("index l.caseIgnoreMatch: needs to be rebuilt"), "{}", done.out);
+    assert_eq!(place.run("verify-index --instance inst -b dc=example,dc=com --countErrors").status, 1);
+    let done = place.must("rebuild-index --instance inst -b dc=example,dc=com --rebuildDegraded");
+    assert!(
+        done.out.starts_with("Rebuilt l.caseIgnoreMatch.\nRebuild complete. Processed 24 entries in "),
+        "{}",
+        done.out
+    );
+    place.must("verify-index --instance inst -b dc=example,dc=com");
+    place.must("rebuild-index --instance inst -b dc=example,dc=com --rebuildAll");
+    place.must("verify-index --instance inst -b dc=example,dc=com");
+}
+
+#[test]
+fn sample_data_is_the_same_for_the_same_seed() {
+    let place = Place::new();
+    let make = |name: &str, seed: &str| {
+        let done = place.must(&format!("makeldif -s {seed} -c numusers=30 -c numgroups=2 -o {name}"));
+        assert_eq!(done.err, "LDIF processing complete. 35 entries written\n");
+        place.read(name)
+    };
+    assert_eq!(make("a", "5"), make("b", "5"));
+    assert_ne!(make("a", "5"), make("c", "6"));
+    place.write("t.template", "branch: dc=x\nsubordinateTemplate: y:1\n");
+    place.refuses("makeldif t.template", "pando makeldif: t.template:2: there is no template \"y\"");
+    place.refuses(
+        "makeldif gone.template",
+        "pando makeldif: gone.template:1: cannot read gone.template: No such file or directory (os error 2)",
+    );
+    // A template may be imported without a file in between.
+    place.setup();
+    place.write(
+        "t.template",
+        &place
+            .must("makeldif --exampleTemplate")
+            .out
+            .replace("numusers=10000", "numusers=3")
+            .replace("numgroups=100", "numgroups=0"),
+    );
+    assert!(place.must("import-ldif --instance inst -A t.template -s 1").out.contains("imported 6,"));
+}
+
+#[test]
+fn passwords_are_encoded_and_compared() {
+    let place = Place::new();
+    assert!(place.must("encode-password -l").out.lines().any(|line| line == "Salted SHA-512       {SSHA512}"));
+    for scheme in ["SSHA512", "'Salted SHA-1'", "pbkdf2-hmac-sha256", "Clear"] {
+        let done = place.must(&format!("encode-password -s {scheme} -c tree"));
+        let encoded = done
+            .out
+            .trim()
+            .strip_prefix("Encoded Password:  \"")
+            .and_then(|rest| rest.strip_suffix('"'))
+            .unwrap()
+            .to_owned();
+        assert_eq!(
+            place.must(&format!("encode-password -c tree -e '{encoded}'")).out,
+            "The provided clear-text and encoded passwords match\n"
+        );
+        let differs = place.run(&format!("encode-password -c leaf -e '{encoded}'"));
+        assert_eq!(
+            (differs.status, differs.out.as_str()),
+            (1, "The provided clear-text and encoded passwords do not match\n")
+        );
+        assert_eq!(place.run(&format!("encode-password -r -c tree -e '{encoded}'")).status, 6);
+        assert_eq!(place.run(&format!("encode-password -r -c leaf -e '{encoded}'")).status, 5);
+    }
+    place.refuses(
+        "encode-password -s ROT13 -c tree",
+        "pando encode-password: there is no storage scheme \"ROT13\": pando encode-password -l lists them",
+    );
+    place.refuses(
+        "encode-password -c tree",
+        "pando encode-password: say how to encode with -s SCHEME (-l lists them), or what to compare with -e PASSWORD",
+    );
+}
+
+#[test]
+fn completions_and_man_pages_cover_every_tool() {
+    let place = Place::new();
+    assert!(place.must("completions bash").out.contains("import-ldif"));
+    place.must("man-pages man");
+    assert!(place.read("man/pando-import-ldif.1").contains("rejectFile"));
+}
