@@ -142,11 +142,7 @@ impl store::Rules for UpdateRules {
             Ok(proposal) => self.run(txn, &proposal),
             Err(error) => Report::of(refuse(ResultCode::OTHER, error.to_string())),
         };
-        Outcome {
-            code: report.result.code.as_i32(),
-            accepted: report.result.is_success(),
-            response: report.encode(),
-        }
+        Outcome { code: report.result.code.as_i32(), accepted: report.result.is_success(), response: report.encode() }
     }
 
     fn forget(&mut self) {

@@ -75,9 +75,8 @@ fn check_use(work: &Work<'_, '_>, old: &Schema, new: &Schema) -> Result<(), Ldap
     };
     let descriptions: Vec<DescId> =
         tables.descriptions().filter(|(_, name)| doomed(name)).map(|(desc, _)| desc).collect();
-    let doomed_class = |value: &[u8]| {
-        old.object_class(value).is_some_and(|class| new.object_class(class.oid().as_bytes()).is_none())
-    };
+    let doomed_class =
+        |value: &[u8]| old.object_class(value).is_some_and(|class| new.object_class(class.oid().as_bytes()).is_none());
     let any_class = tables.class_sets().any(|set| set.values().iter().any(doomed_class));
     if descriptions.is_empty() && !any_class {
         return Ok(());
@@ -92,8 +91,9 @@ fn check_use(work: &Work<'_, '_>, old: &Schema, new: &Schema) -> Result<(), Ldap
         let class = class.map(|class| String::from_utf8_lossy(class).into_owned());
         if let Some(name) = attribute.or(class) {
             let dn = view.dn_of(id).map_err(failed)?.unwrap_or_default();
-            let message =
-                format!("{name} is in use, for example by \"{dn}\": it cannot be deleted, nor can its syntax or rules change");
+            let message = format!(
+                "{name} is in use, for example by \"{dn}\": it cannot be deleted, nor can its syntax or rules change"
+            );
             return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
         }
     }

@@ -56,7 +56,8 @@ impl<'c> UpdateControls<'c> {
                     wanted.post_read = value.unwrap_or_default();
                 }
                 _ if item.critical => {
-                    let message = format!("The control {} is critical, and this operation does not take it", shown(item.oid));
+                    let message =
+                        format!("The control {} is critical, and this operation does not take it", shown(item.oid));
                     return Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message));
                 }
                 _ => {}

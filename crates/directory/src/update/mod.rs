@@ -10,6 +10,9 @@ mod password_modify;
 mod passwords;
 mod schema_change;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::{PoisonError, RwLock};
 
 use config::{Config, Writability};
@@ -205,7 +208,8 @@ impl Directory {
         flags: Flags,
         name: &NormalizedDn,
     ) -> Result<Option<schema_change::SchemaModification>, LdapResult> {
-        let unwilling = |what: &str| refuse(ResultCode::UNWILLING_TO_PERFORM, format!("{what} cannot be changed this way"));
+        let unwilling =
+            |what: &str| refuse(ResultCode::UNWILLING_TO_PERFORM, format!("{what} cannot be changed this way"));
         if name.is_root() {
             return Err(unwilling("The root DSE"));
         }
@@ -280,7 +284,9 @@ impl SlowUpdate {
     pub fn run(self, directory: &Directory) {
         let request = match Request::decode_op(&self.op_bytes) {
             Ok(request) => request,
-            Err(error) => return (self.done)(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))),
+            Err(error) => {
+                return (self.done)(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())));
+            }
         };
         let controls = Controls::decode(&self.controls).unwrap_or_default();
         let order = Order {
@@ -340,11 +346,7 @@ impl Decided {
     }
 }
 
-fn conclude(
-    outcome: Result<store::Outcome, store::StoreError>,
-    csn: Csn,
-    generated: Option<Vec<u8>>,
-) -> UpdateDone {
+fn conclude(outcome: Result<store::Outcome, store::StoreError>, csn: Csn, generated: Option<Vec<u8>>) -> UpdateDone {
     let report = match outcome {
         Ok(outcome) => Report::decode(&outcome.response),
         Err(error) => return UpdateDone::refused(store_failure(&error)),
@@ -355,7 +357,9 @@ fn conclude(
     let success = report.result.is_success();
     UpdateDone {
         response_controls: report.controls(),
-        response_value: generated.filter(|_| success).map(|password| ldap::extended::encode_generated_password(&password)),
+        response_value: generated
+            .filter(|_| success)
+            .map(|password| ldap::extended::encode_generated_password(&password)),
         csn: success.then_some(csn),
         result: report.result,
     }

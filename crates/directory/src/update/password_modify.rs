@@ -55,7 +55,8 @@ impl Directory {
         let controls = UpdateControls::read(order.controls, Kind::PasswordModify, &order.session.identity)?;
         let facts = self.facts();
         let dn = self.target(&facts, order, &wanted)?;
-        let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
+        let name =
+            NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
         if self.roots.find(&name).is_some() {
             let message = "The passwords of root users are in pando.toml: change them there";
             return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
@@ -91,7 +92,8 @@ impl Directory {
         match wanted.user_identity.filter(|identity| !identity.is_empty()) {
             None => self.own_name(facts, identity),
             Some(named) if named.len() > 1 && named[..2].eq_ignore_ascii_case(b"u:") => {
-                let message = "The user identity must be a distinguished name: user names are not mapped to entries yet";
+                let message =
+                    "The user identity must be a distinguished name: user names are not mapped to entries yet";
                 Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
             }
             Some(named) => {
@@ -152,8 +154,7 @@ impl Directory {
             Some([]) => Err(refuse(ResultCode::UNWILLING_TO_PERFORM, "The new password must not be empty")),
             Some(new) => Ok((passwords::encode(self, new)?, None)),
             None => {
-                let made = password::generate()
-                    .map_err(|error| refuse(ResultCode::UNAVAILABLE, error.to_string()))?;
+                let made = password::generate().map_err(|error| refuse(ResultCode::UNAVAILABLE, error.to_string()))?;
                 Ok((passwords::encode(self, &made)?, Some(made)))
             }
         }

@@ -67,8 +67,7 @@ struct Passwords<'p, 'o, 'm> {
 impl Passwords<'_, '_, '_> {
     /// Whether a slow hash has to be made or tried.
     fn would_be_slow(&self) -> Result<bool, LdapResult> {
-        let has_clear =
-            |attribute: &Attribute<'_>| attribute.values.iter().any(|value| !password::is_encoded(value));
+        let has_clear = |attribute: &Attribute<'_>| attribute.values.iter().any(|value| !password::is_encoded(value));
         let slow_scheme = self.directory.updates.scheme.is_slow();
         match self.order.request {
             Request::Add(request) => Ok(slow_scheme
@@ -173,6 +172,8 @@ impl Passwords<'_, '_, '_> {
 pub(super) fn encode(directory: &Directory, clear: &[u8]) -> Result<Vec<u8>, LdapResult> {
     password::encode_random(directory.updates.scheme, clear).map_err(|error| match error {
         password::EncodeError::NoRandomness => refuse(ResultCode::UNAVAILABLE, error.to_string()),
-        password::EncodeError::Length => refuse(ResultCode::CONSTRAINT_VIOLATION, format!("This password cannot be stored: {error}")),
+        password::EncodeError::Length => {
+            refuse(ResultCode::CONSTRAINT_VIOLATION, format!("This password cannot be stored: {error}"))
+        }
     })
 }

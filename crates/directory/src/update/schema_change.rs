@@ -56,7 +56,8 @@ pub(super) fn read(
             ModifyOperation::Add => true,
             ModifyOperation::Delete if !change.attribute.values.is_empty() => false,
             _ => {
-                let message = format!("Add or delete single values of {attribute}: the schema is not replaced as a whole");
+                let message =
+                    format!("Add or delete single values of {attribute}: the schema is not replaced as a whole");
                 return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
             }
         };
@@ -83,9 +84,8 @@ impl Directory {
     fn try_change_schema(&self, modification: &SchemaModification) -> Result<UpdateDone, LdapResult> {
         let _only_one = self.updates.schema_change.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.schema();
-        let modified = old
-            .modified(&modification.changes)
-            .map_err(|error| refuse(error.result_code(), error.to_string()))?;
+        let modified =
+            old.modified(&modification.changes).map_err(|error| refuse(error.result_code(), error.to_string()))?;
         let is_trial = modification.flags.has(Flags::NO_OP);
         let folder = self.config.instance.schema();
         if !is_trial {
@@ -93,7 +93,9 @@ impl Directory {
         }
         let result = self.propose_everywhere(&old, &modified, modification);
         match &result {
-            Ok(_) if !is_trial => self.set_schema(modified.schema).map_err(|error| crate::error::store_failure(&error))?,
+            Ok(_) if !is_trial => {
+                self.set_schema(modified.schema).map_err(|error| crate::error::store_failure(&error))?
+            }
             Ok(_) => {}
             Err(_) if is_trial => {}
             Err(_) => write_files(&folder, &modified.files, &old)?,

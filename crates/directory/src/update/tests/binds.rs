@@ -1,0 +1,102 @@
+//! Who gets in (RFC 4513), and that a refusal tells nothing.
+
+use ldap::{ControlBuf, Message, Request, ResultCode, client, oids};
+
+use super::bed::{ANN, BEN, Bed, none};
+use crate::Identity;
+use crate::bind::BindStep;
+
+#[test]
+fn names_and_passwords() {
+    let bed = Bed::new();
+    for (dn, password, code) in [
+        ("", "", ResultCode::SUCCESS),
+        ("", "opensesame", ResultCode::INVALID_CREDENTIALS),
+        (ANN, "", ResultCode::UNWILLING_TO_PERFORM),
+        (ANN, "opensesame", ResultCode::SUCCESS),
+        ("UID=Ann, DC=example,dc=COM", "opensesame", ResultCode::SUCCESS),
+        (ANN, "Opensesame", ResultCode::INVALID_CREDENTIALS),
+        (BEN, "benben", ResultCode::SUCCESS),
+        (BEN, "{CLEAR}benben", ResultCode::INVALID_CREDENTIALS),
+        ("uid=nobody,dc=example,dc=com", "x", ResultCode::INVALID_CREDENTIALS),
+        ("dc=example,dc=com", "x", ResultCode::INVALID_CREDENTIALS),
+        ("dc=other", "x", ResultCode::INVALID_CREDENTIALS),
+        ("cn=directory manager", "password", ResultCode::SUCCESS),
+        ("cn=directory manager", "secret", ResultCode::INVALID_CREDENTIALS),
+        ("not a name", "x", ResultCode::INVALID_DN_SYNTAX),
+    ] {
+        let (result, identity) = bed.bind(dn, password);
+        assert_eq!(result.code, code, "{dn} {password}: {result}");
+        assert_eq!(identity.is_anonymous(), !result.is_success() || dn.is_empty());
+    }
+    // Missing entry, missing password, wrong password: the same answer.
+    let answers = [ANN, "uid=nobody,dc=example,dc=com", "dc=example,dc=com"].map(|dn| bed.bind(dn, "x").0);
+    assert!(answers.iter().all(|answer| *answer == answers[0]) && answers[0].message.is_empty());
+}
+
+#[test]
+fn identities() {
+    let bed = Bed::new();
+    assert_eq!(bed.bind("CN=Directory Manager", "password").1, Identity::Root { dn: "cn=Directory Manager".into() });
+    let (_, identity) = bed.bind("uid=ANN,dc=example,dc=com", "opensesame");
+    assert_eq!(identity.authorization_id(), format!("dn:{ANN}"));
+    let wanted = ControlBuf::new(oids::control::AUTHORIZATION_IDENTITY_REQUEST, None).critical();
+    let mut bytes = Vec::new();
+    client::bind(&mut bytes, 1, ANN, b"opensesame", &[wanted]);
+    let message = Message::decode(&bytes).unwrap();
+    let controls = bed.directory.bind_controls(&message.controls, &identity);
+    assert_eq!(controls[0].value.as_deref(), Some(format!("dn:{ANN}").as_bytes()));
+    assert!(bed.directory.bind_controls(&none(), &identity).is_empty());
+    assert!(bed.bind_bytes(&bytes).0.is_success());
+}
+
+#[test]
+fn what_is_not_offered() {
+    let bed = Bed::new();
+    let mut bytes = Vec::new();
+    client::sasl_bind(&mut bytes, 1, "", "DIGEST-MD5", None, &[]);
+    assert_eq!(bed.bind_bytes(&bytes).0.code, ResultCode::AUTH_METHOD_NOT_SUPPORTED);
+    bytes.clear();
+    client::bind(&mut bytes, 1, ANN, b"opensesame", &[ControlBuf::new("1.2.3", None).critical()]);
+    assert_eq!(bed.bind_bytes(&bytes).0.code, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION);
+    bytes.clear();
+    client::bind(&mut bytes, 1, ANN, b"opensesame", &[ControlBuf::new("1.2.3", None)]);
+    assert!(bed.bind_bytes(&bytes).0.is_success());
+    bytes.clear();
+    client::bind(&mut bytes, 1, ANN, b"opensesame", &[]);
+    let message = Message::decode(&bytes).unwrap();
+    let Request::Bind(mut request) = message.op else { panic!() };
+    for (version, good) in [(1, false), (2, true), (3, true), (4, false), (-1, false)] {
+        request.version = version;
+        let BindStep::Done(result, _) = bed.directory.bind(&request, &none()) else { panic!() };
+        assert_eq!(result.is_success(), good);
+        assert!(good || result.code == ResultCode::PROTOCOL_ERROR);
+    }
+}
+
+#[test]
+fn settings() {
+    let bed = Bed::with(&["dc=example,dc=com"], |config| {
+        config.global.bind_with_dn_requires_password = false;
+        config.global.return_bind_error_messages = true;
+    });
+    let (result, identity) = bed.bind(ANN, "");
+    assert!(result.is_success() && identity.is_anonymous());
+    assert!(bed.bind(ANN, "x").0.message.contains("wrong password"));
+}
+
+#[test]
+fn slow_hashes_are_jobs() {
+    let bed = Bed::new();
+    let hashed = "{PBKDF2}1000:jyDlypL12pJE0IZ0lI43RZqpD1H6+/z9/v8BAg==";
+    bed.replace(ANN, "userPassword", hashed).ok();
+    for (password, good) in [("password", true), ("other", false)] {
+        let mut bytes = Vec::new();
+        client::bind(&mut bytes, 1, ANN, password.as_bytes(), &[]);
+        let message = Message::decode(&bytes).unwrap();
+        let Request::Bind(request) = &message.op else { panic!() };
+        let BindStep::SlowHash(job) = bed.directory.bind(request, &none()) else { panic!("not slow") };
+        let (result, identity) = job.run();
+        assert_eq!((result.is_success(), identity.is_anonymous()), (good, !good));
+    }
+}

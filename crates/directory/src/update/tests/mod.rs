@@ -1,0 +1,9 @@
+//! Binds and updates as requests against a whole directory in a temporary folder.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bed;
+mod binds;
+mod passwords;
+mod requests;
+mod schema_changes;

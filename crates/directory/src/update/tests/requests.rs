@@ -1,0 +1,90 @@
+//! Requests that never become proposals, and controls.
+
+use ldap::{ControlBuf, ModifyOperation, ResultCode, client, oids::control};
+
+use super::bed::{ANN, BEN, Bed, modify_message};
+use crate::Identity;
+
+fn rename(bed: &Bed, dn: &str, rdn: &str, superior: Option<&str>) -> super::bed::Done {
+    let mut bytes = Vec::new();
+    client::modify_dn(&mut bytes, 1, dn, rdn, true, superior, &[]);
+    bed.send(&bytes)
+}
+
+#[test]
+fn entries_of_the_server_itself() {
+    let mut bed = Bed::new();
+    let unwilling = ResultCode::UNWILLING_TO_PERFORM;
+    bed.replace("", "description", "x").refused(unwilling, "root DSE");
+    bed.delete("cn=monitor", &[]).refused(unwilling, "monitor");
+    bed.delete("cn=schema", &[]).refused(unwilling, "schema");
+    bed.add("cn=x,cn=schema", &[("cn", "x")]).refused(unwilling, "schema");
+    bed.replace("dc=other", "description", "x").refused(ResultCode::NO_SUCH_OBJECT, "no suffix");
+    bed.replace("no name", "description", "x").refused(ResultCode::INVALID_DN_SYNTAX, "no name");
+}
+
+#[test]
+fn anonymous_changes_nothing() {
+    let mut bed = Bed::new();
+    bed.session.identity = Identity::Anonymous;
+    let denied = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
+    bed.replace(ANN, "sn", "x").refused(denied, "authenticate");
+    bed.add("uid=x,dc=example,dc=com", &[("objectClass", "device")]).refused(denied, "authenticate");
+    bed.delete("uid=no,dc=example,dc=com", &[]).refused(denied, "authenticate");
+    rename(&bed, ANN, "uid=x", None).refused(denied, "authenticate");
+}
+
+#[test]
+fn uuids_are_random_and_times_grow() {
+    let bed = Bed::new();
+    let first = bed.replace(ANN, "sn", "a").ok().csn.unwrap();
+    let second = bed.replace(ANN, "sn", "b").ok().csn.unwrap();
+    assert!(first < second);
+}
+
+#[test]
+fn controls() {
+    let mut bed = Bed::new();
+    let unknown = [ControlBuf::new("1.2.3", None)];
+    let critical = [ControlBuf::new("1.2.3", None).critical()];
+    let replace = |controls: &[ControlBuf]| modify_message(ANN, &[(ModifyOperation::Replace, "sn", "y")], controls);
+    bed.send(&replace(&unknown)).ok();
+    bed.send(&replace(&critical)).refused(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, "1.2.3");
+    // Known, but not with this operation.
+    let tree = [ControlBuf::new(control::SUBTREE_DELETE, None).critical()];
+    bed.send(&replace(&tree)).refused(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, "805");
+    bed.delete("dc=example,dc=com", &[]).refused(ResultCode::NOT_ALLOWED_ON_NON_LEAF, "805");
+    let broken = [ControlBuf::new(control::ASSERTION, Some(vec![1, 2, 3])).critical()];
+    bed.send(&replace(&broken)).refused(ResultCode::PROTOCOL_ERROR, "assertion");
+    let no_op = [ControlBuf::new(control::NO_OP, None).critical()];
+    bed.delete(ANN, &no_op).refused(ResultCode::NO_OPERATION, "no-op");
+    let read = [ControlBuf::new(control::POST_READ, Some(b"\x30\x04\x04\x02sn".to_vec()))];
+    let done = bed.send(&replace(&read)).ok();
+    assert_eq!(done.response_controls[0].oid, control::POST_READ);
+    bed.bind_as(BEN, "benben");
+    let relax = [ControlBuf::new(control::RELAX, None).critical()];
+    bed.send(&replace(&relax)).refused(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "relax");
+    bed.session.identity = super::bed::root();
+    bed.delete("dc=example,dc=com", &tree).ok();
+}
+
+#[test]
+fn backends() {
+    let mut bed = Bed::with(&["dc=example,dc=com"], |config| {
+        let mut second = config.backends[0].clone();
+        second.id = "second".to_owned();
+        second.base_dns = vec!["dc=second".to_owned()];
+        second.directory = second.directory.with_file_name("second");
+        let mut frozen = second.clone();
+        frozen.id = "frozen".to_owned();
+        frozen.base_dns = vec!["dc=frozen".to_owned()];
+        frozen.directory = frozen.directory.with_file_name("frozen");
+        frozen.writability = config::Writability::Disabled;
+        config.backends.extend([second, frozen]);
+    });
+    bed.add("dc=second", &[("objectClass", "domain"), ("dc", "second")]).ok();
+    let frozen = bed.add("dc=frozen", &[("objectClass", "domain"), ("dc", "frozen")]);
+    frozen.refused(ResultCode::UNWILLING_TO_PERFORM, "writability-mode");
+    rename(&bed, ANN, "uid=ann", Some("dc=second")).refused(ResultCode::AFFECTS_MULTIPLE_DSAS, "another backend");
+    rename(&bed, ANN, "uid=ann", Some("dc=nowhere")).refused(ResultCode::NO_SUCH_OBJECT, "dc=nowhere");
+}
