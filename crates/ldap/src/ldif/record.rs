@@ -193,11 +193,23 @@ impl AttributeLines {
     /// The lines in order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = AttributeLine<'_>> + Clone {
-        self.spans.iter().map(|span| AttributeLine {
+        self.spans.iter().map(|span| self.line_of(span))
+    }
+
+    /// The line at that position.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, position: usize) -> Option<AttributeLine<'_>> {
+        self.spans.get(position).map(|span| self.line_of(span))
+    }
+
+    #[inline]
+    fn line_of(&self, span: &Span) -> AttributeLine<'_> {
+        AttributeLine {
             description: self.part(span.description, span.description_end),
             value: self.part(span.value, span.value_end),
             line: self.first_line + u64::from(span.line),
-        })
+        }
     }
 
     /// How many lines there are.

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::batch::{Batch, Outcome, Prepared};
 use super::dn_map::DnMap;
 use super::import::Counts;
-use super::prepare::{Batch, Outcome, Prepared};
 use super::rejects::RecordFile;
 use super::source::Chunk;
 use super::{BulkError, ImportOptions};

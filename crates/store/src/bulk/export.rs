@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use ldap::ldif::put_line;
 use schema::{AttributeDescription, NormalizedDn, Schema};
 
-use super::ldif_text::put_line;
 use super::options::{Cancel, SelectedEntry, Selection};
 use super::{BulkError, Phase, Progress};
 use crate::postings::PostingIter;
@@ -276,9 +276,9 @@ impl<'v> Export<'v> {
         if !self.passes_filters(id, dn, record)? {
             return Ok(false);
         }
-        let wrap = self.options.wrap_column;
+        let wrap = (self.options.wrap_column > 0).then_some(self.options.wrap_column);
         self.operational.clear();
-        put_line("dn", dn.as_bytes(), wrap, &mut self.text);
+        put_line(&mut self.text, b"dn", dn.as_bytes(), wrap);
         let mut scratch = Vec::new();
         let mut failure = None;
         record.for_each(&mut scratch, |attribute| {
@@ -301,13 +301,13 @@ impl<'v> Export<'v> {
             return Ok(());
         }
         let name = self.view.tables().description(attribute.desc).unwrap_or_default();
-        let wrap = self.options.wrap_column;
+        let wrap = (self.options.wrap_column > 0).then_some(self.options.wrap_column);
         let out = if is_operational { &mut self.operational } else { &mut self.text };
         match attribute.content {
-            Content::Inline(values) => values.iter().for_each(|value| put_line(name, value, wrap, out)),
+            Content::Inline(values) => values.iter().for_each(|value| put_line(out, name.as_bytes(), value, wrap)),
             Content::Large(_) => {
                 for row in self.view.large_values(id, attribute.desc)? {
-                    put_line(name, &row?.1, wrap, out);
+                    put_line(out, name.as_bytes(), &row?.1, wrap);
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! From prepared entries with ids to rows and keys: the last thing a worker does alone.
 
 use super::BulkError;
+use super::batch::{Batch, Entry, Outcome, PreparedAttribute};
 use super::names::Names;
-use super::prepare::{Batch, Entry, Outcome, PreparedAttribute};
 use super::sort::KeyBatch;
 use super::writer::{Rows, Target};
 use crate::index::{IndexSet, Indexer, KeySink};

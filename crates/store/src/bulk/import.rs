@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{RecvTimeoutError, bounded};
 
 use super::assign::Assigner;
+use super::batch::Batch;
 use super::finish::{Finished, Finisher, Slots};
 use super::kept::Old;
+use super::plan::Plan;
 use super::postings::{Built, PostingsBuilder};
-use super::prepare::{Batch, Plan, Preparer};
+use super::prepare::Preparer;
 use super::sort::{Sorted, Sorter};
 use super::source::{Chunk, Chunks, LdifSource, Source};
 use super::turns::Turns;

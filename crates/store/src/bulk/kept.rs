@@ -12,14 +12,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use ldap::ldif::{LdifEntry, UrlValues, put_line};
 use schema::{NormalizedDn, Schema};
 
 use super::BulkError;
 use super::export::whole_entry;
-use super::ldif_record::LdifRecord;
-use super::ldif_text::put_line;
 use super::options::ImportMode;
-use super::prepare::Plan;
+use super::plan::Plan;
 use super::source::{Chunk, Chunks, LdifSource, Source};
 use crate::backend::{database_path, log_path};
 use crate::env::{self, Env, meta};
@@ -156,7 +155,7 @@ impl Old {
         let create = || tempfile::tempfile_in(temporary).map_err(failed);
         let mut apart = BufWriter::new(create()?);
         let (mut records, mut offset) = (HashMap::new(), 0);
-        let (mut record, mut dn) = (LdifRecord::default(), NormalizedDn::root());
+        let (mut record, mut dn) = (LdifEntry::default(), NormalizedDn::root());
         let mut left = Vec::new();
         for source in sources {
             let name = source.name();
@@ -166,8 +165,8 @@ impl Old {
                 let mut taken = Vec::new();
                 for (line, text) in chunk.records() {
                     // A record that cannot be read is refused when its turn comes.
-                    let named = matches!(record.parse(text, line), Ok(true));
-                    if !named || dn.parse_into(&self.schema, record.dn().as_bytes()).is_err() {
+                    let named = matches!(record.parse(text, line, UrlValues::Refuse), Ok(true));
+                    if !named || dn.parse_into(&self.schema, record.dn.as_bytes()).is_err() {
                         continue;
                     }
                     let Some(id) = find(view, &dn)?.filter(|id| !records.contains_key(id)) else { continue };
@@ -333,9 +332,9 @@ impl<'v> Walk<'v> {
             return Ok(self.send() && self.sender.send(chunk).is_ok());
         }
         let text = &mut self.chunk.bytes;
-        put_line("dn", dn.as_bytes(), 0, text);
+        put_line(text, b"dn", dn.as_bytes(), None);
         for (name, count, body) in whole_entry(self.view, id, record)? {
-            Values::new(count, &body).iter().for_each(|value| put_line(name, value, 0, text));
+            Values::new(count, &body).iter().for_each(|value| put_line(text, name.as_bytes(), value, None));
         }
         text.push(b'\n');
         Ok(text.len() < CHUNK_BYTES || self.send())

@@ -8,17 +8,18 @@
 //! It knows entries, schema and LDIF; it refuses to know configuration, passwords and filters: those come as functions.
 
 mod assign;
+mod batch;
 mod dn_map;
 mod export;
 mod finish;
 mod import;
 mod kept;
-mod ldif_record;
-mod ldif_text;
 mod names;
 mod options;
+mod plan;
 mod postings;
 mod prepare;
+mod problem;
 mod rebuild;
 mod rejects;
 mod rekey;
@@ -38,11 +39,12 @@ pub use options::{
     Cancel, EntryFilter, ImportMode, ImportOptions, ImportSummary, PasswordHook, Phase, Progress, SelectedEntry,
     Selection,
 };
+pub use problem::Problem;
 pub use rebuild::{RebuildOptions, RebuildSummary, RebuildWhich, rebuild};
 pub use sort::SortError;
 pub use source::LdifSource;
 pub use swap::{new_directory, recover};
-pub use verify::{Problem, VerifyOptions, VerifySummary, verify};
+pub use verify::{VerifyOptions, VerifySummary, verify};
 
 use crate::StoreError;
 

@@ -4,168 +4,23 @@
 //! free is decided later, in the order of the file. Knows nothing of ids and keys.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+use ldap::ldif::{LdifEntry, UrlValues};
 use ldap::{Ava, Rdn};
 use md5::{Digest, Md5};
-use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes, Requirement};
+use schema::check::{AttributeKey, CheckError, EntryAttributes};
 use schema::{NormalizedDn, Schema};
 
-use super::BulkError;
+use super::batch::{Batch, Entry, Outcome, Prepared, PreparedAttribute, Span};
 use super::dn_map::Fingerprint;
-use super::ldif_record::LdifRecord;
-use super::names::{AttributeSelection, Described, Names, Use};
-use super::options::{ImportOptions, SelectedEntry};
+use super::names::{Described, Names, Use};
+use super::options::SelectedEntry;
+use super::plan::{Classes, Plan};
 use super::source::Chunk;
 use crate::record::{ValueIter, Values, put_value};
 use crate::tables::Tables;
 use crate::{DescId, EntryId};
-
-/// The entries of one chunk.
-#[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub entries: Vec<Prepared>,
-    pub attributes: Vec<PreparedAttribute>,
-    /// Bodies, names and keys that the entries refer to.
-    pub arena: Vec<u8>,
-}
-
-/// A place in the arena.
-pub(super) type Span = Range<u32>;
-
-/// One record.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    /// Its first line.
-    pub line: u64,
-    /// Its text in the chunk.
-    pub text: Range<usize>,
-    pub outcome: Outcome,
-}
-
-/// What became of a record.
-#[derive(Debug)]
-pub(super) enum Outcome {
-    /// An entry.
-    Entry(Entry),
-    /// Only a version line or comments.
-    Nothing,
-    /// Not selected.
-    Skipped,
-    /// Not good, and why; the line where it shows.
-    Rejected { line: u64, reason: Box<str> },
-}
-
-/// An entry that lacks its number.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub name: Fingerprint,
-    /// None: a base entry.
-    pub parent: Option<Fingerprint>,
-    /// The DN as written.
-    pub dn: Span,
-    /// The RDN as written; of a base entry the whole DN.
-    pub rdn: Span,
-    /// The normalised RDN; of a base entry the whole normalised DN.
-    pub rdn_key: Span,
-    /// Positions in [`Batch::attributes`].
-    pub attributes: Range<u32>,
-    /// Given in the order of the file; [`EntryId::ROOT`] until then.
-    pub id: EntryId,
-    pub parent_id: EntryId,
-}
-
-/// One attribute with its values in wire form.
-#[derive(Debug, Clone)]
-pub(super) struct PreparedAttribute {
-    /// Position in the worker's [`Names`].
-    pub described: u32,
-    pub count: u32,
-    /// Length of the longest value.
-    pub longest: u32,
-    pub body: Span,
-}
-
-impl Batch {
-    pub fn clear(&mut self) {
-        self.entries.clear();
-        self.attributes.clear();
-        self.arena.clear();
-    }
-
-    pub fn bytes(&self, span: &Span) -> &[u8] {
-        self.arena.get(span.start as usize..span.end as usize).unwrap_or_default()
-    }
-
-    pub fn attributes_of(&self, entry: &Entry) -> &[PreparedAttribute] {
-        self.attributes.get(entry.attributes.start as usize..entry.attributes.end as usize).unwrap_or_default()
-    }
-
-    pub fn values(&self, attribute: &PreparedAttribute) -> Values<'_> {
-        Values::new(attribute.count, self.bytes(&attribute.body))
-    }
-}
-
-/// What all workers share, worked out once from the options.
-#[derive(Debug)]
-pub(super) struct Plan<'o> {
-    pub options: &'o ImportOptions,
-    bases: Vec<NormalizedDn>,
-    include: Vec<NormalizedDn>,
-    exclude: Vec<NormalizedDn>,
-    pub attributes: AttributeSelection,
-    checker: Checker,
-}
-
-impl<'o> Plan<'o> {
-    pub fn new(options: &'o ImportOptions) -> Result<Self, BulkError> {
-        let parse = |names: &[String]| -> Result<Vec<NormalizedDn>, BulkError> {
-            let one = |name: &String| NormalizedDn::parse(&options.schema, name.as_bytes());
-            let failed = |name: &String, error| BulkError::Option(format!("\"{name}\" is not a DN: {error}"));
-            names.iter().map(|name| one(name).map_err(|error| failed(name, error))).collect()
-        };
-        Ok(Self {
-            options,
-            bases: parse(&options.base_dns)?,
-            include: parse(&options.selection.include_branches)?,
-            exclude: parse(&options.selection.exclude_branches)?,
-            attributes: AttributeSelection::new(options)?,
-            checker: Checker::new(Arc::clone(&options.schema), options.leniency),
-        })
-    }
-
-    fn schema(&self) -> &Schema {
-        &self.options.schema
-    }
-
-    /// The branches included and excluded.
-    pub fn branches(&self) -> (&[NormalizedDn], &[NormalizedDn]) {
-        (&self.include, &self.exclude)
-    }
-
-    /// What there is to know of a set of object classes.
-    fn classes(&self, values: Values<'_>) -> Classes {
-        let completed = with_superiors(self.schema(), values);
-        let complete = completed.as_ref().map_or(values, |more| Values::new(more.count, &more.body));
-        let set = ClassSet::of_values(self.schema(), complete.iter()).map_err(|error| error.to_string());
-        let mut names: Vec<Vec<u8>> = values.iter().map(<[u8]>::to_ascii_lowercase).collect();
-        names.sort_unstable();
-        let twice = names.windows(2).any(|pair| matches!(pair, [a, b] if a == b));
-        let requirement = match twice {
-            true => Err("the attribute objectClass has the same value twice".to_owned()),
-            false => set.map(|set| self.checker.requirement(&set)),
-        };
-        Classes { completed, requirement }
-    }
-
-    /// Whether entries of that name belong into this import; if so, whether it is a base entry.
-    fn place(&self, dn: &NormalizedDn, is_kept: bool) -> Option<bool> {
-        let within = |branches: &[NormalizedDn]| branches.iter().any(|branch| branch.is_ancestor_or_equal(dn));
-        let selected = is_kept || ((self.include.is_empty() || within(&self.include)) && !within(&self.exclude));
-        (selected && within(&self.bases)).then(|| self.bases.contains(dn))
-    }
-}
 
 /// A worker remembers so many sets of object classes; odd data must not fill the memory.
 const CLASS_SETS_MAX: usize = 4096;
@@ -174,28 +29,11 @@ const CLASS_SETS_MAX: usize = 4096;
 pub(super) struct Preparer<'p> {
     plan: &'p Plan<'p>,
     pub names: Names<'p>,
-    record: LdifRecord,
+    record: LdifEntry,
     dn: NormalizedDn,
-    /// For each value of the record: position of its description, and the value's place in the record.
-    found: Vec<(u32, Range<usize>)>,
+    /// For each value of the record: position of its description in `names`, and the value's in the record.
+    found: Vec<(u32, usize)>,
     classes: HashMap<Box<[u8]>, Arc<Classes>>,
-}
-
-/// What is known of one set of object classes as written.
-#[derive(Debug)]
-struct Classes {
-    /// The values with the superior classes that the file left out; none when none is missing.
-    completed: Option<ClassBody>,
-    /// What entries with these classes must have and may have; or why there can be none.
-    requirement: Result<Arc<Requirement>, String>,
-}
-
-/// Values of `objectClass` in wire form.
-#[derive(Debug)]
-struct ClassBody {
-    count: u32,
-    longest: u32,
-    body: Box<[u8]>,
 }
 
 /// The line at fault and what is wrong.
@@ -206,7 +44,7 @@ impl<'p> Preparer<'p> {
         Self {
             plan,
             names: Names::new(plan.schema(), &plan.attributes, tables),
-            record: LdifRecord::default(),
+            record: LdifEntry::default(),
             dn: NormalizedDn::root(),
             found: Vec::new(),
             classes: HashMap::new(),
@@ -232,18 +70,19 @@ impl<'p> Preparer<'p> {
     }
 
     fn entry(&mut self, line: u64, text: &[u8], is_kept: bool, batch: &mut Batch) -> Result<Outcome, Refusal> {
-        if !self.record.parse(text, line)? {
+        let parsed = self.record.parse(text, line, UrlValues::Refuse);
+        if !parsed.map_err(|error| (error.line, error.fault.to_string()))? {
             return Ok(Outcome::Nothing);
         }
-        let line = self.record.line();
+        let line = self.record.line;
         let schema = self.plan.schema();
-        let dn = self.record.dn();
+        let dn = &self.record.dn;
         let parsed = self.dn.parse_into(schema, dn.as_bytes());
         parsed.map_err(|error| (line, format!("the DN \"{dn}\" is malformed: {error}")))?;
         let Some(is_base) = self.plan.place(&self.dn, is_kept) else { return Ok(Outcome::Skipped) };
         let entry = self.place(is_base, batch);
-        self.collect(line, is_kept)?;
-        self.write_attributes(line, is_kept, batch)?;
+        self.collect(is_kept)?;
+        self.write_attributes(is_kept, batch)?;
         if is_kept {
             return Ok(Outcome::Entry(Entry {
                 attributes: entry.attributes.start..batch.attributes.len() as u32,
@@ -251,9 +90,9 @@ impl<'p> Preparer<'p> {
             }));
         }
         let bad = |dn: &str, reason: String| (line, format!("entry \"{dn}\": {reason}"));
-        let classes = self.complete(&entry, batch).map_err(|reason| bad(self.record.dn(), reason))?;
+        let classes = self.complete(&entry, batch).map_err(|reason| bad(&self.record.dn, reason))?;
         let entry = Entry { attributes: entry.attributes.start..batch.attributes.len() as u32, ..entry };
-        self.check(&entry, classes.as_deref(), batch).map_err(|reason| bad(self.record.dn(), reason))?;
+        self.check(&entry, classes.as_deref(), batch).map_err(|reason| bad(&self.record.dn, reason))?;
         if !self.is_selected(&entry, batch) {
             return Ok(Outcome::Skipped);
         }
@@ -263,7 +102,7 @@ impl<'p> Preparer<'p> {
     /// The entry's names.
     fn place(&self, is_base: bool, batch: &mut Batch) -> Entry {
         let bytes = self.dn.as_bytes();
-        let dn = self.record.dn();
+        let dn = &self.record.dn;
         let rdn_key = self.dn.rdn().map(|rdn| rdn.as_bytes()).unwrap_or_default();
         let above = bytes.get(..bytes.len().saturating_sub(rdn_key.len() + 1)).unwrap_or_default();
         let dn_span = push(&mut batch.arena, dn.as_bytes());
@@ -282,18 +121,18 @@ impl<'p> Preparer<'p> {
     }
 
     /// Looks up the description of each value; values of one attribute stand together afterwards.
-    fn collect(&mut self, line: u64, is_kept: bool) -> Result<(), Refusal> {
+    fn collect(&mut self, is_kept: bool) -> Result<(), Refusal> {
         self.found.clear();
         let mut together = true;
-        for (position, (spelling, value)) in self.record.lines().enumerate() {
-            let at = self.names.find(position, spelling).map_err(|reason| (line, reason))?;
+        for (position, line) in self.record.iter().enumerate() {
+            let at = self.names.find(position, line.description).map_err(|reason| (line.line, reason))?;
             let is_out = |described: &Described| matches!(described.use_of, Use::Dropped | Use::Virtual);
             if !is_kept && self.names.get(at).is_some_and(is_out) {
                 continue;
             }
             let follows = self.found.last().is_none_or(|(last, _)| *last == at);
             together &= follows || !self.found.iter().any(|(other, _)| *other == at);
-            self.found.push((at, value));
+            self.found.push((at, position));
         }
         if !together {
             let mut order: Vec<u32> = Vec::new();
@@ -308,18 +147,19 @@ impl<'p> Preparer<'p> {
     }
 
     /// Writes the values of each attribute in wire form.
-    fn write_attributes(&mut self, line: u64, is_kept: bool, batch: &mut Batch) -> Result<(), Refusal> {
+    fn write_attributes(&mut self, is_kept: bool, batch: &mut Batch) -> Result<(), Refusal> {
         for group in self.found.chunk_by(|a, b| a.0 == b.0) {
             let Some(described) = group.first().and_then(|(at, _)| Some((*at, self.names.get(*at)?))) else { continue };
             let (at, described) = described;
             let start = batch.arena.len() as u32;
             let mut longest = 0;
-            for (_, value) in group {
-                let value = self.record.value(value);
+            for (_, position) in group {
+                let Some(value) = self.record.attributes.get(*position) else { continue };
+                let (line, value) = (value.line, value.value);
                 let hook =
                     self.plan.options.hash_password.as_ref().filter(|_| described.use_of == Use::Password && !is_kept);
                 let hashed = hook.map_or(Ok(None), |hook| hook(value)).map_err(|reason| {
-                    (line, format!("entry \"{}\": value of {}: {reason}", self.record.dn(), described.canonical))
+                    (line, format!("entry \"{}\": value of {}: {reason}", &self.record.dn, described.canonical))
                 })?;
                 let value = hashed.as_deref().unwrap_or(value);
                 longest = longest.max(value.len());
@@ -380,7 +220,7 @@ impl<'p> Preparer<'p> {
     /// Adds the attributes and values of the RDN that the entry does not have.
     fn complete_rdn(&mut self, first: usize, batch: &mut Batch) -> Result<(), String> {
         let schema = self.plan.schema();
-        let rdn = Rdn::parse(rdn_text(self.record.dn())).map_err(|error| error.to_string())?;
+        let rdn = Rdn::parse(rdn_text(&self.record.dn)).map_err(|error| error.to_string())?;
         for Ava { attribute: name, value } in rdn.avas() {
             let at = self.names.find(usize::MAX, name.as_bytes())?;
             let Some(described) = self.names.get(at).cloned() else { continue };
@@ -431,7 +271,7 @@ impl<'p> Preparer<'p> {
         }
         let classes = classes.ok_or_else(|| CheckError::NoClass.to_string())?;
         let requirement = classes.requirement.as_ref().map_err(String::clone)?;
-        let rdn = Rdn::parse(rdn_text(self.record.dn())).map_err(|error| error.to_string())?;
+        let rdn = Rdn::parse(rdn_text(&self.record.dn)).map_err(|error| error.to_string())?;
         let keys: Vec<AttributeKey<'_>> = rdn.avas().iter().map(|ava| key_of(schema, ava.attribute)).collect();
         let checked = Checked { batch, entry, names: &self.names };
         self.plan.checker.check_with(requirement, &keys, &checked, &mut |_| {}).map_err(|error| error.to_string())
@@ -463,7 +303,7 @@ impl<'p> Preparer<'p> {
             .iter()
             .filter_map(|attribute| Some((&*self.names.get(attribute.described)?.canonical, batch.values(attribute))))
             .collect();
-        let seen = SelectedEntry { dn: self.record.dn(), attributes: &attributes };
+        let seen = SelectedEntry { dn: &self.record.dn, attributes: &attributes };
         selection.passes(&seen)
     }
 }
@@ -506,25 +346,6 @@ impl EntryAttributes for Checked<'_, '_> {
 fn key_of<'n>(schema: &Schema, name: &'n str) -> AttributeKey<'n> {
     let known = schema.attribute_type(name.as_bytes());
     known.map_or(AttributeKey::Unknown(name), |attribute| AttributeKey::Known(attribute.index))
-}
-
-/// The values of objectClass with all superior classes; `None` when none is missing.
-fn with_superiors(schema: &Schema, values: Values<'_>) -> Option<ClassBody> {
-    let mut have: Vec<_> =
-        values.iter().filter_map(|name| schema.object_class(name)).map(|class| class.index).collect();
-    let mut body = values.body().to_vec();
-    let mut count = values.count();
-    let mut longest = values.iter().map(<[u8]>::len).max().unwrap_or(0);
-    for own in values.iter().filter_map(|name| schema.object_class(name)) {
-        for ancestor in own.ancestors() {
-            let Some(class) = schema.class_by_index(*ancestor).filter(|_| !have.contains(ancestor)) else { continue };
-            have.push(*ancestor);
-            put_value(&mut body, class.name().as_bytes());
-            longest = longest.max(class.name().len());
-            count += 1;
-        }
-    }
-    (count > values.count()).then(|| ClassBody { count, longest: longest as u32, body: body.into() })
 }
 
 /// The name-based UUID (RFC 4122, version 3) of a normalised DN, as OpenDJ gives entries that come without: importing the same

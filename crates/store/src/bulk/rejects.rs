@@ -4,10 +4,9 @@ use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::BulkError;
+use ldap::ldif::{WRAP_COLUMNS, put_comment};
 
-/// Comment lines are folded at this many characters.
-const LINE_CHARS: usize = 80;
+use super::BulkError;
 
 /// A file of left-out records, or none.
 pub(super) struct RecordFile {
@@ -28,8 +27,8 @@ impl RecordFile {
     pub fn write(&mut self, reason: Option<&str>, record: &[u8]) -> Result<(), BulkError> {
         let Some((path, file)) = &mut self.file else { return Ok(()) };
         let mut text = Vec::with_capacity(record.len() + 128);
-        for line in reason.into_iter().flat_map(str::lines) {
-            put_comment(line, &mut text);
+        if let Some(reason) = reason {
+            put_comment(&mut text, reason, Some(WRAP_COLUMNS));
         }
         text.extend_from_slice(record);
         if !record.ends_with(b"\n") {
@@ -49,22 +48,6 @@ fn failed(path: &Path, source: std::io::Error) -> BulkError {
     BulkError::Output { name: path.display().to_string(), source }
 }
 
-/// A comment, folded: a continuation line begins with a blank.
-fn put_comment(line: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"# ");
-    let mut column = 2;
-    let mut buffer = [0; 4];
-    for char in line.chars() {
-        if column == LINE_CHARS {
-            out.extend_from_slice(b"\n ");
-            column = 1;
-        }
-        out.extend_from_slice(char.encode_utf8(&mut buffer).as_bytes());
-        column += 1;
-    }
-    out.push(b'\n');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,7 +64,7 @@ mod tests {
             match reason {
                 "first" => assert_eq!(text, "# first\ndn: a\ncn: b\n\n"),
                 "no parent" => assert_eq!(text, "# first\ndn: a\ncn: b\n\n# no parent\ndn: a\ncn: b\n\n"),
-                _ => assert_eq!(text, format!("# {}\n {}\ndn: a\ncn: b\n\n", "x".repeat(78), "x".repeat(22))),
+                _ => assert_eq!(text, format!("# {}\n {}\ndn: a\ncn: b\n\n", "x".repeat(74), "x".repeat(26))),
             }
         }
         RecordFile::open(None, false).unwrap().write(None, b"dn: a").unwrap();

@@ -22,6 +22,9 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Largest single record. A group of ten million members is about 500 MB of LDIF.
 const RECORD_BYTES_MAX: usize = 1 << 30;
 
+/// What some editors put in front of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// First two bytes of a gzip file.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -165,6 +168,10 @@ impl Chunks {
                     return Err(BulkError::RecordTooLarge { name: source.name.to_string(), line: self.next_line });
                 }
             }
+            if self.next_line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
+                end = end.map(|end| end.saturating_sub(BYTE_ORDER_MARK.len()));
+            }
             let end = end.unwrap_or(bytes.len());
             self.rest = bytes.split_off(end);
             if bytes.is_empty() {
@@ -267,6 +274,11 @@ mod tests {
             all(vec![source("dn: a\n"), source(""), source("dn: b\n\n")]),
             [(1, "dn: a\n".into()), (1, "dn: b\n".into())]
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_record() {
+        assert_eq!(all(vec![source("\u{feff}dn: a\n\ndn: b\n")]), [(1, "dn: a\n".into()), (3, "dn: b\n".into())]);
     }
 
     #[test]

@@ -10,6 +10,9 @@ mod indexer;
 mod set;
 mod state;
 
+#[cfg(test)]
+mod tests;
+
 pub use config::{
     DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexKind, SUBSTRING_LENGTH_MIN, default_indexes,
 };

@@ -111,6 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn radix_sort_is_a_stable_sort(words in prop::collection::vec(prop_oneof![any::<u64>(), 0u64..4, (0u64..4).prop_map(|n| n << 40)], 0..1500)) {
             let mut ids: Vec<u32> = (0..words.len() as u32).collect();

@@ -6,10 +6,12 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// The keys of one entry, by slot.
+type Row = Vec<(usize, Vec<u8>)>;
 type Model = Vec<BTreeMap<Vec<u8>, BTreeSet<u64>>>;
 
 /// Batches of rows of (slot, key); few letters, so that keys repeat, share prefixes and hold zero bytes.
-fn batches() -> impl Strategy<Value = Vec<Vec<Vec<(usize, Vec<u8>)>>>> {
+fn batches() -> impl Strategy<Value = Vec<Vec<Row>>> {
     let byte = prop_oneof![Just(0u8), Just(1), Just(b'a'), Just(255)];
     let key = prop_oneof![
         4 => prop::collection::vec(byte.clone(), 0..8),

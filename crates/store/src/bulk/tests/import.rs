@@ -85,9 +85,9 @@ fn a_bad_entry_stops_the_import_with_line_and_reason_and_the_old_data_stays() {
         (person(below, "cn: x\nsn: x\nseeAlso: nonsense\n"), lines, "seeAlso"),
         (person(below, "cn: x\nsn: x\npreferredLanguage: de\npreferredLanguage: fr\n"), lines, "preferredLanguage"),
         (person("uid=x,,dc=com", "cn: x\nsn: x\n"), lines, "DN"),
-        (person(below, "cn: x\nsn x\n"), lines + 3, "colon"),
+        (person(below, "cn: x\nsn x\n"), lines + 3, "attribute: value"),
         (person(below, "cn: x\nsn:: *\n"), lines + 3, "base64"),
-        (person(below, "changetype: add\ncn: x\n"), lines + 2, "change record"),
+        (person(&format!("{below}\nchangetype: delete"), "cn: x\n"), lines + 1, "change record"),
     ] {
         let directory = tempfile::tempdir().unwrap();
         import_with(directory.path(), "dn: dc=example,dc=com\nobjectClass: domain\n", |_| {}).unwrap();

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use schema::Schema;
 
 use super::export::export_view;
+use super::import as run_import;
 use super::verify::{State, verify_view};
 use super::*;
 use crate::backend::database_path;
@@ -76,7 +77,7 @@ pub fn import_with(
     let mut options = ImportOptions::new(directory.to_owned(), base, default_indexes(), Schema::standard());
     options.threads = 2;
     set(&mut options);
-    crate::bulk::import(vec![source], &options, &mut |_| {})
+    run_import(vec![source], &options, &mut |_| {})
 }
 
 /// An imported database, opened for looking.

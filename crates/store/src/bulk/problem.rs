@@ -1,0 +1,113 @@
+//! What `verify-index` finds wrong, in words.
+
+use crate::EntryId;
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A record that cannot be read.
+    #[error("entry {id}: {reason}")]
+    Record {
+        /// The entry.
+        id: EntryId,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The entry above is missing.
+    #[error("entry {id}: its parent, entry {parent}, does not exist")]
+    NoParent {
+        /// The entry.
+        id: EntryId,
+        /// The parent that it names.
+        parent: EntryId,
+    },
+    /// The way up does not end.
+    #[error("entry {id}: is below itself")]
+    Cycle {
+        /// An entry of the cycle or below it.
+        id: EntryId,
+    },
+    /// Two entries of the same name.
+    #[error("entry {id}: has the same name as entry {other}")]
+    SameName {
+        /// The entry.
+        id: EntryId,
+        /// The other one.
+        other: EntryId,
+    },
+    /// An entry is not found by an index.
+    #[error("index {index}: entry {id} is missing under key {key}")]
+    Missing {
+        /// The index.
+        index: String,
+        /// The key, made readable.
+        key: String,
+        /// The entry.
+        id: EntryId,
+    },
+    /// An index names an entry that does not have the key.
+    #[error("index {index}: key {key} names entry {id}, which does not have it")]
+    Extra {
+        /// The index.
+        index: String,
+        /// The key, made readable.
+        key: String,
+        /// The entry.
+        id: EntryId,
+    },
+    /// The counter of a key is wrong.
+    #[error("index {index}: key {key} is counted as {stored}, but has {found} entries")]
+    Count {
+        /// The index.
+        index: String,
+        /// The key, made readable.
+        key: String,
+        /// The counter.
+        stored: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// A list that cannot be read to its end.
+    #[error("index {index}: {reason}")]
+    Index {
+        /// The index.
+        index: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The index is marked as not to be used.
+    #[error("index {index}: needs to be rebuilt")]
+    Untrusted {
+        /// The index.
+        index: String,
+    },
+    /// A container that no key refers to, or that is malformed.
+    #[error("long list {list}: {reason}")]
+    List {
+        /// Its number.
+        list: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Large values and their record disagree.
+    #[error("entry {id}: attribute {attribute}: {reason}")]
+    LargeValues {
+        /// The entry.
+        id: EntryId,
+        /// The attribute.
+        attribute: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A number of `meta` would be given twice.
+    #[error("{what}: the next one would be {next}, but {used} is in use")]
+    Counter {
+        /// Which numbers.
+        what: &'static str,
+        /// The next to be given.
+        next: u64,
+        /// The highest in use.
+        used: u64,
+    },
+}
