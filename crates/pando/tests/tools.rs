@@ -411,3 +411,66 @@ fn completions_and_man_pages_cover_every_tool() {
     place.must("man-pages man");
     assert!(place.read("man/pando-import-ldif.1").contains("rejectFile"));
 }
+
+/// Ports that were free a moment ago; both are held open together so that they differ.
+fn free_ports() -> [u16; 2] {
+    let sockets = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+    sockets.each_ref().map(|socket| socket.local_addr().unwrap().port())
+}
+
+#[test]
+fn a_server_starts_serves_beside_the_tools_and_stops() {
+    let place = Place::new();
+    let [ldap, ldaps] = free_ports();
+    place.must(&format!("setup --instance inst -w secret12 --no-prompt -p {ldap} -Z {ldaps} --sampleData 20 --quiet"));
+    let status = |place: &Place| {
+        serde_json::from_str::<serde_json::Value>(&place.must("status --instance inst --json").out).unwrap()
+    };
+    assert_eq!(status(&place)["running"], false);
+    let done = place.must("start --instance inst --detach");
+    assert!(
+        done.out.contains(&format!("ldap://127.0.0.1:{ldap}, ldaps://127.0.0.1:{ldaps}, ldapi://")),
+        "{}",
+        done.out
+    );
+    let process = status(&place)["process"].as_u64().unwrap();
+    let _client = std::net::TcpStream::connect(("127.0.0.1", ldap)).unwrap();
+    let now = status(&place);
+    assert_eq!(
+        (&now["running"], &now["connections"], &now["backends"][0]["entries"]),
+        (&true.into(), &1.into(), &24.into())
+    );
+    place.refuses(
+        "start --instance inst",
+        &format!("pando start: process {process} already serves this instance (it holds inst/logs/server.pid)"),
+    );
+    place.write("people.ldif", PEOPLE);
+    for (tool, instead) in [
+        ("import-ldif -l people.ldif", "or add the entries through it with ldapadd"),
+        ("rebuild-index -b dc=example,dc=com --rebuildAll", "then rebuild"),
+    ] {
+        let name = tool.split(' ').next().unwrap();
+        place.refuses(
+            &format!("{tool} --instance inst"),
+            &format!("pando {name}: a server or tool (process {process}) is working on inst: stop it with pando stop --instance inst, {instead}"),
+        );
+    }
+    place.must("export-ldif --instance inst -l out.ldif");
+    place.must("verify-index --instance inst -b dc=example,dc=com");
+    place.must("backendstat list-indexes --instance inst -n userRoot");
+    assert_eq!(place.must("stop --instance inst").out, format!("The server (process {process}) has stopped.\n"));
+    assert_eq!(status(&place)["running"], false);
+    place.refuses("stop --instance inst", "pando stop: no server is running on inst");
+}
+
+#[test]
+fn a_detached_start_that_fails_says_why() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let [_, ldaps] = free_ports();
+    place.must(&format!("setup --instance inst -w secret12 --no-prompt -p {port} -Z {ldaps} --skipPortCheck --quiet"));
+    let done = place.run("start --instance inst --detach");
+    assert_eq!((done.status, done.err.lines().count()), (1, 1), "{}", done.err);
+    assert!(done.err.starts_with(&format!("pando start: cannot listen on 127.0.0.1:{port}: ")), "{}", done.err);
+}

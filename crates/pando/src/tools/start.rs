@@ -54,7 +54,7 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let directory = Arc::new(Directory::open(config).map_err(Failure::new)?);
     let server = Server::start(Arc::clone(&directory)).map_err(Failure::new)?;
     if !quiet {
-        let places: Vec<String> = server.addresses().iter().map(ListenAt::to_string).collect();
+        let places: Vec<String> = server.addresses().iter().map(|at| url(config, at)).collect();
         // Whoever read this may be gone; the server serves all the same.
         let _ = writeln!(
             std::io::stdout(),
@@ -69,6 +69,17 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let waited = server.run_until_signal(&mut signals).context("signals");
     directory.close().map_err(Failure::new)?;
     waited.map(|()| ExitCode::SUCCESS)
+}
+
+/// A listener as clients name it.
+fn url(config: &Config, at: &ListenAt) -> String {
+    let address = match at {
+        ListenAt::Tcp(address) => *address,
+        ListenAt::Path(path) => return format!("ldapi://{}", path.display().to_string().replace('/', "%2F")),
+    };
+    let listens = |handler: &&config::LdapHandler| handler.listen.contains(&config::ListenAddress::Tcp(address));
+    let is_tls = config.handlers.iter().find(listens).is_some_and(|handler| handler.use_ssl);
+    format!("{}://{address}", if is_tls { "ldaps" } else { "ldap" })
 }
 
 /// Starts this program again, away from the terminal, and waits until it is ready or has failed.

@@ -115,7 +115,12 @@ fn connections(config: &Config) -> usize {
     listens
         .map(|listen| match listen {
             ListenAddress::Tcp(address) => tables.iter().map(|table| established(table, address.port())).sum(),
-            ListenAddress::Local(path) => connected(&unix, &path.display().to_string()),
+            // The table has the path as the server wrote it, which may have begun elsewhere.
+            ListenAddress::Local(path) => {
+                let paths = [Some(path.clone()), fs::canonicalize(path).ok()]
+                    .map(|path| path.map(|path| path.display().to_string()));
+                connected(&unix, &paths.into_iter().flatten().collect::<Vec<_>>())
+            }
         })
         .sum()
 }
@@ -130,11 +135,11 @@ fn established(table: &str, port: u16) -> usize {
     table.lines().skip(1).filter(is_client).count()
 }
 
-/// Lines of `/proc/net/unix` with that path whose state is "connected" (03).
-fn connected(table: &str, path: &str) -> usize {
+/// Lines of `/proc/net/unix` with one of these paths whose state is "connected" (03).
+fn connected(table: &str, paths: &[String]) -> usize {
     let is_client = |line: &&str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        matches!(fields.as_slice(), [_, _, _, _, _, "03", _, found] if *found == path)
+        matches!(fields.as_slice(), [_, _, _, _, _, "03", _, found] if paths.iter().any(|path| path == found))
     };
     table.lines().skip(1).filter(is_client).count()
 }
@@ -209,6 +214,6 @@ mod tests {
         let tcp = "  sl  local_address rem_address   st tx_queue\n   0: 0100007F:056D 00000000:0000 0A 0\n   1: 0100007F:056D 0100007F:9C40 01 0\n   2: 0100007F:9C40 0100007F:056D 01 0\n";
         assert_eq!(established(tcp, 1389), 1);
         let unix = "Num       RefCount Protocol Flags    Type St Inode Path\n0: 2 0 00010000 0001 01 10 /i/ldapi\n1: 3 0 0 0001 03 11 /i/ldapi\n2: 3 0 0 0001 03 12\n";
-        assert_eq!(connected(unix, "/i/ldapi"), 1);
+        assert_eq!(connected(unix, &["/i/ldapi".to_owned()]), 1);
     }
 }
