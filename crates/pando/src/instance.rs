@@ -14,13 +14,20 @@ use store::{
     index::{Indexer, SchemaTypes},
 };
 
-use crate::failure::{Context, Failure};
+use crate::{
+    failure::{Context, Failure},
+    owner::Owner,
+};
 
 /// Opens the configuration of the instance in `directory`.
 pub fn open(directory: &Path) -> Result<Config, Failure> {
     let instance = Instance::new(directory);
     let file = instance.config_file();
-    if !file.exists() {
+    if directory.is_dir() {
+        // Before anything else: to another user, even what is there may look as if it were not.
+        Owner::of(directory)?;
+    }
+    if !file.try_exists().context(file.display())? {
         return Err(Failure::new(format_args!(
             "there is no instance in {}: make one with pando setup --instance {}",
             directory.display(),

@@ -32,7 +32,7 @@ impl Owner {
             (me, owner) if me == owner => Ok(Owner::Same),
             (0, user) => Ok(Owner::RootFor { user, group: metadata.gid() }),
             (me, owner) => Err(Failure::new(format_args!(
-                "{} belongs to {}, and you are {}: run this as {0}'s owner, so that the server can open the files",
+                "{0} belongs to {1}, and you are {2}: run this as {1}, so that the server can open its files",
                 instance.display(),
                 user_name(owner),
                 user_name(me)

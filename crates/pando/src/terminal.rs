@@ -82,25 +82,25 @@ impl Progress {
     pub fn new(what: &str, total: Option<u64>, quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
         let bar = ProgressBar::with_draw_target(total, target);
-        let template = match total {
-            Some(_) => "{prefix} [{bar:30}] {percent:>3}%  {msg}  {elapsed} gone, {eta} left",
-            None => "{prefix} {spinner}  {msg}  {elapsed} gone",
-        };
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        bar.set_style(style.progress_chars("=> "));
+        bar.set_style(style(total.is_some()));
         bar.set_prefix(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(250));
         Self { bar }
     }
 
-    /// Another piece of work with its own total.
+    /// The piece of work at hand and its total, if that is known.
     pub fn phase(&self, what: &str, total: Option<u64>) {
         if self.bar.prefix() != what {
-            self.bar.set_prefix(what.to_owned());
             self.bar.reset();
+            self.bar.set_prefix(what.to_owned());
+            self.bar.set_message("");
         }
-        if let Some(total) = total {
-            self.bar.set_length(total);
+        if self.bar.length() != total {
+            self.bar.set_style(style(total.is_some()));
+            match total {
+                Some(total) => self.bar.set_length(total),
+                None => self.bar.unset_length(),
+            }
         }
     }
 
@@ -109,6 +109,15 @@ impl Progress {
         self.bar.set_position(position);
         self.bar.set_message(message);
     }
+}
+
+fn style(total_is_known: bool) -> ProgressStyle {
+    let template = match total_is_known {
+        true => "{prefix} [{bar:30}] {percent:>3}%  {msg}  {elapsed} gone, {eta} left",
+        false => "{prefix} {spinner}  {msg}  {elapsed} gone",
+    };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("=> ")
 }
 
 impl Drop for Progress {

@@ -75,7 +75,10 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
 fn url(config: &Config, at: &ListenAt) -> String {
     let address = match at {
         ListenAt::Tcp(address) => *address,
-        ListenAt::Path(path) => return format!("ldapi://{}", path.display().to_string().replace('/', "%2F")),
+        ListenAt::Path(path) => {
+            let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            return format!("ldapi://{}", path.display().to_string().replace('/', "%2F"));
+        }
     };
     let listens = |handler: &&config::LdapHandler| handler.listen.contains(&config::ListenAddress::Tcp(address));
     let is_tls = config.handlers.iter().find(listens).is_some_and(|handler| handler.use_ssl);
