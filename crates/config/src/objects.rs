@@ -30,6 +30,28 @@ pub fn class(name: &str) -> Option<&'static Class> {
 
 const ACCEPT_REJECT_WARN: Syntax = Syntax::Choice(&["accept", "reject", "warn"]);
 const WRITABILITY: Syntax = Syntax::Choice(&["enabled", "disabled", "internal-only"]);
+/// The schemes that `directory` knows; a test of `pando` compares.
+const PASSWORD_SCHEMES: [&str; 19] = [
+    "Clear",
+    "Base64",
+    "MD5",
+    "Salted MD5",
+    "SHA-1",
+    "Salted SHA-1",
+    "SHA-256",
+    "SHA-384",
+    "SHA-512",
+    "Salted SHA-256",
+    "Salted SHA-384",
+    "Salted SHA-512",
+    "PBKDF2",
+    "PBKDF2-HMAC-SHA256",
+    "PBKDF2-HMAC-SHA512",
+    "PKCS5S2",
+    "Bcrypt",
+    "CRYPT",
+    "Argon2",
+];
 /// A count that may be 0.
 const COUNT: Syntax = Syntax::Integer { min: 0, max: i32::MAX as i64 };
 /// A count of at least 1.
@@ -60,13 +82,11 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     property("max-allowed-client-connections", COUNT, "Most client connections at once; 0 is no limit.").default(&["0"]),
     property("max-outstanding-operations", POSITIVE, "Most requests of one connection that wait for their answer at once; the next ones are read when there is room.").default(&["256"]),
     property("writability-mode", WRITABILITY, "Whether clients may change entries; internal-only refuses them as disabled does.").default(&["enabled"]),
-    property("reject-unauthenticated-requests", Syntax::Boolean, "Anonymous clients may only bind, use StartTLS and read the root DSE.").default(&["false"]),
     property("bind-with-dn-requires-password", Syntax::Boolean, "A simple bind with a DN and an empty password is refused, not taken for anonymous.").default(&["true"]),
     property("return-bind-error-messages", Syntax::Boolean, "A failed bind tells the client why; the access log has the reason in any case.").default(&["false"]),
     property("check-schema", Syntax::Boolean, "Entries are checked against the schema.").default(&["true"]),
     property("invalid-attribute-syntax-behavior", ACCEPT_REJECT_WARN, "What happens to values that break the syntax of their attribute.").default(&["reject"]),
     property("single-structural-objectclass-behavior", ACCEPT_REJECT_WARN, "What happens to entries without exactly one structural object class.").default(&["reject"]),
-    property("add-missing-rdn-attributes", Syntax::Boolean, "An added entry gets the attribute values of its RDN when they are missing.").default(&["true"]),
     property("allow-attribute-name-exceptions", Syntax::Boolean, "Names of attribute types may have underscores and begin with a digit.").default(&["false"]),
     property("notify-abandoned-operations", Syntax::Boolean, "An abandoned operation is answered with result 118 (cancelled) instead of not at all.").default(&["false"]),
     property("etime-resolution", Syntax::Choice(&["milliseconds", "microseconds", "nanoseconds"]), "Unit of etime in the access log.").default(&["milliseconds"]),
@@ -206,8 +226,8 @@ static PASSWORD_POLICY: Class = Class {
         &[
             property(
                 "default-password-storage-scheme",
-                Syntax::Text,
-                "How new passwords are stored: a name or prefix that `pando encode-password -l` lists.",
+                Syntax::Choice(&PASSWORD_SCHEMES),
+                "How new passwords are stored.",
             )
             .default(&["Salted SHA-512"]),
             property(

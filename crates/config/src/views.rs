@@ -23,8 +23,6 @@ pub struct GlobalConfig {
     pub outstanding_operations_max: usize,
     /// `writability-mode`
     pub writability: Writability,
-    /// `reject-unauthenticated-requests`
-    pub reject_unauthenticated_requests: bool,
     /// `bind-with-dn-requires-password`
     pub bind_with_dn_requires_password: bool,
     /// `return-bind-error-messages`
@@ -35,8 +33,6 @@ pub struct GlobalConfig {
     pub invalid_attribute_syntax_behavior: Behavior,
     /// `single-structural-objectclass-behavior`
     pub single_structural_objectclass_behavior: Behavior,
-    /// `add-missing-rdn-attributes`
-    pub add_missing_rdn_attributes: bool,
     /// `allow-attribute-name-exceptions`
     pub allow_attribute_name_exceptions: bool,
     /// `notify-abandoned-operations`
@@ -148,7 +144,7 @@ pub struct TlsConfig {
 /// `[password-policy."Default Password Policy"]`
 #[derive(Debug, Clone)]
 pub struct PasswordStorage {
-    /// `default-password-storage-scheme`: name or prefix of a scheme.
+    /// `default-password-storage-scheme`: name of a scheme.
     pub scheme: String,
     /// `allow-pre-encoded-passwords`
     pub allow_pre_encoded_passwords: bool,

@@ -112,3 +112,19 @@ pub fn first_line(file: &Path) -> Result<String, Failure> {
     let text = fs::read_to_string(file).context(file.display())?;
     text.lines().next().map(str::to_owned).ok_or_else(|| Failure::new(format_args!("{} is empty", file.display())))
 }
+
+#[cfg(test)]
+mod tests {
+    use config::{Syntax, class};
+
+    use super::*;
+
+    /// The configuration lists the schemes, because it knows no directory.
+    #[test]
+    fn the_configuration_allows_every_scheme_and_no_other() {
+        let property =
+            class("password-policy").unwrap().variants[0].property("default-password-storage-scheme").unwrap();
+        let Syntax::Choice(names) = property.syntax else { panic!("{property:?}") };
+        assert_eq!(names.to_vec(), Scheme::all().map(Scheme::config_name).collect::<Vec<_>>());
+    }
+}

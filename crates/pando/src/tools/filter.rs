@@ -193,3 +193,71 @@ fn position_of(position: ldap::Position) -> schema::Position {
         ldap::Position::Final => schema::Position::Final,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use store::{Values, record::put_value};
+
+    use super::*;
+
+    fn is_selected(filter: &str, attributes: &[(&str, &[&str])]) -> bool {
+        let schema = Schema::standard();
+        let bodies: Vec<Vec<u8>> = attributes
+            .iter()
+            .map(|(_, values)| {
+                let mut body = Vec::new();
+                values.iter().for_each(|value| put_value(&mut body, value.as_bytes()));
+                body
+            })
+            .collect();
+        let attributes: Vec<(&str, Values<'_>)> = attributes
+            .iter()
+            .zip(&bodies)
+            .map(|((name, values), body)| (*name, Values::new(values.len() as u32, body)))
+            .collect();
+        compile(filter, &schema).unwrap()(&SelectedEntry { dn: "cn=x", attributes: &attributes })
+    }
+
+    #[test]
+    fn every_kind_of_filter() {
+        let entry: &[(&str, &[&str])] = &[
+            ("objectClass", &["top", "inetOrgPerson"]),
+            ("cn", &["Ada Fernsby", "Ada"]),
+            ("cn;lang-de", &["Adelheid"]),
+            ("sn", &["Fernsby"]),
+            ("userPassword", &["{CLEAR}x"]),
+            ("createTimestamp", &["20260101000000Z"]),
+        ];
+        for (filter, selected) in [
+            ("(cn=ADA  fernsby)", true),
+            ("(cn=bob)", false),
+            ("(name=adelheid)", true),
+            ("(cn;lang-de=adelheid)", true),
+            ("(cn;lang-de=ada)", false),
+            ("(cn=*)", true),
+            ("(mail=*)", false),
+            ("(cn=a*n*by)", true),
+            ("(cn=*nope*)", false),
+            ("(createTimestamp>=20251231235959Z)", true),
+            ("(createTimestamp<=20251231235959Z)", false),
+            ("(sn~=farnsby)", true),
+            ("(cn:caseExactMatch:=Ada)", true),
+            ("(cn:caseExactMatch:=ada)", false),
+            ("(:caseExactMatch:=Fernsby)", true),
+            ("(&)", true),
+            ("(|)", false),
+            ("(&(cn=ada)(sn=fernsby))", true),
+            ("(&(cn=ada)(sn=x))", false),
+            ("(|(cn=x)(sn=fernsby))", true),
+            ("(!(cn=x))", true),
+            // What cannot be decided selects nothing, and neither does its opposite.
+            ("(nosuch=1)", false),
+            ("(!(nosuch=1))", false),
+            ("(|(nosuch=1)(cn=ada))", true),
+            ("(&(!(nosuch=1))(cn=ada))", false),
+            ("(!(&(nosuch=1)(cn=bob)))", true),
+        ] {
+            assert_eq!(is_selected(filter, entry), selected, "{filter}");
+        }
+    }
+}
