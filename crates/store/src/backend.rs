@@ -12,6 +12,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -118,6 +119,7 @@ impl Backend {
         let log_options =
             LogOptions { uuid, rules: rules.version(), segment_bytes: options.segment_bytes, read_only: false };
         let log: Arc<dyn Log> = Arc::new(FileLog::open(disk, log_options, folded)?);
+        sync_folders(&options.path)?;
         let shared = Arc::new(Shared::new(env, version, index_states));
         let meters = Arc::new(Meters::new());
         let fold = FoldThread::start(shared.clone(), log.clone(), meters.clone())?;
@@ -340,6 +342,16 @@ fn replay(writer: &mut Writer, folded: u64) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Makes the names of new files durable: LMDB syncs what it writes, but not the folders its files are in.
+fn sync_folders(path: &Path) -> Result<(), StoreError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    for folder in [&database_path(path), path, parent] {
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| StoreError::io("backend folder", &error))?;
+    }
+    Ok(())
+}
+
 /// An identity for new data. Only has to differ from every other: the hasher's keys come from the system's random source.
 pub fn new_uuid() -> [u8; 16] {
     let mut uuid = [0; 16];
@@ -359,8 +371,14 @@ impl InstanceLock {
         let io = |error| StoreError::io("lock file", &error);
         std::fs::create_dir_all(path).map_err(io)?;
         let path = path.join("lock");
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

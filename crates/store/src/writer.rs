@@ -350,6 +350,8 @@ impl Writer {
     }
 
     fn rebind(&mut self, resolver: Arc<dyn TypeResolver>, extractor: Arc<dyn KeyExtractor>) {
+        // What was applied under the old schema should be in LMDB soon, so that a replay rarely meets the new one.
+        self.freeze();
         self.extractor = extractor;
         Arc::make_mut(&mut self.state.tables).rebind(resolver);
         let tables = self.state.tables.clone();

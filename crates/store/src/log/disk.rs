@@ -5,13 +5,16 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// New files are filled in pieces of a page: files written in large pieces cost several times as much per rewritten page
 /// (decision 002).
 const FILL_BYTES: usize = 4_096;
+
+/// The log holds what entries hold: nobody else reads it.
+const FILE_MODE: u32 = 0o600;
 
 /// A folder of files.
 pub trait Disk: Send + Sync {
@@ -77,7 +80,7 @@ impl Disk for FolderDisk {
     fn create(&self, name: &str, bytes: u64) -> io::Result<Arc<dyn DiskFile>> {
         let path = self.path.join(name);
         let fill = || -> io::Result<File> {
-            let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+            let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(&path)?;
             let zeros = [0; FILL_BYTES];
             for _ in 0..bytes / FILL_BYTES as u64 {
                 file.write_all(&zeros)?;

@@ -66,6 +66,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// A few seconds' worth; `PROPTEST_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(40)
+}
+
 /// The parents named by random adds may not exist; the model takes any, as the store does.
 fn check(model: &mut Model, ops: &[Op], results: Vec<Result<Outcome, StoreError>>) {
     for (op, result) in ops.iter().zip(results) {
@@ -81,7 +86,7 @@ fn check(model: &mut Model, ops: &[Op], results: Vec<Result<Outcome, StoreError>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 400, ..ProptestConfig::default() })]
     #[test]
     fn store_and_model_agree(steps in proptest::collection::vec(step(), 1..25), seed: u64) {
         let mut state = seed | 1;
