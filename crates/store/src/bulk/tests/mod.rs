@@ -2,6 +2,7 @@
 
 mod damage;
 mod import;
+mod live;
 mod round_trip;
 
 use std::collections::BTreeMap;
