@@ -35,6 +35,7 @@ pub(super) fn judge_all(checker: &Checker, draft: &Draft<'_>, rdn: &[AttributeKe
     if !checker.leniency().check_schema {
         return Ok(());
     }
+    judge_collective(draft)?;
     let classes = ClassSet::of_values(draft.schema, draft.classes()).map_err(|error| violation(&error))?;
     let requirement = checker.requirement(&classes);
     checker.check_with(&requirement, rdn, &DraftAttributes { draft }, &mut |_| {}).map_err(|error| violation(&error))
@@ -45,6 +46,7 @@ pub(super) fn judge_touched(checker: &Checker, draft: &Draft<'_>, requirement: &
     if !checker.leniency().check_schema {
         return Ok(());
     }
+    judge_collective(draft)?;
     for touched in &draft.touched {
         let Some(index) = touched.type_index else { continue };
         if touched.is_empty() {
@@ -60,6 +62,24 @@ pub(super) fn judge_touched(checker: &Checker, draft: &Draft<'_>, requirement: &
         }
     }
     Ok(())
+}
+
+/// Collective attributes stand in their subentries only (RFC 3671 §2): entries get them from there.
+fn judge_collective(draft: &Draft<'_>) -> Result<(), LdapResult> {
+    let schema = draft.schema;
+    let touched = draft.touched.iter().filter(|touched| !touched.is_empty());
+    let mut types = touched.filter_map(|touched| schema.attribute_by_index(touched.type_index?));
+    let Some(attribute) = types.find(|attribute| attribute.is_collective()) else { return Ok(()) };
+    let subentry = schema.object_class(b"collectiveAttributeSubentry").map(|class| class.index);
+    let mut classes = draft.classes().filter_map(|name| schema.object_class(name));
+    if classes.any(|class| Some(class.index) == subentry) {
+        return Ok(());
+    }
+    let message = format!(
+        "The attribute {} is collective: write it to a collectiveAttributeSubentry above the entries that shall have it",
+        attribute.name()
+    );
+    Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message))
 }
 
 /// An entry changes its structural class only by being deleted and added again (RFC 4512 §2.4.2); auxiliary classes come and go.

@@ -35,7 +35,7 @@ impl<'c> UpdateControls<'c> {
                 (control::MANAGE_DSA_IT, _) => wanted.flags.set(Flags::MANAGE_DSA_IT),
                 // This server is no copy (RFC 6171 §3).
                 (control::DONT_USE_COPY, _) => {}
-                (control::NO_OP, _) => wanted.flags.set(Flags::NO_OP),
+                (control::NO_OP | control::NO_OP_OPENLDAP, _) => wanted.flags.set(Flags::NO_OP),
                 (control::RELAX, _) if identity.is_root() => wanted.flags.set(Flags::RELAX),
                 (control::RELAX, _) => {
                     let message = "The relax rules control is for root users";

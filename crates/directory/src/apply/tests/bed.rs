@@ -11,7 +11,7 @@ use schema::{NormalizedDn, Schema};
 use store::index::{IndexConfig, SchemaTypes, default_indexes, extractor_maker};
 use store::{Backend, BackendOptions};
 
-use crate::apply::{Report, UpdateRules};
+use crate::apply::{Report, UpdateRules, schema_text};
 use crate::backend::Suffix;
 use crate::csn::Csn;
 use crate::entry::EntrySource;
@@ -49,7 +49,12 @@ impl Bed {
     pub fn with_schema(schema: Arc<Schema>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
         let backend = open(folder.path(), &schema);
-        Bed { folder, schema, backend, proposals: 0 }
+        let mut bed = Bed { folder, schema, backend, proposals: 0 };
+        let text = schema_text(&bed.schema);
+        if !text.is_empty() {
+            bed.propose(Kind::ModifySchema, &text, With::default()).ok();
+        }
+        bed
     }
 
     /// With the suffix, `ou=people` and `ou=groups`.
