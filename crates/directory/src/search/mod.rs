@@ -28,6 +28,7 @@ use store::{EntryId, Snapshot};
 use crate::access::Access;
 use crate::backend::Backend;
 use crate::encode::Selection;
+use crate::error;
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::{FilterScratch, Matcher};
 use crate::synthetic::SyntheticEntry;
@@ -107,6 +108,9 @@ pub struct Worker {
     values: Vec<u8>,
     ids: Vec<EntryId>,
     base: NormalizedDn,
+    /// The text that `base` is the normal form of, and the schema under which it is.
+    base_text: Vec<u8>,
+    base_facts: Option<Arc<Facts>>,
     /// Plans to be used again.
     #[allow(clippy::vec_box, reason = "a plan is large, and handed out as a box")]
     plans: Vec<Box<SearchPlan>>,
@@ -143,6 +147,20 @@ impl Worker {
             plan.clear();
             self.plans.push(plan);
         }
+    }
+
+    /// Sets `base` to the normal form of `text`; nothing to do when it is the last request's again, as it mostly is.
+    fn take_base(&mut self, facts: &Arc<Facts>, text: &[u8]) -> Result<(), LdapResult> {
+        let is_same_schema = self.base_facts.as_ref().is_some_and(|known| Arc::ptr_eq(known, facts));
+        if is_same_schema && self.base_text == text {
+            return Ok(());
+        }
+        self.base_facts = None;
+        self.base.parse_into(&facts.schema, text).map_err(|problem| error::invalid_dn(text, problem))?;
+        self.base_text.clear();
+        self.base_text.extend_from_slice(text);
+        self.base_facts = Some(facts.clone());
+        Ok(())
     }
 
     fn backend(&mut self, at: usize) -> &mut WorkerBackend {

@@ -66,10 +66,7 @@ impl Directory {
         let facts = self.facts();
         let access = Access::of(&session.identity);
         let context = MatchContext { now_unix_seconds: time.unix_seconds };
-        worker
-            .base
-            .parse_into(&facts.schema, request.base)
-            .map_err(|problem| error::invalid_dn(request.base, problem))?;
+        worker.take_base(&facts, request.base)?;
         plan.message_id = message_id;
         plan.access = access;
         plan.manage_dsa_it = wanted.manage_dsa_it;

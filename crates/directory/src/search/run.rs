@@ -209,7 +209,7 @@ impl<O: SearchOutput> Run<'_, O> {
         self.done.candidates += 1;
         let Some(record) = view.entry(id)? else { return Ok(()) };
         let record = record.view()?;
-        if !self.in_scope(view, id, &record)? || !self.is_visible(&record) {
+        if !self.in_scope(view, id, &record)? || !self.is_visible(id, &record) {
             return Ok(());
         }
         let parent = if self.matcher.needs_dn() { self.known.names.dn(view, record.parent())? } else { Some(&b""[..]) };
@@ -247,9 +247,10 @@ impl<O: SearchOutput> Run<'_, O> {
         }
     }
 
-    /// Referral objects are sent as references, aliases that are followed not at all, subentries when asked for (RFC 3672 §3).
+    /// Referral objects are sent as references, aliases that are followed (the base is not: RFC 4511 §4.5.1.3) not at all,
+    /// subentries when asked for (RFC 3672 §3).
     #[inline]
-    fn is_visible(&self, record: &RecordView<'_>) -> bool {
+    fn is_visible(&self, id: EntryId, record: &RecordView<'_>) -> bool {
         let special = ClassFlags::REFERRAL.with(ClassFlags::ALIAS).with(ClassFlags::SUBENTRY);
         let is_base_search = self.part.scope == Scope::BaseObject;
         if !self.known.classes.any(special) {
@@ -260,7 +261,7 @@ impl<O: SearchOutput> Run<'_, O> {
             return true;
         }
         let is_hidden = (flags.has(ClassFlags::REFERRAL) && !self.manage_dsa_it)
-            || (flags.has(ClassFlags::ALIAS) && self.in_searching);
+            || (flags.has(ClassFlags::ALIAS) && self.in_searching && id != self.part.base);
         !is_hidden && flags.has(ClassFlags::SUBENTRY) == self.subentries.unwrap_or(false)
     }
 

@@ -263,6 +263,121 @@ fn a_client_that_stops_reading_and_an_abandon_end_the_search() {
     assert_eq!(found.entries.len(), 2);
 }
 
+fn many() -> Fixture {
+    let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\n\n".to_owned();
+    for at in 0..300 {
+        ldif.push_str(&format!("dn: uid=u{at},dc=example,dc=com\nobjectClass: account\n\n"));
+    }
+    Fixture::new(&["dc=example,dc=com"], default_indexes(), &ldif)
+}
+
+#[test]
+fn long_searches_end_when_cancelled_and_at_their_time_limit() {
+    let mut it = many();
+    let all = || Asked::new("dc=example,dc=com", "(objectClass=*)");
+    assert_eq!(it.search(&all()).unwrap().entries.len(), 301);
+    let mut cancelled = Collector { is_cancelled: true, ..Collector::default() };
+    let found = it.search_into(&all(), &mut cancelled).unwrap();
+    assert!(found.done.is_cancelled && found.entries.len() < 301);
+    assert_eq!(found.done.result.code, ResultCode::CANCELED);
+    let waited = std::time::Duration::from_secs(5);
+    let found = it.search(&Asked { waited, time_limit_seconds: 3, ..all() }).unwrap();
+    assert_eq!(found.done.result.code, ResultCode::TIME_LIMIT_EXCEEDED);
+    assert!(found.entries.len() < 301);
+    let found = it.search(&Asked { waited, time_limit_seconds: 3600, ..all() }).unwrap();
+    assert_eq!((found.done.result.code, found.entries.len()), (ResultCode::SUCCESS, 301));
+}
+
+#[test]
+fn comparing() {
+    use ResultCode as Code;
+    let it = fixture();
+    let ann = "uid=ann,dc=example,dc=com";
+    let root = super::fixture::root;
+    for (dn, attribute, value, code) in [
+        (ann, "cn", "ANN  tree", Code::COMPARE_TRUE),
+        (ann, "name", "tree", Code::COMPARE_TRUE),
+        (ann, "cn", "bob", Code::COMPARE_FALSE),
+        (ann, "givenName", "ann", Code::NO_SUCH_ATTRIBUTE),
+        (ann, "description", "une personne", Code::COMPARE_TRUE),
+        (ann, "description;lang-de", "une personne", Code::NO_SUCH_ATTRIBUTE),
+        (ann, "nosuch", "x", Code::UNDEFINED_ATTRIBUTE_TYPE),
+        (ann, "entryDN", "UID=Ann, dc=example,dc=com", Code::COMPARE_TRUE),
+        (ann, "entryDN", "=", Code::INVALID_ATTRIBUTE_SYNTAX),
+        ("uid=none,dc=example,dc=com", "cn", "x", Code::NO_SUCH_OBJECT),
+        ("cn=schema", "cn", "Schema", Code::COMPARE_TRUE),
+        ("", "vendorName", "Pando", Code::COMPARE_TRUE),
+        ("cn=monitor", "cn", "monitor", Code::COMPARE_TRUE),
+    ] {
+        assert_eq!(it.compare(root(), dn, attribute, value.as_bytes()), code, "{dn} {attribute}={value}");
+    }
+    assert_eq!(it.compare(root(), ann, "userPassword", b"secret12"), Code::COMPARE_TRUE);
+    assert_eq!(it.compare(user(), ann, "userPassword", b"secret12"), Code::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(it.compare(user(), ann, "sn", b"tree"), Code::COMPARE_TRUE);
+    assert_eq!(it.compare(Identity::Anonymous, ann, "sn", b"tree"), Code::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(it.compare(user(), "cn=monitor", "cn", b"monitor"), Code::INSUFFICIENT_ACCESS_RIGHTS);
+}
+
+const TWO_BACKENDS: &str = "\
+dn: dc=example,dc=com
+objectClass: domain
+
+dn: uid=ann,dc=example,dc=com
+objectClass: account
+
+dn: dc=example,dc=net
+objectClass: domain
+
+####
+dn: ou=Far,dc=example,dc=com
+objectClass: organizationalUnit
+
+dn: uid=bob,ou=Far,dc=example,dc=com
+objectClass: account
+
+";
+
+#[test]
+fn several_suffixes_and_backends_are_one_tree() {
+    let mut it =
+        Fixture::with(&["dc=example,dc=com", "dc=example,dc=net"], default_indexes(), TWO_BACKENDS, |config| {
+            let mut other = config.backends[0].clone();
+            other.id = "far".to_owned();
+            other.base_dns = vec!["ou=Far,dc=example,dc=com".to_owned()];
+            other.directory = other.directory.with_file_name("far");
+            config.backends.push(other);
+        });
+    let (com, net, ann) = ("dc=example,dc=com", "dc=example,dc=net", "uid=ann,dc=example,dc=com");
+    let (far, bob) = ("ou=Far,dc=example,dc=com", "uid=bob,ou=Far,dc=example,dc=com");
+    let mut dns = |base, scope| it.dns(&Asked { scope, ..Asked::new(base, "(objectClass=*)") });
+    assert_eq!(dns(com, Scope::WholeSubtree), [com, far, ann, bob]);
+    assert_eq!(dns(com, Scope::SingleLevel), [far, ann]);
+    assert_eq!(dns(com, Scope::BaseObject), [com]);
+    assert_eq!(dns(com, Scope::SubordinateSubtree), [far, ann, bob]);
+    assert_eq!(dns(net, Scope::WholeSubtree), [net]);
+    assert_eq!(dns("ou=far,dc=example,dc=com", Scope::WholeSubtree), [far, bob]);
+    assert_eq!(dns("", Scope::SingleLevel), [com, net, far]);
+    assert_eq!(dns("", Scope::WholeSubtree), [com, net, far, ann, bob]);
+    assert_eq!(it.dns(&Asked::new("", "(uid=bob)")), [bob]);
+    let root = it.search(&Asked { scope: Scope::BaseObject, attributes: &["namingContexts"], ..Asked::new("", "(&)") });
+    assert_eq!(root.unwrap().entries[0].1["namingContexts"], [com, net, far]);
+}
+
+#[test]
+fn names_follow_a_rename_at_once() {
+    let mut it = fixture();
+    let base = Asked::new("dc=example,dc=com", "(uid=bob)");
+    assert_eq!(it.dns(&base), ["uid=bob,ou=Old,dc=example,dc=com"]);
+    let mut op = Vec::new();
+    ldap::client::modify_dn(&mut op, 1, "ou=Old,dc=example,dc=com", "ou=New", true, None, &[]);
+    let message = ldap::Message::decode(&op).unwrap();
+    it.update(&message);
+    assert_eq!(it.dns(&base), ["uid=bob,ou=New,dc=example,dc=com"]);
+    assert_eq!(it.dns(&Asked::new("ou=New,dc=example,dc=com", "(uid=bob)")).len(), 1);
+    let gone = it.search(&Asked::new("ou=Old,dc=example,dc=com", "(uid=bob)")).unwrap_err();
+    assert_eq!((gone.code, gone.matched_dn.as_str()), (ResultCode::NO_SUCH_OBJECT, "dc=example,dc=com"));
+}
+
 const REFERRALS: &str = "\
 dn: dc=example,dc=com
 objectClass: domain

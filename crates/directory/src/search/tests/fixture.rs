@@ -38,6 +38,9 @@ pub struct Asked<'a> {
     pub attributes: &'a [&'a str],
     pub controls: &'a [ControlBuf],
     pub identity: Identity,
+    pub time_limit_seconds: u32,
+    /// How long ago the request came.
+    pub waited: std::time::Duration,
 }
 
 /// Collects messages; stops after `stop_after` of them.
@@ -88,6 +91,8 @@ impl<'a> Asked<'a> {
             attributes: &[],
             controls: &[],
             identity: root(),
+            time_limit_seconds: 0,
+            waited: std::time::Duration::ZERO,
         }
     }
 }
@@ -98,7 +103,7 @@ impl Fixture {
         Fixture::with(base_dns, indexes, ldif, |_| {})
     }
 
-    /// The same, with something in the configuration set otherwise.
+    /// The same, with something in the configuration set otherwise. A second backend gets what follows a line `####`.
     pub fn with(base_dns: &[&str], indexes: Vec<IndexConfig>, ldif: &str, set: impl FnOnce(&mut Config)) -> Fixture {
         let folder = TempDir::new().unwrap();
         let setup = Setup {
@@ -116,7 +121,7 @@ impl Fixture {
         };
         let mut config = Config::parse(&setup.to_toml(), &folder.path().join("pando.toml")).unwrap();
         set(&mut config);
-        for backend in &config.backends {
+        for (backend, ldif) in config.backends.iter().zip(ldif.split("####\n")) {
             let schema = load_schema(&config).unwrap();
             let bases = backend.base_dns.clone();
             let mut options = ImportOptions::new(backend.directory.clone(), bases, index_configs(backend), schema);
@@ -143,7 +148,7 @@ impl Fixture {
             scope: asked.scope,
             deref_aliases: asked.deref,
             size_limit: asked.size_limit,
-            time_limit_seconds: 0,
+            time_limit_seconds: asked.time_limit_seconds,
             types_only: asked.types_only,
             filter: &filter,
             attributes: asked.attributes,
@@ -153,7 +158,8 @@ impl Fixture {
         let message = Message::decode(&bytes).unwrap();
         let Request::Search(request) = &message.op else { panic!("not a search") };
         let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
-        let time = RequestTime::now();
+        let mut time = RequestTime::now();
+        time.started -= asked.waited;
         let mut plan =
             self.directory.plan_search(&mut self.worker, &session, message.id, request, &message.controls, time)?;
         let done = plan.run(&mut self.worker, output);
@@ -161,6 +167,25 @@ impl Fixture {
         let (entries, references) = decode(&output.bytes);
         assert_eq!((entries.len() as u64, references.len() as u64), (done.entries_sent, done.references_sent));
         Ok(Found { entries, references, done })
+    }
+
+    /// Updates as root; must succeed.
+    pub fn update(&self, message: &Message<'_>) {
+        let session = Session { identity: root(), ..Session::anonymous(1) };
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let done = Box::new(move |done: crate::update::UpdateDone| drop(sender.send(done.result)));
+        drop(self.directory.submit(&session, 1, &message.op, &message.controls, done));
+        assert_eq!(receiver.recv().unwrap().code, ldap::ResultCode::SUCCESS);
+    }
+
+    /// Compares and gives the result code.
+    pub fn compare(&self, identity: Identity, dn: &str, attribute: &str, value: &[u8]) -> ldap::ResultCode {
+        let mut bytes = Vec::new();
+        client::compare(&mut bytes, 7, dn, attribute, value, &[]);
+        let message = Message::decode(&bytes).unwrap();
+        let Request::Compare(request) = &message.op else { panic!("not a compare") };
+        let session = Session { identity, ..Session::anonymous(1) };
+        self.directory.compare(&session, request, &message.controls, RequestTime::now()).code
     }
 
     /// The DNs found, sorted.

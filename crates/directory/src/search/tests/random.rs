@@ -199,7 +199,7 @@ fn scope() -> impl Strategy<Value = Scope> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn a_search_finds_what_looking_at_everything_finds(
