@@ -157,7 +157,7 @@ macro_rules! handler_properties {
             $($more,)*
             property("max-request-size", Syntax::Size { min: 1024, max: i32::MAX as u64 }, "Longest request that is read; a client that announces more is disconnected.").default(&["5 mib"]),
             property("max-blocked-write-time-limit", MILLISECONDS, "A client that reads nothing for this long while answers wait for it is disconnected.").default(&["2 minutes"]),
-            property("accept-backlog", POSITIVE, "Connections that the system holds until the server accepts them.").default(&["128"]),
+            property("accept-backlog", POSITIVE, "Connections that the system holds until the server accepts them.").default(&["4096"]),
         ]
     };
 }

@@ -98,6 +98,13 @@ impl Engine {
         }
     }
 
+    /// Makes anew what a panic may have taken along.
+    pub(crate) fn recover(&mut self) {
+        self.metrics.panics.add(1);
+        self.buffers = ReadBuffers::new();
+        self.spare_output = Vec::new();
+    }
+
     /// Serves a connection as far as fairness allows. `Some` ends it now.
     pub(crate) fn turn(&mut self, slot: usize, connection: &mut Connection) -> Option<End> {
         self.lend_output(connection);

@@ -7,6 +7,7 @@
 use std::{
     collections::VecDeque,
     io::{self, ErrorKind},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -26,6 +27,7 @@ use crate::{
     listener::ListenAt,
     log::{Category, DisconnectReason, access::EndPoint, error::message_id},
     mailbox::{Address, Mail, Mailbox},
+    reply,
 };
 
 /// Token of the mailbox's waker.
@@ -90,6 +92,8 @@ pub(crate) struct EventLoop {
     next_tick: Instant,
     pub(crate) accept_again: Option<Instant>,
     pub(crate) stop_at: Option<Instant>,
+    /// Whose turn it is.
+    serving: Option<usize>,
 }
 
 impl EventLoop {
@@ -119,11 +123,28 @@ impl EventLoop {
             next_tick,
             accept_again: None,
             stop_at: None,
+            serving: None,
         })
     }
 
-    /// Runs until the server stops.
+    /// Runs until the server stops. Operations have their own guard against panics; should one happen elsewhere, the
+    /// connection that was being served pays for it, and the loop goes on.
     pub(crate) fn run(mut self) {
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped())) {
+            let text = reply::panic_text(panic.as_ref());
+            self.engine.errors.error(
+                Category::Core,
+                message_id::PANIC,
+                format_args!("an event loop failed by a defect of the server: {text}"),
+            );
+            self.engine.recover();
+            if let Some(slot) = self.serving.take() {
+                self.close(slot, &End::new(DisconnectReason::ServerError, reply::DEFECT));
+            }
+        }
+    }
+
+    fn run_until_stopped(&mut self) {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
         loop {
             let timeout = self.timeout();
@@ -157,7 +178,7 @@ impl EventLoop {
     /// How long the poller may sleep.
     fn timeout(&self) -> Option<Duration> {
         let accepts_left = self.accept_again.is_none() && self.listeners.iter().any(|listener| listener.is_ready);
-        if !self.ready.is_empty() || accepts_left {
+        if !self.ready.is_empty() || !self.mails.is_empty() || accepts_left {
             return Some(Duration::ZERO);
         }
         let watches = self.engine.limits.idle_time.is_some() || self.engine.has_deadlines;
@@ -185,7 +206,9 @@ impl EventLoop {
     /// Gives a connection its turn.
     fn serve(&mut self, slot: usize) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
+        self.serving = Some(slot);
         let ended = self.engine.turn(slot, connection);
+        self.serving = None;
         let has_more = connection.has_work(self.engine.limits.outstanding_max);
         match ended {
             Some(end) => self.close(slot, &end),
@@ -237,22 +260,26 @@ impl EventLoop {
     }
 
     fn read_mail(&mut self) {
-        let mut mails = std::mem::take(&mut self.mails);
-        self.engine.mailbox.take(&mut mails);
-        for mail in mails.drain(..) {
+        // What a panic left over comes first. Taken from the end, hence turned around.
+        if self.mails.is_empty() {
+            self.engine.mailbox.take(&mut self.mails);
+            self.mails.reverse();
+        }
+        while let Some(mail) = self.mails.pop() {
             match mail {
                 Mail::Accepted(accepted) => self.adopt(*accepted),
                 Mail::Chunk(address, bytes) => self.deliver(address, bytes),
                 Mail::Finished(address, encode) => {
                     if let Some(connection) = find(&mut self.connections, address) {
+                        self.serving = Some(address.slot);
                         self.engine.finished(connection, address.operation, encode);
+                        self.serving = None;
                         self.written.push(address.slot);
                     }
                 }
                 Mail::Stop(until) => self.begin_stop(until),
             }
         }
-        self.mails = mails;
         let mut written = std::mem::take(&mut self.written);
         written.sort_unstable();
         written.dedup();

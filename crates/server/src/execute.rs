@@ -82,7 +82,7 @@ impl Engine {
             }
             _ => self
                 .refuse(connection, ids, &message)
-                .map_or_else(|| self.execute_outside(slot, connection, ids, kind, bytes, &message), Ok),
+                .map_or_else(|| self.execute_outside(slot, connection, ids, kind, &message), Ok),
         };
         if let Ok(answer) = next {
             self.conclude(connection, kind, ids, answer);
@@ -134,7 +134,6 @@ impl Engine {
         connection: &mut Connection,
         ids: OperationIds,
         kind: OperationKind,
-        bytes: &[u8],
         message: &Message<'_>,
     ) -> Result<Answer, ()> {
         let mark = connection.output.len();
@@ -143,11 +142,9 @@ impl Engine {
         let mut call = Call::new(
             &connection.session,
             ids,
-            bytes,
             &mut connection.output,
             self.moment,
             self.unix_seconds,
-            self.wants_control_oids,
             &self.mailbox,
             address,
         );

@@ -35,13 +35,10 @@ pub(crate) struct Call<'a> {
     /// Who asks.
     pub(crate) session: &'a Session,
     pub(crate) ids: OperationIds,
-    /// The message as it was received, for jobs that must outlive the read buffer.
-    pub(crate) bytes: &'a [u8],
     pub(crate) out: &'a mut Vec<u8>,
     pub(crate) begun: Instant,
     /// The same moment on the calendar.
     pub(crate) unix_seconds: i64,
-    pub(crate) wants_control_oids: bool,
     mailbox: &'a Arc<Mailbox>,
     address: Address,
     taken: Option<Taken>,
@@ -54,19 +51,16 @@ pub(crate) struct Taken {
 }
 
 impl<'a> Call<'a> {
-    #[allow(clippy::too_many_arguments, reason = "one place makes it, and a builder would say the same thing longer")]
     pub(crate) fn new(
         session: &'a Session,
         ids: OperationIds,
-        bytes: &'a [u8],
         out: &'a mut Vec<u8>,
         begun: Instant,
         unix_seconds: i64,
-        wants_control_oids: bool,
         mailbox: &'a Arc<Mailbox>,
         address: Address,
     ) -> Self {
-        Self { session, ids, bytes, out, begun, unix_seconds, wants_control_oids, mailbox, address, taken: None }
+        Self { session, ids, out, begun, unix_seconds, mailbox, address, taken: None }
     }
 
     /// Takes the operation away from the loop. `on_loss` words the answer in case the job is lost; return

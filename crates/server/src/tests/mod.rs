@@ -152,6 +152,11 @@ impl Fake {
                 });
                 Step::Pending
             }
+            "break" => {
+                call.remote(true, Box::new(lost))
+                    .finish(|_| std::panic::resume_unwind(Box::new("expected in this test, on the loop")));
+                Step::Pending
+            }
             "lose" => {
                 drop(call.remote(
                     true,
@@ -455,16 +460,4 @@ pub(super) fn cancel(id: i32, target: i32) -> Vec<u8> {
     writer.integer(INTEGER, i64::from(target));
     writer.end(sequence);
     extended(id, "1.3.6.1.1.8", Some(&value))
-}
-
-#[test]
-#[ignore]
-fn zz_serve_for_measuring() {
-    let server = TestServer::with(|settings, _| {
-        settings.listeners[0].at = ListenAt::Tcp("127.0.0.1:13890".parse().unwrap());
-        settings.limits = Limits::default();
-    });
-    println!("pid {}", std::process::id());
-    std::thread::sleep(Duration::from_secs(60));
-    println!("{:?} turns {}", server.access_lines().len(), server.sum(|m| m.turns.get()));
 }

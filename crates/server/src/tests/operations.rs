@@ -113,6 +113,19 @@ fn a_panic_costs_one_answer() {
 }
 
 #[test]
+fn a_panic_of_a_loop_does_not_end_it() {
+    let server = TestServer::with(|settings, _| settings.loops = 1);
+    let mut other = server.client();
+    assert_eq!(other.search(1, "dc=x").code, 0);
+    let mut client = server.client();
+    client.send(&search(1, "break"));
+    assert_eq!(client.next(), None, "its connection pays for it");
+    assert_eq!(server.sum(|metrics| metrics.panics.get()), 1);
+    assert_eq!(other.search(2, "dc=x").code, 0);
+    assert_eq!(server.client().search(1, "dc=x").code, 0);
+}
+
+#[test]
 fn message_ids_in_use_are_refused() {
     let server = TestServer::start();
     let mut client = server.client();
