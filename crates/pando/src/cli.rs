@@ -16,6 +16,9 @@ const USAGE_STATUS: u8 = 2;
 /// Where an instance is when neither `--instance` nor `PANDO_HOME` says so.
 const DEFAULT_INSTANCE: &str = "pando-data";
 
+/// Heading of the options that every tool has.
+const EVERYWHERE: &str = "Options of every tool";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -31,13 +34,13 @@ const DEFAULT_INSTANCE: &str = "pando-data";
 )]
 pub struct Cli {
     /// The instance: the directory with pando.toml, db, logs, keys [default: $PANDO_HOME, else ./pando-data]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     pub instance: Option<PathBuf>,
     /// Print help
-    #[arg(short = 'h', short_alias = 'H', long, global = true, action = ArgAction::Help)]
+    #[arg(short = 'h', short_alias = 'H', long, global = true, action = ArgAction::Help, help_heading = EVERYWHERE)]
     help: Option<bool>,
     /// Print version
-    #[arg(short = 'V', long, action = ArgAction::Version)]
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = EVERYWHERE)]
     version: Option<bool>,
     #[command(subcommand)]
     pub tool: Tool,
