@@ -140,9 +140,22 @@ impl Directory {
     pub fn set_schema(&self, schema: Arc<Schema>) -> Result<(), StoreError> {
         let kept = self.capabilities.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let facts = Arc::new(Facts::new(schema));
+        for backend in self.backends.iter() {
+            self.bind_indexes(backend, &facts.schema);
+        }
         self.own.store(Arc::new(own_entries(&facts, &self.backends, &kept)?));
         self.facts.store(facts);
         Ok(())
+    }
+
+    /// Index sets name attribute types by number, and numbers are those of one schema.
+    fn bind_indexes(&self, backend: &Backend, schema: &Schema) {
+        let Some(configured) = self.config.backend(&backend.id) else { return };
+        let mut states = backend.store.index_states().clone();
+        // An index that the schema no longer carries has no searches either: then the old set is as good as any.
+        if let Ok(set) = IndexSet::new(schema, &index_configs(configured), &mut states) {
+            backend.indexes.store(Arc::new(set));
+        }
     }
 
     /// Who tells `cn=monitor` about the server; once, before it serves.
@@ -226,7 +239,7 @@ fn open_backend(
         suffixes,
         writability: configured.writability,
         untrusted,
-        indexes,
+        indexes: ArcSwap::new(indexes),
         store,
         entry_limit: configured.index_entry_limit,
     })

@@ -123,7 +123,7 @@ struct WorkerBackend {
     classes: ClassFlagTable,
     /// The schema that `classes` was found out under.
     facts: Option<Arc<Facts>>,
-    /// The last base of a search here, and the change number up to which it is known to exist.
+    /// The last base of a search here.
     base: Option<KnownBase>,
     /// The entry of the only suffix, and the generation of the tree in which it was.
     suffix_entry: Option<EntryId>,
@@ -135,6 +135,8 @@ struct KnownBase {
     dn: Vec<u8>,
     id: EntryId,
     generation: u64,
+    /// The change after which it was last seen.
+    seq: u64,
 }
 
 /// Plans kept for reuse by one thread: pipelined requests are planned and run one after the other.

@@ -156,8 +156,8 @@ impl Directory {
         let holder = crate::backend::holder(&self.backends, &dn).map(|(at, _)| at);
         // An alias may have led elsewhere: then the name does not stand for this entry.
         if holder == Some(found.backend) && !following.aliases {
-            let generation = found.snapshot.tree_generation();
-            worker.backend(found.backend).base = Some(KnownBase { dn, id: found.id, generation });
+            let (generation, seq) = (found.snapshot.tree_generation(), found.snapshot.seq());
+            worker.backend(found.backend).base = Some(KnownBase { dn, id: found.id, generation, seq });
         }
         Ok((found.backend, found.id, found.snapshot))
     }
@@ -328,9 +328,10 @@ fn candidates(
         Some(suffix) => Ok(locate(view, &suffix.normalized, dn)?.found()),
         None => Ok(None),
     };
+    let indexes = backend.indexes.load();
     let planner = Planner {
         view: *view,
-        indexes: &backend.indexes,
+        indexes: &indexes,
         untrusted: &backend.untrusted,
         matcher: &plan.matcher,
         resolve: &resolve,
@@ -388,10 +389,11 @@ pub(super) fn ids_of_class(
     class: &[u8],
     flags: ClassFlags,
 ) -> Result<IdSet, StoreError> {
+    let indexes = backend.indexes.load();
     let attribute = facts.object_class.and_then(|index| facts.schema.attribute_by_index(index));
     if let Some(attribute) = attribute
         && let Some(rule) = attribute.equality
-        && let Some(index) = backend.indexes.equality(attribute.index, rule)
+        && let Some(index) = indexes.equality(attribute.index, rule)
         && !backend.untrusted.contains(&index.id)
     {
         let mut form = Vec::new();
@@ -442,12 +444,19 @@ impl super::WorkerBackend {
         dn: &[u8],
     ) -> Result<Option<EntryId>, StoreError> {
         self.refresh(facts, snapshot);
-        let Some(base) = &self.base else { return Ok(None) };
+        let Some(base) = &mut self.base else { return Ok(None) };
         let is_same = base.dn == dn && base.generation == snapshot.tree_generation();
         // Where there are referrals or aliases, one may have come to stand on the way.
         if !is_same || self.classes.any(ClassFlags::REFERRAL.with(ClassFlags::ALIAS)) {
             return Ok(None);
         }
-        Ok(snapshot.entry(base.id)?.map(|_| base.id))
+        // Nothing was changed since it was seen, or it is looked for again.
+        if base.seq != snapshot.seq() {
+            if snapshot.entry(base.id)?.is_none() {
+                return Ok(None);
+            }
+            base.seq = snapshot.seq();
+        }
+        Ok(Some(base.id))
     }
 }

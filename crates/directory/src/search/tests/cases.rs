@@ -119,7 +119,8 @@ fn limits_are_exact() {
         substring_length: 6,
     };
     let base = "dc=example,dc=com";
-    // A key with exactly as many entries as the limit is indexed, one more is not; 0 is no limit. (S0: index-entry-limit)
+    // A key with exactly as many entries as the limit is indexed, one more is not; 0 is no limit.
+    // Whichever it is, root gets all entries. S0-01 S0-10
     for (limit, unindexed) in [(10, false), (9, true), (0, false)] {
         let small = |config: &mut config::Config| config.backends[0].index_entry_limit = 3;
         let mut it = Fixture::with(&[base], vec![index(limit)], &ldif, small);
@@ -144,6 +145,7 @@ fn limits_are_exact() {
     assert_eq!((found.entries.len(), found.done.result.code), (10, ResultCode::SUCCESS));
 }
 
+// S0-05 S0-06 S0-40 S0-41
 #[test]
 fn an_unindexed_search_is_for_root() {
     let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\n\n".to_owned();
