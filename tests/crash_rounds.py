@@ -87,6 +87,8 @@ def read_all(server: Pando) -> dict:
     con.simple_bind_s(ROOT_DN, ROOT_PW)
     found = {}
     for dn, attrs in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(sn=Crash)", ["uid", "cn", "employeeNumber"]):
+        if dn is None:
+            continue  # the continuation reference of the directory's referral object
         name, parent = dn.removeprefix("uid=").split(",", 1)
         counter = int(attrs["employeeNumber"][0])
         assert attrs["cn"] == [f"Counter {counter}".encode()], f"{dn} is half changed: {attrs}"

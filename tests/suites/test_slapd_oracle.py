@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import ldap
+import ldap.dn
 import pytest
 
 from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, free_ports
@@ -39,7 +40,11 @@ def slapd(tmp_path_factory):
     (directory / "db").mkdir()
     conf = directory / "slapd.conf"
     conf.write_text(CONF.format(etc=ETC, base=BASE, dir=directory))
-    subprocess.run(["slapadd", "-q", "-f", conf, "-l", DIRECTORY_LDIF], check=True, capture_output=True)
+    # slapadd takes neither a comment nor a version before the first entry.
+    entries = directory / "entries.ldif"
+    text = DIRECTORY_LDIF.read_text()
+    entries.write_text(text[text.index("dn: "):])
+    subprocess.run(["slapadd", "-q", "-f", conf, "-l", entries], check=True)
     (port,) = free_ports(1)
     process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", f"ldap://127.0.0.1:{port}"])
     con = ldap.initialize(f"ldap://127.0.0.1:{port}")
@@ -64,12 +69,16 @@ def pando(server):
 
 
 def answer(con, base, scope, filterstr, attrs):
-    """A result that can be compared: lower-case DNs, attribute names lower-case, values sorted; else the result code."""
+    """A result that can be compared: names parsed, attribute types in lower case, values sorted; else the result code.
+
+    userPassword is left out: slapd keeps what the LDIF file has, Pando hashes it at import as OpenDJ does.
+    """
     try:
         found = con.search_s(base, scope, filterstr, attrs)
     except ldap.LDAPError as e:
         return e.args[0].get("result", type(e).__name__)
-    return sorted((dn.lower() if dn else "ref", sorted((k.lower(), sorted(v)) for k, v in (a.items() if dn else []))) for dn, a in found)
+    entries = [(str(ldap.dn.str2dn(dn)).lower(), sorted((k.lower(), sorted(v)) for k, v in a.items() if k != "userPassword")) for dn, a in found if dn]
+    return sorted(entries) + ["reference" for dn, _ in found if not dn]
 
 
 FILTERS = [
@@ -89,7 +98,9 @@ FILTERS = [
 
 # uid and telephoneNumber have no ordering rule in the standard schema: slapd leaves such a filter undefined; OpenDJ and
 # Pando compare by the equality rule's normal form, which is what users of OpenDJ expect.
-DIFFERS = {"(uid>=user.18)", "(uid<=user.1)"}
+# RFC 4518 §2.6.1 gives every value a space at either end, so that "any" of one space matches all; slapd has no such spaces.
+# A password in clear matches in slapd, which compares octets; here it is stored hashed.
+DIFFERS = {"(uid>=user.18)", "(uid<=user.1)", "(cn=* *)", "(cn=*  *)", "(userPassword=password)"}
 
 
 @pytest.mark.parametrize("filterstr", FILTERS)
@@ -135,11 +146,11 @@ def entry(*pairs):
 
 # One script of updates, judged step by step: the result codes and what is left must be the same.
 SCRIPT = [
-    lambda c: c.add_s(f"uid=s.1,{PEOPLE}", entry(("objectClass", "inetOrgPerson"), ("uid", "s.1"), ("cn", "S One"), ("sn", "One"))),
-    lambda c: c.add_s(f"uid=s.1,{PEOPLE}", entry(("objectClass", "inetOrgPerson"), ("uid", "s.1"), ("cn", "S One"), ("sn", "One"))),
-    lambda c: c.add_s(f"uid=s.2,{PEOPLE}", entry(("objectClass", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two"))),
-    lambda c: c.add_s(f"uid=s.2,ou=None,{BASE}", entry(("objectClass", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two"), ("sn", "Two"))),
-    lambda c: c.add_s(f"uid=s.2,{PEOPLE}", entry(("objectClass", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two", "s  two"), ("sn", "Two"))),
+    lambda c: c.add_s(f"uid=s.1,{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.1"), ("cn", "S One"), ("sn", "One"))),
+    lambda c: c.add_s(f"uid=s.1,{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.1"), ("cn", "S One"), ("sn", "One"))),
+    lambda c: c.add_s(f"uid=s.2,{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two"))),
+    lambda c: c.add_s(f"uid=s.2,ou=None,{BASE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two"), ("sn", "Two"))),
+    lambda c: c.add_s(f"uid=s.2,{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two", "s  two"), ("sn", "Two"))),
     lambda c: c.modify_s(f"uid=s.1,{PEOPLE}", [(ldap.MOD_ADD, "mail", [b"s.1@example.com"])]),
     lambda c: c.modify_s(f"uid=s.1,{PEOPLE}", [(ldap.MOD_ADD, "mail", [b"S.1@EXAMPLE.com"])]),
     lambda c: c.modify_s(f"uid=s.1,{PEOPLE}", [(ldap.MOD_DELETE, "mail", [b"S.1@EXAMPLE.com"])]),
@@ -175,7 +186,12 @@ def step(con, operation):
         return e.args[0].get("result")
 
 
+# Deleting the naming value: RFC 4511 §4.6 asks for notAllowedOnRDN (67), slapd says namingViolation (64).
+SCRIPT_DIFFERS = {11: (67, 64)}
+
+
 def test_a_script_of_updates(slapd, pando):
     for number, operation in enumerate(SCRIPT):
-        assert (number, step(pando, operation)) == (number, step(slapd, operation))
+        ours, theirs = step(pando, operation), step(slapd, operation)
+        assert (number, ours) == (number, theirs) or (ours, theirs) == SCRIPT_DIFFERS.get(number)
         assert answer(pando, BASE, ldap.SCOPE_SUBTREE, "(|(uid=s.*)(cn=S One))", ["*"]) == answer(slapd, BASE, ldap.SCOPE_SUBTREE, "(|(uid=s.*)(cn=S One))", ["*"]), number

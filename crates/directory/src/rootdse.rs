@@ -7,7 +7,7 @@ use crate::synthetic::{Attributes, SyntheticEntry};
 use crate::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-pub const SUPPORTED_CONTROLS: [&str; 10] = [
+pub const SUPPORTED_CONTROLS: [&str; 11] = [
     "1.2.840.113556.1.4.1413",   // permissive modify
     "1.2.840.113556.1.4.805",    // subtree delete
     "1.3.6.1.1.12",              // assertion (RFC 4528)
@@ -16,6 +16,7 @@ pub const SUPPORTED_CONTROLS: [&str; 10] = [
     "1.3.6.1.1.22",              // don't use copy (RFC 6171)
     "1.3.6.1.4.1.4203.1.10.1",   // subentries (RFC 3672)
     "1.3.6.1.4.1.4203.1.10.2",   // no-op
+    "1.3.6.1.4.1.4203.666.5.2",  // no-op, as OpenLDAP's clients send it
     "1.3.6.1.4.1.4203.666.5.12", // relax rules
     "2.16.840.1.113730.3.4.2",   // ManageDsaIT (RFC 3296)
 ];

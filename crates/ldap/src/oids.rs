@@ -30,6 +30,8 @@ pub mod control {
     pub const SUBENTRIES: &str = "1.3.6.1.4.1.4203.1.10.1";
     /// draft-zeilenga-ldap-noop
     pub const NO_OP: &str = "1.3.6.1.4.1.4203.1.10.2";
+    /// The number that OpenLDAP's clients send for it.
+    pub const NO_OP_OPENLDAP: &str = "1.3.6.1.4.1.4203.666.5.2";
     /// draft-zeilenga-ldap-relax
     pub const RELAX: &str = "1.3.6.1.4.1.4203.666.5.12";
     /// RFC 6171

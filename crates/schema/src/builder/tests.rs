@@ -1,3 +1,5 @@
+//! Tests of [`super`]: what `builder` must accept, refuse and give back.
+
 use super::*;
 
 fn errors(text: &str) -> Vec<String> {

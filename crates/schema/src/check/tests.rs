@@ -1,3 +1,5 @@
+//! Tests of [`super`]: what `check` must accept, refuse and give back.
+
 use super::*;
 use crate::builder::SchemaBuilder;
 use crate::schema::SchemaOptions;

@@ -1,3 +1,5 @@
+//! Tests of [`super`]: what `definition` must accept, refuse and give back.
+
 use super::*;
 
 fn printed(kind: DefinitionKind, text: &str) -> String {

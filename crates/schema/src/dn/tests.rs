@@ -1,3 +1,5 @@
+//! Tests of [`super`]: what `dn` must accept, refuse and give back.
+
 use super::*;
 use proptest::prelude::*;
 

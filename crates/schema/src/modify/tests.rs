@@ -1,3 +1,5 @@
+//! Tests of [`super`]: what `modify` must accept, refuse and give back.
+
 use super::*;
 use crate::SchemaOptions;
 

@@ -1,3 +1,5 @@
+//! Tests of [`super`]: what `rule` must accept, refuse and give back.
+
 use super::*;
 use proptest::prelude::*;
 

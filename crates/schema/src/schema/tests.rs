@@ -1,3 +1,5 @@
+//! Tests of [`super`]: what `schema` must accept, refuse and give back.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests of [`super`]: what `syntax` must accept, refuse and give back.
+
 use std::sync::Arc;
 
 use super::*;

@@ -204,10 +204,12 @@ fn structure_rules_and_name_forms() {
 fn collective_attributes_stand_in_their_subentries() {
     let mut bed = with_ann();
     let violation = ResultCode::OBJECT_CLASS_VIOLATION;
-    bed.modify(ANN, "add objectClass: extensibleObject\nadd c-l: Berlin").refused(violation, "collectiveAttributeSubentry");
+    bed.modify(ANN, "add objectClass: extensibleObject\nadd c-l: Berlin")
+        .refused(violation, "collectiveAttributeSubentry");
     bed.modify(ANN, "add objectClass: extensibleObject").ok();
     bed.modify(ANN, "add c-l: Berlin").refused(violation, "collectiveAttributeSubentry");
-    let lines = "objectClass: subentry\nobjectClass: collectiveAttributeSubentry\ncn: c\nc-l: Berlin\nsubtreeSpecification: {}";
+    let lines =
+        "objectClass: subentry\nobjectClass: collectiveAttributeSubentry\ncn: c\nc-l: Berlin\nsubtreeSpecification: {}";
     bed.add("cn=c,dc=example,dc=com", lines).ok();
     bed.modify("cn=c,dc=example,dc=com", "replace c-l: Bern").ok();
 }

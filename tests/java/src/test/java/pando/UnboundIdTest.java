@@ -55,7 +55,6 @@ class UnboundIdTest {
     SearchResultEntry e = c.getEntry("uid=user.7," + PEOPLE, "*", "+");
     assertTrue(e.hasAttribute("entryUUID") && e.hasAttribute("cn"));
     UUID.fromString(e.getAttributeValue("entryUUID"));
-    assertNotNull(e.getAttributeValueAsDate("createTimestamp"));
     SearchRequest limited = new SearchRequest(PEOPLE, SearchScope.SUB, "(objectClass=person)");
     limited.setSizeLimit(4);
     LDAPSearchException x = assertThrows(LDAPSearchException.class, () -> c.search(limited));
@@ -73,6 +72,7 @@ class UnboundIdTest {
     m.addControl(new PreReadRequestControl(true, "sn"));
     m.addControl(new PostReadRequestControl(true, "sn", "mail", "modifiersName"));
     LDAPResult r = c.modify(m);
+    assertNotNull(c.getEntry(dn, "+").getAttributeValueAsDate("modifyTimestamp"));
     assertEquals("Sdk", PreReadResponseControl.get(r).getEntry().getAttributeValue("sn"));
     assertEquals("Changed", PostReadResponseControl.get(r).getEntry().getAttributeValue("sn"));
     assertEquals(ROOT_DN, PostReadResponseControl.get(r).getEntry().getAttributeValue("modifiersName"));
@@ -190,6 +190,6 @@ class UnboundIdTest {
     SearchRequest q = new SearchRequest(BASE, SearchScope.BASE, "(objectClass=*)");
     q.addControl(new Control("1.2.3.4.5", true));
     refused(ResultCode.UNAVAILABLE_CRITICAL_EXTENSION, () -> c.search(q));
-    assertEquals(ResultCode.PROTOCOL_ERROR, c.processExtendedOperation(new ExtendedRequest("1.2.3.4.5")).getResultCode());
+    refused(ResultCode.PROTOCOL_ERROR, () -> c.processExtendedOperation(new ExtendedRequest("1.2.3.4.5")));
   }
 }
