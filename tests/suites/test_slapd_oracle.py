@@ -77,7 +77,8 @@ def answer(con, base, scope, filterstr, attrs):
         found = con.search_s(base, scope, filterstr, attrs)
     except ldap.LDAPError as e:
         return e.args[0].get("result", type(e).__name__)
-    entries = [(str(ldap.dn.str2dn(dn)).lower(), sorted((k.lower(), sorted(v)) for k, v in a.items() if k != "userPassword")) for dn, a in found if dn]
+    name = lambda dn: str([sorted((kind.lower(), value.lower()) for kind, value, _ in rdn) for rdn in ldap.dn.str2dn(dn)])
+    entries = [(name(dn), sorted((k.lower(), sorted(v)) for k, v in a.items() if k != "userPassword")) for dn, a in found if dn]
     return sorted(entries) + ["reference" for dn, _ in found if not dn]
 
 
