@@ -46,6 +46,27 @@ def test_a_clean_restart_keeps_everything(fresh):
     fresh.tool("verify-index", "-b", BASE)
 
 
+def test_a_schema_change_in_the_tail_of_the_log_is_replayed(fresh):
+    """kill -9 right behind schema changes and entries made under each of them: replayed under the schema of their time."""
+    con = connect(fresh.start())
+    con.add_s(f"uid=before,{PEOPLE}", crash_rounds.entry("before", 1))
+    definition = b"( 1.3.6.1.4.1.32473.1.10 NAME 'treeAge' EQUALITY integerMatch ORDERING integerOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )"
+    holder = b"( 1.3.6.1.4.1.32473.2.10 NAME 'agedTree' SUP top AUXILIARY MAY treeAge )"
+    con.modify_s("cn=schema", [(ldap.MOD_ADD, "attributeTypes", [definition]), (ldap.MOD_ADD, "objectClasses", [holder])])
+    con.modify_s(f"uid=before,{PEOPLE}", [(ldap.MOD_ADD, "objectClass", [b"agedTree"]), (ldap.MOD_ADD, "treeAge", [b"300"])])
+    con.modify_s(f"uid=before,{PEOPLE}", [(ldap.MOD_DELETE, "treeAge", None), (ldap.MOD_DELETE, "objectClass", [b"agedTree"])])
+    con.modify_s("cn=schema", [(ldap.MOD_DELETE, "objectClasses", [holder])])
+    con.modify_s("cn=schema", [(ldap.MOD_DELETE, "attributeTypes", [definition])])
+    con.modify_s(f"uid=before,{PEOPLE}", [(ldap.MOD_REPLACE, "title", [b"After"])])
+    fresh.kill()
+    con = connect(fresh.start())
+    assert con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(title=After)", ["objectClass"])[0][0] == f"uid=before,{PEOPLE}"
+    with pytest.raises(ldap.UNDEFINED_TYPE):
+        con.modify_s(f"uid=before,{PEOPLE}", [(ldap.MOD_ADD, "treeAge", [b"1"])])
+    fresh.stop()
+    fresh.tool("verify-index", "-b", BASE)
+
+
 def test_export_import_export_is_byte_identical(fresh, tmp_path):
     con = connect(fresh.start())
     con.modify_s(f"uid=user.2,{PEOPLE}", [(ldap.MOD_ADD, "description", [b" leading space", "ünïcode".encode(), b"two\nlines"])])
