@@ -1,8 +1,8 @@
 module pando.example/suite
 
-go 1.23
+go 1.19
 
-require github.com/go-ldap/ldap/v3 v3.4.10
+require github.com/go-ldap/ldap/v3 v3.4.6
 
 require (
 	github.com/Azure/go-ntlmssp v0.0.0-20221128193559-754e69321358 // indirect
