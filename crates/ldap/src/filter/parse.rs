@@ -1,7 +1,7 @@
 //! Filters from their string form (RFC 4515), as people and URLs write them.
 
 use super::{FILTER_DEPTH_MAX, FILTER_NODES_MAX, Filter, tags};
-use ber::{BOOLEAN, OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
+use ber::{OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -207,7 +207,6 @@ impl<'t> Parser<'t> {
         }
         out.octets(tags::VALUE, &unescape(value, self.at)?);
         if dn_attributes {
-            debug_assert_ne!(tags::DN_ATTRIBUTES, BOOLEAN);
             out.boolean(tags::DN_ATTRIBUTES, true);
         }
         out.end(mark);
