@@ -8,6 +8,7 @@ mod config;
 mod extract;
 mod indexer;
 mod set;
+pub mod sort_key;
 mod state;
 
 #[cfg(test)]
@@ -19,4 +20,5 @@ pub use config::{
 pub use extract::{SchemaTypes, extractor_maker};
 pub use indexer::{IndexedEntry, Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
 pub use set::{Index, IndexError, IndexSet, Method};
+pub use sort_key::{SortKey, SortOrder, SortOrderError};
 pub use state::{IndexState, IndexStates, key_derivation};
