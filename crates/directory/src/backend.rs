@@ -3,13 +3,10 @@
 //! Knows where entries are; not who may see them.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use config::Writability;
 use schema::NormalizedDn;
-use store::index::IndexSet;
-use store::{DescId, EntryId, IndexId, StoreError, View};
+use store::{DescId, EntryId, StoreError, View};
 
 use crate::entry::EntrySource;
 
@@ -32,21 +29,11 @@ pub struct Backend {
     pub writability: Writability,
     /// Where its entries are.
     pub store: store::Backend,
-    /// The configured indexes, under the schema in force.
-    pub(crate) indexes: ArcSwap<IndexSet>,
-    /// Those of them that are not built yet and answer nothing.
-    pub untrusted: Vec<IndexId>,
     /// `index-entry-limit`; 0 is no limit.
     pub entry_limit: u64,
 }
 
 impl Backend {
-    /// The configured indexes, under the schema in force.
-    #[must_use]
-    pub fn indexes(&self) -> Arc<IndexSet> {
-        self.indexes.load_full()
-    }
-
     /// The suffix that holds `dn`, if one does; the longest, when suffixes are nested.
     #[must_use]
     pub fn suffix_of(&self, dn: &[u8]) -> Option<&Suffix> {

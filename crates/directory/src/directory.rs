@@ -9,8 +9,8 @@ use arc_swap::ArcSwap;
 use config::Config;
 use ldap::LdapResult;
 use schema::{NormalizedDn, Schema};
-use store::index::{IndexSet, SchemaTypes};
-use store::{BackendOptions, KeyExtractor, StoreError};
+use store::index::{IndexSet, SchemaTypes, extractor_maker};
+use store::{BackendOptions, StoreError};
 
 use crate::access::Access;
 use crate::apply::UpdateRules;
@@ -19,7 +19,7 @@ use crate::bind::RootUsers;
 use crate::error;
 use crate::facts::Facts;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
-use crate::open::{OpenError, index_configs, indexer, leniency, load_schema};
+use crate::open::{OpenError, index_configs, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
 use crate::synthetic::SyntheticEntry;
@@ -140,22 +140,9 @@ impl Directory {
     pub fn set_schema(&self, schema: Arc<Schema>) -> Result<(), StoreError> {
         let kept = self.capabilities.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let facts = Arc::new(Facts::new(schema));
-        for backend in self.backends.iter() {
-            self.bind_indexes(backend, &facts.schema);
-        }
         self.own.store(Arc::new(own_entries(&facts, &self.backends, &kept)?));
         self.facts.store(facts);
         Ok(())
-    }
-
-    /// Index sets name attribute types by number, and numbers are those of one schema.
-    fn bind_indexes(&self, backend: &Backend, schema: &Schema) {
-        let Some(configured) = self.config.backend(&backend.id) else { return };
-        let mut states = backend.store.index_states().clone();
-        // An index that the schema no longer carries has no searches either: then the old set is as good as any.
-        if let Ok(set) = IndexSet::new(schema, &index_configs(configured), &mut states) {
-            backend.indexes.store(Arc::new(set));
-        }
     }
 
     /// Who tells `cn=monitor` about the server; once, before it serves.
@@ -218,28 +205,16 @@ fn open_backend(
     let mut trial = store::index::IndexStates::default();
     IndexSet::new(&facts.schema, &configs, &mut trial)
         .map_err(|error| OpenError::Index { backend: configured.id.clone(), error })?;
-    let made: Arc<OnceLock<Arc<IndexSet>>> = Arc::default();
-    let (slot, schema) = (made.clone(), facts.schema.clone());
-    let extractor: store::ExtractorMaker = Box::new(move |states, is_empty| {
-        let indexer = indexer(&schema, &configs, states, is_empty)
-            .map_err(|_| StoreError::Misuse("an index that the schema does not carry"))?;
-        let _ = slot.set(indexer.indexes().clone());
-        Ok(Arc::new(indexer) as Arc<dyn KeyExtractor>)
-    });
     let resolver = SchemaTypes::shared(&facts.schema);
-    let options = BackendOptions::new(configured.directory.clone(), resolver, extractor);
+    let options =
+        BackendOptions::new(configured.directory.clone(), resolver, extractor_maker(facts.schema.clone(), configs));
     let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone());
     let store = store::Backend::open(options, Box::new(rules))
         .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;
-    let indexes = made.get().cloned().unwrap_or_default();
-    let states = store.index_states();
-    let untrusted = indexes.iter().map(|index| index.id).filter(|id| !states.is_trusted(*id)).collect();
     Ok(Backend {
         id: configured.id.clone(),
         suffixes,
         writability: configured.writability,
-        untrusted,
-        indexes: ArcSwap::new(indexes),
         store,
         entry_limit: configured.index_entry_limit,
     })

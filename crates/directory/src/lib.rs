@@ -36,7 +36,7 @@ pub use backend::{Backend, Suffix};
 pub use bind::{BindStep, HashJob};
 pub use directory::Directory;
 pub use monitor::{MonitorEntry, MonitorProvider};
-pub use open::{OpenError, index_configs, indexer, leniency, load_schema};
+pub use open::{OpenError, index_configs, leniency, load_schema};
 pub use rootdse::Capabilities;
 pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
 pub use session::{Identity, Session};

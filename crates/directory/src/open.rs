@@ -9,7 +9,7 @@ use config::{Behavior, Config};
 use schema::check::Leniency;
 use schema::{Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
 use store::StoreError;
-use store::index::{IndexConfig, IndexError, IndexKind, IndexSet, IndexStates, Indexer};
+use store::index::{IndexConfig, IndexError, IndexKind};
 
 /// Why a directory cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -131,28 +131,6 @@ pub fn index_configs(backend: &config::BackendConfig) -> Vec<IndexConfig> {
         entry_limit: u32::try_from(configured.entry_limit).unwrap_or(u32::MAX),
     };
     backend.indexes.iter().map(index).collect()
-}
-
-/// Makes the indexer when the backend's numbers are known. A new index of a backend with entries stays untrusted until it is
-/// rebuilt, and an index that is configured no longer is not kept, so it is trusted no longer either.
-///
-/// # Errors
-/// When the schema does not carry an index.
-pub fn indexer(
-    schema: &Arc<Schema>,
-    configs: &[IndexConfig],
-    states: &mut IndexStates,
-    is_empty: bool,
-) -> Result<Indexer, IndexError> {
-    let set = IndexSet::new(schema, configs, states)?;
-    let unkept: Vec<_> = states.iter().map(|(_, state)| state.id).filter(|id| set.get(*id).is_none()).collect();
-    for id in unkept {
-        states.set_trusted(id, false);
-    }
-    if is_empty {
-        set.iter().for_each(|index| states.set_trusted(index.id, true));
-    }
-    Ok(Indexer::new(schema.clone(), Arc::new(set)))
 }
 
 fn schema_files(folder: &Path) -> Result<Vec<PathBuf>, OpenError> {

@@ -150,7 +150,7 @@ fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> (BackendOptions, Ar
     let made: Arc<OnceLock<Indexer>> = Arc::default();
     let (slot, configs, own_schema) = (Arc::clone(&made), directory::index_configs(backend), Arc::clone(schema));
     let extractor: store::ExtractorMaker = Box::new(move |states, is_empty| {
-        let indexer = directory::indexer(&own_schema, &configs, states, is_empty)
+        let indexer = store::index::settled_indexer(&own_schema, &configs, states, is_empty)
             .map_err(|_| store::StoreError::Misuse("an index that the schema does not carry"))?;
         let indexer = slot.get_or_init(|| indexer).clone();
         Ok(Arc::new(indexer) as Arc<dyn store::KeyExtractor>)

@@ -226,7 +226,7 @@ fn people_id(backend: &Backend, schema: &Arc<Schema>) -> Result<EntryId, Failure
 }
 
 fn index_named(backend: &Backend, name: &str) -> Option<IndexId> {
-    backend.index_states().iter().find(|(own, _)| *own == name).map(|(_, state)| state.id)
+    backend.indexes().states().iter().find(|(own, _)| *own == name).map(|(_, state)| state.id)
 }
 
 fn reads(backend: &Backend, what: &str) -> Result<(), Failure> {

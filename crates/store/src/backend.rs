@@ -19,19 +19,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use crossbeam_channel::Sender;
+use crossbeam_channel::{Receiver, Sender};
 
 use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::KeyExtractor;
 use crate::fold::{FoldJob, FoldThread};
-use crate::index::IndexStates;
+use crate::index::{BackendIndexes, IndexStates};
 use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX, SEGMENT_BYTES};
 use crate::overlay::Overlay;
 use crate::rules::Rules;
 use crate::stats::{Meters, Stats};
 use crate::tables::TypeResolver;
-use crate::txn::{TxnState, maintained};
+use crate::txn::TxnState;
 use crate::version::{Shared, Snapshot, Version};
 use crate::writer::{Done, FoldLimits, Job, Writer};
 
@@ -93,6 +93,18 @@ pub struct Backend {
     threads: Mutex<Option<Threads>>,
 }
 
+/// A new schema on its way to the readers.
+#[derive(Debug)]
+pub struct Rebound(Receiver<()>);
+
+impl Rebound {
+    /// Waits until readers have it. Never on an event loop.
+    pub fn wait(self) {
+        // Nothing is ever sent: the other end is dropped.
+        let _ = self.0.recv();
+    }
+}
+
 struct Threads {
     writer: JoinHandle<()>,
     fold: FoldThread,
@@ -106,7 +118,7 @@ impl Backend {
         crate::bulk::recover(&database_path(&options.path))
             .map_err(|error| StoreError::io("database folder", &error))?;
         let env = Env::open(&database_path(&options.path), new_uuid())?;
-        let (extractor, index_states) = make_extractor(&env, options.extractor)?;
+        let (extractor, indexes) = make_extractor(&env, options.extractor)?;
         let disk = match options.log_disk {
             Some(disk) => disk,
             None => Arc::new(
@@ -114,13 +126,13 @@ impl Backend {
             ),
         };
         let txn = env.read()?;
-        let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver, &index_states)?;
+        let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver, indexes)?;
         drop(txn);
         let log_options =
             LogOptions { uuid, rules: rules.version(), segment_bytes: options.segment_bytes, read_only: false };
         let log: Arc<dyn Log> = Arc::new(FileLog::open(disk, log_options, folded)?);
         sync_folders(&options.path)?;
-        let shared = Arc::new(Shared::new(env, version, index_states));
+        let shared = Arc::new(Shared::new(env, version));
         let meters = Arc::new(Meters::new());
         let fold = FoldThread::start(shared.clone(), log.clone(), meters.clone())?;
         let (jobs, receiver) = crossbeam_channel::unbounded();
@@ -186,9 +198,12 @@ impl Backend {
     }
 
     /// Takes a new schema: later proposals see descriptions bound to its types, and keys made by `extractor`. The keys of stored
-    /// entries stay as they are, so an index whose keys change has to be rebuilt.
-    pub fn rebind(&self, resolver: Arc<dyn TypeResolver>, extractor: Arc<dyn KeyExtractor>) {
-        let _ = self.jobs.send(Job::Rebind(resolver, extractor));
+    /// entries stay as they are, so an index whose keys change has to be rebuilt. Who waits for the
+    /// answer knows that readers have it.
+    pub fn rebind(&self, resolver: Arc<dyn TypeResolver>, extractor: Arc<dyn KeyExtractor>) -> Rebound {
+        let (bound, done) = crossbeam_channel::bounded(0);
+        let _ = self.jobs.send(Job::Rebind { resolver, extractor, bound });
+        Rebound(done)
     }
 
     /// The log, for those who follow it.
@@ -201,9 +216,9 @@ impl Backend {
         self.meters.set_keep_from(seq.unwrap_or(u64::MAX));
     }
 
-    /// What is known of the indexes.
-    pub fn index_states(&self) -> &IndexStates {
-        &self.shared.index_states
+    /// The indexes as they are now, and which of them may be used.
+    pub fn indexes(&self) -> Arc<BackendIndexes> {
+        self.shared.version.load().indexes.clone()
     }
 
     /// The figures of this moment.
@@ -264,7 +279,7 @@ pub(crate) fn read_base(
     env: &Env,
     txn: &ReadTxn,
     resolver: Arc<dyn TypeResolver>,
-    index_states: &IndexStates,
+    indexes: Arc<BackendIndexes>,
 ) -> Result<(TxnState, Version, u64, [u8; 16]), StoreError> {
     let dbs = env.dbs();
     let folded = env::read_u64(dbs, txn, env::meta::FOLDED)?.unwrap_or_default();
@@ -279,11 +294,11 @@ pub(crate) fn read_base(
         next_entry,
         seq: folded,
         tree_generation: first_generation(),
+        indexes: indexes.clone(),
     };
     let tree_generation = version.tree_generation;
-    let maintained = maintained(index_states);
     let state =
-        TxnState { overlay: Overlay::default(), tables, next_entry, undo: Vec::new(), tree_generation, maintained };
+        TxnState { overlay: Overlay::default(), tables, next_entry, undo: Vec::new(), tree_generation, indexes };
     Ok((state, version, folded, uuid))
 }
 
@@ -293,7 +308,7 @@ fn first_generation() -> u64 {
     OPENINGS.fetch_add(1, Ordering::Relaxed) << 40
 }
 
-fn make_extractor(env: &Env, make: ExtractorMaker) -> Result<(Arc<dyn KeyExtractor>, IndexStates), StoreError> {
+fn make_extractor(env: &Env, make: ExtractorMaker) -> Result<(Arc<dyn KeyExtractor>, Arc<BackendIndexes>), StoreError> {
     let dbs = env.dbs();
     let mut txn = env.write()?;
     let before = env::read_index_states(dbs, &txn)?;
@@ -306,7 +321,8 @@ fn make_extractor(env: &Env, make: ExtractorMaker) -> Result<(Arc<dyn KeyExtract
         env::write_index_states(dbs, &mut txn, &states)?;
         txn.commit()?;
     }
-    Ok((extractor, states))
+    let indexes = Arc::new(BackendIndexes::new(extractor.indexes(), states));
+    Ok((extractor, indexes))
 }
 
 /// Applies the log from `folded` + 1 on, publishes, and compares every outcome.
@@ -327,7 +343,7 @@ fn replay(writer: &mut Writer, folded: u64) -> Result<(), StoreError> {
     })?;
     let overlay = writer.state.overlay.clone();
     let (tables, next_entry) = (writer.state.tables.clone(), writer.state.next_entry);
-    let tree_generation = writer.state.tree_generation;
+    let (tree_generation, indexes) = (writer.state.tree_generation, writer.state.indexes.clone());
     writer.shared.publish(|current| Version {
         active: overlay,
         frozen: None,
@@ -336,6 +352,7 @@ fn replay(writer: &mut Writer, folded: u64) -> Result<(), StoreError> {
         next_entry,
         seq: current.seq + replayed,
         tree_generation,
+        indexes,
     });
     writer.meters.replayed.store(replayed, Ordering::Relaxed);
     Meters::add_ns(&writer.meters.replay_ns, started.elapsed());

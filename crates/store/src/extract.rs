@@ -1,5 +1,8 @@
 //! What the store must be told about values: which index keys they make and how a name compares. Given by the owner of schema.
 
+use std::sync::Arc;
+
+use crate::index::IndexSet;
 use crate::record::RecordView;
 use crate::tables::Tables;
 use crate::{DescId, IndexId};
@@ -20,6 +23,9 @@ pub trait KeyExtractor: Send + Sync {
 
     /// Whether values of `desc` make keys in `index`.
     fn feeds(&self, tables: &Tables, desc: DescId, index: IndexId) -> bool;
+
+    /// The indexes that keys are made for.
+    fn indexes(&self) -> Arc<IndexSet>;
 
     /// Appends the normal form of an RDN (of a whole DN for a base entry); `false` when it has none.
     fn normalize_rdn(&self, rdn: &[u8], is_whole_dn: bool, out: &mut Vec<u8>) -> bool;

@@ -33,7 +33,7 @@ mod version;
 mod view;
 mod writer;
 
-pub use backend::{Backend, BackendOptions, ExtractorMaker, InstanceLock, database_path, log_path, new_uuid};
+pub use backend::{Backend, BackendOptions, ExtractorMaker, InstanceLock, Rebound, database_path, log_path, new_uuid};
 pub use error::{StoreError, is_disk_full};
 pub use extract::KeyExtractor;
 pub use ids::{ClassSetId, DescId, EntryId, IndexId, ListId, NameId};

@@ -11,7 +11,7 @@ use crate::backend::{BackendOptions, database_path, log_path, read_base};
 use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::KeyExtractor;
-use crate::index::IndexStates;
+use crate::index::BackendIndexes;
 use crate::log::{Disk, FileLog, FolderDisk, Log, LogOptions};
 use crate::rules::Rules;
 use crate::tables::TypeResolver;
@@ -30,7 +30,7 @@ pub struct ReadOnlyBackend {
     rules: Box<dyn Rules>,
     resolver: Arc<dyn TypeResolver>,
     extractor: Arc<dyn KeyExtractor>,
-    index_states: IndexStates,
+    indexes: Arc<BackendIndexes>,
     segment_bytes: u64,
 }
 
@@ -39,12 +39,13 @@ impl ReadOnlyBackend {
     pub fn open(options: BackendOptions, rules: Box<dyn Rules>) -> Result<ReadOnlyBackend, StoreError> {
         let env = Env::open_read_only(&database_path(&options.path))?;
         let txn = env.read()?;
-        let mut index_states = env::read_index_states(env.dbs(), &txn)?;
+        let mut states = env::read_index_states(env.dbs(), &txn)?;
         drop(txn);
-        let extractor = (options.extractor)(&mut index_states, false)?;
+        let extractor = (options.extractor)(&mut states, false)?;
+        let indexes = Arc::new(BackendIndexes::new(extractor.indexes(), states));
         let disk = options.log_disk.unwrap_or_else(|| Arc::new(FolderDisk::open_read_only(&log_path(&options.path))));
         let (resolver, segment_bytes) = (options.resolver, options.segment_bytes);
-        Ok(ReadOnlyBackend { env, disk, rules, resolver, extractor, index_states, segment_bytes })
+        Ok(ReadOnlyBackend { env, disk, rules, resolver, extractor, indexes, segment_bytes })
     }
 
     /// Everything as it is now. Replays up to two seconds' worth of log; take a new one now and then in long work, because LMDB
@@ -62,16 +63,11 @@ impl ReadOnlyBackend {
         }
     }
 
-    /// What is known of the indexes.
-    pub fn index_states(&self) -> &IndexStates {
-        &self.index_states
-    }
-
     fn try_snapshot(&mut self) -> Result<Snapshot, StoreError> {
         let taken = Instant::now();
         let txn = self.env.read()?;
         let (mut state, mut version, folded, uuid) =
-            read_base(&self.env, &txn, self.resolver.clone(), &self.index_states)?;
+            read_base(&self.env, &txn, self.resolver.clone(), self.indexes.clone())?;
         let options =
             LogOptions { uuid, rules: self.rules.version(), segment_bytes: self.segment_bytes, read_only: true };
         let log = FileLog::open(self.disk.clone(), options, folded)?;
@@ -88,7 +84,7 @@ impl ReadOnlyBackend {
         version.tables = state.tables;
         version.next_entry = state.next_entry;
         version.seq = seq;
-        let shared = Arc::new(Shared::new(self.env.clone(), version, self.index_states.clone()));
+        let shared = Arc::new(Shared::new(self.env.clone(), version));
         Ok(Snapshot::of(shared, txn, taken))
     }
 

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use crate::env::{Dbs, ReadTxn, meta};
 use crate::error::StoreError;
 use crate::extract::KeyExtractor;
-use crate::index::IndexStates;
+use crate::index::BackendIndexes;
 use crate::overlay::{Overlay, Row, RowKey};
 use crate::posting::IndexKey;
 use crate::record::{Content, RecordView, Values};
 use crate::rows;
 use crate::tables::{Interner, Tables};
 use crate::view::View;
-use crate::{ClassSetId, DescId, EntryId, IndexId, NameId};
+use crate::{ClassSetId, DescId, EntryId, NameId};
 
 /// What the writer keeps from batch to batch for its transactions.
 pub(crate) struct TxnState {
@@ -28,22 +28,7 @@ pub(crate) struct TxnState {
     pub undo: Vec<Undo>,
     /// See [`Snapshot::tree_generation`](crate::Snapshot::tree_generation). Not undone: it only has to change.
     pub tree_generation: u64,
-    /// By number of the index: whether it is kept in step.
-    pub maintained: Vec<bool>,
-}
-
-/// Which indexes are kept in step: the store's own and the trusted ones. An untrusted one lacks entries, so changes could not be
-/// true; it will be made anew as a whole.
-pub(crate) fn maintained(states: &IndexStates) -> Vec<bool> {
-    let mut maintained = vec![true; usize::from(IndexId::FIRST_CONFIGURED.0)];
-    for (_, state) in states.iter() {
-        let at = usize::from(state.id.0);
-        maintained.resize(maintained.len().max(at + 1), false);
-        if let Some(place) = maintained.get_mut(at) {
-            *place = states.is_trusted(state.id);
-        }
-    }
-    maintained
+    pub indexes: Arc<BackendIndexes>,
 }
 
 /// How to take one change back.
@@ -82,7 +67,7 @@ impl<'a> Txn<'a> {
     /// Everything as it is now, the changes of this proposal included.
     pub fn view(&self) -> View<'_> {
         let layers = [Some(&self.state.overlay), self.frozen];
-        View { txn: self.txn, dbs: self.dbs, layers, tables: &self.state.tables }
+        View { txn: self.txn, dbs: self.dbs, layers, tables: &self.state.tables, indexes: &self.state.indexes }
     }
 
     /// The number tables.
@@ -240,9 +225,9 @@ impl<'a> Txn<'a> {
         }
         let mut changes = Vec::new();
         let extractor = self.extractor;
-        let maintained = &self.state.maintained;
+        let indexes = &self.state.indexes;
         extractor.changes(old.as_ref(), new.as_ref(), &mut |added, index, key| {
-            if is_maintained(maintained, index) {
+            if indexes.keeps(index) {
                 changes.push((IndexKey::new(index, key), added));
             }
         });
@@ -305,7 +290,7 @@ impl<'a> Txn<'a> {
     fn value_keys(&self, desc: DescId, value: &[u8]) -> Vec<(IndexKey, bool)> {
         let mut keys = Vec::new();
         self.extractor.value_keys(&self.state.tables, desc, value, &mut |index, key, is_unique| {
-            if is_maintained(&self.state.maintained, index) {
+            if self.state.indexes.keeps(index) {
                 keys.push((IndexKey::new(index, key), is_unique));
             }
         });
@@ -377,11 +362,6 @@ impl<'a> Txn<'a> {
         self.state.undo.push(Undo::Tables(self.state.tables.clone()));
         Arc::make_mut(&mut self.state.tables)
     }
-}
-
-#[inline]
-fn is_maintained(maintained: &[bool], index: IndexId) -> bool {
-    maintained.get(usize::from(index.0)).copied().unwrap_or(false)
 }
 
 fn large_descs<'a>(record: &RecordView<'a>) -> impl Iterator<Item = DescId> + use<'a> {

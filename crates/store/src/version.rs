@@ -20,7 +20,7 @@ use arc_swap::ArcSwap;
 
 use crate::env::{Dbs, Env, ReadTxn};
 use crate::error::StoreError;
-use crate::index::IndexStates;
+use crate::index::BackendIndexes;
 use crate::overlay::Overlay;
 use crate::postings::Postings;
 use crate::readers::{ReaderSlot, Readers};
@@ -45,6 +45,7 @@ pub(crate) struct Version {
     pub seq: u64,
     /// Another one whenever an entry got another name.
     pub tree_generation: u64,
+    pub indexes: Arc<BackendIndexes>,
 }
 
 /// An overlay on its way into LMDB.
@@ -75,20 +76,13 @@ pub(crate) struct Shared {
     pub env: Env,
     pub version: ArcSwap<Version>,
     pub readers: Readers,
-    pub index_states: IndexStates,
     /// Held while a new version is made from the current one.
     publishing: Mutex<()>,
 }
 
 impl Shared {
-    pub fn new(env: Env, version: Version, index_states: IndexStates) -> Shared {
-        Shared {
-            env,
-            version: ArcSwap::from_pointee(version),
-            readers: Readers::new(),
-            index_states,
-            publishing: Mutex::new(()),
-        }
+    pub fn new(env: Env, version: Version) -> Shared {
+        Shared { env, version: ArcSwap::from_pointee(version), readers: Readers::new(), publishing: Mutex::new(()) }
     }
 
     /// Replaces the version by what `make` makes of the current one. Writer and fold both do this, never at once.
@@ -155,7 +149,13 @@ impl Snapshot {
     pub fn view(&self) -> View<'_> {
         let frozen = self.version.frozen.as_deref().filter(|_| self.counts_frozen).map(|frozen| &frozen.overlay);
         let active = Some(&self.version.active).filter(|overlay| !overlay.is_empty());
-        View { txn: &self.txn, dbs: self.shared.env.dbs(), layers: [active, frozen], tables: &self.version.tables }
+        View {
+            txn: &self.txn,
+            dbs: self.shared.env.dbs(),
+            layers: [active, frozen],
+            tables: &self.version.tables,
+            indexes: &self.version.indexes,
+        }
     }
 
     /// The number tables.
@@ -164,9 +164,10 @@ impl Snapshot {
         &self.version.tables
     }
 
-    /// What is known of the indexes.
-    pub fn index_states(&self) -> &IndexStates {
-        &self.shared.index_states
+    /// The indexes at this moment, and which of them may be used.
+    #[inline]
+    pub fn indexes(&self) -> &Arc<BackendIndexes> {
+        &self.version.indexes
     }
 
     /// LMDB's tables and transaction beneath, for tools that look at raw rows.

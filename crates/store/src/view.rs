@@ -8,9 +8,11 @@
 
 use std::borrow::Cow;
 use std::ops::Bound;
+use std::sync::LazyLock;
 
 use crate::env::{Dbs, ReadTxn};
 use crate::error::StoreError;
+use crate::index::BackendIndexes;
 use crate::overlay::Overlay;
 use crate::posting::{BlockView, Damaged, IndexKey, List};
 use crate::postings::Postings;
@@ -31,6 +33,7 @@ pub struct View<'s> {
     /// Newest first.
     pub(crate) layers: [Option<&'s Overlay>; 2],
     pub(crate) tables: &'s Tables,
+    pub(crate) indexes: &'s BackendIndexes,
 }
 
 /// The bytes of an entry: in the map, or shared with the overlay.
@@ -63,6 +66,18 @@ impl<'s> RecordRef<'s> {
 }
 
 impl<'s> View<'s> {
+    /// What LMDB has, without layers above: a closed backend, whose configured indexes nobody searches.
+    pub(crate) fn of_base(txn: &'s ReadTxn, dbs: &'s Dbs, tables: &'s Tables) -> View<'s> {
+        static NO_INDEXES: LazyLock<BackendIndexes> = LazyLock::new(BackendIndexes::default);
+        View { txn, dbs, layers: [None, None], tables, indexes: &NO_INDEXES }
+    }
+
+    /// The indexes at this moment, and which of them may be used.
+    #[inline]
+    pub fn indexes(&self) -> &'s BackendIndexes {
+        self.indexes
+    }
+
     /// The number tables.
     pub fn tables(&self) -> &'s Tables {
         self.tables

@@ -20,6 +20,7 @@ use crate::env::ReadTxn;
 use crate::error::StoreError;
 use crate::extract::KeyExtractor;
 use crate::fold::FoldJob;
+use crate::index::BackendIndexes;
 use crate::log::{Batch, Log};
 use crate::overlay::Overlay;
 use crate::rules::{Outcome, Rules};
@@ -88,7 +89,12 @@ pub(crate) enum Job {
         submitted: Instant,
     },
     /// A new schema: descriptions are bound to types anew.
-    Rebind(Arc<dyn TypeResolver>, Arc<dyn KeyExtractor>),
+    Rebind {
+        resolver: Arc<dyn TypeResolver>,
+        extractor: Arc<dyn KeyExtractor>,
+        /// Dropped when readers have it.
+        bound: Sender<()>,
+    },
     /// Freeze now; told when the overlay of this moment is in LMDB.
     Fold,
     Stop,
@@ -187,7 +193,10 @@ impl Writer {
             Job::Crash => {}
             Job::Stop => return std::ops::ControlFlow::Break(()),
             Job::Fold => self.freeze(),
-            Job::Rebind(resolver, extractor) => self.rebind(resolver, extractor),
+            Job::Rebind { resolver, extractor, bound } => {
+                self.rebind(resolver, extractor);
+                drop(bound);
+            }
             Job::Propose { proposal, done, submitted } => {
                 let next = self.serve_batch(proposal, done, submitted);
                 self.after_batch();
@@ -298,6 +307,7 @@ impl Writer {
             next_entry,
             seq,
             tree_generation,
+            indexes: current.indexes.clone(),
         });
     }
 
@@ -344,6 +354,7 @@ impl Writer {
             next_entry: current.next_entry,
             seq: current.seq,
             tree_generation: current.tree_generation,
+            indexes: current.indexes.clone(),
         });
         // The thread ends only after the writer.
         let _ = self.fold.send(FoldJob::Fold(frozen));
@@ -354,7 +365,9 @@ impl Writer {
         self.freeze();
         self.extractor = extractor;
         Arc::make_mut(&mut self.state.tables).rebind(resolver);
-        let tables = self.state.tables.clone();
+        let states = self.state.indexes.states().clone();
+        self.state.indexes = Arc::new(BackendIndexes::new(self.extractor.indexes(), states));
+        let (tables, indexes) = (self.state.tables.clone(), self.state.indexes.clone());
         self.shared.publish(|current| Version {
             active: current.active.clone(),
             frozen: current.frozen.clone(),
@@ -363,6 +376,7 @@ impl Writer {
             next_entry: current.next_entry,
             seq: current.seq,
             tree_generation: current.tree_generation,
+            indexes,
         });
     }
 

@@ -31,7 +31,7 @@ pub fn add_targets(
     let mut bases: BTreeSet<(usize, EntryId)> = plan.parts.iter().map(|part| (part.backend, part.base)).collect();
     let mut next = 0;
     while next < plan.parts.len() {
-        let targets = targets_below(directory, plan, worker, facts, next)?;
+        let targets = targets_below(plan, worker, facts, next)?;
         let scope = plan.parts.get(next).map_or(Scope::BaseObject, |part| part.scope);
         // One level: the target stands for the alias. A subtree: so does everything below it.
         let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
@@ -58,7 +58,6 @@ pub fn add_targets(
 }
 
 fn targets_below(
-    directory: &Directory,
     plan: &SearchPlan,
     worker: &mut Worker,
     facts: &Facts,
@@ -67,16 +66,14 @@ fn targets_below(
     let failure = |problem: StoreError| error::store_failure(&problem);
     let mut targets = Vec::new();
     let Some(part) = plan.parts.get(at) else { return Ok(targets) };
-    let (Some(snapshot), Some(backend)) = (&part.snapshot, directory.backends.get(part.backend)) else {
-        return Ok(targets);
-    };
+    let Some(snapshot) = &part.snapshot else { return Ok(targets) };
     let known = worker.backend(part.backend);
     // The base itself is found already: an alias there is not "below".
     if part.scope == Scope::BaseObject || !known.classes.any(ClassFlags::ALIAS) {
         return Ok(targets);
     }
     let view = snapshot.view();
-    for id in ids_of_class(facts, backend, &view, b"alias", ClassFlags::ALIAS).map_err(failure)?.iter() {
+    for id in ids_of_class(facts, &view, b"alias", ClassFlags::ALIAS).map_err(failure)?.iter() {
         let Some(record) = view.entry(id).map_err(failure)? else { continue };
         let record = record.view().map_err(failure)?;
         let in_scope = match part.scope {

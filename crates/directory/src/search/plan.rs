@@ -9,9 +9,9 @@ use std::ops::Bound;
 
 use schema::{Assertion, MatchingRule, Position, Substrings, TypeIndex};
 use smallvec::SmallVec;
-use store::index::{Index, IndexSet, Method, PRESENCE_KEY};
+use store::index::{Index, Method, PRESENCE_KEY};
 use store::posting::key::KEY_PREFIX_BYTES;
-use store::{EntryId, IndexId, IndexKey, StoreError, View};
+use store::{EntryId, IndexKey, StoreError, View};
 
 use super::idset::IdSet;
 use crate::filter::{Item, Matcher, Node, Target, Test};
@@ -72,10 +72,6 @@ pub type Resolve<'p> = dyn Fn(&[u8]) -> Result<Option<EntryId>, StoreError> + 'p
 pub struct Planner<'p> {
     /// The moment.
     pub view: View<'p>,
-    /// The backend's indexes.
-    pub indexes: &'p IndexSet,
-    /// Indexes that may not be used: not built yet.
-    pub untrusted: &'p [IndexId],
     /// The filter.
     pub matcher: &'p Matcher,
     /// The entry with a normalized DN, for `(entryDN=…)`.
@@ -229,14 +225,14 @@ impl Planner<'_> {
 
     /// Whoever matches an assertion has the attribute: the presence index answers for a missing one.
     fn presence(&self, attribute: TypeIndex, over_limit: bool) -> Result<Candidates, StoreError> {
-        match self.indexes.presence(attribute).filter(|index| self.is_trusted(index)) {
+        match self.view.indexes().set().presence(attribute).filter(|index| self.is_trusted(index)) {
             Some(index) => self.list(index, PRESENCE_KEY),
             None => Ok(Candidates::Unindexed { over_limit }),
         }
     }
 
     fn key(&self, attribute: TypeIndex, rule: &MatchingRule, form: &[u8]) -> Result<Candidates, StoreError> {
-        match self.indexes.equality(attribute, rule).filter(|index| self.is_trusted(index)) {
+        match self.view.indexes().set().equality(attribute, rule).filter(|index| self.is_trusted(index)) {
             Some(index) => self.list(index, form),
             None => Ok(Candidates::NOT_INDEXED),
         }
@@ -256,7 +252,7 @@ impl Planner<'_> {
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> Result<Candidates, StoreError> {
-        match self.indexes.equality(attribute, rule).filter(|index| self.is_trusted(index)) {
+        match self.view.indexes().set().equality(attribute, rule).filter(|index| self.is_trusted(index)) {
             Some(index) => self.keys_between(index, from, to),
             None => Ok(Candidates::NOT_INDEXED),
         }
@@ -298,11 +294,11 @@ impl Planner<'_> {
         rule: &MatchingRule,
         pieces: &Substrings,
     ) -> Result<Candidates, StoreError> {
-        let index = self.indexes.substring(attribute).filter(|index| {
+        let index = self.view.indexes().set().substring(attribute).filter(|index| {
             matches!(index.method, Method::Substrings { rule: own, .. } if own.shares_form_with(rule))
                 && self.is_trusted(index)
         });
-        let equality = self.indexes.equality(attribute, rule).filter(|index| self.is_trusted(index));
+        let equality = self.view.indexes().set().equality(attribute, rule).filter(|index| self.is_trusted(index));
         let mut lists: SmallVec<[(u64, IndexKey); 16]> = SmallVec::new();
         let mut over_limit = false;
         if let Some((Index { method: Method::Substrings { length, .. }, .. }, index)) =
@@ -363,7 +359,7 @@ impl Planner<'_> {
     }
 
     fn is_trusted(&self, index: &Index) -> bool {
-        !self.untrusted.contains(&index.id)
+        self.view.indexes().why_untrusted(index.id).is_none()
     }
 }
 

@@ -245,7 +245,7 @@ impl Directory {
         let view = snapshot.view();
         let planned = candidates(plan, backend, &view, base, scope).and_then(|(candidates, unindexed)| {
             let referrals = if has_referrals && scope != Scope::BaseObject {
-                ids_of_class(facts, backend, &view, b"referral", ClassFlags::REFERRAL)?
+                ids_of_class(facts, &view, b"referral", ClassFlags::REFERRAL)?
             } else {
                 IdSet::default()
             };
@@ -328,14 +328,7 @@ fn candidates(
         Some(suffix) => Ok(locate(view, &suffix.normalized, dn)?.found()),
         None => Ok(None),
     };
-    let indexes = backend.indexes.load();
-    let planner = Planner {
-        view: *view,
-        indexes: &indexes,
-        untrusted: &backend.untrusted,
-        matcher: &plan.matcher,
-        resolve: &resolve,
-    };
+    let planner = Planner { view: *view, matcher: &plan.matcher, resolve: &resolve };
     let found = planner.plan()?;
     if found.count().is_some_and(|count| count <= FEW_CANDIDATES) {
         return Ok((found, false));
@@ -384,17 +377,16 @@ fn subtree(view: &View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, 
 /// All entries of a class that the server treats specially, by the objectClass index or, without one, by looking at every entry.
 pub(super) fn ids_of_class(
     facts: &Facts,
-    backend: &Backend,
     view: &View<'_>,
     class: &[u8],
     flags: ClassFlags,
 ) -> Result<IdSet, StoreError> {
-    let indexes = backend.indexes.load();
+    let indexes = view.indexes();
     let attribute = facts.object_class.and_then(|index| facts.schema.attribute_by_index(index));
     if let Some(attribute) = attribute
         && let Some(rule) = attribute.equality
-        && let Some(index) = indexes.equality(attribute.index, rule)
-        && !backend.untrusted.contains(&index.id)
+        && let Some(index) = indexes.set().equality(attribute.index, rule)
+        && indexes.is_trusted(index.id)
     {
         let mut form = Vec::new();
         if rule.normalize_assertion(&facts.schema, class, &mut form).is_ok() {

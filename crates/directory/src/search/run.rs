@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use ldap::{LdapResult, ResultCode, Scope};
-use store::{EntryId, IndexKey, RecordView, Snapshot, StoreError, View};
+use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
 use super::plan::Candidates;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
@@ -306,12 +306,18 @@ fn check_size(limit: Option<u64>, done: &SearchDone) -> Result<(), Stop> {
     }
 }
 
+fn is_gone(view: &View<'_>, key: &IndexKey) -> bool {
+    key.index() >= IndexId::FIRST_CONFIGURED && !view.indexes().is_trusted(key.index())
+}
+
 /// The next candidates after `after`, as they are now.
 fn next_candidates(part: &Part, view: &View<'_>, after: EntryId, out: &mut Vec<EntryId>) -> Result<(), StoreError> {
     let from = EntryId(after.0.saturating_add(1));
     let list =
         |key: &IndexKey| -> Result<_, StoreError> { Ok(view.postings(key)?.iter_from(from).take(CANDIDATES_PER_LOOK)) };
     match &part.candidates {
+        // An index that was dropped since the plan was made is no longer kept: every entry is a candidate again.
+        Candidates::List { key, .. } if is_gone(view, key) => out.extend(list(&IndexKey::all())?),
         Candidates::Set(set) => set.next_after(after, CANDIDATES_PER_LOOK, out),
         Candidates::List { key, .. } => out.extend(list(key)?),
         Candidates::Unindexed { .. } => out.extend(list(&IndexKey::all())?),

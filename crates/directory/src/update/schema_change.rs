@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};
 use schema::{DefinitionKind, ModifiedSchema, Schema, SchemaChange};
-use store::index::SchemaTypes;
+use store::Rebound;
+use store::index::{SchemaTypes, settled_indexer};
 
 use super::controls::OwnedControls;
 use super::{Decided, UpdateCallback, UpdateDone, conclude};
@@ -20,7 +21,7 @@ use crate::apply::schema_text;
 use crate::backend::Backend;
 use crate::directory::Directory;
 use crate::error::{refuse, shown};
-use crate::open::{OpenError, index_configs, indexer};
+use crate::open::{OpenError, index_configs};
 use crate::proposal::{Flags, Kind};
 use crate::session::Identity;
 
@@ -116,7 +117,7 @@ impl Directory {
                 last = done;
                 continue;
             }
-            self.bind_schema(backend, old);
+            let _ = self.bind_schema(backend, old);
             for (at, backend) in self.backends.iter().enumerate().take(at) {
                 let mut flags = Flags::default();
                 flags.set(Flags::RELAX);
@@ -150,26 +151,26 @@ impl Directory {
         };
         let csn = self.updates.clock.next();
         let (sender, receiver) = std::sync::mpsc::channel();
-        {
+        let bound = {
             let _no_other = self.updates.gate.write().unwrap_or_else(PoisonError::into_inner);
             let proposal = decided.proposal(csn, [0; 16]).encode();
             backend.store.submit(proposal, Box::new(move |outcome| drop(sender.send(outcome))));
-            if !flags.has(Flags::NO_OP) {
-                self.bind_schema(backend, schema);
-            }
-        }
+            if flags.has(Flags::NO_OP) { None } else { self.bind_schema(backend, schema) }
+        };
         let outcome = receiver.recv().unwrap_or(Err(store::StoreError::Closed));
+        if let Some(bound) = bound {
+            bound.wait();
+        }
         conclude(outcome, csn, None)
     }
 
     /// Makes the backend's numbers and index keys follow a schema.
-    fn bind_schema(&self, backend: &Backend, schema: &Arc<Schema>) {
-        let Some(configured) = self.config.backend(&backend.id) else { return };
-        let mut states = backend.store.index_states().clone();
+    fn bind_schema(&self, backend: &Backend, schema: &Arc<Schema>) -> Option<Rebound> {
+        let configured = self.config.backend(&backend.id)?;
+        let mut states = backend.store.indexes().states().clone();
         // Indexes were possible under the schema before; one that no longer is (its attribute went) has no keys to make.
-        if let Ok(indexer) = indexer(schema, &index_configs(configured), &mut states, false) {
-            backend.store.rebind(SchemaTypes::shared(schema), Arc::new(indexer));
-        }
+        let indexer = settled_indexer(schema, &index_configs(configured), &mut states, false).ok()?;
+        Some(backend.store.rebind(SchemaTypes::shared(schema), Arc::new(indexer)))
     }
 
     /// Brings the backends' copies of the schema up to what the files say: after the files were edited, or after a crash in a change.

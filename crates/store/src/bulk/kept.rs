@@ -137,7 +137,7 @@ impl Old {
         let work = move || {
             let txn = env.read()?;
             let tables = env::read_tables(env.dbs(), &txn, SchemaTypes::shared(&schema))?;
-            let view = View { txn: &txn, dbs: env.dbs(), layers: [None, None], tables: &tables };
+            let view = View::of_base(&txn, env.dbs(), &tables);
             let chunk = Chunk { source: NAME.into(), first_line: 1, bytes: Vec::new(), is_kept: true };
             Walk { view, schema: &schema, include, exclude, is_append, pass, replaced: &replaced, chunk, sender }.run()
         };
@@ -151,7 +151,7 @@ impl Old {
     fn set_apart(&self, sources: Vec<LdifSource>, temporary: &Path) -> Result<(Replaced, Vec<LdifSource>), BulkError> {
         let txn = self.env.read()?;
         let tables = env::read_tables(self.env.dbs(), &txn, SchemaTypes::shared(&self.schema))?;
-        let view = View { txn: &txn, dbs: self.env.dbs(), layers: [None, None], tables: &tables };
+        let view = View::of_base(&txn, self.env.dbs(), &tables);
         let create = || tempfile::tempfile_in(temporary).map_err(failed);
         let mut apart = BufWriter::new(create()?);
         let (mut records, mut offset) = (HashMap::new(), 0);

@@ -115,7 +115,7 @@ fn rebuild_in(
     let mut txn = env.write()?;
     if !options.clear_degraded_state && !chosen.is_empty() {
         let tables = env::read_tables(dbs, &read, SchemaTypes::shared(&options.schema))?;
-        let view = View { txn: &read, dbs, layers: [None, None], tables: &tables };
+        let view = View::of_base(&read, dbs, &tables);
         let mut watcher = Counter { entries: 0, total: view.entry_count()?, started, progress };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let settings = Settings {

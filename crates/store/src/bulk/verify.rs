@@ -102,7 +102,7 @@ pub fn verify(
     report: &mut dyn FnMut(&Problem),
 ) -> Result<VerifySummary, BulkError> {
     let (dbs, txn) = snapshot.base();
-    let state = State { dbs, txn, next_entry: snapshot.next_entry(), index_states: snapshot.index_states() };
+    let state = State { dbs, txn, next_entry: snapshot.next_entry(), index_states: snapshot.indexes().states() };
     verify_view(snapshot.view(), &state, indexer, options, report)
 }
 

@@ -124,6 +124,7 @@ impl Folder {
             next_entry: current.next_entry,
             seq: current.seq,
             tree_generation: current.tree_generation,
+            indexes: current.indexes.clone(),
         });
         self.meters.fold_ended(start, committing, frozen.overlay.ops());
         // What cannot be trimmed now stays for the next time.

@@ -9,7 +9,8 @@ use schema::{NormalizedDn, Schema, TypeIndex};
 
 use super::config::IndexConfig;
 use super::indexer::{IndexedEntry, Indexer};
-use super::set::{IndexSet, Method};
+use super::set::{IndexError, IndexSet, Method};
+use super::state::IndexStates;
 use crate::backend::ExtractorMaker;
 use crate::extract::KeyExtractor;
 use crate::record::{Content, Header, RecordView, put_value};
@@ -70,6 +71,10 @@ impl IndexedEntry for RecordView<'_> {
 }
 
 impl KeyExtractor for Indexer {
+    fn indexes(&self) -> Arc<IndexSet> {
+        Arc::clone(Indexer::indexes(self))
+    }
+
     fn changes(
         &self,
         old: Option<&RecordView<'_>>,
@@ -92,7 +97,7 @@ impl KeyExtractor for Indexer {
         let mut sink = |index: IndexId, found: &[u8]| {
             // Values of an attribute differ in their normal forms, so no two make the same equality key.
             let equality = self.schema().attribute_by_index(of_type).and_then(|attribute| attribute.equality);
-            let method = self.indexes().get(index).map(|index| index.method);
+            let method = Indexer::indexes(self).get(index).map(|index| index.method);
             let unique =
                 matches!((method, equality), (Some(Method::Normal(own)), Some(rule)) if own.shares_form_with(rule));
             key(index, found, unique);
@@ -104,7 +109,7 @@ impl KeyExtractor for Indexer {
         let Some(own) = tables.type_of(desc).and_then(|t| self.schema().attribute_by_index(TypeIndex(t))) else {
             return false;
         };
-        self.indexes().get(index).is_some_and(|index| own.is_subtype_of(index.attribute))
+        Indexer::indexes(self).get(index).is_some_and(|index| own.is_subtype_of(index.attribute))
     }
 
     fn normalize_rdn(&self, rdn: &[u8], is_whole_dn: bool, out: &mut Vec<u8>) -> bool {
@@ -122,13 +127,24 @@ impl KeyExtractor for Indexer {
 /// New ones are trusted only in an empty backend; those that are configured no more are not kept up, so no longer trusted.
 #[must_use]
 pub fn extractor_maker(schema: Arc<Schema>, configs: Vec<IndexConfig>) -> ExtractorMaker {
-    Box::new(move |states, is_empty| {
-        let set = IndexSet::new(&schema, &configs, states)?;
-        let abandoned: Vec<_> = states.iter().map(|(_, state)| state.id).filter(|id| set.get(*id).is_none()).collect();
-        abandoned.into_iter().for_each(|id| states.set_trusted(id, false));
-        if is_empty {
-            set.iter().for_each(|index| states.set_trusted(index.id, true));
-        }
-        Ok(Arc::new(Indexer::new(schema, Arc::new(set))))
-    })
+    Box::new(move |states, is_empty| Ok(Arc::new(settled_indexer(&schema, &configs, states, is_empty)?)))
+}
+
+/// The indexer for `configs`, and `states` settled as [`extractor_maker`] says.
+///
+/// # Errors
+/// When the schema does not carry an index.
+pub fn settled_indexer(
+    schema: &Arc<Schema>,
+    configs: &[IndexConfig],
+    states: &mut IndexStates,
+    is_empty: bool,
+) -> Result<Indexer, IndexError> {
+    let set = IndexSet::new(schema, configs, states)?;
+    let abandoned: Vec<_> = states.iter().map(|(_, state)| state.id).filter(|id| set.get(*id).is_none()).collect();
+    abandoned.into_iter().for_each(|id| states.set_trusted(id, false));
+    if is_empty {
+        set.iter().for_each(|index| states.set_trusted(index.id, true));
+    }
+    Ok(Indexer::new(Arc::clone(schema), Arc::new(set)))
 }

@@ -7,6 +7,7 @@
 mod config;
 mod extract;
 mod indexer;
+mod live;
 mod set;
 pub mod sort_key;
 mod state;
@@ -17,8 +18,9 @@ mod tests;
 pub use config::{
     DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexKind, SUBSTRING_LENGTH_MIN, default_indexes,
 };
-pub use extract::{SchemaTypes, extractor_maker};
+pub use extract::{SchemaTypes, extractor_maker, settled_indexer};
 pub use indexer::{IndexedEntry, Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
+pub use live::{BackendIndexes, Distrust, UntrustedIndex};
 pub use set::{Index, IndexError, IndexSet, Method};
 pub use sort_key::{SortKey, SortOrder, SortOrderError};
 pub use state::{IndexState, IndexStates, key_derivation};

@@ -314,7 +314,7 @@ fn an_untrusted_index_is_left_alone() {
     assert!(store.submit(&Op::Delete { id: 1 }).unwrap().accepted);
     store.fold();
     let snapshot = store.backend().snapshot().unwrap();
-    assert!(!snapshot.index_states().is_trusted(WINDOWS));
+    assert!(!snapshot.indexes().states().is_trusted(WINDOWS));
     assert_eq!(snapshot.postings(&IndexKey::new(EQUALITY, b"common")).unwrap().count(), 4);
     assert_eq!(snapshot.postings(&IndexKey::new(WINDOWS, b"com")).unwrap().count(), 5);
 }

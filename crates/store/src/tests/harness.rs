@@ -240,6 +240,10 @@ impl KeyExtractor for TestExtractor {
         }
     }
 
+    fn indexes(&self) -> Arc<crate::index::IndexSet> {
+        Arc::default()
+    }
+
     fn feeds(&self, _tables: &Tables, _desc: DescId, _index: IndexId) -> bool {
         true
     }

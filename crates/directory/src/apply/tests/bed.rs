@@ -215,8 +215,8 @@ impl Bed {
     /// Checks that entries, tree and every index agree, as `verify-index` does. (S0-09)
     pub fn verify(&self) {
         let snapshot = self.backend.snapshot().unwrap();
-        let mut states = self.backend.index_states().clone();
-        let indexer = crate::open::indexer(&self.schema, &default_indexes(), &mut states, false).unwrap();
+        let mut states = self.backend.indexes().states().clone();
+        let indexer = store::index::settled_indexer(&self.schema, &default_indexes(), &mut states, false).unwrap();
         let options = VerifyOptions {
             indexes: Vec::new(),
             threads: 1,

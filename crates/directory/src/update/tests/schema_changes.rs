@@ -102,7 +102,7 @@ fn a_new_subtype_of_an_indexed_attribute_is_indexed() {
     bed.modify("cn=schema", &changes).ok();
     let changes = [(ModifyOperation::Add, "objectClass", "nicknamed"), (ModifyOperation::Add, "nickname", "Nan")];
     bed.modify(ANN, &changes).ok();
-    let index = bed.directory.backends[0].indexes().by_name("cn.caseIgnoreMatch").unwrap().id;
+    let index = bed.directory.backends[0].store.indexes().set().by_name("cn.caseIgnoreMatch").unwrap().id;
     let snapshot = bed.directory.backends[0].store.snapshot().unwrap();
     let postings = snapshot.view().postings(&store::IndexKey::new(index, b"nan")).unwrap();
     assert_eq!(postings.count(), 1);

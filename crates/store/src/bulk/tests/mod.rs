@@ -106,7 +106,7 @@ impl Opened {
     }
 
     pub fn view(&self) -> View<'_> {
-        View { txn: &self.txn, dbs: self.env.dbs(), layers: [None, None], tables: &self.tables }
+        View::of_base(&self.txn, self.env.dbs(), &self.tables)
     }
 
     /// Closes the environment, which must happen before it is opened again.
