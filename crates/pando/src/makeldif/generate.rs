@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt::Write};
 use super::{
     lexer::Part,
     random::Random,
-    tag::{Choice, Tag},
+    tag::{Choice, Length, NUMERIC, Tag},
     template::{Branch, Line, Subordinate, Template, TemplateFile, split_dn},
 };
 
@@ -50,16 +50,24 @@ impl Entry {
 pub struct Generator<'t> {
     file: &'t TemplateFile,
     random: Random,
+    /// Where GUIDs come from: they leave the numbers of everything else as they are.
+    guids: Random,
     /// What `<sequential>` and `<file:…:sequential>` give next, with the parent they counted for.
     counters: HashMap<usize, (u64, String)>,
-    /// Number of the entry, from which its names come.
-    person: u64,
+    /// Given name and surname of the current entry; `None` before the first.
+    names: Option<Names>,
 }
 
 impl<'t> Generator<'t> {
     /// A generator at the beginning.
     pub fn new(file: &'t TemplateFile, seed: u64) -> Self {
-        Self { file, random: Random::new(seed), counters: HashMap::with_capacity(file.states), person: 0 }
+        Self {
+            file,
+            random: Random::new(seed),
+            guids: Random::new(!seed),
+            counters: HashMap::with_capacity(file.states),
+            names: None,
+        }
     }
 
     /// Makes every entry, parents first, and hands it to `sink`; ends early with the sink's error.
@@ -99,7 +107,6 @@ impl<'t> Generator<'t> {
         let rdns = split_dn(&branch.dn);
         let parent = rdns.get(1..).unwrap_or(&[]).join(",");
         let mut entry = Entry { dn: branch.dn.clone(), parent, ..Entry::default() };
-        self.person += 1;
         for line in &branch.lines {
             self.line(line, &mut entry);
         }
@@ -109,7 +116,8 @@ impl<'t> Generator<'t> {
     fn template_entry(&mut self, template: &Template, parent: &str) -> Entry {
         let mut entry =
             Entry { parent: parent.to_owned(), values: Vec::with_capacity(template.lines.len()), ..Entry::default() };
-        self.person += 1;
+        let lengths = (self.file.first_names.len(), self.file.last_names.len());
+        self.names = Some(self.names.map_or_else(Names::default, |names| names.next(lengths)));
         for (place, line) in template.lines.iter().enumerate() {
             self.line(line, &mut entry);
             if template.rdn_lines.iter().max() == Some(&place) {
@@ -177,8 +185,11 @@ impl<'t> Generator<'t> {
                 });
                 out.extend(chosen.map(|(value, _)| value.as_str()));
             }
-            Tag::Characters { set, min, max } => {
-                let length = self.random.between(*min, *max);
+            Tag::Characters { set, length } => {
+                let length = match *length {
+                    Length::Fixed(length) => length,
+                    Length::Range(min, max) => min + self.random.below(max - min + 1),
+                };
                 out.extend((0..length).filter_map(|_| self.random.pick(set)));
             }
             Tag::Number { min, max, digits } => {
@@ -189,15 +200,12 @@ impl<'t> Generator<'t> {
                 out.extend(month.chars().take(length.unwrap_or(usize::MAX)));
             }
             Tag::Telephone => {
-                let _ = write!(
-                    out,
-                    "+1 {:03} {:03} {:04}",
-                    self.random.below(1000),
-                    self.random.below(1000),
-                    self.random.below(10_000)
-                );
+                out.push_str("+1");
+                for digits in [3, 3, 4] {
+                    out.push(' ');
+                    out.extend((0..digits).filter_map(|_| self.random.pick(NUMERIC)));
+                }
             }
-            Tag::Base64 { min, max } => self.base64(*min, *max, out),
             Tag::Sequential { start, reset_on_parent, state } => {
                 let parent = reset_on_parent.then_some(entry.parent.as_str());
                 let _ = write!(out, "{}", self.count(*state, *start, parent));
@@ -222,27 +230,19 @@ impl<'t> Generator<'t> {
         number
     }
 
-    /// Given name and surname of the current entry. Every pair comes once before any comes again with a number behind it.
+    /// Given name and surname of the current entry; no pair comes twice without a number behind it.
     fn name(&self) -> (String, String) {
-        let (first, last) = (&self.file.first_names, &self.file.last_names);
-        let pairs = (first.len() * last.len()).max(1) as u64;
-        let number = self.person % pairs;
-        // A walk in steps that share no divisor with the number of pairs meets all of them, and looks shuffled.
-        let golden = (u128::from(pairs) * GOLDEN_PARTS / 10_000_000_000) as u64;
-        let step = (0..).map(|more| golden + more).find(|step| gcd(*step, pairs) == 1).unwrap_or(1);
-        let pair = (u128::from(number) * u128::from(step) % u128::from(pairs)) as u64;
-        let pick =
-            |names: &[String], place: u64| names.get(usize::try_from(place).unwrap_or(0)).cloned().unwrap_or_default();
-        let given = pick(first, pair % first.len().max(1) as u64);
-        let mut surname = pick(last, pair / first.len().max(1) as u64);
-        if self.person >= pairs {
-            let _ = write!(surname, "{}", self.person / pairs + 1);
+        let (names, file) = (self.names.unwrap_or_default(), self.file);
+        let given = file.first_names.get(names.first).cloned().unwrap_or_default();
+        let mut surname = file.last_names.get(names.last).cloned().unwrap_or_default();
+        if names.round > 0 {
+            let _ = write!(surname, "{}", names.round + 1);
         }
         (given, surname)
     }
 
     fn guid(&mut self, out: &mut String) {
-        let (high, low) = (self.random.bits(), self.random.bits());
+        let (high, low) = (self.guids.bits(), self.guids.bits());
         // Version 4, variant 1 (RFC 9562 §5.4).
         let high = (high & 0xffff_ffff_ffff_0fff) | 0x4000;
         let low = (low & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
@@ -256,16 +256,45 @@ impl<'t> Generator<'t> {
             low & 0xffff_ffff_ffff
         );
     }
-
-    fn base64(&mut self, min: u64, max: u64, out: &mut String) {
-        const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let length = self.random.between(min / 4, max / 4) * 4;
-        out.extend((0..length).filter_map(|_| self.random.pick(ALPHABET)).map(|byte| char::from(*byte)));
-    }
 }
 
-/// The golden ratio's fraction in parts of 10^10: steps of that size spread most evenly.
-const GOLDEN_PARTS: u128 = 6_180_339_887;
+/// The walk through given names and surnames, which is OpenDJ's: both lists step by step, the shorter begins again whenever it
+/// ends; each time the longer one ends, the shorter begins one name further on. When that has been everywhere, all pairs have
+/// come once and a number behind the surname tells the rounds apart.
+#[derive(Debug, Clone, Copy, Default)]
+struct Names {
+    /// Places in the lists.
+    first: usize,
+    last: usize,
+    /// How often the longer list ended.
+    passes: usize,
+    round: u64,
+}
+
+impl Names {
+    /// The names after these, of lists of so many first and last names.
+    fn next(mut self, (first_names, last_names): (usize, usize)) -> Self {
+        let (longer, shorter, longer_names, shorter_names) = if first_names >= last_names {
+            (&mut self.first, &mut self.last, first_names, last_names)
+        } else {
+            (&mut self.last, &mut self.first, last_names, first_names)
+        };
+        *longer += 1;
+        *shorter += 1;
+        if *longer >= longer_names {
+            *longer = 0;
+            self.passes += 1;
+            if self.passes >= shorter_names {
+                self.passes = 0;
+                self.round += 1;
+            }
+            *shorter = self.passes;
+        } else if *shorter >= shorter_names {
+            *shorter = 0;
+        }
+        self
+    }
+}
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -281,10 +310,6 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
 
 fn dn_of(template: &Template, entry: &Entry) -> String {
     let mut dn = String::new();

@@ -1,53 +1,64 @@
 //! Random numbers that are the same for the same seed, on every machine and in every version.
 //!
-//! The generator is xoshiro256++ seeded by splitmix64 (public-domain algorithms of Blackman and Vigna). Sample data that a bug
-//! report names by its seed must come out again years later, which no library promises. Refuses to be used for secrets.
+//! The generator is the linear congruential one that Java documents for `java.util.Random`: with it a seed gives the same
+//! sample data as in OpenDJ's makeldif, so that figures measured there can be measured here. Refuses to be used for secrets.
 
 /// A source of sample data.
 #[derive(Debug, Clone)]
 pub struct Random {
-    state: [u64; 4],
+    /// 48 bits.
+    state: u64,
 }
+
+const MULTIPLIER: u64 = 0x5_deec_e66d;
+const INCREMENT: u64 = 0xb;
+const MASK: u64 = (1 << 48) - 1;
 
 impl Random {
     /// The source of that seed.
     pub fn new(seed: u64) -> Self {
-        let mut seed = seed;
-        let mut next = || {
-            seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = seed;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        };
-        Self { state: [next(), next(), next(), next()] }
+        Self { state: (seed ^ MULTIPLIER) & MASK }
     }
 
-    /// 64 random bits.
+    /// The next `count` bits, at most 32.
+    fn next(&mut self, count: u32) -> u32 {
+        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT) & MASK;
+        (self.state >> (48 - count)) as u32
+    }
+
+    /// 64 random bits (`nextLong`, which adds the lower half as a signed number).
     pub fn bits(&mut self) -> u64 {
-        let [a, b, c, d] = &mut self.state;
-        let result = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
-        let shifted = *b << 17;
-        *c ^= *a;
-        *d ^= *b;
-        *b ^= *c;
-        *a ^= *d;
-        *c ^= shifted;
-        *d = d.rotate_left(45);
-        result
+        let high = u64::from(self.next(32)) << 32;
+        high.wrapping_add_signed(i64::from(self.next(32).cast_signed()))
     }
 
-    /// A number below `bound`; 0 if the bound is 0.
+    /// A number below `bound` (`nextInt(bound)` where that fits); 0 if the bound is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // The bias of the multiplication is below bound / 2^64, nothing that sample data could show.
-        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+        let Some(small) = u32::try_from(bound).ok().filter(|bound| *bound <= i32::MAX.unsigned_abs()) else {
+            return (self.bits() & i64::MAX.unsigned_abs()) % bound;
+        };
+        if small == 0 {
+            return 0;
+        }
+        if small.is_power_of_two() {
+            return (bound * u64::from(self.next(31))) >> 31;
+        }
+        loop {
+            let bits = self.next(31);
+            let value = bits % small;
+            // The last, incomplete row of the range would favour small numbers.
+            if bits - value <= i32::MAX.unsigned_abs() - (small - 1) {
+                return u64::from(value);
+            }
+        }
     }
 
-    /// A number from `min` to `max`, both included.
+    /// A number from `min` to `max`, both included, of all 63 bits (`nextLong`).
     pub fn between(&mut self, min: u64, max: u64) -> u64 {
+        let positive = self.bits() & i64::MAX.unsigned_abs();
         match max.wrapping_sub(min).checked_add(1) {
-            Some(width) if max >= min => min + self.below(width),
-            _ => self.bits(),
+            Some(width) if max >= min => min + positive % width,
+            _ => positive,
         }
     }
 
@@ -61,14 +72,15 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The first numbers of seed 0, as the reference implementations give them.
+    /// The first numbers of seed 0, as Java prints them.
     #[test]
     fn a_seed_gives_its_numbers_for_ever() {
         let mut random = Random::new(0);
-        assert_eq!(
-            [random.bits(), random.bits(), random.bits()],
-            [0x53175d61490b23df, 0x61da6f3dc380d507, 0x5c0fdf91ec9a7bfc]
-        );
+        assert_eq!([random.next(32), random.next(32)].map(u32::cast_signed), [-1_155_484_576, -723_955_400]);
+        assert_eq!(Random::new(0).bits().cast_signed(), -4_962_768_465_676_381_896);
+        let mut random = Random::new(42);
+        assert_eq!([random.below(10), random.below(10), random.below(10)], [0, 3, 8]);
+        assert_eq!(Random::new(42).below(16), 11);
     }
 
     #[test]
@@ -80,6 +92,7 @@ mod tests {
         }
         assert!(seen.iter().all(|count| (800..1200).contains(count)), "{seen:?}");
         assert_eq!((random.between(9, 9), random.below(0)), (9, 0));
+        assert!(random.below(u64::MAX) < u64::MAX);
         let _ = random.between(0, u64::MAX);
     }
 }

@@ -51,8 +51,7 @@ pub(super) enum Tag {
     },
     Characters {
         set: Vec<char>,
-        min: u64,
-        max: u64,
+        length: Length,
     },
     Number {
         min: u64,
@@ -63,16 +62,21 @@ pub(super) enum Tag {
         length: Option<usize>,
     },
     Telephone,
-    Base64 {
-        min: u64,
-        max: u64,
-    },
     Sequential {
         start: u64,
         reset_on_parent: bool,
         state: usize,
     },
     Text(String),
+}
+
+/// How many characters. A range draws a number even where it has one length only, a fixed length draws none: the same seed must
+/// give OpenDJ's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Length {
+    Fixed(u64),
+    /// Both included.
+    Range(u64, u64),
 }
 
 /// How lines of a file are chosen.
@@ -86,8 +90,14 @@ pub(super) enum Choice {
 const RANDOM_LENGTH_MAX: u64 = 1 << 20;
 
 const ALPHA: &str = "abcdefghijklmnopqrstuvwxyz";
+/// The digits that letters are mixed with.
 const DIGITS: &str = "0123456789";
-const HEX: &str = "0123456789abcdef";
+/// Digits as OpenDJ's makeldif has them, wherever they stand alone: with two zeros. The same seed must give the same numbers.
+pub(super) const NUMERIC: &[char] = &['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '0'];
+/// Likewise with two zeros.
+const HEX: &str = "01234567890abcdef";
+/// Likewise.
+const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567890+/";
 
 impl Tag {
     /// Parses the text between the brackets. `states` counts the tags that remember something between entries.
@@ -204,13 +214,13 @@ fn random(arguments: &[&str]) -> Option<Tag> {
     let (kind, rest) = arguments.split_first()?;
     let characters = |set: &str, lengths: &[&str]| -> Option<Tag> {
         let set: Vec<char> = set.chars().collect();
-        let (min, max) = lengths_of(lengths)?;
-        (!set.is_empty()).then_some(Tag::Characters { set, min, max })
+        let length = length_of(lengths)?;
+        (!set.is_empty()).then_some(Tag::Characters { set, length })
     };
     match (kind.to_ascii_lowercase().as_str(), rest) {
         ("alpha", lengths) => characters(ALPHA, lengths),
         ("alphanumeric", lengths) => characters(&format!("{ALPHA}{DIGITS}"), lengths),
-        ("numeric", [length]) => characters(DIGITS, &[length]),
+        ("numeric", [length]) => Some(Tag::Characters { set: NUMERIC.to_vec(), length: length_of(&[length])? }),
         ("numeric", [min, max]) => number(min, max, 0),
         ("numeric", [min, max, format]) => {
             let valid = !format.is_empty() && format.bytes().all(|b| matches!(b, b'0' | b'#'));
@@ -218,10 +228,7 @@ fn random(arguments: &[&str]) -> Option<Tag> {
         }
         ("hex", lengths) => characters(HEX, lengths),
         ("chars", [set, lengths @ ..]) => characters(set, if lengths.is_empty() { &["1"] } else { lengths }),
-        ("base64", lengths) => {
-            let (min, max) = lengths_of(lengths)?;
-            (min % 4 == 0 && max % 4 == 0).then_some(Tag::Base64 { min, max })
-        }
+        ("base64", lengths) => characters(BASE64, lengths),
         ("month", []) => Some(Tag::Month { length: None }),
         ("month", [length]) => Some(Tag::Month { length: Some(length.parse().ok().filter(|length| *length > 0)?) }),
         ("telephone", []) => Some(Tag::Telephone),
@@ -234,11 +241,11 @@ fn number(min: &str, max: &str, digits: usize) -> Option<Tag> {
     (min <= max).then_some(Tag::Number { min, max, digits })
 }
 
-fn lengths_of(lengths: &[&str]) -> Option<(u64, u64)> {
-    let (min, max) = match lengths {
-        [length] => (length.parse().ok()?, length.parse().ok()?),
-        [min, max] => (min.parse().ok()?, max.parse().ok()?),
-        _ => return None,
-    };
-    (min <= max && max <= RANDOM_LENGTH_MAX).then_some((min, max))
+fn length_of(lengths: &[&str]) -> Option<Length> {
+    let number = |text: &str| text.parse().ok().filter(|length| *length <= RANDOM_LENGTH_MAX);
+    match lengths {
+        [length] => Some(Length::Fixed(number(length)?)),
+        [min, max] => Some(Length::Range(number(min)?, number(max)?)).filter(|_| number(min) <= number(max)),
+        _ => None,
+    }
 }
