@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use thiserror::Error;
 
 use crate::prep::{self, Case};
+use crate::rule::display_text;
 use crate::schema::Schema;
 
 const RDN_END: u8 = 0;
@@ -161,6 +162,48 @@ impl AsRef<[u8]> for NormalizedDn {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
+}
+
+/// For people: the RDNs as LDAP writes them, leaf first, in their normal form.
+impl fmt::Display for NormalizedDn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, rdn) in self.rdns().rev().enumerate() {
+            if at > 0 {
+                f.write_str(",")?;
+            }
+            rdn.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for NormalizedRdn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, pair) in self.0.split(|byte| *byte == AVA_SEPARATOR).enumerate() {
+            if at > 0 {
+                f.write_str("+")?;
+            }
+            let name_end = pair.iter().position(|byte| *byte == b'=').map_or(pair.len(), |at| at + 1);
+            let (name, value) = pair.split_at(name_end);
+            f.write_str(&display_text(name))?;
+            f.write_str(&display_text(&unescaped(value)).replace(',', "\\,").replace('+', "\\+"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The value of a pair without what [`escape_from`] and [`push_ava`] put in.
+fn unescaped(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    let mut bytes = value.iter();
+    while let Some(byte) = bytes.next() {
+        if *byte == ESCAPE {
+            out.extend(bytes.next().filter(|next| **next != RAW).map(|next| next.wrapping_sub(1)));
+        } else {
+            out.push(*byte);
+        }
+    }
+    out
 }
 
 impl fmt::Debug for NormalizedDn {

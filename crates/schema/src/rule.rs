@@ -11,16 +11,20 @@
 mod assertion;
 mod certificate;
 mod date;
+mod display;
 mod number;
 mod structured;
 mod substring;
 mod table;
 
 pub use assertion::{Assertion, KeyRange, MatchContext, PartialDate};
+pub use display::text as display_text;
 pub(crate) use number::{bit_string, boolean, uuid};
 pub(crate) use structured::{auth_password, split_unique_member};
 pub use substring::{Position, Substrings};
 pub use table::RULES;
+
+use std::borrow::Cow;
 
 use thiserror::Error;
 
@@ -166,6 +170,15 @@ impl MatchingRule {
             out.truncate(start);
         }
         result
+    }
+
+    /// What of a normal form the keys of a substring index are made from. Telephone numbers lose their `+` there, as in OpenDJ, so
+    /// that its figures hold; equality and matching itself keep it (RFC 4517 §4.2.29). So such keys are candidates, no more.
+    pub fn substring_form<'n>(&self, normal: &'n [u8]) -> Cow<'n, [u8]> {
+        if self.form == Form::Telephone && normal.contains(&b'+') {
+            return normal.iter().copied().filter(|byte| *byte != b'+').collect();
+        }
+        Cow::Borrowed(normal)
     }
 
     /// Whether byte comparison of normal forms decides the match (so that an equality index answers it exactly).

@@ -334,11 +334,13 @@ impl Planner<'_> {
             };
             // The initial piece's own windows say the same as its range when the piece is long.
             let ranged = match (position, equality, index) {
-                (Position::Initial, Some(equality), _) if is_short || lists.is_empty() => Some(equality),
-                (_, _, Some(index)) if is_short => Some(index),
+                (Position::Initial, Some(equality), _) if is_short || lists.is_empty() => {
+                    pieces.index_initial().map(|initial| (equality, initial))
+                }
+                (_, _, Some(index)) if is_short => Some((index, piece)),
                 _ => None,
             };
-            if let Some(ranged) = ranged {
+            if let Some((ranged, piece)) = ranged {
                 match self.with_prefix(ranged, piece)? {
                     Candidates::Set(set) => intersect(&mut best, set),
                     _ => over_limit = true,

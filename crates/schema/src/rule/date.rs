@@ -10,7 +10,7 @@ const MINUTES_PER_DAY: i64 = 24 * 60;
 /// Digits of a fraction that count; a finer instant is cut, which no clock will notice.
 const FRACTION_DIGITS_MAX: usize = 18;
 /// Ten thousand years of minutes, 61 seconds each, fit in five bytes.
-const INSTANT_BYTES: usize = 5;
+pub(super) const INSTANT_BYTES: usize = 5;
 
 /// A point in time, in UTC, as the two syntaxes can express it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -28,7 +28,9 @@ pub struct Substrings {
     last: Option<Vec<u8>>,
     /// The pieces are in the RFC's form, and values have to be brought into it.
     expand: bool,
-    /// Pieces in the compact form, without edge spaces.
+    /// The initial piece in the compact form, without edge spaces.
+    bare_initial: Option<Vec<u8>>,
+    /// All pieces likewise, as the keys of a substring index have them.
     bare: Vec<(Position, Vec<u8>)>,
 }
 
@@ -45,8 +47,11 @@ impl Substrings {
             prepared.push((position, form));
         }
         let expand = has_spaces(rule.form) && prepared.iter().any(|(_, piece)| trim(piece).len() != piece.len());
-        let bare = prepared.iter().map(|(position, piece)| (*position, trim_for(rule.form, piece).to_vec())).collect();
-        let mut it = Substrings { initial: None, any: Vec::new(), last: None, expand, bare };
+        let trimmed = || prepared.iter().map(|(position, piece)| (*position, trim_for(rule.form, piece)));
+        let bare_initial = trimmed().find(|(position, _)| *position == Position::Initial);
+        let bare_initial = bare_initial.map(|(_, piece)| piece.to_vec());
+        let bare = trimmed().map(|(position, piece)| (position, rule.substring_form(piece).into_owned())).collect();
+        let mut it = Substrings { initial: None, any: Vec::new(), last: None, expand, bare_initial, bare };
         for (position, mut piece) in prepared {
             if expand {
                 piece = expanded_piece(&piece, position);
@@ -83,7 +88,13 @@ impl Substrings {
         if self.expand { self.matches_form(&expanded_value(normal_form)) } else { self.matches_form(normal_form) }
     }
 
-    /// The pieces as they must occur in the normal form of every matching value: what index keys are made from.
+    /// What the normal form of every matching value begins with: a range of an equality index.
+    pub fn index_initial(&self) -> Option<&[u8]> {
+        self.bare_initial.as_deref().filter(|piece| !piece.is_empty())
+    }
+
+    /// The pieces as they must occur in the [substring form](MatchingRule::substring_form) of every matching value: what the keys
+    /// of a substring index are made from.
     pub fn index_pieces(&self) -> impl Iterator<Item = (Position, &[u8])> {
         self.bare.iter().filter(|(_, piece)| !piece.is_empty()).map(|(position, piece)| (*position, piece.as_slice()))
     }

@@ -329,3 +329,11 @@ proptest! {
         prop_assert!(form("ds-mr-double-metaphone-approx", value.as_bytes()).is_ok());
     }
 }
+
+#[test]
+fn only_telephone_numbers_have_another_substring_form() {
+    let form =
+        |rule: &str, normal: &'static [u8]| MatchingRule::find(rule).unwrap().substring_form(normal).into_owned();
+    assert_eq!(form("telephoneNumberSubstringsMatch", b"+15551+2"), b"155512");
+    assert_eq!(form("caseIgnoreSubstringsMatch", b"a+b"), b"a+b");
+}

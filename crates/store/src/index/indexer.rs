@@ -132,7 +132,7 @@ impl Indexer {
             }
             match window {
                 None => sink.key(index.id, room),
-                Some(length) => substring_keys(room, length, |key| sink.key(index.id, key)),
+                Some(length) => substring_keys(&rule.substring_form(room), length, |key| sink.key(index.id, key)),
             }
         }
     }

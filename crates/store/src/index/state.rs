@@ -13,7 +13,7 @@ use crate::IndexId;
 /// stamp is rebuilt before it is used.
 #[must_use]
 pub fn key_derivation() -> &'static str {
-    static STAMP: LazyLock<String> = LazyLock::new(|| format!("1/{}", schema::UNICODE_VERSION));
+    static STAMP: LazyLock<String> = LazyLock::new(|| format!("2/{}", schema::UNICODE_VERSION));
     &STAMP
 }
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn another_derivation_is_not_trusted() {
-        let states = IndexStates::from_bytes(b"16 trusted 1/unicode-15.0.0 cn.caseIgnoreMatch\n").unwrap();
+        let states = IndexStates::from_bytes(b"16 trusted 2/unicode-15.0.0 cn.caseIgnoreMatch\n").unwrap();
         assert!(!states.is_trusted(IndexId(16)));
     }
 }

@@ -518,3 +518,31 @@ fn a_plan_can_go_to_another_thread() {
     fn is_sync<T: Sync>() {}
     is_sync::<crate::Directory>();
 }
+
+/// Substring keys of telephone numbers have no `+`, the numbers themselves do.
+#[test]
+fn a_plus_in_a_telephone_number_counts() {
+    let people: String = [("ann", "+1 555 123 4567"), ("bob", "1 555 123 4567"), ("cat", "+44 20 7946 0000")]
+        .map(|(uid, number)| {
+            format!("dn: uid={uid},dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: X\nsn: X\ntelephoneNumber: {number}\n\n")
+        })
+        .concat();
+    let ldif = format!("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n{people}");
+    let mut it = Fixture::new(&["dc=example,dc=com"], default_indexes(), &ldif);
+    for (filter, expected) in [
+        ("(telephoneNumber=+1*)", "ann"),
+        ("(telephoneNumber=1*)", "bob"),
+        ("(telephoneNumber=+1-555-123*)", "ann"),
+        ("(telephoneNumber=+1-555*4567)", "ann"),
+        ("(telephoneNumber=*1 555 123 4567)", "ann bob"),
+        ("(telephoneNumber=*+15551*)", "ann"),
+        ("(telephoneNumber=*+4*)", "cat"),
+        ("(telephoneNumber=+1 5551234567)", "ann"),
+        ("(telephoneNumber=15551234567)", "bob"),
+    ] {
+        let asked = Asked { identity: user(), ..Asked::new("dc=example,dc=com", filter) };
+        let found = it.dns(&asked);
+        let names: Vec<&str> = found.iter().filter_map(|dn| dn.get(4..7)).collect();
+        assert_eq!(names.join(" "), expected, "{filter}");
+    }
+}
