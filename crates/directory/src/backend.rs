@@ -9,6 +9,7 @@ use schema::NormalizedDn;
 use store::{DescId, EntryId, StoreError, View};
 
 use crate::entry::EntrySource;
+use crate::search::advice::ShapeTable;
 
 /// One suffix.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Backend {
     pub store: store::Backend,
     /// `index-entry-limit`; 0 is no limit.
     pub entry_limit: u64,
+    /// Shapes of searches that an index might help.
+    pub(crate) shapes: ShapeTable,
 }
 
 impl Backend {

@@ -22,6 +22,7 @@ use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries}
 use crate::open::{OpenError, index_configs, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
+use crate::search::advice::ShapeTable;
 use crate::synthetic::SyntheticEntry;
 use crate::update::UpdateState;
 
@@ -162,7 +163,7 @@ impl Directory {
     }
 
     pub(crate) fn monitor_entries(&self, facts: &Facts) -> Result<Vec<SyntheticEntry>, LdapResult> {
-        let mut told: Vec<MonitorEntry> = backend_entries(&self.backends);
+        let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends);
         if let Some(provider) = self.monitor.get() {
             told.extend(provider.monitor_entries());
         }
@@ -217,6 +218,7 @@ fn open_backend(
         writability: configured.writability,
         store,
         entry_limit: configured.index_entry_limit,
+        shapes: ShapeTable::default(),
     })
 }
 

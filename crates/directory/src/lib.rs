@@ -28,6 +28,7 @@ mod account;
 mod bind;
 mod compare;
 mod directory;
+mod json;
 mod schema_entry;
 mod update;
 

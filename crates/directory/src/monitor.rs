@@ -7,6 +7,7 @@ use store::StoreError;
 
 use crate::backend::Backend;
 use crate::facts::Facts;
+use crate::search::remedy::Remedy;
 use crate::synthetic::{Attributes, SyntheticEntry};
 
 /// The name of the monitor's base entry.
@@ -83,8 +84,15 @@ pub fn monitor_entries(facts: &Facts, told: Vec<MonitorEntry>) -> Result<Vec<Syn
 
 /// What the backends tell: entries, sizes, writer, log, fold, readers. Names follow OpenDJ where it has the figure.
 #[must_use]
-pub fn backend_entries(backends: &[Backend]) -> Vec<MonitorEntry> {
-    backends.iter().map(backend_entry).collect()
+pub fn backend_entries(facts: &Facts, backends: &[Backend]) -> Vec<MonitorEntry> {
+    backends.iter().flat_map(|backend| [backend_entry(backend), advice_entry(facts, backend)]).collect()
+}
+
+/// What [`advice`](crate::search::advice) says.
+fn advice_entry(facts: &Facts, backend: &Backend) -> MonitorEntry {
+    let indexes = backend.store.indexes();
+    let is_followed = |remedy: &Remedy| remedy.is_followed(&facts.schema, &indexes);
+    backend.shapes.monitor_entry(&backend.id, is_followed)
 }
 
 fn backend_entry(backend: &Backend) -> MonitorEntry {

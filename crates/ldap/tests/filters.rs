@@ -142,6 +142,36 @@ fn what_is_no_filter() {
     assert!(FilterBuf::from_ber(b"\x87\x01a\x00").is_err(), "something follows");
 }
 
+#[test]
+fn components_are_written_alone() {
+    let buffer = parse("(&(a=1)(|(b=2)(!(c=*)))(d>=4))").unwrap();
+    let filter = buffer.filter();
+    let component = |at: usize| filter.component(at).to_string();
+    assert_eq!(component(0), filter.to_string());
+    assert_eq!(component(1), "(a=1)");
+    assert_eq!(component(2), "(|(b=2)(!(c=*)))");
+    assert_eq!(component(4), "(!(c=*))");
+    assert_eq!(component(6), "(d>=4)");
+    assert_eq!(component(7), "");
+}
+
+#[test]
+fn shapes_hide_values_and_the_length_of_lists() {
+    for (text, shape) in [
+        ("(&(objectClass=person)(mail=*foo*))", "(&(objectClass=?)(mail=*?*))"),
+        ("(cn=a*b*c)", "(cn=?*?*?)"),
+        ("(cn=*)", "(cn=*)"),
+        ("(|(uid=a)(uid=b)(uid=c)(cn=d)(uid=e))", "(|(uid=?)(cn=?)(uid=?))"),
+        ("(|(uid=a)(!(uid=b))(uid=c))", "(|(uid=?)(!(uid=?))(uid=?))"),
+        ("(&(a>=1)(a<=2)(b~=c)(o:dn:2.5.13.2:=x))", "(&(a>=?)(a<=?)(b~=?)(o:dn:2.5.13.2:=?))"),
+        ("(&)", "(&)"),
+    ] {
+        assert_eq!(parse(text).unwrap().filter().shape(1000), shape);
+    }
+    let long = "(|(aaaaaaaaaa=1)(bbbbbbbbbb=2)(cccccccccc=3))";
+    assert_eq!(parse(long).unwrap().filter().shape(20), "(|(aaaaaaaaaa=?)(bbb…");
+}
+
 proptest! {
     #[test]
     fn decoded_as_encoded(tree in tree()) {

@@ -4,12 +4,14 @@
 //! [`SearchPlan::run`] looks at them and writes what matches straight into the output buffer. A plan borrows nothing, so that a long
 //! one can go to another thread. It knows no sockets: [`SearchOutput`] is all it sees of the client.
 
+pub mod advice;
 mod alias;
 mod base;
 pub mod idset;
 mod names;
 mod plan;
 mod prepare;
+pub mod remedy;
 mod run;
 mod special;
 
@@ -190,6 +192,8 @@ pub struct SearchPlan {
     synthetic: Vec<Arc<SyntheticEntry>>,
     limits: Limits,
     unindexed: bool,
+    /// Kept only when the search may turn out to be worth [`advice`].
+    costly: Option<Box<advice::Costly>>,
 }
 
 /// What may be spent.
@@ -218,8 +222,13 @@ impl SearchPlan {
     /// Whether it belongs on another thread than the event loop's.
     #[must_use]
     pub fn is_long(&self) -> bool {
+        self.parts.len() > 1 || self.candidate_count() > LONG_CANDIDATES
+    }
+
+    /// Candidates of all bases; everything counts as very many.
+    fn candidate_count(&self) -> u64 {
         let count = |part: &Part| part.candidates.count().unwrap_or(u64::MAX);
-        self.parts.len() > 1 || self.parts.iter().any(|part| count(part) > LONG_CANDIDATES)
+        self.parts.iter().map(count).fold(0, u64::saturating_add)
     }
 
     /// Whether no index answers the filter.
@@ -234,6 +243,7 @@ impl SearchPlan {
         self.parts.clear();
         self.synthetic.clear();
         self.unindexed = false;
+        self.costly = None;
         (self.manage_dsa_it, self.subentries, self.in_searching) = (false, None, false);
     }
 }

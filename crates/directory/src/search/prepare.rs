@@ -9,6 +9,7 @@ use ldap::{Controls, LdapResult, ResultCode, Scope, SearchRequest};
 use schema::MatchContext;
 use store::{EntryId, IndexKey, Snapshot, StoreError, View};
 
+use super::advice::{self, Went};
 use super::base::{Following, find_base};
 use super::idset::IdSet;
 use super::plan::{Candidates, FEW_CANDIDATES, Planner, RANGE_IDS_MAX};
@@ -85,7 +86,13 @@ impl Directory {
         if let Some(assertion) = &wanted.assertion {
             self.check_assertion(plan, worker, &facts, assertion, context)?;
         }
-        if plan.unindexed && !access.may_search_unindexed() {
+        let is_refused = plan.unindexed && !access.may_search_unindexed();
+        if plan.unindexed || plan.candidate_count() > advice::EXAMINED_MIN {
+            let is_secret = |name: &[u8]| facts.schema.attribute_type(name).is_some_and(|it| facts.is_secret(it.index));
+            plan.costly = Some(Box::new(advice::Costly::new(request, time, is_secret)));
+        }
+        if is_refused {
+            plan.record_advice(Went { is_unindexed: true, is_refused, ..Went::default() });
             return Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, UNINDEXED_REFUSED));
         }
         Ok(())

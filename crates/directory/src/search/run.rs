@@ -9,6 +9,7 @@ use std::time::Instant;
 use ldap::{LdapResult, ResultCode, Scope};
 use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
+use super::advice::Went;
 use super::plan::Candidates;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
 use crate::backend::Backend;
@@ -53,7 +54,17 @@ impl SearchPlan {
             }
             Err(Stop::Failed(problem)) => done.result = error::store_failure(&problem),
         }
+        let (examined, returned) = (done.candidates, done.entries_sent);
+        self.record_advice(Went { is_unindexed: self.unindexed, is_refused: false, examined, returned });
         done
+    }
+
+    /// Notes a search that an index might have helped.
+    pub(super) fn record_advice(&mut self, went: Went) {
+        let Some(costly) = self.costly.take().filter(|_| went.is_worth_advice()) else { return };
+        let (Some(part), Some(backends)) = (self.parts.first(), &self.backends) else { return };
+        let Some(backend) = backends.get(part.backend) else { return };
+        costly.record(&backend.shapes, part.scope, went, Vec::new);
     }
 
     fn run_parts(

@@ -112,7 +112,21 @@ impl<'a> Filter<'a> {
     }
 }
 
-impl FilterNode<'_> {
+impl<'a> FilterNode<'a> {
+    /// The attribute description it names; none for a node that holds others, and for an extensible match of any attribute.
+    pub fn attribute(&self) -> Option<&'a [u8]> {
+        match self {
+            FilterNode::Equality(it)
+            | FilterNode::GreaterOrEqual(it)
+            | FilterNode::LessOrEqual(it)
+            | FilterNode::Approx(it) => Some(it.attribute),
+            FilterNode::Substring(it) => Some(it.attribute),
+            FilterNode::Present(attribute) => Some(attribute),
+            FilterNode::Extensible(it) => it.attribute,
+            FilterNode::And { .. } | FilterNode::Or { .. } | FilterNode::Not { .. } => None,
+        }
+    }
+
     /// Index past the last descendant of the node that stands at `index`.
     #[inline]
     pub fn end(&self, index: usize) -> usize {

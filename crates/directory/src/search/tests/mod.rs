@@ -1,5 +1,6 @@
 //! Searches through the whole path: plan, run, decode.
 
+mod advice;
 mod cases;
 mod fixture;
 mod random;

@@ -1,0 +1,119 @@
+//! What an operator can do so that an index answers a search, as a value and as the command line that does it.
+//!
+//! Knows configuration words and index sets; not why it is advised.
+
+use schema::{MatchingRule, Schema};
+use store::index::{BackendIndexes, IndexKind};
+
+use crate::json::JsonWriter;
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// The backend's name.
+    pub backend: Box<str>,
+    /// The attribute type's name.
+    pub attribute: Box<str>,
+    /// What to do for its index.
+    pub step: Step,
+}
+
+/// What to do for the index of an attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Index it: it has no index yet.
+    Create(IndexKind),
+    /// Add this kind to those it has.
+    Add(IndexKind),
+    /// Raise its `index-entry-limit` to this.
+    EntryLimit(u64),
+    /// Build it, in the backend that holds this base DN.
+    Rebuild {
+        /// A base DN of the backend.
+        base_dn: Box<str>,
+    },
+}
+
+impl Remedy {
+    /// The command line.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let (backend, attribute) = (quoted(&self.backend), quoted(&self.attribute));
+        let of = format!("--backend-name {backend} --index-name {attribute}");
+        match &self.step {
+            Step::Create(kind) => format!("dsconfig create-backend-index {of} --set index-type:{}", kind.name()),
+            Step::Add(kind) => format!("dsconfig set-backend-index-prop {of} --add index-type:{}", kind.name()),
+            Step::EntryLimit(limit) => format!("dsconfig set-backend-index-prop {of} --set index-entry-limit:{limit}"),
+            Step::Rebuild { base_dn } => format!("rebuild-index --baseDN {} --index {attribute}", quoted(base_dn)),
+        }
+    }
+
+    /// Whether it was done: such an index is there, such a limit holds, the index is built.
+    #[must_use]
+    pub fn is_followed(&self, schema: &Schema, live: &BackendIndexes) -> bool {
+        let indexes = live.set();
+        let Some(attribute) = schema.attribute_type(self.attribute.as_bytes()) else { return true };
+        let of_rule = |rule: Option<&MatchingRule>| rule.and_then(|rule| indexes.equality(attribute.index, rule));
+        let mut own = indexes.of_attribute(attribute.index);
+        match &self.step {
+            Step::Create(kind) | Step::Add(kind) => match kind {
+                IndexKind::Equality => of_rule(attribute.equality).is_some(),
+                IndexKind::Ordering => of_rule(attribute.ordering).is_some(),
+                IndexKind::Approximate => of_rule(attribute.approximate).is_some(),
+                IndexKind::Substring => indexes.substring(attribute.index).is_some(),
+                IndexKind::Presence => indexes.presence(attribute.index).is_some(),
+            },
+            Step::EntryLimit(limit) => {
+                own.all(|index| index.entry_limit == 0 || u64::from(index.entry_limit) >= *limit)
+            }
+            Step::Rebuild { .. } => own.all(|index| live.is_trusted(index.id)),
+        }
+    }
+
+    /// Appends it as one object; [`advice`](super::advice) says which members.
+    pub fn write(&self, json: &mut JsonWriter) {
+        json.object(|json| {
+            json.key("attribute").text(&self.attribute);
+            match &self.step {
+                Step::Create(kind) | Step::Add(kind) => json.key("indexType").text(kind.name()),
+                Step::EntryLimit(limit) => json.key("indexEntryLimit").number(*limit),
+                Step::Rebuild { .. } => json.key("rebuild").truth(true),
+            }
+            json.key("command").text(&self.command());
+        });
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(attribute: &str, step: Step) -> String {
+        Remedy { backend: "userRoot".into(), attribute: attribute.into(), step }.command()
+    }
+
+    #[test]
+    fn commands_are_what_a_shell_takes() {
+        assert_eq!(
+            command("mail", Step::Create(IndexKind::Substring)),
+            "dsconfig create-backend-index --backend-name userRoot --index-name mail --set index-type:substring"
+        );
+        assert_eq!(
+            command("mail", Step::Add(IndexKind::Presence)),
+            "dsconfig set-backend-index-prop --backend-name userRoot --index-name mail --add index-type:presence"
+        );
+        assert_eq!(
+            command("it's", Step::Rebuild { base_dn: "dc=example,dc=com".into() }),
+            "rebuild-index --baseDN 'dc=example,dc=com' --index 'it'\\''s'"
+        );
+    }
+}
