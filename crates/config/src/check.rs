@@ -18,6 +18,7 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     let mut check = Check { objects, places: Places(text), errors: Vec::new() };
     check.references();
     check.handlers();
+    check.soft_and_hard();
     check.single_owner("backend", "base-dn", "base DN");
     check.single_owner("root-dn-user", "alternate-bind-dn", "bind DN");
     check.single_owner("log-publisher", "log-file", "log file");
@@ -90,6 +91,30 @@ impl Check<'_> {
             }
         }
         self.listeners();
+    }
+
+    /// A client that asks for nothing must not get more than one that asks.
+    fn soft_and_hard(&mut self) {
+        for object in Self::of(self.objects, "limits") {
+            for (soft_name, hard_name) in [("size-limit", "size-limit-hard"), ("time-limit", "time-limit-hard")] {
+                let number = |name: &str| match object.values(name).first() {
+                    // 0 is no limit, which is more than every limit.
+                    Some(Value::Integer(0) | Value::Duration(0)) => Some(u64::MAX),
+                    Some(Value::Integer(count)) => u64::try_from(*count).ok(),
+                    Some(Value::Duration(ms)) => Some(*ms),
+                    _ => None,
+                };
+                if let (Some(soft), Some(hard)) = (number(soft_name), number(hard_name))
+                    && soft > hard
+                {
+                    let message = format!(
+                        "{} gives more to clients that ask for nothing ({soft_name}) than clients may ask for ({hard_name}): raise {hard_name} or lower {soft_name}",
+                        object.title()
+                    );
+                    self.fault(object.offset_of(soft_name), message);
+                }
+            }
+        }
     }
 
     /// Two enabled handlers must not listen at one address and port.

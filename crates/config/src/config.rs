@@ -13,7 +13,7 @@ use crate::{
     objects::CLASSES,
     read,
     views::{
-        AccessLogConfig, BackendConfig, ErrorLogConfig, GlobalConfig, LdapHandler, PasswordStorage, RootDn,
+        AccessLogConfig, BackendConfig, ErrorLogConfig, GlobalConfig, LdapHandler, LimitsRule, PasswordStorage, RootDn,
         SchemaConfig,
     },
 };
@@ -25,6 +25,8 @@ pub struct Config {
     pub instance: Instance,
     /// `[global]`
     pub global: GlobalConfig,
+    /// `[limits.*]`, in the order of the file.
+    pub limits: Vec<LimitsRule>,
     /// `[root-dn-user.*]`
     pub root_users: Vec<RootDn>,
     /// `[backend.*]`
@@ -72,6 +74,7 @@ impl Config {
         Self {
             instance: Instance::new(directory),
             global: read::global(&first_or_defaults("global").unwrap_or(empty.clone()), directory),
+            limits: of("limits").map(|object| read::limits_rule(object, directory)).collect(),
             root_users: of("root-dn-user").map(|object| read::root_dn(object, directory)).collect(),
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
             handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),
@@ -110,7 +113,7 @@ mod tests {
     use std::{collections::BTreeSet, time::Duration};
 
     use super::*;
-    use crate::views::{IndexKind, RetentionPolicy, RotationPolicy, Severity};
+    use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity};
 
     fn errors(text: &str) -> String {
         Config::parse(text, Path::new("pando.toml")).unwrap_err().to_string()
@@ -150,6 +153,10 @@ mod tests {
             ("[connection-handler.x]\ntype = \"ldap\"\nlisten-port = 389\nmax-request-size = \"5 pb\"\n", format!("pando.toml:4:20: \"max-request-size\" is \"5 pb\"; it must be {allowed_size}, from 1 kib to 2147483647 b")),
             ("[log-publisher.A]\ntype = \"file-based-access\"\nrotation-policy = \"Dayly\"\n[log-rotation-policy.Daily]\ntype = \"time-limit\"\nrotation-interval = \"1 d\"\n", "pando.toml:3:19: there is no log-rotation-policy \"Dayly\": did you mean \"Daily\"?".into()),
             ("[log-rotation-policy.D]\ntype = \"fixed-time\"\ntime-of-day = \"2500\"\n", "pando.toml:3:15: \"time-of-day\" is \"2500\"; it must be an hour and minute such as \"0230\"".into()),
+            ("[limits.a]\nsize-limit = 5\n", "pando.toml:1:9: this limits needs \"type\": one of anonymous, authenticated, everyone, dn, dn-pattern, group".into()),
+            ("[limits.a]\ntype = \"dn\"\n", "pando.toml:1:9: [limits.a] needs \"user-dn\": a DN such as \"dc=example,dc=com\"".into()),
+            ("[limits.a]\ntype = \"dn-pattern\"\npattern = \"uid=(\"\n", "pando.toml:3:11: \"pattern\" is \"uid=(\"; it must be a regular expression such as \"^uid=[^,]+,ou=People,\"".into()),
+            ("[limits.a]\ntype = \"everyone\"\nsize-limit = 0\nsize-limit-hard = 9\n", "pando.toml:3:14: [limits.a] gives more to clients that ask for nothing (size-limit) than clients may ask for (size-limit-hard): raise size-limit-hard or lower size-limit".into()),
             ("[password-policy.Mine]\n", "pando.toml:1:18: the server reads the policy \"Default Password Policy\" only, not \"Mine\"".into()),
         ];
         for (text, expected) in table {
@@ -181,6 +188,36 @@ mod tests {
         assert_eq!(config.passwords.scheme, "Salted SHA-512");
         assert_eq!(config.instance.db(), Path::new("inst/db"));
         assert!(config.backends.is_empty() && config.handlers.is_empty());
+    }
+
+    #[test]
+    fn rules_keep_their_order_and_what_they_do_not_say() {
+        let text = r#"
+            [limits.staff]
+            type = "group"
+            group-dn = ["cn=staff,dc=example,dc=com", "cn=tools,dc=example,dc=com"]
+            size-limit-hard = 0
+            time-limit = "5 m"
+            unindexed-search = true
+            [limits.all]
+            type = "everyone"
+            size-limit = 10
+            idle-time-limit = 0
+            [limits.people]
+            type = "dn"
+            user-dn = "ou=People,dc=example,dc=com"
+            scope = "one"
+            allow-paged-results = false
+        "#;
+        let config = Config::parse(text, Path::new("pando.toml")).unwrap();
+        let [staff, all, people] = config.limits.as_slice() else { panic!("three rules") };
+        assert_eq!((staff.size_limit, staff.size_limit_hard), (None, Some(0)));
+        assert_eq!((staff.time_limit, staff.unindexed_search), (Some(Duration::from_secs(300)), true));
+        assert_eq!((all.size_limit, all.idle_time_limit), (Some(10), Some(Duration::ZERO)));
+        assert!(all.allow_paged_results && !all.unindexed_search && all.subject == LimitsSubject::Everyone);
+        let below = LimitsSubject::Dn { dns: vec!["ou=People,dc=example,dc=com".into()], scope: DnScope::One };
+        assert_eq!((&people.subject, people.allow_paged_results), (&below, false));
+        assert_eq!(staff.name, "staff", "not sorted by name");
     }
 
     #[test]

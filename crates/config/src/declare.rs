@@ -62,6 +62,8 @@ pub enum Default {
 pub enum Syntax {
     /// Any text.
     Text,
+    /// A regular expression.
+    Pattern,
     /// A distinguished name (RFC 4514).
     Dn,
     /// A whole number within bounds.
@@ -186,6 +188,7 @@ impl Syntax {
     pub fn allowed(&self) -> String {
         match self {
             Syntax::Text => "a text".into(),
+            Syntax::Pattern => "a regular expression such as \"^uid=[^,]+,ou=People,\"".into(),
             Syntax::Dn => "a DN such as \"dc=example,dc=com\"".into(),
             Syntax::Integer { min, max } if *max == i64::from(i32::MAX) => format!("a whole number, at least {min}"),
             Syntax::Integer { min, max } => format!("a whole number from {min} to {max}"),

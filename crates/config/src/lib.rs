@@ -30,8 +30,8 @@ pub use objects::{CLASSES, class};
 pub use reference::reference_manual;
 pub use value::{Value, duration_text, parse_duration, parse_size, size_text};
 pub use views::{
-    AccessLogConfig, BackendConfig, Behavior, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind,
-    LdapHandler, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig,
-    Severity, TlsConfig, Writability,
+    AccessLogConfig, BackendConfig, Behavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig,
+    IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy,
+    RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, Writability,
 };
 pub use write::{Setup, default_indexes};

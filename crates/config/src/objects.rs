@@ -9,8 +9,9 @@ use crate::{
 };
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 10] = [
+pub static CLASSES: [&Class; 11] = [
     &GLOBAL,
+    &LIMITS,
     &ROOT_DN_USER,
     &BACKEND,
     &CONNECTION_HANDLER,
@@ -75,7 +76,7 @@ static GLOBAL: Class = Class {
 };
 
 const GLOBAL_PROPERTIES: &[Property] = &[
-    property("size-limit", COUNT, "Most entries that one search returns; 0 is no limit. The client's own limit applies too. Root users have none.").default(&["1000"]),
+    property("size-limit", COUNT, "Most entries that one search returns; 0 is no limit. The client's own limit applies too. Here and below: entries (ds-rlim-*) and rules (limits) may say otherwise, and root users have no limit.").default(&["1000"]),
     property("time-limit", SECONDS, "Longest time that one search takes; 0 is no limit.").default(&["60 seconds"]),
     property("lookthrough-limit", COUNT, "Most candidate entries that one search looks at; 0 is no limit.").default(&["5000"]),
     property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").default(&["0 seconds"]),
@@ -91,6 +92,75 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     property("notify-abandoned-operations", Syntax::Boolean, "An abandoned operation is answered with result 118 (cancelled) instead of not at all.").default(&["false"]),
     property("etime-resolution", Syntax::Choice(&["milliseconds", "microseconds", "nanoseconds"]), "Unit of etime in the access log.").default(&["milliseconds"]),
 ];
+
+/// What all rules may set. The lines that all have in common say what a lone value means.
+macro_rules! limits_properties {
+    ($($more:expr),* $(,)?) => {
+        &[
+            $($more,)*
+            property("size-limit", COUNT, "Entries that one search returns when the client asks for no number; 0 is no limit.").absent("What [global] says, or size-limit-hard where that is less."),
+            property("size-limit-hard", COUNT, "Most entries that a client may ask for; 0 is no limit. More is cut down to it.").absent("The same as size-limit."),
+            property("time-limit", SECONDS, "Time that one search takes when the client asks for none; 0 is no limit.").absent("What [global] says, or time-limit-hard where that is less."),
+            property("time-limit-hard", SECONDS, "Longest time that a client may ask for; 0 is no limit. More is cut down to it.").absent("The same as time-limit."),
+            property("lookthrough-limit", COUNT, "Most candidate entries that one search looks at; 0 is no limit.").absent("What [global] says."),
+            property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").absent("What [global] says."),
+            property("page-size-limit", COUNT, "Most entries in one page of a paged search; 0 is no limit. A larger page is made smaller.").absent("No limit."),
+            property("paged-total-limit", COUNT, "Most entries in all pages of one paged search together; 0 is no limit.").absent("The hard size limit: paging does not get around it."),
+            property("allow-paged-results", Syntax::Boolean, "Whether searches may be paged.").default(&["true"]),
+            property("unindexed-search", Syntax::Boolean, "Whether searches may go without an index, as those of root users may.").default(&["false"]),
+        ]
+    };
+}
+
+static LIMITS: Class = Class {
+    name: "limits",
+    named_by: Some("the rule's name"),
+    variants: &[
+        Variant {
+            type_name: "anonymous",
+            help: "For connections on which nobody has logged in.",
+            properties: limits_properties![],
+        },
+        Variant {
+            type_name: "authenticated",
+            help: "For everybody who has logged in, but for root users.",
+            properties: limits_properties![],
+        },
+        Variant { type_name: "everyone", help: "For everybody but root users.", properties: limits_properties![] },
+        Variant {
+            type_name: "dn",
+            help: "For users by their DN, or by where their entry is. With scope base also for root users.",
+            properties: limits_properties![
+                property("user-dn", Syntax::Dn, "The users' DNs, or with another scope than base an entry above them.")
+                    .multi(),
+                property(
+                    "scope",
+                    Syntax::Choice(&["base", "one", "children", "subtree"]),
+                    "base: these users; one: those right below; children: all below; subtree: these and all below."
+                )
+                .default(&["base"]),
+            ],
+        },
+        Variant {
+            type_name: "dn-pattern",
+            help: "For users whose DN matches a regular expression (OpenLDAP: dn.regex).",
+            properties: limits_properties![property(
+                "pattern",
+                Syntax::Pattern,
+                "The expression, matched anywhere in the DN as the server shows it, in any case; ^ and $ stand for its ends."
+            ),],
+        },
+        Variant {
+            type_name: "group",
+            help: "For the members (member, uniqueMember) of static groups.",
+            properties: limits_properties![
+                property("group-dn", Syntax::Dn, "DNs of the groups; groups within them do not count.").multi(),
+            ],
+        },
+    ],
+    children: &[],
+    help: "What some clients may spend: the first rule in the file that speaks of a client decides, attributes of its own entry come before it.",
+};
 
 static ROOT_DN_USER: Class = Class {
     name: "root-dn-user",

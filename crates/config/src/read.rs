@@ -14,9 +14,9 @@ use crate::{
     mask::AddressMask,
     value::Value,
     views::{
-        AccessLogConfig, BackendConfig, Behavior, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig,
-        IndexKind, LdapHandler, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy,
-        SchemaConfig, Severity, TlsConfig, Writability,
+        AccessLogConfig, BackendConfig, Behavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig,
+        IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage,
+        RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, Writability,
     },
 };
 
@@ -116,6 +116,37 @@ pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
         allow_attribute_name_exceptions: get.boolean("allow-attribute-name-exceptions"),
         notify_abandoned_operations: get.boolean("notify-abandoned-operations"),
         etime_resolution: get.word("etime-resolution", EtimeResolution::from_word, EtimeResolution::Milliseconds),
+    }
+}
+
+pub(crate) fn limits_rule(object: &Object, instance: &Path) -> LimitsRule {
+    let get = Get { object, instance };
+    let is_set = |name: &str| get.one(name).is_some();
+    let count = |name: &str| is_set(name).then(|| get.number(name));
+    let time = |name: &str| is_set(name).then(|| get.duration(name));
+    let subject = match object.variant.type_name {
+        "anonymous" => LimitsSubject::Anonymous,
+        "authenticated" => LimitsSubject::Authenticated,
+        "dn" => {
+            LimitsSubject::Dn { dns: get.texts("user-dn"), scope: get.word("scope", DnScope::from_word, DnScope::Base) }
+        }
+        "dn-pattern" => LimitsSubject::Pattern(get.text("pattern")),
+        "group" => LimitsSubject::Group { dns: get.texts("group-dn") },
+        _ => LimitsSubject::Everyone,
+    };
+    LimitsRule {
+        name: object.name.clone(),
+        subject,
+        size_limit: count("size-limit"),
+        size_limit_hard: count("size-limit-hard"),
+        time_limit: time("time-limit"),
+        time_limit_hard: time("time-limit-hard"),
+        lookthrough_limit: count("lookthrough-limit"),
+        idle_time_limit: time("idle-time-limit"),
+        page_size_limit: count("page-size-limit"),
+        paged_total_limit: count("paged-total-limit"),
+        allow_paged_results: get.boolean("allow-paged-results"),
+        unindexed_search: get.boolean("unindexed-search"),
     }
 }
 

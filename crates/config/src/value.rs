@@ -39,6 +39,7 @@ pub(crate) fn parse(syntax: Syntax, text: &str) -> Option<Value> {
     let trimmed = text.trim();
     match syntax {
         Syntax::Text | Syntax::Password => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
+        Syntax::Pattern => (!text.is_empty() && is_pattern(text)).then(|| Value::Text(text.to_owned())),
         Syntax::Reference(_) => (!trimmed.is_empty()).then(|| Value::Text(trimmed.to_owned())),
         Syntax::Dn => crate::dn::is_dn(trimmed).then(|| Value::Text(trimmed.to_owned())),
         Syntax::AttributeType => is_attribute_type(trimmed).then(|| Value::Text(trimmed.to_owned())),
@@ -84,6 +85,9 @@ impl std::fmt::Display for Value {
         }
     }
 }
+
+/// Bytes that one compiled regular expression may take.
+pub const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 /// Units of size: short and long name, bytes. Greatest first, so that the first that divides is the best to print.
 const SIZE_UNITS: [(&str, &str, u64); 9] = [
@@ -199,6 +203,11 @@ fn parse_time_of_day(text: &str) -> Option<Value> {
     (hour < 24 && minute < 60).then_some(Value::TimeOfDay(hour, minute))
 }
 
+/// Whether it is a regular expression of reasonable size.
+fn is_pattern(text: &str) -> bool {
+    regex::RegexBuilder::new(text).case_insensitive(true).size_limit(PATTERN_BYTES_MAX).build().is_ok()
+}
+
 fn is_attribute_type(text: &str) -> bool {
     let mut bytes = text.bytes();
     match bytes.next() {
@@ -292,6 +301,8 @@ mod tests {
             (Syntax::SeverityOverride, "TLS=debug,info", "TLS=loud"),
             (Syntax::Address, "::1", "localhost"),
             (Syntax::Boolean, "TRUE", "1"),
+            (Syntax::Pattern, "^uid=[^,]+,ou=people,", "uid=("),
+            (Syntax::Pattern, "a{2}", "(a{1000}){1000}"),
             (Syntax::Integer { min: 1, max: 65_535 }, "65535", "65536"),
             (Syntax::Choice(&["combined", "multi-line"]), "Combined", "single"),
         ] {

@@ -41,6 +41,60 @@ pub struct GlobalConfig {
     pub etime_resolution: EtimeResolution,
 }
 
+/// `[limits.NAME]`: of the limits, `None` is not set and 0 is no limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LimitsRule {
+    /// The table's name.
+    pub name: String,
+    /// Whom it speaks of.
+    pub subject: LimitsSubject,
+    /// `size-limit`
+    pub size_limit: Option<u64>,
+    /// `size-limit-hard`
+    pub size_limit_hard: Option<u64>,
+    /// `time-limit`
+    pub time_limit: Option<Duration>,
+    /// `time-limit-hard`
+    pub time_limit_hard: Option<Duration>,
+    /// `lookthrough-limit`
+    pub lookthrough_limit: Option<u64>,
+    /// `idle-time-limit`
+    pub idle_time_limit: Option<Duration>,
+    /// `page-size-limit`
+    pub page_size_limit: Option<u64>,
+    /// `paged-total-limit`
+    pub paged_total_limit: Option<u64>,
+    /// `allow-paged-results`
+    pub allow_paged_results: bool,
+    /// `unindexed-search`
+    pub unindexed_search: bool,
+}
+
+/// Whom a rule speaks of: `type` and what belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LimitsSubject {
+    /// `anonymous`
+    Anonymous,
+    /// `authenticated`
+    Authenticated,
+    /// `everyone`
+    Everyone,
+    /// `dn`
+    Dn {
+        /// `user-dn`
+        dns: Vec<String>,
+        /// `scope`
+        scope: DnScope,
+    },
+    /// `dn-pattern`: `pattern`, a regular expression that was found to be one.
+    Pattern(String),
+    /// `group`
+    Group {
+        /// `group-dn`
+        dns: Vec<String>,
+    },
+}
+
 /// `[root-dn-user.NAME]`
 #[derive(Debug, Clone)]
 pub struct RootDn {
@@ -283,6 +337,19 @@ words! {
         Disabled = "disabled",
         /// The server itself may.
         InternalOnly = "internal-only",
+    }
+}
+words! {
+    /// Which names belong to a DN.
+    DnScope {
+        /// That name.
+        Base = "base",
+        /// The names right below.
+        One = "one",
+        /// All names below.
+        Children = "children",
+        /// That name and all below.
+        Subtree = "subtree",
     }
 }
 words! {

@@ -1,4 +1,4 @@
-//! The entry behind a name that authenticates: who it is and its stored passwords.
+//! The entry behind a name that authenticates: who it is, its stored passwords, its limits.
 //!
 //! Knows where passwords are; does not check them. Follows neither aliases nor referrals.
 
@@ -9,6 +9,7 @@ use store::{Content, EntryId, View};
 use crate::backend::Backend;
 use crate::error::store_failure;
 use crate::facts::Facts;
+use crate::limits::OwnLimits;
 use crate::locate::locate;
 
 /// An entry that may authenticate.
@@ -17,6 +18,8 @@ pub(crate) struct Account {
     pub(crate) id: EntryId,
     /// Values of `userPassword`, as stored.
     pub(crate) passwords: Vec<Vec<u8>>,
+    /// Limits that it carries.
+    pub(crate) limits: OwnLimits,
 }
 
 /// The account of that name in `backend`; none when there is no such entry.
@@ -32,8 +35,9 @@ pub(crate) fn stored_passwords(
     let Some(id) = path.found() else { return Ok(None) };
     let Some(record) = view.entry(id).map_err(failed)? else { return Ok(None) };
     let record = record.view().map_err(failed)?;
+    let limits = OwnLimits::read(&facts.own_limits, view, &record).map_err(failed)?;
     let mut passwords = Vec::new();
-    let Some(password) = facts.user_password else { return Ok(Some(Account { id, passwords })) };
+    let Some(password) = facts.user_password else { return Ok(Some(Account { id, passwords, limits })) };
     for desc in view.tables().by_type(password.0) {
         match record.stored(*desc).map(|attribute| attribute.content) {
             Some(Content::Inline(values)) => passwords.extend(values.iter().map(<[u8]>::to_vec)),
@@ -45,5 +49,5 @@ pub(crate) fn stored_passwords(
             None => {}
         }
     }
-    Ok(Some(Account { id, passwords }))
+    Ok(Some(Account { id, passwords, limits }))
 }

@@ -14,6 +14,7 @@ use crate::account::stored_passwords;
 use crate::backend::holder;
 use crate::directory::Directory;
 use crate::error::{invalid_dn, refuse, shown, store_failure};
+use crate::limits::Bound;
 use crate::open::OpenError;
 use crate::password;
 use crate::session::Identity;
@@ -25,8 +26,8 @@ const NOBODYS_PASSWORD: &[u8] =
 /// Where a bind is.
 #[must_use = "a slow bind has to be run on a pool"]
 pub enum BindStep {
-    /// Decided: the result, and the connection's identity from now on (anonymous unless it succeeded).
-    Done(LdapResult, Identity),
+    /// Decided: the result, and what the session is from now on (anonymous unless it succeeded).
+    Done(LdapResult, Bound),
     /// The stored password is slow to check: call [`HashJob::run`] on a pool.
     SlowHash(HashJob),
 }
@@ -35,7 +36,9 @@ pub enum BindStep {
 pub struct HashJob {
     stored: Vec<Vec<u8>>,
     clear: Zeroizing<Vec<u8>>,
-    identity: Identity,
+    bound: Bound,
+    /// What is left if the password is wrong.
+    nobody: Bound,
     verbose: bool,
 }
 
@@ -87,7 +90,7 @@ impl RootUsers {
 impl Directory {
     /// Checks a bind request.
     pub fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
-        self.try_bind(request, controls).unwrap_or_else(|result| BindStep::Done(result, Identity::Anonymous))
+        self.try_bind(request, controls).unwrap_or_else(|result| BindStep::Done(result, self.nobody()))
     }
 
     /// Controls of the response to a successful bind: the authorization identity if it was asked for (RFC 3829).
@@ -121,14 +124,14 @@ impl Directory {
             }
         };
         match (request.name, clear) {
-            ([], []) => Ok(BindStep::Done(LdapResult::success(), Identity::Anonymous)),
+            ([], []) => Ok(BindStep::Done(LdapResult::success(), self.nobody())),
             ([], _) => Err(self.wrong("a password without a name")),
             (_, []) if self.roots.dn_requires_password => {
                 // RFC 4513 §5.1.2: many a client takes an unauthenticated bind for a login.
                 let message = "A bind with a name needs a password";
                 Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
             }
-            (_, []) => Ok(BindStep::Done(LdapResult::success(), Identity::Anonymous)),
+            (_, []) => Ok(BindStep::Done(LdapResult::success(), self.nobody())),
             (name, clear) => self.check_password(name, clear),
         }
     }
@@ -137,7 +140,10 @@ impl Directory {
         let facts = self.facts();
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         if let Some(root) = self.roots.user(&name) {
-            return Ok(self.judge(vec![root.password.clone()], clear, Identity::Root { dn: root.dn.clone() }));
+            let limits =
+                self.limits_by_rules(&facts, &root.dn, Some(&name), true).map_err(|error| store_failure(&error))?;
+            let bound = Bound { identity: Identity::Root { dn: root.dn.clone() }, limits };
+            return Ok(self.judge(vec![root.password.clone()], clear, bound));
         }
         let nobody = || {
             let _ = password::verify(NOBODYS_PASSWORD, clear);
@@ -150,17 +156,20 @@ impl Directory {
         let account = stored_passwords(&facts, backend, &view, &name)?;
         let Some(account) = account.filter(|account| !account.passwords.is_empty()) else { return Err(nobody()) };
         let stored_name = view.dn_of(account.id).map_err(|error| store_failure(&error))?.unwrap_or_default();
+        let limits = self.limits_by_rules(&facts, &stored_name, Some(&name), false);
+        let limits = account.limits.over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
-        Ok(self.judge(account.passwords, clear, identity))
+        Ok(self.judge(account.passwords, clear, Bound { identity, limits }))
     }
 
-    fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], identity: Identity) -> BindStep {
-        let job = HashJob { stored, clear: Zeroizing::new(clear.to_vec()), identity, verbose: self.roots.verbose };
+    fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], bound: Bound) -> BindStep {
+        let (nobody, verbose) = (self.nobody(), self.roots.verbose);
+        let job = HashJob { stored, clear: Zeroizing::new(clear.to_vec()), bound, nobody, verbose };
         if job.stored.iter().any(|stored| password::is_slow(stored)) {
             return BindStep::SlowHash(job);
         }
-        let (result, identity) = job.run();
-        BindStep::Done(result, identity)
+        let (result, bound) = job.run();
+        BindStep::Done(result, bound)
     }
 
     fn wrong(&self, reason: &str) -> LdapResult {
@@ -171,13 +180,13 @@ impl Directory {
 impl HashJob {
     /// Checks the password; takes as long as the stored value's cost says.
     #[must_use]
-    pub fn run(self) -> (LdapResult, Identity) {
+    pub fn run(self) -> (LdapResult, Bound) {
         // Every value is tried, so that the time does not tell which one it was.
         let matches = self.stored.iter().fold(false, |found, stored| password::verify(stored, &self.clear) | found);
         if matches {
-            (LdapResult::success(), self.identity)
+            (LdapResult::success(), self.bound)
         } else {
-            (invalid_credentials(self.verbose, "wrong password"), Identity::Anonymous)
+            (invalid_credentials(self.verbose, "wrong password"), self.nobody)
         }
     }
 }

@@ -3,7 +3,6 @@
 //! Opened from a configuration, shared by all threads. Knows no connection: whoever asks comes as a [`Session`](crate::Session).
 
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use config::Config;
@@ -18,6 +17,7 @@ use crate::backend::{Backend, Suffix};
 use crate::bind::RootUsers;
 use crate::error;
 use crate::facts::Facts;
+use crate::limits::LimitRules;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
 use crate::open::{OpenError, index_configs, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
@@ -30,7 +30,7 @@ use crate::update::UpdateState;
 pub struct Directory {
     pub(crate) config: Config,
     pub(crate) backends: Arc<[Backend]>,
-    pub(crate) limits: SearchLimits,
+    pub(crate) limits: LimitRules,
     pub(crate) updates: UpdateState,
     pub(crate) roots: RootUsers,
     facts: ArcSwap<Facts>,
@@ -38,14 +38,6 @@ pub struct Directory {
     /// Taken while the entries of its own are made anew.
     capabilities: Mutex<Capabilities>,
     monitor: OnceLock<Arc<dyn MonitorProvider>>,
-}
-
-/// Limits of searches, of everybody but root.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SearchLimits {
-    pub size: Option<u64>,
-    pub time: Option<Duration>,
-    pub lookthrough: Option<u64>,
 }
 
 /// The entries that are in no backend.
@@ -81,11 +73,7 @@ impl Directory {
         let own = own_entries(&facts, &backends, &capabilities)
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
         let directory = Directory {
-            limits: SearchLimits {
-                size: config.global.size_limit,
-                time: config.global.time_limit,
-                lookthrough: config.global.lookthrough_limit,
-            },
+            limits: LimitRules::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
             roots: RootUsers::new(config, &facts.schema)?,
             config: config.clone(),

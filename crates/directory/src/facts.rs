@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schema::{ClassIndex, Schema, TypeIndex};
 use store::{Tables, Values};
 
+use crate::limits::OwnLimitTypes;
 use crate::virtual_attributes::VirtualAttribute;
 
 /// A schema and what was looked up in it.
@@ -33,6 +34,8 @@ pub struct Facts {
     pub object_class: Option<TypeIndex>,
     /// `userPassword`.
     pub user_password: Option<TypeIndex>,
+    /// `ds-rlim-*` and their like.
+    pub(crate) own_limits: OwnLimitTypes,
 }
 
 /// Attributes whose values only root may read until access control rules exist: a hash is as good as a password to a patient thief.
@@ -102,6 +105,7 @@ impl Facts {
             aliased_object_name: type_of(b"aliasedObjectName"),
             object_class: type_of(b"objectClass"),
             user_password: type_of(b"userPassword"),
+            own_limits: OwnLimitTypes::of(&schema),
             schema,
         }
     }

@@ -29,6 +29,7 @@ mod bind;
 mod compare;
 mod directory;
 mod json;
+mod limits;
 mod schema_entry;
 mod update;
 
@@ -36,6 +37,7 @@ pub use access::Access;
 pub use backend::{Backend, Suffix};
 pub use bind::{BindStep, HashJob};
 pub use directory::Directory;
+pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};
 pub use monitor::{MonitorEntry, MonitorProvider};
 pub use open::{OpenError, index_configs, leniency, load_schema};
 pub use rootdse::Capabilities;

@@ -33,6 +33,16 @@ pub enum OpenError {
         /// As configured.
         dn: String,
     },
+    /// A rule's pattern is no regular expression, or too large a one.
+    #[error("the pattern \"{pattern}\" of [limits.{rule}] cannot be used: {error}")]
+    BadPattern {
+        /// The rule's name.
+        rule: String,
+        /// As configured.
+        pattern: String,
+        /// What is wrong with it.
+        error: String,
+    },
     /// Two backends hold the same suffix.
     #[error("the base DN \"{dn}\" belongs to two backends: \"{first}\" and \"{second}\"")]
     DoubleSuffix {

@@ -2,9 +2,12 @@
 //!
 //! Knows no socket. The server makes one [`Session`] per connection, and replaces its identity when a bind succeeds or fails.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use store::EntryId;
+
+use crate::limits::Kept;
 
 /// What a directory needs to know of a connection.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub struct Session {
     pub security_strength_bits: u32,
     /// User id of the process at the other end of a local socket.
     pub peer_uid: Option<u32>,
+    /// What it may spend. A session belongs to one thread, so that a look at an entry can be kept without a lock.
+    pub(crate) limits: Cell<Kept>,
 }
 
 /// The authenticated identity of a connection.
@@ -44,10 +49,17 @@ pub enum Identity {
 }
 
 impl Session {
-    /// A connection on which nobody has bound yet.
+    /// A connection on which nobody has bound yet; its limits are found out when it searches.
     #[must_use]
     pub fn anonymous(connection: u64) -> Self {
-        Self { identity: Identity::Anonymous, connection, version: 3, security_strength_bits: 0, peer_uid: None }
+        Self {
+            identity: Identity::Anonymous,
+            connection,
+            version: 3,
+            security_strength_bits: 0,
+            peer_uid: None,
+            limits: Cell::default(),
+        }
     }
 }
 

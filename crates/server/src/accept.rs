@@ -87,7 +87,9 @@ impl EventLoop {
             (Some(settings), Peer::Tcp { remote, .. }) => (Phase::Open, settings.admits(remote.ip())),
             _ => (Phase::Open, true),
         };
-        let mut connection = Connection::new(id, accepted, phase, self.engine.moment);
+        let session = self.engine.executor.session(id, self.engine.moment);
+        self.engine.has_deadlines |= session.idle_limit().is_some();
+        let mut connection = Connection::new(session, accepted, phase, self.engine.moment);
         self.engine.metrics.connections_established.add(1);
         let connections_max = self.engine.limits.connections_max;
         let is_full = connections_max > 0 && count > connections_max;

@@ -1,6 +1,6 @@
 //! What became of an operation, as far as the connection, the log and the counters care.
 
-use directory::Identity;
+use directory::Bound;
 use ldap::ResultCode;
 
 /// The outcome of one operation. The response itself is bytes in the connection's output.
@@ -15,7 +15,7 @@ pub(crate) struct Answer {
     /// Whom a bind was about, as the log names it.
     pub(crate) auth_dn: Option<String>,
     /// What the connection is from now on; binds only.
-    pub(crate) new_identity: Option<Identity>,
+    pub(crate) bound: Option<Box<Bound>>,
     /// Entries returned; searches only.
     pub(crate) entries: Option<u64>,
     /// References returned.
@@ -43,7 +43,7 @@ impl Default for Answer {
             message: String::new(),
             auth_failure: None,
             auth_dn: None,
-            new_identity: None,
+            bound: None,
             entries: None,
             references: 0,
             is_unindexed: false,

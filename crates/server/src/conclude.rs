@@ -65,9 +65,11 @@ impl Engine {
         let now = Instant::now();
         let elapsed = now.duration_since(self.moment);
         self.moment = now;
-        if let Some(identity) = answer.new_identity.take() {
-            connection.session.identity = identity;
+        if let Some(bound) = answer.bound.take() {
+            connection.session.take(*bound, now);
         }
+        // A search may have found out that the session's limits are others now.
+        self.has_deadlines |= connection.session.idle_limit().is_some();
         if kind == OperationKind::Bind {
             self.note_bind(connection, answer.code);
         }
@@ -105,6 +107,15 @@ impl Engine {
             self.metrics.entries_returned.add(answer.entries.unwrap_or(0));
             self.metrics.references_returned.add(answer.references);
             self.metrics.searches_unindexed.add(u64::from(answer.is_unindexed));
+            let limited = match answer.code {
+                ResultCode::SIZE_LIMIT_EXCEEDED => Some(&self.metrics.searches_over_size),
+                ResultCode::TIME_LIMIT_EXCEEDED => Some(&self.metrics.searches_over_time),
+                ResultCode::ADMIN_LIMIT_EXCEEDED => Some(&self.metrics.searches_over_lookthrough),
+                _ => None,
+            };
+            if let Some(counter) = limited {
+                counter.add(1);
+            }
         }
         if kind == OperationKind::Bind && answer.code == ResultCode::INVALID_CREDENTIALS {
             self.metrics.binds_failed.add(1);

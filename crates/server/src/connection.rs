@@ -112,13 +112,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(id: u64, accepted: Accepted, phase: Phase, now: Instant) -> Self {
-        let mut session = Session::anonymous(id);
+    pub(crate) fn new(mut session: Session, accepted: Accepted, phase: Phase, now: Instant) -> Self {
         if let Peer::Local(credentials) = accepted.peer {
             session.peer_uid = Some(credentials.uid);
         }
         Self {
-            id,
+            id: session.connection,
             transport: accepted.transport,
             session,
             peer: accepted.peer,

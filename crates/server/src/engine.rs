@@ -64,7 +64,7 @@ pub(crate) struct Engine {
     pub(crate) fields: Vec<u8>,
     pub(crate) controls: String,
     pub(crate) wants_control_oids: bool,
-    /// Some connection may have a deadline, so the loop must look from time to time.
+    /// Some connection may have a deadline or an idle time limit, so the loop must look from time to time.
     pub(crate) has_deadlines: bool,
 }
 

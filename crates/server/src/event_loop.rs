@@ -181,8 +181,7 @@ impl EventLoop {
         if !self.ready.is_empty() || !self.mails.is_empty() || accepts_left {
             return Some(Duration::ZERO);
         }
-        let watches = self.engine.limits.idle_time.is_some() || self.engine.has_deadlines;
-        let tick = (watches && !self.connections.is_empty()).then_some(self.next_tick);
+        let tick = (self.engine.has_deadlines && !self.connections.is_empty()).then_some(self.next_tick);
         let until = [tick, self.accept_again, self.stop_at].into_iter().flatten().min()?;
         Some(until.saturating_duration_since(Instant::now()))
     }
@@ -317,7 +316,6 @@ impl EventLoop {
             return;
         }
         self.next_tick = now + self.engine.limits.tick;
-        let idle_time = self.engine.limits.idle_time;
         let mut ended = Vec::new();
         let mut released = Vec::new();
         self.engine.has_deadlines = false;
@@ -326,7 +324,9 @@ impl EventLoop {
                 connection.held_until = None;
                 released.push(slot);
             }
-            self.engine.has_deadlines |= connection.deadline.is_some() || connection.held_until.is_some();
+            let idle_time = connection.session.idle_limit();
+            self.engine.has_deadlines |=
+                connection.deadline.is_some() || connection.held_until.is_some() || idle_time.is_some();
             let overdue = connection.deadline.filter(|(until, _)| now >= *until).map(|(_, reason)| reason);
             let is_idle = idle_time.is_some_and(|limit| {
                 connection.outstanding.is_empty() && now.saturating_duration_since(connection.last_request) >= limit
@@ -351,6 +351,7 @@ impl EventLoop {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let end = match reason {
             DisconnectReason::IdleTimeLimit => {
+                self.engine.metrics.connections_idle.add(1);
                 self.engine.notice_and_flush(
                     connection,
                     ResultCode::ADMIN_LIMIT_EXCEEDED,

@@ -16,6 +16,9 @@ use crate::{
 
 /// Executes messages; each loop has its own.
 pub(crate) trait Executor: Send + 'static {
+    /// The session of a connection that has just come, at `now`.
+    fn session(&self, connection: u64, now: Instant) -> Session;
+
     /// Executes one request other than unbind, abandon and what concerns the connection itself. Called on the loop that
     /// read it: what may take long must be given away with [`Call::remote`].
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step;

@@ -44,8 +44,6 @@ pub struct Limits {
     pub connections_max: usize,
     /// Requests of one connection that wait for an answer.
     pub outstanding_max: usize,
-    /// Time without requests after which a connection is closed; `None` is never.
-    pub idle_time: Option<Duration>,
     /// Time for a TLS handshake or a PROXY header.
     pub handshake_time: Duration,
     /// Pause between two looks at the limits of time.
@@ -61,7 +59,6 @@ impl Default for Limits {
         Self {
             connections_max: 0,
             outstanding_max: 256,
-            idle_time: None,
             handshake_time: Duration::from_secs(30),
             tick: Duration::from_secs(1),
             bind_failure_delay: BIND_FAILURE_DELAY,

@@ -115,6 +115,14 @@ pub struct LoopMetrics {
     pub references_returned: Counter,
     /// Searches that no index could answer.
     pub searches_unindexed: Counter,
+    /// Searches that ended at their size limit.
+    pub searches_over_size: Counter,
+    /// Searches that ended at their time limit.
+    pub searches_over_time: Counter,
+    /// Searches that ended at their lookthrough limit, or were refused by another administrative limit.
+    pub searches_over_lookthrough: Counter,
+    /// Connections closed because nothing was asked for too long.
+    pub connections_idle: Counter,
     /// Searches with base scope.
     pub searches_base: Counter,
     /// Searches with one-level scope.
@@ -153,6 +161,10 @@ impl Default for LoopMetrics {
             entries_returned: Counter::default(),
             references_returned: Counter::default(),
             searches_unindexed: Counter::default(),
+            searches_over_size: Counter::default(),
+            searches_over_time: Counter::default(),
+            searches_over_lookthrough: Counter::default(),
+            connections_idle: Counter::default(),
             searches_base: Counter::default(),
             searches_one: Counter::default(),
             searches_sub: Counter::default(),

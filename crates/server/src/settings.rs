@@ -85,7 +85,6 @@ impl Settings {
         let limits = Limits {
             connections_max: global.connections_max.map_or(0, |most| usize::try_from(most).unwrap_or(usize::MAX)),
             outstanding_max: global.outstanding_operations_max,
-            idle_time: global.idle_time_limit,
             notify_abandoned: global.notify_abandoned_operations,
             ..Limits::default()
         };

@@ -22,6 +22,7 @@ use crate::entry::{DnParts, EntryView};
 use crate::error;
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::limits::SessionLimits;
 use crate::locate::locate;
 use crate::session::Session;
 
@@ -73,7 +74,8 @@ impl Directory {
         plan.manage_dsa_it = wanted.manage_dsa_it;
         plan.subentries = wanted.subentries;
         plan.in_searching = request.deref_aliases.in_searching();
-        plan.limits = self.limits(access, request, time);
+        let own = self.limits_of(session, time.started);
+        plan.limits = limits(&own, request, time);
         plan.matcher.compile(&facts, access, &request.filter, context);
         plan.selection.restart(&facts, access, request.attributes.iter(), request.types_only);
         plan.facts = Some(facts.clone());
@@ -86,7 +88,7 @@ impl Directory {
         if let Some(assertion) = &wanted.assertion {
             self.check_assertion(plan, worker, &facts, assertion, context)?;
         }
-        let is_refused = plan.unindexed && !access.may_search_unindexed();
+        let is_refused = plan.unindexed && !access.may_search_unindexed() && !own.unindexed_search;
         if plan.unindexed || plan.candidate_count() > advice::EXAMINED_MIN {
             let is_secret = |name: &[u8]| facts.schema.attribute_type(name).is_some_and(|it| facts.is_secret(it.index));
             plan.costly = Some(Box::new(advice::Costly::new(request, time, is_secret)));
@@ -96,21 +98,6 @@ impl Directory {
             return Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, UNINDEXED_REFUSED));
         }
         Ok(())
-    }
-
-    fn limits(&self, access: Access, request: &SearchRequest<'_>, time: RequestTime) -> Limits {
-        let least = |own: Option<u64>, asked: u64| match (own, asked) {
-            (own, 0) => own,
-            (Some(own), asked) => Some(own.min(asked)),
-            (None, asked) => Some(asked),
-        };
-        let own = if access == Access::Root { Default::default() } else { self.limits };
-        let seconds = least(own.time.map(|limit| limit.as_secs()), u64::from(request.time_limit_seconds));
-        Limits {
-            size: least(own.size, u64::from(request.size_limit)),
-            deadline: seconds.and_then(|seconds| time.started.checked_add(Duration::from_secs(seconds))),
-            lookthrough: own.lookthrough,
-        }
     }
 
     fn plan_entries(
@@ -287,6 +274,17 @@ impl Directory {
         let known = worker.backend(part.backend);
         let truth = entry_truth(plan.access, known, facts, part.base, &snapshot.view(), assertion, context);
         asserted(truth)
+    }
+}
+
+/// What a request gets of what its session may spend.
+fn limits(own: &SessionLimits, request: &SearchRequest<'_>, time: RequestTime) -> Limits {
+    let asked_ms = u64::from(request.time_limit_seconds).saturating_mul(1000);
+    let granted_ms = own.time_ms.granted(asked_ms).number();
+    Limits {
+        size: own.size.granted(u64::from(request.size_limit)).number(),
+        deadline: granted_ms.and_then(|limit| time.started.checked_add(Duration::from_millis(limit))),
+        lookthrough: own.lookthrough.number(),
     }
 }
 

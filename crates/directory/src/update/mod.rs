@@ -62,7 +62,7 @@ pub enum Submitted {
 
 /// An update that waits for a slow hash. Dropping it drops its callback.
 pub struct SlowUpdate {
-    session: Session,
+    session: Box<Session>,
     operation: u32,
     /// The protocolOp.
     op_bytes: zeroize::Zeroizing<Vec<u8>>,
@@ -148,7 +148,7 @@ impl Directory {
                 Submitted::Queued
             }
             Ok(Ready::Slow) => Submitted::Slow(SlowUpdate {
-                session: order.session.clone(),
+                session: Box::new(order.session.clone()),
                 operation: order.operation,
                 op_bytes: encode_op::encode(order.request).into(),
                 controls: order.controls.encoded().to_vec(),

@@ -1,6 +1,6 @@
 //! Bind: decided on the loop, unless the stored password is slow to check.
 
-use directory::{BindStep, HashJob, Identity};
+use directory::{BindStep, Bound, HashJob, Identity};
 use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, ResultCode, encode};
 
 use super::{DirectoryExecutor, oids_of, on_loss};
@@ -17,10 +17,10 @@ const FAILURE_REASON: &str = "The name or the password is wrong";
 impl DirectoryExecutor {
     pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {
         match self.directory.bind(request, &message.controls) {
-            BindStep::Done(result, identity) => {
-                let controls = self.bind_controls(&message.controls, &result, &identity);
+            BindStep::Done(result, bound) => {
+                let controls = self.bind_controls(&message.controls, &result, &bound.identity);
                 let name = String::from_utf8_lossy(request.name).into_owned();
-                Step::Done(finish(call.out, message.id, result, identity, name, &controls))
+                Step::Done(finish(call.out, message.id, result, bound, name, &controls))
             }
             BindStep::SlowHash(job) => self.bind_in_pool(call, message, request, job),
         }
@@ -40,12 +40,13 @@ impl DirectoryExecutor {
         let wanted = message.controls.encoded().to_vec();
         self.pools.hash.submit(move |place| {
             if place == Place::Refused {
-                return refuse(remote, id, name);
+                return refuse(remote, id, name, directory.nobody());
             }
-            let (result, identity) = job.run();
+            let (result, bound) = job.run();
             let wanted = Controls::decode(&wanted).unwrap_or_default();
-            let controls = if result.is_success() { directory.bind_controls(&wanted, &identity) } else { Vec::new() };
-            remote.finish(move |out| finish(out, id, result, identity, name, &controls));
+            let controls =
+                if result.is_success() { directory.bind_controls(&wanted, &bound.identity) } else { Vec::new() };
+            remote.finish(move |out| finish(out, id, result, bound, name, &controls));
         });
         Step::Pending
     }
@@ -58,16 +59,16 @@ impl DirectoryExecutor {
     }
 }
 
-fn refuse(remote: Remote, id: i32, name: String) {
+fn refuse(remote: Remote, id: i32, name: String, nobody: Bound) {
     let busy = LdapResult::new(ResultCode::BUSY, "too many passwords are waiting to be checked; try again later");
-    remote.finish(move |out| finish(out, id, busy, Identity::Anonymous, name, &[]));
+    remote.finish(move |out| finish(out, id, busy, nobody, name, &[]));
 }
 
 fn finish(
     out: &mut Vec<u8>,
     id: i32,
     result: LdapResult,
-    identity: Identity,
+    bound: Bound,
     name: String,
     controls: &[ControlBuf],
 ) -> Answer {
@@ -78,13 +79,14 @@ fn finish(
     }
     let has_failed = result.code == ResultCode::INVALID_CREDENTIALS;
     // Whom a successful bind authenticated is known better than by the name in the request.
+    let identity = &bound.identity;
     let auth_dn = if identity.is_anonymous() { name } else { identity.dn().to_owned() };
     Answer {
         code: result.code,
         auth_failure: has_failed.then(|| FAILURE_REASON.to_owned()),
         auth_dn: Some(auth_dn),
         message: result.message,
-        new_identity: Some(identity),
+        bound: Some(Box::new(bound)),
         response_controls: oids_of(controls),
         ..Answer::default()
     }

@@ -9,9 +9,9 @@ mod extended;
 mod search;
 mod update;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
-use directory::{Directory, RequestTime, Worker};
+use directory::{Directory, RequestTime, Session, Worker};
 use ldap::{ControlBuf, LdapResult, Message, Request, encode};
 
 use crate::{
@@ -65,6 +65,10 @@ impl DirectoryExecutor {
 }
 
 impl Executor for DirectoryExecutor {
+    fn session(&self, connection: u64, now: Instant) -> Session {
+        self.directory.session(connection, now)
+    }
+
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         match &message.op {
             Request::Search(request) => self.search(call, message, request),

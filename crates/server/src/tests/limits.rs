@@ -29,12 +29,19 @@ fn addresses_that_may_not_connect() {
 
 #[test]
 fn idle_connections_end_and_busy_ones_do_not() {
-    let server = TestServer::with(|settings, _| settings.limits.idle_time = Some(Duration::from_millis(60)));
+    let server = TestServer::start();
     let mut idle = server.client();
     let mut busy = server.client();
-    assert_eq!(idle.search(1, "dc=x").code, 0);
-    busy.send(&search(1, "wait"));
+    let mut patient = server.client();
+    // The limit is that of whoever has bound, not of the server.
+    for client in [&mut idle, &mut busy] {
+        assert_eq!(client.bind(1, "cn=restless", "secret").code, 0);
+    }
+    assert_eq!(patient.search(1, "dc=x").code, 0);
+    busy.send(&search(2, "wait"));
     idle.expect_notice(11);
+    assert_eq!(patient.search(2, "dc=x").code, 0);
+    assert_eq!(server.sum(|metrics| metrics.connections_idle.get()), 1);
     server.gate.open();
     assert_eq!(busy.expect().code, 0, "a connection whose operation runs is not idle");
     let lines = server.access_lines();

@@ -18,10 +18,10 @@ use std::{
     net::{SocketAddr, TcpStream},
     path::PathBuf,
     sync::{Arc, Condvar, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use ::directory::Identity;
+use ::directory::{Bound, Identity, Session, SessionLimits};
 use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Request, ResultCode, encode};
 
@@ -67,6 +67,10 @@ pub(super) struct Fake {
 }
 
 impl Executor for Fake {
+    fn session(&self, connection: u64, _now: Instant) -> Session {
+        Session::anonymous(connection)
+    }
+
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         let id = message.id;
         match &message.op {
@@ -78,11 +82,15 @@ impl Executor for Fake {
                     reply::result(out, id, encode::tags::BIND, code, "");
                     let identity =
                         if is_right { Identity::Root { dn: name.as_str().into() } } else { Identity::Anonymous };
+                    let mut limits = SessionLimits::UNLIMITED;
+                    if name == "cn=restless" {
+                        limits.idle = Some(Duration::from_millis(60));
+                    }
                     Answer {
                         code,
                         auth_dn: Some(name),
                         auth_failure: (!is_right).then(|| "wrong password".to_owned()),
-                        new_identity: Some(identity),
+                        bound: Some(Box::new(Bound { identity, limits })),
                         ..Answer::default()
                     }
                 };
@@ -285,9 +293,9 @@ pub(super) fn lines_of(path: PathBuf) -> Vec<String> {
 
 /// Waits for something that happens on another thread.
 pub(super) fn eventually(mut happened: impl FnMut() -> bool) {
-    let until = std::time::Instant::now() + PATIENCE;
+    let until = Instant::now() + PATIENCE;
     while !happened() {
-        assert!(std::time::Instant::now() < until, "it did not happen");
+        assert!(Instant::now() < until, "it did not happen");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -142,6 +142,20 @@ impl Fixture {
     }
 
     pub fn search_into(&mut self, asked: &Asked<'_>, output: &mut Collector) -> Result<Found, LdapResult> {
+        let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
+        let time = RequestTime::now();
+        let started = time.started - asked.waited;
+        self.search_in(&session, asked, RequestTime { started, ..time }, output)
+    }
+
+    /// Searches in a session that goes on, at `time`; what `asked` says of these does not count.
+    pub fn search_in(
+        &mut self,
+        session: &Session,
+        asked: &Asked<'_>,
+        time: RequestTime,
+        output: &mut Collector,
+    ) -> Result<Found, LdapResult> {
         let filter = filter::parse(asked.filter).unwrap();
         let search = client::Search {
             base: asked.base,
@@ -157,11 +171,8 @@ impl Fixture {
         client::search(&mut bytes, 7, &search, asked.controls);
         let message = Message::decode(&bytes).unwrap();
         let Request::Search(request) = &message.op else { panic!("not a search") };
-        let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
-        let mut time = RequestTime::now();
-        time.started -= asked.waited;
         let mut plan =
-            self.directory.plan_search(&mut self.worker, &session, message.id, request, &message.controls, time)?;
+            self.directory.plan_search(&mut self.worker, session, message.id, request, &message.controls, time)?;
         let done = plan.run(&mut self.worker, output);
         self.worker.recycle(plan);
         let (entries, references) = decode(&output.bytes);

@@ -3,4 +3,5 @@
 mod advice;
 mod cases;
 mod fixture;
+mod limits;
 mod random;

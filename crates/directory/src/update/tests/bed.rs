@@ -83,10 +83,11 @@ impl Bed {
     pub fn bind_bytes(&self, bytes: &[u8]) -> (LdapResult, Identity) {
         let message = Message::decode(bytes).unwrap();
         let Request::Bind(request) = &message.op else { panic!("no bind") };
-        match self.directory.bind(request, &message.controls) {
-            BindStep::Done(result, identity) => (result, identity),
+        let (result, bound) = match self.directory.bind(request, &message.controls) {
+            BindStep::Done(result, bound) => (result, bound),
             BindStep::SlowHash(job) => job.run(),
-        }
+        };
+        (result, bound.identity)
     }
 
     /// Sends a message; slow updates run here and now.

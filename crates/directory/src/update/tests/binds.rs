@@ -96,7 +96,7 @@ fn slow_hashes_are_jobs() {
         let message = Message::decode(&bytes).unwrap();
         let Request::Bind(request) = &message.op else { panic!() };
         let BindStep::SlowHash(job) = bed.directory.bind(request, &none()) else { panic!("not slow") };
-        let (result, identity) = job.run();
-        assert_eq!((result.is_success(), identity.is_anonymous()), (good, !good));
+        let (result, bound) = job.run();
+        assert_eq!((result.is_success(), bound.identity.is_anonymous()), (good, !good));
     }
 }

@@ -1,0 +1,102 @@
+//! Limits that an entry carries for whoever binds as it: `ds-rlim-*` of OpenDJ, or where absent the attributes of Sun's and 389's
+//! servers.
+//!
+//! Values that are no numbers, or are below what the attribute's server knows, say nothing.
+
+use schema::{Schema, TypeIndex};
+use store::{Content, RecordView, StoreError, View};
+
+use super::{Allowance, Most, SessionLimits};
+
+/// Attribute and whether -1 is its way to say "no limit" (OpenDJ's is 0).
+const NAMES: [[(&str, bool); 2]; 4] = [
+    [("ds-rlim-size-limit", false), ("nsSizeLimit", true)],
+    [("ds-rlim-time-limit", false), ("nsTimeLimit", true)],
+    [("ds-rlim-lookthrough-limit", false), ("nsLookThroughLimit", true)],
+    [("ds-rlim-idle-time-limit", false), ("nsIdleTimeout", true)],
+];
+
+/// The attribute types, looked up once per schema.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnLimitTypes([[Option<TypeIndex>; 2]; 4]);
+
+/// What an entry says: size, time in seconds, lookthrough, idle time in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OwnLimits([Option<Most>; 4]);
+
+impl OwnLimitTypes {
+    pub(crate) fn of(schema: &Schema) -> OwnLimitTypes {
+        let index = |(name, _): (&str, bool)| schema.attribute_type(name.as_bytes()).map(|it| it.index);
+        OwnLimitTypes(NAMES.map(|pair| pair.map(index)))
+    }
+}
+
+impl OwnLimits {
+    #[cfg(test)]
+    pub(crate) fn of(limits: [Option<Most>; 4]) -> OwnLimits {
+        OwnLimits(limits)
+    }
+
+    /// Reads them from a record. Costs next to nothing where no entry of the backend has any.
+    pub(crate) fn read(
+        types: &OwnLimitTypes,
+        view: &View<'_>,
+        record: &RecordView<'_>,
+    ) -> Result<OwnLimits, StoreError> {
+        let mut found = OwnLimits::default();
+        for ((limit, pair), types) in found.0.iter_mut().zip(NAMES).zip(&types.0) {
+            for ((_, has_minus_one), index) in pair.into_iter().zip(types) {
+                let Some(index) = index else { continue };
+                for desc in view.tables().by_type(index.0) {
+                    if limit.is_none()
+                        && let Some(Content::Inline(values)) = record.stored(*desc).map(|attribute| attribute.content)
+                    {
+                        *limit = values.iter().find_map(|value| most(value, has_minus_one));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// What these leave of `others`: each limit by itself, soft and hard alike.
+    pub(crate) fn over(self, others: SessionLimits) -> SessionLimits {
+        let [size, seconds, lookthrough, idle_seconds] = self.0;
+        let milliseconds = seconds.map(|limit| limit.number().map(|seconds| seconds.saturating_mul(1000)).into());
+        let idle = idle_seconds.map(|limit| limit.number().map(std::time::Duration::from_secs));
+        SessionLimits {
+            size: size.map_or(others.size, Allowance::both),
+            time_ms: milliseconds.map_or(others.time_ms, Allowance::both),
+            lookthrough: lookthrough.unwrap_or(others.lookthrough),
+            idle: idle.unwrap_or(others.idle),
+            ..others
+        }
+    }
+}
+
+fn most(value: &[u8], has_minus_one: bool) -> Option<Most> {
+    let number: i64 = std::str::from_utf8(value).ok()?.trim().parse().ok()?;
+    match u64::try_from(number) {
+        Ok(number) => Some(Most::from_zero_is_none(number)),
+        Err(_) => (has_minus_one && number == -1).then_some(Most::Unlimited),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_mean_what_their_servers_mean_by_them() {
+        for (value, opendj, sun) in [
+            ("10", Some(Most::At(10)), Some(Most::At(10))),
+            ("0", Some(Most::Unlimited), Some(Most::Unlimited)),
+            ("-1", None, Some(Most::Unlimited)),
+            ("-2", None, None),
+            ("many", None, None),
+            ("", None, None),
+        ] {
+            assert_eq!((most(value.as_bytes(), false), most(value.as_bytes(), true)), (opendj, sun), "{value:?}");
+        }
+    }
+}

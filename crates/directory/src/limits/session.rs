@@ -1,0 +1,172 @@
+//! The limits of a session: found out when it binds, kept with it, looked at again once a second while it searches.
+//!
+//! So a changed entry, group or name takes effect for who is bound within a second, and costs one read of the entry a second at most:
+//! nothing on the way of a search.
+
+use std::time::{Duration, Instant};
+
+use schema::{MatchContext, NormalizedDn};
+use store::{EntryId, Snapshot, StoreError};
+
+use super::rules::Subject;
+use super::{OwnLimits, SessionLimits};
+use crate::access::Access;
+use crate::backend::holder;
+use crate::directory::Directory;
+use crate::entry::{DnParts, EntryView};
+use crate::facts::Facts;
+use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::locate::locate;
+use crate::session::{Identity, Session};
+
+/// How long a session goes by what was read.
+const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Attributes that name a group's members.
+const MEMBER_ATTRIBUTES: [&[u8]; 2] = [b"member", b"uniqueMember"];
+
+/// What a session keeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    limits: SessionLimits,
+    /// `None`: not yet.
+    read_at: Option<Instant>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Kept { limits: SessionLimits::UNLIMITED, read_at: None }
+    }
+}
+
+/// What a bind makes of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Who it is from now on.
+    pub identity: Identity,
+    /// What it may spend.
+    pub limits: SessionLimits,
+}
+
+impl Session {
+    /// Takes over what a bind decided, at `now`.
+    pub fn take(&mut self, bound: Bound, now: Instant) {
+        self.identity = bound.identity;
+        self.limits.set(Kept { limits: bound.limits, read_at: Some(now) });
+    }
+
+    /// Silence after which the connection is closed, as of its last bind or search; `None` is never.
+    #[must_use]
+    pub fn idle_limit(&self) -> Option<Duration> {
+        self.limits.get().limits.idle
+    }
+}
+
+impl Directory {
+    /// A session of a client that has just come, at `now`.
+    #[must_use]
+    pub fn session(&self, connection: u64, now: Instant) -> Session {
+        let mut session = Session::anonymous(connection);
+        session.take(self.nobody(), now);
+        session
+    }
+
+    /// What a failed bind leaves of a session.
+    #[must_use]
+    pub fn nobody(&self) -> Bound {
+        Bound { identity: Identity::Anonymous, limits: self.limits.anonymous() }
+    }
+
+    /// What a session may spend now.
+    pub(crate) fn limits_of(&self, session: &Session, now: Instant) -> SessionLimits {
+        let kept = session.limits.get();
+        let is_fresh = |at: Instant| now.saturating_duration_since(at) < READ_AGAIN_AFTER;
+        match (kept.read_at, &session.identity) {
+            (Some(at), Identity::User { .. }) if is_fresh(at) => kept.limits,
+            (Some(_), Identity::Anonymous | Identity::Root { .. }) => kept.limits,
+            _ => {
+                // Where the database cannot be read, the search says so; until then nothing changes.
+                let limits = self.find_limits(&session.identity).unwrap_or(kept.limits);
+                session.limits.set(Kept { limits, read_at: Some(now) });
+                limits
+            }
+        }
+    }
+
+    fn find_limits(&self, identity: &Identity) -> Result<SessionLimits, StoreError> {
+        let facts = self.facts();
+        match identity {
+            Identity::Anonymous => Ok(self.limits.anonymous()),
+            Identity::Root { dn } => self.limits_by_rules(&facts, dn, None, true),
+            Identity::User { backend, entry, dn } => {
+                let Some(backend) = self.backends.get(*backend) else {
+                    return self.limits_by_rules(&facts, dn, None, false);
+                };
+                let snapshot = backend.store.snapshot()?;
+                let view = snapshot.view();
+                // Whoever was deleted keeps the connection, and what rules give to the name.
+                let Some(record) = view.entry(*entry)? else {
+                    return self.limits_by_rules(&facts, dn, None, false);
+                };
+                let own = OwnLimits::read(&facts.own_limits, &view, &record.view()?)?;
+                if self.limits.is_empty() {
+                    return Ok(own.over(self.limits.without_rules(false)));
+                }
+                let renamed = view.dn_of(*entry)?;
+                let shown = renamed.as_deref().unwrap_or(dn);
+                Ok(own.over(self.limits_by_rules(&facts, shown, None, false)?))
+            }
+        }
+    }
+
+    /// What rules and global limits give to the client of that name.
+    pub(crate) fn limits_by_rules(
+        &self,
+        facts: &Facts,
+        shown: &str,
+        name: Option<&NormalizedDn>,
+        is_root: bool,
+    ) -> Result<SessionLimits, StoreError> {
+        if self.limits.is_empty() {
+            return Ok(self.limits.without_rules(is_root));
+        }
+        let parsed;
+        let name = match name {
+            Some(name) => name,
+            None => {
+                parsed = NormalizedDn::parse(&facts.schema, shown.as_bytes()).unwrap_or_default();
+                &parsed
+            }
+        };
+        let subject = Subject { name, shown, is_root };
+        self.limits.of(&subject, &mut |group| self.is_member(facts, group, shown))
+    }
+
+    /// Whether the entry `group` lists `dn` as a member. One look-up per attribute, however many members there are; groups in
+    /// groups and dynamic groups do not count.
+    fn is_member(&self, facts: &Facts, group: &NormalizedDn, dn: &str) -> Result<bool, StoreError> {
+        let Some((at, suffix)) = holder(&self.backends, group.as_bytes()) else { return Ok(false) };
+        let Some(backend) = self.backends.get(at) else { return Ok(false) };
+        let snapshot = backend.store.snapshot()?;
+        match locate(&snapshot.view(), &suffix.normalized, group.as_bytes())?.found() {
+            Some(id) => lists_member(facts, &snapshot, id, dn),
+            None => Ok(false),
+        }
+    }
+}
+
+fn lists_member(facts: &Facts, snapshot: &Snapshot, id: EntryId, dn: &str) -> Result<bool, StoreError> {
+    let view = snapshot.view();
+    let Some(record) = view.entry(id)? else { return Ok(false) };
+    let record = record.view()?;
+    let entry = EntryView { id, record, dn: DnParts::whole(b""), source: &view };
+    let mut matcher = Matcher::default();
+    let context = MatchContext { now_unix_seconds: 0 };
+    for attribute in MEMBER_ATTRIBUTES {
+        matcher.compile_one(facts, Access::Root, attribute, Some(dn.as_bytes()), context);
+        if matcher.matches(facts, &entry, &mut FilterScratch::default())? == Truth::True {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

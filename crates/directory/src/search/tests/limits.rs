@@ -1,0 +1,144 @@
+//! Limits of whoever asks: from the entry, from a group, from the name, and what happens when these change.
+
+use std::time::{Duration, Instant};
+
+use ldap::{ModifyOperation, ResultCode, client};
+
+use super::fixture::*;
+use crate::bind::BindStep;
+use crate::search::RequestTime;
+use crate::{Identity, Session};
+
+const BASE: &str = "dc=example,dc=com";
+
+/// Ann (entry 2) is in the group that the configuration names; Bo carries limits.
+fn ldif() -> String {
+    let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\n\n\
+        dn: uid=ann,dc=example,dc=com\nobjectClass: account\ndescription: same\nuserPassword: {CLEAR}secret\n\n\
+        dn: uid=bo,dc=example,dc=com\nobjectClass: account\ndescription: same\nuserPassword: {CLEAR}secret\n\
+        ds-rlim-size-limit: 2\nnsSizeLimit: 9\nnsLookThroughLimit: -1\n\n\
+        dn: cn=staff,dc=example,dc=com\nobjectClass: groupOfUniqueNames\nuniqueMember: UID=Ann, dc=example,dc=com\n\n"
+        .to_owned();
+    for at in 0..10 {
+        ldif.push_str(&format!("dn: uid=u{at},dc=example,dc=com\nobjectClass: account\ndescription: same\n\n"));
+    }
+    ldif
+}
+
+const RULES: &str = r#"
+    [limits.staff]
+    type = "group"
+    group-dn = "cn=staff,dc=example,dc=com"
+    size-limit = 4
+    size-limit-hard = 6
+    unindexed-search = true
+    [limits.rest]
+    type = "authenticated"
+    size-limit-hard = 3
+    unindexed-search = true
+    lookthrough-limit = 8
+"#;
+
+/// Makes a search for all an unindexed one.
+fn few_indexed(config: &mut config::Config) {
+    config.backends[0].index_entry_limit = 5;
+}
+
+fn fixture() -> Fixture {
+    let rules = config::Config::parse(RULES, std::path::Path::new("pando.toml")).unwrap().limits;
+    Fixture::with(&[BASE], Vec::new(), &ldif(), |config| {
+        few_indexed(config);
+        config.limits = rules;
+    })
+}
+
+/// A session and when it was bound.
+fn bound(it: &Fixture, dn: &str) -> (Session, Instant) {
+    let mut bytes = Vec::new();
+    client::bind(&mut bytes, 1, dn, b"secret", &[]);
+    let message = ldap::Message::decode(&bytes).unwrap();
+    let ldap::Request::Bind(request) = &message.op else { panic!("no bind") };
+    let BindStep::Done(result, bound) = it.directory.bind(request, &message.controls) else { panic!("slow") };
+    assert!(result.is_success());
+    let (mut session, now) = (Session::anonymous(1), Instant::now());
+    session.take(bound, now);
+    (session, now)
+}
+
+/// Entries and result of a search for all, so many milliseconds after the bind.
+fn found(it: &mut Fixture, bound: &(Session, Instant), size_limit: u32, milliseconds: u64) -> (usize, ResultCode) {
+    let asked = Asked { size_limit, ..Asked::new(BASE, "(description=same)") };
+    let time = RequestTime { started: bound.1 + Duration::from_millis(milliseconds), ..RequestTime::now() };
+    let found = it.search_in(&bound.0, &asked, time, &mut Collector::default()).unwrap();
+    (found.entries.len(), found.done.result.code)
+}
+
+fn modify(it: &Fixture, dn: &str, operation: ModifyOperation, attribute: &str, value: &str) {
+    let mut bytes = Vec::new();
+    let values = [value.as_bytes()];
+    client::modify(&mut bytes, 1, dn, [(operation, attribute.as_bytes(), values)], &[]);
+    it.update(&ldap::Message::decode(&bytes).unwrap());
+}
+
+// S2-03 S2-05
+#[test]
+fn group_rule_and_own_attributes_hold_from_the_bind_on() {
+    let mut it = fixture();
+    let exceeded = ResultCode::SIZE_LIMIT_EXCEEDED;
+    let ann = bound(&it, "uid=ann,dc=example,dc=com");
+    for (asked, entries) in [(0, 4), (3, 3), (5, 5), (6, 6), (100, 6)] {
+        assert_eq!(found(&mut it, &ann, asked, 0), (entries, exceeded), "{asked}");
+    }
+    // The own size limit comes before the rule's and before Sun's name for it, the own lookthrough limit before the rule's.
+    let bo = bound(&it, "uid=bo,dc=example,dc=com");
+    for (asked, entries) in [(0, 2), (1, 1), (100, 2)] {
+        assert_eq!(found(&mut it, &bo, asked, 0), (entries, exceeded), "{asked}");
+    }
+    // The global limit is 1000: a hard limit alone is enough to lower it.
+    let nobody_special = somebody_else();
+    assert_eq!(found(&mut it, &nobody_special, 0, 0), (3, exceeded));
+    assert_eq!(found(&mut it, &nobody_special, 2, 0), (2, exceeded));
+    for (session, result) in [(&bo, ResultCode::SUCCESS), (&nobody_special, ResultCode::ADMIN_LIMIT_EXCEEDED)] {
+        let last = Asked::new(BASE, "(uid=u9)");
+        let found = it.search_in(&session.0, &last, RequestTime::now(), &mut Collector::default()).unwrap();
+        assert_eq!(found.done.result.code, result, "after eight candidates");
+    }
+}
+
+/// Somebody whose entry says nothing.
+fn somebody_else() -> (Session, Instant) {
+    let identity = Identity::User { dn: "uid=u0,dc=example,dc=com".into(), backend: 0, entry: store::EntryId(5) };
+    (Session { identity, ..Session::anonymous(1) }, Instant::now())
+}
+
+// S2-03
+#[test]
+fn changes_reach_who_is_bound_within_a_second() {
+    let mut it = fixture();
+    let exceeded = ResultCode::SIZE_LIMIT_EXCEEDED;
+    let ann = bound(&it, "uid=ann,dc=example,dc=com");
+    assert_eq!(found(&mut it, &ann, 0, 0), (4, exceeded));
+    modify(&it, "uid=ann,dc=example,dc=com", ModifyOperation::Replace, "ds-rlim-size-limit", "7");
+    // Nothing is read for a search right after the last look.
+    assert_eq!(found(&mut it, &ann, 0, 999), (4, exceeded));
+    assert_eq!(found(&mut it, &ann, 0, 1000), (7, exceeded));
+    modify(&it, "uid=ann,dc=example,dc=com", ModifyOperation::Replace, "ds-rlim-size-limit", "0");
+    assert_eq!(found(&mut it, &ann, 0, 2000), (12, ResultCode::SUCCESS));
+    let own = "uid=ann,dc=example,dc=com";
+    modify(&it, own, ModifyOperation::Delete, "ds-rlim-size-limit", "0");
+    assert_eq!(found(&mut it, &ann, 0, 3000), (4, exceeded), "the group's again");
+    modify(&it, "cn=staff,dc=example,dc=com", ModifyOperation::Add, "uniqueMember", "uid=u0,dc=example,dc=com");
+    modify(&it, "cn=staff,dc=example,dc=com", ModifyOperation::Delete, "uniqueMember", own);
+    assert_eq!(found(&mut it, &ann, 0, 4000), (3, exceeded), "no longer in the group");
+    let joined = somebody_else();
+    assert_eq!(found(&mut it, &joined, 0, 0), (4, exceeded));
+}
+
+#[test]
+fn without_a_rule_an_unindexed_search_is_refused() {
+    let mut it = Fixture::with(&[BASE], Vec::new(), &ldif(), few_indexed);
+    let ann = bound(&it, "uid=ann,dc=example,dc=com");
+    let asked = Asked::new(BASE, "(description=same)");
+    let refused = it.search_in(&ann.0, &asked, RequestTime::now(), &mut Collector::default()).unwrap_err();
+    assert_eq!(refused.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+}
