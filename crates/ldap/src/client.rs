@@ -104,16 +104,19 @@ pub fn modify<'c, V>(
 ) where
     V: IntoIterator<Item = &'c [u8]>,
 {
-    message(out, id, controls, |w| modify_op(w, dn, changes));
+    message(out, id, controls, |w| modify_op(w, dn.as_bytes(), changes));
 }
 
 /// The operation of [`modify`].
-pub fn modify_op<'c, V>(w: &mut Writer<'_>, dn: &str, changes: impl IntoIterator<Item = (ModifyOperation, &'c [u8], V)>)
-where
+pub fn modify_op<'c, V>(
+    w: &mut Writer<'_>,
+    dn: &[u8],
+    changes: impl IntoIterator<Item = (ModifyOperation, &'c [u8], V)>,
+) where
     V: IntoIterator<Item = &'c [u8]>,
 {
     let op = w.begin(tags::MODIFY);
-    w.octets(OCTET_STRING, dn.as_bytes());
+    w.octets(OCTET_STRING, dn);
     let list = w.begin(SEQUENCE);
     for (operation, description, values) in changes {
         let change = w.begin(SEQUENCE);
@@ -135,11 +138,11 @@ pub fn add<'c, V>(
 ) where
     V: IntoIterator<Item = &'c [u8]>,
 {
-    message(out, id, controls, |w| add_op(w, dn, attributes));
+    message(out, id, controls, |w| add_op(w, dn.as_bytes(), attributes));
 }
 
 /// The operation of [`add`].
-pub fn add_op<'c, V>(w: &mut Writer<'_>, dn: &str, attributes: impl IntoIterator<Item = (&'c [u8], V)>)
+pub fn add_op<'c, V>(w: &mut Writer<'_>, dn: &[u8], attributes: impl IntoIterator<Item = (&'c [u8], V)>)
 where
     V: IntoIterator<Item = &'c [u8]>,
 {

@@ -162,17 +162,17 @@ pub fn search_entry<'e, V>(
 {
     message(out, id, controls, |w| {
         let op = w.begin(tags::SEARCH_ENTRY);
-        put_entry(w, dn, attributes);
+        put_entry(w, dn.as_bytes(), attributes);
         w.end(op);
     });
 }
 
 /// Name and attributes as a SearchResultEntry and the pre-read and post-read controls hold them.
-pub fn put_entry<'e, V>(w: &mut Writer<'_>, dn: &str, attributes: impl IntoIterator<Item = (&'e [u8], V)>)
+pub fn put_entry<'e, V>(w: &mut Writer<'_>, dn: &[u8], attributes: impl IntoIterator<Item = (&'e [u8], V)>)
 where
     V: IntoIterator<Item = &'e [u8]>,
 {
-    w.octets(OCTET_STRING, dn.as_bytes());
+    w.octets(OCTET_STRING, dn);
     let list = w.begin(SEQUENCE);
     for (description, values) in attributes {
         let attribute = w.begin(SEQUENCE);

@@ -5,7 +5,6 @@
 //! (deliberately slow hashes) is given back as a job for a pool.
 
 mod controls;
-mod encode_op;
 mod password_modify;
 mod passwords;
 mod schema_change;
@@ -13,10 +12,11 @@ mod schema_change;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::{PoisonError, RwLock};
 
 use config::{Config, Writability};
-use ldap::{ControlBuf, Controls, LdapResult, Request, ResultCode};
+use ldap::{ControlBuf, Controls, LdapResult, Message, Request, ResultCode};
 use schema::NormalizedDn;
 
 pub use password_modify::PasswordModifyTarget;
@@ -113,6 +113,8 @@ pub(crate) struct Order<'o, 'm> {
     /// Number of the operation on its connection.
     pub(crate) operation: u32,
     pub(crate) request: &'o Request<'m>,
+    /// The same as it came.
+    pub(crate) op_bytes: &'m [u8],
     pub(crate) controls: &'o Controls<'m>,
     /// Whether this is a pool's thread.
     pub(crate) may_be_slow: bool,
@@ -125,11 +127,11 @@ impl Directory {
         &self,
         session: &Session,
         operation: u32,
-        request: &Request<'m>,
-        controls: &Controls<'m>,
+        message: &Message<'m>,
         done: UpdateCallback,
     ) -> Submitted {
-        let order = Order { session, operation, request, controls, may_be_slow: false };
+        let Message { op, op_bytes, controls, .. } = message;
+        let order = Order { session, operation, request: op, op_bytes, controls, may_be_slow: false };
         self.dispatch(&order, done)
     }
 
@@ -150,7 +152,7 @@ impl Directory {
             Ok(Ready::Slow) => Submitted::Slow(SlowUpdate {
                 session: Box::new(order.session.clone()),
                 operation: order.operation,
-                op_bytes: encode_op::encode(order.request).into(),
+                op_bytes: order.op_bytes.to_vec().into(),
                 controls: order.controls.encoded().to_vec(),
                 done,
             }),
@@ -161,7 +163,7 @@ impl Directory {
         }
     }
 
-    fn prepare(&self, order: &Order<'_, '_>) -> Result<Ready, LdapResult> {
+    fn prepare<'m>(&self, order: &Order<'_, 'm>) -> Result<Ready<'m>, LdapResult> {
         let facts = self.facts();
         let (kind, dn) = match order.request {
             Request::Add(request) => (Kind::Add, request.entry),
@@ -184,7 +186,8 @@ impl Directory {
             self.check_same_backend(&facts, at, superior)?;
         }
         let op_bytes = match passwords::prepare(self, &facts, order, at, &name)? {
-            Prepared::Ready(bytes) => bytes,
+            Prepared::Unchanged => order.op_bytes.into(),
+            Prepared::Rewritten(bytes) => bytes.into(),
             Prepared::Slow => return Ok(Ready::Slow),
         };
         let controls = controls.owned();
@@ -255,7 +258,7 @@ impl Directory {
     }
 
     /// Hands a decided update to its backend.
-    pub(crate) fn propose(&self, decided: Decided, done: UpdateCallback) {
+    pub(crate) fn propose(&self, decided: Decided<'_>, done: UpdateCallback) {
         let Some(backend) = self.backends.get(decided.backend) else {
             return done(UpdateDone::refused(refuse(ResultCode::UNAVAILABLE, "The backend is not in service")));
         };
@@ -293,6 +296,7 @@ impl SlowUpdate {
             session: &self.session,
             operation: self.operation,
             request: &request,
+            op_bytes: &self.op_bytes,
             controls: &controls,
             may_be_slow: true,
         };
@@ -302,18 +306,18 @@ impl SlowUpdate {
 }
 
 /// What a request became.
-pub(crate) enum Ready {
-    Proposal(Box<Decided>),
+pub(crate) enum Ready<'m> {
+    Proposal(Box<Decided<'m>>),
     Schema(schema_change::SchemaModification),
     Slow,
 }
 
 /// A decided update, but for the time.
-pub(crate) struct Decided {
+pub(crate) struct Decided<'m> {
     pub(crate) backend: usize,
     pub(crate) kind: Kind,
     pub(crate) controls: controls::OwnedControls,
-    pub(crate) op_bytes: Vec<u8>,
+    pub(crate) op_bytes: Cow<'m, [u8]>,
     pub(crate) identity: Identity,
     pub(crate) connection: u64,
     pub(crate) operation: u32,
@@ -321,7 +325,7 @@ pub(crate) struct Decided {
     pub(crate) generated: Option<Vec<u8>>,
 }
 
-impl Decided {
+impl Decided<'_> {
     fn proposal(&self, csn: Csn, entry_uuid: [u8; 16]) -> Proposal<'_> {
         let authority = match &self.identity {
             Identity::Anonymous => Authority::Anonymous,

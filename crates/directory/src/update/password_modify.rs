@@ -3,10 +3,9 @@
 //!
 //! Knows whose password it is about. A user changes its own, root anybody's; the root users' own are in the configuration file.
 
-use ber::{ENUMERATED, OCTET_STRING, SEQUENCE, SET, Writer};
+use ber::Writer;
 use ldap::extended::PasswordModify;
-use ldap::message::tags;
-use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, oids};
+use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
 use schema::NormalizedDn;
 
 use super::controls::UpdateControls;
@@ -45,7 +44,7 @@ impl Directory {
         &self,
         order: &Order<'_, '_>,
         request: &ExtendedRequest<'_>,
-    ) -> Result<Ready, LdapResult> {
+    ) -> Result<Ready<'static>, LdapResult> {
         if request.name != oids::extended::PASSWORD_MODIFY.as_bytes() {
             let message = format!("The extended operation {} is not an update", shown(request.name));
             return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
@@ -70,7 +69,7 @@ impl Directory {
             backend: at,
             kind: Kind::PasswordModify,
             controls: controls.owned(),
-            op_bytes: modify_op(dn.as_bytes(), &stored),
+            op_bytes: modify_op(dn.as_bytes(), &stored).into(),
             identity: order.session.identity.clone(),
             connection: order.session.connection,
             operation: order.operation,
@@ -171,20 +170,7 @@ fn without_prefix(identity: &[u8]) -> &[u8] {
 
 fn modify_op(dn: &[u8], stored: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(dn.len() + stored.len() + 48);
-    let mut w = Writer::new(&mut out);
-    let op = w.begin(tags::MODIFY);
-    w.octets(OCTET_STRING, dn);
-    let list = w.begin(SEQUENCE);
-    let change = w.begin(SEQUENCE);
-    w.integer(ENUMERATED, ModifyOperation::Replace.as_wire());
-    let attribute = w.begin(SEQUENCE);
-    w.octets(OCTET_STRING, b"userPassword");
-    let set = w.begin(SET);
-    w.octets(OCTET_STRING, stored);
-    w.end(set);
-    w.end(attribute);
-    w.end(change);
-    w.end(list);
-    w.end(op);
+    let change = (ModifyOperation::Replace, &b"userPassword"[..], [stored]);
+    client::modify_op(&mut Writer::new(&mut out), dn, [change]);
     out
 }

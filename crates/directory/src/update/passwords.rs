@@ -4,12 +4,12 @@
 //! Knows `userPassword` and storage schemes. A clear value to be deleted is looked for among the stored ones, because a hash cannot
 //! be compared with it later.
 
-use ber::{ENUMERATED, OCTET_STRING, SEQUENCE, Writer};
-use ldap::message::tags;
-use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode};
+use std::borrow::Cow;
+
+use ber::Writer;
+use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode, client};
 use schema::{NormalizedDn, TypeIndex};
 
-use super::encode_op::{self, put_attribute, put_attribute_with};
 use super::{Order, snapshot};
 use crate::account::stored_passwords;
 use crate::directory::Directory;
@@ -19,8 +19,10 @@ use crate::password;
 
 /// A request for the log.
 pub(super) enum Prepared {
-    /// Its protocolOp, without clear passwords.
-    Ready(Vec<u8>),
+    /// No password is in it: it can stay as it came.
+    Unchanged,
+    /// Its protocolOp without clear passwords.
+    Rewritten(Vec<u8>),
     /// Hashing takes long, and this thread must not.
     Slow,
 }
@@ -40,13 +42,13 @@ pub(super) fn prepare(
         _ => false,
     };
     if !has_passwords {
-        return Ok(Prepared::Ready(encode_op::encode(order.request)));
+        return Ok(Prepared::Unchanged);
     }
     let work = Passwords { directory, facts, order, at, name };
     if !order.may_be_slow && work.would_be_slow()? {
         return Ok(Prepared::Slow);
     }
-    work.rewrite().map(Prepared::Ready)
+    work.rewrite().map(Prepared::Rewritten)
 }
 
 fn is_password(facts: &Facts, description: &[u8]) -> bool {
@@ -92,51 +94,40 @@ impl Passwords<'_, '_, '_> {
     }
 
     fn rewrite(&self) -> Result<Vec<u8>, LdapResult> {
-        let mut out = Vec::with_capacity(512);
+        let mut out = Vec::with_capacity(self.order.op_bytes.len() + 128);
         let w = &mut Writer::new(&mut out);
         match self.order.request {
             Request::Add(request) => {
-                let op = w.begin(tags::ADD);
-                w.octets(OCTET_STRING, request.entry);
-                let list = w.begin(SEQUENCE);
-                for attribute in request.attributes.iter() {
-                    self.put(w, &attribute, ModifyOperation::Add)?;
-                }
-                w.end(list);
-                w.end(op);
+                let values = request.attributes.iter().map(|own| self.values(&own, ModifyOperation::Add));
+                let values = values.collect::<Result<Vec<_>, _>>()?;
+                let attributes = request.attributes.iter().zip(&values);
+                client::add_op(w, request.entry, attributes.map(|(own, values)| (own.description, borrowed(values))));
             }
             Request::Modify(request) => {
-                let op = w.begin(tags::MODIFY);
-                w.octets(OCTET_STRING, request.object);
-                let list = w.begin(SEQUENCE);
-                for change in request.changes.iter() {
-                    let item = w.begin(SEQUENCE);
-                    w.integer(ENUMERATED, change.operation.as_wire());
-                    self.put(w, &change.attribute, change.operation)?;
-                    w.end(item);
-                }
-                w.end(list);
-                w.end(op);
+                let values = request.changes.iter().map(|own| self.values(&own.attribute, own.operation));
+                let values = values.collect::<Result<Vec<_>, _>>()?;
+                let changes = request.changes.iter().zip(&values);
+                let changes = changes.map(|(own, values)| (own.operation, own.attribute.description, borrowed(values)));
+                client::modify_op(w, request.object, changes);
             }
             _ => {}
         }
         Ok(out)
     }
 
-    fn put(&self, w: &mut Writer<'_>, attribute: &Attribute<'_>, operation: ModifyOperation) -> Result<(), LdapResult> {
-        if !is_password(self.facts, attribute.description) {
-            put_attribute(w, attribute);
-            return Ok(());
-        }
-        let mut values = Vec::new();
-        for value in attribute.values.iter() {
-            values.push(match operation {
-                ModifyOperation::Delete => self.stored_form_of(value)?,
-                _ => self.encoded(value)?,
-            });
-        }
-        put_attribute_with(w, attribute.description, &values);
-        Ok(())
+    /// The values of an attribute, hashed if it holds passwords.
+    fn values<'v>(
+        &self,
+        attribute: &Attribute<'v>,
+        operation: ModifyOperation,
+    ) -> Result<Vec<Cow<'v, [u8]>>, LdapResult> {
+        let is_password = is_password(self.facts, attribute.description);
+        let value = |value: &'v [u8]| match operation {
+            _ if !is_password => Ok(Cow::Borrowed(value)),
+            ModifyOperation::Delete => self.stored_form_of(value).map(Cow::Owned),
+            _ => self.encoded(value).map(Cow::Owned),
+        };
+        attribute.values.iter().map(value).collect()
     }
 
     /// The stored form of a new password.
@@ -166,6 +157,10 @@ impl Passwords<'_, '_, '_> {
         let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name)?;
         Ok(found.map(|account| account.passwords).unwrap_or_default())
     }
+}
+
+fn borrowed<'v>(values: &'v [Cow<'_, [u8]>]) -> impl Iterator<Item = &'v [u8]> {
+    values.iter().map(|value| value.as_ref())
 }
 
 /// The stored form of a clear password under the configured scheme.

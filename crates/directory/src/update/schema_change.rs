@@ -143,7 +143,7 @@ impl Directory {
             backend: at,
             kind: Kind::ModifySchema,
             controls: OwnedControls { flags, ..OwnedControls::default() },
-            op_bytes: schema_text(schema),
+            op_bytes: schema_text(schema).into(),
             identity: identity.clone(),
             connection: 0,
             operation: 0,

@@ -259,7 +259,7 @@ mod tests {
             let mut value = Vec::new();
             let mut w = Writer::new(&mut value);
             let mark = w.begin(tag);
-            crate::encode::put_entry(&mut w, "dc=a", [(&b"dc"[..], [&b"a"[..]])]);
+            crate::encode::put_entry(&mut w, b"dc=a", [(&b"dc"[..], [&b"a"[..]])]);
             w.end(mark);
             let entry = decode_read_entry(Some(&value))?;
             assert_eq!((entry.dn, entry.attributes.iter().count()), (&b"dc=a"[..], 1));

@@ -26,6 +26,8 @@ pub struct Message<'a> {
     pub id: i32,
     /// What is asked.
     pub op: Request<'a>,
+    /// The same as it came: the whole protocolOp element.
+    pub op_bytes: &'a [u8],
     /// How it is asked.
     pub controls: Controls<'a>,
 }
@@ -124,11 +126,13 @@ fn decode<'a>(bytes: &'a [u8], seen: &mut MessageError) -> Result<Message<'a>, D
     let id = id as i32;
     seen.id = Some(id);
     seen.op_tag = body.peek_tag();
+    let before = body.rest();
     let op = Request::decode(&mut body)?;
+    let op_bytes = &before[..before.len() - body.rest().len()];
     let controls = match body.optional(crate::controls::CONTROLS_TAG)? {
         Some(content) => Controls::decode(content)?,
         None => Controls::none(),
     };
     body.finish_extensible(&[crate::controls::CONTROLS_TAG])?;
-    Ok(Message { id, op, controls })
+    Ok(Message { id, op, op_bytes, controls })
 }

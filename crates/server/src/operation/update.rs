@@ -22,7 +22,7 @@ impl DirectoryExecutor {
         let done: UpdateCallback = Box::new(move |done| remote.finish(move |out| finish(out, id, tag, done)));
         // The log's reader wants the operation's number; more than four billion on one connection may begin anew.
         let operation = call.ids.operation as u32;
-        match self.directory.submit(call.session, operation, &message.op, &message.controls, done) {
+        match self.directory.submit(call.session, operation, message, done) {
             Submitted::Queued => {}
             Submitted::Slow(update) => {
                 let directory = Arc::clone(&self.directory);

@@ -282,7 +282,7 @@ pub fn add_op(dn: &str, lines: &str) -> Vec<u8> {
     let attributes = attributes(lines);
     let mut out = Vec::new();
     let borrowed = attributes.iter().map(|(name, values)| (name.as_bytes(), values.iter().map(String::as_bytes)));
-    client::add_op(&mut Writer::new(&mut out), dn, borrowed);
+    client::add_op(&mut Writer::new(&mut out), dn.as_bytes(), borrowed);
     out
 }
 
@@ -303,7 +303,7 @@ pub fn modify_op_of(dn: &str, changes: &[(ModifyOperation, String, Vec<String>)]
     let borrowed = changes
         .iter()
         .map(|(operation, name, values)| (*operation, name.as_bytes(), values.iter().map(String::as_bytes)));
-    client::modify_op(&mut Writer::new(&mut out), dn, borrowed);
+    client::modify_op(&mut Writer::new(&mut out), dn.as_bytes(), borrowed);
     out
 }
 

@@ -185,7 +185,7 @@ impl Fixture {
         let session = Session { identity: root(), ..Session::anonymous(1) };
         let (sender, receiver) = std::sync::mpsc::channel();
         let done = Box::new(move |done: crate::update::UpdateDone| drop(sender.send(done.result)));
-        drop(self.directory.submit(&session, 1, &message.op, &message.controls, done));
+        drop(self.directory.submit(&session, 1, message, done));
         assert_eq!(receiver.recv().unwrap().code, ldap::ResultCode::SUCCESS);
     }
 

@@ -100,7 +100,7 @@ impl Bed {
         let message = Message::decode(bytes).unwrap();
         let (sender, receiver) = mpsc::channel();
         let done = Box::new(move |done: UpdateDone| sender.send(done).unwrap());
-        let submitted = self.directory.submit(&self.session, 3, &message.op, &message.controls, done);
+        let submitted = self.directory.submit(&self.session, 3, &message, done);
         let slow = match submitted {
             Submitted::Queued => false,
             Submitted::Slow(update) => {
