@@ -16,6 +16,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = cli::with_tool_name(std::env::args_os().collect());
     let command = match cli::Cli::try_parse_from(&arguments) {
