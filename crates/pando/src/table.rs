@@ -28,20 +28,21 @@ impl Table {
         };
         let widths: Vec<usize> = (0..self.headings.len()).map(width_of).collect();
         let mut out = String::new();
-        line(&mut out, &widths, self.headings.iter().copied());
+        line(&mut out, &widths, &self.headings);
         // Two blanks between columns.
         let full = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
         let _ = writeln!(out, "{}", "-".repeat(full));
         for row in &self.rows {
-            line(&mut out, &widths, row.iter().map(String::as_str));
+            line(&mut out, &widths, row);
         }
         out
     }
 }
 
-fn line<'a>(out: &mut String, widths: &[usize], cells: impl Iterator<Item = &'a str>) {
-    let last = widths.len().saturating_sub(1);
-    for (column, (cell, width)) in cells.zip(widths).enumerate() {
+fn line(out: &mut String, widths: &[usize], cells: &[impl AsRef<str>]) {
+    let last = cells.len().saturating_sub(1);
+    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        let cell = cell.as_ref();
         let _ = if column == last { write!(out, "{cell}") } else { write!(out, "{cell:width$}  ") };
     }
     out.push('\n');
@@ -55,10 +56,11 @@ mod tests {
     fn columns_line_up_and_the_last_is_not_padded() {
         let mut table = Table::new(&["Backend ID", "Storage"]);
         table.row(vec!["userRoot".into(), "lmdb".into()]);
+        table.row(vec!["alone".into()]);
         table.row(vec!["anotherBackend".into(), "x".into()]);
         assert_eq!(
             table.render(),
-            "Backend ID      Storage\n-----------------------\nuserRoot        lmdb\nanotherBackend  x\n"
+            "Backend ID      Storage\n-----------------------\nuserRoot        lmdb\nalone\nanotherBackend  x\n"
         );
     }
 }

@@ -47,6 +47,23 @@ pub struct Dbs {
     pub meta: Table,
 }
 
+/// What a table takes of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSize {
+    /// The table.
+    pub name: &'static str,
+    /// Rows.
+    pub rows: u64,
+    /// Pages that only lead to others: what a search for a key passes first.
+    pub branch_pages: u64,
+    /// Pages with rows.
+    pub leaf_pages: u64,
+    /// Pages of rows too large for one; the store makes none.
+    pub overflow_pages: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+}
+
 /// An open environment. Clones share it.
 #[derive(Clone)]
 pub struct Env {
@@ -229,6 +246,29 @@ fn is_no_memory(error: &std::io::Error) -> bool {
 
 impl Dbs {
     const NAMES: [&'static str; 5] = ["entries", "postings", "chunks", "values", "meta"];
+
+    /// What the tables take of the file, folded changes only.
+    pub fn sizes(&self, txn: &RoTxn<'_>) -> Result<[TableSize; 5], StoreError> {
+        let [entries, postings, chunks, values, meta] = Self::NAMES;
+        let size = |name, table: &Table| {
+            let stat = table.stat(txn)?;
+            Ok::<_, StoreError>(TableSize {
+                name,
+                rows: stat.entries as u64,
+                branch_pages: stat.branch_pages as u64,
+                leaf_pages: stat.leaf_pages as u64,
+                overflow_pages: stat.overflow_pages as u64,
+                page_bytes: u64::from(stat.page_size),
+            })
+        };
+        Ok([
+            size(entries, &self.entries)?,
+            size(postings, &self.postings)?,
+            size(chunks, &self.chunks)?,
+            size(values, &self.values)?,
+            size(meta, &self.meta)?,
+        ])
+    }
 
     fn of(tables: Option<[Table; 5]>) -> Result<Dbs, StoreError> {
         let [entries, postings, chunks, values, meta] =

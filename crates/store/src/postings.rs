@@ -114,6 +114,24 @@ impl<'s> Postings<'s> {
         Ok(set)
     }
 
+    /// Visits the bytes of the list as they are stored, piece by piece: the body of an inline list, or the containers of a long one,
+    /// at most a few KiB each; then each change that is not folded yet as its id in 8 bytes. For tools that measure and dump.
+    pub fn each_stored(&self, visit: &mut dyn FnMut(&[u8])) -> Result<(), StoreError> {
+        match self.base {
+            None => {}
+            Some(List::Inline(ids)) => visit(ids.bytes()),
+            Some(List::Long { list, .. }) => {
+                for row in self.dbs.chunks.prefix_iter(self.txn, &chunk_key(list, 0)[..6])? {
+                    visit(row?.1);
+                }
+            }
+        }
+        for change in self.deltas.iter().rev().flatten().flat_map(|delta| delta.iter()) {
+            visit(&change.id().0.to_be_bytes());
+        }
+        Ok(())
+    }
+
     /// What LMDB has of it; for `verify` and `dump`.
     pub fn base(&self) -> Option<List<'s>> {
         self.base
