@@ -26,10 +26,49 @@ const NOBODYS_PASSWORD: &[u8] =
 /// Where a bind is.
 #[must_use = "a slow bind has to be run on a pool"]
 pub enum BindStep {
-    /// Decided: the result, and what the session is from now on (anonymous unless it succeeded).
-    Done(LdapResult, Bound),
+    /// Decided.
+    Done(BindDone),
     /// The stored password is slow to check: call [`HashJob::run`] on a pool.
     SlowHash(HashJob),
+}
+
+/// How a bind ended.
+pub struct BindDone {
+    /// For the client.
+    pub result: LdapResult,
+    /// What the session is from now on: anonymous unless it succeeded.
+    pub bound: Bound,
+    /// Why the credentials were not good, for the log's reader; the client is told by configuration only.
+    pub failure: Option<BindFailure>,
+}
+
+/// What was wrong with a name and a password.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BindFailure {
+    /// A simple bind with an empty name.
+    #[error("There is a password, but no name")]
+    NoName,
+    /// No backend, or no entry.
+    #[error("There is no entry with this name")]
+    NoEntry,
+    /// An entry that nobody can bind as.
+    #[error("The entry has no password")]
+    NoPassword,
+    /// None of the entry's passwords.
+    #[error("The password is wrong")]
+    WrongPassword,
+}
+
+/// Why a bind did not get as far as a password, or failed there.
+enum Refusal {
+    Result(LdapResult),
+    Failure(BindFailure),
+}
+
+impl From<LdapResult> for Refusal {
+    fn from(result: LdapResult) -> Refusal {
+        Refusal::Result(result)
+    }
 }
 
 /// A bind that waits for a slow hash.
@@ -90,7 +129,12 @@ impl RootUsers {
 impl Directory {
     /// Checks a bind request.
     pub fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
-        self.try_bind(request, controls).unwrap_or_else(|result| BindStep::Done(result, self.nobody()))
+        self.try_bind(request, controls).unwrap_or_else(|refusal| {
+            BindStep::Done(match refusal {
+                Refusal::Result(result) => BindDone { result, bound: self.nobody(), failure: None },
+                Refusal::Failure(failure) => BindDone::failed(failure, self.nobody(), self.roots.verbose),
+            })
+        })
     }
 
     /// Controls of the response to a successful bind: the authorization identity if it was asked for (RFC 3829).
@@ -105,38 +149,38 @@ impl Directory {
         }
     }
 
-    fn try_bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> Result<BindStep, LdapResult> {
+    fn try_bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> Result<BindStep, Refusal> {
         for item in controls.iter() {
             if item.critical && item.oid != control::AUTHORIZATION_IDENTITY_REQUEST.as_bytes() {
                 let message = format!("The control {} is critical, and bind does not take it", shown(item.oid));
-                return Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message));
+                return Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message).into());
             }
         }
         if !(2..=3).contains(&request.version) {
             let message = format!("LDAP version {} is not spoken here: use 3", request.version);
-            return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+            return Err(refuse(ResultCode::PROTOCOL_ERROR, message).into());
         }
         let clear = match request.authentication {
             Authentication::Simple(clear) => clear,
             Authentication::Sasl { mechanism, .. } => {
                 let message = format!("The SASL mechanism {} is not offered: use a simple bind", shown(mechanism));
-                return Err(refuse(ResultCode::AUTH_METHOD_NOT_SUPPORTED, message));
+                return Err(refuse(ResultCode::AUTH_METHOD_NOT_SUPPORTED, message).into());
             }
         };
         match (request.name, clear) {
-            ([], []) => Ok(BindStep::Done(LdapResult::success(), self.nobody())),
-            ([], _) => Err(self.wrong("a password without a name")),
+            ([], []) => Ok(BindStep::Done(BindDone::succeeded(self.nobody()))),
+            ([], _) => Err(Refusal::Failure(BindFailure::NoName)),
             (_, []) if self.roots.dn_requires_password => {
                 // RFC 4513 §5.1.2: many a client takes an unauthenticated bind for a login.
                 let message = "A bind with a name needs a password";
-                Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
+                Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message).into())
             }
-            (_, []) => Ok(BindStep::Done(LdapResult::success(), self.nobody())),
+            (_, []) => Ok(BindStep::Done(BindDone::succeeded(self.nobody()))),
             (name, clear) => self.check_password(name, clear),
         }
     }
 
-    fn check_password(&self, dn: &[u8], clear: &[u8]) -> Result<BindStep, LdapResult> {
+    fn check_password(&self, dn: &[u8], clear: &[u8]) -> Result<BindStep, Refusal> {
         let facts = self.facts();
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         if let Some(root) = self.roots.user(&name) {
@@ -145,16 +189,19 @@ impl Directory {
             let bound = Bound { identity: Identity::Root { dn: root.dn.clone() }, limits };
             return Ok(self.judge(vec![root.password.clone()], clear, bound));
         }
-        let nobody = || {
+        let nobody = |failure| {
             let _ = password::verify(NOBODYS_PASSWORD, clear);
-            self.wrong("no such entry, or one without a password")
+            Refusal::Failure(failure)
         };
-        let Some((at, _)) = holder(&self.backends, name.as_bytes()) else { return Err(nobody()) };
-        let Some(backend) = self.backends.get(at) else { return Err(nobody()) };
+        let Some((at, _)) = holder(&self.backends, name.as_bytes()) else { return Err(nobody(BindFailure::NoEntry)) };
+        let Some(backend) = self.backends.get(at) else { return Err(nobody(BindFailure::NoEntry)) };
         let snapshot = backend.store.snapshot().map_err(|error| store_failure(&error))?;
         let view = snapshot.view();
         let account = stored_passwords(&facts, backend, &view, &name)?;
-        let Some(account) = account.filter(|account| !account.passwords.is_empty()) else { return Err(nobody()) };
+        let Some(account) = account else { return Err(nobody(BindFailure::NoEntry)) };
+        if account.passwords.is_empty() {
+            return Err(nobody(BindFailure::NoPassword));
+        }
         let stored_name = view.dn_of(account.id).map_err(|error| store_failure(&error))?.unwrap_or_default();
         let limits = self.limits_by_rules(&facts, &stored_name, Some(&name), false);
         let limits = account.limits.over(limits.map_err(|error| store_failure(&error))?);
@@ -168,31 +215,33 @@ impl Directory {
         if job.stored.iter().any(|stored| password::is_slow(stored)) {
             return BindStep::SlowHash(job);
         }
-        let (result, bound) = job.run();
-        BindStep::Done(result, bound)
+        BindStep::Done(job.run())
+    }
+}
+
+impl BindDone {
+    fn succeeded(bound: Bound) -> BindDone {
+        BindDone { result: LdapResult::success(), bound, failure: None }
     }
 
-    fn wrong(&self, reason: &str) -> LdapResult {
-        invalid_credentials(self.roots.verbose, reason)
+    /// Result and message are the same for every failure, unless the configuration lets clients know (`verbose`).
+    fn failed(failure: BindFailure, nobody: Bound, verbose: bool) -> BindDone {
+        let message = if verbose { failure.to_string() } else { String::new() };
+        let result = refuse(ResultCode::INVALID_CREDENTIALS, message);
+        BindDone { result, bound: nobody, failure: Some(failure) }
     }
 }
 
 impl HashJob {
     /// Checks the password; takes as long as the stored value's cost says.
     #[must_use]
-    pub fn run(self) -> (LdapResult, Bound) {
+    pub fn run(self) -> BindDone {
         // Every value is tried, so that the time does not tell which one it was.
         let matches = self.stored.iter().fold(false, |found, stored| password::verify(stored, &self.clear) | found);
         if matches {
-            (LdapResult::success(), self.bound)
+            BindDone::succeeded(self.bound)
         } else {
-            (invalid_credentials(self.verbose, "wrong password"), self.nobody)
+            BindDone::failed(BindFailure::WrongPassword, self.nobody, self.verbose)
         }
     }
-}
-
-/// The reason is for the log's reader unless the configuration lets clients know.
-fn invalid_credentials(verbose: bool, reason: &str) -> LdapResult {
-    let message = if verbose { format!("The name or the password is wrong ({reason})") } else { String::new() };
-    refuse(ResultCode::INVALID_CREDENTIALS, message)
 }

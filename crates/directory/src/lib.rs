@@ -35,7 +35,7 @@ mod update;
 
 pub use access::Access;
 pub use backend::{Backend, Suffix};
-pub use bind::{BindStep, HashJob};
+pub use bind::{BindDone, BindFailure, BindStep, HashJob};
 pub use directory::Directory;
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};
 pub use monitor::{MonitorEntry, MonitorProvider};

@@ -1,6 +1,6 @@
 //! Bind: decided on the loop, unless the stored password is slow to check.
 
-use directory::{BindStep, Bound, HashJob, Identity};
+use directory::{BindDone, BindStep, Bound, HashJob, Identity};
 use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, ResultCode, encode};
 
 use super::{DirectoryExecutor, oids_of, on_loss};
@@ -11,16 +11,13 @@ use crate::{
     pool::Place,
 };
 
-/// What the log says when the directory keeps the reason to itself.
-const FAILURE_REASON: &str = "The name or the password is wrong";
-
 impl DirectoryExecutor {
     pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {
         match self.directory.bind(request, &message.controls) {
-            BindStep::Done(result, bound) => {
-                let controls = self.bind_controls(&message.controls, &result, &bound.identity);
+            BindStep::Done(done) => {
+                let controls = self.bind_controls(&message.controls, &done.result, &done.bound.identity);
                 let name = String::from_utf8_lossy(request.name).into_owned();
-                Step::Done(finish(call.out, message.id, result, bound, name, &controls))
+                Step::Done(finish(call.out, message.id, done, name, &controls))
             }
             BindStep::SlowHash(job) => self.bind_in_pool(call, message, request, job),
         }
@@ -42,11 +39,13 @@ impl DirectoryExecutor {
             if place == Place::Refused {
                 return refuse(remote, id, name, directory.nobody());
             }
-            let (result, bound) = job.run();
+            let done = job.run();
             let wanted = Controls::decode(&wanted).unwrap_or_default();
-            let controls =
-                if result.is_success() { directory.bind_controls(&wanted, &bound.identity) } else { Vec::new() };
-            remote.finish(move |out| finish(out, id, result, bound, name, &controls));
+            let controls = match done.result.is_success() {
+                true => directory.bind_controls(&wanted, &done.bound.identity),
+                false => Vec::new(),
+            };
+            remote.finish(move |out| finish(out, id, done, name, &controls));
         });
         Step::Pending
     }
@@ -61,29 +60,23 @@ impl DirectoryExecutor {
 
 fn refuse(remote: Remote, id: i32, name: String, nobody: Bound) {
     let busy = LdapResult::new(ResultCode::BUSY, "too many passwords are waiting to be checked; try again later");
-    remote.finish(move |out| finish(out, id, busy, nobody, name, &[]));
+    let done = BindDone { result: busy, bound: nobody, failure: None };
+    remote.finish(move |out| finish(out, id, done, name, &[]));
 }
 
-fn finish(
-    out: &mut Vec<u8>,
-    id: i32,
-    result: LdapResult,
-    bound: Bound,
-    name: String,
-    controls: &[ControlBuf],
-) -> Answer {
+fn finish(out: &mut Vec<u8>, id: i32, done: BindDone, name: String, controls: &[ControlBuf]) -> Answer {
+    let BindDone { result, bound, failure } = done;
     if result.is_success() && result.message.is_empty() && controls.is_empty() {
         encode::success(out, id, encode::tags::BIND);
     } else {
         encode::bind_response(out, id, &result, None, controls);
     }
-    let has_failed = result.code == ResultCode::INVALID_CREDENTIALS;
     // Whom a successful bind authenticated is known better than by the name in the request.
     let identity = &bound.identity;
     let auth_dn = if identity.is_anonymous() { name } else { identity.dn().to_owned() };
     Answer {
         code: result.code,
-        auth_failure: has_failed.then(|| FAILURE_REASON.to_owned()),
+        auth_failure: failure.map(|failure| failure.to_string()),
         auth_dn: Some(auth_dn),
         message: result.message,
         bound: Some(Box::new(bound)),

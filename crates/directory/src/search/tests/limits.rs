@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ldap::{ModifyOperation, ResultCode, client};
 
 use super::fixture::*;
-use crate::bind::BindStep;
+use crate::bind::{BindDone, BindStep};
 use crate::search::RequestTime;
 use crate::{Identity, Session};
 
@@ -58,7 +58,9 @@ fn bound(it: &Fixture, dn: &str) -> (Session, Instant) {
     client::bind(&mut bytes, 1, dn, b"secret", &[]);
     let message = ldap::Message::decode(&bytes).unwrap();
     let ldap::Request::Bind(request) = &message.op else { panic!("no bind") };
-    let BindStep::Done(result, bound) = it.directory.bind(request, &message.controls) else { panic!("slow") };
+    let BindStep::Done(BindDone { result, bound, .. }) = it.directory.bind(request, &message.controls) else {
+        panic!("slow")
+    };
     assert!(result.is_success());
     let (mut session, now) = (Session::anonymous(1), Instant::now());
     session.take(bound, now);

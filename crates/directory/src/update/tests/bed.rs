@@ -84,8 +84,11 @@ impl Bed {
         let message = Message::decode(bytes).unwrap();
         let Request::Bind(request) = &message.op else { panic!("no bind") };
         let (result, bound) = match self.directory.bind(request, &message.controls) {
-            BindStep::Done(result, bound) => (result, bound),
-            BindStep::SlowHash(job) => job.run(),
+            BindStep::Done(done) => (done.result, done.bound),
+            BindStep::SlowHash(job) => {
+                let done = job.run();
+                (done.result, done.bound)
+            }
         };
         (result, bound.identity)
     }

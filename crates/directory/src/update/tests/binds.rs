@@ -4,7 +4,7 @@ use ldap::{ControlBuf, Message, Request, ResultCode, client, oids};
 
 use super::bed::{ANN, BEN, Bed, none};
 use crate::Identity;
-use crate::bind::BindStep;
+use crate::bind::{BindDone, BindFailure, BindStep};
 
 #[test]
 fn names_and_passwords() {
@@ -68,7 +68,7 @@ fn what_is_not_offered() {
     let Request::Bind(mut request) = message.op else { panic!() };
     for (version, good) in [(1, false), (2, true), (3, true), (4, false), (-1, false)] {
         request.version = version;
-        let BindStep::Done(result, _) = bed.directory.bind(&request, &none()) else { panic!() };
+        let BindStep::Done(BindDone { result, .. }) = bed.directory.bind(&request, &none()) else { panic!() };
         assert_eq!(result.is_success(), good);
         assert!(good || result.code == ResultCode::PROTOCOL_ERROR);
     }
@@ -82,7 +82,27 @@ fn settings() {
     });
     let (result, identity) = bed.bind(ANN, "");
     assert!(result.is_success() && identity.is_anonymous());
-    assert!(bed.bind(ANN, "x").0.message.contains("wrong password"));
+    assert_eq!(bed.bind(ANN, "x").0.message, "The password is wrong");
+}
+
+/// The client learns nothing from a failure, the operator why.
+#[test]
+fn failures_differ_for_the_operator_only() {
+    let bed = Bed::new();
+    let why = |dn: &str| {
+        let mut bytes = Vec::new();
+        client::bind(&mut bytes, 1, dn, b"guess", &[]);
+        let message = Message::decode(&bytes).unwrap();
+        let Request::Bind(request) = &message.op else { panic!() };
+        let BindStep::Done(done) = bed.directory.bind(request, &none()) else { panic!("slow") };
+        assert_eq!((done.result.code, done.result.message.as_str()), (ResultCode::INVALID_CREDENTIALS, ""));
+        done.failure
+    };
+    assert_eq!(why(ANN), Some(BindFailure::WrongPassword));
+    assert_eq!(why("uid=nobody,dc=example,dc=com"), Some(BindFailure::NoEntry));
+    assert_eq!(why("dc=example,dc=com"), Some(BindFailure::NoPassword));
+    assert_eq!(why("dc=elsewhere"), Some(BindFailure::NoEntry));
+    assert_eq!(why(""), Some(BindFailure::NoName));
 }
 
 #[test]
@@ -96,7 +116,7 @@ fn slow_hashes_are_jobs() {
         let message = Message::decode(&bytes).unwrap();
         let Request::Bind(request) = &message.op else { panic!() };
         let BindStep::SlowHash(job) = bed.directory.bind(request, &none()) else { panic!("not slow") };
-        let (result, bound) = job.run();
+        let BindDone { result, bound, .. } = job.run();
         assert_eq!((result.is_success(), bound.identity.is_anonymous()), (good, !good));
     }
 }
