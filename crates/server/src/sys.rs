@@ -37,6 +37,13 @@ pub fn raise_open_files_limit() -> io::Result<Option<u64>> {
     Ok(limit.maximum)
 }
 
+/// Raises the nice value of the calling thread by `more` and leaves the others' alone. The greatest value there is is 19.
+pub(crate) fn lower_thread_priority(more: i32) -> io::Result<()> {
+    // Linux keeps nice values per thread, and takes "this process" for the calling thread.
+    let niceness = rustix::process::getpriority_process(None)?.saturating_add(more).min(19);
+    Ok(rustix::process::setpriority_process(None, niceness)?)
+}
+
 /// Installs a signal handler that only writes the signal's number to a pipe.
 pub(crate) fn install_signal_writer(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
     // SAFETY: the handler is async-signal-safe by its own contract (one `write`); the struct is fully initialised.
@@ -71,6 +78,17 @@ mod tests {
         let (a, _b) = UnixStream::pair().unwrap();
         let found = peer_credentials(&a).unwrap();
         assert_eq!(found.pid as u32, std::process::id());
+    }
+
+    #[test]
+    fn the_priority_of_one_thread_only() {
+        let of_thread = || rustix::process::getpriority_process(None).unwrap();
+        let before = of_thread();
+        let lowered = std::thread::spawn(move || {
+            lower_thread_priority(3).unwrap();
+            of_thread()
+        });
+        assert_eq!((lowered.join().unwrap(), of_thread()), ((before + 3).min(19), before));
     }
 
     #[test]

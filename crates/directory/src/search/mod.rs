@@ -76,12 +76,13 @@ pub trait SearchOutput {
     /// Whether the operation was abandoned or cancelled.
     fn cancelled(&self) -> bool;
 
-    /// Whether so much waits for the client that the search should [`pause`](SearchOutput::pause).
-    fn is_behind(&self) -> bool {
+    /// Whether the search should [`pause`](SearchOutput::pause): so much waits for the client, or it is others' turn. Asked after
+    /// every [`CANDIDATES_PER_LOOK`] candidates at the latest.
+    fn should_pause(&mut self) -> bool {
         false
     }
 
-    /// Sleeps until the client has caught up. The search holds no snapshot meanwhile.
+    /// Sleeps until the client has caught up and it is this search's turn again. The search holds no snapshot meanwhile.
     fn pause(&mut self) {}
 }
 
@@ -235,6 +236,13 @@ impl SearchPlan {
     #[must_use]
     pub fn is_unindexed(&self) -> bool {
         self.unindexed
+    }
+
+    /// Lets go of the snapshots it was planned on, because it has to wait before it is run: ids are stable, and every entry is checked again.
+    pub fn release_snapshots(&mut self) {
+        for part in &mut self.parts {
+            part.snapshot = None;
+        }
     }
 
     fn clear(&mut self) {

@@ -176,8 +176,8 @@ impl<O: SearchOutput> Run<'_, O> {
                 break;
             }
             after = last;
-            if self.output.is_behind() {
-                // A slow client must not keep old pages alive.
+            if self.output.should_pause() {
+                // Whoever waits must not keep old pages alive.
                 drop(snapshot);
                 self.output.pause();
                 self.look_at_clock()?;

@@ -36,7 +36,7 @@ impl DirectoryExecutor {
         let directory = std::sync::Arc::clone(&self.directory);
         let wanted = message.controls.encoded().to_vec();
         self.pools.hash.submit(move |place| {
-            if place == Place::Refused {
+            if matches!(place, Place::Refused) {
                 return refuse(remote, id, name, directory.nobody());
             }
             let done = job.run();

@@ -18,17 +18,23 @@ use crate::{
     answer::Answer,
     executor::{Call, Executor, Step},
     mailbox::Encode,
-    pool::{Pool, PoolLimits},
+    pool::{Pool, PoolLimits, TURN},
     reply,
 };
 
 /// Jobs that wait for a place in a pool, for each place. Beyond that, `busy` is the better answer.
 const QUEUE_PER_PLACE: usize = 128;
 
-/// Threads of the search pool for each place: those beyond the places wait for slow clients, asleep.
+/// Threads of the search pool for each place: those beyond the places wait for slow clients or for their turn, asleep.
 const SEARCH_THREADS_PER_PLACE: usize = 64;
 
-/// The pools that all loops share.
+/// How far searches in the pool stand back behind event loops: at 10, a tenth of the time where both want the same core.
+const SEARCH_NICENESS: i32 = 10;
+
+/// Somebody waits to log in: before searches that take long anyhow, behind all that does not.
+const HASH_NICENESS: i32 = 5;
+
+/// The pools that all loops share. Apart, so that nobody who logs in waits behind a search.
 #[derive(Debug, Clone)]
 pub(crate) struct Pools {
     pub(crate) search: Pool,
@@ -39,8 +45,15 @@ impl Pools {
     /// One place for each core in each pool.
     pub(crate) fn new(cores: usize) -> Self {
         let cores = cores.max(1);
-        let limits = PoolLimits { running_max: cores, queue_max: cores * QUEUE_PER_PLACE, threads_max: cores };
-        let searches = PoolLimits { threads_max: cores * SEARCH_THREADS_PER_PLACE, ..limits };
+        let limits = PoolLimits {
+            running_max: cores,
+            queue_max: cores * QUEUE_PER_PLACE,
+            threads_max: cores,
+            turn: TURN,
+            niceness: HASH_NICENESS,
+        };
+        let searches =
+            PoolLimits { threads_max: cores * SEARCH_THREADS_PER_PLACE, niceness: SEARCH_NICENESS, ..limits };
         Self { search: Pool::new("search", searches), hash: Pool::new("hash", limits) }
     }
 

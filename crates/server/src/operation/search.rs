@@ -11,7 +11,7 @@ use crate::{
     executor::{Call, Step},
     limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX},
     mailbox::Remote,
-    pool::{Place, Pool},
+    pool::{Place, Turn},
 };
 
 /// Longest sleep of a job for a slow client before it looks around. The connection's own limit ends it earlier, by
@@ -50,21 +50,25 @@ impl DirectoryExecutor {
         step
     }
 
-    fn search_in_pool(&self, call: &mut Call<'_>, id: i32, plan: Box<SearchPlan>) -> Step {
+    fn search_in_pool(&self, call: &mut Call<'_>, id: i32, mut plan: Box<SearchPlan>) -> Step {
         let remote = call.remote(true, on_loss(id, encode::tags::SEARCH_DONE));
-        let pool = self.pools.search.clone();
-        self.pools.search.submit(move |place| run_job(place, &pool, remote, id, plan));
+        // Waiting takes no pages of the database; the entries are looked at as they are when the search runs.
+        plan.release_snapshots();
+        self.pools.search.submit(move |place| run_job(place, remote, id, plan));
         Step::Pending
     }
 }
 
-fn run_job(place: Place, pool: &Pool, remote: Remote, id: i32, mut plan: Box<SearchPlan>) {
-    if place == Place::Refused {
-        let busy = LdapResult::new(ResultCode::BUSY, "too many long searches are waiting; try again later");
+fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>) {
+    let Place::Running(turn) = place else {
+        let busy = LdapResult::new(
+            ResultCode::BUSY,
+            "Too many long searches wait for their turn: try again later, or with a filter that an index answers",
+        );
         remote.finish(move |out| finish(out, id, refused(busy)));
         return;
-    }
-    let mut output = Pooled { remote, pool, chunk: Vec::new() };
+    };
+    let mut output = Pooled { remote, turn, chunk: Vec::new() };
     let done = WORKER.with(|worker| match worker.try_borrow_mut() {
         Ok(mut worker) => plan.run(&mut worker, &mut output),
         Err(_) => plan.run(&mut Worker::default(), &mut output),
@@ -114,10 +118,10 @@ impl SearchOutput for Inline<'_> {
     }
 }
 
-/// In chunks to the loop, no faster than the client reads.
-struct Pooled<'p> {
+/// In chunks to the loop, no faster than the client reads, and in turns with other searches.
+struct Pooled<'t> {
     remote: Remote,
-    pool: &'p Pool,
+    turn: &'t mut Turn,
     chunk: Vec<u8>,
 }
 
@@ -138,14 +142,17 @@ impl SearchOutput for Pooled<'_> {
         if self.cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn is_behind(&self) -> bool {
-        self.remote.stream().is_full()
+    fn should_pause(&mut self) -> bool {
+        self.remote.stream().is_full() || self.turn.is_over()
     }
 
     fn pause(&mut self) {
         let stream = self.remote.stream();
+        if !stream.is_full() {
+            return self.turn.give_way();
+        }
         while stream.is_full() && !stream.is_cancelled() {
-            self.pool.waiting(|| stream.wait_for_room(CLIENT_WAIT_MAX));
+            self.turn.wait(|| stream.wait_for_room(CLIENT_WAIT_MAX));
         }
     }
 

@@ -27,7 +27,7 @@ impl DirectoryExecutor {
             Submitted::Slow(update) => {
                 let directory = Arc::clone(&self.directory);
                 self.pools.hash.submit(move |place| match place {
-                    Place::Running => update.run(&directory),
+                    Place::Running(_) => update.run(&directory),
                     Place::Refused => update.refuse(LdapResult::new(
                         ResultCode::BUSY,
                         "too many passwords are waiting to be hashed; try again later",

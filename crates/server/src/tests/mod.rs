@@ -32,7 +32,7 @@ use crate::{
     limits::Limits,
     log::{AccessLogSettings, ErrorLogSettings, LogFormat, file::LogFileSettings},
     metrics::LoopMetrics,
-    pool::{Pool, PoolLimits},
+    pool::{Place, Pool, PoolLimits, TURN},
     reply,
 };
 
@@ -177,8 +177,8 @@ impl Fake {
             }
             "stream" => {
                 let remote = call.remote(true, Box::new(lost));
-                let pool = self.pool.clone();
-                let job = move |_place| {
+                let job = move |place: Place<'_>| {
+                    let Place::Running(turn) = place else { return };
                     let mut sent = 0;
                     while sent < number && !remote.stream().is_cancelled() {
                         let mut chunk = Vec::new();
@@ -186,7 +186,7 @@ impl Fake {
                         sent += 1;
                         remote.chunk(chunk);
                         if remote.stream().is_full() {
-                            pool.waiting(|| remote.stream().wait_for_room(PATIENCE));
+                            turn.wait(|| remote.stream().wait_for_room(PATIENCE));
                         }
                     }
                     remote.finish(move |out| {
@@ -236,7 +236,7 @@ impl TestServer {
         };
         change(&mut settings, dir.path());
         let gate = Arc::new(Gate::default());
-        let limits = PoolLimits { running_max: 2, queue_max: 16, threads_max: 8 };
+        let limits = PoolLimits { running_max: 2, queue_max: 16, threads_max: 8, turn: TURN, niceness: 0 };
         let pool = Pool::new("test", limits);
         let logs = Logs::open(&settings).unwrap();
         let executor = || Box::new(Fake { gate: Arc::clone(&gate), pool: pool.clone() }) as Box<dyn Executor>;

@@ -1,12 +1,13 @@
 //! Limits of whoever asks: from the entry, from a group, from the name, and what happens when these change.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use ldap::{ModifyOperation, ResultCode, client};
+use ldap::{DerefAliases, ModifyOperation, ResultCode, Scope, client};
 
 use super::fixture::*;
 use crate::bind::{BindDone, BindStep};
-use crate::search::RequestTime;
+use crate::search::{RequestTime, SearchOutput};
 use crate::{Identity, Session};
 
 const BASE: &str = "dc=example,dc=com";
@@ -143,4 +144,81 @@ fn without_a_rule_an_unindexed_search_is_refused() {
     let asked = Asked::new(BASE, "(description=same)");
     let refused = it.search_in(&ann.0, &asked, RequestTime::now(), &mut Collector::default()).unwrap_err();
     assert_eq!(refused.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+}
+
+/// Pauses whenever it may, and lets something happen meanwhile.
+struct Hesitant<'t> {
+    bytes: Vec<u8>,
+    pauses: usize,
+    meanwhile: &'t mut dyn FnMut(usize),
+}
+
+impl SearchOutput for Hesitant<'_> {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    fn entry_written(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    fn should_pause(&mut self) -> bool {
+        true
+    }
+
+    fn pause(&mut self) {
+        self.pauses += 1;
+        (self.meanwhile)(self.pauses);
+    }
+}
+
+/// Between its turns, and before the first, a search keeps nothing of the database; it goes on where it was, and sees what has
+/// changed.
+#[test]
+fn a_search_that_waits_for_its_turn_holds_no_snapshot() {
+    let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\n\n".to_owned();
+    for at in 0..600 {
+        ldif.push_str(&format!("dn: uid=u{at},dc=example,dc=com\nobjectClass: account\ndescription: same\n\n"));
+    }
+    let mut it = Fixture::with(&[BASE], Vec::new(), &ldif, few_indexed);
+    let mut bytes = Vec::new();
+    let filter = ldap::filter::parse("(description=same)").unwrap();
+    let search = client::Search {
+        base: BASE,
+        scope: Scope::WholeSubtree,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_seconds: 0,
+        types_only: false,
+        filter: &filter,
+        attributes: &[],
+    };
+    client::search(&mut bytes, 7, &search, &[]);
+    let message = ldap::Message::decode(&bytes).unwrap();
+    let ldap::Request::Search(request) = &message.op else { panic!("not a search") };
+    let root = Session { identity: root(), ..Session::anonymous(1) };
+    let time = RequestTime::now();
+    let mut plan =
+        it.directory.plan_search(&mut it.worker, &root, message.id, request, &message.controls, time).unwrap();
+    let readers = |it: &Fixture| it.directory.backends()[0].store.stats().readers;
+    assert_eq!(readers(&it), 1);
+    plan.release_snapshots();
+    assert_eq!(readers(&it), 0);
+    let mut worker = std::mem::take(&mut it.worker);
+    let mut meanwhile = |pauses: usize| {
+        assert_eq!(readers(&it), 0);
+        if pauses == 1 {
+            modify(&it, "uid=u590,dc=example,dc=com", ModifyOperation::Replace, "description", "other");
+        }
+    };
+    let mut output = Hesitant { bytes: Vec::new(), pauses: 0, meanwhile: &mut meanwhile };
+    let done = plan.run(&mut worker, &mut output);
+    assert!(done.unindexed && output.pauses >= 4, "{}", output.pauses);
+    let (entries, _) = decode(&output.bytes);
+    assert_eq!((entries.len(), done.entries_sent), (599, 599));
+    assert!(entries.iter().all(|(dn, _)| dn != "uid=u590,dc=example,dc=com"));
 }

@@ -1,0 +1,436 @@
+//! Bounded pools of threads for what must not hold up an event loop: long searches and slow password hashes.
+//!
+//! 1. At most `running_max` jobs use the processor at once; more wait, at most `queue_max` of them; beyond that, the
+//!    caller is told at once.
+//! 2. A job that takes long gives its place to others after each turn ([`Turn::is_over`]); in which order, `turns` says. One that
+//!    waits for a slow client has no place ([`Turn::wait`]), so slow readers do not use up the pool.
+//! 3. Threads are made when needed, at most `threads_max`, and go when idle. A begun job keeps its thread while it waits: when all
+//!    threads have one, new jobs wait for an end.
+//! 4. The threads yield to event loops: they run with a higher nice value, and let others have the processor many times in a turn.
+
+mod turns;
+
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::Thread,
+    time::{Duration, Instant},
+};
+
+use turns::{Next, PlaceKind, Turns};
+
+/// How long an idle thread stays.
+const IDLE_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// How long a job keeps its place while others wait. A switch costs some 20 µs; a person waits for ten turns without noticing.
+pub const TURN: Duration = Duration::from_millis(5);
+
+/// Sizes of a pool.
+#[derive(Debug, Clone, Copy)]
+pub struct PoolLimits {
+    /// Jobs that compute at the same time.
+    pub running_max: usize,
+    /// Jobs that wait to begin.
+    pub queue_max: usize,
+    /// Threads, counting those whose job waits for a client or for its next turn.
+    pub threads_max: usize,
+    /// How long a turn is.
+    pub turn: Duration,
+    /// By how much the threads' nice value is above that of the event loops; the greater, the more they yield.
+    pub niceness: i32,
+}
+
+/// What a job is told when it is called.
+#[derive(Debug)]
+pub enum Place<'t> {
+    /// It runs on a thread of the pool.
+    Running(&'t mut Turn),
+    /// The queue is full, or the pool has stopped: it is called at once, where it was submitted, only to say so.
+    Refused,
+}
+
+type Job = Box<dyn FnOnce(Place<'_>) + Send>;
+
+/// A pool; clones share it.
+#[derive(Clone)]
+pub struct Pool {
+    shared: Arc<Shared>,
+}
+
+/// A job's right to use the processor.
+pub struct Turn {
+    shared: Arc<Shared>,
+    kind: PlaceKind,
+    until: Instant,
+}
+
+struct Shared {
+    name: &'static str,
+    limits: PoolLimits,
+    state: Mutex<State>,
+    /// Something is in `assigned`, or the pool stops.
+    work: Condvar,
+}
+
+struct State {
+    turns: Turns<Job, Arc<Ticket>>,
+    /// New jobs that have a place, for whichever thread takes them.
+    assigned: VecDeque<Job>,
+    threads: usize,
+    /// Threads without a job, counting those that are being made.
+    idle: usize,
+    stopped: bool,
+}
+
+/// A begun job that waits for its place.
+struct Ticket {
+    thread: Thread,
+    is_granted: AtomicBool,
+}
+
+impl Pool {
+    /// A pool without threads yet.
+    pub fn new(name: &'static str, limits: PoolLimits) -> Self {
+        let state = State {
+            turns: Turns::new(limits.running_max, limits.queue_max),
+            assigned: VecDeque::new(),
+            threads: 0,
+            idle: 0,
+            stopped: false,
+        };
+        Self { shared: Arc::new(Shared { name, limits, state: Mutex::new(state), work: Condvar::new() }) }
+    }
+
+    /// Queues a job, or refuses it at once. A job must not panic; if it does, only its result is lost.
+    pub fn submit(&self, job: impl FnOnce(Place<'_>) + Send + 'static) {
+        let mut state = self.shared.lock();
+        let refused = if state.stopped { Err(Box::new(job) as Job) } else { state.turns.push_new(Box::new(job)) };
+        match refused {
+            Ok(()) => self.shared.give_places(state),
+            Err(job) => {
+                drop(state);
+                job(Place::Refused);
+            }
+        }
+    }
+
+    /// Jobs that wait to begin.
+    pub fn backlog(&self) -> usize {
+        self.shared.lock().turns.waiting_new()
+    }
+
+    /// Takes no more jobs and forgets those that have not begun. The others may run to their end, all at once.
+    pub fn stop(&self) {
+        let mut state = self.shared.lock();
+        state.stopped = true;
+        let (mut forgotten, begun) = state.turns.take_all();
+        forgotten.extend(std::mem::take(&mut state.assigned));
+        drop(state);
+        begun.iter().for_each(|ticket| ticket.grant());
+        forgotten.into_iter().for_each(|job| job(Place::Refused));
+        self.shared.work.notify_all();
+    }
+}
+
+impl Turn {
+    /// Whether the job should [`give_way`](Turn::give_way) now. Meant to be asked often: it also lets an event loop that waits for
+    /// this core go first.
+    pub fn is_over(&mut self) -> bool {
+        std::thread::yield_now();
+        let now = Instant::now();
+        if now < self.until {
+            return false;
+        }
+        let mut state = self.shared.lock();
+        if !state.stopped && !state.turns.may_go_on(self.kind) {
+            return true;
+        }
+        if !state.stopped {
+            self.kind = PlaceKind::Begun;
+        }
+        self.until = now + self.shared.limits.turn;
+        false
+    }
+
+    /// Lets others have the place, and comes back when it is this job's turn again.
+    pub fn give_way(&mut self) {
+        self.wait(|| ());
+    }
+
+    /// Runs `wait`, which sleeps, without keeping the place; comes back when it is this job's turn again.
+    pub fn wait<T>(&mut self, wait: impl FnOnce() -> T) -> T {
+        let mut state = self.shared.lock();
+        state.turns.end(self.kind);
+        self.shared.give_places(state);
+        let result = wait();
+        let ticket = Arc::new(Ticket { thread: std::thread::current(), is_granted: AtomicBool::new(false) });
+        let mut state = self.shared.lock();
+        if !state.stopped {
+            state.turns.push_begun(Arc::clone(&ticket));
+            self.shared.give_places(state);
+            ticket.wait();
+        }
+        self.kind = PlaceKind::Begun;
+        self.until = Instant::now() + self.shared.limits.turn;
+        result
+    }
+}
+
+impl Ticket {
+    fn grant(&self) {
+        self.is_granted.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+
+    fn wait(&self) {
+        while !self.is_granted.load(Ordering::Acquire) {
+            std::thread::park();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives all free places to those who wait, and makes the threads that are needed for it.
+    fn give_places(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let threads_needed = self.assign(&mut state);
+        drop(state);
+        for _ in 0..threads_needed {
+            self.make_thread();
+        }
+    }
+
+    /// Gives all free places to those who wait; returns how many threads have to be made.
+    fn assign(&self, state: &mut State) -> usize {
+        let mut threads_needed = 0;
+        loop {
+            let has_idle = state.idle > state.assigned.len();
+            match state.turns.next(has_idle || state.threads < self.limits.threads_max) {
+                None => return threads_needed,
+                Some(Next::Begun(ticket)) => ticket.grant(),
+                Some(Next::New(job)) => {
+                    state.assigned.push_back(job);
+                    if has_idle {
+                        self.work.notify_one();
+                    } else {
+                        state.threads += 1;
+                        state.idle += 1;
+                        threads_needed += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    fn make_thread(self: &Arc<Self>) {
+        let shared = Arc::clone(self);
+        let spawned = std::thread::Builder::new().name(self.name.into()).spawn(move || {
+            // Without it the pool is less polite, and works all the same.
+            let _ = crate::sys::lower_thread_priority(shared.limits.niceness);
+            shared.run();
+        });
+        if spawned.is_ok() {
+            return;
+        }
+        let mut state = self.lock();
+        state.threads -= 1;
+        state.idle -= 1;
+        let mut refused = VecDeque::new();
+        if state.assigned.len() > state.idle {
+            refused.extend(state.assigned.pop_back());
+            state.turns.end(PlaceKind::New);
+        }
+        if state.threads == 0 {
+            // Nobody would ever run them; without threads, nobody has begun.
+            refused.extend(state.turns.take_all().0);
+        }
+        drop(state);
+        refused.into_iter().for_each(|job| job(Place::Refused));
+    }
+
+    fn run(self: Arc<Self>) {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.assigned.pop_front() {
+                state.idle -= 1;
+                drop(state);
+                let until = Instant::now() + self.limits.turn;
+                let mut turn = Turn { shared: Arc::clone(&self), kind: PlaceKind::New, until };
+                // The job reports its own panics; here it matters only that the pool keeps its count.
+                let _ = catch_unwind(AssertUnwindSafe(|| job(Place::Running(&mut turn))));
+                state = self.lock();
+                state.turns.end(turn.kind);
+                state.idle += 1;
+                let threads_needed = self.assign(&mut state);
+                if threads_needed > 0 {
+                    drop(state);
+                    (0..threads_needed).for_each(|_| self.make_thread());
+                    state = self.lock();
+                }
+                continue;
+            }
+            if state.stopped {
+                break;
+            }
+            let (woken, timeout) = self.work.wait_timeout(state, IDLE_TIME_MAX).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            if timeout.timed_out() && state.assigned.is_empty() {
+                break;
+            }
+        }
+        state.idle -= 1;
+        state.threads -= 1;
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("name", &self.shared.name).field("limits", &self.shared.limits).finish()
+    }
+}
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turn").field("pool", &self.shared.name).field("kind", &self.kind).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn pool(running_max: usize, queue_max: usize, threads_max: usize) -> Pool {
+        // Turns are over at once, so that only the order counts and not the time.
+        let turn = Duration::ZERO;
+        Pool::new("test", PoolLimits { running_max, queue_max, threads_max, turn, niceness: 0 })
+    }
+
+    #[test]
+    fn all_jobs_run_and_a_panic_harms_nobody() {
+        let pool = pool(2, 1000, 2);
+        let (sender, receiver) = mpsc::channel();
+        for number in 0..100 {
+            let sender = sender.clone();
+            pool.submit(move |_| {
+                if number % 10 == 0 {
+                    // Without the noise of the panic hook.
+                    std::panic::resume_unwind(Box::new("expected in this test"));
+                }
+                sender.send(number).unwrap();
+            });
+        }
+        drop(sender);
+        let mut done: Vec<i32> = receiver.iter().collect();
+        done.sort_unstable();
+        assert_eq!(done.len(), 90);
+    }
+
+    #[test]
+    fn full_queue_is_told_at_once() {
+        let pool = pool(1, 1, 1);
+        let (start, started) = mpsc::channel();
+        let (release, gate) = mpsc::channel::<()>();
+        pool.submit(move |_| {
+            start.send(()).unwrap();
+            gate.recv().unwrap();
+        });
+        started.recv().unwrap();
+        let (sender, places) = mpsc::channel();
+        let submit = || {
+            let sender = sender.clone();
+            pool.submit(move |place| sender.send(matches!(place, Place::Refused)).unwrap());
+        };
+        submit();
+        submit();
+        assert_eq!(places.recv(), Ok(true));
+        assert_eq!(pool.backlog(), 1);
+        release.send(()).unwrap();
+        assert_eq!(places.recv(), Ok(false));
+        pool.stop();
+        submit();
+        assert_eq!(places.recv(), Ok(true));
+    }
+
+    #[test]
+    fn a_waiting_job_gives_its_place_away() {
+        let pool = pool(1, 10, 2);
+        let (release, gate) = mpsc::channel::<()>();
+        let (sender, receiver) = mpsc::channel();
+        let first_sender = sender.clone();
+        pool.submit(move |place| {
+            let Place::Running(turn) = place else { return };
+            turn.wait(|| gate.recv().unwrap());
+            first_sender.send("first").unwrap();
+        });
+        pool.submit(move |_| sender.send("second").unwrap());
+        // With one place, the second can only end while the first waits.
+        assert_eq!(receiver.recv(), Ok("second"));
+        release.send(()).unwrap();
+        assert_eq!(receiver.recv(), Ok("first"));
+    }
+
+    /// Twenty jobs that would never end, and a short one: it ends, because they give way.
+    #[test]
+    fn short_jobs_end_beside_endless_ones() {
+        for places in [1, 2, 3] {
+            let pool = pool(places, 100, 64);
+            let is_enough = Arc::new(AtomicBool::new(false));
+            let (sender, receiver) = mpsc::channel();
+            for _ in 0..20 {
+                let (is_enough, sender) = (Arc::clone(&is_enough), sender.clone());
+                pool.submit(move |place| {
+                    let Place::Running(turn) = place else { return };
+                    sender.send("begun").unwrap();
+                    while !is_enough.load(Ordering::Acquire) {
+                        if turn.is_over() {
+                            turn.give_way();
+                        }
+                    }
+                    sender.send("ended").unwrap();
+                });
+            }
+            // All of them have begun, though there are fewer places.
+            assert!((0..20).all(|_| receiver.recv() == Ok("begun")));
+            for _ in 0..10 {
+                let sender = sender.clone();
+                pool.submit(move |_| sender.send("short").unwrap());
+                assert_eq!(receiver.recv(), Ok("short"));
+            }
+            is_enough.store(true, Ordering::Release);
+            drop(sender);
+            assert_eq!(receiver.iter().filter(|word| *word == "ended").count(), 20);
+        }
+    }
+
+    #[test]
+    fn stopping_lets_begun_jobs_come_to_their_end() {
+        let pool = pool(1, 10, 8);
+        let is_enough = Arc::new(AtomicBool::new(false));
+        let (sender, receiver) = mpsc::channel();
+        for _ in 0..4 {
+            let (is_enough, sender) = (Arc::clone(&is_enough), sender.clone());
+            pool.submit(move |place| {
+                let Place::Running(turn) = place else { return };
+                sender.send("begun").unwrap();
+                while !is_enough.load(Ordering::Acquire) {
+                    turn.give_way();
+                }
+                sender.send("ended").unwrap();
+            });
+        }
+        drop(sender);
+        assert!((0..4).all(|_| receiver.recv() == Ok("begun")));
+        pool.stop();
+        is_enough.store(true, Ordering::Release);
+        assert_eq!(receiver.iter().collect::<Vec<_>>(), ["ended"; 4]);
+    }
+}
