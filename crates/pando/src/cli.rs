@@ -72,6 +72,8 @@ pub enum Tool {
     VerifyIndex(tools::verify_index::Options),
     /// Look into backends and indexes
     Backendstat(tools::backendstat::Options),
+    /// Show which searches an index would help, and make it
+    IndexAdvice(tools::index_advice::Options),
     /// Make sample data from a template
     Makeldif(tools::makeldif::Options),
     /// Encode a password, or compare one with its encoded form
@@ -98,6 +100,7 @@ impl Tool {
             Tool::RebuildIndex(_) => "rebuild-index",
             Tool::VerifyIndex(_) => "verify-index",
             Tool::Backendstat(_) => "backendstat",
+            Tool::IndexAdvice(_) => "index-advice",
             Tool::Makeldif(_) => "makeldif",
             Tool::EncodePassword(_) => "encode-password",
             Tool::Completions(_) => "completions",

@@ -4,6 +4,7 @@
 //! operation does is told by the crates below.
 
 mod cli;
+mod client;
 mod failure;
 mod instance;
 mod makeldif;

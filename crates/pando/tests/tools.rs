@@ -276,6 +276,11 @@ fn base_dns_backends_and_filters_that_do_not_exist_are_named() {
         ("import-ldif -l nowhere.ldif", "pando import-ldif: cannot read nowhere.ldif: "),
         ("import-ldif -l x -I '(cn=a'", "pando import-ldif: \"(cn=a\" is not a filter: "),
         ("rebuild-index -b dc=example,dc=com -i nosuch", "pando rebuild-index: there is no index \"nosuch\""),
+        (
+            "verify-index -b dc=example,dc=com -c -i cn -i sn",
+            "pando verify-index: only one index at a time may be verified with --clean: give one --index",
+        ),
+        ("index-advice", "pando index-advice: no server runs on inst: start it with pando start --instance inst"),
         ("stop", "pando stop: no server is running on inst"),
     ] {
         if line.starts_with("import-ldif -l x") {

@@ -7,6 +7,7 @@ pub mod encode_password;
 pub mod export_ldif;
 mod filter;
 pub mod import_ldif;
+pub mod index_advice;
 pub mod makeldif;
 pub mod quickstart;
 pub mod rebuild_index;
@@ -38,6 +39,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::RebuildIndex(options) => rebuild_index::run(&instance, options),
         Tool::VerifyIndex(options) => verify_index::run(&instance, options),
         Tool::Backendstat(options) => backendstat::run(&instance, options),
+        Tool::IndexAdvice(options) => index_advice::run(&instance, options),
         Tool::Makeldif(options) => makeldif::run(options),
         Tool::EncodePassword(options) => encode_password::run(options),
         Tool::Completions(options) => documents::completions(options),

@@ -5,7 +5,7 @@ use std::{
     io::Write,
     net::{IpAddr, Ipv4Addr, TcpListener},
     os::unix::fs::OpenOptionsExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use clap::Args;
@@ -32,6 +32,11 @@ pub struct Options {
     /// Sample people in a new instance
     #[arg(short = 'd', long = "sampleData", value_name = "NUMBER", default_value_t = 10_000)]
     sample_data: u64,
+}
+
+/// Where the password is that was made up for the root user.
+pub fn password_file(instance: &Instance) -> PathBuf {
+    instance.keys().join(PASSWORD_FILE)
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
@@ -67,7 +72,7 @@ fn make(instance: &Instance, people: u64) -> Result<Config, Failure> {
         quiet: false,
     };
     let config = setup::make(instance.directory(), &plan)?;
-    let file = instance.keys().join(PASSWORD_FILE);
+    let file = password_file(instance);
     let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
     opened.and_then(|mut out| writeln!(out, "{password}")).context(file.display())?;
     Ok(config)
@@ -82,7 +87,7 @@ fn what_to_try(config: &Config) -> String {
         .flat_map(|handler| &handler.listen);
     let address =
         ldap.filter_map(|listen| if let ListenAddress::Tcp(address) = listen { Some(*address) } else { None }).next();
-    let file = config.instance.keys().join(PASSWORD_FILE);
+    let file = password_file(&config.instance);
     let base_dn = config.backends.first().and_then(|backend| backend.base_dns.first());
     let (Some(address), Some(base_dn)) = (address, base_dn) else { return String::new() };
     let url = if address.ip().is_unspecified() {

@@ -23,8 +23,8 @@ pub struct Options {
     /// Only this index or attribute, such as cn or cn.caseIgnoreMatch; may be given several times
     #[arg(short = 'i', long = "index", value_name = "INDEX")]
     indexes: Vec<String>,
-    /// Look for keys without their entries (both directions are always looked at)
-    #[arg(short = 'c', long = "clean")]
+    /// Look for keys without their entries, in one index (both directions are always looked at)
+    #[arg(short = 'c', long = "clean", requires = "indexes")]
     clean: bool,
     /// End with the number of problems as status (255 for more)
     #[arg(long = "countErrors")]
@@ -35,6 +35,9 @@ pub struct Options {
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
+    if options.clean && options.indexes.len() > 1 {
+        return Err(Failure::new("only one index at a time may be verified with --clean: give one --index"));
+    }
     let config = instance::open(directory)?;
     let owner = Owner::of(directory)?;
     let schema = instance::schema(&config)?;

@@ -1,0 +1,233 @@
+//! A client of the instance's own server, for tools that ask it something: one connection, one request at a time.
+//!
+//! Goes through the instance's socket, or its port on this machine. It refuses to encrypt, so it never leaves the machine.
+
+use std::{
+    io::{Read, Write},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    time::Duration,
+};
+
+use ber::{Frame, frame};
+use clap::Args;
+use config::{Config, ListenAddress};
+use ldap::{
+    DerefAliases, LdapResult, ResultCode, Scope,
+    client::{self, Response, Search, ServerMessage},
+};
+
+use crate::{
+    failure::{Context, Failure},
+    instance, terminal,
+};
+
+/// A server that says nothing for so long is given up.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Longest answer that is read.
+const MESSAGE_BYTES_MAX: usize = 64 << 20;
+const READ_BYTES: usize = 64 << 10;
+
+/// Who asks.
+#[derive(Debug, Args)]
+pub struct Credentials {
+    /// Who asks [default: the instance's first root user]
+    #[arg(short = 'D', long = "bindDN", alias = "bindDn", value_name = "DN")]
+    bind_dn: Option<String>,
+    /// The password; - asks for it [default: what quickstart made up, else it is asked for]
+    #[arg(short = 'w', long = "bindPassword", value_name = "PASSWORD")]
+    password: Option<String>,
+    /// A file with the password
+    #[arg(short = 'j', long = "bindPasswordFile", value_name = "FILE", conflicts_with = "password")]
+    password_file: Option<PathBuf>,
+}
+
+impl Credentials {
+    fn resolve(&self, config: &Config) -> Result<(String, String), Failure> {
+        let root = config.root_users.first().and_then(|user| user.bind_dns.first());
+        let dn = self.bind_dn.as_ref().or(root);
+        let dn = dn.ok_or_else(|| Failure::new("the configuration has no root user: say who asks with --bindDN"))?;
+        let made_up = crate::tools::quickstart::password_file(&config.instance);
+        let file = match (&self.password_file, &self.password, &self.bind_dn) {
+            (Some(file), _, _) => Some(file.clone()),
+            (None, None, None) if made_up.exists() => Some(made_up),
+            _ => None,
+        };
+        let password = match (&self.password, file) {
+            (Some(password), _) if password != "-" => password.clone(),
+            (_, Some(file)) => {
+                let text = std::fs::read_to_string(&file).context(file.display())?;
+                text.lines().next().unwrap_or_default().to_owned()
+            }
+            _ if terminal::is_interactive() => terminal::ask_password(&format!("Password of {dn}"))?,
+            _ => return Err(Failure::new(format_args!("give the password of {dn} with --bindPasswordFile"))),
+        };
+        Ok((dn.clone(), password))
+    }
+}
+
+trait Stream: Read + Write {}
+impl Stream for TcpStream {}
+impl Stream for UnixStream {}
+
+/// A bound connection.
+pub struct Client {
+    stream: Box<dyn Stream>,
+    received: Vec<u8>,
+    id: i32,
+}
+
+/// An entry that a search found, as text: each attribute with its values.
+pub struct Found {
+    attributes: Vec<(String, Vec<String>)>,
+}
+
+impl Found {
+    /// The values of an attribute.
+    pub fn values(&self, name: &str) -> &[String] {
+        let found = self.attributes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
+        found.map(|(_, values)| values.as_slice()).unwrap_or_default()
+    }
+}
+
+impl Client {
+    /// Connects to the server of the instance and binds.
+    pub fn connect(config: &Config, credentials: &Credentials) -> Result<Self, Failure> {
+        if instance::running(&config.instance).is_none() {
+            let instance = config.instance.directory().display();
+            return Err(Failure::new(format_args!(
+                "no server runs on {instance}: start it with pando start --instance {instance}"
+            )));
+        }
+        let (dn, password) = credentials.resolve(config)?;
+        let mut client = Self { stream: stream(config)?, received: Vec::new(), id: 0 };
+        let mut request = Vec::new();
+        client::bind(&mut request, client.next_id(), &dn, password.as_bytes(), &[]);
+        let result = client.ask(&request, &mut |_| {})?;
+        match result.code {
+            ResultCode::SUCCESS => Ok(client),
+            ResultCode::INVALID_CREDENTIALS => {
+                Err(Failure::new(format_args!("the password of {dn} is wrong: give another with --bindPassword")))
+            }
+            _ => Err(refusal(&format!("binding as {dn}"), &result)),
+        }
+    }
+
+    /// All entries that a search finds.
+    pub fn search(
+        &mut self,
+        base: &str,
+        scope: Scope,
+        filter: &str,
+        attributes: &[&str],
+    ) -> Result<Vec<Found>, Failure> {
+        let filter = ldap::filter::parse(filter).map_err(Failure::new)?;
+        let search = Search {
+            base,
+            scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_seconds: 0,
+            types_only: false,
+            filter: &filter,
+            attributes,
+        };
+        let mut request = Vec::new();
+        client::search(&mut request, self.next_id(), &search, &[]);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut entries = Vec::new();
+        let result = self.ask(&request, &mut |response| {
+            if let Response::SearchEntry(entry) = response {
+                let attributes = entry.attributes.iter();
+                let attributes = attributes.map(|it| (text(it.description), it.values.iter().map(text).collect()));
+                entries.push(Found { attributes: attributes.collect() });
+            }
+        })?;
+        match result.code {
+            ResultCode::SUCCESS => Ok(entries),
+            _ => Err(refusal(&format!("searching below {base}"), &result)),
+        }
+    }
+
+    fn next_id(&mut self) -> i32 {
+        self.id += 1;
+        self.id
+    }
+
+    /// Sends a request and hands over what comes before its result.
+    fn ask(&mut self, request: &[u8], each: &mut dyn FnMut(&Response<'_>)) -> Result<LdapResult, Failure> {
+        self.stream.write_all(request).context("sending to the server")?;
+        let mut room = vec![0; READ_BYTES];
+        loop {
+            while let Frame::Complete(length) = frame(&self.received, MESSAGE_BYTES_MAX).map_err(Failure::new)? {
+                let bytes: Vec<u8> = self.received.drain(..length).collect();
+                let message = ServerMessage::decode(&bytes).context("the server's answer")?;
+                match message.op.result() {
+                    Some(result) => return Ok(result.clone()),
+                    None => each(&message.op),
+                }
+            }
+            let count = self.stream.read(&mut room).context("reading from the server")?;
+            if count == 0 {
+                return Err(Failure::new("the server closed the connection"));
+            }
+            self.received.extend_from_slice(room.get(..count).unwrap_or_default());
+        }
+    }
+}
+
+fn refusal(what: &str, result: &LdapResult) -> Failure {
+    Failure::new(format_args!("{what}: {result}"))
+}
+
+/// Through the socket if there is one, else through a port that needs no TLS.
+fn stream(config: &Config) -> Result<Box<dyn Stream>, Failure> {
+    let handlers = || config.handlers.iter().filter(|handler| handler.enabled);
+    let socket = handlers().flat_map(|handler| &handler.listen).find_map(|listen| match listen {
+        ListenAddress::Local(path) => Some(path),
+        ListenAddress::Tcp(_) => None,
+    });
+    if let Some(path) = socket {
+        let stream = UnixStream::connect(path).context(path.display())?;
+        stream.set_read_timeout(Some(SILENCE_MAX)).context(path.display())?;
+        return Ok(Box::new(stream));
+    }
+    let plain = handlers().filter(|handler| !handler.use_ssl).flat_map(|handler| &handler.listen);
+    let address = plain.filter_map(|listen| match listen {
+        ListenAddress::Tcp(address) => Some(*address),
+        ListenAddress::Local(_) => None,
+    });
+    let address = address.map(reachable).next().ok_or_else(|| {
+        Failure::new(
+            "the server has neither an LDAPI nor an LDAP connection handler: enable one, this tool speaks no TLS",
+        )
+    })?;
+    let stream = TcpStream::connect(address).context(address)?;
+    stream.set_read_timeout(Some(SILENCE_MAX)).context(address)?;
+    Ok(Box::new(stream))
+}
+
+/// Where a server that listens everywhere is reached from here.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_listens_everywhere_is_asked_here() {
+        for (listens, asked) in
+            [("0.0.0.0:389", "127.0.0.1:389"), ("[::]:389", "[::1]:389"), ("10.0.0.1:389", "10.0.0.1:389")]
+        {
+            assert_eq!(reachable(listens.parse().unwrap()), asked.parse().unwrap());
+        }
+    }
+}

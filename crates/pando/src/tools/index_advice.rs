@@ -1,0 +1,220 @@
+//! `index-advice`: which searches an index would help, as the running server noted them, and the commands that make the index.
+
+use std::{
+    env,
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use clap::Args;
+use config::Config;
+use ldap::Scope;
+use serde_json::{Value, json};
+
+use crate::{
+    client::{Client, Credentials},
+    failure::{Context, Failure, Outcome},
+    instance,
+    table::Table,
+    terminal::grouped,
+};
+
+/// Tools that an advice may name.
+const TOOLS: [&str; 2] = ["dsconfig", "rebuild-index"];
+
+#[derive(Debug, Args)]
+pub struct Options {
+    #[command(flatten)]
+    credentials: Credentials,
+    /// Print JSON
+    #[arg(long = "json")]
+    json: bool,
+    /// Run the commands, on the running server
+    #[arg(long = "apply")]
+    apply: bool,
+}
+
+/// What the server noted of searches of one shape.
+struct Shape {
+    backend: String,
+    noted: Value,
+}
+
+impl Shape {
+    fn text(&self, member: &str) -> &str {
+        self.noted[member].as_str().unwrap_or_default()
+    }
+
+    fn number(&self, member: &str) -> u64 {
+        self.noted[member].as_u64().unwrap_or_default()
+    }
+
+    fn advice(&self) -> &[Value] {
+        self.noted["advice"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What to do, in few words.
+    fn advice_text(&self) -> String {
+        let words = self.advice().iter().map(|advice| {
+            let attribute = advice["attribute"].as_str().unwrap_or_default();
+            match (advice["indexType"].as_str(), advice["indexEntryLimit"].as_u64()) {
+                (Some(kind), _) => format!("{kind} index of {attribute}"),
+                (None, Some(limit)) => format!("index-entry-limit of {attribute} to {limit}"),
+                (None, None) => format!("rebuild the index of {attribute}"),
+            }
+        });
+        let words: Vec<String> = words.collect();
+        if words.is_empty() { "none would help".to_owned() } else { words.join("; ") }
+    }
+}
+
+pub fn run(directory: &Path, options: &Options) -> Outcome {
+    let config = instance::open(directory)?;
+    let shapes = read(&config, &options.credentials)?;
+    let commands = commands(&shapes);
+    if options.json {
+        let told: Vec<Value> = shapes.iter().map(with_backend).collect();
+        println!("{:#}", json!({ "shapes": told, "commands": commands }));
+    } else {
+        print(directory, &shapes, &commands, options.apply);
+    }
+    if options.apply {
+        for command in &commands {
+            apply(directory, command)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(config: &Config, credentials: &Credentials) -> Result<Vec<Shape>, Failure> {
+    let mut client = Client::connect(config, credentials)?;
+    let found = client.search("cn=monitor", Scope::WholeSubtree, "(objectClass=*)", &[])?;
+    let mut shapes = Vec::new();
+    for entry in found {
+        let backend = entry.values("ds-backend-id").first().cloned().unwrap_or_default();
+        for value in entry.values("index-advice") {
+            let noted = serde_json::from_str(value).context(format_args!("the advice of \"{backend}\""))?;
+            shapes.push(Shape { backend: backend.clone(), noted });
+        }
+    }
+    // What cost most first, whichever backend it is in.
+    shapes.sort_by_key(|shape| std::cmp::Reverse(shape.number("totalMicroseconds")));
+    Ok(shapes)
+}
+
+fn with_backend(shape: &Shape) -> Value {
+    let mut told = shape.noted.clone();
+    if let Some(members) = told.as_object_mut() {
+        members.insert("backendID".to_owned(), shape.backend.clone().into());
+    }
+    told
+}
+
+/// The commands, each once, what helps most first.
+fn commands(shapes: &[Shape]) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    for command in shapes.iter().flat_map(Shape::advice).filter_map(|advice| advice["command"].as_str()) {
+        if !commands.iter().any(|known| known == command) {
+            commands.push(command.to_owned());
+        }
+    }
+    commands
+}
+
+fn print(directory: &Path, shapes: &[Shape], commands: &[String], is_applied: bool) {
+    if shapes.is_empty() {
+        println!("No search since the server started would have been helped by an index.");
+        return;
+    }
+    let mut table =
+        Table::new(&["Searches", "Unindexed", "Examined", "Returned", "Worst etime", "Scope", "Shape", "Advice"]);
+    for shape in shapes {
+        table.row(vec![
+            grouped(shape.number("count")),
+            grouped(shape.number("unindexed")),
+            grouped(shape.number("examined")),
+            grouped(shape.number("returned")),
+            milliseconds(shape.number("worstMicroseconds")),
+            shape.text("scope").to_owned(),
+            shape.text("shape").to_owned(),
+            shape.advice_text(),
+        ]);
+    }
+    print!("{}", table.render());
+    if !is_applied && !commands.is_empty() {
+        println!("\nTo follow the advice on the running server, run pando index-advice --apply, or one by one:\n");
+        for command in commands {
+            println!("pando {command} --instance {}", directory.display());
+        }
+    }
+}
+
+/// `12.3 ms`
+fn milliseconds(us: u64) -> String {
+    format!("{}.{} ms", grouped(us / 1000), us % 1000 / 100)
+}
+
+/// Runs a command line of the server's with this binary.
+fn apply(directory: &Path, command: &str) -> Result<(), Failure> {
+    let words = words(command);
+    let tool = words.first().map(String::as_str).unwrap_or_default();
+    if !TOOLS.contains(&tool) {
+        return Err(Failure::new(format_args!("\"{command}\" is no advice that this tool follows")));
+    }
+    println!("\npando {command}");
+    let program = env::current_exe().context("this program")?;
+    let status = Command::new(program).args(&words).arg("--instance").arg(directory).status().context(tool)?;
+    if status.success() { Ok(()) } else { Err(Failure::new(format_args!("\"pando {command}\" failed: {status}"))) }
+}
+
+/// The words of a command line, with single quotes and backslashes as a shell reads them.
+fn words(command: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut is_open, mut is_quoted) = (false, false);
+    let mut chars = command.chars();
+    while let Some(c) = chars.next() {
+        if c == ' ' && !is_quoted {
+            is_open = false;
+            continue;
+        }
+        if !is_open {
+            words.push(String::new());
+            is_open = true;
+        }
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => words.iter_mut().last().into_iter().for_each(|word| word.extend(chars.next())),
+            c => words.iter_mut().last().into_iter().for_each(|word| word.push(c)),
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_lines_are_split_as_a_shell_does() {
+        let line = "rebuild-index --baseDN 'dc=a b,dc=c'  --index 'it'\\''s' ''";
+        assert_eq!(words(line), ["rebuild-index", "--baseDN", "dc=a b,dc=c", "--index", "it's", ""]);
+    }
+
+    #[test]
+    fn each_command_comes_once_and_advice_reads_well() {
+        let shape = |advice: Value| Shape { backend: "b".to_owned(), noted: json!({ "advice": advice }) };
+        let shapes = [
+            shape(json!([{ "attribute": "l", "indexType": "equality", "command": "dsconfig a" }])),
+            shape(
+                json!([{ "attribute": "l", "indexType": "equality", "command": "dsconfig a" }, { "attribute": "sn", "indexEntryLimit": 6000, "command": "dsconfig b" }]),
+            ),
+            shape(json!([{ "attribute": "cn", "rebuild": true, "command": "rebuild-index c" }])),
+            shape(json!([])),
+        ];
+        assert_eq!(commands(&shapes), ["dsconfig a", "dsconfig b", "rebuild-index c"]);
+        assert_eq!(shapes[1].advice_text(), "equality index of l; index-entry-limit of sn to 6000");
+        assert_eq!(shapes[2].advice_text(), "rebuild the index of cn");
+        assert_eq!(shapes[3].advice_text(), "none would help");
+        assert_eq!(milliseconds(1_234_567), "1,234.5 ms");
+    }
+}
