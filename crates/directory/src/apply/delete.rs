@@ -8,10 +8,11 @@ use super::work::Work;
 use crate::error::{refuse, shown};
 use crate::proposal::Flags;
 
-/// Most entries that one subtree delete takes: it is one change, and other updates wait for it (some seconds at this many).
-pub(super) const SUBTREE_DELETE_ENTRIES_MAX: usize = 100_000;
+/// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates between them.
+pub(crate) const SLICE_ENTRIES: usize = 128;
 
-/// Applies a delete request.
+/// Applies a delete request. With the subtree delete control and more than [`SLICE_ENTRIES`] to delete, the entries that are
+/// deepest below the first child go, and the report asks for the same proposal again.
 pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), LdapResult> {
     work.require_root("Deleting an entry")?;
     let target = work.find(dn)?;
@@ -25,32 +26,32 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), LdapResul
         );
         return Err(refuse(ResultCode::NOT_ALLOWED_ON_NON_LEAF, message));
     }
-    let Some(doomed) = subtree(&work.view(), target.id).map_err(failed)? else {
-        let message = format!(
-            "\"{}\" has more than {SUBTREE_DELETE_ENTRIES_MAX} entries below it: delete its branches one after the other",
-            shown(dn)
-        );
-        return Err(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
-    };
-    // Parents come before their children in the list, so its end goes first.
-    for id in doomed.into_iter().rev() {
+    let doomed = slice(&work.view(), target.id, SLICE_ENTRIES).map_err(failed)?;
+    work.has_more = doomed.last() != Some(&target.id);
+    for id in doomed {
         work.txn.delete_entry(id).map_err(failed)?;
     }
     Ok(())
 }
 
-/// The entry and everything below it, parents first; `None` when that is too much.
-fn subtree(view: &View<'_>, top: EntryId) -> Result<Option<Vec<EntryId>>, StoreError> {
-    let mut found = vec![top];
-    let mut next = 0;
-    while let Some(id) = found.get(next).copied() {
-        next += 1;
-        let room = SUBTREE_DELETE_ENTRIES_MAX.saturating_sub(found.len());
-        let children = view.children(id)?;
-        if children.count() > room as u64 {
-            return Ok(None);
+/// At most `limit` entries at or below `top`, each after everything below it; the last is `top` if they are all.
+fn slice(view: &View<'_>, top: EntryId, limit: usize) -> Result<Vec<EntryId>, StoreError> {
+    let mut found = Vec::new();
+    // The way down: an entry, and which of its children was done last.
+    let mut way = vec![(top, EntryId::ROOT)];
+    while let Some((id, done)) = way.last_mut()
+        && found.len() < limit
+    {
+        match view.children(*id)?.iter_from(EntryId(done.0 + 1)).next() {
+            Some(child) => {
+                *done = child;
+                way.push((child, EntryId::ROOT));
+            }
+            None => {
+                found.push(*id);
+                way.pop();
+            }
         }
-        found.extend(children.iter());
     }
-    Ok(Some(found))
+    Ok(found)
 }

@@ -38,6 +38,7 @@ use schema::Schema;
 use schema::check::{Checker, Leniency};
 use store::{Outcome, Txn};
 
+pub(crate) use delete::SLICE_ENTRIES;
 pub use modify_schema::{SCHEMA_KEY, schema_text};
 pub use outcome::Report;
 
@@ -49,7 +50,7 @@ use class_cache::ClassCache;
 use work::Work;
 
 /// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come out otherwise.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 /// The rules of one backend.
 pub struct UpdateRules {
@@ -78,16 +79,17 @@ impl UpdateRules {
         let mut work = Work::new(self, txn, proposal);
         let result = operate(&mut work, proposal);
         let (pre_read, post_read, new_schema) = (work.pre_read.take(), work.post_read.take(), work.new_schema.take());
+        let has_more = work.has_more;
         match result {
             Ok(()) if proposal.flags.has(Flags::NO_OP) => {
                 let message = "The no-op control was given: the request would have succeeded, and nothing was changed";
-                Report { result: refuse(ResultCode::NO_OPERATION, message), pre_read, post_read }
+                Report { result: refuse(ResultCode::NO_OPERATION, message), pre_read, post_read, has_more: false }
             }
             Ok(()) => {
                 if let Some(schema) = new_schema {
                     self.set_schema(schema);
                 }
-                Report { result: LdapResult::success(), pre_read, post_read }
+                Report { result: LdapResult::success(), pre_read, post_read, has_more }
             }
             Err(result) => Report::of(result),
         }

@@ -13,13 +13,15 @@ pub struct Report {
     pub pre_read: Option<Vec<u8>>,
     /// The entry after.
     pub post_read: Option<Vec<u8>>,
+    /// A part was done: the same proposal is to be made again for the rest.
+    pub has_more: bool,
 }
 
 impl Report {
     /// A result without entries.
     #[must_use]
     pub fn of(result: LdapResult) -> Self {
-        Self { result, pre_read: None, post_read: None }
+        Self { result, pre_read: None, post_read: None, has_more: false }
     }
 
     /// The response controls.
@@ -35,10 +37,11 @@ impl Report {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let plain = self.result.is_success() && self.result.message.is_empty() && self.result.matched_dn.is_empty();
-        if plain && self.pre_read.is_none() && self.post_read.is_none() {
+        if plain && self.pre_read.is_none() && self.post_read.is_none() && !self.has_more {
             return Vec::new();
         }
         let mut out = self.result.code.as_i32().to_le_bytes().to_vec();
+        out.push(u8::from(self.has_more));
         put(&mut out, self.result.matched_dn.as_bytes());
         put(&mut out, self.result.message.as_bytes());
         for entry in [&self.pre_read, &self.post_read] {
@@ -57,7 +60,8 @@ impl Report {
         if bytes.is_empty() {
             return Some(Self::of(LdapResult::success()));
         }
-        let (code, mut rest) = bytes.split_first_chunk::<4>()?;
+        let (code, rest) = bytes.split_first_chunk::<4>()?;
+        let (has_more, mut rest) = rest.split_first()?;
         let matched = take_text(&mut rest)?;
         let message = take_text(&mut rest)?;
         let pre_read = take_entry(&mut rest)?;
@@ -69,7 +73,7 @@ impl Report {
         let result = LdapResult::new(ResultCode::from_i32(i32::from_le_bytes(*code)), message)
             .with_matched_dn(matched)
             .with_referrals(referrals);
-        Some(Self { result, pre_read, post_read })
+        Some(Self { result, pre_read, post_read, has_more: *has_more == 1 })
     }
 }
 
@@ -111,6 +115,7 @@ mod tests {
                 .with_referrals(vec!["ldap://a.example/".to_owned(), "ldap://b.example/".to_owned()]),
             pre_read: Some(vec![1, 2]),
             post_read: None,
+            has_more: true,
         };
         assert_eq!(Report::decode(&full.encode()), Some(full.clone()));
         assert_eq!(full.controls().len(), 1);

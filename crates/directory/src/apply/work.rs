@@ -31,6 +31,8 @@ pub(super) struct Work<'w, 't> {
     pub(super) post_read: Option<Vec<u8>>,
     /// The schema to be in force afterwards.
     pub(super) new_schema: Option<Arc<Schema>>,
+    /// A part was done; the rest takes another proposal.
+    pub(super) has_more: bool,
 }
 
 /// An entry that was found.
@@ -59,7 +61,7 @@ impl Target {
 impl<'w, 't> Work<'w, 't> {
     pub(super) fn new(rules: &'w mut UpdateRules, txn: &'w mut Txn<'t>, proposal: &'w Proposal<'w>) -> Self {
         let facts = Arc::clone(&rules.facts);
-        Self { rules, txn, proposal, facts, pre_read: None, post_read: None, new_schema: None }
+        Self { rules, txn, proposal, facts, pre_read: None, post_read: None, new_schema: None, has_more: false }
     }
 
     /// Whether a setting of the request is on.

@@ -8,12 +8,13 @@ mod controls;
 mod password_modify;
 mod passwords;
 mod schema_change;
+mod subtree_delete;
 
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use config::{Config, Writability};
 use ldap::{ControlBuf, Controls, LdapResult, Message, Request, ResultCode};
@@ -34,6 +35,7 @@ use crate::session::{Identity, Session};
 use crate::virtual_attributes::SCHEMA_DN;
 use controls::UpdateControls;
 use passwords::Prepared;
+use subtree_delete::SubtreeDelete;
 
 /// What became of an update.
 #[derive(Clone, Debug)]
@@ -74,15 +76,33 @@ pub struct SlowUpdate {
 /// What updates need of the configuration, and the clock.
 #[derive(Debug)]
 pub(crate) struct UpdateState {
-    clock: CsnClock,
+    intake: Arc<Intake>,
     pub(crate) scheme: Scheme,
     allow_pre_encoded: bool,
     allow_user_changes: bool,
     writability: Writability,
     /// Held while a schema changes.
     schema_change: schema_change::SchemaLock,
+}
+
+/// The way into the queues of the backends, which gives every update its moment.
+#[derive(Debug, Default)]
+pub(crate) struct Intake {
+    clock: CsnClock,
     /// Read by every update on its way into the queue, so that a schema change can put two jobs there side by side.
     gate: RwLock<()>,
+}
+
+impl Intake {
+    fn encode(&self, decided: &Decided<'_>, entry_uuid: [u8; 16]) -> (Csn, Vec<u8>) {
+        let csn = self.clock.next();
+        (csn, decided.proposal(csn, entry_uuid).encode())
+    }
+
+    fn submit(&self, backend: &Backend, proposal: Vec<u8>, done: store::Done) {
+        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        backend.store.submit(proposal, done);
+    }
 }
 
 impl UpdateState {
@@ -90,13 +110,12 @@ impl UpdateState {
     /// the default takes its place.
     pub(crate) fn new(config: &Config) -> Self {
         Self {
-            clock: CsnClock::default(),
+            intake: Arc::default(),
             scheme: Scheme::from_name(&config.passwords.scheme).unwrap_or(Scheme::SaltedSha512),
             allow_pre_encoded: config.passwords.allow_pre_encoded_passwords,
             allow_user_changes: config.passwords.allow_user_password_changes,
             writability: config.global.writability,
             schema_change: schema_change::SchemaLock::default(),
-            gate: RwLock::default(),
         }
     }
 }
@@ -260,9 +279,13 @@ impl Directory {
     /// Hands a decided update to its backend.
     pub(crate) fn propose(&self, decided: Decided<'_>, done: UpdateCallback) {
         let Some(backend) = self.backends.get(decided.backend) else {
-            return done(UpdateDone::refused(refuse(ResultCode::UNAVAILABLE, "The backend is not in service")));
+            return done(UpdateDone::refused(out_of_service()));
         };
-        let csn = self.updates.clock.next();
+        let intake = &self.updates.intake;
+        if decided.controls.flags.has(Flags::SUBTREE_DELETE) {
+            let (intake, backends) = (Arc::clone(intake), Arc::clone(&self.backends));
+            return SubtreeDelete { intake, backends, decided: decided.owned(), done, slices: 0 }.go_on();
+        }
         let entry_uuid = match decided.kind {
             Kind::Add => match random_uuid() {
                 Ok(uuid) => uuid,
@@ -270,10 +293,9 @@ impl Directory {
             },
             _ => [0; 16],
         };
-        let bytes = decided.proposal(csn, entry_uuid).encode();
+        let (csn, proposal) = intake.encode(&decided, entry_uuid);
         let generated = decided.generated;
-        let _gate = self.updates.gate.read().unwrap_or_else(PoisonError::into_inner);
-        backend.store.submit(bytes, Box::new(move |outcome| done(conclude(outcome, csn, generated))));
+        intake.submit(backend, proposal, Box::new(move |outcome| done(conclude(report_of(outcome), csn, generated))));
     }
 }
 
@@ -326,6 +348,11 @@ pub(crate) struct Decided<'m> {
 }
 
 impl Decided<'_> {
+    /// The same, without the request's bytes.
+    fn owned(self) -> Decided<'static> {
+        Decided { op_bytes: Cow::Owned(self.op_bytes.into_owned()), ..self }
+    }
+
     fn proposal(&self, csn: Csn, entry_uuid: [u8; 16]) -> Proposal<'_> {
         let authority = match &self.identity {
             Identity::Anonymous => Authority::Anonymous,
@@ -350,13 +377,20 @@ impl Decided<'_> {
     }
 }
 
-fn conclude(outcome: Result<store::Outcome, store::StoreError>, csn: Csn, generated: Option<Vec<u8>>) -> UpdateDone {
-    let report = match outcome {
-        Ok(outcome) => Report::decode(&outcome.response),
-        Err(error) => return UpdateDone::refused(store_failure(&error)),
-    };
-    let Some(report) = report else {
-        return UpdateDone::refused(refuse(ResultCode::OTHER, "The backend's answer cannot be read"));
+fn out_of_service() -> LdapResult {
+    refuse(ResultCode::UNAVAILABLE, "The backend is not in service")
+}
+
+/// What `apply` said of a proposal.
+fn report_of(outcome: Result<store::Outcome, store::StoreError>) -> Result<Report, LdapResult> {
+    let outcome = outcome.map_err(|error| store_failure(&error))?;
+    Report::decode(&outcome.response).ok_or_else(|| refuse(ResultCode::OTHER, "The backend's answer cannot be read"))
+}
+
+fn conclude(report: Result<Report, LdapResult>, csn: Csn, generated: Option<Vec<u8>>) -> UpdateDone {
+    let report = match report {
+        Ok(report) => report,
+        Err(result) => return UpdateDone::refused(result),
     };
     let success = report.result.is_success();
     UpdateDone {

@@ -16,7 +16,7 @@ use store::Rebound;
 use store::index::{SchemaTypes, settled_indexer};
 
 use super::controls::OwnedControls;
-use super::{Decided, UpdateCallback, UpdateDone, conclude};
+use super::{Decided, UpdateCallback, UpdateDone, conclude, report_of};
 use crate::apply::schema_text;
 use crate::backend::Backend;
 use crate::directory::Directory;
@@ -149,11 +149,10 @@ impl Directory {
             operation: 0,
             generated: None,
         };
-        let csn = self.updates.clock.next();
+        let (csn, proposal) = self.updates.intake.encode(&decided, [0; 16]);
         let (sender, receiver) = std::sync::mpsc::channel();
         let bound = {
-            let _no_other = self.updates.gate.write().unwrap_or_else(PoisonError::into_inner);
-            let proposal = decided.proposal(csn, [0; 16]).encode();
+            let _no_other = self.updates.intake.gate.write().unwrap_or_else(PoisonError::into_inner);
             backend.store.submit(proposal, Box::new(move |outcome| drop(sender.send(outcome))));
             if flags.has(Flags::NO_OP) { None } else { self.bind_schema(backend, schema) }
         };
@@ -161,7 +160,7 @@ impl Directory {
         if let Some(bound) = bound {
             bound.wait();
         }
-        conclude(outcome, csn, None)
+        conclude(report_of(outcome), csn, None)
     }
 
     /// Makes the backend's numbers and index keys follow a schema.

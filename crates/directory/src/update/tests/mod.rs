@@ -7,3 +7,4 @@ mod binds;
 mod passwords;
 mod requests;
 mod schema_changes;
+mod subtree_deletes;

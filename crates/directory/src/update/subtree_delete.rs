@@ -1,0 +1,53 @@
+//! A subtree delete on its way: the same proposal again and again, until nothing is left below its name.
+//!
+//! Each is one change of a few milliseconds, so that other updates get their turn. Hence a subtree of more than
+//! [`SLICE_ENTRIES`] is not deleted in one step: readers see it shrink from below, and after a crash, or when a later step is
+//! refused, what was deleted stays deleted (as in OpenDJ). It knows nothing of what is deleted.
+
+use std::sync::Arc;
+
+use super::{Decided, Intake, UpdateCallback, UpdateDone, conclude, out_of_service, report_of};
+use crate::apply::SLICE_ENTRIES;
+use crate::backend::Backend;
+
+/// What is needed to go on.
+pub(super) struct SubtreeDelete {
+    pub(super) intake: Arc<Intake>,
+    pub(super) backends: Arc<[Backend]>,
+    pub(super) decided: Decided<'static>,
+    pub(super) done: UpdateCallback,
+    /// Slices that are gone.
+    pub(super) slices: usize,
+}
+
+impl SubtreeDelete {
+    /// Proposes the next slice. After the first it is called on the store's thread.
+    pub(super) fn go_on(mut self) {
+        let (intake, backends) = (Arc::clone(&self.intake), Arc::clone(&self.backends));
+        let Some(backend) = backends.get(self.decided.backend) else {
+            return (self.done)(UpdateDone::refused(out_of_service()));
+        };
+        let (csn, proposal) = intake.encode(&self.decided, [0; 16]);
+        let then = move |outcome| match report_of(outcome) {
+            Ok(report) if report.has_more => {
+                self.slices += 1;
+                // The entry may change meanwhile, but the request was granted.
+                self.decided.controls.assertion.clear();
+                self.go_on();
+            }
+            Ok(report) if report.result.is_success() => (self.done)(conclude(Ok(report), csn, None)),
+            Ok(report) => self.refused(report.result),
+            Err(result) => self.refused(result),
+        };
+        intake.submit(backend, proposal, Box::new(then));
+    }
+
+    fn refused(self, mut result: ldap::LdapResult) {
+        if self.slices > 0 {
+            let gone = self.slices * SLICE_ENTRIES;
+            let message = &result.message;
+            result.message = format!("{message} ({gone} entries were deleted: send the request again for the rest)");
+        }
+        (self.done)(UpdateDone::refused(result));
+    }
+}
