@@ -221,6 +221,13 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_documentation_is_read() {
+        let page = include_str!("../../../docs/limits.md");
+        let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        assert_eq!(Config::parse(example, Path::new("pando.toml")).unwrap().limits.len(), 5);
+    }
+
+    #[test]
     fn views_have_references_resolved_and_limits_inherited() {
         let text = r#"
             [backend.userRoot]
