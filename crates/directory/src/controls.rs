@@ -2,7 +2,10 @@
 //!
 //! Knows the controls' meaning for search and compare; updates have their own list.
 
+use ldap::controls::{self as codec, PagedResults, SortKey, VlvRequest};
 use ldap::{Controls, Filter, LdapResult, ResultCode, oids::control};
+
+use crate::error::{malformed_control, shown};
 
 /// What the controls of a search or compare ask for.
 #[derive(Debug, Default)]
@@ -13,13 +16,52 @@ pub struct ReadControls<'a> {
     pub subentries: Option<bool>,
     /// A filter that the base entry must match (RFC 4528).
     pub assertion: Option<Filter<'a>>,
+    /// What most searches do not have.
+    pub presentation: Option<Box<Presentation<'a>>>,
+}
+
+/// In which order, in which pieces, and how much of each entry a search returns.
+#[derive(Debug, Default)]
+pub struct Presentation<'a> {
+    /// A page (RFC 2696).
+    pub paged: Option<PagedResults<'a>>,
+    /// Sorted (RFC 2891).
+    pub sort: Option<SortRequest<'a>>,
+    /// A window of the sorted list (draft-ietf-ldapext-ldapv3-vlv-09).
+    pub list_view: Option<VlvRequest<'a>>,
+    /// Only values that match one of these (RFC 3876).
+    pub matched_values: Vec<Filter<'a>>,
+    /// Which attributes.
+    pub attributes: AttributeKinds,
+}
+
+/// A request to sort.
+#[derive(Debug)]
+pub struct SortRequest<'a> {
+    /// The most important first.
+    pub keys: Vec<SortKey<'a>>,
+    /// Rather nothing than unsorted.
+    pub critical: bool,
+}
+
+/// Which attributes may be returned, by where their values come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AttributeKinds {
+    /// All that are asked for.
+    #[default]
+    All,
+    /// Those that are stored (control 2.16.840.1.113730.3.4.17 of DSEE and OpenDJ).
+    RealOnly,
+    /// Those that the server computes (2.16.840.1.113730.3.4.19).
+    VirtualOnly,
 }
 
 impl<'a> ReadControls<'a> {
     /// Reads the controls of a search (`is_search`) or compare.
     ///
     /// # Errors
-    /// The result to send when a critical control is not taken, or one that is taken has a value it must not have.
+    /// The result to send when a critical control is not taken, one that is taken has a value it must not have, or two of them
+    /// contradict each other.
     pub fn read(controls: &Controls<'a>, is_search: bool) -> Result<ReadControls<'a>, LdapResult> {
         let mut wanted = ReadControls::default();
         for item in controls.iter() {
@@ -28,8 +70,17 @@ impl<'a> ReadControls<'a> {
                 control::MANAGE_DSA_IT => wanted.manage_dsa_it = true,
                 // This server is no copy (RFC 6171 §3).
                 control::DONT_USE_COPY => {}
-                control::SUBENTRIES if is_search => wanted.subentries = Some(boolean(item.value, "subentries")?),
-                control::ASSERTION => wanted.assertion = Some(filter(item.value)?),
+                control::SUBENTRIES if is_search => {
+                    wanted.subentries =
+                        Some(codec::decode_subentries(item.value).map_err(malformed_control("subentries"))?);
+                }
+                // The draft before RFC 3672 had no value.
+                control::SUBENTRIES_LDUP if is_search => wanted.subentries = Some(true),
+                control::ASSERTION => {
+                    wanted.assertion =
+                        Some(codec::decode_assertion(item.value).map_err(malformed_control("assertion"))?);
+                }
+                _ if is_search && wanted.presentation(oid, item.critical, item.value)? => {}
                 _ if item.critical => {
                     let message =
                         format!("The control {} is critical, and this operation does not take it", shown(item.oid));
@@ -38,30 +89,63 @@ impl<'a> ReadControls<'a> {
                 _ => {}
             }
         }
+        if let Some(presentation) = &wanted.presentation
+            && presentation.paged.is_some()
+            && presentation.list_view.is_some()
+        {
+            return Err(contradiction(
+                "The paged results control and the virtual list view control exclude each other",
+            ));
+        }
         Ok(wanted)
+    }
+
+    /// Takes a control that is about the form of the result; `false` if it is none.
+    fn presentation(&mut self, oid: &str, critical: bool, value: Option<&'a [u8]>) -> Result<bool, LdapResult> {
+        const KNOWN: [&str; 6] = [
+            control::PAGED_RESULTS,
+            control::SORT_REQUEST,
+            control::VLV_REQUEST,
+            control::MATCHED_VALUES,
+            control::REAL_ATTRIBUTES_ONLY,
+            control::VIRTUAL_ATTRIBUTES_ONLY,
+        ];
+        if !KNOWN.contains(&oid) {
+            return Ok(false);
+        }
+        let wanted = self.presentation.get_or_insert_default();
+        match oid {
+            control::PAGED_RESULTS => {
+                wanted.paged = Some(PagedResults::decode(value).map_err(malformed_control("paged results"))?);
+            }
+            control::SORT_REQUEST => {
+                let keys = codec::decode_sort_keys(value).map_err(malformed_control("server-side sort"))?;
+                wanted.sort = Some(SortRequest { keys, critical });
+            }
+            control::VLV_REQUEST => {
+                wanted.list_view = Some(VlvRequest::decode(value).map_err(malformed_control("virtual list view"))?);
+            }
+            control::MATCHED_VALUES => {
+                wanted.matched_values =
+                    codec::decode_matched_values(value).map_err(malformed_control("matched values"))?;
+            }
+            _ => {
+                let (own, other) = match oid {
+                    control::REAL_ATTRIBUTES_ONLY => (AttributeKinds::RealOnly, AttributeKinds::VirtualOnly),
+                    _ => (AttributeKinds::VirtualOnly, AttributeKinds::RealOnly),
+                };
+                if wanted.attributes == other {
+                    return Err(contradiction(
+                        "The real attributes only control and the virtual attributes only control exclude each other",
+                    ));
+                }
+                wanted.attributes = own;
+            }
+        }
+        Ok(true)
     }
 }
 
-fn boolean(value: Option<&[u8]>, name: &str) -> Result<bool, LdapResult> {
-    let read = |value| {
-        let mut reader = ber::Reader::new(value);
-        reader.boolean().and_then(|it| reader.finish().map(|()| it))
-    };
-    value.map(read).and_then(Result::ok).ok_or_else(|| malformed(name))
-}
-
-fn filter(value: Option<&[u8]>) -> Result<Filter<'_>, LdapResult> {
-    let read = |value| {
-        let mut reader = ber::Reader::new(value);
-        Filter::decode(&mut reader).ok().filter(|_| reader.is_empty())
-    };
-    value.and_then(read).ok_or_else(|| malformed("assertion"))
-}
-
-fn malformed(name: &str) -> LdapResult {
-    LdapResult::new(ResultCode::PROTOCOL_ERROR, format!("The value of the {name} control is malformed"))
-}
-
-fn shown(oid: &[u8]) -> String {
-    String::from_utf8_lossy(oid.get(..oid.len().min(64)).unwrap_or_default()).into_owned()
+fn contradiction(message: &str) -> LdapResult {
+    LdapResult::new(ResultCode::CONSTRAINT_VIOLATION, message)
 }

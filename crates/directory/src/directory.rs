@@ -22,6 +22,7 @@ use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries}
 use crate::open::{OpenError, index_configs, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
+use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::synthetic::SyntheticEntry;
 use crate::update::UpdateState;
@@ -33,6 +34,8 @@ pub struct Directory {
     pub(crate) limits: LimitRules,
     pub(crate) updates: UpdateState,
     pub(crate) roots: RootUsers,
+    /// Of paged searches.
+    pub(crate) cookies: CookieKey,
     facts: ArcSwap<Facts>,
     own: ArcSwap<OwnEntries>,
     /// Taken while the entries of its own are made anew.
@@ -78,6 +81,7 @@ impl Directory {
             roots: RootUsers::new(config, &facts.schema)?,
             config: config.clone(),
             backends: backends.into(),
+            cookies: CookieKey::default(),
             own: ArcSwap::from_pointee(own),
             facts: ArcSwap::new(facts),
             capabilities: Mutex::new(capabilities),

@@ -53,6 +53,13 @@ pub fn store_failure(error: &StoreError) -> LdapResult {
     LdapResult::new(code, message)
 }
 
+/// `protocolError` for a control whose value is not what its specification says; to be used with `map_err`.
+pub fn malformed_control<E: std::fmt::Display>(name: &str) -> impl Fn(E) -> LdapResult {
+    move |problem| {
+        refuse(ResultCode::PROTOCOL_ERROR, format!("The value of the {name} control is malformed: {problem}"))
+    }
+}
+
 /// Bytes of a request as a message may show them: short, and never more than a line.
 #[must_use]
 pub fn shown(bytes: &[u8]) -> String {

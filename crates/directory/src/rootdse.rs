@@ -7,8 +7,11 @@ use crate::synthetic::{Attributes, SyntheticEntry};
 use crate::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-pub const SUPPORTED_CONTROLS: [&str; 11] = [
+pub const SUPPORTED_CONTROLS: [&str; 18] = [
+    "1.2.826.0.1.3344810.2.3",   // matched values (RFC 3876)
     "1.2.840.113556.1.4.1413",   // permissive modify
+    "1.2.840.113556.1.4.319",    // paged results (RFC 2696)
+    "1.2.840.113556.1.4.473",    // server-side sort (RFC 2891)
     "1.2.840.113556.1.4.805",    // subtree delete
     "1.3.6.1.1.12",              // assertion (RFC 4528)
     "1.3.6.1.1.13.1",            // pre-read (RFC 4527)
@@ -16,9 +19,13 @@ pub const SUPPORTED_CONTROLS: [&str; 11] = [
     "1.3.6.1.1.22",              // don't use copy (RFC 6171)
     "1.3.6.1.4.1.4203.1.10.1",   // subentries (RFC 3672)
     "1.3.6.1.4.1.4203.1.10.2",   // no-op
-    "1.3.6.1.4.1.4203.666.5.2",  // no-op, as OpenLDAP's clients send it
     "1.3.6.1.4.1.4203.666.5.12", // relax rules
+    "1.3.6.1.4.1.4203.666.5.2",  // no-op, as OpenLDAP's clients send it
+    "1.3.6.1.4.1.7628.5.101.1",  // subentries, as before RFC 3672
+    "2.16.840.1.113730.3.4.17",  // real attributes only
+    "2.16.840.1.113730.3.4.19",  // virtual attributes only
     "2.16.840.1.113730.3.4.2",   // ManageDsaIT (RFC 3296)
+    "2.16.840.1.113730.3.4.9",   // virtual list view (draft-ietf-ldapext-ldapv3-vlv)
 ];
 
 /// Extended operations that always work.

@@ -28,6 +28,11 @@ pub mod control {
     pub const MATCHED_VALUES: &str = "1.2.826.0.1.3344810.2.3";
     /// RFC 3672
     pub const SUBENTRIES: &str = "1.3.6.1.4.1.4203.1.10.1";
+    /// draft-ietf-ldup-subentry: the same before it was a standard, without a value.
+    pub const SUBENTRIES_LDUP: &str = "1.3.6.1.4.1.7628.5.101.1";
+    /// DSEE and OpenDJ
+    pub const REAL_ATTRIBUTES_ONLY: &str = "2.16.840.1.113730.3.4.17";
+    pub const VIRTUAL_ATTRIBUTES_ONLY: &str = "2.16.840.1.113730.3.4.19";
     /// draft-zeilenga-ldap-noop
     pub const NO_OP: &str = "1.3.6.1.4.1.4203.1.10.2";
     /// The number that OpenLDAP's clients send for it.

@@ -23,6 +23,7 @@ pub mod record;
 pub mod rows;
 mod rules;
 mod scan;
+mod scan_back;
 mod stats;
 mod tables;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub use read_only::ReadOnlyBackend;
 pub use record::{Attribute, Content, LargeStub, RecordBuilder, RecordView, Values};
 pub use rules::{Outcome, Rules};
 pub use scan::{EntryScan, KeyedValue, PostingScan, ValueScan};
+pub use scan_back::PostingScanBack;
 pub use stats::{Stats, WaitReason};
 pub use tables::{CLASS_SETS_MAX, ClassSet, Interner, NoTypes, Tables, TypeResolver};
 pub use txn::Txn;

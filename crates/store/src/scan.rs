@@ -136,7 +136,7 @@ impl<'s> PostingScan<'s> {
 }
 
 /// `imbl` and `BTreeMap` alike refuse ranges whose start is after their end.
-fn range_is_sane(from: &Bound<IndexKey>, to: &Bound<IndexKey>) -> bool {
+pub(crate) fn range_is_sane(from: &Bound<IndexKey>, to: &Bound<IndexKey>) -> bool {
     match (from, to) {
         (Bound::Included(from), Bound::Included(to)) => from <= to,
         (Bound::Included(from) | Bound::Excluded(from), Bound::Included(to) | Bound::Excluded(to)) => from < to,

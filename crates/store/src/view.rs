@@ -19,6 +19,7 @@ use crate::postings::Postings;
 use crate::record::RecordView;
 use crate::rows::{self, entry_key, entry_part_key, split_first_piece, value_part_key};
 use crate::scan::{EntryScan, PostingScan, ValueScan};
+use crate::scan_back::PostingScanBack;
 use crate::tables::Tables;
 use crate::{DescId, EntryId, IndexId};
 
@@ -134,6 +135,16 @@ impl<'s> View<'s> {
     /// All keys of `index` in the range (without index id) with their lists, ascending.
     pub fn scan(&self, index: IndexId, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<PostingScan<'s>, StoreError> {
         PostingScan::new(*self, index, from, to)
+    }
+
+    /// All keys of `index` in the range with their lists, descending.
+    pub fn scan_back(
+        &self,
+        index: IndexId,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+    ) -> Result<PostingScanBack<'s>, StoreError> {
+        PostingScanBack::new(*self, index, from, to)
     }
 
     /// All entries from number `from` on, ascending.

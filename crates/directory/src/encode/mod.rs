@@ -3,6 +3,7 @@
 //! Values lie in the record as they go over the wire, so that an attribute is one copy. All lengths are added up first, then
 //! everything is written once, in place: nothing is moved afterwards. It decides nothing: [`Selection`] says what goes.
 
+mod matched;
 mod selection;
 
 #[cfg(test)]
@@ -15,6 +16,7 @@ use smallvec::SmallVec;
 use store::record::{Header, put_value, value_size};
 use store::{Content, DescId, StoreError};
 
+pub use matched::MatchedValues;
 pub use selection::{SELECTORS_MAX, Selection};
 
 use crate::entry::EntryView;
@@ -117,6 +119,9 @@ impl<'a> Layout<'a> {
         if selection.wants_something() {
             layout.take_stored(facts, entry, selection, scratch)?;
             layout.take_computed(facts, entry, selection, scratch)?;
+            if let Some(matched) = selection.matched_values() {
+                layout.keep_matching(facts, entry, matched, scratch)?;
+            }
         }
         layout.content = element_size(entry.dn.len()) + element_size(layout.attributes);
         Ok(layout)

@@ -7,7 +7,9 @@ use schema::{AttributeDescription, TypeIndex};
 use smallvec::SmallVec;
 use store::{DescId, Tables};
 
+use super::MatchedValues;
 use crate::access::Access;
+use crate::controls::AttributeKinds;
 use crate::facts::Facts;
 use crate::virtual_attributes::VirtualAttribute;
 
@@ -27,6 +29,10 @@ pub struct Selection {
     virtuals: SmallVec<[VirtualAttribute; 8]>,
     /// By description number, what was decided.
     decisions: Vec<Decision>,
+    /// Stored attributes are left out.
+    virtual_only: bool,
+    /// Values that do not match are left out (RFC 3876).
+    matched_values: Option<Box<MatchedValues>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +54,8 @@ impl Selection {
     ) {
         self.types_only = types_only;
         self.access = access;
-        (self.user, self.operational) = (false, false);
+        (self.user, self.operational, self.virtual_only) = (false, false, false);
+        self.matched_values = None;
         self.types.clear();
         self.descriptions.clear();
         self.virtuals.clear();
@@ -64,6 +71,23 @@ impl Selection {
                 self.virtuals.push(*attribute);
             }
         }
+    }
+
+    /// Sends less of what was asked for: after [`Selection::restart`].
+    pub fn narrow(&mut self, kinds: AttributeKinds, matched_values: Option<Box<MatchedValues>>) {
+        match kinds {
+            AttributeKinds::All => {}
+            AttributeKinds::RealOnly => self.virtuals.clear(),
+            AttributeKinds::VirtualOnly => self.virtual_only = true,
+        }
+        // RFC 3876 §2, 2: without values there is nothing to match.
+        self.matched_values = matched_values.filter(|_| !self.types_only);
+    }
+
+    /// Which values go to the client; all without it.
+    #[inline]
+    pub(super) fn matched_values(&mut self) -> Option<&mut MatchedValues> {
+        self.matched_values.as_deref_mut()
     }
 
     fn add(&mut self, facts: &Facts, selector: &[u8]) {
@@ -127,11 +151,12 @@ impl Selection {
         match tables.type_of(desc).map(TypeIndex) {
             Some(index) => {
                 !facts.is_virtual(index)
+                    && !self.virtual_only
                     && self.access.may_read(facts, index)
                     && self.asks_for(facts, index, Some(text.as_bytes()))
             }
             // The schema does not know it (any more): a user attribute, which may be asked for by its name.
-            None => self.user || self.is_described(facts, None, text.as_bytes()),
+            None => !self.virtual_only && (self.user || self.is_described(facts, None, text.as_bytes())),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use schema::{Assertion, TypeIndex};
+use schema::{Assertion, AttributeDescription, TypeIndex};
 use store::{Content, DescId, StoreError, Values};
 
 use super::{Item, Matcher, Node, Target, Test};
@@ -97,6 +97,43 @@ impl Matcher {
             Some(Node::And { end } | Node::Or { end } | Node::Not { end }) => (*end).max(at + 1),
             _ => at + 1,
         }
+    }
+
+    /// Whether one value passes an item's test; presence is passed by all.
+    #[inline]
+    fn value_matches(&self, facts: &Facts, item: &Item, value: &[u8], form: &mut Vec<u8>) -> bool {
+        let Some(rule) = item.rule else { return true };
+        form.clear();
+        // A stored value without a normal form matches nothing.
+        rule.normalize(&facts.schema, value, form).is_ok() && self.form_matches(&item.test, form)
+    }
+
+    /// The items that are about an attribute, whatever their place in the filter.
+    pub fn items_about<'m>(
+        &'m self,
+        facts: &'m Facts,
+        own: &'m AttributeDescription,
+    ) -> impl Iterator<Item = &'m Item> {
+        let attribute = own.attribute.and_then(|index| facts.schema.attribute_by_index(index));
+        let is_about = move |item: &&Item| {
+            attribute.is_some_and(|attribute| match item.target {
+                Target::Type(asked) | Target::Virtual(asked, _) => attribute.is_subtype_of(asked),
+                Target::Tagged(asked, options) => {
+                    let asked_options = self.options.get(options);
+                    attribute.is_subtype_of(asked) && asked_options.is_some_and(|asked| own.options.satisfy(asked))
+                }
+                Target::Every => item.rule.is_some_and(|rule| facts.schema.rule_applies(rule, attribute)),
+            })
+        };
+        self.nodes()
+            .iter()
+            .filter_map(|node| if let Node::Item(item) = node { Some(item) } else { None })
+            .filter(is_about)
+    }
+
+    /// Whether one value of an attribute matches `item`, one of [`Matcher::items_about`] it.
+    pub fn matches_value(&self, facts: &Facts, item: &Item, value: &[u8], scratch: &mut FilterScratch) -> bool {
+        self.value_matches(facts, item, value, &mut scratch.form)
     }
 
     /// What one value's normal form means for a test.
@@ -264,11 +301,7 @@ impl Trial<'_, '_> {
 
     #[inline]
     fn value(&mut self, matcher: &Matcher, item: &Item, value: &[u8]) -> bool {
-        let Some(rule) = item.rule else { return true };
-        self.scratch.form.clear();
-        // A stored value without a normal form matches nothing.
-        rule.normalize(&self.facts.schema, value, &mut self.scratch.form).is_ok()
-            && matcher.form_matches(&item.test, &self.scratch.form)
+        matcher.value_matches(self.facts, item, value, &mut self.scratch.form)
     }
 
     /// `:dn:`: the values of the RDNs are tried as well.

@@ -106,6 +106,16 @@ impl Matcher {
     /// Prepares `filter` for an asker with `access`. Never fails: what cannot be evaluated is Undefined.
     pub fn compile(&mut self, facts: &Facts, access: Access, filter: &Filter<'_>, context: MatchContext) {
         self.clear();
+        self.push(facts, access, filter, context);
+    }
+
+    /// Prepares items of which each stands for itself (RFC 3876). No entry can be tried on them together.
+    pub fn compile_items(&mut self, facts: &Facts, access: Access, items: &[Filter<'_>], context: MatchContext) {
+        self.clear();
+        items.iter().for_each(|item| self.push(facts, access, item, context));
+    }
+
+    fn push(&mut self, facts: &Facts, access: Access, filter: &Filter<'_>, context: MatchContext) {
         for node in filter.nodes() {
             let prepared = match node {
                 FilterNode::And { end } => Node::And { end: *end },

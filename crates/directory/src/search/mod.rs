@@ -6,14 +6,19 @@
 
 pub mod advice;
 mod alias;
+mod arrange;
 mod base;
+mod covered;
 pub mod idset;
 mod names;
+mod paged;
 mod plan;
 mod prepare;
 pub mod remedy;
 mod run;
+mod sort;
 mod special;
+mod vlv;
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +27,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use ldap::{LdapResult, Scope};
+use ldap::{ControlBuf, LdapResult, Scope};
 use schema::NormalizedDn;
 use smallvec::SmallVec;
 use store::{EntryId, Snapshot};
@@ -36,6 +41,7 @@ use crate::filter::{FilterScratch, Matcher};
 use crate::synthetic::SyntheticEntry;
 pub(crate) use base::{Following, find_base};
 use names::ParentNames;
+pub use paged::CookieKey;
 pub use plan::Candidates;
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
@@ -101,6 +107,24 @@ pub struct SearchDone {
     pub candidates: u64,
     /// Whether the search was abandoned, cancelled or its client went away, so that nobody waits for the result.
     pub is_cancelled: bool,
+    /// Controls of the response.
+    pub controls: Vec<ControlBuf>,
+}
+
+impl SearchDone {
+    /// A search that ended with `result` before it began.
+    #[must_use]
+    pub fn of(result: LdapResult) -> SearchDone {
+        SearchDone {
+            result,
+            entries_sent: 0,
+            references_sent: 0,
+            unindexed: false,
+            candidates: 0,
+            is_cancelled: false,
+            controls: Vec::new(),
+        }
+    }
 }
 
 /// What one thread keeps between operations so that none of them allocates. One per event loop and per pool thread.
@@ -195,6 +219,8 @@ pub struct SearchPlan {
     unindexed: bool,
     /// Kept only when the search may turn out to be worth [`advice`].
     costly: Option<Box<advice::Costly>>,
+    /// Pages and order, when a control asks for them.
+    arrangement: Option<Box<arrange::Arrangement>>,
 }
 
 /// What may be spent.
@@ -252,6 +278,7 @@ impl SearchPlan {
         self.synthetic.clear();
         self.unindexed = false;
         self.costly = None;
+        self.arrangement = None;
         (self.manage_dsa_it, self.subentries, self.in_searching) = (false, None, false);
     }
 }

@@ -61,9 +61,20 @@ impl ParentNames {
     /// Whether `id` is `base` or below it.
     #[inline]
     pub fn is_within(&mut self, view: &View<'_>, id: EntryId, base: EntryId) -> Result<bool, StoreError> {
+        self.any_above(view, id, |at| at == base)
+    }
+
+    /// Whether `id` or something above it is such.
+    #[inline]
+    pub fn any_above(
+        &mut self,
+        view: &View<'_>,
+        id: EntryId,
+        is_such: impl Fn(EntryId) -> bool,
+    ) -> Result<bool, StoreError> {
         let mut at = id;
         for _ in 0..DEPTH_MAX {
-            if at == base {
+            if is_such(at) {
                 return Ok(true);
             }
             if at == EntryId::ROOT {

@@ -378,7 +378,7 @@ fn intersect(best: &mut Option<IdSet>, set: IdSet) {
 }
 
 /// The end of all keys that begin with `prefix`.
-fn successor(prefix: &[u8]) -> Bound<SmallVec<[u8; 64]>> {
+pub(super) fn successor(prefix: &[u8]) -> Bound<SmallVec<[u8; 64]>> {
     let mut end: SmallVec<[u8; 64]> = SmallVec::from_slice(prefix);
     while let Some(last) = end.pop() {
         if last < u8::MAX {

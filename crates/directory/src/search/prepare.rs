@@ -79,6 +79,12 @@ impl Directory {
         plan.matcher.compile(&facts, access, &request.filter, context);
         plan.selection.restart(&facts, access, request.attributes.iter(), request.types_only);
         plan.facts = Some(facts.clone());
+        if wanted.presentation.is_some() {
+            self.arrange(plan, &facts, request, &wanted, &own, context)?;
+            if plan.is_refused() {
+                return Ok(());
+            }
+        }
         if self.plan_synthetic(plan, worker, &facts, request, &wanted, context)? {
             return Ok(());
         }

@@ -3,13 +3,14 @@
 //! The entry decides: scope, visibility and the whole filter are checked on what is stored now, so a plan may be a moment old.
 //! A long run takes its candidates in pieces and a new snapshot twice a second; ids are stable and ascending, so it goes on where it was.
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use ldap::{LdapResult, ResultCode, Scope};
 use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
 use super::advice::Went;
+use super::covered::Covered;
+use super::paged::{PageProgress, Position};
 use super::plan::Candidates;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
 use crate::backend::Backend;
@@ -21,11 +22,21 @@ use crate::filter::{FilterScratch, Matcher, Truth};
 use crate::referral::referral_urls;
 
 /// Why a run ends before its last candidate.
-enum Stop {
+pub(super) enum Stop {
     Limit(ResultCode, String),
+    /// The page asked for is full, and there is more.
+    PageFull,
     /// Abandoned, cancelled, or the client is gone.
     Cancelled,
     Failed(StoreError),
+}
+
+impl Stop {
+    /// One entry more than `limit` matches.
+    pub(super) fn size_limit(limit: u64) -> Stop {
+        let message = format!("This search operation has sent the maximum of {limit} entries to the client");
+        Stop::Limit(ResultCode::SIZE_LIMIT_EXCEEDED, message)
+    }
 }
 
 impl From<StoreError> for Stop {
@@ -37,16 +48,18 @@ impl From<StoreError> for Stop {
 impl SearchPlan {
     /// Looks at the candidates and writes what matches. `SearchResultDone` is left to the caller, who has the result.
     pub fn run(&mut self, worker: &mut Worker, output: &mut impl SearchOutput) -> SearchDone {
-        let mut done = SearchDone {
-            result: LdapResult::success(),
-            entries_sent: 0,
-            references_sent: 0,
-            unindexed: self.unindexed,
-            candidates: 0,
-            is_cancelled: false,
+        let mut done = SearchDone { unindexed: self.unindexed, ..SearchDone::of(LdapResult::success()) };
+        let ended = match self.arrangement.take() {
+            None => self.run_parts(worker, output, &mut done, None),
+            Some(arrangement) => {
+                let ended = self.run_arranged(&arrangement, worker, output, &mut done);
+                // A plan may be run again.
+                self.arrangement = Some(arrangement);
+                ended
+            }
         };
-        match self.run_parts(worker, output, &mut done) {
-            Ok(()) => {}
+        match ended {
+            Ok(()) | Err(Stop::PageFull) => {}
             Err(Stop::Limit(code, message)) => done.result = LdapResult::new(code, message),
             Err(Stop::Cancelled) => {
                 done.is_cancelled = true;
@@ -67,84 +80,143 @@ impl SearchPlan {
         costly.record(&backend.shapes, part.scope, went, Vec::new);
     }
 
-    fn run_parts(
+    /// Looks at all candidates in ascending order of their numbers; with `page`, at those that belong to it.
+    pub(super) fn run_parts(
         &mut self,
         worker: &mut Worker,
         output: &mut impl SearchOutput,
         done: &mut SearchDone,
+        mut page: Option<&mut PageProgress>,
     ) -> Result<(), Stop> {
-        let Some(facts) = self.facts.clone() else { return Ok(()) };
-        self.run_synthetic(&facts, worker, output, done)?;
-        let Some(backends) = self.backends.clone() else { return Ok(()) };
+        self.run_synthetic(worker, output, done, page.as_deref_mut())?;
+        self.each_part(worker, output, done, |run, snapshot, ids| {
+            let from = page.as_deref().map_or(Some(EntryId::ROOT), |page| page.start_in(run.part));
+            let Some(from) = from else { return Ok(Some(snapshot)) };
+            run.candidates(snapshot, ids, from, page.as_deref_mut())?;
+            if let Some(page) = page.as_deref_mut() {
+                page.finish(run.part);
+            }
+            Ok(None)
+        })
+    }
+
+    /// Calls `each` with every part, ready to be run, and with a snapshot, which it may give back for the next time.
+    pub(super) fn each_part<O: SearchOutput>(
+        &mut self,
+        worker: &mut Worker,
+        output: &mut O,
+        done: &mut SearchDone,
+        mut each: impl FnMut(&mut Run<'_, O>, Snapshot, &mut Vec<EntryId>) -> Result<Option<Snapshot>, Stop>,
+    ) -> Result<(), Stop> {
         // With several bases an entry may be below more than one.
-        let mut sent = (self.parts.len() > 1).then(BTreeSet::new);
+        let mut covered = (self.parts.len() > 1).then(Covered::default);
         for at in 0..self.parts.len() {
-            let Some(part) = self.parts.get_mut(at) else { break };
-            let Some(backend) = backends.get(part.backend) else { continue };
-            let snapshot = match part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX) {
-                Some(snapshot) => snapshot,
-                None => backend.store.snapshot()?,
-            };
-            let known = worker.backends.get_mut(part.backend);
-            let mut fallback = WorkerBackend::default();
-            let known = known.unwrap_or(&mut fallback);
-            let mut run = Run {
-                facts: &facts,
-                backend,
-                part,
-                matcher: &self.matcher,
-                selection: &mut self.selection,
-                message_id: self.message_id,
-                manage_dsa_it: self.manage_dsa_it,
-                subentries: self.subentries,
-                in_searching: self.in_searching,
-                limits: self.limits,
-                known,
-                filter: &mut worker.filter,
-                values: &mut worker.values,
-                sent: sent.as_mut(),
-                output,
-                done,
-            };
-            run.known.refresh(&facts, &snapshot);
-            let mut ids = std::mem::take(&mut worker.ids);
-            let ended = run.candidates(snapshot, &mut ids);
-            worker.ids = ids;
-            ended?;
+            self.one_part(at, covered.as_ref(), worker, output, done, &mut each)?;
+            if let (Some(covered), Some(part)) = (&mut covered, self.parts.get(at)) {
+                covered.add(part.backend, part.base, part.scope);
+            }
         }
+        Ok(())
+    }
+
+    /// Calls `each` with the part at `at`; `covered` is what others have sent.
+    pub(super) fn one_part<O: SearchOutput>(
+        &mut self,
+        at: usize,
+        covered: Option<&Covered>,
+        worker: &mut Worker,
+        output: &mut O,
+        done: &mut SearchDone,
+        each: impl FnOnce(&mut Run<'_, O>, Snapshot, &mut Vec<EntryId>) -> Result<Option<Snapshot>, Stop>,
+    ) -> Result<(), Stop> {
+        let (Some(facts), Some(backends)) = (&self.facts, &self.backends) else { return Ok(()) };
+        let Some(part) = self.parts.get_mut(at) else { return Ok(()) };
+        let Some(backend) = backends.get(part.backend) else { return Ok(()) };
+        let snapshot = match part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX) {
+            Some(snapshot) => snapshot,
+            None => backend.store.snapshot()?,
+        };
+        let known = worker.backends.get_mut(part.backend);
+        let mut fallback = WorkerBackend::default();
+        let known = known.unwrap_or(&mut fallback);
+        let mut run = Run {
+            facts,
+            backend,
+            part,
+            matcher: &self.matcher,
+            selection: &mut self.selection,
+            message_id: self.message_id,
+            manage_dsa_it: self.manage_dsa_it,
+            subentries: self.subentries,
+            in_searching: self.in_searching,
+            limits: self.limits,
+            known,
+            filter: &mut worker.filter,
+            values: &mut worker.values,
+            covered,
+            output,
+            done,
+        };
+        run.known.refresh(facts, &snapshot);
+        let mut ids = std::mem::take(&mut worker.ids);
+        let ended = each(&mut run, snapshot, &mut ids);
+        worker.ids = ids;
+        part.snapshot = ended?;
         Ok(())
     }
 
     fn run_synthetic(
         &mut self,
-        facts: &Facts,
+        worker: &mut Worker,
+        output: &mut impl SearchOutput,
+        done: &mut SearchDone,
+        mut page: Option<&mut PageProgress>,
+    ) -> Result<(), Stop> {
+        for at in 0..self.synthetic.len() {
+            let position = Position::synthetic(at);
+            if page.as_deref().is_some_and(|page| page.is_before(&position)) {
+                continue;
+            }
+            done.candidates += 1;
+            if self.is_synthetic_match(at, worker)? {
+                check_page(page.as_deref_mut(), position)?;
+                self.send_synthetic(at, worker, output, done)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the server's own entry at `at` matches the filter.
+    pub(super) fn is_synthetic_match(&self, at: usize, worker: &mut Worker) -> Result<bool, Stop> {
+        let (Some(facts), Some(entry)) = (&self.facts, self.synthetic.get(at)) else { return Ok(false) };
+        Ok(self.matcher.matches(facts, &entry.view()?, &mut worker.filter)? == Truth::True)
+    }
+
+    /// Writes the server's own entry at `at`.
+    pub(super) fn send_synthetic(
+        &mut self,
+        at: usize,
         worker: &mut Worker,
         output: &mut impl SearchOutput,
         done: &mut SearchDone,
     ) -> Result<(), Stop> {
-        for entry in &self.synthetic {
-            done.candidates += 1;
-            let view = entry.view()?;
-            if self.matcher.matches(facts, &view, &mut worker.filter)? != Truth::True {
-                continue;
-            }
-            check_size(self.limits.size, done)?;
-            let buffer = output.buffer();
-            search_entry(facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, buffer)?;
-            done.entries_sent += 1;
-            if output.entry_written().is_break() {
-                return Err(Stop::Cancelled);
-            }
+        let (Some(facts), Some(entry)) = (&self.facts, self.synthetic.get(at)) else { return Ok(()) };
+        check_size(self.limits.size, done)?;
+        let (view, buffer) = (entry.view()?, output.buffer());
+        search_entry(facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, buffer)?;
+        done.entries_sent += 1;
+        if output.entry_written().is_break() {
+            return Err(Stop::Cancelled);
         }
         Ok(())
     }
 }
 
 /// One part being run.
-struct Run<'r, O> {
-    facts: &'r std::sync::Arc<Facts>,
-    backend: &'r Backend,
-    part: &'r Part,
+pub(super) struct Run<'r, O> {
+    pub(super) facts: &'r std::sync::Arc<Facts>,
+    pub(super) backend: &'r Backend,
+    pub(super) part: &'r Part,
     matcher: &'r Matcher,
     selection: &'r mut Selection,
     message_id: i32,
@@ -155,47 +227,55 @@ struct Run<'r, O> {
     known: &'r mut WorkerBackend,
     filter: &'r mut FilterScratch,
     values: &'r mut Vec<u8>,
-    sent: Option<&'r mut BTreeSet<(usize, EntryId)>>,
+    /// What earlier parts have sent.
+    covered: Option<&'r Covered>,
     output: &'r mut O,
-    done: &'r mut SearchDone,
+    pub(super) done: &'r mut SearchDone,
 }
 
 impl<O: SearchOutput> Run<'_, O> {
-    fn candidates(&mut self, snapshot: Snapshot, ids: &mut Vec<EntryId>) -> Result<(), Stop> {
-        let mut snapshot = snapshot;
-        let mut after = EntryId::ROOT;
+    fn candidates(
+        &mut self,
+        snapshot: Snapshot,
+        ids: &mut Vec<EntryId>,
+        after: EntryId,
+        mut page: Option<&mut PageProgress>,
+    ) -> Result<(), Stop> {
+        let (mut snapshot, mut after) = (snapshot, after);
         loop {
             ids.clear();
             next_candidates(self.part, &snapshot.view(), after, ids)?;
             let Some(last) = ids.last().copied() else { break };
             let view = snapshot.view();
             for id in ids.iter() {
-                self.candidate(&view, *id)?;
+                self.candidate(&view, *id, page.as_deref_mut())?;
             }
             if ids.len() < CANDIDATES_PER_LOOK {
                 break;
             }
             after = last;
-            if self.output.should_pause() {
-                // Whoever waits must not keep old pages alive.
-                drop(snapshot);
-                self.output.pause();
-                self.look_at_clock()?;
-                snapshot = self.backend.store.snapshot()?;
-                self.known.refresh(self.facts, &snapshot);
-                continue;
-            }
+            snapshot = self.breathe(snapshot)?;
+        }
+        self.referrals(&snapshot.view())
+    }
+
+    /// Between two pieces of work: a slow client is waited for, the clock looked at, an old snapshot renewed.
+    pub(super) fn breathe(&mut self, snapshot: Snapshot) -> Result<Snapshot, Stop> {
+        if self.output.should_pause() {
+            // Whoever waits must not keep old pages alive.
+            drop(snapshot);
+            self.output.pause();
             self.look_at_clock()?;
-            if snapshot.age() >= SNAPSHOT_AGE_MAX {
-                snapshot = self.backend.store.snapshot()?;
-                self.known.refresh(self.facts, &snapshot);
-            }
+            return self.new_snapshot();
         }
-        let view = snapshot.view();
-        for id in self.part.referrals.iter() {
-            self.referral(&view, id)?;
-        }
-        Ok(())
+        self.look_at_clock()?;
+        if snapshot.age() >= SNAPSHOT_AGE_MAX { self.new_snapshot() } else { Ok(snapshot) }
+    }
+
+    fn new_snapshot(&mut self) -> Result<Snapshot, Stop> {
+        let snapshot = self.backend.store.snapshot()?;
+        self.known.refresh(self.facts, &snapshot);
+        Ok(snapshot)
     }
 
     fn look_at_clock(&self) -> Result<(), Stop> {
@@ -210,7 +290,23 @@ impl<O: SearchOutput> Run<'_, O> {
     }
 
     #[inline]
-    fn candidate(&mut self, view: &View<'_>, id: EntryId) -> Result<(), Stop> {
+    fn candidate(&mut self, view: &View<'_>, id: EntryId, mut page: Option<&mut PageProgress>) -> Result<(), Stop> {
+        if page.as_deref_mut().is_some_and(PageProgress::has_looked_enough) {
+            return Err(Stop::PageFull);
+        }
+        self.count_candidate()?;
+        let Some(record) = view.entry(id)? else { return Ok(()) };
+        let record = record.view()?;
+        if !self.is_match(view, id, record)? {
+            return Ok(());
+        }
+        check_page(page, Position::of(self.part, id))?;
+        self.send(view, id, record)
+    }
+
+    /// One candidate more is looked at.
+    #[inline]
+    pub(super) fn count_candidate(&mut self) -> Result<(), Stop> {
         if let Some(limit) = self.limits.lookthrough
             && self.done.candidates >= limit
         {
@@ -218,22 +314,35 @@ impl<O: SearchOutput> Run<'_, O> {
             return Err(Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
         }
         self.done.candidates += 1;
-        let Some(record) = view.entry(id)? else { return Ok(()) };
-        let record = record.view()?;
+        Ok(())
+    }
+
+    /// Whether the entry is in scope, visible, not sent already, and matches the filter.
+    #[inline]
+    pub(super) fn is_match(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, Stop> {
         if !self.in_scope(view, id, &record)? || !self.is_visible(id, &record) {
-            return Ok(());
+            return Ok(false);
         }
         let parent = if self.matcher.needs_dn() { self.known.names.dn(view, record.parent())? } else { Some(&b""[..]) };
-        let Some(parent) = parent else { return Ok(()) };
+        let Some(parent) = parent else { return Ok(false) };
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source: view };
         if self.matcher.matches(self.facts, &entry, self.filter)? != Truth::True {
-            return Ok(());
+            return Ok(false);
         }
-        if let Some(sent) = self.sent.as_deref_mut()
-            && !sent.insert((self.part.backend, id))
-        {
-            return Ok(());
+        Ok(!self.is_covered(view, id, &record)?)
+    }
+
+    #[inline]
+    fn is_covered(&mut self, view: &View<'_>, id: EntryId, record: &RecordView<'_>) -> Result<bool, StoreError> {
+        match self.covered {
+            None => Ok(false),
+            Some(covered) => covered.has(self.part.backend, view, id, record.parent(), &mut self.known.names),
         }
+    }
+
+    /// Writes an entry.
+    #[inline]
+    pub(super) fn send(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<(), Stop> {
         check_size(self.limits.size, self.done)?;
         let Some(parent) = self.known.names.dn(view, record.parent())? else { return Ok(()) };
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source: view };
@@ -276,6 +385,12 @@ impl<O: SearchOutput> Run<'_, O> {
         !is_hidden && flags.has(ClassFlags::SUBENTRY) == self.subentries.unwrap_or(false)
     }
 
+    /// The continuation references of the part.
+    pub(super) fn referrals(&mut self, view: &View<'_>) -> Result<(), Stop> {
+        let part = self.part;
+        part.referrals.iter().try_for_each(|id| self.referral(view, id))
+    }
+
     /// A continuation reference for a referral object in scope, whatever the filter says (RFC 3296 §5.2).
     fn referral(&mut self, view: &View<'_>, id: EntryId) -> Result<(), Stop> {
         let Some(record) = view.entry(id)? else { return Ok(()) };
@@ -286,9 +401,7 @@ impl<O: SearchOutput> Run<'_, O> {
         if !self.facts.class_flags(record.object_classes()).has(ClassFlags::REFERRAL) {
             return Ok(());
         }
-        if let Some(sent) = self.sent.as_deref_mut()
-            && !sent.insert((self.part.backend, id))
-        {
+        if self.is_covered(view, id, &record)? {
             return Ok(());
         }
         let own_dn = view.dn_of(id)?.unwrap_or_default();
@@ -309,20 +422,32 @@ impl<O: SearchOutput> Run<'_, O> {
 
 fn check_size(limit: Option<u64>, done: &SearchDone) -> Result<(), Stop> {
     match limit {
-        Some(limit) if done.entries_sent >= limit => {
-            let message = format!("This search operation has sent the maximum of {limit} entries to the client");
-            Err(Stop::Limit(ResultCode::SIZE_LIMIT_EXCEEDED, message))
-        }
+        Some(limit) if done.entries_sent >= limit => Err(Stop::size_limit(limit)),
         _ => Ok(()),
     }
 }
 
-fn is_gone(view: &View<'_>, key: &IndexKey) -> bool {
+/// Whether the index of the key was dropped since.
+pub(super) fn is_gone(view: &View<'_>, key: &IndexKey) -> bool {
     key.index() >= IndexId::FIRST_CONFIGURED && !view.indexes().is_trusted(key.index())
 }
 
+/// Makes room for the entry at `position` on the page, if it is paged.
+#[inline]
+pub(super) fn check_page(page: Option<&mut PageProgress>, position: Position) -> Result<(), Stop> {
+    match page.map(|page| page.take(position)) {
+        Some(false) => Err(Stop::PageFull),
+        Some(true) | None => Ok(()),
+    }
+}
+
 /// The next candidates after `after`, as they are now.
-fn next_candidates(part: &Part, view: &View<'_>, after: EntryId, out: &mut Vec<EntryId>) -> Result<(), StoreError> {
+pub(super) fn next_candidates(
+    part: &Part,
+    view: &View<'_>,
+    after: EntryId,
+    out: &mut Vec<EntryId>,
+) -> Result<(), StoreError> {
     let from = EntryId(after.0.saturating_add(1));
     let list =
         |key: &IndexKey| -> Result<_, StoreError> { Ok(view.postings(key)?.iter_from(from).take(CANDIDATES_PER_LOOK)) };

@@ -2,7 +2,7 @@
 
 use ldap::{Controls, LdapResult, ResultCode, controls as codec, oids::control};
 
-use crate::error::{refuse, shown};
+use crate::error::{malformed_control, refuse, shown};
 use crate::proposal::{Flags, Kind};
 use crate::session::Identity;
 
@@ -44,15 +44,15 @@ impl<'c> UpdateControls<'c> {
                 (control::PERMISSIVE_MODIFY, Kind::Modify) => wanted.flags.set(Flags::PERMISSIVE_MODIFY),
                 (control::SUBTREE_DELETE, Kind::Delete) => wanted.flags.set(Flags::SUBTREE_DELETE),
                 (control::ASSERTION, _) => {
-                    codec::decode_assertion(value).map_err(|error| malformed("assertion", error))?;
+                    codec::decode_assertion(value).map_err(malformed_control("assertion"))?;
                     wanted.assertion = value.unwrap_or_default();
                 }
                 (control::PRE_READ, Kind::Modify | Kind::Delete | Kind::ModifyDn) => {
-                    codec::decode_read_entry(value).map_err(|error| malformed("pre-read", error))?;
+                    codec::decode_read_entry(value).map_err(malformed_control("pre-read"))?;
                     wanted.pre_read = value.unwrap_or_default();
                 }
                 (control::POST_READ, Kind::Modify | Kind::Add | Kind::ModifyDn) => {
-                    codec::decode_read_entry(value).map_err(|error| malformed("post-read", error))?;
+                    codec::decode_read_entry(value).map_err(malformed_control("post-read"))?;
                     wanted.post_read = value.unwrap_or_default();
                 }
                 _ if item.critical => {
@@ -74,8 +74,4 @@ impl<'c> UpdateControls<'c> {
             post_read: self.post_read.to_vec(),
         }
     }
-}
-
-fn malformed(name: &str, error: ldap::DecodeError) -> LdapResult {
-    refuse(ResultCode::PROTOCOL_ERROR, format!("The value of the {name} control is malformed: {error}"))
 }

@@ -30,7 +30,7 @@ impl DirectoryExecutor {
         let planned =
             self.directory.plan_search(&mut worker, call.session, message.id, request, &message.controls, time);
         let step = match planned {
-            Err(result) => Step::Done(finish(call.out, message.id, refused(result))),
+            Err(result) => Step::Done(finish(call.out, message.id, SearchDone::of(result))),
             Ok(plan) if plan.is_long() => self.search_in_pool(call, message.id, plan),
             Ok(mut plan) => {
                 let mark = call.out.len();
@@ -65,7 +65,7 @@ fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>)
             ResultCode::BUSY,
             "Too many long searches wait for their turn: try again later, or with a filter that an index answers",
         );
-        remote.finish(move |out| finish(out, id, refused(busy)));
+        remote.finish(move |out| finish(out, id, SearchDone::of(busy)));
         return;
     };
     let mut output = Pooled { remote, turn, chunk: Vec::new() };
@@ -82,17 +82,12 @@ fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>)
     remote.finish(move |out| finish(out, id, done));
 }
 
-/// A search that never ran.
-fn refused(result: LdapResult) -> SearchDone {
-    SearchDone { result, entries_sent: 0, references_sent: 0, unindexed: false, candidates: 0, is_cancelled: false }
-}
-
 fn finish(out: &mut Vec<u8>, id: i32, done: SearchDone) -> Answer {
     Answer {
         entries: Some(done.entries_sent),
         references: done.references_sent,
         is_unindexed: done.unindexed,
-        ..conclude(out, id, encode::tags::SEARCH_DONE, done.result, &[])
+        ..conclude(out, id, encode::tags::SEARCH_DONE, done.result, &done.controls)
     }
 }
 

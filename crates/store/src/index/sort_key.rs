@@ -209,6 +209,25 @@ impl SortOrder {
         }
     }
 
+    /// The normal form that a key begins with: the least value of the first sort attribute; none when it is that of an entry
+    /// without a value.
+    #[must_use]
+    pub fn first_form(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let flip = if self.keys.first()?.descending { u8::MAX } else { 0 };
+        let mut bytes = key.iter().map(|byte| byte ^ flip);
+        let mut form = Vec::new();
+        if bytes.next()? != PRESENT {
+            return None;
+        }
+        loop {
+            match bytes.next()? {
+                END => return Some(form),
+                ESCAPE => form.push(bytes.next()?.checked_sub(1)?),
+                byte => form.push(byte),
+            }
+        }
+    }
+
     /// Whether values of `attribute` are part of the key.
     #[must_use]
     pub fn is_about(&self, schema: &Schema, attribute: TypeIndex) -> bool {
@@ -364,6 +383,7 @@ mod tests {
         ) {
             let schema = Schema::standard();
             let (mut first, mut second, mut expected) = (Vec::new(), Vec::new(), Ordering::Equal);
+            let mut keys = Vec::new();
             for ((left, right), descending) in left.iter().zip(&right).zip(descending) {
                 let key = SortKey::new(&schema, b"description", Some(b"caseExactOrderingMatch"), descending).unwrap();
                 key.put_component(left.as_deref(), &mut first);
@@ -373,8 +393,10 @@ mod tests {
                     (left, right) => left.is_none().cmp(&right.is_none()),
                 };
                 expected = expected.then(if descending { own.reverse() } else { own });
+                keys.push(key);
             }
             prop_assert_eq!(first.cmp(&second), expected);
+            prop_assert_eq!(SortOrder::new(&schema, keys).unwrap().first_form(&first), left[0].clone());
         }
     }
 }

@@ -249,6 +249,11 @@ fn scans_respect_their_bounds_over_all_layers() {
         while let Some((key, _)) = scan.next().unwrap() {
             keys.push(String::from_utf8(key.to_vec()).unwrap());
         }
+        let mut scan = snapshot.view().scan_back(EQUALITY, from, to).unwrap();
+        for key in keys.iter().rev() {
+            assert_eq!(scan.next().unwrap().unwrap().0, key.as_bytes());
+        }
+        assert!(scan.next().unwrap().is_none());
         keys
     };
     let all = keys(Bound::Unbounded, Bound::Unbounded);

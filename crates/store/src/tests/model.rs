@@ -159,6 +159,14 @@ impl Model {
                 let stored = [&index.0.to_be_bytes()[..], key].concat();
                 seen.insert(IndexKey::from_bytes(&stored), ids);
             }
+            let mut back = snapshot.view().scan_back(index, Bound::Unbounded, Bound::Unbounded).unwrap();
+            let of_index = seen.iter().rev().filter(|(key, _)| key.index() == index);
+            for (key, ids) in of_index {
+                let (found, postings) = back.next().unwrap().unwrap();
+                assert_eq!((found, postings.count()), (key.key(), ids.len() as u64));
+                assert!(postings.iter().map(|id| id.0).eq(ids.iter().copied()));
+            }
+            assert!(back.next().unwrap().is_none());
         }
         assert_eq!(seen, expected);
         for (key, ids) in expected.iter().step_by(3) {

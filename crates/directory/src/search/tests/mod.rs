@@ -4,4 +4,6 @@ mod advice;
 mod cases;
 mod fixture;
 mod limits;
+mod pages;
+mod presentation;
 mod random;

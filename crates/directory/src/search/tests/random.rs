@@ -12,9 +12,9 @@ use super::fixture::{Asked, Fixture};
 
 /// One entry of the model: where its parent is in the list, and its values.
 #[derive(Clone, Debug)]
-struct Entry {
-    parent: Option<usize>,
-    values: BTreeMap<&'static str, Vec<String>>,
+pub(super) struct Entry {
+    pub(super) parent: Option<usize>,
+    pub(super) values: BTreeMap<&'static str, Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ fn text() -> impl Strategy<Value = String> {
     "[abAB]{1,9}"
 }
 
-fn entry() -> impl Strategy<Value = (prop::sample::Index, BTreeMap<&'static str, Vec<String>>)> {
+pub(super) fn entry() -> impl Strategy<Value = (prop::sample::Index, BTreeMap<&'static str, Vec<String>>)> {
     let texts = proptest::collection::btree_map(prop::sample::select(&TEXTS[..]), values(), 0..3);
     let number = proptest::option::of(0u32..40);
     (any::<prop::sample::Index>(), texts, number).prop_map(|(parent, mut values, number)| {
@@ -78,7 +78,7 @@ fn filter() -> impl Strategy<Value = Filter> {
     })
 }
 
-fn indexes() -> impl Strategy<Value = Vec<IndexConfig>> {
+pub(super) fn indexes() -> impl Strategy<Value = Vec<IndexConfig>> {
     let kinds = |all: &'static [IndexKind]| proptest::sample::subsequence(all, 0..=all.len());
     let texts: &'static [IndexKind] = &[IndexKind::Equality, IndexKind::Presence, IndexKind::Substring];
     let numbers: &'static [IndexKind] = &[IndexKind::Equality, IndexKind::Presence, IndexKind::Ordering];
@@ -97,14 +97,14 @@ fn indexes() -> impl Strategy<Value = Vec<IndexConfig>> {
     )
 }
 
-fn dn(entries: &[Entry], at: usize) -> String {
+pub(super) fn dn(entries: &[Entry], at: usize) -> String {
     match entries[at].parent {
         None => "dc=example,dc=com".to_owned(),
         Some(parent) => format!("uid=e{at},{}", dn(entries, parent)),
     }
 }
 
-fn ldif(entries: &[Entry]) -> String {
+pub(super) fn ldif(entries: &[Entry]) -> String {
     let mut text = String::new();
     for (at, entry) in entries.iter().enumerate() {
         let _ = writeln!(text, "dn: {}\nobjectClass: top\nobjectClass: extensibleObject", dn(entries, at));

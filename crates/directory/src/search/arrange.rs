@@ -1,0 +1,159 @@
+//! What a search's controls say about the form of its result: sorted, in pages, a window of a list.
+//!
+//! Reads the request when the search is planned, decides how it is run, and adds the controls of the response. Searches without
+//! such a control never come here.
+
+use ldap::{ControlBuf, LdapResult, ResultCode, SearchRequest, oids::control};
+use schema::MatchContext;
+use store::index::SortOrder;
+
+use super::paged::{Page, PageProgress};
+use super::run::Stop;
+use super::vlv::ListView;
+use super::{SearchDone, SearchOutput, SearchPlan, Worker, sort, vlv};
+use crate::controls::{Presentation, ReadControls};
+use crate::directory::Directory;
+use crate::encode::MatchedValues;
+use crate::facts::Facts;
+use crate::limits::SessionLimits;
+
+/// The form of one search's result.
+#[derive(Debug, Default)]
+pub(super) struct Arrangement {
+    /// Nothing is searched: this is the answer.
+    refusal: Option<LdapResult>,
+    pub(super) page: Option<Page>,
+    pub(super) order: Option<SortOrder>,
+    list_view: Option<ListView>,
+    /// Controls of the response that are known before anything is searched.
+    controls: Vec<ControlBuf>,
+}
+
+impl Directory {
+    /// Takes what the controls ask for into the plan, before it is made.
+    ///
+    /// # Errors
+    /// When a cookie is not good for this search, or pages are not allowed.
+    pub(super) fn arrange(
+        &self,
+        plan: &mut SearchPlan,
+        facts: &Facts,
+        request: &SearchRequest<'_>,
+        wanted: &ReadControls<'_>,
+        own: &SessionLimits,
+        context: MatchContext,
+    ) -> Result<(), LdapResult> {
+        let Some(presentation) = &wanted.presentation else { return Ok(()) };
+        let items = &presentation.matched_values;
+        let matched = (!items.is_empty()).then(|| Box::new(MatchedValues::new(facts, plan.access, items, context)));
+        plan.selection.narrow(presentation.attributes, matched);
+        let mut arrangement = Box::<Arrangement>::default();
+        arrangement.take_order(facts, plan, presentation);
+        if let Some(asked) = &presentation.list_view
+            && arrangement.refusal.is_none()
+        {
+            let request_hash = self.cookies.request(request, wanted);
+            match ListView::new(asked, facts, arrangement.order.as_ref(), presentation.sort.is_some(), request_hash) {
+                Ok(list_view) => arrangement.list_view = Some(list_view),
+                Err(refusal) => {
+                    let (result, control) = *refusal;
+                    arrangement.refusal = Some(result);
+                    arrangement.controls.push(control);
+                }
+            }
+        }
+        if let Some(asked) = presentation.paged {
+            // RFC 2696 §3: such a result fits a single page.
+            let fits = request.size_limit > 0 && asked.size >= request.size_limit && asked.cookie.is_empty();
+            if !fits {
+                let request_hash = self.cookies.request(request, wanted);
+                let page = Page::new(asked, &self.cookies, request_hash, request.size_limit, own)?;
+                // The page knows.
+                plan.limits.size = None;
+                arrangement.page = Some(page);
+            }
+        }
+        plan.arrangement = Some(arrangement);
+        Ok(())
+    }
+}
+
+impl Arrangement {
+    fn take_order(&mut self, facts: &Facts, plan: &SearchPlan, presentation: &Presentation<'_>) {
+        let Some(asked) = &presentation.sort else { return };
+        match sort::order(facts, plan.access, &asked.keys) {
+            Ok(order) => self.order = Some(order),
+            Err(failure) => self.fail_sort(&failure, asked.critical),
+        }
+    }
+
+    /// RFC 2891 §2.2: without criticality the result is sent unsorted, and the control says so.
+    fn fail_sort(&mut self, failure: &sort::SortFailure, critical: bool) {
+        self.controls.push(sort::response(failure.code, failure.attribute.as_deref()));
+        if critical {
+            self.refusal = Some(LdapResult::new(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, failure.message.clone()));
+        }
+    }
+}
+
+impl SearchPlan {
+    /// Whether the search is answered already.
+    pub(super) fn is_refused(&self) -> bool {
+        self.arrangement.as_ref().is_some_and(|arrangement| arrangement.refusal.is_some())
+    }
+
+    pub(super) fn run_arranged(
+        &mut self,
+        arrangement: &Arrangement,
+        worker: &mut Worker,
+        output: &mut impl SearchOutput,
+        done: &mut SearchDone,
+    ) -> Result<(), Stop> {
+        done.controls.extend(arrangement.controls.iter().cloned());
+        if let Some(refusal) = &arrangement.refusal {
+            done.result = refusal.clone();
+            return Ok(());
+        }
+        // Pages and equal sort keys need an order that is the same next time.
+        self.parts.sort_by_key(|part| (part.backend, part.base));
+        match (&arrangement.order, &arrangement.list_view, &arrangement.page) {
+            (Some(order), Some(list_view), _) => vlv::run(self, order, list_view, worker, output, done),
+            (Some(order), None, page) => sort::run(self, order, page.as_ref(), worker, output, done),
+            (None, _, Some(page)) => self.run_page(page, worker, output, done),
+            (None, _, None) => self.run_parts(worker, output, done, None),
+        }
+    }
+
+    fn run_page(
+        &mut self,
+        page: &Page,
+        worker: &mut Worker,
+        output: &mut impl SearchOutput,
+        done: &mut SearchDone,
+    ) -> Result<(), Stop> {
+        let mut progress = PageProgress::new(page);
+        let ended = match page.is_empty {
+            true => Ok(()),
+            false => page.checked(self.run_parts(worker, output, done, Some(&mut progress))),
+        };
+        let next = if matches!(ended, Ok(()) | Err(Stop::PageFull)) { progress.next() } else { None };
+        done.controls.push(page.response(next, self.estimate(), done.entries_sent));
+        ended
+    }
+
+    /// About how many entries the whole result has; 0 when nothing is known.
+    pub(super) fn estimate(&self) -> u64 {
+        let own = self.synthetic.len() as u64;
+        self.parts.iter().try_fold(own, |sum, part| Some(sum.saturating_add(part.candidates.count()?))).unwrap_or(0)
+    }
+}
+
+/// The control that tells of a sort that was done (RFC 2891 §2.2: not without entries).
+pub(super) fn note_sorted(done: &mut SearchDone) {
+    if done.entries_sent > 0 {
+        done.controls.push(ControlBuf::new(
+            control::SORT_RESPONSE,
+            Some(ldap::controls::encode_sort_response(ResultCode::SUCCESS, None)),
+        ));
+    }
+}

@@ -1,0 +1,109 @@
+//! Collecting places of entries in a sort order: all of them, or the first so many.
+//!
+//! Memory is bounded by [`SORT_BYTES_MAX`] whatever is searched. Knows no entry.
+
+use std::collections::BinaryHeap;
+
+use super::super::paged::Position;
+
+/// Memory for the places of one search. Some 700,000 entries with keys of 30 bytes. Searches that sort run in the search pool, so at
+/// most as many at once as there are cores.
+pub(in super::super) const SORT_BYTES_MAX: usize = 64 << 20;
+
+/// What a place takes beside its key: the place itself, and what the allocator adds.
+const POSITION_BYTES: usize = size_of::<Position>() + 16;
+
+/// Takes places in any order, gives them back in theirs.
+#[derive(Debug)]
+pub(in super::super) struct Collector {
+    /// The greatest on top, which goes when there are too many.
+    kept: BinaryHeap<Position>,
+    keep: Option<usize>,
+    /// Places up to here are not taken.
+    after: Option<Position>,
+    bytes: usize,
+}
+
+/// The keys do not fit.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) struct TooMuch;
+
+impl Collector {
+    /// Keeps the least `keep` places, or all, behind `after`.
+    pub(in super::super) fn new(keep: Option<usize>, after: Option<Position>) -> Collector {
+        Collector { kept: BinaryHeap::new(), keep, after, bytes: 0 }
+    }
+
+    /// Takes a place; `key` is only kept if the place is.
+    pub(in super::super) fn offer(&mut self, key: &[u8], place: Position) -> Result<(), TooMuch> {
+        let rank = |other: &Position| {
+            (key, place.backend, place.base, place.id).cmp(&(&other.key, other.backend, other.base, other.id))
+        };
+        if self.after.as_ref().is_some_and(|after| rank(after).is_le()) {
+            return Ok(());
+        }
+        if self.keep.is_some_and(|keep| self.kept.len() >= keep) {
+            if self.kept.peek().is_none_or(|last| rank(last).is_ge()) {
+                return Ok(());
+            }
+            let gone = self.kept.pop().map_or(0, |gone| gone.key.capacity() + POSITION_BYTES);
+            self.bytes = self.bytes.saturating_sub(gone);
+        }
+        let position = Position { key: key.to_vec(), ..place };
+        self.bytes += position.key.capacity() + POSITION_BYTES;
+        if self.bytes > SORT_BYTES_MAX {
+            return Err(TooMuch);
+        }
+        self.kept.push(position);
+        Ok(())
+    }
+
+    /// All that was kept, in order, each once.
+    pub(in super::super) fn into_sorted(self) -> Vec<Position> {
+        let mut sorted = self.kept.into_sorted_vec();
+        sorted.dedup();
+        sorted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use store::EntryId;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_least_are_kept_in_order(
+            offered in prop::collection::btree_set((prop::collection::vec(0u8..3, 0..3), 0usize..2, 1u64..40), 0..60),
+            keep in prop::option::of(0usize..20), after: Option<prop::sample::Index>,
+        ) {
+            let mut all: Vec<Position> = offered.iter()
+                .map(|(key, backend, id)| Position { key: key.clone(), backend: *backend, base: EntryId(1), id: EntryId(*id) })
+                .collect();
+            all.sort();
+            let after = after.filter(|_| !all.is_empty()).map(|at| at.get(&all).clone());
+            let mut collector = Collector::new(keep, after.clone());
+            for position in all.iter().rev() {
+                let place = Position { key: Vec::new(), ..position.clone() };
+                collector.offer(&position.key, place).unwrap();
+            }
+            all.retain(|position| after.as_ref().is_none_or(|after| position > after));
+            all.truncate(keep.unwrap_or(usize::MAX));
+            prop_assert_eq!(collector.into_sorted(), all);
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_unless_little_is_kept() {
+        let key = vec![7; 1 << 20];
+        let place = |id| Position { id: EntryId(id), ..Position::default() };
+        let mut all = Collector::new(None, None);
+        let taken = (0..100).take_while(|id| all.offer(&key, place(*id)).is_ok()).count();
+        assert_eq!(taken, 63);
+        let mut few = Collector::new(Some(10), None);
+        assert!((0..100).rev().all(|id| few.offer(&key, place(id)).is_ok()));
+        assert_eq!(few.into_sorted().len(), 10);
+    }
+}

@@ -1,0 +1,86 @@
+//! Server-side sorting (RFC 2891): which orders there are, and how a result comes into one.
+//!
+//! Two ways. By an index on the first sort key, walked in its order (`walk`): what is wanted is found without looking at the rest,
+//! so that the first page of a million is as quick as that of a hundred. Else all keys are collected in bounded memory (`collect`);
+//! of a page or a limited result only the keys that it has room for.
+//!
+//! Who may search without an index may also sort so; only memory has a bound ([`SORT_BYTES_MAX`]).
+
+mod collect;
+mod run;
+mod walk;
+
+use ldap::{ControlBuf, ResultCode, controls as codec, oids::control};
+use store::index::{SortKey, SortOrder, SortOrderError};
+
+use crate::access::Access;
+use crate::error::shown;
+use crate::facts::Facts;
+
+pub(super) use collect::{Collector, SORT_BYTES_MAX};
+pub(super) use run::{collect, run, send_positions};
+
+/// Why a result cannot be sorted as asked.
+#[derive(Debug)]
+pub(super) struct SortFailure {
+    pub(super) code: ResultCode,
+    pub(super) attribute: Option<String>,
+    pub(super) message: String,
+}
+
+/// The order that a request asks for.
+pub(super) fn order(facts: &Facts, access: Access, keys: &[codec::SortKey<'_>]) -> Result<SortOrder, SortFailure> {
+    let mut order = Vec::new();
+    for asked in keys {
+        let failure = |code, message| SortFailure { code, attribute: Some(shown(asked.attribute)), message };
+        let key = SortKey::new(&facts.schema, asked.attribute, asked.ordering_rule, asked.reverse)
+            .map_err(|problem| failure(code_of(&problem), problem.to_string()))?;
+        let name = shown(asked.attribute);
+        if !access.may_read(facts, key.attribute) {
+            let message = format!("You do not have sufficient privileges to sort by \"{name}\"");
+            return Err(failure(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+        }
+        if facts.is_virtual(key.attribute) {
+            let message = format!("Entries cannot be sorted by \"{name}\": the server computes its values");
+            return Err(failure(ResultCode::UNWILLING_TO_PERFORM, message));
+        }
+        order.push(key);
+    }
+    SortOrder::new(&facts.schema, order).map_err(|problem| SortFailure {
+        code: code_of(&problem),
+        attribute: None,
+        message: problem.to_string(),
+    })
+}
+
+fn code_of(problem: &SortOrderError) -> ResultCode {
+    match problem {
+        SortOrderError::UnknownAttribute(_) => ResultCode::NO_SUCH_ATTRIBUTE,
+        SortOrderError::UnsuitableRule { .. } | SortOrderError::NoRule(_) => ResultCode::INAPPROPRIATE_MATCHING,
+        SortOrderError::Empty | SortOrderError::TooMany => ResultCode::UNWILLING_TO_PERFORM,
+    }
+}
+
+/// The control of the response.
+pub(super) fn response(code: ResultCode, attribute: Option<&str>) -> ControlBuf {
+    ControlBuf::new(control::SORT_RESPONSE, Some(codec::encode_sort_response(code, attribute)))
+}
+
+/// Whether the index is to be walked whatever pays: never but in tests.
+fn forced() -> Option<bool> {
+    #[cfg(test)]
+    return FORCED.get();
+    #[cfg(not(test))]
+    None
+}
+
+#[cfg(test)]
+thread_local! {
+    static FORCED: std::cell::Cell<Option<bool>> = const { std::cell::Cell::new(None) };
+}
+
+/// Makes this thread's searches walk the index when there is one, or never.
+#[cfg(test)]
+pub(super) fn force_walk(walk: Option<bool>) {
+    FORCED.set(walk);
+}
