@@ -82,6 +82,13 @@ def test_trees_are_dumped_by_dn_and_number(server):
     assert re.search(r"Key \(len 18\): cn.caseIgnoreMatch\nValue \(len 7\): TRUSTED\n", state)
 
 
+def test_referrals_are_listed_with_their_uris(server):
+    text = stat(server, "dump-index", *NB, "-i", "referral")
+    referrals = DIRECTORY_LDIF.read_text().count("objectClass: referral\n")
+    assert referrals > 0 and text.count("Key (len ") == referrals
+    assert re.search(r"^Key \(len \d+\): ou=.*\nValue \(len \d+\): ldap://", text, re.M)
+
+
 def test_raw_trees_are_dumped_in_hexadecimal(server):
     text = stat(server, "dump-raw-db", *N, "-d", "/dc=com,dc=example/uid.caseIgnoreMatch", "-x", "757365722e3130", "-X", "757365722e3130")
     assert text.startswith("Key (len 7):\n    75 73 65 72 2E 31 30" + " " * 29 + "user.10\nValue (len 1):\n    ")
@@ -137,6 +144,32 @@ def test_sizes_add_up(server):
 def test_mistakes_are_told(server, arguments, message):
     done = server.tool("backendstat", *arguments, check=False)
     assert done.returncode != 0 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_an_index_that_is_not_built_has_no_figures(tmp_path):
+    instance = Pando(tmp_path / "inst")
+    instance.setup().import_ldif(DIRECTORY_LDIF)
+    config = instance.dir / "pando.toml"
+    heading = "[backend.userRoot.index]\n"
+    config.write_text(config.read_text().replace(heading, heading + 'l = { index-type = "equality" }\n'))
+    text = stat(instance, "show-index-status", *NB, "-i", "l")
+    row = text.splitlines()[2].split()
+    assert row == ["l.caseIgnoreMatch", "/dc=com,dc=example/l.caseIgnoreMatch", "false", "false", "-", "-", "-", "-", "-"]
+    assert text.endswith(f"Not used by searches: it has never been built; run pando rebuild-index -b {BASE} -i l.caseIgnoreMatch\n")
+    (index,) = told(instance, "show-index-status", *NB, "-i", "l")["indexes"]
+    assert index["valid"] is False and "recordCount" not in index
+
+
+def test_base_dns_of_one_backend_share_their_trees(tmp_path):
+    instance = Pando(tmp_path / "inst")
+    instance.setup("--baseDN", "dc=other")
+    (tmp_path / "two.ldif").write_text(
+        f"dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: dc=other\nobjectClass: domain\ndc: other\n")
+    instance.import_ldif(tmp_path / "two.ldif")
+    done = instance.tool("backendstat", "list-indexes", *N)
+    assert "Base DN: dc=other\n" in done.stdout and done.stdout.endswith("\nTotal: 46\n")
+    assert re.search(r"^dn2id +/dc=other/dn2id +DN2ID +2$", done.stdout, re.M)
+    assert done.stderr == 'The 2 base DNs of "userRoot" share one set of trees: each figure counts the entries of all of them.\n'
 
 
 def test_an_index_near_and_over_its_limit(tmp_path):  # S0-10, S0-12

@@ -3,24 +3,31 @@
 use std::{
     env,
     path::Path,
-    process::{Command, ExitCode},
+    process::{Command, ExitCode, Stdio},
+    time::{Duration, Instant},
 };
 
 use clap::Args;
 use config::Config;
 use ldap::Scope;
 use serde_json::{Value, json};
+use store::index::Distrust;
 
 use crate::{
     client::{Client, Credentials},
     failure::{Context, Failure, Outcome},
-    instance,
+    instance::{self, Reader},
     table::Table,
-    terminal::grouped,
+    terminal::{Progress, grouped},
 };
 
 /// Tools that an advice may name.
 const TOOLS: [&str; 2] = ["dsconfig", "rebuild-index"];
+
+/// So often is it looked whether an index is built.
+const POLL: Duration = Duration::from_millis(250);
+/// An index that makes no progress for so long is given up.
+const STUCK_AFTER: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -78,9 +85,13 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     } else {
         print(directory, &shapes, &commands, options.apply);
     }
-    if options.apply {
+    if options.apply && !commands.is_empty() {
         for command in &commands {
-            apply(directory, command)?;
+            apply(directory, command, options.json)?;
+        }
+        wait_until_built(directory, &shapes)?;
+        if !options.json {
+            println!("\nThe advised indexes are built and in use.");
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -155,16 +166,63 @@ fn milliseconds(us: u64) -> String {
 }
 
 /// Runs a command line of the server's with this binary.
-fn apply(directory: &Path, command: &str) -> Result<(), Failure> {
+fn apply(directory: &Path, command: &str, quiet: bool) -> Result<(), Failure> {
     let words = words(command);
     let tool = words.first().map(String::as_str).unwrap_or_default();
     if !TOOLS.contains(&tool) {
         return Err(Failure::new(format_args!("\"{command}\" is no advice that this tool follows")));
     }
-    println!("\npando {command}");
-    let program = env::current_exe().context("this program")?;
-    let status = Command::new(program).args(&words).arg("--instance").arg(directory).status().context(tool)?;
+    let mut program = Command::new(env::current_exe().context("this program")?);
+    program.args(&words).arg("--instance").arg(directory);
+    if quiet {
+        program.stdout(Stdio::null());
+    } else {
+        println!("\npando {command}");
+    }
+    let status = program.status().context(tool)?;
     if status.success() { Ok(()) } else { Err(Failure::new(format_args!("\"pando {command}\" failed: {status}"))) }
+}
+
+/// Waits until the server has built what was advised, so that what is tried next shows what it is good for.
+fn wait_until_built(directory: &Path, shapes: &[Shape]) -> Result<(), Failure> {
+    let is_advised = |backend: &str, index: &str| {
+        let attribute = index.split('.').next().unwrap_or(index);
+        let of_backend = shapes.iter().filter(|shape| shape.backend == backend).flat_map(Shape::advice);
+        of_backend
+            .into_iter()
+            .any(|advice| advice["attribute"].as_str().is_some_and(|it| it.eq_ignore_ascii_case(attribute)))
+    };
+    let progress = Progress::new("building", None, false);
+    let (mut before, mut changed) = (Vec::new(), Instant::now());
+    loop {
+        // Read anew each time: the commands have changed the configuration.
+        let config = instance::open(directory)?;
+        let schema = instance::schema(&config)?;
+        let mut waiting = Vec::new();
+        for backend in config.backends.iter().filter(|backend| shapes.iter().any(|shape| shape.backend == backend.id)) {
+            let snapshot = Reader::open(&config, backend, &schema)?.snapshot()?;
+            let indexes = snapshot.indexes();
+            for untrusted in indexes.untrusted() {
+                let name = indexes.set().get(untrusted.id).map(|index| index.name.clone()).unwrap_or_default();
+                if is_advised(&backend.id, &name) {
+                    waiting.push((name, untrusted.why));
+                }
+            }
+        }
+        let Some((name, why)) = waiting.first() else { break };
+        if let Distrust::Building { entries } = why {
+            progress.at(*entries, format!("{name}, {} entries", grouped(*entries)));
+        }
+        if waiting != before {
+            changed = Instant::now();
+        } else if changed.elapsed() > STUCK_AFTER {
+            return Err(Failure::new(format_args!("{name} is not being built: the server's error log says why")));
+        }
+        before = waiting;
+        std::thread::sleep(POLL);
+    }
+    drop(progress);
+    Ok(())
 }
 
 /// The words of a command line, with single quotes and backslashes as a shell reads them.

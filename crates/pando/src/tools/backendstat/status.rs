@@ -93,6 +93,10 @@ pub(super) fn run(config: &Config, options: &Options, form: Form) -> Result<(), 
     for base_dn in &base_dns {
         all.iter().for_each(|status| trailer(base_dn, status, entries, options.min_count));
     }
+    let is_frequent = |status: &Status| status.figures.as_ref().is_some_and(|figures| figures.frequent > 0);
+    if let Some(min) = options.min_count.filter(|_| !all.iter().any(is_frequent)) {
+        println!("\nNo key is in more than {min} entries.");
+    }
     warn_of_shared_trees(backend);
     Ok(())
 }
