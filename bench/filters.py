@@ -22,7 +22,8 @@ def cases(people):
     return [
         ("uid", f"(uid=user.{middle})", ["*"], None),
         ("person and uid", f"(&(objectClass=person)(uid=user.{middle}))", ["*"], None),
-        ("substring", "(cn=*abc*)", ["*"], None),
+        ("substring", "(cn=*asa l*)", ["*"], None),
+        ("short substring", "(cn=*r w*)", ["*"], None),
         ("three lists", "(&(sn=A*)(l=Albury)(telephoneNumber=*12*))", ["1.1"], None),
         ("three lists, count", "(&(objectClass=inetOrgPerson)(sn=A*)(telephoneNumber=*12*))", ["1.1"], None),
         ("sorted page", "(objectClass=person)", ["1.1"], sort),
