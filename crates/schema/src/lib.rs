@@ -45,7 +45,10 @@ pub use definition::{
 pub use description::{AttributeDescription, DescriptionError, Options};
 pub use dn::{DnSyntaxError, NormalizedDn, NormalizedRdn};
 pub use modify::{ModifiedSchema, ModifySchemaError, SchemaChange, USER_SCHEMA_FILE};
-pub use rule::{Assertion, InvalidValue, MatchContext, MatchingRule, Position, RuleRole, Substrings, display_text};
+pub use rule::{
+    Assertion, COLLATION_VERSION, InvalidValue, MatchContext, MatchingRule, Position, RuleRole, Substrings,
+    display_text,
+};
 pub use schema::{Schema, SchemaOptions};
 pub use syntax::{Syntax, SyntaxError};
 

@@ -10,6 +10,7 @@
 
 mod assertion;
 mod certificate;
+pub(crate) mod collation;
 mod date;
 mod display;
 mod number;
@@ -18,6 +19,7 @@ mod substring;
 mod table;
 
 pub use assertion::{Assertion, KeyRange, MatchContext, PartialDate};
+pub use collation::COLLATION_VERSION;
 pub use display::text as display_text;
 pub(crate) use number::{bit_string, boolean, uuid};
 pub(crate) use structured::{auth_password, split_unique_member};
@@ -89,6 +91,10 @@ pub(crate) enum Form {
     AuthPassword,
     UserPassword,
     DoubleMetaphone,
+    /// Sort keys of that language, see [`collation`].
+    Collation(u8),
+    /// Keys of the characters of a text in that language.
+    CollationPieces(u8),
 }
 
 /// How an assertion of the rule is tried on a normal form.
@@ -96,6 +102,9 @@ pub(crate) enum Form {
 pub(crate) enum Trial {
     Equal,
     Ordering,
+    AtMost,
+    AtLeast,
+    Greater,
     Substrings,
     BitsAll,
     BitsAny,
@@ -128,7 +137,7 @@ impl MatchingRule {
         self.names.first().copied().unwrap_or(self.oid)
     }
 
-    /// The built-in rule of that name or OID. [`Schema::matching_rule`] is faster.
+    /// The built-in rule of that name or OID, collation rules aside. [`Schema::matching_rule`] is faster and knows those too.
     pub fn find(name: &str) -> Option<&'static MatchingRule> {
         RULES.iter().find(|rule| rule.oid == name || rule.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
     }
@@ -186,6 +195,31 @@ impl MatchingRule {
         self.trial == Trial::Equal
     }
 
+    /// The rule whose name an index of these normal forms bears, so that rules with the same forms share one: the equality
+    /// rule of the family, where there is one.
+    pub fn keyed_by(&'static self) -> &'static MatchingRule {
+        let equality = match self.form {
+            Form::Collation(locale) => collation::equality_of(locale),
+            _ => self.relative(RuleRole::Equality),
+        };
+        equality.filter(|rule| self.trial != Trial::Substrings && rule.is_exact()).unwrap_or(self)
+    }
+
+    /// Whether values have index keys under this rule: all but stored passwords, which only their own check can tell.
+    pub fn has_keys(&self) -> bool {
+        self.trial != Trial::Password
+    }
+
+    /// Whether an assertion means something else tomorrow.
+    pub fn depends_on_time(&self) -> bool {
+        matches!(self.trial, Trial::LaterThanNow | Trial::EarlierThanNow)
+    }
+
+    /// Whether normal forms, and so index keys, depend on [`COLLATION_VERSION`].
+    pub fn is_collation(&self) -> bool {
+        matches!(self.form, Form::Collation(_) | Form::CollationPieces(_))
+    }
+
     /// Whether both rules have the same normal forms, so that an index made for one serves the other.
     pub fn shares_form_with(&self, other: &MatchingRule) -> bool {
         self.form == other.form
@@ -222,6 +256,8 @@ impl Form {
             Form::CertificateExact => certificate::normalize(schema, value, out),
             Form::AuthPassword => structured::normalize_auth_password(value, out),
             Form::DoubleMetaphone => structured::normalize_phonetic(value, out),
+            Form::Collation(locale) => collation::normalize(locale, value, out),
+            Form::CollationPieces(locale) => collation::normalize_whole_for_pieces(locale, value, out),
         }
     }
 }
@@ -280,7 +316,11 @@ impl MatchingRule {
                 | oid::TELEPHONE_NUMBER
         );
         match self.form {
-            Form::CaseIgnore | Form::CaseExact | Form::DoubleMetaphone => text,
+            Form::CaseIgnore
+            | Form::CaseExact
+            | Form::DoubleMetaphone
+            | Form::Collation(_)
+            | Form::CollationPieces(_) => text,
             Form::Numeric => syntax == oid::NUMERIC_STRING,
             Form::Telephone => syntax == oid::TELEPHONE_NUMBER,
             Form::CaseIgnoreList => syntax == oid::POSTAL_ADDRESS,

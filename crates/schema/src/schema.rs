@@ -7,7 +7,7 @@ use crate::attribute::{AttributeType, TypeIndex};
 use crate::class::{ClassIndex, ContentRule, NameForm, ObjectClass, StructureRule};
 use crate::definition::{Definition, DefinitionKind, Head, MatchingRuleDefinition, MatchingRuleUseDefinition};
 use crate::name_table::NameTable;
-use crate::rule::{MatchingRule, RULES};
+use crate::rule::{MatchingRule, RULES, collation};
 use crate::standard;
 use crate::syntax::Syntax;
 
@@ -142,10 +142,15 @@ impl Schema {
 
     /// The matching rule of that name or OID.
     pub fn matching_rule(&self, name: &[u8]) -> Option<&'static MatchingRule> {
+        self.definable_rule(name).or_else(|| collation::find(name))
+    }
+
+    /// The same without the rules of languages: definitions do not name those, and `is` or `no` are good names of other things.
+    pub(crate) fn definable_rule(&self, name: &[u8]) -> Option<&'static MatchingRule> {
         RULES.get(self.rule_names.get(name)? as usize)
     }
 
-    /// All matching rules.
+    /// All matching rules but those of languages.
     pub fn matching_rules(&self) -> &'static [MatchingRule] {
         RULES
     }
@@ -183,7 +188,7 @@ impl Schema {
         if let Some(attribute) = self.attribute_type(name) {
             return Some(attribute.oid());
         }
-        if let Some(rule) = self.matching_rule(name) {
+        if let Some(rule) = self.definable_rule(name) {
             return Some(rule.oid);
         }
         self.other_names.get(name).and_then(|at| self.other_oids.get(at as usize)).map(|oid| &**oid)
@@ -232,12 +237,13 @@ impl Schema {
         let described = |at: usize| self.rule_heads.iter().find(|(rule, _)| *rule == at).map(|(_, head)| head.clone());
         let definitions = RULES.iter().enumerate().map(|(at, rule)| {
             let head = described(at).unwrap_or_else(|| head_of(rule));
-            Definition::MatchingRule(MatchingRuleDefinition { head, syntax: rule.syntax.to_owned() }).to_string()
+            rule_definition(rule, head)
         });
-        definitions.collect()
+        definitions.chain(collation::rules().iter().map(|rule| rule_definition(rule, head_of(rule)))).collect()
     }
 
-    /// For each rule the attribute types that it applies to, computed: a list by hand would be incomplete.
+    /// For each rule the attribute types that it applies to, computed: a list by hand would be incomplete. Not for the rules of
+    /// languages: each would name every text attribute there is, some megabytes in all.
     fn rule_uses(&self) -> Vec<String> {
         let uses = RULES.iter().filter_map(|rule| {
             let applies: Vec<String> = self
@@ -252,6 +258,10 @@ impl Schema {
         });
         uses.collect()
     }
+}
+
+fn rule_definition(rule: &MatchingRule, head: Head) -> String {
+    Definition::MatchingRule(MatchingRuleDefinition { head, syntax: rule.syntax.to_owned() }).to_string()
 }
 
 fn head_of(rule: &MatchingRule) -> Head {

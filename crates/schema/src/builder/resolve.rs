@@ -329,7 +329,7 @@ impl Resolver {
 
     fn rule(&mut self, source: &Source, name: Option<&str>, role: RuleRole) -> Option<&'static MatchingRule> {
         let name = name?;
-        let Some(rule) = self.schema.matching_rule(name.as_bytes()) else {
+        let Some(rule) = self.schema.definable_rule(name.as_bytes()) else {
             self.unknown(source, "matching rule", name);
             return None;
         };

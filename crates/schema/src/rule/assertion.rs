@@ -26,6 +26,10 @@ pub enum Assertion {
     Less(Vec<u8>),
     /// The normal form must be greater.
     Greater(Vec<u8>),
+    /// The normal form must not be greater.
+    AtMost(Vec<u8>),
+    /// The normal form must not be smaller.
+    AtLeast(Vec<u8>),
     /// The pieces must occur.
     Substrings(Substrings),
     /// All of these bits must be set.
@@ -64,6 +68,9 @@ impl MatchingRule {
         Ok(match self.trial {
             Trial::Equal => Assertion::Equal(normal_form()?),
             Trial::Ordering => Assertion::Less(normal_form()?),
+            Trial::AtMost => Assertion::AtMost(normal_form()?),
+            Trial::AtLeast => Assertion::AtLeast(normal_form()?),
+            Trial::Greater => Assertion::Greater(normal_form()?),
             Trial::Substrings => Assertion::Substrings(Substrings::parse(self, value)?),
             Trial::BitsAll => Assertion::BitsAll(bits(value)?),
             Trial::BitsAny => Assertion::BitsAny(bits(value)?),
@@ -84,6 +91,8 @@ impl Assertion {
             Assertion::Equal(wanted) => form == wanted.as_slice(),
             Assertion::Less(bound) => form < bound.as_slice(),
             Assertion::Greater(bound) => form > bound.as_slice(),
+            Assertion::AtMost(bound) => form <= bound.as_slice(),
+            Assertion::AtLeast(bound) => form >= bound.as_slice(),
             Assertion::Substrings(pieces) => pieces.matches(form),
             Assertion::BitsAll(bits) => integer_of_normal_form(form).is_some_and(|number| number & bits == *bits),
             Assertion::BitsAny(bits) => integer_of_normal_form(form).is_some_and(|number| number & bits != 0),
@@ -103,6 +112,8 @@ impl Assertion {
             Assertion::Equal(form) => Some((Bound::Included(form), Bound::Included(form))),
             Assertion::Less(bound) => Some((Bound::Unbounded, Bound::Excluded(bound))),
             Assertion::Greater(bound) => Some((Bound::Excluded(bound), Bound::Unbounded)),
+            Assertion::AtMost(bound) => Some((Bound::Unbounded, Bound::Included(bound))),
+            Assertion::AtLeast(bound) => Some((Bound::Included(bound), Bound::Unbounded)),
             _ => None,
         }
     }

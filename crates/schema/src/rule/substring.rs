@@ -6,7 +6,7 @@
 
 use memchr::memmem::Finder;
 
-use super::{Form, InvalidValue, MatchingRule, structured};
+use super::{Form, InvalidValue, MatchingRule, collation, structured};
 use crate::prep::{self, Case, Edges};
 
 /// Where in the value a piece must be.
@@ -131,6 +131,7 @@ pub(super) fn normalize_piece(
         Form::Numeric => Ok(prep::prepare_numeric(piece, out)?),
         Form::Telephone => Ok(prep::prepare_telephone(piece, out)?),
         Form::CaseIgnoreList => structured::normalize_list_piece(piece, edges, out),
+        Form::CollationPieces(locale) => collation::normalize_pieces(locale, piece, edges, out),
         Form::Octets => {
             out.extend_from_slice(piece);
             Ok(())

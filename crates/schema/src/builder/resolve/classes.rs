@@ -210,7 +210,7 @@ impl Resolver {
             return;
         }
         for (source, it) in of_kind!(sources, MatchingRuleUse) {
-            if self.schema.matching_rule(it.head.oid.as_bytes()).is_none() {
+            if self.schema.definable_rule(it.head.oid.as_bytes()).is_none() {
                 self.unknown(source, "matching rule", &it.head.oid);
             }
             self.types(source, &it.applies);
