@@ -176,11 +176,36 @@ impl Check<'_> {
             self.fault(object.offset, message);
         }
         for object in Self::of(self.objects, "backend") {
-            for index in &object.children {
+            for index in object.children_of("index") {
                 if crate::value::parse(Syntax::AttributeType, &index.name).is_none() {
                     self.fault(index.offset, format!("\"{}\" is not the name or OID of an attribute type", index.name));
                 }
+                self.extensible_rules(index);
             }
+            for index in object.children_of("vlv-index").filter(|index| !is_folder_name(&index.name)) {
+                let message = format!(
+                    "the VLV index name \"{}\" stands in tables of tools: letters, digits, '-', '_' and '.' are allowed",
+                    index.name
+                );
+                self.fault(index.offset, message);
+            }
+        }
+    }
+}
+
+impl Check<'_> {
+    /// Rules without the kind of index that they are for, or the other way round.
+    fn extensible_rules(&mut self, index: &Object) {
+        const KIND: &str = "index-type";
+        const RULES: &str = "index-extensible-matching-rule";
+        let is_extensible = index.values(KIND).iter().any(|kind| kind.to_string() == "extensible");
+        let has_rules = !index.values(RULES).is_empty();
+        if is_extensible && !has_rules {
+            let message = format!("an extensible index needs \"{RULES}\": a matching rule or language such as \"fr\"");
+            self.fault(index.offset_of(KIND), message);
+        }
+        if has_rules && !is_extensible {
+            self.fault(index.offset_of(RULES), format!("\"{RULES}\" needs \"extensible\" among \"{KIND}\""));
         }
     }
 }

@@ -113,7 +113,7 @@ mod tests {
     use std::{collections::BTreeSet, time::Duration};
 
     use super::*;
-    use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity};
+    use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity, VlvScope};
 
     fn errors(text: &str) -> String {
         Config::parse(text, Path::new("pando.toml")).unwrap_err().to_string()
@@ -141,7 +141,10 @@ mod tests {
             ("[backend.\"a/b\"]\nbase-dn = \"dc=a\"\n", "pando.toml:1:10: the backend id \"a/b\" names a folder: letters, digits, '-', '_' and '.' are allowed".into()),
             ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.b]\nbase-dn = \"DC=A\"\n", "pando.toml:4:11: [backend.b] has the base DN \"DC=A\", as [backend.a] does".into()),
             ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.a.index.\"c n\"]\nindex-type = \"equality\"", "pando.toml:3:18: \"c n\" is not the name or OID of an attribute type".into()),
-            ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.a.index.cn]\nindex-type = [\"equality\", \"eq\"]", "pando.toml:4:27: \"index-type\" is \"eq\"; it must be one of equality, presence, substring, ordering, approximate".into()),
+            ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.a.index.cn]\nindex-type = [\"equality\", \"eq\"]", "pando.toml:4:27: \"index-type\" is \"eq\"; it must be one of equality, presence, substring, ordering, approximate, extensible".into()),
+            ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.a.index.cn]\nindex-type = \"extensible\"", "pando.toml:4:14: an extensible index needs \"index-extensible-matching-rule\": a matching rule or language such as \"fr\"".into()),
+            ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.a.index.cn]\nindex-type = \"equality\"\nindex-extensible-matching-rule = \"fr\"", "pando.toml:5:34: \"index-extensible-matching-rule\" needs \"extensible\" among \"index-type\"".into()),
+            ("[backend.a]\nbase-dn = \"dc=a\"\n[backend.a.vlv-index.\"a b\"]\nbase-dn = \"dc=a\"\nscope = \"base-object\"\nfilter = \"(cn=*)\"\nsort-order = \"cn\"", "pando.toml:3:22: the VLV index name \"a b\" stands in tables of tools: letters, digits, '-', '_' and '.' are allowed".into()),
             ("[connection-handler.x]\n", "pando.toml:1:21: this connection-handler needs \"type\": one of ldap, ldapi".into()),
             ("[connection-handler.x]\ntype = \"ldaps\"\n", "pando.toml:2:8: unknown type \"ldaps\" of connection-handler: did you mean ldap, ldapi?".into()),
             ("[connection-handler.x]\ntype = \"ldapi\"\nlisten-port = 389\n", "pando.toml:3:1: \"listen-port\" belongs to type \"ldap\", and [connection-handler.x] has type \"ldapi\": did you mean listen-path?".into()),
@@ -236,6 +239,12 @@ mod tests {
             [backend.userRoot.index]
             cn = { index-type = ["substring", "equality", "equality"], substring-length = 4 }
             sn = { index-type = "approximate", index-entry-limit = "9000" }
+            mail = { index-type = ["equality", "extensible"], index-extensible-matching-rule = ["fr", "2.5.13.5"], confidentiality-enabled = true }
+            [backend.userRoot.vlv-index.people]
+            base-dn = "ou=People,dc=example,dc=com"
+            scope = "single-level"
+            filter = "(objectClass=person)"
+            sort-order = "+sn -givenName"
             [log-publisher."Errors"]
             type = "file-based-error"
             log-file = "/var/log/pando/errors"
@@ -255,7 +264,12 @@ mod tests {
             free-disk-space = "1.5 gib"
         "#;
         let config = Config::parse(text, Path::new("pando.toml")).unwrap();
-        let [cn, sn] = config.backends[0].indexes.as_slice() else { panic!("two indexes") };
+        let [cn, sn, mail] = config.backends[0].indexes.as_slice() else { panic!("three indexes") };
+        assert_eq!((mail.extensible_rules.join(" ").as_str(), mail.is_confidential), ("fr 2.5.13.5", true));
+        assert_eq!(config.backends[0].index_secret, Path::new("./keys/index.secret"));
+        let [people] = config.backends[0].vlv_indexes.as_slice() else { panic!("one list") };
+        assert_eq!((people.name.as_str(), people.scope), ("people", VlvScope::SingleLevel));
+        assert_eq!((people.filter.as_str(), people.sort_order.as_str()), ("(objectClass=person)", "+sn -givenName"));
         assert_eq!(
             (cn.kinds.as_slice(), cn.entry_limit, cn.substring_length),
             ([IndexKind::Equality, IndexKind::Substring].as_slice(), 0, 4)

@@ -55,6 +55,12 @@ impl Instance {
         self.directory.join("keys")
     }
 
+    /// The secret with which keys of confidential indexes are hashed.
+    #[must_use]
+    pub fn index_secret(&self) -> PathBuf {
+        self.keys().join("index.secret")
+    }
+
     /// `changelog/`
     #[must_use]
     pub fn changelog(&self) -> PathBuf {

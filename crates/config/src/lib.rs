@@ -32,6 +32,6 @@ pub use value::{Value, duration_text, parse_duration, parse_size, size_text};
 pub use views::{
     AccessLogConfig, BackendConfig, Behavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig,
     IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy,
-    RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, Writability,
+    RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, VlvScope, Writability,
 };
 pub use write::{Setup, default_indexes};

@@ -70,6 +70,11 @@ impl Object {
         }
     }
 
+    /// The objects of that class inside.
+    pub(crate) fn children_of(&self, class: &'static str) -> impl Iterator<Item = &Object> {
+        self.children.iter().filter(move |child| child.class.name == class)
+    }
+
     /// Where the first value of a property stands, else where the object begins.
     pub(crate) fn offset_of(&self, name: &str) -> usize {
         self.settings.get(name).and_then(|setting| setting.values.first()).map_or(self.offset, |(_, offset)| *offset)

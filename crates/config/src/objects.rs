@@ -186,7 +186,7 @@ static BACKEND: Class = Class {
         property("writability-mode", WRITABILITY, "Whether clients may change entries of this backend; internal-only refuses them as disabled does.").default(&["enabled"]),
         property("index-entry-limit", COUNT, "Longest list of entries that an index keeps for one value, unless the index says otherwise; 0 is no limit.").default(&["4000"]).action(Action::Rebuild),
     ])],
-    children: &[&BACKEND_INDEX],
+    children: &[&BACKEND_INDEX, &BACKEND_VLV_INDEX],
     help: "A store of entries with its own indexes.",
 };
 
@@ -198,7 +198,7 @@ static BACKEND_INDEX: Class = Class {
         &[
             property(
                 "index-type",
-                Syntax::Choice(&["equality", "presence", "substring", "ordering", "approximate"]),
+                Syntax::Choice(&["equality", "presence", "substring", "ordering", "approximate", "extensible"]),
                 "Which searches the index serves.",
             )
             .multi()
@@ -213,10 +213,56 @@ static BACKEND_INDEX: Class = Class {
             )
             .default(&["6"])
             .action(Action::Rebuild),
+            property(
+                "index-extensible-matching-rule",
+                Syntax::Text,
+                "Matching rules of the extensible index: names, OIDs, or languages such as \"fr\" and \"en-US.sub\".",
+            )
+            .absent("No rule is indexed.")
+            .multi()
+            .action(Action::Rebuild),
+            property(
+                "confidentiality-enabled",
+                Syntax::Boolean,
+                "Keys on disk are hashed with the secret in keys/index.secret: they show no value, and serve no ranges and no substrings shorter than substring-length. Entries and the log stay as they are.",
+            )
+            .default(&["false"])
+            .action(Action::Rebuild),
         ],
     )],
     children: &[],
     help: "An index on one attribute type (OpenDJ: backend-index).",
+};
+
+static BACKEND_VLV_INDEX: Class = Class {
+    name: "vlv-index",
+    named_by: Some("the index's name; tools call it vlv.NAME"),
+    variants: &[single(
+        "",
+        &[
+            property("base-dn", Syntax::Dn, "Base of the searches that the index serves.").action(Action::Rebuild),
+            property(
+                "scope",
+                Syntax::Choice(&["base-object", "single-level", "subordinate-subtree", "whole-subtree"]),
+                "Scope of the searches that the index serves.",
+            )
+            .action(Action::Rebuild),
+            property(
+                "filter",
+                Syntax::Text,
+                "Filter of the searches that the index serves. The index has the matching entries of the whole backend.",
+            )
+            .action(Action::Rebuild),
+            property(
+                "sort-order",
+                Syntax::Text,
+                "Attributes to sort by, the most important first, - before those that go from the largest to the smallest: \"+sn -givenName\".",
+            )
+            .action(Action::Rebuild),
+        ],
+    )],
+    children: &[],
+    help: "A list of entries kept in order, for virtual list views and sorted searches (OpenDJ: backend-vlv-index).",
 };
 
 /// What TCP handlers share with local sockets.

@@ -10,13 +10,15 @@ use std::{
 };
 
 use crate::{
+    instance::Instance,
     load::Object,
     mask::AddressMask,
     value::Value,
     views::{
         AccessLogConfig, BackendConfig, Behavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig,
         IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage,
-        RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, Writability,
+        RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, VlvScope,
+        Writability,
     },
 };
 
@@ -165,7 +167,20 @@ pub(crate) fn backend(object: &Object, instance: &Path) -> BackendConfig {
         directory: get.path("db-directory").join(&object.name),
         writability: get.word("writability-mode", Writability::from_word, Writability::Enabled),
         index_entry_limit,
-        indexes: object.children.iter().map(|child| index(child, instance, index_entry_limit)).collect(),
+        indexes: object.children_of("index").map(|child| index(child, instance, index_entry_limit)).collect(),
+        vlv_indexes: object.children_of("vlv-index").map(|child| vlv_index(child, instance)).collect(),
+        index_secret: Instance::new(instance).index_secret(),
+    }
+}
+
+fn vlv_index(object: &Object, instance: &Path) -> VlvIndexConfig {
+    let get = Get { object, instance };
+    VlvIndexConfig {
+        name: object.name.clone(),
+        base_dn: get.text("base-dn"),
+        scope: get.word("scope", VlvScope::from_word, VlvScope::WholeSubtree),
+        filter: get.text("filter"),
+        sort_order: get.text("sort-order"),
     }
 }
 
@@ -178,6 +193,8 @@ fn index(object: &Object, instance: &Path, backend_limit: u64) -> IndexConfig {
         kinds: kinds.into_iter().collect(),
         entry_limit: get.one("index-entry-limit").map_or(backend_limit, |_| get.number("index-entry-limit")),
         substring_length: get.count("substring-length"),
+        extensible_rules: get.texts("index-extensible-matching-rule"),
+        is_confidential: get.boolean("confidentiality-enabled"),
     }
 }
 

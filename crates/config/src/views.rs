@@ -123,6 +123,10 @@ pub struct BackendConfig {
     pub index_entry_limit: u64,
     /// `[backend.ID.index.ATTRIBUTE]`
     pub indexes: Vec<IndexConfig>,
+    /// `[backend.ID.vlv-index.NAME]`
+    pub vlv_indexes: Vec<VlvIndexConfig>,
+    /// Where the secret of confidential indexes is.
+    pub index_secret: PathBuf,
 }
 
 /// `[backend.ID.index.ATTRIBUTE]`
@@ -136,6 +140,40 @@ pub struct IndexConfig {
     pub entry_limit: u64,
     /// `substring-length`
     pub substring_length: usize,
+    /// `index-extensible-matching-rule`
+    pub extensible_rules: Vec<String>,
+    /// `confidentiality-enabled`
+    pub is_confidential: bool,
+}
+
+impl IndexConfig {
+    /// The indexes `kinds` of `attribute`, everything else as declared.
+    #[must_use]
+    pub fn new(attribute: &str, kinds: &[IndexKind]) -> Self {
+        Self {
+            attribute: attribute.to_owned(),
+            kinds: kinds.to_vec(),
+            entry_limit: 4000,
+            substring_length: 6,
+            extensible_rules: Vec::new(),
+            is_confidential: false,
+        }
+    }
+}
+
+/// `[backend.ID.vlv-index.NAME]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VlvIndexConfig {
+    /// The table's name.
+    pub name: String,
+    /// `base-dn`
+    pub base_dn: String,
+    /// `scope`
+    pub scope: VlvScope,
+    /// `filter`
+    pub filter: String,
+    /// `sort-order`
+    pub sort_order: String,
 }
 
 /// `[connection-handler.NAME]`
@@ -376,6 +414,21 @@ words! {
         Ordering = "ordering",
         /// `(a~=v)`
         Approximate = "approximate",
+        /// `(a:rule:=v)`
+        Extensible = "extensible",
+    }
+}
+words! {
+    /// Scope of the searches that a VLV index serves.
+    VlvScope {
+        /// The base entry.
+        BaseObject = "base-object",
+        /// Its children.
+        SingleLevel = "single-level",
+        /// Everything below it.
+        SubordinateSubtree = "subordinate-subtree",
+        /// It and everything below it.
+        WholeSubtree = "whole-subtree",
     }
 }
 words! {

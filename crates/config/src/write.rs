@@ -59,13 +59,7 @@ pub fn default_indexes() -> Vec<IndexConfig> {
         ("uid", &[Equality]),
         ("uniqueMember", &[Equality]),
     ];
-    let index = |(attribute, kinds): (&str, &[IndexKind])| IndexConfig {
-        attribute: attribute.to_owned(),
-        kinds: kinds.to_vec(),
-        entry_limit: 4000,
-        substring_length: 6,
-    };
-    table.into_iter().map(index).collect()
+    table.into_iter().map(|(attribute, kinds)| IndexConfig::new(attribute, kinds)).collect()
 }
 
 const HEAD: &str = "\
@@ -119,6 +113,14 @@ impl Setup {
             }
             if index.substring_length != 6 {
                 let _ = write!(settings, ", substring-length = {}", index.substring_length);
+            }
+            if !index.extensible_rules.is_empty() {
+                let rules: Vec<String> =
+                    index.extensible_rules.iter().map(|rule| toml_edit::Value::from(rule).to_string()).collect();
+                let _ = write!(settings, ", index-extensible-matching-rule = [{}]", rules.join(", "));
+            }
+            if index.is_confidential {
+                let _ = write!(settings, ", confidentiality-enabled = true");
             }
             let _ = writeln!(out, "{:width$} = {{ {settings} }}", quoted(&index.attribute));
         }

@@ -193,7 +193,7 @@ fn open_backend(
     suffixes: Vec<Suffix>,
     facts: &Arc<Facts>,
 ) -> Result<Backend, OpenError> {
-    let configs = index_configs(configured);
+    let configs = index_configs(configured)?;
     // Found out before anything is opened, so that the message speaks of the index and not of a database.
     let mut trial = store::index::IndexStates::default();
     IndexSet::new(&facts.schema, &configs, &mut trial)

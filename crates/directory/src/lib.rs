@@ -28,6 +28,7 @@ mod account;
 mod bind;
 mod compare;
 mod directory;
+mod index_secret;
 mod json;
 mod limits;
 mod schema_entry;

@@ -9,7 +9,10 @@ use config::{Behavior, Config};
 use schema::check::Leniency;
 use schema::{Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
 use store::StoreError;
-use store::index::{IndexConfig, IndexError, IndexKind};
+use store::index::{IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig, VlvScope};
+
+use crate::filter::IndexFilters;
+use crate::index_secret;
 
 /// Why a directory cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +72,14 @@ pub enum OpenError {
         /// Why.
         reason: String,
     },
+    /// The secret of confidential indexes cannot be read or made.
+    #[error("the secret of confidential indexes, {}: {reason}", path.display())]
+    IndexSecret {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The store refuses.
     #[error("backend \"{backend}\": {error}")]
     Store {
@@ -124,23 +135,48 @@ pub fn leniency(config: &Config) -> Leniency {
     }
 }
 
-/// The indexes of a backend in the store's words.
-#[must_use]
-pub fn index_configs(backend: &config::BackendConfig) -> Vec<IndexConfig> {
+/// The indexes of a backend in the store's words, with what it takes to make their keys. The secret of confidential indexes is made
+/// when the first one needs it.
+///
+/// # Errors
+/// When a secret is needed and cannot be read or made.
+pub fn index_configs(backend: &config::BackendConfig) -> Result<IndexConfigs, OpenError> {
     let kind = |configured: &config::IndexKind| match configured {
         config::IndexKind::Equality => IndexKind::Equality,
         config::IndexKind::Presence => IndexKind::Presence,
         config::IndexKind::Substring => IndexKind::Substring,
         config::IndexKind::Ordering => IndexKind::Ordering,
         config::IndexKind::Approximate => IndexKind::Approximate,
+        config::IndexKind::Extensible => IndexKind::Extensible,
     };
     let index = |configured: &config::IndexConfig| IndexConfig {
         attribute: configured.attribute.clone(),
         kinds: configured.kinds.iter().map(kind).collect(),
         substring_length: configured.substring_length,
         entry_limit: u32::try_from(configured.entry_limit).unwrap_or(u32::MAX),
+        extensible_rules: configured.extensible_rules.clone(),
+        is_confidential: configured.is_confidential,
     };
-    backend.indexes.iter().map(index).collect()
+    let vlv = |configured: &config::VlvIndexConfig| VlvConfig {
+        name: configured.name.clone(),
+        base_dn: configured.base_dn.clone(),
+        scope: match configured.scope {
+            config::VlvScope::BaseObject => VlvScope::BaseObject,
+            config::VlvScope::SingleLevel => VlvScope::SingleLevel,
+            config::VlvScope::SubordinateSubtree => VlvScope::SubordinateSubtree,
+            config::VlvScope::WholeSubtree => VlvScope::WholeSubtree,
+        },
+        filter: configured.filter.clone(),
+        sort_order: configured.sort_order.clone(),
+    };
+    let secret = backend.indexes.iter().any(|index| index.is_confidential);
+    let secret = if secret { Some(index_secret::load_or_make(&backend.index_secret)?) } else { None };
+    Ok(IndexConfigs {
+        attributes: backend.indexes.iter().map(index).collect(),
+        vlv: backend.vlv_indexes.iter().map(vlv).collect(),
+        filters: Some(Arc::new(IndexFilters)),
+        secret,
+    })
 }
 
 fn schema_files(folder: &Path) -> Result<Vec<PathBuf>, OpenError> {

@@ -116,7 +116,7 @@ impl Reader {
                 backend.id
             )));
         }
-        let (options, made) = options(backend, schema);
+        let (options, made) = options(backend, schema)?;
         let store = ReadOnlyBackend::open(options, rules(config, backend, schema)?)
             .map_err(|error| in_backend(backend, error))?;
         let indexer = made.get().cloned().ok_or_else(|| in_backend(backend, "its indexes cannot be made out"))?;
@@ -135,7 +135,7 @@ pub fn fold(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> R
     if !store::database_path(&backend.directory).exists() {
         return Ok(());
     }
-    let (options, _) = options(backend, schema);
+    let (options, _) = options(backend, schema)?;
     let open =
         store::Backend::open(options, rules(config, backend, schema)?).map_err(|error| in_backend(backend, error))?;
     open.close().map_err(|error| in_backend(backend, error))
@@ -146,16 +146,17 @@ fn in_backend(backend: &BackendConfig, error: impl std::fmt::Display) -> Failure
 }
 
 /// How the store is opened, and where its indexer will be found.
-fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> (BackendOptions, Arc<OnceLock<Indexer>>) {
+fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> Result<(BackendOptions, Arc<OnceLock<Indexer>>), Failure> {
     let made: Arc<OnceLock<Indexer>> = Arc::default();
-    let (slot, configs, own_schema) = (Arc::clone(&made), directory::index_configs(backend), Arc::clone(schema));
+    let configs = directory::index_configs(backend).map_err(Failure::new)?;
+    let (slot, own_schema) = (Arc::clone(&made), Arc::clone(schema));
     let extractor: store::ExtractorMaker = Box::new(move |states, is_empty| {
         let indexer = store::index::settled_indexer(&own_schema, &configs, states, is_empty)
             .map_err(|_| store::StoreError::Misuse("an index that the schema does not carry"))?;
         let indexer = slot.get_or_init(|| indexer).clone();
         Ok(Arc::new(indexer) as Arc<dyn store::KeyExtractor>)
     });
-    (BackendOptions::new(backend.directory.clone(), SchemaTypes::shared(schema), extractor), made)
+    Ok((BackendOptions::new(backend.directory.clone(), SchemaTypes::shared(schema), extractor), made))
 }
 
 fn rules(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Box<dyn store::Rules>, Failure> {

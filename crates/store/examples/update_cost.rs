@@ -92,7 +92,7 @@ fn open(folder: &Path, schema: &Arc<Schema>) -> Result<Backend, Failure> {
         folder.to_owned(),
         SchemaTypes::shared(schema),
         Box::new(move |states, is_empty| {
-            let set = IndexSet::new(&for_indexer, &default_indexes(), states)
+            let set = IndexSet::new(&for_indexer, &default_indexes().into(), states)
                 .map_err(|_| StoreError::Misuse("default indexes"))?;
             if is_empty {
                 states.set_all_trusted();

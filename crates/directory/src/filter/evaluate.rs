@@ -55,13 +55,19 @@ impl Matcher {
         entry: &EntryView<'_>,
         scratch: &mut FilterScratch,
     ) -> Result<Truth, StoreError> {
+        self.decide(&mut Trial { facts, entry, scratch })
+    }
+
+    /// The truth of the whole filter, with whoever tries its assertions on an entry.
+    #[inline]
+    pub(super) fn decide(&self, trial: &mut impl TryItem) -> Result<Truth, StoreError> {
         if self.nodes().is_empty() {
             return Ok(Truth::Undefined);
         }
-        self.node(0, &mut Trial { facts, entry, scratch })
+        self.node(0, trial)
     }
 
-    fn node(&self, at: usize, trial: &mut Trial<'_, '_>) -> Result<Truth, StoreError> {
+    fn node<T: TryItem>(&self, at: usize, trial: &mut T) -> Result<Truth, StoreError> {
         match self.nodes().get(at) {
             Some(Node::And { end }) => self.fold(at, *end, Truth::True, Truth::False, Truth::min, trial),
             Some(Node::Or { end }) => self.fold(at, *end, Truth::False, Truth::True, Truth::max, trial),
@@ -71,14 +77,14 @@ impl Matcher {
         }
     }
 
-    fn fold(
+    fn fold<T: TryItem>(
         &self,
         at: usize,
         end: usize,
         empty: Truth,
         decided: Truth,
         combine: fn(Truth, Truth) -> Truth,
-        trial: &mut Trial<'_, '_>,
+        trial: &mut T,
     ) -> Result<Truth, StoreError> {
         let mut truth = empty;
         let mut child = at + 1;
@@ -137,7 +143,7 @@ impl Matcher {
     }
 
     /// What one value's normal form means for a test.
-    fn form_matches(&self, test: &Test, form: &[u8]) -> bool {
+    pub(super) fn form_matches(&self, test: &Test, form: &[u8]) -> bool {
         match test {
             Test::Present => true,
             Test::Equal(range) | Test::Sounds(range) => form == self.form(range),
@@ -154,6 +160,12 @@ impl Matcher {
     }
 }
 
+/// What tries the assertions of a filter on one entry.
+pub(super) trait TryItem {
+    /// Whether an assertion is true of the entry.
+    fn item(&mut self, matcher: &Matcher, item: &Item) -> Result<Truth, StoreError>;
+}
+
 /// One filter on one entry.
 struct Trial<'t, 'e> {
     facts: &'t Facts,
@@ -161,14 +173,17 @@ struct Trial<'t, 'e> {
     scratch: &'t mut FilterScratch,
 }
 
-impl Trial<'_, '_> {
+impl TryItem for Trial<'_, '_> {
+    #[inline]
     fn item(&mut self, matcher: &Matcher, item: &Item) -> Result<Truth, StoreError> {
         if self.any_attribute(matcher, item)? || (item.with_dn && self.name_matches(matcher, item)) {
             return Ok(Truth::True);
         }
         Ok(Truth::False)
     }
+}
 
+impl Trial<'_, '_> {
     fn any_attribute(&mut self, matcher: &Matcher, item: &Item) -> Result<bool, StoreError> {
         let tables = self.entry.record.tables();
         match item.target {

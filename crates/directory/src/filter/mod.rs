@@ -4,6 +4,7 @@
 //! Neither knows indexes: what the planner reads it reads off the same prepared nodes.
 
 mod evaluate;
+mod index_filter;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use crate::facts::Facts;
 use crate::virtual_attributes::VirtualAttribute;
 
 pub use evaluate::{FilterScratch, Truth};
+pub use index_filter::IndexFilters;
 
 /// A prepared filter. Reusable: [`Matcher::compile`] keeps the buffers.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use std::ops::Bound;
 use schema::{Assertion, MatchingRule, Position, Substrings, TypeIndex};
 use smallvec::SmallVec;
 use store::index::{Index, Method, PRESENCE_KEY};
-use store::posting::key::KEY_PREFIX_BYTES;
+use store::posting::key::{KEY_BYTES_MAX, KEY_PREFIX_BYTES};
 use store::{EntryId, IndexKey, StoreError, View};
 
 use super::idset::IdSet;
@@ -205,7 +205,7 @@ impl Planner<'_> {
                 Some(Assertion::Substrings(pieces)) => self.substrings(attribute, rule, pieces)?,
                 Some(assertion) => match assertion.key_range() {
                     Some((from, to)) => self.range(attribute, rule, from, to)?,
-                    None => Candidates::NOT_INDEXED,
+                    None => self.tried(attribute, rule, assertion)?,
                 },
                 None => Candidates::NOT_INDEXED,
             },
@@ -233,7 +233,7 @@ impl Planner<'_> {
 
     fn key(&self, attribute: TypeIndex, rule: &MatchingRule, form: &[u8]) -> Result<Candidates, StoreError> {
         match self.view.indexes().set().equality(attribute, rule).filter(|index| self.is_trusted(index)) {
-            Some(index) => self.list(index, form),
+            Some(index) => self.list(index, &index.key(form)),
             None => Ok(Candidates::NOT_INDEXED),
         }
     }
@@ -244,6 +244,34 @@ impl Planner<'_> {
         Ok(if is_over(index, count) { Candidates::OVER_LIMIT } else { Candidates::List { key, count } })
     }
 
+    /// What a rule matches may be no range of keys (bits, words, parts of dates): then every key is tried.
+    fn tried(
+        &self,
+        attribute: TypeIndex,
+        rule: &MatchingRule,
+        assertion: &Assertion,
+    ) -> Result<Candidates, StoreError> {
+        let index = self.view.indexes().set().equality(attribute, rule);
+        let Some(index) = index.filter(|index| self.is_trusted(index) && index.is_ordered() && rule.has_keys()) else {
+            return Ok(Candidates::NOT_INDEXED);
+        };
+        let mut all = IdSet::default();
+        let (mut keys, mut ids) = (0, 0);
+        let mut scan = self.view.scan(index.id, Bound::Unbounded, Bound::Unbounded)?;
+        while let Some((key, postings)) = scan.next()? {
+            keys += 1;
+            // A key as long as can be may be cut: the entry decides.
+            if key.len() >= KEY_BYTES_MAX || assertion.matches(key) {
+                ids += postings.count();
+                all.extend(postings.iter());
+            }
+            if keys > RANGE_IDS_MAX || ids > RANGE_IDS_MAX {
+                return Ok(Candidates::OVER_LIMIT);
+            }
+        }
+        Ok(Candidates::Set(all))
+    }
+
     /// All entries with a key in the range.
     fn range(
         &self,
@@ -252,7 +280,8 @@ impl Planner<'_> {
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> Result<Candidates, StoreError> {
-        match self.view.indexes().set().equality(attribute, rule).filter(|index| self.is_trusted(index)) {
+        let index = self.view.indexes().set().equality(attribute, rule);
+        match index.filter(|index| self.is_trusted(index) && index.is_ordered()) {
             Some(index) => self.keys_between(index, from, to),
             None => Ok(Candidates::NOT_INDEXED),
         }
@@ -294,10 +323,7 @@ impl Planner<'_> {
         rule: &MatchingRule,
         pieces: &Substrings,
     ) -> Result<Candidates, StoreError> {
-        let index = self.view.indexes().set().substring(attribute).filter(|index| {
-            matches!(index.method, Method::Substrings { rule: own, .. } if own.shares_form_with(rule))
-                && self.is_trusted(index)
-        });
+        let index = self.view.indexes().set().substring(attribute, rule).filter(|index| self.is_trusted(index));
         let equality = self.view.indexes().set().equality(attribute, rule).filter(|index| self.is_trusted(index));
         let mut lists: SmallVec<[(u64, IndexKey); 16]> = SmallVec::new();
         let mut over_limit = false;
@@ -306,7 +332,7 @@ impl Planner<'_> {
         {
             for (_, piece) in pieces.index_pieces() {
                 for window in piece.windows(*length) {
-                    match self.list(index, window)? {
+                    match self.list(index, &index.key(window))? {
                         Candidates::List { count: 0, .. } => return Ok(Candidates::nobody()),
                         Candidates::List { key, count } => lists.push((count, key)),
                         _ => over_limit = true,
@@ -340,7 +366,8 @@ impl Planner<'_> {
                 (_, _, Some(index)) if is_short => Some((index, piece)),
                 _ => None,
             };
-            if let Some((ranged, piece)) = ranged {
+            // Hashed keys have no prefixes.
+            if let Some((ranged, piece)) = ranged.filter(|(index, _)| index.is_ordered()) {
                 match self.with_prefix(ranged, piece)? {
                     Candidates::Set(set) => intersect(&mut best, set),
                     _ => over_limit = true,

@@ -60,8 +60,12 @@ impl Remedy {
                 IndexKind::Equality => of_rule(attribute.equality).is_some(),
                 IndexKind::Ordering => of_rule(attribute.ordering).is_some(),
                 IndexKind::Approximate => of_rule(attribute.approximate).is_some(),
-                IndexKind::Substring => indexes.substring(attribute.index).is_some(),
+                IndexKind::Substring => {
+                    attribute.substring.is_some_and(|rule| indexes.substring(attribute.index, rule).is_some())
+                }
                 IndexKind::Presence => indexes.presence(attribute.index).is_some(),
+                // Never advised: the kind alone does not say which rule.
+                IndexKind::Extensible => false,
             },
             Step::EntryLimit(limit) => {
                 own.all(|index| index.entry_limit == 0 || u64::from(index.entry_limit) >= *limit)

@@ -168,7 +168,7 @@ impl Directory {
         let configured = self.config.backend(&backend.id)?;
         let mut states = backend.store.indexes().states().clone();
         // Indexes were possible under the schema before; one that no longer is (its attribute went) has no keys to make.
-        let indexer = settled_indexer(schema, &index_configs(configured), &mut states, false).ok()?;
+        let indexer = settled_indexer(schema, &index_configs(configured).ok()?, &mut states, false).ok()?;
         Some(backend.store.rebind(SchemaTypes::shared(schema), Arc::new(indexer)))
     }
 

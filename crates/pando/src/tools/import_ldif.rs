@@ -165,7 +165,7 @@ fn sources(options: &Options) -> Result<Vec<LdifSource>, Failure> {
 pub fn import(config: &Config, backend: &BackendConfig, order: Order) -> Result<ImportSummary, Failure> {
     let schema = instance::schema(config)?;
     let keeps_entries = order.mode != ImportMode::Replace || !order.selection.include_branches.is_empty();
-    let indexes = directory::index_configs(backend);
+    let indexes = directory::index_configs(backend).map_err(Failure::new)?;
     let options = ImportOptions {
         mode: order.mode,
         selection: order.selection,

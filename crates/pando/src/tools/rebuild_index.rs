@@ -57,7 +57,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     };
     let rebuild_options = RebuildOptions {
         directory: backend.directory.clone(),
-        indexes: directory::index_configs(backend),
+        indexes: directory::index_configs(backend).map_err(Failure::new)?,
         schema,
         which,
         clear_degraded_state: options.clear_degraded_state,

@@ -1,11 +1,15 @@
 //! From prepared entries with ids to rows and keys: the last thing a worker does alone.
 
+use std::borrow::Cow;
+
+use schema::TypeIndex;
+
 use super::BulkError;
 use super::batch::{Batch, Entry, Outcome, PreparedAttribute};
 use super::names::Names;
 use super::sort::KeyBatch;
 use super::writer::{Rows, Target};
-use crate::index::{IndexSet, Indexer, KeySink};
+use crate::index::{IndexSet, IndexedEntry, Indexer, KeySink};
 use crate::posting::key::{KEY_BYTES_MAX, write_key};
 use crate::record::{LargeStub, RecordBuilder};
 use crate::rows::{ENTRY_PIECE_BYTES_MAX, PIECE_BYTES_MAX, cut, entry_key, entry_part_key, value_key, value_part_key};
@@ -102,6 +106,41 @@ impl KeySink for BatchSink<'_> {
     }
 }
 
+/// A prepared entry as a record will hold it.
+struct Whole<'w, 'n> {
+    batch: &'w Batch,
+    names: &'w Names<'n>,
+    entry: &'w Entry,
+}
+
+impl<'w> Whole<'w, '_> {
+    fn attributes(&self) -> impl Iterator<Item = (TypeIndex, &'w PreparedAttribute)> {
+        let typed =
+            |attribute: &'w PreparedAttribute| Some((self.names.get(attribute.described)?.attribute?, attribute));
+        self.batch.attributes_of(self.entry).iter().filter_map(typed)
+    }
+}
+
+fn is_large(attribute: &PreparedAttribute) -> bool {
+    RecordBuilder::is_large(attribute.count as usize, attribute.longest as usize)
+}
+
+impl IndexedEntry for Whole<'_, '_> {
+    fn each_attribute<'s>(
+        &'s self,
+        wanted: &dyn Fn(TypeIndex) -> bool,
+        visit: &mut dyn FnMut(TypeIndex, Cow<'s, [u8]>),
+    ) {
+        for (of_type, attribute) in self.attributes().filter(|(of_type, it)| wanted(*of_type) && !is_large(it)) {
+            visit(of_type, Cow::Borrowed(self.batch.bytes(&attribute.body)));
+        }
+    }
+
+    fn each_large(&self, visit: &mut dyn FnMut(TypeIndex)) {
+        self.attributes().filter(|(_, attribute)| is_large(attribute)).for_each(|(of_type, _)| visit(of_type));
+    }
+}
+
 /// What a chunk became.
 pub(super) struct Finished {
     pub keys: KeyBatch,
@@ -164,6 +203,7 @@ impl<'f> Finisher<'f> {
                 self.indexer.attribute_keys(of_type, batch.bytes(&attribute.body), &mut self.room, &mut sink);
             }
         }
+        self.indexer.entry_keys(&Whole { batch, names, entry }, &mut self.room, &mut sink);
         sink.finish()
     }
 
@@ -172,7 +212,7 @@ impl<'f> Finisher<'f> {
         self.large.clear();
         for attribute in batch.attributes_of(entry) {
             let Some(desc) = names.get(attribute.described).map(|described| described.desc) else { continue };
-            if RecordBuilder::is_large(attribute.count as usize, attribute.longest as usize) {
+            if is_large(attribute) {
                 let stub = self.large_values(batch, names, entry.id, attribute)?;
                 self.builder.push_large(desc, stub)?;
             } else {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use schema::Schema;
 use schema::check::Leniency;
 
-use crate::index::IndexConfig;
+use crate::index::IndexConfigs;
 use crate::record::Values;
 
 /// Whether the old entries stay.
@@ -99,7 +99,7 @@ pub struct ImportOptions {
     /// Its base DNs; entries elsewhere are skipped.
     pub base_dns: Vec<String>,
     /// Its indexes.
-    pub indexes: Vec<IndexConfig>,
+    pub indexes: IndexConfigs,
     /// The schema.
     pub schema: Arc<Schema>,
     /// How strictly entries are checked.
@@ -133,11 +133,16 @@ pub struct ImportOptions {
 impl ImportOptions {
     /// A plain import that replaces what is in `directory`.
     #[must_use]
-    pub fn new(directory: PathBuf, base_dns: Vec<String>, indexes: Vec<IndexConfig>, schema: Arc<Schema>) -> Self {
+    pub fn new(
+        directory: PathBuf,
+        base_dns: Vec<String>,
+        indexes: impl Into<IndexConfigs>,
+        schema: Arc<Schema>,
+    ) -> Self {
         Self {
             directory,
             base_dns,
-            indexes,
+            indexes: indexes.into(),
             schema,
             leniency: Leniency::default(),
             skip_schema_validation: false,

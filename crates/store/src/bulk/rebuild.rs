@@ -18,7 +18,7 @@ use super::verify::named_indexes;
 use super::{BulkError, Cancel, Phase, Progress};
 use crate::backend::{InstanceLock, database_path};
 use crate::env::{self, Dbs, Env, meta};
-use crate::index::{IndexConfig, IndexSet, Indexer, SchemaTypes};
+use crate::index::{IndexConfigs, IndexSet, Indexer, SchemaTypes};
 use crate::posting::block::index_range;
 use crate::posting::{BlockView, List, chunk_key};
 use crate::record::{LargeStub, RecordView};
@@ -47,7 +47,7 @@ pub struct RebuildOptions {
     /// The schema.
     pub schema: Arc<Schema>,
     /// All indexes of the backend.
-    pub indexes: Vec<IndexConfig>,
+    pub indexes: IndexConfigs,
     /// Which of them.
     pub which: RebuildWhich,
     /// They are only declared good (`--clearDegradedState`), which is true of a backend whose data never had the attribute.

@@ -1,4 +1,11 @@
-//! What an operator asks for: the `backend-index` objects of the configuration.
+//! What an operator asks for: the `backend-index` and `backend-vlv-index` objects of the configuration.
+//!
+//! Knows words and numbers; what they mean under a schema is worked out by [`IndexSet`](super::IndexSet).
+
+use std::sync::Arc;
+
+use super::secret::IndexSecret;
+use super::vlv::CompileFilter;
 
 /// One kind of index (`index-type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +20,8 @@ pub enum IndexKind {
     Ordering,
     /// `(cn~=Mayer)`
     Approximate,
+    /// `(cn:caseExactMatch:=Maria Meier)`, with the rules of [`IndexConfig::extensible_rules`].
+    Extensible,
 }
 
 /// The indexes of one attribute (`backend-index`).
@@ -26,6 +35,64 @@ pub struct IndexConfig {
     pub substring_length: usize,
     /// Most entries of a key that the planner uses; 0 is no limit.
     pub entry_limit: u32,
+    /// `index-extensible-matching-rule`: names or OIDs of matching rules, or of languages (`fr`, `en-US.sub`).
+    pub extensible_rules: Vec<String>,
+    /// `confidentiality-enabled`: keys on disk are hashed with [`IndexConfigs::secret`].
+    pub is_confidential: bool,
+}
+
+/// `scope` of a VLV index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum VlvScope {
+    /// `base-object`
+    BaseObject,
+    /// `single-level`
+    SingleLevel,
+    /// `subordinate-subtree`
+    SubordinateSubtree,
+    /// `whole-subtree`
+    WholeSubtree,
+}
+
+/// A list of entries kept in order (`backend-vlv-index`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VlvConfig {
+    /// Its name; tools call the index `vlv.NAME`.
+    pub name: String,
+    /// Which searches it is for: their base,
+    pub base_dn: String,
+    /// their scope,
+    pub scope: VlvScope,
+    /// their filter,
+    pub filter: String,
+    /// and their order (`+sn -givenName`).
+    pub sort_order: String,
+}
+
+/// Everything asked for of the indexes of one backend, and what it takes to make their keys.
+#[derive(Clone, Default)]
+pub struct IndexConfigs {
+    /// Indexes of attributes.
+    pub attributes: Vec<IndexConfig>,
+    /// Lists kept in order.
+    pub vlv: Vec<VlvConfig>,
+    /// Compiles the filters of VLV indexes; needed when there are any.
+    pub filters: Option<Arc<dyn CompileFilter>>,
+    /// Hashes the keys of confidential indexes; needed when there are any.
+    pub secret: Option<IndexSecret>,
+}
+
+impl From<Vec<IndexConfig>> for IndexConfigs {
+    fn from(attributes: Vec<IndexConfig>) -> Self {
+        Self { attributes, ..Self::default() }
+    }
+}
+
+impl std::fmt::Debug for IndexConfigs {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = out.debug_struct("IndexConfigs");
+        shown.field("attributes", &self.attributes).field("vlv", &self.vlv).finish_non_exhaustive()
+    }
 }
 
 /// OpenDJ's `substring-length`.
@@ -46,6 +113,8 @@ impl IndexConfig {
             kinds: kinds.to_vec(),
             substring_length: DEFAULT_SUBSTRING_LENGTH,
             entry_limit: DEFAULT_ENTRY_LIMIT,
+            extensible_rules: Vec::new(),
+            is_confidential: false,
         }
     }
 }
@@ -60,13 +129,15 @@ impl IndexKind {
             Self::Substring => "substring",
             Self::Ordering => "ordering",
             Self::Approximate => "approximate",
+            Self::Extensible => "extensible",
         }
     }
 
     /// The kind of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Equality, Self::Presence, Self::Substring, Self::Ordering, Self::Approximate];
+        let all =
+            [Self::Equality, Self::Presence, Self::Substring, Self::Ordering, Self::Approximate, Self::Extensible];
         all.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
     }
 }

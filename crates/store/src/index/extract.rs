@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use schema::{NormalizedDn, Schema, TypeIndex};
 
-use super::config::IndexConfig;
+use super::config::IndexConfigs;
 use super::indexer::{IndexedEntry, Indexer};
-use super::set::{IndexError, IndexSet, Method};
+use super::set::{Index, IndexError, IndexSet, Method};
 use super::state::IndexStates;
 use crate::backend::ExtractorMaker;
 use crate::extract::KeyExtractor;
@@ -68,6 +68,16 @@ impl IndexedEntry for RecordView<'_> {
             }
         }
     }
+
+    fn each_large(&self, visit: &mut dyn FnMut(TypeIndex)) {
+        for attribute in self.attributes() {
+            if let Content::Large(_) = attribute.content
+                && let Some(of_type) = self.tables().type_of(attribute.desc)
+            {
+                visit(TypeIndex(of_type));
+            }
+        }
+    }
 }
 
 impl KeyExtractor for Indexer {
@@ -109,7 +119,9 @@ impl KeyExtractor for Indexer {
         let Some(own) = tables.type_of(desc).and_then(|t| self.schema().attribute_by_index(TypeIndex(t))) else {
             return false;
         };
-        Indexer::indexes(self).get(index).is_some_and(|index| own.is_subtype_of(index.attribute))
+        // Values outside the record are no part of a sort key.
+        let feeds = |index: &Index| !matches!(index.method, Method::Vlv) && own.is_subtype_of(index.attribute);
+        Indexer::indexes(self).get(index).is_some_and(feeds)
     }
 
     fn normalize_rdn(&self, rdn: &[u8], is_whole_dn: bool, out: &mut Vec<u8>) -> bool {
@@ -126,7 +138,8 @@ impl KeyExtractor for Indexer {
 /// What [`BackendOptions`](crate::BackendOptions) need: makes the indexer for `configs` and settles which indexes are to be trusted.
 /// New ones are trusted only in an empty backend; those that are configured no more are not kept up, so no longer trusted.
 #[must_use]
-pub fn extractor_maker(schema: Arc<Schema>, configs: Vec<IndexConfig>) -> ExtractorMaker {
+pub fn extractor_maker(schema: Arc<Schema>, configs: impl Into<IndexConfigs>) -> ExtractorMaker {
+    let configs = configs.into();
     Box::new(move |states, is_empty| Ok(Arc::new(settled_indexer(&schema, &configs, states, is_empty)?)))
 }
 
@@ -136,7 +149,7 @@ pub fn extractor_maker(schema: Arc<Schema>, configs: Vec<IndexConfig>) -> Extrac
 /// When the schema does not carry an index.
 pub fn settled_indexer(
     schema: &Arc<Schema>,
-    configs: &[IndexConfig],
+    configs: &IndexConfigs,
     states: &mut IndexStates,
     is_empty: bool,
 ) -> Result<Indexer, IndexError> {

@@ -37,6 +37,9 @@ pub trait IndexedEntry {
         wanted: &dyn Fn(TypeIndex) -> bool,
         visit: &mut dyn FnMut(TypeIndex, Cow<'s, [u8]>),
     );
+
+    /// Calls `visit` with the type of each attribute whose values are outside the record.
+    fn each_large(&self, visit: &mut dyn FnMut(TypeIndex));
 }
 
 /// Makes the keys of entries in the indexes of one [`IndexSet`].
@@ -57,14 +60,39 @@ pub struct KeyChanges {
     pub added: Vec<(IndexId, Vec<u8>)>,
 }
 
-type Attributes<'a> = Vec<(TypeIndex, Cow<'a, [u8]>)>;
+/// The attributes of an entry that have to do with any index.
+#[derive(Default)]
+struct Attributes<'a> {
+    /// By type.
+    inline: Vec<(TypeIndex, Cow<'a, [u8]>)>,
+    large: Vec<TypeIndex>,
+}
+
+impl IndexedEntry for Attributes<'_> {
+    fn each_attribute<'s>(
+        &'s self,
+        wanted: &dyn Fn(TypeIndex) -> bool,
+        visit: &mut dyn FnMut(TypeIndex, Cow<'s, [u8]>),
+    ) {
+        for (of_type, body) in self.inline.iter().filter(|(of_type, _)| wanted(*of_type)) {
+            visit(*of_type, Cow::Borrowed(body));
+        }
+    }
+
+    fn each_large(&self, visit: &mut dyn FnMut(TypeIndex)) {
+        self.large.iter().for_each(|of_type| visit(*of_type));
+    }
+}
 
 impl Indexer {
     /// An indexer for `set` under `schema`.
     #[must_use]
     pub fn new(schema: Arc<Schema>, set: Arc<IndexSet>) -> Self {
         let positions = |own: &AttributeType| {
-            let feeds = |index: &Index| own.is_subtype_of(index.attribute);
+            let feeds = |index: &Index| match set.vlv(index.id) {
+                None => own.is_subtype_of(index.attribute),
+                Some(vlv) => vlv.is_about(&schema, own.index),
+            };
             (0u16..).zip(set.iter()).filter(|(_, index)| feeds(index)).map(|(at, _)| at).collect()
         };
         let fed = schema.attribute_types().iter().map(positions).collect();
@@ -94,15 +122,25 @@ impl Indexer {
         self.fed.get(attribute.0 as usize).map(|positions| &**positions).unwrap_or_default()
     }
 
-    /// All keys of `entry`; within one entry a key may come more than once.
+    /// All keys of an entry whose large attributes are somewhere else; within one entry a key may come more than once.
     pub fn keys(&self, entry: &impl IndexedEntry, sink: &mut impl KeySink) {
         let mut room = Vec::new();
         entry.each_attribute(&|attribute| self.is_indexed(attribute), &mut |attribute, body| {
             self.attribute_keys(attribute, &body, &mut room, sink);
         });
+        self.entry_keys(entry, &mut room, sink);
     }
 
-    /// The keys of (some) values of an attribute, in BER. `room` is scratch space.
+    /// The keys that are made of an entry as a whole: those of VLV indexes. `room` is scratch space.
+    pub fn entry_keys(&self, entry: &dyn IndexedEntry, room: &mut Vec<u8>, sink: &mut impl KeySink) {
+        for vlv in self.set.vlv_indexes() {
+            if vlv.key_of(&self.schema, entry, room) {
+                sink.key(vlv.id, room);
+            }
+        }
+    }
+
+    /// The keys of single values of an attribute, in BER, in the indexes of attributes. `room` is scratch space.
     pub fn attribute_keys(&self, attribute: TypeIndex, body: &[u8], room: &mut Vec<u8>, sink: &mut impl KeySink) {
         let fed = self.fed_by(attribute);
         if !fed.is_empty() {
@@ -120,6 +158,7 @@ impl Indexer {
                     sink.key(index.id, PRESENCE_KEY);
                     continue;
                 }
+                Method::Vlv => continue,
                 Method::Normal(rule) => (rule, None),
                 Method::Substrings { rule, length } => (rule, Some(length)),
             };
@@ -131,8 +170,11 @@ impl Indexer {
                 }
             }
             match window {
-                None => sink.key(index.id, room),
-                Some(length) => substring_keys(&rule.substring_form(room), length, |key| sink.key(index.id, key)),
+                None => sink.key(index.id, &index.key(room)),
+                Some(length) => {
+                    let form = rule.substring_form(room);
+                    substring_keys(&form, length, |key| sink.key(index.id, &index.key(key)));
+                }
             }
         }
     }
@@ -143,52 +185,74 @@ impl Indexer {
     pub fn changes<E: IndexedEntry>(&self, old: Option<&E>, new: Option<&E>) -> KeyChanges {
         let before = self.indexed_attributes(old);
         let after = self.indexed_attributes(new);
-        let affected = self.affected(&before, &after);
-        difference(self.keys_in(&before, &affected), self.keys_in(&after, &affected))
+        let mut affected = self.affected(&before, &after);
+        if old.is_none() || new.is_none() {
+            // An entry may belong to a list for an attribute that it has not.
+            self.set.vlv_indexes().iter().filter_map(|vlv| self.set.position(vlv.id)).for_each(|at| {
+                if let Some(flag) = affected.get_mut(at) {
+                    *flag = true;
+                }
+            });
+        }
+        let keys =
+            |entry: Option<&Attributes<'_>>| entry.map(|entry| self.keys_in(entry, &affected)).unwrap_or_default();
+        difference(keys(old.and(Some(&before))), keys(new.and(Some(&after))))
     }
 
     /// The attributes of `entry` that have an index, by type.
     fn indexed_attributes<'s, E: IndexedEntry>(&self, entry: Option<&'s E>) -> Attributes<'s> {
-        let mut attributes = Vec::new();
+        let mut attributes = Attributes::default();
         if let Some(entry) = entry {
             let wanted = |attribute| self.is_indexed(attribute);
-            entry.each_attribute(&wanted, &mut |attribute, body| attributes.push((attribute, body)));
+            entry.each_attribute(&wanted, &mut |attribute, body| attributes.inline.push((attribute, body)));
+            if !self.set.vlv_indexes().is_empty() {
+                entry.each_large(&mut |attribute| attributes.large.push(attribute));
+            }
         }
-        attributes.sort_by_key(|(attribute, _)| *attribute);
+        attributes.inline.sort_by_key(|(attribute, _)| *attribute);
         attributes
     }
 
     /// By position in the set: whether an attribute that feeds the index differs.
     fn affected(&self, before: &Attributes<'_>, after: &Attributes<'_>) -> Vec<bool> {
         let mut affected = vec![false; self.set.len()];
-        for (these, others) in [(before, after), (after, before)] {
-            for group in these.chunk_by(|a, b| a.0 == b.0) {
-                let Some((attribute, _)) = group.first() else { continue };
-                if others.iter().filter(|(other, _)| other == attribute).eq(group) {
-                    continue;
-                }
-                for at in self.fed_by(*attribute) {
-                    if let Some(flag) = affected.get_mut(usize::from(*at)) {
-                        *flag = true;
-                    }
+        let mut differs = |attribute: TypeIndex| {
+            for at in self.fed_by(attribute) {
+                if let Some(flag) = affected.get_mut(usize::from(*at)) {
+                    *flag = true;
                 }
             }
+        };
+        for (these, others) in [(before, after), (after, before)] {
+            for group in these.inline.chunk_by(|a, b| a.0 == b.0) {
+                let Some((attribute, _)) = group.first() else { continue };
+                if !others.inline.iter().filter(|(other, _)| other == attribute).eq(group) {
+                    differs(*attribute);
+                }
+            }
+            these.large.iter().filter(|attribute| !others.large.contains(attribute)).for_each(|it| differs(*it));
         }
         affected
     }
 
     /// The keys in the affected indexes: sorted, each once.
-    fn keys_in(&self, attributes: &Attributes<'_>, affected: &[bool]) -> Vec<(IndexId, Vec<u8>)> {
+    fn keys_in(&self, entry: &Attributes<'_>, affected: &[bool]) -> Vec<(IndexId, Vec<u8>)> {
         let mut keys: Vec<(IndexId, Vec<u8>)> = Vec::new();
         let mut room = Vec::new();
         let mut fed = Vec::new();
-        for (attribute, body) in attributes {
+        let is_affected = |at: usize| affected.get(at).copied().unwrap_or(false);
+        for (attribute, body) in &entry.inline {
             fed.clear();
-            let wanted = |at: &&u16| affected.get(usize::from(**at)).copied().unwrap_or(false);
-            fed.extend(self.fed_by(*attribute).iter().filter(wanted));
+            fed.extend(self.fed_by(*attribute).iter().filter(|at| is_affected(usize::from(**at))));
             let mut collect = |index: IndexId, key: &[u8]| keys.push((index, key.to_vec()));
             if !fed.is_empty() {
                 Values::new(0, body).iter().for_each(|value| self.value_keys(&fed, value, &mut room, &mut collect));
+            }
+        }
+        for vlv in self.set.vlv_indexes() {
+            let is_due = self.set.position(vlv.id).is_some_and(is_affected);
+            if is_due && vlv.key_of(&self.schema, entry, &mut room) {
+                keys.push((vlv.id, room.clone()));
             }
         }
         keys.sort_unstable();

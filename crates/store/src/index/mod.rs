@@ -1,6 +1,6 @@
 //! Which indexes a backend has, and the keys of an entry in them.
 //!
-//! [`IndexConfig`] is what an operator asks for, [`IndexSet`] what that means under a schema (one [`Index`] per OpenDJ
+//! [`IndexConfigs`] is what an operator asks for, [`IndexSet`] what that means under a schema (one [`Index`] per OpenDJ
 //! index id), [`Indexer`] turns an entry, or an old and a new state of it, into keys. It knows nothing of how postings are
 //! stored, and nothing of the tree: the system indexes are the store's own.
 
@@ -8,19 +8,24 @@ mod config;
 mod extract;
 mod indexer;
 mod live;
+mod secret;
 mod set;
 pub mod sort_key;
 mod state;
+mod vlv;
 
 #[cfg(test)]
 mod tests;
 
 pub use config::{
-    DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexKind, SUBSTRING_LENGTH_MIN, default_indexes,
+    DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexConfigs, IndexKind, SUBSTRING_LENGTH_MIN,
+    VlvConfig, VlvScope, default_indexes,
 };
 pub use extract::{SchemaTypes, extractor_maker, settled_indexer};
 pub use indexer::{IndexedEntry, Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
 pub use live::{BackendIndexes, Distrust, UntrustedIndex};
+pub use secret::{HASHED_KEY_BYTES, IndexSecret, SECRET_BYTES};
 pub use set::{Index, IndexError, IndexSet, Method};
 pub use sort_key::{SortKey, SortOrder, SortOrderError};
 pub use state::{IndexState, IndexStates, key_derivation};
+pub use vlv::{CompileFilter, IndexFilter, VlvIndex};

@@ -1,11 +1,15 @@
 //! The indexes of a backend under a schema, by id and by OpenDJ's index id (`cn.caseIgnoreSubstringsMatch:6`).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use schema::{AttributeType, MatchingRule, Schema, TypeIndex};
+use schema::{AttributeType, MatchingRule, RuleRole, Schema, TypeIndex};
 
-use super::config::{IndexConfig, IndexKind, SUBSTRING_LENGTH_MIN};
+use super::config::{IndexConfig, IndexConfigs, IndexKind, SUBSTRING_LENGTH_MIN};
+use super::secret::IndexSecret;
 use super::state::IndexStates;
+use super::vlv::VlvIndex;
 use crate::IndexId;
 
 /// One index: one set of keys.
@@ -15,12 +19,33 @@ pub struct Index {
     pub id: IndexId,
     /// OpenDJ's index id, e.g. `sn.ds-mr-double-metaphone-approx`.
     pub name: String,
-    /// The attribute type indexed, with its subtypes.
+    /// The attribute type indexed, with its subtypes; the first to sort by of a VLV index.
     pub attribute: TypeIndex,
     /// How values become keys.
     pub method: Method,
     /// Most entries of a key that the planner uses; 0 is no limit.
     pub entry_limit: u32,
+    /// Keys are hashed with it: there is no order among them, and only exact keys are found.
+    pub secret: Option<IndexSecret>,
+}
+
+impl Index {
+    /// The key under which the entries with this normal form (or window) are.
+    #[inline]
+    #[must_use]
+    pub fn key<'k>(&self, form: &'k [u8]) -> Cow<'k, [u8]> {
+        match &self.secret {
+            None => Cow::Borrowed(form),
+            Some(secret) => Cow::Owned(secret.hashed(&self.name, form).to_vec()),
+        }
+    }
+
+    /// Whether keys stand in the order of the values, so that ranges and prefixes can be read.
+    #[inline]
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.secret.is_none()
+    }
 }
 
 /// How values become keys.
@@ -37,6 +62,8 @@ pub enum Method {
         /// Window length in bytes.
         length: usize,
     },
+    /// The sort key of the whole entry, see [`IndexSet::vlv_indexes`].
+    Vlv,
 }
 
 /// Why a configured index cannot be.
@@ -66,6 +93,46 @@ pub enum IndexError {
         /// As configured.
         length: usize,
     },
+    /// `extensible` without rules.
+    #[error(
+        "the extensible index of \"{attribute}\" needs index-extensible-matching-rule: a matching rule or language"
+    )]
+    NoExtensibleRule {
+        /// As configured.
+        attribute: String,
+    },
+    /// A rule that there is not, or that makes no keys of such values.
+    #[error(
+        "the extensible index of \"{attribute}\" cannot be: \"{rule}\" is no matching rule or language that makes keys of its values"
+    )]
+    ExtensibleRule {
+        /// As configured.
+        attribute: String,
+        /// As configured.
+        rule: String,
+    },
+    /// Hashed keys cannot serve this.
+    #[error("the {what} index of \"{attribute}\" cannot be confidential: hashed keys have no order")]
+    NotConfidential {
+        /// As configured.
+        attribute: String,
+        /// Kind or rule.
+        what: String,
+    },
+    /// There is nothing to hash with.
+    #[error("the confidential index of \"{attribute}\" cannot be: there is no secret to hash its keys with")]
+    NoSecret {
+        /// As configured.
+        attribute: String,
+    },
+    /// A VLV index with a mistake.
+    #[error("the VLV index \"{name}\" cannot be: {reason}")]
+    Vlv {
+        /// As configured.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// All 65,520 numbers are taken by indexes that exist or existed.
     #[error("no index number is left for \"{name}\"")]
     TooMany {
@@ -79,6 +146,8 @@ pub enum IndexError {
 pub struct IndexSet {
     indexes: Vec<Index>,
     by_name: BTreeMap<String, IndexId>,
+    /// By ascending number.
+    vlv: Vec<VlvIndex>,
 }
 
 impl IndexSet {
@@ -86,10 +155,10 @@ impl IndexSet {
     /// untrusted, which the caller turns into trusted when the backend is empty.
     ///
     /// # Errors
-    /// When the schema does not carry an index asked for.
-    pub fn new(schema: &Schema, configs: &[IndexConfig], states: &mut IndexStates) -> Result<Self, IndexError> {
+    /// When the schema does not carry an index asked for, or it cannot be for another reason.
+    pub fn new(schema: &Arc<Schema>, configs: &IndexConfigs, states: &mut IndexStates) -> Result<Self, IndexError> {
         let mut set = Self::default();
-        for config in configs {
+        for config in &configs.attributes {
             let attribute = schema.attribute_type(config.attribute.as_bytes());
             let attribute =
                 attribute.ok_or_else(|| IndexError::UnknownAttribute { attribute: config.attribute.clone() })?;
@@ -97,25 +166,45 @@ impl IndexSet {
             kinds.sort_unstable();
             kinds.dedup();
             for kind in kinds {
-                let (suffix, method) = method_of(attribute, kind, config)?;
-                let name = format!("{}.{suffix}", attribute.name());
-                // The ordering index of most attributes is its equality index: same keys, and they are ordered.
-                if set.by_name.contains_key(&name) {
-                    continue;
+                for (suffix, method) in methods_of(schema, attribute, kind, config)? {
+                    let secret = secret_of(configs, config, kind, method)?;
+                    let hash = if secret.is_some() { ":hash" } else { "" };
+                    let name = format!("{}.{suffix}{hash}", attribute.name());
+                    let stamp = stamp_of(method, secret.as_ref());
+                    let entry_limit = config.entry_limit;
+                    let (id, attribute) = (IndexId(0), attribute.index);
+                    set.add(Index { id, name, attribute, method, entry_limit, secret }, &stamp, states)?;
                 }
-                let id = states.number(&name)?;
-                set.by_name.insert(name.clone(), id);
-                set.indexes.push(Index {
-                    id,
-                    name,
-                    attribute: attribute.index,
-                    method,
-                    entry_limit: config.entry_limit,
-                });
+            }
+        }
+        for config in &configs.vlv {
+            let mut vlv = VlvIndex::new(schema, configs, config)?;
+            let attribute = vlv.order.keys().first().map_or(TypeIndex(0), |key| key.attribute);
+            let (id, name, method) = (IndexId(0), format!("vlv.{}", config.name), Method::Vlv);
+            let index = Index { id, name, attribute, method, entry_limit: 0, secret: None };
+            if let Some(id) = set.add(index, &vlv.stamp(), states)? {
+                vlv.id = id;
+                set.vlv.push(vlv);
             }
         }
         set.indexes.sort_by_key(|index| index.id);
+        set.vlv.sort_by_key(|index| index.id);
         Ok(set)
+    }
+
+    /// Adds an index with the number that belongs to its name; none when it is there already: the ordering index of most attributes
+    /// is its equality index, same keys, and they are ordered. What `stamp` says is part of the name for numbers: an index whose
+    /// keys come out otherwise is another one, and is built before it is used.
+    fn add(&mut self, mut index: Index, stamp: &str, states: &mut IndexStates) -> Result<Option<IndexId>, IndexError> {
+        if self.by_name.contains_key(&index.name) {
+            return Ok(None);
+        }
+        let at = if stamp.is_empty() { "" } else { "@" };
+        index.id = states.number(&format!("{}{at}{stamp}", index.name))?;
+        let id = index.id;
+        self.by_name.insert(index.name.clone(), id);
+        self.indexes.push(index);
+        Ok(Some(id))
     }
 
     /// All indexes by ascending id.
@@ -138,7 +227,13 @@ impl IndexSet {
     /// The index of that number.
     #[must_use]
     pub fn get(&self, id: IndexId) -> Option<&Index> {
-        self.indexes.binary_search_by_key(&id, |index| index.id).ok().and_then(|at| self.indexes.get(at))
+        self.position(id).and_then(|at| self.indexes.get(at))
+    }
+
+    /// The position in [`IndexSet::iter`] of the index of that number.
+    #[must_use]
+    pub fn position(&self, id: IndexId) -> Option<usize> {
+        self.indexes.binary_search_by_key(&id, |index| index.id).ok()
     }
 
     /// The index at that position of [`IndexSet::iter`].
@@ -154,12 +249,13 @@ impl IndexSet {
         self.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name))
     }
 
-    /// The indexes that belong to an attribute as configured (`cn`), for tools that name attributes.
+    /// The indexes that belong to an attribute as configured (`cn`), for tools that name attributes. VLV indexes belong to none.
     pub fn of_attribute(&self, attribute: TypeIndex) -> impl Iterator<Item = &Index> {
-        self.indexes.iter().filter(move |index| index.attribute == attribute)
+        self.indexes.iter().filter(move |index| index.attribute == attribute && !matches!(index.method, Method::Vlv))
     }
 
-    /// The index that answers equality assertions of `attribute`.
+    /// The index of the normal forms that `rule` makes of `attribute`: it answers equality and, when it
+    /// [is ordered](Index::is_ordered), ranges.
     #[must_use]
     pub fn equality(&self, attribute: TypeIndex, rule: &MatchingRule) -> Option<&Index> {
         self.of_attribute(attribute)
@@ -172,38 +268,109 @@ impl IndexSet {
         self.of_attribute(attribute).find(|index| matches!(index.method, Method::Presence))
     }
 
-    /// The index that answers substring assertions of `attribute`.
+    /// The index that answers substring assertions of `attribute` under `rule`.
     #[must_use]
-    pub fn substring(&self, attribute: TypeIndex) -> Option<&Index> {
-        self.of_attribute(attribute).find(|index| matches!(index.method, Method::Substrings { .. }))
+    pub fn substring(&self, attribute: TypeIndex, rule: &MatchingRule) -> Option<&Index> {
+        self.of_attribute(attribute)
+            .find(|index| matches!(index.method, Method::Substrings { rule: own, .. } if own.shares_form_with(rule)))
+    }
+
+    /// The lists of entries kept in order, by ascending id.
+    #[must_use]
+    pub fn vlv_indexes(&self) -> &[VlvIndex] {
+        &self.vlv
+    }
+
+    /// The list of that number.
+    #[must_use]
+    pub fn vlv(&self, id: IndexId) -> Option<&VlvIndex> {
+        self.vlv.binary_search_by_key(&id, |index| index.id).ok().and_then(|at| self.vlv.get(at))
     }
 }
 
-/// The name after the dot and the method of one kind of index.
-fn method_of(attribute: &AttributeType, kind: IndexKind, config: &IndexConfig) -> Result<(String, Method), IndexError> {
+/// Names after the dot and methods of one kind of index. Several only for `extensible`.
+fn methods_of(
+    schema: &Schema,
+    attribute: &AttributeType,
+    kind: IndexKind,
+    config: &IndexConfig,
+) -> Result<Vec<(String, Method)>, IndexError> {
     let missing = || IndexError::NoRule { attribute: config.attribute.clone(), kind };
-    Ok(match kind {
+    let normal = |rule: &'static MatchingRule| (rule.name().to_owned(), Method::Normal(rule));
+    let one = match kind {
         IndexKind::Presence => ("presence".to_owned(), Method::Presence),
-        IndexKind::Equality => {
-            let rule = attribute.equality.ok_or_else(missing)?;
-            (rule.name().to_owned(), Method::Normal(rule))
-        }
+        IndexKind::Equality => normal(attribute.equality.ok_or_else(missing)?),
         IndexKind::Ordering => {
             let ordering = attribute.ordering.ok_or_else(missing)?;
-            let rule = attribute.equality.filter(|rule| rule.shares_form_with(ordering)).unwrap_or(ordering);
-            (rule.name().to_owned(), Method::Normal(rule))
+            normal(attribute.equality.filter(|rule| rule.shares_form_with(ordering)).unwrap_or(ordering))
         }
-        IndexKind::Approximate => {
-            let rule = attribute.approximate.ok_or_else(missing)?;
-            (rule.name().to_owned(), Method::Normal(rule))
-        }
-        IndexKind::Substring => {
-            let rule = attribute.substring.ok_or_else(missing)?;
-            let length = config.substring_length;
-            if length < SUBSTRING_LENGTH_MIN {
-                return Err(IndexError::SubstringLength { attribute: config.attribute.clone(), length });
+        IndexKind::Approximate => normal(attribute.approximate.ok_or_else(missing)?),
+        IndexKind::Substring => substrings(attribute.substring.ok_or_else(missing)?, config)?,
+        IndexKind::Extensible => {
+            if config.extensible_rules.is_empty() {
+                return Err(IndexError::NoExtensibleRule { attribute: config.attribute.clone() });
             }
-            (format!("{}:{length}", rule.name()), Method::Substrings { rule, length })
+            let rules = config.extensible_rules.iter();
+            return rules.map(|name| extensible(schema, attribute, name, config)).collect();
         }
-    })
+    };
+    Ok(vec![one])
+}
+
+fn substrings(rule: &'static MatchingRule, config: &IndexConfig) -> Result<(String, Method), IndexError> {
+    let length = config.substring_length;
+    if length < SUBSTRING_LENGTH_MIN {
+        return Err(IndexError::SubstringLength { attribute: config.attribute.clone(), length });
+    }
+    Ok((format!("{}:{length}", rule.name()), Method::Substrings { rule, length }))
+}
+
+/// The index for `(attribute:rule:=value)`. Rules with the same normal forms share one, which bears the name of their equality rule:
+/// that of the attribute type where it is one of them.
+fn extensible(
+    schema: &Schema,
+    attribute: &AttributeType,
+    name: &str,
+    config: &IndexConfig,
+) -> Result<(String, Method), IndexError> {
+    let rule = schema.matching_rule(name.as_bytes());
+    let rule = rule
+        .filter(|rule| rule.has_keys() && schema.rule_applies(rule, attribute))
+        .ok_or_else(|| IndexError::ExtensibleRule { attribute: config.attribute.clone(), rule: name.to_owned() })?;
+    if rule.role == RuleRole::Substring {
+        return substrings(rule, config);
+    }
+    if config.is_confidential && !rule.is_exact() {
+        return Err(IndexError::NotConfidential { attribute: config.attribute.clone(), what: name.to_owned() });
+    }
+    let own = attribute.equality.filter(|own| own.shares_form_with(rule));
+    let rule = own.unwrap_or_else(|| rule.keyed_by());
+    Ok((rule.name().to_owned(), Method::Normal(rule)))
+}
+
+/// What hashes the keys of a confidential index. A presence index has no values.
+fn secret_of(
+    configs: &IndexConfigs,
+    config: &IndexConfig,
+    kind: IndexKind,
+    method: Method,
+) -> Result<Option<IndexSecret>, IndexError> {
+    if !config.is_confidential || matches!(method, Method::Presence | Method::Vlv) {
+        return Ok(None);
+    }
+    if kind == IndexKind::Ordering {
+        let (attribute, what) = (config.attribute.clone(), kind.name().to_owned());
+        return Err(IndexError::NotConfidential { attribute, what });
+    }
+    let secret = configs.secret.clone();
+    secret.map(Some).ok_or_else(|| IndexError::NoSecret { attribute: config.attribute.clone() })
+}
+
+/// What keys depend on beside value, rule and [`key_derivation`](super::key_derivation).
+fn stamp_of(method: Method, secret: Option<&IndexSecret>) -> String {
+    let collation = match method {
+        Method::Normal(rule) | Method::Substrings { rule, .. } if rule.is_collation() => schema::COLLATION_VERSION,
+        _ => "",
+    };
+    format!("{collation}{}", secret.map(|secret| format!("key-{}", secret.fingerprint())).unwrap_or_default())
 }

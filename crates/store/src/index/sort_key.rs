@@ -268,6 +268,32 @@ fn text_of(schema: &Schema, key: &SortKey) -> String {
     }
 }
 
+/// A key for people: its components, `-` before descending ones, nothing for no value. A key that was cut is shown as far as it goes.
+#[must_use]
+pub fn shown_key(key: &[u8]) -> String {
+    let mut shown = Vec::new();
+    let mut rest = key;
+    while let Some((first, mut bytes)) = rest.split_first() {
+        let flip = if *first >= 0x80 { 0xff } else { 0 };
+        let mut form = Vec::new();
+        while let Some((byte, after)) = bytes.split_first().filter(|_| first ^ flip == PRESENT) {
+            bytes = after;
+            match byte ^ flip {
+                END => break,
+                ESCAPE => {
+                    let Some((escaped, after)) = bytes.split_first() else { break };
+                    bytes = after;
+                    form.push((escaped ^ flip).wrapping_sub(1));
+                }
+                byte => form.push(byte),
+            }
+        }
+        shown.push(format!("{}{}", if flip == 0 { "" } else { "-" }, schema::display_text(&form)));
+        rest = bytes;
+    }
+    shown.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
@@ -297,6 +323,8 @@ mod tests {
                 }
             }
         }
+
+        fn each_large(&self, _visit: &mut dyn FnMut(TypeIndex)) {}
     }
 
     fn order(text: &str) -> SortOrder {
@@ -354,6 +382,15 @@ mod tests {
         assert!(matches!(refused("cn:nonsenseMatch"), SortOrderError::UnsuitableRule { .. }));
         assert!(matches!(refused("cn:caseIgnoreSubstringsMatch"), SortOrderError::UnsuitableRule { .. }));
         assert_eq!(refused(&"sn ".repeat(SORT_KEYS_MAX + 1)), SortOrderError::TooMany);
+    }
+
+    #[test]
+    fn keys_can_be_read() {
+        assert_eq!(shown_key(&key(&order("-sn +givenName +cn"), &person(&["Sam"], "Z"))), "-z, sam, ");
+        let (mut bytes, order) = (Vec::new(), order("-sn"));
+        order.keys()[0].put_component(Some(&[b'a', 0, 1, 255]), &mut bytes);
+        assert_eq!(shown_key(&bytes), "-a\\00\\01\\ff");
+        assert_eq!(shown_key(&bytes[..3]), "-a");
     }
 
     #[test]

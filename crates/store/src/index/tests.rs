@@ -15,7 +15,7 @@ use crate::{DescId, IndexId};
 
 fn set_of(configs: &[IndexConfig]) -> Result<(IndexSet, IndexStates), IndexError> {
     let mut states = IndexStates::default();
-    Ok((IndexSet::new(&Schema::standard(), configs, &mut states)?, states))
+    Ok((IndexSet::new(&Schema::standard(), &configs.to_vec().into(), &mut states)?, states))
 }
 
 fn names(configs: &[IndexConfig]) -> Vec<String> {
@@ -105,6 +105,8 @@ impl IndexedEntry for Plain {
             }
         }
     }
+
+    fn each_large(&self, _visit: &mut dyn FnMut(TypeIndex)) {}
 }
 
 fn indexer() -> Indexer {

@@ -216,7 +216,8 @@ impl Bed {
     pub fn verify(&self) {
         let snapshot = self.backend.snapshot().unwrap();
         let mut states = self.backend.indexes().states().clone();
-        let indexer = store::index::settled_indexer(&self.schema, &default_indexes(), &mut states, false).unwrap();
+        let indexer =
+            store::index::settled_indexer(&self.schema, &default_indexes().into(), &mut states, false).unwrap();
         let options = VerifyOptions {
             indexes: Vec::new(),
             threads: 1,

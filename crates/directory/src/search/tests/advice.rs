@@ -17,10 +17,8 @@ fn fixture() -> Fixture {
         ));
     }
     let index = |attribute: &str, entry_limit| IndexConfig {
-        attribute: attribute.to_owned(),
-        kinds: vec![IndexKind::Equality],
         entry_limit,
-        substring_length: 6,
+        ..IndexConfig::new(attribute, &[IndexKind::Equality])
     };
     let indexes = vec![index("uid", 4000), index("description", 4000), index("objectClass", 1000)];
     Fixture::with(&[BASE], indexes, &ldif, |config| config.backends[0].index_entry_limit = 50)

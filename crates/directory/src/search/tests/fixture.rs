@@ -124,7 +124,8 @@ impl Fixture {
         for (backend, ldif) in config.backends.iter().zip(ldif.split("####\n")) {
             let schema = load_schema(&config).unwrap();
             let bases = backend.base_dns.clone();
-            let mut options = ImportOptions::new(backend.directory.clone(), bases, index_configs(backend), schema);
+            let mut options =
+                ImportOptions::new(backend.directory.clone(), bases, index_configs(backend).unwrap(), schema);
             options.skip_schema_validation = true;
             options.threads = 1;
             let source =

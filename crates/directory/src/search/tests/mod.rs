@@ -3,6 +3,7 @@
 mod advice;
 mod cases;
 mod fixture;
+mod kinds;
 mod limits;
 mod pages;
 mod presentation;

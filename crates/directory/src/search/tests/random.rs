@@ -83,15 +83,15 @@ pub(super) fn indexes() -> impl Strategy<Value = Vec<IndexConfig>> {
     let texts: &'static [IndexKind] = &[IndexKind::Equality, IndexKind::Presence, IndexKind::Substring];
     let numbers: &'static [IndexKind] = &[IndexKind::Equality, IndexKind::Presence, IndexKind::Ordering];
     let limit = || prop_oneof![Just(0u64), Just(4000), 1u64..6];
-    (kinds(texts), kinds(texts), kinds(texts), kinds(numbers), limit(), 3usize..7).prop_map(
-        |(cn, sn, name, number, entry_limit, substring_length)| {
+    (kinds(texts), kinds(texts), kinds(texts), kinds(numbers), limit(), 3usize..7, any::<bool>()).prop_map(
+        |(cn, sn, name, number, entry_limit, substring_length, is_confidential)| {
             let of = |attribute: &str, kinds: Vec<IndexKind>| IndexConfig {
-                attribute: attribute.to_owned(),
-                kinds,
                 entry_limit,
                 substring_length,
+                ..IndexConfig::new(attribute, &kinds)
             };
-            let all = [of("cn", cn), of("sn", sn), of("name", name), of(NUMBER, number)];
+            let hidden = IndexConfig { is_confidential, ..of("cn", cn) };
+            let all = [hidden, of("sn", sn), of("name", name), of(NUMBER, number)];
             all.into_iter().filter(|index| !index.kinds.is_empty()).collect()
         },
     )

@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, ops::ControlFlow};
 use clap::Args;
 use config::Config;
 use serde_json::{Value, json};
-use store::index::{Distrust, Index};
+use store::index::{Distrust, Index, Method};
 
 use super::{
     Form, OfBackend, finish, print_json,
@@ -127,7 +127,8 @@ fn look(
     progress: &Progress,
 ) -> Result<Status, Failure> {
     let distrust = source.snapshot.indexes().why_untrusted(index.id);
-    if distrust.is_some() {
+    // A list has no limit that keys could be near to, so OpenDJ shows no figures of it.
+    if distrust.is_some() || matches!(index.method, Method::Vlv) {
         return Ok(Status { index, distrust, figures: None });
     }
     let mut figures = Figures::default();

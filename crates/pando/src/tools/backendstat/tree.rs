@@ -9,7 +9,7 @@ use ldap::Dn;
 use schema::{NormalizedDn, Position, Schema, display_text};
 use store::{
     Content, DescId, EntryId, IndexId, IndexKey, PostingScan, Postings, RecordRef, Values, View,
-    index::{Index, Method},
+    index::{Index, Method, sort_key},
 };
 
 use super::source::Source;
@@ -92,7 +92,7 @@ pub(super) fn no_such_index(source: &Source, wanted: &str) -> Failure {
 
 /// Whether the index keeps no readable value.
 pub(super) fn is_confidential(index: &Index) -> bool {
-    index.name.ends_with(":hash")
+    index.secret.is_some()
 }
 
 /// The base DN from the root down, as OpenDJ names its trees.
@@ -130,6 +130,7 @@ impl Tree {
             Self::Referrals => "DN2URI",
             Self::ChildrenCounts => "ID2ChildrenCount",
             Self::State => "State",
+            Self::Index(index) if matches!(index.method, Method::Vlv) => "VLVIndex",
             Self::Index(_) => "MatchingRuleIndex",
             Self::Attributes | Self::ClassSets => "CompressedSchema",
         }
@@ -382,6 +383,8 @@ fn referrals(source: &Source) -> Result<Option<Postings<'_>>, Failure> {
 pub(super) fn shown_index_key(schema: &Schema, index: &Index, key: &[u8]) -> String {
     match index.method {
         Method::Presence => "PRESENCE".to_owned(),
+        Method::Vlv => sort_key::shown_key(key),
+        _ if is_confidential(index) => key.iter().map(|byte| format!("{byte:02x}")).collect(),
         Method::Normal(rule) => rule.display_form(schema, key),
         Method::Substrings { .. } => display_text(key),
     }
@@ -467,6 +470,14 @@ fn index_key(source: &Source, index: &Index, text: &str) -> Vec<u8> {
     let mut key = Vec::new();
     let made = match index.method {
         Method::Presence => Ok(()),
+        Method::Vlv => {
+            let indexes = source.snapshot.indexes().set();
+            if let Some(vlv) = indexes.vlv(index.id) {
+                // What is no value of the attribute is where it would be if it were one, at the beginning.
+                let _ = vlv.order.put_start(&source.schema, text.as_bytes(), &mut key);
+            }
+            return key;
+        }
         Method::Normal(rule) => rule.normalize_assertion(&source.schema, text.as_bytes(), &mut key),
         Method::Substrings { rule, .. } => rule.normalize_piece(text.as_bytes(), Position::Any, &mut key),
     };
@@ -477,9 +488,9 @@ fn index_key(source: &Source, index: &Index, text: &str) -> Vec<u8> {
         Method::Substrings { rule, length } => {
             let mut form = rule.substring_form(&key).into_owned();
             form.truncate(length);
-            form
+            index.key(&form).into_owned()
         }
-        _ => IndexKey::new(index.id, &key).key().to_vec(),
+        _ => IndexKey::new(index.id, &index.key(&key)).key().to_vec(),
     }
 }
 

@@ -227,11 +227,11 @@ fn only_the_indexes_named_are_looked_at() {
     assert_eq!(db.problems_in(&["uid"]).len(), 1);
 }
 
-fn rebuild_options(directory: &Path, indexes: Vec<IndexConfig>, which: RebuildWhich) -> RebuildOptions {
+pub fn rebuild_options(directory: &Path, indexes: impl Into<IndexConfigs>, which: RebuildWhich) -> RebuildOptions {
     RebuildOptions {
         directory: directory.to_owned(),
         schema: Schema::standard(),
-        indexes,
+        indexes: indexes.into(),
         which,
         clear_degraded_state: false,
         threads: 2,
@@ -270,12 +270,12 @@ fn a_new_index_is_degraded_until_it_is_rebuilt() {
     let directory = tempfile::tempdir().unwrap();
     import_with(directory.path(), &many(), |_| {}).unwrap();
     let mut configs = default_indexes();
-    configs.push(IndexConfig::new("description", &[crate::index::IndexKind::Equality]));
-    let degraded = Opened::with(directory.path(), &configs);
+    configs.push(crate::index::IndexConfig::new("description", &[crate::index::IndexKind::Equality]));
+    let degraded = Opened::with(directory.path(), configs.clone());
     assert_eq!(degraded.problems(), ["index description.caseIgnoreMatch: needs to be rebuilt"]);
     degraded.close();
     rebuild(&rebuild_options(directory.path(), configs.clone(), RebuildWhich::Degraded), &mut |_| {}).unwrap();
-    let db = Opened::with(directory.path(), &configs);
+    let db = Opened::with(directory.path(), configs.clone());
     assert_eq!(db.problems(), Vec::<String>::new());
     assert_eq!(db.ids("description.caseIgnoreMatch", "first of the three"), [4]);
     db.close();

@@ -1,9 +1,10 @@
 //! A live backend after random updates is verified like an imported one: the live store and the import agree on every key.
 //!
-//! Covers overlay, frozen overlay, log replay and fold, with the real indexer and the default indexes.
+//! Covers overlay, frozen overlay, log replay and fold, with the real indexer and every kind of index.
 
 use proptest::prelude::*;
 
+use super::kinds::every_kind;
 use super::*;
 use crate::index::extractor_maker;
 use crate::record::{Content, RecordBuilder};
@@ -157,7 +158,7 @@ fn updates() -> impl Strategy<Value = Vec<Update>> {
 
 fn options(directory: &Path) -> BackendOptions {
     let schema = Schema::standard();
-    let maker = extractor_maker(schema.clone(), default_indexes());
+    let maker = extractor_maker(schema.clone(), every_kind());
     let mut options = BackendOptions::new(directory.to_owned(), SchemaTypes::shared(&schema), maker);
     options.segment_bytes = 64 << 10;
     options
@@ -165,7 +166,7 @@ fn options(directory: &Path) -> BackendOptions {
 
 fn rules() -> (Box<dyn Rules>, Indexer) {
     let mut states = IndexStates::default();
-    let set = IndexSet::new(&Schema::standard(), &default_indexes(), &mut states).unwrap();
+    let set = IndexSet::new(&Schema::standard(), &every_kind(), &mut states).unwrap();
     let indexer = Indexer::new(Schema::standard(), Arc::new(set));
     (Box::new(Plain(indexer.clone())), indexer)
 }
@@ -190,7 +191,7 @@ proptest! {
     #[test]
     fn a_live_backend_agrees_with_what_an_import_would_make(updates in updates(), folds in prop::collection::btree_set(0usize..60, 0..4)) {
         let directory = tempfile::tempdir().unwrap();
-        import_with(directory.path(), PEOPLE, |_| {}).unwrap();
+        import_with(directory.path(), PEOPLE, |options| options.indexes = every_kind()).unwrap();
         let (own, indexer) = rules();
         let backend = Backend::open(options(directory.path()), own).unwrap();
         for (at, update) in updates.iter().enumerate() {
@@ -218,14 +219,18 @@ proptest! {
         drop(beside);
         backend.close().unwrap();
         drop(backend);
-        let db = Opened::new(directory.path());
+        let db = Opened::with(directory.path(), every_kind());
         prop_assert_eq!(db.problems(), Vec::<String>::new());
         prop_assert_eq!(db.export_text(), text.clone());
         db.close();
         // What was exported comes back the same; entries here are not what the schema wants, and have new ids.
         let copy = tempfile::tempdir().unwrap();
-        import_with(copy.path(), &text, |options| options.skip_schema_validation = true).unwrap();
-        let copied = Opened::new(copy.path());
+        import_with(copy.path(), &text, |options| {
+            options.skip_schema_validation = true;
+            options.indexes = every_kind();
+        })
+        .unwrap();
+        let copied = Opened::with(copy.path(), every_kind());
         prop_assert_eq!(copied.problems(), Vec::<String>::new());
         prop_assert_eq!(copied.dns().len(), text.matches("\ndn: ").count() + 1);
     }
@@ -234,15 +239,18 @@ proptest! {
 #[test]
 fn an_append_refuses_changes_that_are_only_in_the_log() {
     let directory = tempfile::tempdir().unwrap();
-    import_with(directory.path(), PEOPLE, |_| {}).unwrap();
+    import_with(directory.path(), PEOPLE, |options| options.indexes = every_kind()).unwrap();
     let backend = Backend::open(options(directory.path()), rules().0).unwrap();
     backend.submit_and_wait(Update::Delete { id: 6 }.encode()).unwrap();
     backend.close().unwrap();
     drop(backend);
-    let append = |options: &mut ImportOptions| options.mode = ImportMode::Append { replace_existing: false };
+    let append = |options: &mut ImportOptions| {
+        options.mode = ImportMode::Append { replace_existing: false };
+        options.indexes = every_kind();
+    };
     let more = "dn: cn=x,dc=example,dc=com\nobjectClass: device\ncn: x\n";
     import_with(directory.path(), more, append).unwrap();
-    let db = Opened::new(directory.path());
+    let db = Opened::with(directory.path(), every_kind());
     assert_eq!(db.dns().len(), 6, "one was deleted, one is new");
     assert_eq!(db.problems(), Vec::<String>::new());
     // As a crash before the fold leaves it.
@@ -254,7 +262,7 @@ fn an_append_refuses_changes_that_are_only_in_the_log() {
     backend.submit_and_wait(Update::Delete { id: 5 }.encode()).unwrap();
     backend.close().unwrap();
     drop(backend);
-    let db = Opened::new(directory.path());
+    let db = Opened::with(directory.path(), every_kind());
     let mut txn = db.env.write().unwrap();
     db.env.dbs().meta.put(&mut txn, env::meta::FOLDED, &0u64.to_be_bytes()).unwrap();
     txn.commit().unwrap();

@@ -2,6 +2,7 @@
 
 mod damage;
 mod import;
+mod kinds;
 mod live;
 mod round_trip;
 
@@ -19,7 +20,7 @@ use super::verify::{State, verify_view};
 use super::*;
 use crate::backend::database_path;
 use crate::env::{self, Env, ReadTxn};
-use crate::index::{IndexConfig, IndexSet, IndexStates, Indexer, SchemaTypes, default_indexes};
+use crate::index::{IndexConfigs, IndexSet, IndexStates, Indexer, SchemaTypes, default_indexes};
 use crate::tables::Tables;
 use crate::view::View;
 use crate::{EntryId, IndexId};
@@ -92,16 +93,16 @@ pub struct Opened {
 
 impl Opened {
     pub fn new(directory: &Path) -> Opened {
-        Opened::with(directory, &default_indexes())
+        Opened::with(directory, default_indexes())
     }
 
-    pub fn with(directory: &Path, configs: &[IndexConfig]) -> Opened {
+    pub fn with(directory: &Path, configs: impl Into<IndexConfigs>) -> Opened {
         let env = Env::open(&database_path(directory), [7; 16]).unwrap();
         let txn = env.read().unwrap();
         let schema = Schema::standard();
         let tables = env::read_tables(env.dbs(), &txn, SchemaTypes::shared(&schema)).unwrap();
         let mut states = env::read_index_states(env.dbs(), &txn).unwrap();
-        let set = Arc::new(IndexSet::new(&schema, configs, &mut states).unwrap());
+        let set = Arc::new(IndexSet::new(&schema, &configs.into(), &mut states).unwrap());
         Opened { env, txn, tables, states, indexer: Indexer::new(schema, set) }
     }
 

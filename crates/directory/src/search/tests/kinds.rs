@@ -1,0 +1,142 @@
+//! Searches that the less common kinds of index answer, and those that they cannot. Who may not search unindexed asks, so that an
+//! answer proves the index.
+
+use config::{IndexConfig, IndexKind};
+use ldap::ResultCode;
+
+use super::fixture::{Asked, Fixture, root, user};
+
+const BASE: &str = "dc=example,dc=com";
+
+fn extensible(attribute: &str, rules: &[&str]) -> IndexConfig {
+    let extensible_rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
+    IndexConfig { extensible_rules, substring_length: 3, ..IndexConfig::new(attribute, &[IndexKind::Extensible]) }
+}
+
+fn ldif() -> String {
+    let mut ldif = format!("dn: {BASE}\nobjectClass: domain\n\n");
+    let people = [
+        ("ann", "Fran\u{e7}ois", "20240115120000Z", 4),
+        ("bob", "FRANCOIS", "20231224180000Z", 6),
+        ("cyd", "Gro\u{df}straße", "20240701000000Z", 1),
+        ("dee", "Zo\u{eb}", "20991231235959Z", 12),
+    ];
+    for (uid, cn, time, number) in people {
+        ldif.push_str(&format!(
+            "dn: uid={uid},{BASE}\nobjectClass: account\nobjectClass: extensibleObject\ncn: {cn}\ncreateTimestamp: {time}\n\
+             uidNumber: {number}\nmail: {uid}@example.com\n\n"
+        ));
+    }
+    ldif
+}
+
+/// So few entries as there are would be searched through by anybody, if the limit were not smaller still.
+fn fixture(indexes: Vec<IndexConfig>) -> Fixture {
+    Fixture::with(&[BASE], indexes, &ldif(), |config| config.backends[0].index_entry_limit = 2)
+}
+
+fn uids(it: &mut Fixture, filter: &str) -> Result<String, ResultCode> {
+    let found = |it: &mut Fixture, identity| {
+        let found = it.search(&Asked { identity, ..Asked::new(BASE, filter) }).map_err(|refused| refused.code)?;
+        let mut uids: Vec<&str> = found.entries.iter().filter_map(|(dn, _)| dn.get(4..7)).collect();
+        uids.sort_unstable();
+        Ok(uids.join(" "))
+    };
+    let indexed = found(it, user());
+    if let Ok(indexed) = &indexed {
+        assert_eq!(Ok(indexed), found(it, root()).as_ref(), "{filter}");
+    }
+    indexed
+}
+
+#[test]
+fn extensible_indexes_answer_their_rules() {
+    let indexes = vec![
+        extensible("cn", &["caseExactMatch", "fr", "1.3.6.1.4.1.42.2.27.9.4.28.1.6"]),
+        extensible("createTimestamp", &["relativeTimeGTOrderingMatch", "partialDateAndTimeMatchingRule"]),
+        extensible("uidNumber", &["integerBitAndMatch"]),
+    ];
+    let mut it = fixture(indexes);
+    let names: Vec<String> =
+        it.directory.backends()[0].store.indexes().set().iter().map(|index| index.name.clone()).collect();
+    assert_eq!(
+        names,
+        [
+            "cn.caseExactMatch",
+            "cn.fr.eq",
+            "cn.de.sub:3",
+            "createTimestamp.generalizedTimeMatch",
+            "uidNumber.integerMatch"
+        ]
+    );
+    for (filter, expected) in [
+        ("(cn:caseExactMatch:=FRANCOIS)", "bob"),
+        ("(cn:2.5.13.6:=G)", "ann bob"),
+        ("(cn:2.5.13.6:=Fa)", "bob"),
+        ("(cn:fr:=fran\u{e7}ois)", "ann bob"),
+        ("(cn:fr.3:=francois)", "ann bob"),
+        ("(cn:fr.lt:=g)", "ann bob"),
+        ("(cn:fr-FR.gte:=grossstrasse)", "cyd dee"),
+        ("(cn:1.3.6.1.4.1.42.2.27.9.4.76.1.5:=h)", "dee"),
+        ("(cn:de.sub:=*STRASSE)", "cyd"),
+        ("(cn:de-DE.6:=f*c*s)", "ann bob"),
+        ("(createTimestamp:partialDateAndTimeMatchingRule:=2024Y)", "ann cyd"),
+        ("(createTimestamp:1.3.6.1.4.1.26027.1.4.7:=12M24D)", "bob"),
+        ("(createTimestamp:relativeTimeGTOrderingMatch:=1w)", "dee"),
+        ("(createTimestamp:relativeTimeLTOrderingMatch:=-1d)", "ann bob cyd"),
+        ("(uidNumber:1.2.840.113556.1.4.803:=4)", "ann bob dee"),
+        ("(uidNumber:integerBitOrMatch:=3)", "bob cyd"),
+        ("(&(cn:fr:=francois)(uidNumber:integerBitAndMatch:=2))", "bob"),
+    ] {
+        assert_eq!(uids(&mut it, filter), Ok(expected.to_owned()), "{filter}");
+    }
+    for filter in ["(cn=FRANCOIS)", "(cn:es:=francois)", "(cn:fr.sub:=*ran*)", "(cn:dn:fr:=francois)", "(uidNumber=*)"]
+    {
+        assert_eq!(uids(&mut it, filter), Err(ResultCode::INSUFFICIENT_ACCESS_RIGHTS), "{filter}");
+    }
+}
+
+#[test]
+fn confidential_indexes_answer_whole_values_and_long_pieces() {
+    let mail =
+        IndexConfig { is_confidential: true, ..IndexConfig::new("mail", &[IndexKind::Equality, IndexKind::Substring]) };
+    let mut it = fixture(vec![mail]);
+    for (filter, expected) in [
+        ("(mail=BOB@example.com)", "bob"),
+        ("(mail=bo*example*)", "bob"),
+        ("(mail=*cyd@example.com)", "cyd"),
+        ("(mail=dee@ex*)", "dee"),
+    ] {
+        assert_eq!(uids(&mut it, filter), Ok(expected.to_owned()), "{filter}");
+    }
+    for filter in ["(mail>=b)", "(mail<=b)", "(mail=bob*)", "(mail=*.com)", "(mail=*)"] {
+        assert_eq!(uids(&mut it, filter), Err(ResultCode::INSUFFICIENT_ACCESS_RIGHTS), "{filter}");
+    }
+}
+
+#[test]
+fn lists_are_configured_and_kept() {
+    let text = ldif();
+    let mut it = Fixture::with(&[BASE], vec![IndexConfig::new("uid", &[IndexKind::Equality])], &text, |config| {
+        config.backends[0].vlv_indexes = vec![config::VlvIndexConfig {
+            name: "people".to_owned(),
+            base_dn: BASE.to_owned(),
+            scope: config::VlvScope::SingleLevel,
+            filter: "(&(objectClass=account)(!(uidNumber=6)))".to_owned(),
+            sort_order: "-mail".to_owned(),
+        }];
+    });
+    let backend = &it.directory.backends()[0].store;
+    let (indexes, snapshot) = (backend.indexes(), backend.snapshot().unwrap());
+    let [people] = indexes.set().vlv_indexes() else { panic!("one list") };
+    assert!(indexes.is_trusted(people.id));
+    let mut scan = snapshot.view().scan(people.id, std::ops::Bound::Unbounded, std::ops::Bound::Unbounded).unwrap();
+    let mut names = Vec::new();
+    while let Some((_, postings)) = scan.next().unwrap() {
+        names.extend(postings.iter().map(|id| snapshot.view().dn_of(id).unwrap().unwrap()[4..7].to_owned()));
+    }
+    assert_eq!(names, ["dee", "cyd", "ann"]);
+    drop(scan);
+    drop(snapshot);
+    assert_eq!(uids(&mut it, "(uid=nobody)"), Ok(String::new()));
+}
