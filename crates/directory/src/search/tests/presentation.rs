@@ -312,12 +312,7 @@ fn the_servers_own_entries_come_in_pages_and_sorted_too() {
 
 #[test]
 fn an_index_gives_the_first_page_without_looking_at_the_rest() {
-    let by = |attribute: &str| IndexConfig {
-        attribute: attribute.to_owned(),
-        kinds: vec![IndexKind::Equality],
-        entry_limit: 0,
-        substring_length: 6,
-    };
+    let by = |attribute: &str| IndexConfig { entry_limit: 0, ..IndexConfig::new(attribute, &[IndexKind::Equality]) };
     let mut it = Fixture::new(&[BASE], vec![by("mail"), by("objectClass")], &people(3000));
     let mut all: Vec<String> = (0..3000).map(|at| format!("u{at}@example.com")).collect();
     all.sort();
