@@ -120,7 +120,8 @@ pub(super) fn run(
     output: &mut impl SearchOutput,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
-    let list = sort::collect(plan, order, Collector::new(None, None), worker, output, done)?.into_sorted();
+    let all = Collector::new(None, None);
+    let (list, _reserved) = sort::collect(plan, order, all, worker, output, done)?.into_sorted();
     let Some((window, place)) = asked.window(&list) else {
         let message = format!("The list has {} entries: the offset of the virtual list view is not in it", list.len());
         done.result = LdapResult::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR, message);

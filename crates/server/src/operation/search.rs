@@ -129,6 +129,8 @@ impl SearchOutput for Pooled<'_> {
         if self.chunk.len() >= CHUNK_BYTES {
             let next = Vec::with_capacity(self.chunk.len() + self.chunk.len() / 8);
             self.remote.chunk(std::mem::replace(&mut self.chunk, next));
+            // The loop that sends it may want this core.
+            std::thread::yield_now();
             if self.remote.stream().is_overfull() {
                 // Entries of this size do not come in between two pauses; memory is bounded all the same.
                 self.pause();

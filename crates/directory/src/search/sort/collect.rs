@@ -1,14 +1,20 @@
 //! Collecting places of entries in a sort order: all of them, or the first so many.
 //!
-//! Memory is bounded by [`SORT_BYTES_MAX`] whatever is searched. Knows no entry.
+//! Memory is bounded by [`SORT_BYTES_MAX`] for one search and by [`Budget`] for all, whatever is searched. Knows no entry.
 
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::paged::Position;
 
-/// Memory for the places of one search. Some 700,000 entries with keys of 30 bytes. Searches that sort run in the search pool, so at
-/// most as many at once as there are cores.
+/// Memory for the places of one search. Some 700,000 entries with keys of 30 bytes.
 pub(in super::super) const SORT_BYTES_MAX: usize = 64 << 20;
+
+/// Memory is taken from the budget in pieces of this size, so that sorts do not meet there at every entry.
+const BUDGET_STEP: usize = 64 << 10;
+
+/// What all searches of the process share: any number of them may be between two turns, with what they have collected.
+static ALL: Budget = Budget::new(4 * SORT_BYTES_MAX);
 
 /// What a place takes beside its key: the place itself, and what the allocator adds.
 const POSITION_BYTES: usize = size_of::<Position>() + 16;
@@ -22,16 +28,70 @@ pub(in super::super) struct Collector {
     /// Places up to here are not taken.
     after: Option<Position>,
     bytes: usize,
+    reserved: Reserved,
 }
 
 /// The keys do not fit.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) struct TooMuch;
+pub(in super::super) enum TooMuch {
+    /// Into what one search may take.
+    ForOne,
+    /// Beside those of other searches.
+    ForAll,
+}
+
+/// Memory that several collectors share.
+#[derive(Debug)]
+pub(in super::super) struct Budget {
+    left: AtomicUsize,
+}
+
+impl Budget {
+    const fn new(bytes: usize) -> Budget {
+        Budget { left: AtomicUsize::new(bytes) }
+    }
+}
+
+/// A part of a budget, given back when dropped.
+#[derive(Debug)]
+pub(in super::super) struct Reserved {
+    budget: &'static Budget,
+    bytes: usize,
+}
+
+impl Reserved {
+    /// Makes sure that it is at least `bytes`.
+    #[inline]
+    fn cover(&mut self, bytes: usize) -> Result<(), TooMuch> {
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        let more = (bytes - self.bytes).next_multiple_of(BUDGET_STEP);
+        let less = |left: usize| left.checked_sub(more);
+        match self.budget.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+            Ok(_) => {
+                self.bytes += more;
+                Ok(())
+            }
+            Err(_) => Err(TooMuch::ForAll),
+        }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.budget.left.fetch_add(self.bytes, Ordering::Relaxed);
+    }
+}
 
 impl Collector {
     /// Keeps the least `keep` places, or all, behind `after`.
     pub(in super::super) fn new(keep: Option<usize>, after: Option<Position>) -> Collector {
-        Collector { kept: BinaryHeap::new(), keep, after, bytes: 0 }
+        Collector::within(&ALL, keep, after)
+    }
+
+    fn within(budget: &'static Budget, keep: Option<usize>, after: Option<Position>) -> Collector {
+        Collector { kept: BinaryHeap::new(), keep, after, bytes: 0, reserved: Reserved { budget, bytes: 0 } }
     }
 
     /// Takes a place; `key` is only kept if the place is.
@@ -52,17 +112,18 @@ impl Collector {
         let position = Position { key: key.to_vec(), ..place };
         self.bytes += position.key.capacity() + POSITION_BYTES;
         if self.bytes > SORT_BYTES_MAX {
-            return Err(TooMuch);
+            return Err(TooMuch::ForOne);
         }
+        self.reserved.cover(self.bytes)?;
         self.kept.push(position);
         Ok(())
     }
 
-    /// All that was kept, in order, each once.
-    pub(in super::super) fn into_sorted(self) -> Vec<Position> {
+    /// All that was kept, in order, each once; and the memory that it is in, to be kept as long.
+    pub(in super::super) fn into_sorted(self) -> (Vec<Position>, Reserved) {
         let mut sorted = self.kept.into_sorted_vec();
         sorted.dedup();
-        sorted
+        (sorted, self.reserved)
     }
 }
 
@@ -91,7 +152,7 @@ mod tests {
             }
             all.retain(|position| after.as_ref().is_none_or(|after| position > after));
             all.truncate(keep.unwrap_or(usize::MAX));
-            prop_assert_eq!(collector.into_sorted(), all);
+            prop_assert_eq!(collector.into_sorted().0, all);
         }
     }
 
@@ -104,6 +165,25 @@ mod tests {
         assert_eq!(taken, 63);
         let mut few = Collector::new(Some(10), None);
         assert!((0..100).rev().all(|id| few.offer(&key, place(id)).is_ok()));
-        assert_eq!(few.into_sorted().len(), 10);
+        assert_eq!(few.into_sorted().0.len(), 10);
+    }
+
+    #[test]
+    fn memory_of_all_together_is_bounded_and_comes_back() {
+        static SMALL: Budget = Budget::new(3 * BUDGET_STEP);
+        let key = vec![7; BUDGET_STEP / 2];
+        let place = |id| Position { id: EntryId(id), ..Position::default() };
+        let fill = |collector: &mut Collector, count| (0..count).try_for_each(|id| collector.offer(&key, place(id)));
+        let mut first = Collector::within(&SMALL, None, None);
+        assert_eq!(fill(&mut first, 3), Ok(()));
+        let mut second = Collector::within(&SMALL, None, None);
+        assert_eq!(fill(&mut second, 3), Err(TooMuch::ForAll));
+        let (sorted, reserved) = first.into_sorted();
+        drop(second);
+        assert_eq!((sorted.len(), SMALL.left.load(Ordering::Relaxed)), (3, BUDGET_STEP), "kept as long as the list");
+        drop(reserved);
+        assert_eq!(SMALL.left.load(Ordering::Relaxed), 3 * BUDGET_STEP);
+        let mut third = Collector::within(&SMALL, None, None);
+        assert_eq!(fill(&mut third, 5), Ok(()));
     }
 }

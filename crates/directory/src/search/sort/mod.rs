@@ -17,7 +17,7 @@ use crate::access::Access;
 use crate::error::shown;
 use crate::facts::Facts;
 
-pub(super) use collect::{Collector, SORT_BYTES_MAX};
+pub(super) use collect::{Collector, Reserved, SORT_BYTES_MAX, TooMuch};
 pub(super) use run::{collect, run, send_positions};
 
 /// Why a result cannot be sorted as asked.

@@ -9,7 +9,7 @@ use super::super::paged::{Page, Position};
 use super::super::run::{Run, Stop, next_candidates};
 use super::super::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput, SearchPlan, Worker};
 use super::walk::{self, Ended, Walk};
-use super::{Collector, SORT_BYTES_MAX};
+use super::{Collector, SORT_BYTES_MAX, TooMuch};
 
 /// Runs a sorted search, or one page of it.
 pub(in super::super) fn run(
@@ -93,7 +93,7 @@ fn run_collected(
     let keep = [progress.room, left].into_iter().flatten().min().map(|least| least.saturating_add(1));
     let keep = keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
     let collector = Collector::new(keep, progress.after.clone());
-    let mut positions = collect(plan, order, collector, worker, output, done)?.into_sorted();
+    let (mut positions, _reserved) = collect(plan, order, collector, worker, output, done)?.into_sorted();
     let room = progress.room.map_or(usize::MAX, |room| usize::try_from(room).unwrap_or(usize::MAX));
     let has_more = positions.len() > room;
     positions.truncate(room);
@@ -119,7 +119,7 @@ pub(in super::super) fn collect(
         {
             key.clear();
             order.put_key(&facts.schema, &entry.view()?.record, &mut key);
-            collector.offer(&key, Position::synthetic(at)).map_err(|_| too_much())?;
+            collector.offer(&key, Position::synthetic(at)).map_err(too_much)?;
         }
     }
     plan.each_part(worker, output, done, |run, snapshot, ids| {
@@ -149,7 +149,7 @@ fn collect_part<O: SearchOutput>(
             if run.is_match(&view, id, record)? {
                 key.clear();
                 order.put_key(&run.facts.schema, &record, key);
-                collector.offer(key, Position::of(run.part, id)).map_err(|_| too_much())?;
+                collector.offer(key, Position::of(run.part, id)).map_err(too_much)?;
             }
         }
         if ids.len() < CANDIDATES_PER_LOOK {
@@ -216,10 +216,18 @@ pub(super) fn send_references(
     })
 }
 
-pub(super) fn too_much() -> Stop {
-    let message = format!(
-        "Sorting this result takes more than {} MiB of memory: ask for pages, set a size limit, or narrow the filter",
-        SORT_BYTES_MAX >> 20
-    );
-    Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+pub(super) fn too_much(what: TooMuch) -> Stop {
+    match what {
+        TooMuch::ForOne => {
+            let message = format!(
+                "Sorting this result takes more than {} MiB of memory: ask for pages, set a size limit, or narrow the filter",
+                SORT_BYTES_MAX >> 20
+            );
+            Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+        }
+        TooMuch::ForAll => {
+            let message = "Too many large results are being sorted at once: try again later, or ask for pages";
+            Stop::Limit(ResultCode::BUSY, message.to_owned())
+        }
+    }
 }

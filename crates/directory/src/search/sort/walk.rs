@@ -19,7 +19,7 @@ use super::super::plan::{Candidates, successor};
 use super::super::run::{Run, Stop, is_gone, next_candidates};
 use super::super::{CANDIDATES_PER_LOOK, SearchOutput};
 use super::run::too_much;
-use super::{Collector, forced};
+use super::{Collector, Reserved, forced};
 
 /// Fewer candidates are sorted faster than an index is walked.
 const CANDIDATES_MIN: u64 = 500;
@@ -72,6 +72,8 @@ pub(super) struct Walk<'w, 'r, O> {
     group: Option<Group>,
     /// Entries in order, to be sent next.
     queue: VecDeque<Position>,
+    /// What the queue takes of the memory for sorting.
+    queue_memory: Option<Reserved>,
     /// Scratch for sort keys.
     key: Vec<u8>,
 }
@@ -120,6 +122,7 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
             beyond: 0,
             group: None,
             queue: VecDeque::new(),
+            queue_memory: None,
             key: Vec::new(),
         })
     }
@@ -244,7 +247,9 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
     /// Puts the group's entries in order into the queue; `false` if there are none.
     fn finish_group(&mut self) -> bool {
         if let Some(group) = self.group.take() {
-            self.queue.extend(group.collector.into_sorted());
+            let (sorted, reserved) = group.collector.into_sorted();
+            self.queue.extend(sorted);
+            self.queue_memory = Some(reserved);
         }
         !self.queue.is_empty()
     }
@@ -265,7 +270,7 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
         }
         let position = Position::of(self.run.part, id);
         if !group.is_direct {
-            return group.collector.offer(&self.key, position).map_err(|_| too_much());
+            return group.collector.offer(&self.key, position).map_err(too_much);
         }
         self.take_room(Position { key: self.key.clone(), ..position })?;
         self.run.send(view, id, record)
