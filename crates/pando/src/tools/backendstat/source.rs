@@ -27,6 +27,7 @@ pub(super) struct Source {
     pub snapshot: Snapshot,
     pub schema: Arc<Schema>,
     cost: Duration,
+    held_max: Duration,
 }
 
 impl Source {
@@ -35,12 +36,18 @@ impl Source {
         let mut reader = Reader::open(config, backend, &schema)?;
         let started = Instant::now();
         let snapshot = reader.snapshot()?;
-        Ok(Self { reader, snapshot, schema, cost: started.elapsed() })
+        Ok(Self { reader, snapshot, schema, cost: started.elapsed(), held_max: HELD_MAX })
     }
 
     /// Whether the snapshot has been held long enough.
     pub(super) fn is_due(&self) -> bool {
-        self.snapshot.age() > HELD_MAX.max(self.cost * HELD_COSTS)
+        self.snapshot.age() > self.held_max.max(self.cost * HELD_COSTS)
+    }
+
+    /// Holds no snapshot longer than it must.
+    #[cfg(test)]
+    pub(super) fn renew_often(&mut self) {
+        (self.held_max, self.cost) = (Duration::ZERO, Duration::ZERO);
     }
 
     /// Takes another snapshot if it is time.

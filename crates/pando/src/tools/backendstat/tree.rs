@@ -496,10 +496,65 @@ fn index_key(source: &Source, index: &Index, text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use config::Config;
+    use tempfile::TempDir;
+
     use super::*;
+    use crate::{
+        instance,
+        tools::setup::{self, Certificate, Data, Plan},
+    };
+
+    /// An instance with sample people, so many that some indexes have more keys than one snapshot is held for.
+    fn instance() -> (TempDir, Config) {
+        let place = TempDir::new().unwrap();
+        let plan = Plan {
+            base_dns: vec!["dc=example,dc=com".to_owned()],
+            backend_id: "userRoot".to_owned(),
+            root_dn: "cn=Directory Manager".to_owned(),
+            root_password: "secret12".to_owned(),
+            listen_addresses: vec![std::net::Ipv4Addr::LOCALHOST.into()],
+            ldap_port: 1389,
+            ldaps_port: None,
+            certificate: Certificate::None,
+            data: Data::Sample(1500),
+            quiet: true,
+        };
+        let config = setup::make(&place.path().join("inst"), &plan).unwrap();
+        (place, config)
+    }
 
     #[test]
     fn raw_names_begin_at_the_root() {
         assert_eq!(Tree::Dn.raw_name("dc=Example, dc=com"), "/dc=com,dc=example/dn2id");
+    }
+
+    #[test]
+    fn a_walk_over_many_snapshots_meets_each_record_once() {
+        let (_place, config) = instance();
+        let backend = instance::backend(&config, None).unwrap();
+        let keys = |source: &mut Source, tree: &Tree, range: Range| {
+            let mut keys = Vec::new();
+            let walked = tree.walk(source, range, &mut |record| {
+                keys.push(record.key.to_vec());
+                Ok(ControlFlow::Continue(()))
+            });
+            walked.unwrap();
+            keys
+        };
+        let mut source = Source::open(&config, backend).unwrap();
+        let trees = trees_of(&source);
+        let held: Vec<_> = trees.iter().map(|tree| keys(&mut source, tree, ALL)).collect();
+        source.renew_often();
+        let mut most = 0;
+        for (tree, all) in trees.iter().zip(held) {
+            most = most.max(all.len());
+            assert_eq!(keys(&mut source, tree, ALL), all, "{}", tree.name());
+            let (Some(first), Some(last)) = (all.get(all.len() / 3), all.get(all.len() / 2)) else { continue };
+            let part: Vec<_> = all.iter().filter(|key| (first..=last).contains(key)).cloned().collect();
+            let range = (Bound::Included(first.clone()), Bound::Included(last.clone()));
+            assert_eq!(keys(&mut source, tree, range), part, "{}", tree.name());
+        }
+        assert!(most > 2 * RENEW_RECORDS as usize, "{most}");
     }
 }
