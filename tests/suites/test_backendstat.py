@@ -160,6 +160,24 @@ def test_an_index_that_is_not_built_has_no_figures(tmp_path):
     assert index["valid"] is False and "recordCount" not in index
 
 
+def test_a_sorted_list_has_records_and_no_limit(tmp_path):
+    instance = Pando(tmp_path / "inst")
+    instance.setup()
+    config = instance.dir / "pando.toml"
+    config.write_text(config.read_text() + f"""
+[backend.userRoot.vlv-index.people]
+base-dn = "{BASE}"
+scope = "whole-subtree"
+filter = "(objectClass=person)"
+sort-order = "+sn"
+""")
+    instance.import_ldif(DIRECTORY_LDIF)
+    (listed,) = [row for row in told(instance, "list-indexes", *NB)["indexes"] if row["name"] == "vlv.people"]
+    assert (listed["type"], listed["rawDBName"]) == ("VLVIndex", "/dc=com,dc=example/vlv.people")
+    row = stat(instance, "show-index-status", *NB, "-i", "vlv.people").splitlines()[2].split()
+    assert row == ["vlv.people", "/dc=com,dc=example/vlv.people", "true", "false", str(listed["recordCount"]), "-", "-", "-", "-"]
+
+
 def test_base_dns_of_one_backend_share_their_trees(tmp_path):
     instance = Pando(tmp_path / "inst")
     instance.setup("--baseDN", "dc=other")

@@ -40,6 +40,8 @@ pub(super) struct Options {
 struct Status {
     index: Index,
     distrust: Option<Distrust>,
+    /// Of an index that is not built, nobody should count on a number.
+    records: Option<u64>,
     figures: Option<Figures>,
 }
 
@@ -127,9 +129,13 @@ fn look(
     progress: &Progress,
 ) -> Result<Status, Failure> {
     let distrust = source.snapshot.indexes().why_untrusted(index.id);
-    // A list has no limit that keys could be near to, so OpenDJ shows no figures of it.
-    if distrust.is_some() || matches!(index.method, Method::Vlv) {
-        return Ok(Status { index, distrust, figures: None });
+    if distrust.is_some() {
+        return Ok(Status { index, distrust, records: None, figures: None });
+    }
+    if matches!(index.method, Method::Vlv) {
+        // A sorted list has no limit that keys could be near to, so OpenDJ shows no more of it.
+        let records = Some(Tree::Index(index.clone()).count(source)?);
+        return Ok(Status { index, distrust, records, figures: None });
     }
     let mut figures = Figures::default();
     let mut over_keys: Vec<Vec<u8>> = Vec::new();
@@ -170,7 +176,7 @@ fn look(
         .into_iter()
         .map(|Reverse((count, Reverse(key)))| Reverse((count, Reverse(shown_index_key(&source.schema, &index, &key)))))
         .collect();
-    Ok(Status { index, distrust: None, figures: Some(figures) })
+    Ok(Status { index, distrust: None, records: Some(figures.records), figures: Some(figures) })
 }
 
 impl Figures {
@@ -195,10 +201,10 @@ fn row(base_dn: &str, status: &Status, entries: u64) -> Vec<String> {
         Some(Distrust::Building { entries: done }) => format!("false ({}%)", percent(done, entries)),
         Some(_) => "false".to_owned(),
     };
-    let figures = match &status.figures {
-        None => ["-"; 5].map(str::to_owned),
-        Some(it) => [it.records, it.over, it.near[0], it.near[1], it.near[2]].map(|figure| figure.to_string()),
-    };
+    let over_and_near = status.figures.as_ref().map(|it| [it.over, it.near[0], it.near[1], it.near[2]]);
+    let over_and_near = over_and_near.map_or([None; 4], |figures| figures.map(Some));
+    let figures = [status.records].into_iter().chain(over_and_near);
+    let figures = figures.map(|figure| figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string()));
     let head =
         [tree.name().to_owned(), tree.raw_name(base_dn), valid, tree::is_confidential(&status.index).to_string()];
     head.into_iter().chain(figures).collect()
@@ -253,9 +259,11 @@ fn json_of(base_dn: &str, status: &Status, entries: u64, min_count: Option<u64>)
             told["built"] = json!({ "entries": done, "of": entries });
         }
     }
+    if let Some(records) = status.records {
+        told["recordCount"] = records.into();
+    }
     if let Some(it) = &status.figures {
         let [near95, near90, near80] = it.near;
-        told["recordCount"] = it.records.into();
         told["overEntryLimit"] = it.over.into();
         told["near"] = json!({ "95%": near95, "90%": near90, "85%": near80 });
         told["overEntryLimitKeys"] = it.over_keys.clone().into();
