@@ -151,8 +151,7 @@ fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> Result<(BackendOpti
     let configs = directory::index_configs(backend).map_err(Failure::new)?;
     let (slot, own_schema) = (Arc::clone(&made), Arc::clone(schema));
     let extractor: store::ExtractorMaker = Box::new(move |states, is_empty| {
-        let indexer = store::index::settled_indexer(&own_schema, &configs, states, is_empty)
-            .map_err(|_| store::StoreError::Misuse("an index that the schema does not carry"))?;
+        let indexer = store::index::settled_indexer(&own_schema, &configs, states, is_empty)?;
         let indexer = slot.get_or_init(|| indexer).clone();
         Ok(Arc::new(indexer) as Arc<dyn store::KeyExtractor>)
     });

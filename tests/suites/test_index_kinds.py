@@ -1,0 +1,150 @@
+"""Extensible, confidential and VLV indexes from configuration to verification, under updates, and without their secret."""
+import json
+import re
+
+import ldap
+import ldap.modlist
+import pytest
+
+from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+
+NB = ("-n", "userRoot", "-b", BASE)
+PEOPLE = f"ou=People,{BASE}"
+# OpenLDAP's client takes no dot in the name of a rule.
+DE_SUB = r"(description:1.3.6.1.4.1.42.2.27.9.4.28.1.6:=\2aSSE\2atoile)"
+HASHED = ["mail.caseIgnoreIA5Match:hash", "mail.caseIgnoreIA5SubstringsMatch:6:hash"]
+
+MORE = f"""
+[backend.userRoot.index.description]
+index-type = ["extensible"]
+index-extensible-matching-rule = ["fr", "de.sub", "caseExactMatch"]
+
+[backend.userRoot.index.createTimestamp]
+index-type = ["extensible"]
+index-extensible-matching-rule = "relativeTimeLTOrderingMatch"
+
+[backend.userRoot.vlv-index.people]
+base-dn = "{PEOPLE}"
+scope = "single-level"
+filter = "(|(objectClass=person)(member=*))"
+sort-order = "+sn -givenName"
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    it = Pando(tmp_path_factory.mktemp("kinds") / "inst").setup()
+    config = it.dir / "pando.toml"
+    text = re.sub(r"(?m)^(mail +=.*?) }$", r"\1, confidentiality-enabled = true }", config.read_text())
+    config.write_text(text + MORE)
+    it.import_ldif(DIRECTORY_LDIF).start()
+    yield it
+    it.remove()
+
+
+@pytest.fixture
+def client(server):
+    connection = ldap.initialize(server.url)
+    connection.simple_bind_s(ROOT_DN, ROOT_PW)
+    yield connection
+    connection.unbind_s()
+
+
+def status(server):
+    told = json.loads(server.tool("backendstat", "show-index-status", *NB, "--json").stdout)
+    return {row["name"]: row for row in told["indexes"]}
+
+
+def found(client, filter_text):
+    # References to elsewhere have no DN.
+    return sorted(dn for dn, _ in client.search_s(BASE, ldap.SCOPE_SUBTREE, filter_text, ["1.1"]) if dn)
+
+
+def person(uid, sn, **more):
+    values = {"objectClass": ["inetOrgPerson"], "uid": [uid], "cn": [uid], "sn": [sn], **more}
+    return ldap.modlist.addModlist({name: [value.encode() for value in all] for name, all in values.items()})
+
+
+def test_indexes_have_their_names_and_marks(server):
+    of = status(server)
+    for name in ["description.fr.eq", "description.de.sub:6", "description.caseExactMatch", "createTimestamp.generalizedTimeMatch"]:
+        assert of[name]["valid"] and not of[name]["confidential"]
+    assert [of[name]["confidential"] for name in HASHED] == [True, True]
+    assert "mail.caseIgnoreIA5Match" not in of
+    table = server.tool("backendstat", "show-index-status", *NB).stdout
+    row = next(line for line in table.splitlines() if line.startswith("vlv.people "))
+    assert re.search(r"true +false +\d+ +- +- +- +-", row)
+    kinds = server.tool("backendstat", "list-indexes", *NB).stdout
+    assert re.search(r"(?m)^vlv\.people +/dc=com,dc=example/vlv\.people +VLVIndex +\d+", kinds)
+
+
+def test_a_confidential_index_shows_no_value(server, client):
+    (dn, entry) = client.search_s(BASE, ldap.SCOPE_SUBTREE, "(mail=*)", ["mail"])[0]
+    mail = entry["mail"][0].decode()
+    for name in HASHED:
+        keys = re.findall(r"Key \(len 16\): ([0-9a-f]{32})\n", server.tool("backendstat", "dump-index", *NB, "-i", name).stdout)
+        assert keys and server.tool("backendstat", "dump-index", *NB, "-i", name).stdout.count("Key (len") == len(keys)
+    assert dn in found(client, f"(mail={mail.upper()})") and dn in found(client, f"(mail=*{mail[1:]})")
+    assert (server.dir / "keys" / "index.secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_list_is_dumped_in_its_order(server, client):
+    text = server.tool("backendstat", "dump-index", *NB, "-i", "vlv.people").stdout
+    surnames = [key.split(",")[0] for key in re.findall(r"Key \(len \d+\): (.*)", text)]
+    assert len(surnames) > 10 and surnames == sorted(surnames, key=lambda surname: (surname == "", surname))
+    ids = sum(int(count) for count in re.findall(r"\[COUNT:(\d+)\]", text))
+    assert ids == len(found(client, "(|(objectClass=person)(member=*))"))
+
+
+def test_updates_keep_every_kind(server, client):
+    dn = f"uid=zo\u00eb,{PEOPLE}"
+    client.add_s(dn, person("zo\u00eb", "Zander", mail=["zoe@example.com"], description=["Gro\u00dfe \u00c9toile"]))
+    assert found(client, "(description:fr:=grosse etoile)") == found(client, DE_SUB) != []
+    client.modify_s(dn, [(ldap.MOD_REPLACE, "sn", [b"Abel"]), (ldap.MOD_DELETE, "mail", None), (ldap.MOD_ADD, "description", [b"x"])])
+    # So many members that they are outside the record: on the way there, with all of them, and back.
+    group = f"cn=many,{BASE}"
+    members = [f"uid=member.{at},{PEOPLE}".encode() for at in range(1500)]
+    client.add_s(group, [("objectClass", [b"groupOfNames"]), ("cn", [b"many"]), ("member", members[:3])])
+    client.modify_s(group, [(ldap.MOD_ADD, "member", members[3:])])
+    whole = f"cn=whole,{BASE}"
+    client.add_s(whole, [("objectClass", [b"groupOfNames"]), ("cn", [b"whole"]), ("member", members)])
+    client.add_s(f"cn=gone,{BASE}", [("objectClass", [b"groupOfNames"]), ("cn", [b"gone"]), ("member", members)])
+    client.delete_s(f"cn=gone,{BASE}")
+    client.modify_s(group, [(ldap.MOD_DELETE, "member", None)])
+    client.rename_s(PEOPLE, "ou=Folk")
+    client.rename_s(f"ou=Folk,{BASE}", "ou=People")
+    assert server.tool("verify-index", "-b", BASE).returncode == 0
+    text = server.tool("backendstat", "dump-index", *NB, "-i", "vlv.people").stdout
+    ids = sum(int(count) for count in re.findall(r"\[COUNT:(\d+)\]", text))
+    assert ids == len(found(client, "(|(objectClass=person)(member=*))"))
+
+
+def test_without_its_secret_an_index_is_built_anew(server):
+    server.stop()
+    assert server.tool("verify-index", "-b", BASE).returncode == 0
+    (server.dir / "keys" / "index.secret").unlink()
+    of = status(server)
+    assert [name for name in of if not of[name]["valid"]] == HASHED
+    assert "run pando rebuild-index" in of[HASHED[0]]["notUsedBecause"]
+    server.tool("rebuild-index", "-b", BASE, "--rebuildDegraded")
+    of = status(server)
+    assert all(row["valid"] for row in of.values())
+    assert server.tool("verify-index", "-b", BASE).returncode == 0
+    server.start()
+
+
+@pytest.mark.parametrize("line, told", [
+    ('filter = "(cn=*"', "is no filter"),
+    ('filter = "(entryDN=dc=x)"', "computes"),
+    ('sort-order = "+colour"', '"colour"'),
+])
+def test_a_list_that_cannot_be_is_refused(server, line, told):
+    config = server.dir / "pando.toml"
+    good = config.read_text()
+    name = line.split(" = ")[0]
+    try:
+        config.write_text(re.sub(rf"(?m)^{name} = .*$", lambda _: line, good))
+        failed = server.tool("verify-index", "-b", BASE, check=False)
+        assert failed.returncode != 0 and told in failed.stderr, failed.stderr
+    finally:
+        config.write_text(good)
