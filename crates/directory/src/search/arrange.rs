@@ -53,7 +53,14 @@ impl Directory {
             && arrangement.refusal.is_none()
         {
             let request_hash = self.cookies.request(request, wanted);
-            match ListView::new(asked, facts, arrangement.order.as_ref(), presentation.sort.is_some(), request_hash) {
+            match ListView::new(
+                asked,
+                facts,
+                arrangement.order.as_ref(),
+                presentation.sort.is_some(),
+                &request.filter,
+                request_hash,
+            ) {
                 Ok(list_view) => arrangement.list_view = Some(list_view),
                 Err(refusal) => {
                     let (result, control) = *refusal;

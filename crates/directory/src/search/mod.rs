@@ -19,6 +19,7 @@ mod run;
 mod sort;
 mod special;
 mod vlv;
+mod vlv_index;
 
 #[cfg(test)]
 mod tests;

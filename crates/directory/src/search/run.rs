@@ -278,7 +278,14 @@ impl<O: SearchOutput> Run<'_, O> {
         Ok(snapshot)
     }
 
-    fn look_at_clock(&self) -> Result<(), Stop> {
+    /// Whether every entry of the backend is visible: none is a referral, an alias or a subentry.
+    pub(super) fn all_are_plain(&self) -> bool {
+        let special = ClassFlags::REFERRAL.with(ClassFlags::ALIAS).with(ClassFlags::SUBENTRY);
+        !self.known.classes.any(special) && self.subentries != Some(true)
+    }
+
+    /// Ends the run when it was abandoned or its time is over.
+    pub(super) fn look_at_clock(&self) -> Result<(), Stop> {
         if self.output.cancelled() {
             return Err(Stop::Cancelled);
         }

@@ -1,16 +1,18 @@
 //! Virtual list views (draft-ietf-ldapext-ldapv3-vlv-09): a window of a sorted result around a target.
 //!
-//! The target's place and the size of the list are exact, counted anew for each request. The context id stands for the search that it
-//! was given for; no state belongs to it.
+//! The target's place and the size of the list are exact, counted anew for each request: in a VLV index when one is this list, else
+//! by sorting it. The context id stands for the search that it was given for; no state belongs to it.
+
+use std::ops::Range;
 
 use ldap::controls::{VlvRequest, VlvTarget, encode_vlv_response};
-use ldap::{ControlBuf, LdapResult, ResultCode, oids::control};
+use ldap::{ControlBuf, Filter, LdapResult, ResultCode, oids::control};
 use store::index::SortOrder;
 
 use super::arrange::note_sorted;
-use super::paged::Position;
 use super::run::Stop;
 use super::sort::{self, Collector};
+use super::vlv_index::{self, Listed};
 use super::{SearchDone, SearchOutput, SearchPlan, Worker};
 use crate::facts::Facts;
 
@@ -21,6 +23,8 @@ pub(super) struct ListView {
     after: usize,
     target: Target,
     context: [u8; 8],
+    /// The search's filter, written in the one way in which all equal texts are written.
+    filter: String,
 }
 
 #[derive(Debug)]
@@ -41,6 +45,7 @@ impl ListView {
         facts: &Facts,
         order: Option<&SortOrder>,
         asks_to_sort: bool,
+        filter: &Filter<'_>,
         request_hash: u64,
     ) -> Result<ListView, Refusal> {
         let context = request_hash.to_be_bytes();
@@ -75,20 +80,39 @@ impl ListView {
             }
         };
         let count = |entries: u32| usize::try_from(entries).unwrap_or(usize::MAX);
-        Ok(ListView { before: count(asked.before), after: count(asked.after), target, context })
+        Ok(ListView {
+            before: count(asked.before),
+            after: count(asked.after),
+            target,
+            context,
+            filter: filter.to_string(),
+        })
     }
 
-    /// The window of `list`, and the target's place from 1; none when the offset is out of range.
-    fn window<'l>(&self, list: &'l [Position]) -> Option<(&'l [Position], usize)> {
+    /// The search's filter.
+    pub(super) fn filter_text(&self) -> &str {
+        &self.filter
+    }
+
+    /// The least sort key that the target may have, when it is not told by its place.
+    pub(super) fn target_key(&self) -> Option<&[u8]> {
+        match &self.target {
+            Target::Key(key) => Some(key),
+            Target::Offset { .. } => None,
+        }
+    }
+
+    /// The window of a list of `count` entries of which `before` are less than a key, and the target's place from 1; none when the
+    /// offset is out of range.
+    pub(super) fn range(&self, count: usize, before: impl FnOnce(&[u8]) -> usize) -> Option<(Range<usize>, usize)> {
         let place = match &self.target {
-            Target::Key(key) => list.partition_point(|position| position.key < *key) + 1,
-            Target::Offset { offset, count } => place_of(*offset, *count, list.len())?,
+            Target::Key(key) => before(key) + 1,
+            Target::Offset { offset, count: known } => place_of(*offset, *known, count)?,
         };
         // No window begins behind the list's end, and a place one behind it is that of no entry.
-        let target = place.saturating_sub(1).min(list.len());
-        let from = target.saturating_sub(self.before);
-        let to = target.saturating_add(self.after).saturating_add(1).min(list.len());
-        Some((list.get(from..to).unwrap_or_default(), place))
+        let target = place.saturating_sub(1).min(count);
+        let to = target.saturating_add(self.after).saturating_add(1).min(count);
+        Some((target.saturating_sub(self.before)..to, place))
     }
 }
 
@@ -120,18 +144,46 @@ pub(super) fn run(
     output: &mut impl SearchOutput,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
-    let all = Collector::new(None, None);
-    let (list, _reserved) = sort::collect(plan, order, all, worker, output, done)?.into_sorted();
-    let Some((window, place)) = asked.window(&list) else {
-        let message = format!("The list has {} entries: the offset of the virtual list view is not in it", list.len());
+    let listed = match look_in_index(plan, order, asked, worker, output, done)? {
+        Some(listed) => listed,
+        None => {
+            let all = Collector::new(None, None);
+            let (list, _reserved) = sort::collect(plan, order, all, worker, output, done)?.into_sorted();
+            let range = asked.range(list.len(), |key| list.partition_point(|position| position.key[..] < *key));
+            let window = range.map(|(range, place)| (list.get(range).unwrap_or_default().to_vec(), place));
+            Listed { window, count: list.len() }
+        }
+    };
+    let Some((window, place)) = listed.window else {
+        let message =
+            format!("The list has {} entries: the offset of the virtual list view is not in it", listed.count);
         done.result = LdapResult::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR, message);
-        done.controls.push(response(0, list.len(), ResultCode::OFFSET_RANGE_ERROR, Some(&asked.context)));
+        done.controls.push(response(0, listed.count, ResultCode::OFFSET_RANGE_ERROR, Some(&asked.context)));
         return Ok(());
     };
-    sort::send_positions(plan, window, worker, output, done)?;
+    sort::send_positions(plan, &window, worker, output, done)?;
     note_sorted(done);
-    done.controls.push(response(place, list.len(), ResultCode::SUCCESS, Some(&asked.context)));
+    done.controls.push(response(place, listed.count, ResultCode::SUCCESS, Some(&asked.context)));
     Ok(())
+}
+
+/// The list as a VLV index has it; none when no index is this list.
+fn look_in_index(
+    plan: &mut SearchPlan,
+    order: &SortOrder,
+    asked: &ListView,
+    worker: &mut Worker,
+    output: &mut impl SearchOutput,
+    done: &mut SearchDone,
+) -> Result<Option<Listed>, Stop> {
+    let mut listed = None;
+    if plan.parts.len() == 1 {
+        plan.one_part(0, None, worker, output, done, |run, snapshot, _| {
+            listed = vlv_index::look(run, &snapshot.view(), order, asked)?;
+            Ok(Some(snapshot))
+        })?;
+    }
+    Ok(listed)
 }
 
 fn response(place: usize, count: usize, code: ResultCode, context: Option<&[u8]>) -> ControlBuf {
@@ -143,6 +195,7 @@ fn response(place: usize, count: usize, code: ResultCode, context: Option<&[u8]>
 mod tests {
     use store::EntryId;
 
+    use super::super::paged::Position;
     use super::*;
 
     #[test]
@@ -168,8 +221,9 @@ mod tests {
             .map(|at| Position { key: vec![at * 10], id: EntryId(u64::from(at)), ..Position::default() })
             .collect();
         let window = |before, after, target| {
-            let view = ListView { before, after, target, context: [0; 8] };
-            view.window(&list).map(|(window, place)| (window.iter().map(|it| it.id.0).collect::<Vec<_>>(), place))
+            let view = ListView { before, after, target, context: [0; 8], filter: String::new() };
+            let found = view.range(list.len(), |key| list.partition_point(|position| position.key[..] < *key));
+            found.map(|(range, place)| (list[range].iter().map(|it| it.id.0).collect::<Vec<_>>(), place))
         };
         let offset = |offset| Target::Offset { offset, count: 9 };
         assert_eq!(window(2, 1, offset(5)), Some((vec![3, 4, 5, 6], 5)));

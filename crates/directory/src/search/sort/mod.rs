@@ -18,7 +18,7 @@ use crate::error::shown;
 use crate::facts::Facts;
 
 pub(super) use collect::{Collector, Reserved, SORT_BYTES_MAX, TooMuch};
-pub(super) use run::{collect, run, send_positions};
+pub(super) use run::{collect, run, send_positions, too_much};
 
 /// Why a result cannot be sorted as asked.
 #[derive(Debug)]

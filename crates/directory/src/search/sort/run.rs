@@ -216,7 +216,7 @@ pub(super) fn send_references(
     })
 }
 
-pub(super) fn too_much(what: TooMuch) -> Stop {
+pub(in super::super) fn too_much(what: TooMuch) -> Stop {
     match what {
         TooMuch::ForOne => {
             let message = format!(

@@ -49,7 +49,8 @@ pub(super) fn index_for<O: SearchOutput>(
 fn index_of<'v>(view: &View<'v>, order: &SortOrder) -> Option<&'v Index> {
     let first = order.keys().first()?;
     let indexes = view.indexes();
-    indexes.set().equality(first.attribute, first.rule).filter(|index| indexes.is_trusted(index.id))
+    let index = indexes.set().equality(first.attribute, first.rule);
+    index.filter(|index| index.is_ordered() && indexes.is_trusted(index.id))
 }
 
 /// One walk.

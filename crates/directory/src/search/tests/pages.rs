@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use config::{IndexConfig, IndexKind};
 use ldap::client::controls::{VlvResponse, decode_sort_response, sort_request, vlv_request};
 use ldap::controls::{PagedResults, SortKey, VlvRequest, VlvTarget};
 use ldap::{ControlBuf, ResultCode, oids::control};
@@ -83,13 +84,26 @@ proptest! {
         size in 1u32..12,
         windows in prop::collection::vec((0u32..8, 0u32..8, any::<prop::sample::Index>(), "[abAB]{1,3}"), 4),
         walks: bool,
+        secret: bool,
+        listed in prop::option::of(prop::sample::select(vec!["ou=none,dc=example,dc=com", BASE])),
     ) {
         let mut entries = vec![Entry { parent: None, values: BTreeMap::new() }];
         for (parent, values) in made {
             let parent = parent.index(entries.len());
             entries.push(Entry { parent: Some(parent), values });
         }
-        let mut fixture = Fixture::new(&[BASE], indexes, &ldif(&entries));
+        let has_order = |index: &IndexConfig| index.kinds.iter().any(|kind| !matches!(kind, IndexKind::Equality | IndexKind::Substring));
+        let indexes = indexes.into_iter().map(|index| IndexConfig { is_confidential: secret && !has_order(&index), ..index }).collect();
+        let order: Vec<String> = keys.iter().map(|(at, reverse)| format!("{}{}", if *reverse { "-" } else { "+" }, SORTED[*at].0)).collect();
+        let mut fixture = Fixture::with(&[BASE], indexes, &ldif(&entries), |config| {
+            config.backends[0].vlv_indexes = listed.iter().map(|base| config::VlvIndexConfig {
+                name: "list".to_owned(),
+                base_dn: (*base).to_owned(),
+                scope: config::VlvScope::WholeSubtree,
+                filter: filter.to_owned(),
+                sort_order: order.join(" "),
+            }).collect();
+        });
         crate::search::sort::force_walk(Some(walks));
         let matches = |entry: &Entry| match filter {
             "(cn=*a*)" => ["cn", "cn;lang-fr"].iter().filter_map(|it| entry.values.get(it)).flatten()
@@ -135,6 +149,9 @@ proptest! {
                 offset
             };
             let at = (place - 1).min(expected.len());
+            if listed == Some(BASE) {
+                prop_assert!(found.done.candidates == 0, "the index was not used");
+            }
             let window = &expected[at.saturating_sub(before as usize)..(at + after as usize + 1).min(expected.len())];
             prop_assert_eq!(names(&found), window, "{} {} {:?}", before, after, request.target);
             let response = VlvResponse::decode(value_of(&found, control::VLV_RESPONSE)).unwrap();

@@ -367,3 +367,69 @@ fn values_longer_than_an_index_key_are_in_order_too() {
         all.reverse();
     }
 }
+
+#[test]
+fn a_list_kept_in_order_gives_the_window_wherever_its_base_is() {
+    let long = "long ".repeat(60);
+    let mut ldif = format!(
+        "dn: {BASE}\nobjectClass: domain\n\ndn: ou=a,{BASE}\nobjectClass: organizationalUnit\n\n\
+         dn: ou=b,{BASE}\nobjectClass: organizationalUnit\n\ndn: ou=c,ou=b,{BASE}\nobjectClass: organizationalUnit\n\n"
+    );
+    let mut people = Vec::new();
+    for at in 0..120 {
+        let place = ["ou=a", "ou=b", "ou=c,ou=b"][at % 3];
+        let name = if at % 2 == 0 { format!("{long}{:02}", (at * 7) % 60) } else { format!("name {}", at % 9) };
+        let dn = format!("uid=u{at},{place},{BASE}");
+        let _ = write!(ldif, "dn: {dn}\nobjectClass: inetOrgPerson\ncn: {name}\nsn: S\n\n");
+        people.push((name, at, dn));
+    }
+    people.sort();
+    let filter = "(objectClass=inetOrgPerson)";
+    let bases = [BASE, &format!("ou=b,{BASE}"), &format!("ou=c,ou=b,{BASE}")];
+    let scopes = [
+        (Scope::WholeSubtree, config::VlvScope::WholeSubtree),
+        (Scope::SubordinateSubtree, config::VlvScope::SubordinateSubtree),
+        (Scope::SingleLevel, config::VlvScope::SingleLevel),
+    ];
+    let mut it = Fixture::with(&[BASE], default_indexes(), &ldif, |config| {
+        let list = |(at, base, scope)| config::VlvIndexConfig {
+            name: format!("list{at}"),
+            base_dn: base,
+            scope,
+            filter: filter.to_owned(),
+            sort_order: "cn".to_owned(),
+        };
+        let all = bases.iter().flat_map(|base| scopes.map(|(_, scope)| ((*base).to_owned(), scope)));
+        config.backends[0].vlv_indexes = all.enumerate().map(|(at, (base, scope))| list((at, base, scope))).collect();
+    });
+    let values = [b"name 4".to_vec(), b"a".to_vec(), b"z".to_vec(), format!("{long}33").into_bytes()];
+    for base in bases {
+        for (scope, _) in scopes {
+            let is_in = |dn: &str| {
+                let below = dn.strip_suffix(base).and_then(|rest| rest.strip_suffix(','));
+                below.is_some_and(|below| scope != Scope::SingleLevel || !below.contains(','))
+            };
+            let expected: Vec<&(String, usize, String)> = people.iter().filter(|(_, _, dn)| is_in(dn)).collect();
+            let offsets = (1..=expected.len()).step_by(7);
+            let by_offset = offsets.map(|at| (VlvTarget::Offset { offset: at as u32, content_count: 0 }, at));
+            let by_value = values.iter().map(|value| {
+                let at = expected.iter().position(|(name, ..)| name.as_bytes() >= &value[..]).unwrap_or(expected.len());
+                (VlvTarget::Assertion(value), at + 1)
+            });
+            for (target, place) in by_offset.chain(by_value) {
+                if expected.is_empty() {
+                    continue;
+                }
+                let request = VlvRequest { before: 3, after: 4, target, context: None };
+                let controls = [sort_by("cn", None, false), vlv_request(&request)];
+                let found = it.search(&Asked { controls: &controls, scope, ..Asked::new(base, filter) }).unwrap();
+                assert_eq!(found.done.candidates, 0, "the index was not used");
+                let told = VlvResponse::decode(value_of(&found, control::VLV_RESPONSE)).unwrap();
+                assert_eq!((told.position as usize, told.content_count as usize), (place, expected.len()));
+                let at = (place - 1).min(expected.len());
+                let window = &expected[at.saturating_sub(3)..(at + 5).min(expected.len())];
+                assert!(names(&found).iter().eq(window.iter().map(|(_, _, dn)| dn)), "{base} {scope:?} {target:?}");
+            }
+        }
+    }
+}
