@@ -17,7 +17,7 @@ use crate::backend::{Backend, Suffix};
 use crate::bind::RootUsers;
 use crate::error;
 use crate::facts::Facts;
-use crate::limits::LimitRules;
+use crate::limits::LiveLimits;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
 use crate::open::{OpenError, index_configs, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
@@ -31,7 +31,7 @@ use crate::update::UpdateState;
 pub struct Directory {
     pub(crate) config: Config,
     pub(crate) backends: Arc<[Backend]>,
-    pub(crate) limits: LimitRules,
+    pub(crate) limits: LiveLimits,
     pub(crate) updates: UpdateState,
     pub(crate) roots: RootUsers,
     /// Of paged searches.
@@ -76,7 +76,7 @@ impl Directory {
         let own = own_entries(&facts, &backends, &capabilities)
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
         let directory = Directory {
-            limits: LimitRules::new(config, &facts.schema)?,
+            limits: LiveLimits::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
             roots: RootUsers::new(config, &facts.schema)?,
             config: config.clone(),

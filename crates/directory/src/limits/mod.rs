@@ -5,6 +5,7 @@
 //! at candidates and does not end anything: searches and connections do.
 
 mod allowance;
+mod live;
 mod own;
 mod rules;
 mod session;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use ldap::{LdapResult, ResultCode};
 
 pub use allowance::{Allowance, Most};
+pub(crate) use live::LiveLimits;
 pub(crate) use own::{OwnLimitTypes, OwnLimits};
 pub(crate) use rules::LimitRules;
 pub use session::Bound;
@@ -36,6 +38,8 @@ pub struct SessionLimits {
     pub paged_total: PagedTotal,
     /// Searches may go without an index (OpenDJ's privilege `unindexed-search`).
     pub unindexed_search: bool,
+    /// Which configuration they come from: see [`LiveLimits`].
+    pub(crate) generation: u64,
 }
 
 /// How many entries all pages of one paged search may have together (OpenLDAP: `size.prtotal`).
@@ -70,6 +74,7 @@ impl SessionLimits {
         page_size: Most::Unlimited,
         paged_total: PagedTotal::SizeLimit,
         unindexed_search: false,
+        generation: 0,
     };
 
     /// What the next page of a paged search may have. `size_limit` is the request's (0: none), `page_size` the control's,

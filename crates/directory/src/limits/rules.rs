@@ -22,7 +22,12 @@ pub(crate) struct LimitRules {
     everybody: SessionLimits,
     anonymous: SessionLimits,
     rules: Vec<Rule>,
+    /// What all this was made of.
+    source: Source,
 }
+
+/// The part of a configuration that is about limits: of `[global]` size, time, lookthrough and idle time, then the rules.
+type Source = ((Option<u64>, Option<Duration>, Option<u64>, Option<Duration>), Vec<LimitsRule>);
 
 /// One rule.
 #[derive(Debug)]
@@ -64,8 +69,8 @@ pub(crate) struct Subject<'a> {
 }
 
 impl LimitRules {
-    /// From the configuration.
-    pub(crate) fn new(config: &Config, schema: &Schema) -> Result<LimitRules, OpenError> {
+    /// From the configuration of that number.
+    pub(crate) fn new(config: &Config, schema: &Schema, generation: u64) -> Result<LimitRules, OpenError> {
         let rules = config.limits.iter().map(|rule| Rule::new(rule, schema)).collect::<Result<Vec<_>, _>>()?;
         let global = &config.global;
         let everybody = SessionLimits {
@@ -73,11 +78,18 @@ impl LimitRules {
             time_ms: Allowance::both(global.time_limit.map(milliseconds).into()),
             lookthrough: global.lookthrough_limit.into(),
             idle: global.idle_time_limit,
+            generation,
             ..SessionLimits::UNLIMITED
         };
         let first = rules.iter().find(|rule| matches!(rule.selector, Selector::Anonymous | Selector::Everyone));
         let anonymous = first.map_or(everybody, |rule| rule.gives.over(everybody));
-        Ok(LimitRules { everybody, anonymous, rules })
+        let limits = (global.size_limit, global.time_limit, global.lookthrough_limit, global.idle_time_limit);
+        Ok(LimitRules { everybody, anonymous, rules, source: (limits, config.limits.clone()) })
+    }
+
+    /// Whether both were made of the same.
+    pub(crate) fn has_same_source(&self, other: &LimitRules) -> bool {
+        self.source == other.source
     }
 
     /// What anonymous clients have.
@@ -96,7 +108,7 @@ impl LimitRules {
         subject: &Subject<'_>,
         is_member: &mut dyn FnMut(&NormalizedDn) -> Result<bool, StoreError>,
     ) -> Result<SessionLimits, StoreError> {
-        let inherited = if subject.is_root { SessionLimits::UNLIMITED } else { self.everybody };
+        let inherited = self.without_rules(subject.is_root);
         for rule in &self.rules {
             if rule.selector.speaks_of(subject, is_member)? {
                 return Ok(rule.gives.over(inherited));
@@ -107,7 +119,8 @@ impl LimitRules {
 
     /// The same where there are no rules.
     pub(crate) fn without_rules(&self, is_root: bool) -> SessionLimits {
-        if is_root { SessionLimits::UNLIMITED } else { self.everybody }
+        let generation = self.everybody.generation;
+        if is_root { SessionLimits { generation, ..SessionLimits::UNLIMITED } } else { self.everybody }
     }
 }
 
@@ -201,6 +214,7 @@ impl Gives {
             page_size: self.page_size.unwrap_or(inherited.page_size),
             paged_total: self.paged_total.unwrap_or(inherited.paged_total),
             unindexed_search: self.unindexed_search || inherited.unindexed_search,
+            generation: inherited.generation,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The limits of a session: found out when it binds, kept with it, looked at again once a second while it searches.
 //!
-//! So a changed entry, group or name takes effect for who is bound within a second, and costs one read of the entry a second at most:
-//! nothing on the way of a search.
+//! A changed configuration holds from the next search on. A changed entry, group or name takes effect for who is bound within a
+//! second, and costs one read of the entry a second at most: nothing on the way of a search.
 
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ impl Directory {
     /// What a failed bind leaves of a session.
     #[must_use]
     pub fn nobody(&self) -> Bound {
-        Bound { identity: Identity::Anonymous, limits: self.limits.anonymous() }
+        Bound { identity: Identity::Anonymous, limits: self.limits.rules().anonymous() }
     }
 
     /// What a session may spend now.
@@ -82,21 +82,26 @@ impl Directory {
         let kept = session.limits.get();
         let is_fresh = |at: Instant| now.saturating_duration_since(at) < READ_AGAIN_AFTER;
         match (kept.read_at, &session.identity) {
+            _ if kept.limits.generation != self.limits.generation() => self.read_again(session, now),
             (Some(at), Identity::User { .. }) if is_fresh(at) => kept.limits,
             (Some(_), Identity::Anonymous | Identity::Root { .. }) => kept.limits,
-            _ => {
-                // Where the database cannot be read, the search says so; until then nothing changes.
-                let limits = self.find_limits(&session.identity).unwrap_or(kept.limits);
-                session.limits.set(Kept { limits, read_at: Some(now) });
-                limits
-            }
+            _ => self.read_again(session, now),
         }
+    }
+
+    #[cold]
+    fn read_again(&self, session: &Session, now: Instant) -> SessionLimits {
+        // Where the database cannot be read, the search says so; until then nothing changes.
+        let limits = self.find_limits(&session.identity).unwrap_or(session.limits.get().limits);
+        session.limits.set(Kept { limits, read_at: Some(now) });
+        limits
     }
 
     fn find_limits(&self, identity: &Identity) -> Result<SessionLimits, StoreError> {
         let facts = self.facts();
+        let rules = self.limits.rules();
         match identity {
-            Identity::Anonymous => Ok(self.limits.anonymous()),
+            Identity::Anonymous => Ok(rules.anonymous()),
             Identity::Root { dn } => self.limits_by_rules(&facts, dn, None, true),
             Identity::User { backend, entry, dn } => {
                 let Some(backend) = self.backends.get(*backend) else {
@@ -109,8 +114,8 @@ impl Directory {
                     return self.limits_by_rules(&facts, dn, None, false);
                 };
                 let own = OwnLimits::read(&facts.own_limits, &view, &record.view()?)?;
-                if self.limits.is_empty() {
-                    return Ok(own.over(self.limits.without_rules(false)));
+                if rules.is_empty() {
+                    return Ok(own.over(rules.without_rules(false)));
                 }
                 let renamed = view.dn_of(*entry)?;
                 let shown = renamed.as_deref().unwrap_or(dn);
@@ -127,8 +132,9 @@ impl Directory {
         name: Option<&NormalizedDn>,
         is_root: bool,
     ) -> Result<SessionLimits, StoreError> {
-        if self.limits.is_empty() {
-            return Ok(self.limits.without_rules(is_root));
+        let rules = self.limits.rules();
+        if rules.is_empty() {
+            return Ok(rules.without_rules(is_root));
         }
         let parsed;
         let name = match name {
@@ -139,7 +145,7 @@ impl Directory {
             }
         };
         let subject = Subject { name, shown, is_root };
-        self.limits.of(&subject, &mut |group| self.is_member(facts, group, shown))
+        rules.of(&subject, &mut |group| self.is_member(facts, group, shown))
     }
 
     /// Whether the entry `group` lists `dn` as a member. One look-up per attribute, however many members there are; groups in

@@ -13,7 +13,7 @@ use super::*;
 fn rules(text: &str) -> (LimitRules, Arc<Schema>) {
     let config = Config::parse(text, Path::new("pando.toml")).unwrap();
     let schema = crate::load_schema(&config).unwrap();
-    let rules = LimitRules::new(&config, &schema).unwrap();
+    let rules = LimitRules::new(&config, &schema, 0).unwrap();
     (rules, schema)
 }
 

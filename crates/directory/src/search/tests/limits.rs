@@ -137,6 +137,31 @@ fn changes_reach_who_is_bound_within_a_second() {
     assert_eq!(found(&mut it, &joined, 0, 0), (4, exceeded));
 }
 
+// S2-05
+#[test]
+fn another_configuration_holds_from_the_next_search_on() {
+    let mut it = fixture();
+    let exceeded = ResultCode::SIZE_LIMIT_EXCEEDED;
+    let ann = bound(&it, "uid=ann,dc=example,dc=com");
+    let root = (Session { identity: root(), ..Session::anonymous(1) }, Instant::now());
+    assert_eq!(found(&mut it, &ann, 0, 0), (4, exceeded));
+    assert_eq!(found(&mut it, &root, 0, 0), (12, ResultCode::SUCCESS));
+    let mut config = it.directory.config().clone();
+    assert!(!it.directory.set_limits(&config).unwrap(), "the same");
+    config.limits[0].size_limit = Some(5);
+    config.limits[0].subject =
+        config::LimitsSubject::Dn { dns: vec!["cn=Directory Manager".to_owned()], scope: config::DnScope::Base };
+    assert!(it.directory.set_limits(&config).unwrap());
+    // The same moment, so that nothing is read for its age.
+    assert_eq!(found(&mut it, &ann, 0, 0), (3, exceeded), "the second rule now");
+    assert_eq!(found(&mut it, &root, 0, 0), (5, exceeded));
+    config.limits[0].subject = config::LimitsSubject::Pattern("(a{9999}){9999}".to_owned());
+    assert!(it.directory.set_limits(&config).is_err());
+    assert_eq!(found(&mut it, &ann, 0, 0), (3, exceeded), "a configuration that cannot be changes nothing");
+    let nobody = it.directory.session(1, Instant::now());
+    assert!(nobody.identity.is_anonymous() && nobody.idle_limit().is_none());
+}
+
 #[test]
 fn without_a_rule_an_unindexed_search_is_refused() {
     let mut it = Fixture::with(&[BASE], Vec::new(), &ldif(), few_indexed);
