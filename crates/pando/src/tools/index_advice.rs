@@ -8,7 +8,6 @@ use std::{
 };
 
 use clap::Args;
-use config::Config;
 use ldap::Scope;
 use serde_json::{Value, json};
 use store::index::Distrust;
@@ -77,7 +76,8 @@ impl Shape {
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
-    let shapes = read(&config, &options.credentials)?;
+    let mut client = Client::connect(&config, &options.credentials)?;
+    let shapes = read(&mut client)?;
     let commands = commands(&shapes);
     if options.json {
         let told: Vec<Value> = shapes.iter().map(with_backend).collect();
@@ -89,7 +89,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         for command in &commands {
             apply(directory, command, options.json)?;
         }
-        wait_until_built(directory, &shapes)?;
+        wait_until_built(directory, &mut client, &shapes)?;
         if !options.json {
             println!("\nThe advised indexes are built and in use.");
         }
@@ -97,8 +97,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(config: &Config, credentials: &Credentials) -> Result<Vec<Shape>, Failure> {
-    let mut client = Client::connect(config, credentials)?;
+fn read(client: &mut Client) -> Result<Vec<Shape>, Failure> {
     let found = client.search("cn=monitor", Scope::WholeSubtree, "(objectClass=*)", &[])?;
     let mut shapes = Vec::new();
     for entry in found {
@@ -183,46 +182,59 @@ fn apply(directory: &Path, command: &str, quiet: bool) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(Failure::new(format_args!("\"pando {command}\" failed: {status}"))) }
 }
 
-/// Waits until the server has built what was advised, so that what is tried next shows what it is good for.
-fn wait_until_built(directory: &Path, shapes: &[Shape]) -> Result<(), Failure> {
-    let is_advised = |backend: &str, index: &str| {
-        let attribute = index.split('.').next().unwrap_or(index);
-        let of_backend = shapes.iter().filter(|shape| shape.backend == backend).flat_map(Shape::advice);
-        of_backend
-            .into_iter()
-            .any(|advice| advice["attribute"].as_str().is_some_and(|it| it.eq_ignore_ascii_case(attribute)))
-    };
+/// Waits until the server has taken up what was advised and has built it, so that what is tried next shows what it is good for.
+fn wait_until_built(directory: &Path, client: &mut Client, shapes: &[Shape]) -> Result<(), Failure> {
+    let commands = commands(shapes);
     let progress = Progress::new("building", None, false);
-    let (mut before, mut changed) = (Vec::new(), Instant::now());
+    let (mut before, mut changed) = (None, Instant::now());
     loop {
-        // Read anew each time: the commands have changed the configuration.
-        let config = instance::open(directory)?;
-        let schema = instance::schema(&config)?;
-        let mut waiting = Vec::new();
-        for backend in config.backends.iter().filter(|backend| shapes.iter().any(|shape| shape.backend == backend.id)) {
-            let snapshot = Reader::open(&config, backend, &schema)?.snapshot()?;
-            let indexes = snapshot.indexes();
-            for untrusted in indexes.untrusted() {
-                let name = indexes.set().get(untrusted.id).map(|index| index.name.clone()).unwrap_or_default();
-                if is_advised(&backend.id, &name) {
-                    waiting.push((name, untrusted.why));
-                }
-            }
-        }
-        let Some((name, why)) = waiting.first() else { break };
-        if let Distrust::Building { entries } = why {
+        // The monitor forgets advice as soon as the server has such an index.
+        let open = self::commands(&read(client)?);
+        let pending: Vec<&String> = commands.iter().filter(|command| open.contains(command)).collect();
+        let building = building(directory, shapes)?;
+        let what = match (pending.first(), building.first()) {
+            (Some(command), _) => format!("\"pando {command}\" has not taken effect"),
+            (None, Some((name, _))) => format!("{name} is not being built"),
+            (None, None) => return Ok(()),
+        };
+        if let Some((name, Distrust::Building { entries })) = building.first() {
             progress.at(*entries, format!("{name}, {} entries", grouped(*entries)));
         }
-        if waiting != before {
+        let now = Some((pending.len(), building));
+        if now != before {
             changed = Instant::now();
         } else if changed.elapsed() > STUCK_AFTER {
-            return Err(Failure::new(format_args!("{name} is not being built: the server's error log says why")));
+            return Err(Failure::new(format_args!("{what}: the server's error log says why")));
         }
-        before = waiting;
+        before = now;
         std::thread::sleep(POLL);
     }
-    drop(progress);
-    Ok(())
+}
+
+/// The advised indexes that searches cannot use yet.
+fn building(directory: &Path, shapes: &[Shape]) -> Result<Vec<(String, Distrust)>, Failure> {
+    // Read anew each time: the commands have changed the configuration.
+    let config = instance::open(directory)?;
+    let schema = instance::schema(&config)?;
+    let mut building = Vec::new();
+    for backend in &config.backends {
+        let advice = || shapes.iter().filter(|shape| shape.backend == backend.id).flat_map(Shape::advice);
+        if advice().next().is_none() {
+            continue;
+        }
+        let snapshot = Reader::open(&config, backend, &schema)?.snapshot()?;
+        let indexes = snapshot.indexes();
+        for untrusted in indexes.untrusted() {
+            let Some(index) = indexes.set().get(untrusted.id) else { continue };
+            let attribute = index.name.split('.').next().unwrap_or_default();
+            let is_own =
+                |advice: &Value| advice["attribute"].as_str().is_some_and(|it| it.eq_ignore_ascii_case(attribute));
+            if advice().any(is_own) {
+                building.push((index.name.clone(), untrusted.why));
+            }
+        }
+    }
+    Ok(building)
 }
 
 /// The words of a command line, with single quotes and backslashes as a shell reads them.
