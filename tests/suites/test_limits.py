@@ -13,6 +13,11 @@ PEOPLE = f"ou=People,{BASE}"
 ALL_PEOPLE = "(objectClass=person)"
 
 RULES = f"""
+[limits.ghosts]
+type = "group"
+group-dn = "cn=ghosts,ou=Groups,{BASE}"
+size-limit = 1
+
 [limits.gardeners]
 type = "group"
 group-dn = "cn=gardeners,ou=Groups,{BASE}"
@@ -151,6 +156,11 @@ def test_going_without_an_index_is_a_permission_and_lookthrough_ends_it(limited)
     with pytest.raises(ldap.ADMINLIMIT_EXCEEDED) as problem:
         user(limited, 6).search_s(BASE, ldap.SCOPE_SUBTREE, everything)
     assert "maximum of 10 entries" in problem.value.args[0]["info"]
+
+
+def test_a_group_that_does_not_exist_is_told(limited):
+    warning = f'[limits.ghosts] names the group "cn=ghosts,ou=Groups,{BASE}", which does not exist'
+    assert warning in (limited.dir / "logs" / "errors").read_text()
 
 
 def silent(server, first=b""):

@@ -138,6 +138,7 @@ impl Server {
     pub fn start_with(directory: Arc<Directory>, settings: Settings, logs: Logs) -> Result<Self, StartError> {
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
+        warn_of_missing_groups(&directory, logs.errors());
         let begun_at = SystemTime::now();
         let executor = {
             let (directory, pools) = (Arc::clone(&directory), pools.clone());
@@ -370,6 +371,21 @@ fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
         ),
         Ok(_) => {}
         Err(error) => errors.warning(Category::Core, message_id::FILE_LIMIT, format_args!("open files: {error}")),
+    }
+}
+
+/// A misspelt group would go unnoticed: its rule speaks of nobody.
+fn warn_of_missing_groups(directory: &Directory, errors: &ErrorLog) {
+    match directory.missing_limit_groups() {
+        Ok(missing) => {
+            for (rule, group) in missing {
+                let message = format_args!(
+                    "[limits.{rule}] names the group \"{group}\", which does not exist: add it or correct pando.toml"
+                );
+                errors.warning(Category::Config, message_id::LIMITS, message);
+            }
+        }
+        Err(error) => errors.warning(Category::Config, message_id::LIMITS, format_args!("groups of limits: {error}")),
     }
 }
 

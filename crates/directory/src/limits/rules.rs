@@ -92,6 +92,17 @@ impl LimitRules {
         self.source == other.source
     }
 
+    /// The groups that rules name, each with the name of its rule and as the configuration writes it.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (&str, &str, &NormalizedDn)> {
+        self.rules.iter().zip(&self.source.1).flat_map(|(rule, source)| {
+            let (names, dns) = match (&rule.selector, &source.subject) {
+                (Selector::Members(names), LimitsSubject::Group { dns }) => (names.as_slice(), dns.as_slice()),
+                _ => (&[][..], &[][..]),
+            };
+            names.iter().zip(dns).map(|(name, dn)| (source.name.as_str(), dn.as_str(), name))
+        })
+    }
+
     /// What anonymous clients have.
     pub(crate) fn anonymous(&self) -> SessionLimits {
         self.anonymous

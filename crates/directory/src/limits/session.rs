@@ -148,16 +148,36 @@ impl Directory {
         rules.of(&subject, &mut |group| self.is_member(facts, group, shown))
     }
 
+    /// Groups that rules name and that do not exist: rule and group. Until they do, the rules speak of nobody.
+    ///
+    /// # Errors
+    /// When a database cannot be read.
+    pub fn missing_limit_groups(&self) -> Result<Vec<(String, String)>, StoreError> {
+        let rules = self.limits.rules();
+        let mut missing = Vec::new();
+        for (rule, shown, group) in rules.groups() {
+            if self.find_group(group)?.is_none() {
+                missing.push((rule.to_owned(), shown.to_owned()));
+            }
+        }
+        Ok(missing)
+    }
+
     /// Whether the entry `group` lists `dn` as a member. One look-up per attribute, however many members there are; groups in
     /// groups and dynamic groups do not count.
     fn is_member(&self, facts: &Facts, group: &NormalizedDn, dn: &str) -> Result<bool, StoreError> {
-        let Some((at, suffix)) = holder(&self.backends, group.as_bytes()) else { return Ok(false) };
-        let Some(backend) = self.backends.get(at) else { return Ok(false) };
-        let snapshot = backend.store.snapshot()?;
-        match locate(&snapshot.view(), &suffix.normalized, group.as_bytes())?.found() {
-            Some(id) => lists_member(facts, &snapshot, id, dn),
+        match self.find_group(group)? {
+            Some((snapshot, id)) => lists_member(facts, &snapshot, id, dn),
             None => Ok(false),
         }
+    }
+
+    fn find_group(&self, group: &NormalizedDn) -> Result<Option<(Snapshot, EntryId)>, StoreError> {
+        let Some((at, suffix)) = holder(&self.backends, group.as_bytes()) else { return Ok(None) };
+        let Some(backend) = self.backends.get(at) else { return Ok(None) };
+        let snapshot = backend.store.snapshot()?;
+        let found = locate(&snapshot.view(), &suffix.normalized, group.as_bytes())?.found();
+        Ok(found.map(|id| (snapshot, id)))
     }
 }
 

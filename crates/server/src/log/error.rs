@@ -182,6 +182,8 @@ pub mod message_id {
     pub const ACCEPT_FAILED: u32 = 11;
     /// The number of open files is limited too low.
     pub const FILE_LIMIT: u32 = 12;
+    /// A rule of limits speaks of nobody.
+    pub const LIMITS: u32 = 13;
     /// A certificate was (re)loaded.
     pub const CERTIFICATE_LOADED: u32 = 20;
     /// A certificate file is not usable.

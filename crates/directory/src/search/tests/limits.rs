@@ -146,6 +146,7 @@ fn another_configuration_holds_from_the_next_search_on() {
     let root = (Session { identity: root(), ..Session::anonymous(1) }, Instant::now());
     assert_eq!(found(&mut it, &ann, 0, 0), (4, exceeded));
     assert_eq!(found(&mut it, &root, 0, 0), (12, ResultCode::SUCCESS));
+    assert_eq!(it.directory.missing_limit_groups().unwrap(), []);
     let mut config = it.directory.config().clone();
     assert!(!it.directory.set_limits(&config).unwrap(), "the same");
     config.limits[0].size_limit = Some(5);
@@ -155,9 +156,13 @@ fn another_configuration_holds_from_the_next_search_on() {
     // The same moment, so that nothing is read for its age.
     assert_eq!(found(&mut it, &ann, 0, 0), (3, exceeded), "the second rule now");
     assert_eq!(found(&mut it, &root, 0, 0), (5, exceeded));
+    let missing = "cn=nobody,dc=example,dc=com";
+    config.limits[1].subject = config::LimitsSubject::Group { dns: vec![missing.to_owned()] };
+    assert!(it.directory.set_limits(&config).unwrap());
+    assert_eq!(it.directory.missing_limit_groups().unwrap(), [("rest".to_owned(), missing.to_owned())]);
     config.limits[0].subject = config::LimitsSubject::Pattern("(a{9999}){9999}".to_owned());
     assert!(it.directory.set_limits(&config).is_err());
-    assert_eq!(found(&mut it, &ann, 0, 0), (3, exceeded), "a configuration that cannot be changes nothing");
+    assert_eq!(found(&mut it, &root, 0, 0), (5, exceeded), "a configuration that cannot be changes nothing");
     let nobody = it.directory.session(1, Instant::now());
     assert!(nobody.identity.is_anonymous() && nobody.idle_limit().is_none());
 }
