@@ -27,7 +27,7 @@ impl CompileFilter for IndexFilters {
         matcher.compile(&facts, Access::Root, &filter, MatchContext::default());
         let mut attributes = Vec::new();
         for (node, source) in matcher.nodes().iter().zip(filter.nodes()) {
-            if let Some(attribute) = attribute_of(&matcher, node, source)? {
+            if let Some(attribute) = attribute_of(&facts, &matcher, node, source)? {
                 attributes.push(attribute);
             }
         }
@@ -38,7 +38,12 @@ impl CompileFilter for IndexFilters {
 }
 
 /// The attribute type that a node asks for; why not, in words that follow "its filter".
-fn attribute_of(matcher: &Matcher, node: &Node, source: &FilterNode<'_>) -> Result<Option<TypeIndex>, String> {
+fn attribute_of(
+    facts: &Facts,
+    matcher: &Matcher,
+    node: &Node,
+    source: &FilterNode<'_>,
+) -> Result<Option<TypeIndex>, String> {
     let refused = |why: &str| Err(format!("{why}: {source:?}"));
     let item = match node {
         Node::Item(item) => item,
@@ -57,6 +62,8 @@ fn attribute_of(matcher: &Matcher, node: &Node, source: &FilterNode<'_>) -> Resu
         return refused("checks passwords");
     }
     match item.target {
+        // Who may not ask for it could read the answer off the list.
+        Target::Type(attribute) if facts.is_secret(attribute) => refused("asks for passwords"),
         Target::Type(attribute) => Ok(Some(attribute)),
         Target::Tagged(..) => refused("asks for an attribute with options"),
         Target::Virtual(..) => refused("asks for an attribute that the server computes"),
@@ -199,6 +206,8 @@ mod tests {
             ("(ou:dn:=people)", "names"),
             ("(entryDN=dc=example)", "computes"),
             ("(cn;lang-en=a)", "options"),
+            ("(userPassword=*)", "passwords"),
+            ("(userPassword=secret12)", "passwords"),
             ("(:caseExactMatch:=a)", "which attribute"),
             ("(createTimestamp:relativeTimeGTOrderingMatch:=-1d)", "time of day"),
         ] {

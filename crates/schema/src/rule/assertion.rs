@@ -47,7 +47,7 @@ pub enum Assertion {
 }
 
 /// Calendar fields that an assertion of `partialDateAndTimeMatchingRule` gives.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PartialDate {
     year: Option<i64>,
     month: Option<i64>,
@@ -55,6 +55,8 @@ pub struct PartialDate {
     hour: Option<i64>,
     minute: Option<i64>,
     second: Option<i64>,
+    /// First normal form that matches and first behind those that do, when the given fields are a year and the next ones without a gap.
+    range: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl MatchingRule {
@@ -111,6 +113,9 @@ impl Assertion {
         match self {
             Assertion::Equal(form) => Some((Bound::Included(form), Bound::Included(form))),
             Assertion::Less(bound) => Some((Bound::Unbounded, Bound::Excluded(bound))),
+            Assertion::Date(PartialDate { range: Some((from, to)), .. }) => {
+                Some((Bound::Included(from), Bound::Excluded(to)))
+            }
             Assertion::Greater(bound) => Some((Bound::Excluded(bound), Bound::Unbounded)),
             Assertion::AtMost(bound) => Some((Bound::Unbounded, Bound::Included(bound))),
             Assertion::AtLeast(bound) => Some((Bound::Included(bound), Bound::Unbounded)),
@@ -120,6 +125,28 @@ impl Assertion {
 }
 
 impl PartialDate {
+    /// The span of time that the fields are, if they are one.
+    fn range(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let fields = [self.year, self.month, self.day, self.hour, self.minute, self.second];
+        let given = fields.iter().take_while(|field| field.is_some()).count();
+        if given == 0 || fields.iter().skip(given).any(Option::is_some) {
+            return None;
+        }
+        let [year, month, day, hour, minute, second] = fields.map(Option::unwrap_or_default);
+        let first = Fields { year, month: month.max(1), day: day.max(1), hour, minute, second };
+        let instant = Instant::of_fields(&first)?;
+        let end = match given {
+            1 => Instant::of_fields(&Fields { year: year + 1, ..first })?,
+            2 if month == 12 => Instant::of_fields(&Fields { year: year + 1, month: 1, ..first })?,
+            2 => Instant::of_fields(&Fields { month: month + 1, ..first })?,
+            3 => instant.after_minutes(24 * 60),
+            4 => instant.after_minutes(60),
+            5 => instant.after_minutes(1),
+            _ => instant.next_second(),
+        };
+        Some((instant.normal_form(), end.normal_form()))
+    }
+
     fn matches(&self, it: &Fields) -> bool {
         let pairs = [
             (self.year, it.year),
@@ -189,7 +216,11 @@ fn partial_date(value: &[u8]) -> Result<PartialDate, InvalidValue> {
             return Err(WHAT);
         }
     }
-    if number.is_some() || date == PartialDate::default() { Err(WHAT) } else { Ok(date) }
+    if number.is_some() || date == PartialDate::default() {
+        return Err(WHAT);
+    }
+    date.range = date.range();
+    Ok(date)
 }
 
 /// Whether `words` occurs in `form` with something that is no letter or digit, or nothing, at either end.

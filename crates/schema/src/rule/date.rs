@@ -110,6 +110,28 @@ impl Instant {
         Instant { minutes: minutes.max(0), second: seconds.rem_euclid(60) as u8, fraction: [0; FRACTION_DIGITS_MAX] }
     }
 
+    /// The beginning of what the fields say; none when the month has no such day.
+    pub(super) fn of_fields(fields: &Fields) -> Option<Instant> {
+        let Fields { year, month, day, hour, minute, second } = *fields;
+        if day > days_in_month(year, month) {
+            return None;
+        }
+        let minutes = days_since_year_zero(year, month, day) * MINUTES_PER_DAY + hour * 60 + minute;
+        Some(Instant { minutes, second: u8::try_from(second).ok()?, fraction: [0; FRACTION_DIGITS_MAX] })
+    }
+
+    pub(super) fn after_minutes(self, minutes: i64) -> Instant {
+        Instant { minutes: self.minutes + minutes, ..self }
+    }
+
+    /// Every minute has its leap second here.
+    pub(super) fn next_second(self) -> Instant {
+        match self.second {
+            0..60 => Instant { second: self.second + 1, ..self },
+            _ => Instant { minutes: self.minutes + 1, second: 0, ..self },
+        }
+    }
+
     /// The normal form of this instant.
     pub(super) fn normal_form(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(INSTANT_BYTES);

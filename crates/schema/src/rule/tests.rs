@@ -286,6 +286,34 @@ proptest! {
         }
     }
 
+    /// Where a partial date is a range, it is the one of what it matches.
+    #[test]
+    fn partial_dates_are_ranges(
+        given in 1usize..7,
+        asked in (2019i64..2022, 1i64..13, 1i64..32, 0i64..24, 0i64..60, 0i64..61),
+        stored in (2019i64..2022, 1i64..13, 1i64..29, 0i64..24, 0i64..60, 0i64..61),
+        alike in 0usize..7,
+        fraction in prop::option::of("[0-9]{1,3}"),
+    ) {
+        let asked = [asked.0, asked.1, asked.2, asked.3, asked.4, asked.5];
+        let mut stored = [stored.0, stored.1, stored.2, stored.3, stored.4, stored.5];
+        for (stored, asked) in stored.iter_mut().zip(asked).take(alike) {
+            *stored = asked;
+        }
+        let [year, month, day, hour, minute, second] = stored;
+        let fraction = fraction.map(|digits| format!(".{digits}")).unwrap_or_default();
+        let value = format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}{fraction}Z");
+        let Ok(form) = form("generalizedTimeMatch", value.as_bytes()) else { return Ok(()) };
+        let text: String = asked.iter().zip("YMDhms".chars()).take(given).map(|(n, unit)| format!("{n}{unit}")).collect();
+        let assertion = asserted("partialDateAndTimeMatchingRule", text.as_bytes(), 0).unwrap();
+        if let Some((from, to)) = assertion.key_range() {
+            let is_in = std::ops::RangeBounds::<[u8]>::contains(&(from, to), form.as_slice());
+            prop_assert_eq!(is_in, assertion.matches(&form), "{} {}", text, value);
+        } else {
+            prop_assert!(given > 2 && !assertion.matches(&form), "no such day");
+        }
+    }
+
     /// A piece cut out of a value is found in it.
     #[test]
     fn cut_pieces_match(text in "[a-zA-Z \u{e9}\u{301}\u{df}]{1,16}", from in 0usize..16, length in 1usize..8) {

@@ -3,6 +3,7 @@
 
 use config::{IndexConfig, IndexKind};
 use ldap::ResultCode;
+use proptest::prelude::*;
 
 use super::fixture::{Asked, Fixture, root, user};
 
@@ -139,4 +140,62 @@ fn lists_are_configured_and_kept() {
     drop(scan);
     drop(snapshot);
     assert_eq!(uids(&mut it, "(uid=nobody)"), Ok(String::new()));
+}
+
+const WORDS: [&str; 8] =
+    ["Stra\u{df}e", "strasse", "\u{e9}t\u{e9}", "ETE", "\u{d6}l", "oil", "zebra 7", "\u{418}\u{432}\u{430}\u{43d}"];
+
+fn extensible_filter() -> impl Strategy<Value = String> {
+    let text_rule =
+        prop::sample::select(&["caseExactMatch", "2.5.13.6", "fr.lt", "fr.lte", "fr", "fr.gte", "fr.gt", "sv.eq"][..]);
+    let piece = "(st|s|\u{e9}|t|E|\u{d6}|o|\u{438}|\u{432}|7){0,3}";
+    let span = prop::sample::select(&["-400d", "-1d", "+2w", "0"][..]);
+    prop_oneof![
+        4 => (text_rule, prop::sample::select(&WORDS[..])).prop_map(|(rule, word)| format!("(cn:{rule}:={word})")),
+        4 => (piece, piece, piece).prop_map(|(first, any, last)| format!("(cn:de.sub:={first}*{any}*{last})")),
+        1 => (any::<bool>(), span).prop_map(|(later, span)| {
+            format!("(createTimestamp:relativeTime{}OrderingMatch:={span})", if later { "GT" } else { "LT" })
+        }),
+        1 => (prop::option::of(2023i64..2026), prop::option::of(1i64..13)).prop_filter("nothing", |it| it != &(None, None)).prop_map(
+            |(year, month)| {
+                let text = |number: Option<i64>, unit| number.map(|it| format!("{it}{unit}")).unwrap_or_default();
+                format!("(createTimestamp:partialDateAndTimeMatchingRule:={}{})", text(year, 'Y'), text(month, 'M'))
+            }
+        ),
+        1 => (any::<bool>(), 0i64..16).prop_map(|(all, bits)| {
+            format!("(uidNumber:integerBit{}Match:={bits})", if all { "And" } else { "Or" })
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+    /// With and without the indexes the same entries are found.
+    #[test]
+    fn extensible_indexes_find_what_a_scan_finds(
+        entries in prop::collection::vec((prop::collection::btree_set(prop::sample::select(&WORDS[..]), 1..3), 0i64..16, 2022i64..2027, 1i64..13), 1..30),
+        filters in prop::collection::vec(extensible_filter(), 60),
+    ) {
+        let mut ldif = format!("dn: {BASE}\nobjectClass: domain\n\n");
+        for (at, (words, number, year, month)) in entries.iter().enumerate() {
+            ldif.push_str(&format!(
+                "dn: uid={at:03},{BASE}\nobjectClass: account\nobjectClass: extensibleObject\nuidNumber: {number}\n\
+                 createTimestamp: {year}{month:02}15120000Z\n"
+            ));
+            words.iter().for_each(|word| ldif.push_str(&format!("cn: {word}\n")));
+            ldif.push('\n');
+        }
+        let indexes = vec![
+            extensible("cn", &["caseExactMatch", "fr", "sv", "de.sub"]),
+            extensible("createTimestamp", &["relativeTimeGTOrderingMatch"]),
+            extensible("uidNumber", &["integerBitAndMatch"]),
+        ];
+        let mut indexed = Fixture::new(&[BASE], indexes, &ldif);
+        let mut scanned = Fixture::new(&[BASE], Vec::new(), &ldif);
+        for filter in &filters {
+            let found = uids(&mut indexed, filter);
+            prop_assert!(found.is_ok(), "{}", filter);
+            prop_assert_eq!(found, uids(&mut scanned, filter), "{}", filter);
+        }
+    }
 }
