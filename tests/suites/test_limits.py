@@ -8,6 +8,7 @@ import pytest
 from ldap.controls.libldap import SimplePagedResultsControl
 
 from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+from slapd_server import slapd_url
 
 PEOPLE = f"ou=People,{BASE}"
 ALL_PEOPLE = "(objectClass=person)"
@@ -269,3 +270,63 @@ def test_twenty_scans_and_short_searches_side_by_side(limited):
         for thread in threads:
             thread.join()
     assert min(counts) >= 2, counts
+
+
+# ---- the same rules in slapd
+
+# By user: OpenLDAP's words and ours.
+SAME_RULES = {
+    0: ("size.soft=4", {"size-limit": 4}),
+    2: ("size=4", {"size-limit": 4}),
+    4: ("size.soft=4 size.hard=8", {"size-limit": 4, "size-limit-hard": 8}),
+    6: ("size.soft=4 size.hard=unlimited", {"size-limit": 4, "size-limit-hard": 0}),
+    8: ("size.hard=10", {"size-limit-hard": 10}),
+    10: ("size=unlimited", {"size-limit": 0}),
+    12: ("size.soft=4 size.hard=8 size.prtotal=10", {"size-limit": 4, "size-limit-hard": 8, "paged-total-limit": 10}),
+    14: ("size=4 size.prtotal=unlimited", {"size-limit": 4, "paged-total-limit": 0}),
+    16: ("size=4 size.prtotal=disabled", {"size-limit": 4, "allow-paged-results": "false"}),
+}
+# Who is left over, by the first selector that fits: OpenLDAP's and ours. All users with an odd number are gardeners.
+SAME_SELECTORS = [
+    (f'dn.regex="^uid=user[.]1[0-3],ou=people,{BASE}$"', 'type = "dn-pattern"', f'pattern = "^uid=user[.]1[0-3],ou=People,{BASE}$"', 2),
+    (f'group="cn=gardeners,ou=Groups,{BASE}"', 'type = "group"', f'group-dn = "cn=gardeners,ou=Groups,{BASE}"', 3),
+    (f'dn.children="ou=Groups,{BASE}"', 'type = "dn"', f'user-dn = "ou=Groups,{BASE}"\nscope = "children"', 1),
+    (f'dn.onelevel="ou=People,{BASE}"', 'type = "dn"', f'user-dn = "ou=People,{BASE}"\nscope = "one"', 5),
+    ("users", 'type = "authenticated"', "", 7),
+]
+
+
+@pytest.fixture(scope="module")
+def same_rules(tmp_path_factory):
+    """URLs of Pando and of slapd."""
+    database, rules = "index objectClass eq\naccess to * by * read\n", ""
+    for number, (theirs, ours) in SAME_RULES.items():
+        database += f'limits dn.exact="uid=user.{number},{PEOPLE}" {theirs}\n'
+        settings = "\n".join(f"{name} = {value}" for name, value in ours.items())
+        rules += f'[limits.user{number}]\ntype = "dn"\nuser-dn = "uid=user.{number},{PEOPLE}"\n{settings}\n'
+    for place, (theirs, kind, ours, limit) in enumerate(SAME_SELECTORS):
+        database += f"limits {theirs} size={limit}\n"
+        rules += f"[limits.selector{place}]\n{kind}\n{ours}\nsize-limit = {limit}\n"
+    instance = Pando(tmp_path_factory.mktemp("pando") / "inst").setup()
+    file = instance.dir / "pando.toml"
+    file.write_text(file.read_text().replace("[global]\n", "[global]\nsize-limit = 6\n") + rules)
+    instance.import_ldif(DIRECTORY_LDIF).start()
+    # slapd copies the default when it reads a rule, so it has to stand before them.
+    with slapd_url(tmp_path_factory.mktemp("slapd"), database, server="sizelimit 6") as url:
+        yield instance.url, url
+    assert instance.stop() == 0
+
+
+# S2-03 S2-05
+@pytest.mark.parametrize("number", range(20))
+def test_slapd_limits_the_same(same_rules, number):
+    def all_answers(url):
+        con = ldap.initialize(url)
+        con.simple_bind_s(f"uid=user.{number},{PEOPLE}", "password")
+        plain = [found(con, asked) for asked in (0, 2, 6, 9, 100)]
+        # slapd may end with an empty page, so only the sums are compared.
+        pages = [(sum(sizes), problem) for sizes, problem in (paged(con, 3, asked) for asked in (0, 2, 9, 100))]
+        return plain, pages
+
+    ours, theirs = map(all_answers, same_rules)
+    assert ours == theirs

@@ -2,9 +2,6 @@
 
 Parts of it ask slapd with its sssvlv overlay the same; where the answers differ, it is said why.
 """
-import shutil
-import subprocess
-import time
 
 import ldap
 import ldap3
@@ -15,7 +12,8 @@ from ldap.controls.readentry import PostReadControl, PreReadControl
 from ldap.controls.sss import SSSRequestControl, SSSResponseControl
 from ldap.controls.vlv import VLVRequestControl, VLVResponseControl
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, free_ports
+from pando_server import BASE, ROOT_DN, ROOT_PW
+from slapd_server import ADMIN_DN, ADMIN_PW, slapd_url
 from test_ldap_utils import ldap_tool, search
 
 PEOPLE = f"ou=People,{BASE}"
@@ -270,19 +268,7 @@ def test_the_root_dse_lists_exactly_what_is_taken(con):
 
 # ---- slapd with sssvlv
 
-CONF = """
-include /etc/ldap/schema/core.schema
-include /etc/ldap/schema/cosine.schema
-include /etc/ldap/schema/inetorgperson.schema
-include /etc/ldap/schema/dyngroup.schema
-modulepath /usr/lib/ldap
-moduleload back_mdb
-moduleload sssvlv
-database mdb
-suffix "{base}"
-rootdn "cn=admin,{base}"
-rootpw secret
-directory {dir}/db
+DATABASE = """
 index objectClass,uid eq
 overlay sssvlv
 sssvlv-max 1000
@@ -292,26 +278,8 @@ sssvlv-maxperconn 1000
 
 @pytest.fixture(scope="module")
 def slapd(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("slapd")
-    (directory / "db").mkdir()
-    conf = directory / "slapd.conf"
-    conf.write_text(CONF.format(base=BASE, dir=directory))
-    text = DIRECTORY_LDIF.read_text()
-    (directory / "entries.ldif").write_text(text[text.index("dn: "):])
-    if not shutil.which("slapd") or subprocess.run(["slaptest", "-u", "-f", conf], capture_output=True).returncode != 0:
-        pytest.skip("there is no slapd with the overlay sssvlv")
-    subprocess.run(["slapadd", "-q", "-f", conf, "-l", directory / "entries.ldif"], check=True)
-    (port,) = free_ports(1)
-    process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", f"ldap://127.0.0.1:{port}"])
-    for _ in range(200):
-        try:
-            con = connect(f"ldap://127.0.0.1:{port}", f"cn=admin,{BASE}", "secret")
-            break
-        except ldap.SERVER_DOWN:
-            time.sleep(0.05)
-    yield con
-    process.terminate()
-    process.wait()
+    with slapd_url(tmp_path_factory.mktemp("slapd"), DATABASE, modules="moduleload sssvlv") as url:
+        yield connect(url, ADMIN_DN, ADMIN_PW)
 
 
 RULE = "caseIgnoreOrderingMatch"

@@ -1,31 +1,13 @@
 """The same data and the same questions to OpenLDAP's slapd: the answers must be the same, or the difference is explained here."""
-import shutil
-import subprocess
-import time
-from pathlib import Path
-
 import ldap
 import ldap.dn
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, free_ports
+from pando_server import BASE, ROOT_DN, ROOT_PW
+from slapd_server import connect, slapd_url
 
 PEOPLE = f"ou=People,{BASE}"
-ETC = Path("/etc/ldap/schema")
-
-CONF = """
-include {etc}/core.schema
-include {etc}/cosine.schema
-include {etc}/inetorgperson.schema
-include {etc}/dyngroup.schema
-modulepath /usr/lib/ldap
-moduleload back_mdb
-sizelimit unlimited
-database mdb
-suffix "{base}"
-rootdn "cn=admin,{base}"
-rootpw secret
-directory {dir}/db
+DATABASE = """
 index objectClass,uid,mail,member eq
 index cn,sn eq,sub,approx
 access to * by users read by * none
@@ -34,30 +16,8 @@ access to * by users read by * none
 
 @pytest.fixture(scope="module")
 def slapd(tmp_path_factory):
-    if not shutil.which("slapd"):
-        pytest.skip("slapd is not installed")
-    directory = tmp_path_factory.mktemp("slapd")
-    (directory / "db").mkdir()
-    conf = directory / "slapd.conf"
-    conf.write_text(CONF.format(etc=ETC, base=BASE, dir=directory))
-    # slapadd takes neither a comment nor a version before the first entry.
-    entries = directory / "entries.ldif"
-    text = DIRECTORY_LDIF.read_text()
-    entries.write_text(text[text.index("dn: "):])
-    subprocess.run(["slapadd", "-q", "-f", conf, "-l", entries], check=True)
-    (port,) = free_ports(1)
-    process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", f"ldap://127.0.0.1:{port}"])
-    con = ldap.initialize(f"ldap://127.0.0.1:{port}")
-    for _ in range(200):
-        try:
-            con.simple_bind_s(f"cn=admin,{BASE}", "secret")
-            break
-        except ldap.SERVER_DOWN:
-            time.sleep(0.05)
-    con.set_option(ldap.OPT_REFERRALS, 0)
-    yield con
-    process.terminate()
-    process.wait()
+    with slapd_url(tmp_path_factory.mktemp("slapd"), DATABASE, server="sizelimit unlimited") as url:
+        yield connect(url)
 
 
 @pytest.fixture(scope="module")
