@@ -6,7 +6,9 @@ use std::{
 };
 
 use crate::{
+    changed::changed,
     check::check,
+    edit::Step,
     error::{ConfigError, ConfigErrors},
     instance::Instance,
     load::{Object, objects},
@@ -41,6 +43,8 @@ pub struct Config {
     pub access_logs: Vec<AccessLogConfig>,
     /// `[log-publisher.*]` of type `file-based-error`
     pub error_logs: Vec<ErrorLogConfig>,
+    /// Everything, as the file has it.
+    objects: Vec<Object>,
 }
 
 impl Config {
@@ -85,7 +89,30 @@ impl Config {
             schema: read::schema(&first_or_defaults("schema-provider").unwrap_or(empty), directory),
             access_logs: logs("file-based-access").map(|object| read::access_log(object, directory, objects)).collect(),
             error_logs: logs("file-based-error").map(|object| read::error_log(object, directory, objects)).collect(),
+            objects: objects.to_vec(),
         }
+    }
+
+    /// What a server that runs with this configuration would have to be restarted for to take `new`: `[backend.userRoot] base-dn`, or
+    /// an object alone that comes or goes. Properties that a running server takes are not among them.
+    #[must_use]
+    pub fn restart_needed_for(&self, new: &Self) -> Vec<String> {
+        changed(&self.objects, &new.objects)
+    }
+
+    /// The properties of an object (a path of classes and names) with their values: those of the file, else the defaults.
+    #[must_use]
+    pub fn properties_of(&self, path: &[Step<'_>]) -> Option<Vec<(&'static str, Vec<String>)>> {
+        let mut objects = &self.objects;
+        let mut found: Option<&Object> = None;
+        for (class, name) in path {
+            let is_it = |object: &&Object| object.class.name == *class && object.name.eq_ignore_ascii_case(name);
+            found = Some(objects.iter().find(is_it)?);
+            objects = &found?.children;
+        }
+        let object = found?;
+        let texts = |name| object.values(name).iter().map(ToString::to_string).collect();
+        Some(object.variant.properties.iter().map(|property| (property.name, texts(property.name))).collect())
     }
 
     /// The backend of that id, in any case.

@@ -127,7 +127,9 @@ pub enum Unit {
 pub enum Action {
     /// The server is started again.
     Restart,
-    /// `rebuild-index` is run for the attribute.
+    /// The server reads the file again (`pando reload`, SIGHUP).
+    Reload,
+    /// The server reads the file again (`pando reload`, SIGHUP); indexes that this changes are built in the background.
     Rebuild,
     /// The object cannot be changed, only made anew.
     ReadOnly,

@@ -4,10 +4,12 @@
 //! is allowed, the typed views that the server reads, the file that `setup` writes and the reference manual. This crate
 //! does not know what any property does.
 
+mod changed;
 mod check;
 mod config;
 mod declare;
 mod dn;
+mod edit;
 mod error;
 mod instance;
 mod load;
@@ -22,6 +24,7 @@ mod write;
 
 pub use config::Config;
 pub use declare::{Action, Class, Default, Property, Syntax, Unit, Variant};
+pub use edit::{Change, Edit, EditError, Step};
 pub use error::{ConfigError, ConfigErrors};
 pub use instance::Instance;
 pub use load::{Object, Setting};

@@ -76,10 +76,10 @@ static GLOBAL: Class = Class {
 };
 
 const GLOBAL_PROPERTIES: &[Property] = &[
-    property("size-limit", COUNT, "Most entries that one search returns; 0 is no limit. The client's own limit applies too. Here and below: entries (ds-rlim-*) and rules (limits) may say otherwise, and root users have no limit.").default(&["1000"]),
-    property("time-limit", SECONDS, "Longest time that one search takes; 0 is no limit.").default(&["60 seconds"]),
-    property("lookthrough-limit", COUNT, "Most candidate entries that one search looks at; 0 is no limit.").default(&["5000"]),
-    property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").default(&["0 seconds"]),
+    property("size-limit", COUNT, "Most entries that one search returns; 0 is no limit. The client's own limit applies too. Here and below: entries (ds-rlim-*) and rules (limits) may say otherwise, and root users have no limit.").default(&["1000"]).action(Action::Reload),
+    property("time-limit", SECONDS, "Longest time that one search takes; 0 is no limit.").default(&["60 seconds"]).action(Action::Reload),
+    property("lookthrough-limit", COUNT, "Most candidate entries that one search looks at; 0 is no limit.").default(&["5000"]).action(Action::Reload),
+    property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").default(&["0 seconds"]).action(Action::Reload),
     property("max-allowed-client-connections", COUNT, "Most client connections at once; 0 is no limit.").default(&["0"]),
     property("max-outstanding-operations", POSITIVE, "Most requests of one connection that wait for their answer at once; the next ones are read when there is room.").default(&["256"]),
     property("writability-mode", WRITABILITY, "Whether clients may change entries; internal-only refuses them as disabled does.").default(&["enabled"]),
@@ -98,16 +98,16 @@ macro_rules! limits_properties {
     ($($more:expr),* $(,)?) => {
         &[
             $($more,)*
-            property("size-limit", COUNT, "Entries that one search returns when the client asks for no number; 0 is no limit.").absent("What [global] says, or size-limit-hard where that is less."),
-            property("size-limit-hard", COUNT, "Most entries that a client may ask for; 0 is no limit. More is cut down to it.").absent("The same as size-limit."),
-            property("time-limit", SECONDS, "Time that one search takes when the client asks for none; 0 is no limit.").absent("What [global] says, or time-limit-hard where that is less."),
-            property("time-limit-hard", SECONDS, "Longest time that a client may ask for; 0 is no limit. More is cut down to it.").absent("The same as time-limit."),
-            property("lookthrough-limit", COUNT, "Most candidate entries that one search looks at; 0 is no limit.").absent("What [global] says."),
-            property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").absent("What [global] says."),
-            property("page-size-limit", COUNT, "Most entries in one page of a paged search; 0 is no limit. A larger page is made smaller.").absent("No limit."),
-            property("paged-total-limit", COUNT, "Most entries in all pages of one paged search together; 0 is no limit.").absent("The hard size limit: paging does not get around it."),
-            property("allow-paged-results", Syntax::Boolean, "Whether searches may be paged.").default(&["true"]),
-            property("unindexed-search", Syntax::Boolean, "Whether searches may go without an index, as those of root users may.").default(&["false"]),
+            property("size-limit", COUNT, "Entries that one search returns when the client asks for no number; 0 is no limit.").absent("What [global] says, or size-limit-hard where that is less.").action(Action::Reload),
+            property("size-limit-hard", COUNT, "Most entries that a client may ask for; 0 is no limit. More is cut down to it.").absent("The same as size-limit.").action(Action::Reload),
+            property("time-limit", SECONDS, "Time that one search takes when the client asks for none; 0 is no limit.").absent("What [global] says, or time-limit-hard where that is less.").action(Action::Reload),
+            property("time-limit-hard", SECONDS, "Longest time that a client may ask for; 0 is no limit. More is cut down to it.").absent("The same as time-limit.").action(Action::Reload),
+            property("lookthrough-limit", COUNT, "Most candidate entries that one search looks at; 0 is no limit.").absent("What [global] says.").action(Action::Reload),
+            property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").absent("What [global] says.").action(Action::Reload),
+            property("page-size-limit", COUNT, "Most entries in one page of a paged search; 0 is no limit. A larger page is made smaller.").absent("No limit.").action(Action::Reload),
+            property("paged-total-limit", COUNT, "Most entries in all pages of one paged search together; 0 is no limit.").absent("The hard size limit: paging does not get around it.").action(Action::Reload),
+            property("allow-paged-results", Syntax::Boolean, "Whether searches may be paged.").default(&["true"]).action(Action::Reload),
+            property("unindexed-search", Syntax::Boolean, "Whether searches may go without an index, as those of root users may.").default(&["false"]).action(Action::Reload),
         ]
     };
 }
@@ -132,13 +132,15 @@ static LIMITS: Class = Class {
             help: "For users by their DN, or by where their entry is. With scope base also for root users.",
             properties: limits_properties![
                 property("user-dn", Syntax::Dn, "The users' DNs, or with another scope than base an entry above them.")
-                    .multi(),
+                    .multi()
+                    .action(Action::Reload),
                 property(
                     "scope",
                     Syntax::Choice(&["base", "one", "children", "subtree"]),
                     "base: these users; one: those right below; children: all below; subtree: these and all below."
                 )
-                .default(&["base"]),
+                .default(&["base"])
+                .action(Action::Reload),
             ],
         },
         Variant {
@@ -148,13 +150,16 @@ static LIMITS: Class = Class {
                 "pattern",
                 Syntax::Pattern,
                 "The expression, matched anywhere in the DN as the server shows it, in any case; ^ and $ stand for its ends."
-            ),],
+            )
+            .action(Action::Reload),],
         },
         Variant {
             type_name: "group",
             help: "For the members (member, uniqueMember) of static groups.",
             properties: limits_properties![
-                property("group-dn", Syntax::Dn, "DNs of the groups; groups within them do not count.").multi(),
+                property("group-dn", Syntax::Dn, "DNs of the groups; groups within them do not count.")
+                    .multi()
+                    .action(Action::Reload),
             ],
         },
     ],

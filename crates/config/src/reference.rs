@@ -67,7 +67,13 @@ fn table(out: &mut String, variant: &Variant) {
         if let Some(first) = allowed.get(..1).map(str::to_uppercase) {
             allowed.replace_range(..1, &first);
         }
-        let rebuild = if property.action == Action::Rebuild { " A change needs `pando rebuild-index`." } else { "" };
+        let rebuild = match property.action {
+            Action::Rebuild => {
+                " A running server takes a change at `pando reload`, and builds indexes in the background."
+            }
+            Action::Reload => " A running server takes a change at `pando reload`.",
+            Action::Restart | Action::ReadOnly => "",
+        };
         let _ = writeln!(
             out,
             "| `{}` | {} | {} | {}{rebuild} |",

@@ -67,7 +67,8 @@ const HEAD: &str = "\
 #
 # A table is an object, a key in it a property. What is left out or commented out has its default, which is the value shown.
 # All objects and properties are described in docs/reference/configuration.md.
-# Relative paths start at the directory that holds this file. The server reads the file when it starts.
+# Relative paths start at the directory that holds this file. The server reads the file when it starts,
+# and again at `pando reload`.
 ";
 
 impl Setup {
@@ -102,7 +103,10 @@ impl Setup {
 
     fn backend(&self, out: &mut String) {
         object(out, "backend", "", &self.backend_id, &[("base-dn", self.base_dns.clone())]);
-        let _ = writeln!(out, "\n# Indexes, by attribute type; after a change run `pando rebuild-index`.");
+        let _ = writeln!(
+            out,
+            "\n# Indexes, by attribute type; a running server takes changes at `pando reload`. See `pando dsconfig --help`."
+        );
         let _ = writeln!(out, "[backend.{}.index]", quoted(&self.backend_id));
         let width = self.indexes.iter().map(|index| quoted(&index.attribute).len()).max().unwrap_or(0);
         for index in &self.indexes {

@@ -3,9 +3,12 @@
 //! Knows where entries are; not who may see them.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use arc_swap::ArcSwap;
 use config::Writability;
 use schema::NormalizedDn;
+use store::index::IndexConfigs;
 use store::{DescId, EntryId, StoreError, View};
 
 use crate::entry::EntrySource;
@@ -31,12 +34,24 @@ pub struct Backend {
     /// Where its entries are.
     pub store: store::Backend,
     /// `index-entry-limit`; 0 is no limit.
-    pub entry_limit: u64,
     /// Shapes of searches that an index might help.
     pub(crate) shapes: ShapeTable,
+    pub(crate) entry_limit: AtomicU64,
+    /// What index keys need beside the schema: filters and secret.
+    pub(crate) key_makers: ArcSwap<IndexConfigs>,
 }
 
 impl Backend {
+    /// `index-entry-limit`, as it is now; 0 is no limit.
+    #[must_use]
+    pub fn entry_limit(&self) -> u64 {
+        self.entry_limit.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_entry_limit(&self, limit: u64) {
+        self.entry_limit.store(limit, Ordering::Relaxed);
+    }
+
     /// The suffix that holds `dn`, if one does; the longest, when suffixes are nested.
     #[must_use]
     pub fn suffix_of(&self, dn: &[u8]) -> Option<&Suffix> {

@@ -2,13 +2,13 @@
 //!
 //! Opened from a configuration, shared by all threads. Knows no connection: whoever asks comes as a [`Session`](crate::Session).
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arc_swap::ArcSwap;
 use config::Config;
 use ldap::LdapResult;
 use schema::{NormalizedDn, Schema};
-use store::index::{IndexSet, SchemaTypes, extractor_maker};
 use store::{BackendOptions, StoreError};
 
 use crate::access::Access;
@@ -17,9 +17,10 @@ use crate::backend::{Backend, Suffix};
 use crate::bind::RootUsers;
 use crate::error;
 use crate::facts::Facts;
+use crate::indexes::IndexWork;
 use crate::limits::LiveLimits;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
-use crate::open::{OpenError, index_configs, leniency, load_schema};
+use crate::open::{OpenError, configured_indexes, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
 use crate::search::CookieKey;
@@ -33,6 +34,7 @@ pub struct Directory {
     pub(crate) backends: Arc<[Backend]>,
     pub(crate) limits: LiveLimits,
     pub(crate) updates: UpdateState,
+    pub(crate) index_work: IndexWork,
     pub(crate) roots: RootUsers,
     /// Of paged searches.
     pub(crate) cookies: CookieKey,
@@ -78,6 +80,7 @@ impl Directory {
         let directory = Directory {
             limits: LiveLimits::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
+            index_work: IndexWork::default(),
             roots: RootUsers::new(config, &facts.schema)?,
             config: config.clone(),
             backends: backends.into(),
@@ -88,6 +91,7 @@ impl Directory {
             monitor: OnceLock::new(),
         };
         directory.settle_schema()?;
+        directory.settle_indexes()?;
         Ok(directory)
     }
 
@@ -167,6 +171,7 @@ impl Directory {
     /// # Errors
     /// The first failure; all backends are closed nevertheless.
     pub fn close(&self) -> Result<(), OpenError> {
+        self.index_work.stop();
         let mut first = Ok(());
         for backend in self.backends.iter() {
             if let Err(error) = backend.store.close()
@@ -193,14 +198,9 @@ fn open_backend(
     suffixes: Vec<Suffix>,
     facts: &Arc<Facts>,
 ) -> Result<Backend, OpenError> {
-    let configs = index_configs(configured)?;
-    // Found out before anything is opened, so that the message speaks of the index and not of a database.
-    let mut trial = store::index::IndexStates::default();
-    IndexSet::new(&facts.schema, &configs, &mut trial)
-        .map_err(|error| OpenError::Index { backend: configured.id.clone(), error })?;
-    let resolver = SchemaTypes::shared(&facts.schema);
-    let options =
-        BackendOptions::new(configured.directory.clone(), resolver, extractor_maker(facts.schema.clone(), configs));
+    let indexes = configured_indexes(&facts.schema, configured)?;
+    let key_makers = ArcSwap::from_pointee(indexes.configs.clone());
+    let options = BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes);
     let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone());
     let store = store::Backend::open(options, Box::new(rules))
         .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;
@@ -209,8 +209,9 @@ fn open_backend(
         suffixes,
         writability: configured.writability,
         store,
-        entry_limit: configured.index_entry_limit,
         shapes: ShapeTable::default(),
+        key_makers,
+        entry_limit: AtomicU64::new(configured.index_entry_limit),
     })
 }
 

@@ -4,6 +4,7 @@
 //! for every search of it, never kept.
 
 use store::StoreError;
+use store::index::{Distrust, Index};
 
 use crate::backend::Backend;
 use crate::facts::Facts;
@@ -104,6 +105,7 @@ fn backend_entry(backend: &Backend) -> MonitorEntry {
     let reason = format!("{:?}", stats.wait_max_reason).to_ascii_lowercase();
     let mean_us = us(stats.sync_total) / u128::from(stats.batches.max(1));
     let (fold_done, fold_total) = stats.fold_progress;
+    entry.attributes.push(("ds-backend-index-state".to_owned(), index_states(backend, stats.entries)));
     let entry = entry
         .with("ds-backend-entry-count", stats.entries)
         .with("ds-backend-writability-mode", format!("{:?}", backend.writability).to_ascii_lowercase())
@@ -138,6 +140,17 @@ fn backend_entry(backend: &Backend) -> MonitorEntry {
         Some(trouble) => entry.with("fold-trouble", trouble),
         None => entry,
     }
+}
+
+/// Each index and whether searches may use it: `sn.caseIgnoreMatch valid`, `cn.caseIgnoreMatch building 4000 of 10000`.
+fn index_states(backend: &Backend, entries: u64) -> Vec<String> {
+    let indexes = backend.store.indexes();
+    let state = |index: &Index| match indexes.why_untrusted(index.id) {
+        None => format!("{} valid", index.name),
+        Some(Distrust::Building { entries: done }) => format!("{} building {done} of {entries}", index.name),
+        Some(Distrust::Degraded | Distrust::OtherDerivation) => format!("{} invalid", index.name),
+    };
+    indexes.set().iter().map(state).collect()
 }
 
 /// An attribute value as RFC 4514 §2.4 writes it in a DN.

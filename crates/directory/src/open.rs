@@ -9,7 +9,7 @@ use config::{Behavior, Config};
 use schema::check::Leniency;
 use schema::{Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
 use store::StoreError;
-use store::index::{IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig, VlvScope};
+use store::index::{ConfiguredIndexes, IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig, VlvScope};
 
 use crate::filter::IndexFilters;
 use crate::index_secret;
@@ -63,6 +63,20 @@ pub enum OpenError {
         backend: String,
         /// Why.
         error: IndexError,
+    },
+    /// There is no such backend.
+    #[error("there is no backend \"{backend}\" in service")]
+    NoBackend {
+        /// As asked for.
+        backend: String,
+    },
+    /// There is no such index.
+    #[error("backend \"{backend}\": there is no index \"{index}\"")]
+    NoIndex {
+        /// Which backend.
+        backend: String,
+        /// As asked for.
+        index: String,
     },
     /// A backend does not take the schema of the files.
     #[error("backend \"{backend}\" does not take the schema: {reason}")]
@@ -177,6 +191,18 @@ pub fn index_configs(backend: &config::BackendConfig) -> Result<IndexConfigs, Op
         filters: Some(Arc::new(IndexFilters)),
         secret,
     })
+}
+
+/// The indexes that a backend is configured with, worked out under a schema.
+///
+/// # Errors
+/// When an index cannot be.
+pub fn configured_indexes(
+    schema: &Arc<Schema>,
+    backend: &config::BackendConfig,
+) -> Result<ConfiguredIndexes, OpenError> {
+    ConfiguredIndexes::new(schema, index_configs(backend)?)
+        .map_err(|error| OpenError::Index { backend: backend.id.clone(), error })
 }
 
 fn schema_files(folder: &Path) -> Result<Vec<PathBuf>, OpenError> {

@@ -30,6 +30,8 @@ pub enum Kind {
     PasswordModify,
     /// A modify request of `cn=schema`, already turned into the text of the whole user schema that comes of it.
     ModifySchema,
+    /// A change of the backend's indexes, or a slice of building them: the server's own.
+    Indexes,
 }
 
 /// Settings of the request that change what `apply` does.
@@ -224,11 +226,13 @@ impl Kind {
             Kind::ModifyDn => 4,
             Kind::PasswordModify => 5,
             Kind::ModifySchema => 6,
+            Kind::Indexes => 7,
         }
     }
 
     fn from_byte(byte: u8) -> Option<Kind> {
-        let kinds = [Kind::Add, Kind::Modify, Kind::Delete, Kind::ModifyDn, Kind::PasswordModify, Kind::ModifySchema];
+        use Kind::{Add, Delete, Indexes, Modify, ModifyDn, ModifySchema, PasswordModify};
+        let kinds = [Add, Modify, Delete, ModifyDn, PasswordModify, ModifySchema, Indexes];
         kinds.into_iter().find(|kind| kind.to_byte() == byte)
     }
 }

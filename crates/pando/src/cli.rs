@@ -60,6 +60,8 @@ pub enum Tool {
     /// Stop the server
     #[command(alias = "stop-ds")]
     Stop(tools::stop::Options),
+    /// Have the running server read pando.toml again
+    Reload(tools::reload::Options),
     /// Show the server and its data
     Status(tools::status::Options),
     /// Fill a backend from LDIF
@@ -72,6 +74,8 @@ pub enum Tool {
     VerifyIndex(tools::verify_index::Options),
     /// Look into backends and indexes
     Backendstat(tools::backendstat::Options),
+    /// Change the configuration
+    Dsconfig(tools::dsconfig::Options),
     /// Show which searches an index would help, and make it
     IndexAdvice(tools::index_advice::Options),
     /// Make sample data from a template
@@ -94,6 +98,8 @@ impl Tool {
             Tool::Setup(_) => "setup",
             Tool::Start(_) => "start",
             Tool::Stop(_) => "stop",
+            Tool::Reload(_) => "reload",
+            Tool::Dsconfig(_) => "dsconfig",
             Tool::Status(_) => "status",
             Tool::ImportLdif(_) => "import-ldif",
             Tool::ExportLdif(_) => "export-ldif",

@@ -1,18 +1,12 @@
 //! An instance as the tools meet it: its configuration, its schema, whether a server runs on it.
 
-use std::{
-    path::Path,
-    sync::{Arc, OnceLock},
-};
+use std::{path::Path, sync::Arc};
 
 use config::{BackendConfig, Config, Instance};
 use directory::{Suffix, apply::UpdateRules, facts::Facts};
 use schema::{NormalizedDn, Schema};
 use server::pid_file::{PidFile, PidFileError};
-use store::{
-    BackendOptions, ReadOnlyBackend, Snapshot,
-    index::{Indexer, SchemaTypes},
-};
+use store::{BackendOptions, ReadOnlyBackend, Snapshot};
 
 use crate::{
     failure::{Context, Failure},
@@ -102,8 +96,6 @@ fn normalized(schema: &Schema, dn: &str) -> Result<NormalizedDn, Failure> {
 
 /// A backend opened for reading, also beside a running server.
 pub struct Reader {
-    /// Its indexes, to make keys with.
-    pub indexer: Indexer,
     store: ReadOnlyBackend,
 }
 
@@ -116,11 +108,9 @@ impl Reader {
                 backend.id
             )));
         }
-        let (options, made) = options(backend, schema)?;
-        let store = ReadOnlyBackend::open(options, rules(config, backend, schema)?)
+        let store = ReadOnlyBackend::open(options(backend, schema)?, rules(config, backend, schema)?)
             .map_err(|error| in_backend(backend, error))?;
-        let indexer = made.get().cloned().ok_or_else(|| in_backend(backend, "its indexes cannot be made out"))?;
-        Ok(Self { indexer, store })
+        Ok(Self { store })
     }
 
     /// Everything as it is now.
@@ -135,9 +125,8 @@ pub fn fold(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> R
     if !store::database_path(&backend.directory).exists() {
         return Ok(());
     }
-    let (options, _) = options(backend, schema)?;
-    let open =
-        store::Backend::open(options, rules(config, backend, schema)?).map_err(|error| in_backend(backend, error))?;
+    let open = store::Backend::open(options(backend, schema)?, rules(config, backend, schema)?)
+        .map_err(|error| in_backend(backend, error))?;
     open.close().map_err(|error| in_backend(backend, error))
 }
 
@@ -145,17 +134,10 @@ fn in_backend(backend: &BackendConfig, error: impl std::fmt::Display) -> Failure
     Failure::new(format_args!("backend \"{}\": {error}", backend.id))
 }
 
-/// How the store is opened, and where its indexer will be found.
-fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> Result<(BackendOptions, Arc<OnceLock<Indexer>>), Failure> {
-    let made: Arc<OnceLock<Indexer>> = Arc::default();
-    let configs = directory::index_configs(backend).map_err(Failure::new)?;
-    let (slot, own_schema) = (Arc::clone(&made), Arc::clone(schema));
-    let extractor: store::ExtractorMaker = Box::new(move |states, is_empty| {
-        let indexer = store::index::settled_indexer(&own_schema, &configs, states, is_empty)?;
-        let indexer = slot.get_or_init(|| indexer).clone();
-        Ok(Arc::new(indexer) as Arc<dyn store::KeyExtractor>)
-    });
-    Ok((BackendOptions::new(backend.directory.clone(), SchemaTypes::shared(schema), extractor), made))
+/// How the store is opened. The indexes are those that the backend knows; the configuration's only if it knows none.
+fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> Result<BackendOptions, Failure> {
+    let indexes = directory::configured_indexes(schema, backend).map_err(Failure::new)?;
+    Ok(BackendOptions::of_schema(backend.directory.clone(), schema, indexes))
 }
 
 fn rules(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Box<dyn store::Rules>, Failure> {

@@ -26,6 +26,8 @@ mod output;
 pub mod pid_file;
 pub mod pool;
 pub mod proxy;
+pub mod rebuild_request;
+mod reload;
 mod reply;
 mod server;
 mod settings;

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use directory::{Capabilities, Directory};
+use directory::{Capabilities, Directory, IndexNotice};
 use ldap::oids::extended as oids;
 use mio::{Poll, Waker};
 use thiserror::Error;
@@ -83,6 +83,7 @@ pub struct Server {
     metrics: Vec<Arc<LoopMetrics>>,
     listeners: Arc<[ListenerSettings]>,
     pools: Option<Pools>,
+    directory: Option<Arc<Directory>>,
     addresses: Vec<ListenAt>,
     errors: ErrorLog,
     keeper: Option<Keeper>,
@@ -154,11 +155,18 @@ impl Server {
             begun_at,
         }));
         server.pools = Some(pools);
+        let errors = server.errors.clone();
+        directory.start_index_builders(Arc::new(move |notice: IndexNotice| match &notice {
+            IndexNotice::Failed { .. } => errors.error(Category::Backend, message_id::INDEXES, notice),
+            _ => errors.notice(Category::Backend, message_id::INDEXES, notice),
+        }))?;
+        server.directory = Some(directory);
         server.errors.notice(Category::Core, message_id::STARTED, "The server is ready");
         Ok(server)
     }
 
-    /// Serves until SIGTERM or SIGINT, and then stops in order. SIGHUP opens the logs anew. Tells the service manager
+    /// Serves until SIGTERM or SIGINT, and then stops in order. SIGHUP opens the logs anew and has the
+    /// configuration read again. Tells the service manager
     /// when the server is ready and when it stops.
     ///
     /// # Errors
@@ -167,7 +175,12 @@ impl Server {
         self.tell_service_manager(sd_notify::NotifyState::Ready);
         let waited = loop {
             match signals.wait() {
-                Ok(Signal::ReopenLogs) => self.reopen_logs(),
+                Ok(Signal::Reload) => {
+                    self.reopen_logs();
+                    if let Some(directory) = &self.directory {
+                        crate::reload::reload(directory, &self.errors);
+                    }
+                }
                 Ok(Signal::Stop) => break Ok(()),
                 Err(error) => break Err(error),
             }
@@ -233,7 +246,18 @@ impl Server {
             logs.errors.notice(Category::Protocol, message_id::LISTENING, format_args!("Listening on {at}"));
         }
         let keeper = Keeper::start(&listeners, logs.errors.clone())?;
-        Ok(Self { loops, shared, metrics, listeners, pools: None, addresses, errors: logs.errors, keeper, log_thread })
+        Ok(Self {
+            loops,
+            shared,
+            metrics,
+            listeners,
+            pools: None,
+            directory: None,
+            addresses,
+            errors: logs.errors,
+            keeper,
+            log_thread,
+        })
     }
 
     /// Where the server listens, with the ports that the system chose where 0 was configured.

@@ -11,8 +11,8 @@ use std::{
 pub enum Signal {
     /// SIGTERM or SIGINT: stop in order.
     Stop,
-    /// SIGHUP: open the logs anew.
-    ReopenLogs,
+    /// SIGHUP: open the logs anew, and read the configuration again.
+    Reload,
 }
 
 /// The receiving end; one per process.
@@ -43,7 +43,7 @@ impl Signals {
         loop {
             self.pipe.read_exact(&mut byte)?;
             match i32::from(byte[0]) {
-                libc::SIGHUP => return Ok(Signal::ReopenLogs),
+                libc::SIGHUP => return Ok(Signal::Reload),
                 libc::SIGTERM | libc::SIGINT => return Ok(Signal::Stop),
                 _ => {}
             }

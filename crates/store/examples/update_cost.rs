@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use schema::Schema;
-use store::index::{IndexSet, Indexer, SchemaTypes, default_indexes};
+use store::index::{ConfiguredIndexes, default_indexes};
 use store::posting::List;
 use store::{
-    Backend, BackendOptions, EntryId, IndexId, IndexKey, Interner, KeyExtractor, Outcome, RecordBuilder, RecordView,
-    Rules, StoreError, Txn,
+    Backend, BackendOptions, EntryId, IndexId, IndexKey, Interner, Outcome, RecordBuilder, RecordView, Rules,
+    StoreError, Txn,
 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -87,19 +87,8 @@ fn import(folder: &Path, people: &Path, schema: &Arc<Schema>) -> Result<(), Fail
 }
 
 fn open(folder: &Path, schema: &Arc<Schema>) -> Result<Backend, Failure> {
-    let for_indexer = schema.clone();
-    let options = BackendOptions::new(
-        folder.to_owned(),
-        SchemaTypes::shared(schema),
-        Box::new(move |states, is_empty| {
-            let set = IndexSet::new(&for_indexer, &default_indexes().into(), states)
-                .map_err(|_| StoreError::Misuse("default indexes"))?;
-            if is_empty {
-                states.set_all_trusted();
-            }
-            Ok(Arc::new(Indexer::new(for_indexer, Arc::new(set))) as Arc<dyn KeyExtractor>)
-        }),
-    );
+    let indexes = ConfiguredIndexes::new(schema, default_indexes())?;
+    let options = BackendOptions::of_schema(folder.to_owned(), schema, indexes);
     Ok(Backend::open(options, Box::new(LoadRules))?)
 }
 

@@ -20,12 +20,13 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender};
+use schema::Schema;
 
 use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
-use crate::extract::KeyExtractor;
+use crate::extract::IndexBinder;
 use crate::fold::{FoldJob, FoldThread};
-use crate::index::{BackendIndexes, IndexStates};
+use crate::index::{BackendIndexes, ConfiguredIndexes, SchemaTypes};
 use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX, SEGMENT_BYTES};
 use crate::overlay::Overlay;
 use crate::rules::Rules;
@@ -40,18 +41,16 @@ const QUEUE_LENGTH_MAX: u64 = 65_536;
 /// Bytes of proposals that may wait.
 const QUEUE_BYTES_MAX: u64 = 64 << 20;
 
-/// Makes the key extractor when the indexes of the database are known. It enters the indexes it maintains into the states
-/// (trusted only if the database is empty: the flag) and withdraws trust from those that it does not maintain.
-pub type ExtractorMaker = Box<dyn FnOnce(&mut IndexStates, bool) -> Result<Arc<dyn KeyExtractor>, StoreError> + Send>;
-
 /// How a backend is opened.
 pub struct BackendOptions {
     /// Its folder.
     pub path: PathBuf,
     /// Tells attribute types of descriptions.
     pub resolver: Arc<dyn TypeResolver>,
-    /// Makes the key extractor.
-    pub extractor: ExtractorMaker,
+    /// Makes key extractors.
+    pub binder: Arc<dyn IndexBinder>,
+    /// The indexes of a new backend, and of one that does not know its own yet. Those of any other change by proposals alone.
+    pub indexes: ConfiguredIndexes,
     /// When to fold.
     pub fold: FoldLimits,
     /// Size of log segments.
@@ -61,12 +60,24 @@ pub struct BackendOptions {
 }
 
 impl BackendOptions {
+    /// With the ordinary limits, under a schema.
+    pub fn of_schema(path: PathBuf, schema: &Arc<Schema>, indexes: ConfiguredIndexes) -> BackendOptions {
+        let types = SchemaTypes::with_makers(schema, &indexes.configs);
+        BackendOptions::new(path, types.clone(), types, indexes)
+    }
+
     /// With the ordinary limits.
-    pub fn new(path: PathBuf, resolver: Arc<dyn TypeResolver>, extractor: ExtractorMaker) -> BackendOptions {
+    pub fn new(
+        path: PathBuf,
+        resolver: Arc<dyn TypeResolver>,
+        binder: Arc<dyn IndexBinder>,
+        indexes: ConfiguredIndexes,
+    ) -> BackendOptions {
         BackendOptions {
             path,
             resolver,
-            extractor,
+            binder,
+            indexes,
             fold: FoldLimits::default(),
             segment_bytes: SEGMENT_BYTES,
             log_disk: None,
@@ -118,7 +129,7 @@ impl Backend {
         crate::bulk::recover(&database_path(&options.path))
             .map_err(|error| StoreError::io("database folder", &error))?;
         let env = Env::open(&database_path(&options.path), new_uuid())?;
-        let (extractor, indexes) = make_extractor(&env, options.extractor)?;
+        note_indexes(&env, &options.indexes)?;
         let disk = match options.log_disk {
             Some(disk) => disk,
             None => Arc::new(
@@ -126,7 +137,7 @@ impl Backend {
             ),
         };
         let txn = env.read()?;
-        let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver, indexes)?;
+        let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver, options.binder, &options.indexes)?;
         drop(txn);
         let log_options =
             LogOptions { uuid, rules: rules.version(), segment_bytes: options.segment_bytes, read_only: false };
@@ -139,7 +150,6 @@ impl Backend {
         let mut writer = Writer {
             shared: shared.clone(),
             rules,
-            extractor,
             log: log.clone(),
             meters: meters.clone(),
             limits: options.fold,
@@ -197,12 +207,12 @@ impl Backend {
         let _ = self.jobs.send(Job::Fold);
     }
 
-    /// Takes a new schema: later proposals see descriptions bound to its types, and keys made by `extractor`. The keys of stored
+    /// Takes a new schema: later proposals see descriptions bound to its types, and keys made by what `binder` makes. The keys of stored
     /// entries stay as they are, so an index whose keys change has to be rebuilt. Who waits for the
     /// answer knows that readers have it.
-    pub fn rebind(&self, resolver: Arc<dyn TypeResolver>, extractor: Arc<dyn KeyExtractor>) -> Rebound {
+    pub fn rebind(&self, resolver: Arc<dyn TypeResolver>, binder: Arc<dyn IndexBinder>) -> Rebound {
         let (bound, done) = crossbeam_channel::bounded(0);
-        let _ = self.jobs.send(Job::Rebind { resolver, extractor, bound });
+        let _ = self.jobs.send(Job::Rebind { resolver, binder, bound });
         Rebound(done)
     }
 
@@ -219,6 +229,16 @@ impl Backend {
     /// The indexes as they are now, and which of them may be used.
     pub fn indexes(&self) -> Arc<BackendIndexes> {
         self.shared.version.load().indexes.clone()
+    }
+
+    /// Whether proposals wait.
+    pub fn is_busy(&self) -> bool {
+        self.meters.queue_length.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether the overlay is filling up while the one before it is still being folded: whoever can wait should.
+    pub fn is_pressed(&self) -> bool {
+        self.meters.fill_percent.load(Ordering::Relaxed) >= 50 && self.shared.version.load().frozen.is_some()
     }
 
     /// The figures of this moment.
@@ -279,12 +299,21 @@ pub(crate) fn read_base(
     env: &Env,
     txn: &ReadTxn,
     resolver: Arc<dyn TypeResolver>,
-    indexes: Arc<BackendIndexes>,
+    binder: Arc<dyn IndexBinder>,
+    configured: &ConfiguredIndexes,
 ) -> Result<(TxnState, Version, u64, [u8; 16]), StoreError> {
     let dbs = env.dbs();
     let folded = env::read_u64(dbs, txn, env::meta::FOLDED)?.unwrap_or_default();
     let uuid = env::read_uuid(dbs, txn)?;
     let tables = Arc::new(env::read_tables(dbs, txn, resolver)?);
+    let configured = match env::read_configured_indexes(dbs, txn)? {
+        Some(own) => own,
+        // Read beside a program of another version, which has not noted them.
+        None => configured.clone(),
+    };
+    let states = env::read_index_states(dbs, txn)?;
+    let extractor = binder.bind(&configured, &states);
+    let indexes = Arc::new(BackendIndexes::new(Arc::new(configured), states, extractor));
     let next_entry = env::read_next_entry(dbs, txn)?;
     let version = Version {
         active: Overlay::default(),
@@ -297,8 +326,8 @@ pub(crate) fn read_base(
         indexes: indexes.clone(),
     };
     let tree_generation = version.tree_generation;
-    let state =
-        TxnState { overlay: Overlay::default(), tables, next_entry, undo: Vec::new(), tree_generation, indexes };
+    let (overlay, undo) = (Overlay::default(), Vec::new());
+    let state = TxnState { overlay, tables, next_entry, undo, tree_generation, indexes, binder, builder: None };
     Ok((state, version, folded, uuid))
 }
 
@@ -308,21 +337,23 @@ fn first_generation() -> u64 {
     OPENINGS.fetch_add(1, Ordering::Relaxed) << 40
 }
 
-fn make_extractor(env: &Env, make: ExtractorMaker) -> Result<(Arc<dyn KeyExtractor>, Arc<BackendIndexes>), StoreError> {
+/// Notes the indexes of a backend that has not noted any: one that is new, or was last opened by an older version. From there on they
+/// change by proposals alone.
+fn note_indexes(env: &Env, configured: &ConfiguredIndexes) -> Result<(), StoreError> {
     let dbs = env.dbs();
     let mut txn = env.write()?;
-    let before = env::read_index_states(dbs, &txn)?;
-    let mut states = before.clone();
-    let is_empty = dbs.entries.is_empty(&txn)? && env::read_u64(dbs, &txn, env::meta::FOLDED)?.is_none();
-    let extractor = make(&mut states, is_empty)?;
-    if states == before {
+    if env::read_configured_indexes(dbs, &txn)?.is_some() {
         txn.abort();
-    } else {
-        env::write_index_states(dbs, &mut txn, &states)?;
-        txn.commit()?;
+        return Ok(());
     }
-    let indexes = Arc::new(BackendIndexes::new(extractor.indexes(), states));
-    Ok((extractor, indexes))
+    let mut states = env::read_index_states(dbs, &txn)?;
+    states.set_names(&configured.names)?;
+    if dbs.entries.is_empty(&txn)? && env::read_u64(dbs, &txn, env::meta::FOLDED)?.is_none() {
+        states.set_all_trusted();
+    }
+    env::write_index_states(dbs, &mut txn, &states)?;
+    env::write_configured_indexes(dbs, &mut txn, configured)?;
+    Ok(txn.commit()?)
 }
 
 /// Applies the log from `folded` + 1 on, publishes, and compares every outcome.

@@ -13,7 +13,7 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
 
 use crate::error::StoreError;
-use crate::index::IndexStates;
+use crate::index::{ConfiguredIndexes, IndexStates};
 use crate::record::Values;
 use crate::tables::{Tables, TypeResolver};
 use crate::{ClassSetId, DescId, EntryId, NameId};
@@ -88,6 +88,9 @@ pub mod meta {
     pub const NEXT_LIST: &[u8] = b"next-list";
     /// What is known of the indexes.
     pub const INDEXES: &[u8] = b"indexes";
+
+    /// The indexes that the backend is configured with.
+    pub const CONFIGURED: &[u8] = b"configured-indexes";
 
     /// Row of an attribute description.
     pub fn description(id: DescId) -> [u8; 6] {
@@ -311,9 +314,25 @@ pub fn read_index_states(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<IndexStates, Stor
     }
 }
 
+/// The indexes that the backend is configured with; none before they were ever noted.
+pub fn read_configured_indexes(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<Option<ConfiguredIndexes>, StoreError> {
+    let Some(bytes) = dbs.meta.get(txn, meta::CONFIGURED)? else { return Ok(None) };
+    let configured = ConfiguredIndexes::from_bytes(bytes);
+    configured.map(Some).ok_or_else(|| StoreError::Damaged("configured indexes in meta".to_owned()))
+}
+
 /// Replaces what is known of the indexes.
 pub fn write_index_states(dbs: &Dbs, txn: &mut RwTxn<'_>, states: &IndexStates) -> Result<(), StoreError> {
     Ok(dbs.meta.put(txn, meta::INDEXES, &states.to_bytes())?)
+}
+
+/// Notes which indexes the backend is configured with.
+pub fn write_configured_indexes(
+    dbs: &Dbs,
+    txn: &mut RwTxn<'_>,
+    configured: &ConfiguredIndexes,
+) -> Result<(), StoreError> {
+    Ok(dbs.meta.put(txn, meta::CONFIGURED, &configured.to_bytes())?)
 }
 
 /// Reads the number tables.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::index::IndexSet;
+use crate::index::{ConfiguredIndexes, IndexSet, IndexStates};
 use crate::record::RecordView;
 use crate::tables::Tables;
 use crate::{DescId, IndexId};
@@ -29,4 +29,38 @@ pub trait KeyExtractor: Send + Sync {
 
     /// Appends the normal form of an RDN (of a whole DN for a base entry); `false` when it has none.
     fn normalize_rdn(&self, rdn: &[u8], is_whole_dn: bool, out: &mut Vec<u8>) -> bool;
+}
+
+/// Makes extractors: for the indexes at the beginning, and again whenever they change.
+pub trait IndexBinder: Send + Sync {
+    /// The extractor for those of the configured indexes that `states` has a number for. One that the schema does not carry (any more,
+    /// while an old log is replayed) makes no keys.
+    fn bind(&self, configured: &ConfiguredIndexes, states: &IndexStates) -> Arc<dyn KeyExtractor>;
+}
+
+/// Makes no keys and knows no names: for reading only.
+pub(crate) struct NoKeys;
+
+impl KeyExtractor for NoKeys {
+    fn changes(
+        &self,
+        _old: Option<&RecordView<'_>>,
+        _new: Option<&RecordView<'_>>,
+        _change: &mut dyn FnMut(bool, IndexId, &[u8]),
+    ) {
+    }
+
+    fn value_keys(&self, _tables: &Tables, _desc: DescId, _value: &[u8], _key: &mut dyn FnMut(IndexId, &[u8], bool)) {}
+
+    fn feeds(&self, _tables: &Tables, _desc: DescId, _index: IndexId) -> bool {
+        false
+    }
+
+    fn indexes(&self) -> Arc<IndexSet> {
+        Arc::default()
+    }
+
+    fn normalize_rdn(&self, _rdn: &[u8], _is_whole_dn: bool, _out: &mut Vec<u8>) -> bool {
+        false
+    }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::backend::{BackendOptions, database_path, log_path, read_base};
-use crate::env::{self, Env, ReadTxn};
+use crate::env::{Env, ReadTxn};
 use crate::error::StoreError;
-use crate::extract::KeyExtractor;
-use crate::index::BackendIndexes;
+use crate::extract::IndexBinder;
+use crate::index::ConfiguredIndexes;
 use crate::log::{Disk, FileLog, FolderDisk, Log, LogOptions};
 use crate::rules::Rules;
 use crate::tables::TypeResolver;
@@ -29,8 +29,8 @@ pub struct ReadOnlyBackend {
     disk: Arc<dyn Disk>,
     rules: Box<dyn Rules>,
     resolver: Arc<dyn TypeResolver>,
-    extractor: Arc<dyn KeyExtractor>,
-    indexes: Arc<BackendIndexes>,
+    binder: Arc<dyn IndexBinder>,
+    indexes: ConfiguredIndexes,
     segment_bytes: u64,
 }
 
@@ -38,14 +38,9 @@ impl ReadOnlyBackend {
     /// Opens an existing backend. The rules are used to replay, on memory only.
     pub fn open(options: BackendOptions, rules: Box<dyn Rules>) -> Result<ReadOnlyBackend, StoreError> {
         let env = Env::open_read_only(&database_path(&options.path))?;
-        let txn = env.read()?;
-        let mut states = env::read_index_states(env.dbs(), &txn)?;
-        drop(txn);
-        let extractor = (options.extractor)(&mut states, false)?;
-        let indexes = Arc::new(BackendIndexes::new(extractor.indexes(), states));
         let disk = options.log_disk.unwrap_or_else(|| Arc::new(FolderDisk::open_read_only(&log_path(&options.path))));
-        let (resolver, segment_bytes) = (options.resolver, options.segment_bytes);
-        Ok(ReadOnlyBackend { env, disk, rules, resolver, extractor, indexes, segment_bytes })
+        let BackendOptions { resolver, binder, indexes, segment_bytes, .. } = options;
+        Ok(ReadOnlyBackend { env, disk, rules, resolver, binder, indexes, segment_bytes })
     }
 
     /// Everything as it is now. Replays up to two seconds' worth of log; take a new one now and then in long work, because LMDB
@@ -67,7 +62,7 @@ impl ReadOnlyBackend {
         let taken = Instant::now();
         let txn = self.env.read()?;
         let (mut state, mut version, folded, uuid) =
-            read_base(&self.env, &txn, self.resolver.clone(), self.indexes.clone())?;
+            read_base(&self.env, &txn, self.resolver.clone(), self.binder.clone(), &self.indexes)?;
         let options =
             LogOptions { uuid, rules: self.rules.version(), segment_bytes: self.segment_bytes, read_only: true };
         let log = FileLog::open(self.disk.clone(), options, folded)?;
@@ -83,6 +78,7 @@ impl ReadOnlyBackend {
         version.active = state.overlay;
         version.tables = state.tables;
         version.next_entry = state.next_entry;
+        version.indexes = state.indexes;
         version.seq = seq;
         let shared = Arc::new(Shared::new(self.env.clone(), version));
         Ok(Snapshot::of(shared, txn, taken))
@@ -96,7 +92,7 @@ impl ReadOnlyBackend {
         then: i32,
         seq: u64,
     ) -> Result<(), StoreError> {
-        let mut txn = Txn::begin(base, self.env.dbs(), None, state, &*self.extractor);
+        let mut txn = Txn::begin(base, self.env.dbs(), None, state);
         let outcome = self.rules.apply(&mut txn, proposal);
         if !outcome.accepted || outcome.code != then {
             return Err(StoreError::ReplayMismatch { seq, then, now: outcome.code });

@@ -232,11 +232,17 @@ pub struct ValueScan<'s> {
 
 impl<'s> ValueScan<'s> {
     pub(crate) fn new(view: View<'s>, prefix: Vec<u8>) -> Result<ValueScan<'s>, StoreError> {
+        ValueScan::from_row(view, prefix, &[])
+    }
+
+    /// From that row on, if it is behind the prefix.
+    pub(crate) fn from_row(view: View<'s>, prefix: Vec<u8>, row: &[u8]) -> Result<ValueScan<'s>, StoreError> {
+        let first = prefix.as_slice().max(row);
         // LMDB refuses to look for an empty key.
-        let from = if prefix.is_empty() { Bound::Unbounded } else { Bound::Included(&prefix[..]) };
+        let from = if first.is_empty() { Bound::Unbounded } else { Bound::Included(first) };
         let rows = view.dbs.values.range(view.txn, &(from, Bound::<&[u8]>::Unbounded))?;
         let overlays = view.layers.map(|layer| {
-            let range = (Bound::Included(&prefix[..]), Bound::Unbounded);
+            let range = (Bound::Included(first), Bound::Unbounded);
             layer
                 .filter(|overlay| !overlay.values.is_empty())
                 .map(|overlay| overlay.values.range::<_, [u8]>(range).peekable())

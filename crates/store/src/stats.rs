@@ -114,6 +114,8 @@ pub(crate) struct Meters {
     pub replay_ns: AtomicU64,
     /// The writer waits for the fold: it should not take breaths.
     pub is_behind: AtomicBool,
+    /// How full the overlay was after the last batch: 100 is due.
+    pub fill_percent: AtomicU64,
     /// Records from here on are kept in the log though folded; `u64::MAX` for none.
     keep_from: AtomicU64,
     wait_max: Mutex<(Duration, WaitReason)>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::env::{Dbs, ReadTxn, meta};
 use crate::error::StoreError;
-use crate::extract::KeyExtractor;
+use crate::extract::{IndexBinder, KeyExtractor};
 use crate::index::BackendIndexes;
 use crate::overlay::{Overlay, Row, RowKey};
 use crate::posting::IndexKey;
@@ -18,7 +18,7 @@ use crate::record::{Content, RecordView, Values};
 use crate::rows;
 use crate::tables::{Interner, Tables};
 use crate::view::View;
-use crate::{ClassSetId, DescId, EntryId, NameId};
+use crate::{ClassSetId, DescId, EntryId, IndexId, NameId};
 
 /// What the writer keeps from batch to batch for its transactions.
 pub(crate) struct TxnState {
@@ -29,6 +29,9 @@ pub(crate) struct TxnState {
     /// See [`Snapshot::tree_generation`](crate::Snapshot::tree_generation). Not undone: it only has to change.
     pub tree_generation: u64,
     pub indexes: Arc<BackendIndexes>,
+    pub binder: Arc<dyn IndexBinder>,
+    /// Makes the keys of the indexes that are being built; a cache.
+    pub builder: Option<(Vec<IndexId>, Arc<dyn KeyExtractor>)>,
 }
 
 /// How to take one change back.
@@ -38,6 +41,7 @@ pub(crate) enum Undo {
     Value(RowKey, Option<Row>),
     Meta(RowKey, Option<Option<Arc<[u8]>>>),
     Tables(Arc<Tables>),
+    Indexes(Arc<BackendIndexes>),
 }
 
 /// A proposal's access to the directory.
@@ -46,7 +50,6 @@ pub struct Txn<'a> {
     pub(crate) dbs: &'a Dbs,
     pub(crate) frozen: Option<&'a Overlay>,
     pub(crate) state: &'a mut TxnState,
-    pub(crate) extractor: &'a dyn KeyExtractor,
     /// When the proposal began.
     pub(crate) next_entry_before: EntryId,
 }
@@ -57,11 +60,10 @@ impl<'a> Txn<'a> {
         dbs: &'a Dbs,
         frozen: Option<&'a Overlay>,
         state: &'a mut TxnState,
-        extractor: &'a dyn KeyExtractor,
     ) -> Txn<'a> {
         state.undo.clear();
         let next_entry_before = state.next_entry;
-        Txn { txn, dbs, frozen, state, extractor, next_entry_before }
+        Txn { txn, dbs, frozen, state, next_entry_before }
     }
 
     /// Everything as it is now, the changes of this proposal included.
@@ -124,7 +126,7 @@ impl<'a> Txn<'a> {
         }
         let in_lower = self.value_in_lower(&key)?;
         self.set_value(&key, Some(Row { bytes: Some(value.into()), in_lower }));
-        for (index_key, _) in self.value_keys(desc, value) {
+        for (index_key, _) in self.value_keys(id, desc, value) {
             if !self.view().postings(&index_key)?.contains(id)? {
                 self.change_posting(index_key, id, true);
             }
@@ -138,8 +140,8 @@ impl<'a> Txn<'a> {
         let Some(value) = self.view().value_row(&key)?.map(Cow::into_owned) else { return Ok(false) };
         let in_lower = self.value_in_lower(&key)?;
         self.set_value(&key, in_lower.then_some(Row { bytes: None, in_lower }));
-        for (index_key, is_unique) in self.value_keys(desc, &value) {
-            if !self.is_key_of_rest(id, desc, &index_key, is_unique)? {
+        for (index_key, is_unique) in self.value_keys(id, desc, &value) {
+            if !self.is_key_of_rest(id, desc, &index_key, is_unique)? && self.is_there(&index_key, id)? {
                 self.change_posting(index_key, id, false);
             }
         }
@@ -156,7 +158,7 @@ impl<'a> Txn<'a> {
         for (key, value) in keys {
             let in_lower = self.value_in_lower(&key)?;
             self.set_value(&key, in_lower.then_some(Row { bytes: None, in_lower }));
-            for (index_key, is_unique) in self.value_keys(desc, &value) {
+            for (index_key, is_unique) in self.value_keys(id, desc, &value) {
                 let is_there = self.view().postings(&index_key)?.contains(id)?;
                 if is_there && !self.is_key_of_rest(id, desc, &index_key, is_unique)? {
                     self.change_posting(index_key, id, false);
@@ -180,6 +182,7 @@ impl<'a> Txn<'a> {
                 Undo::Value(key, row) => drop(self.state.overlay.set_value(&key, row)),
                 Undo::Meta(key, value) => drop(self.state.overlay.set_meta(&key, value)),
                 Undo::Tables(tables) => self.state.tables = tables,
+                Undo::Indexes(indexes) => self.state.indexes = indexes,
             }
         }
         self.state.next_entry = self.next_entry_before;
@@ -224,10 +227,9 @@ impl<'a> Txn<'a> {
             self.change_posting(IndexKey::all(), id, new.is_some());
         }
         let mut changes = Vec::new();
-        let extractor = self.extractor;
         let indexes = &self.state.indexes;
-        extractor.changes(old.as_ref(), new.as_ref(), &mut |added, index, key| {
-            if indexes.keeps(index) {
+        indexes.extractor().changes(old.as_ref(), new.as_ref(), &mut |added, index, key| {
+            if indexes.keeps(index, id) {
                 changes.push((IndexKey::new(index, key), added));
             }
         });
@@ -237,7 +239,7 @@ impl<'a> Txn<'a> {
             let is_settled = match added {
                 _ if large.is_empty() => false,
                 true => self.view().postings(&key)?.contains(id)?,
-                false => self.is_key_of_large(id, &large, &key)?,
+                false => self.is_key_of_large(id, &large, &key)? || !self.is_there(&key, id)?,
             };
             if !is_settled {
                 self.change_posting(key, id, added);
@@ -255,7 +257,7 @@ impl<'a> Txn<'a> {
         let key_of = |view: &RecordView<'_>| {
             let mut normalized = Vec::new();
             let is_base = view.parent() == EntryId::ROOT;
-            let known = self.extractor.normalize_rdn(view.rdn(), is_base, &mut normalized);
+            let known = self.state.indexes.extractor().normalize_rdn(view.rdn(), is_base, &mut normalized);
             known.then(|| IndexKey::dn(view.parent(), &normalized)).ok_or(StoreError::Misuse("name has no normal form"))
         };
         let old_key = old.map(key_of).transpose()?;
@@ -287,10 +289,10 @@ impl<'a> Txn<'a> {
     }
 
     /// The keys of a large value, each once, and whether no other value of the attribute makes it.
-    fn value_keys(&self, desc: DescId, value: &[u8]) -> Vec<(IndexKey, bool)> {
+    fn value_keys(&self, id: EntryId, desc: DescId, value: &[u8]) -> Vec<(IndexKey, bool)> {
         let mut keys = Vec::new();
-        self.extractor.value_keys(&self.state.tables, desc, value, &mut |index, key, is_unique| {
-            if self.state.indexes.keeps(index) {
+        self.state.indexes.extractor().value_keys(&self.state.tables, desc, value, &mut |index, key, is_unique| {
+            if self.state.indexes.keeps(index, id) {
                 keys.push((IndexKey::new(index, key), is_unique));
             }
         });
@@ -303,10 +305,11 @@ impl<'a> Txn<'a> {
     fn is_key_of_rest(&self, id: EntryId, desc: DescId, key: &IndexKey, is_unique: bool) -> Result<bool, StoreError> {
         let Some(bytes) = self.entry_bytes(id)? else { return Ok(false) };
         let record = RecordView::parse(&bytes, &self.state.tables)?;
-        let feeds = |own: DescId| own != desc && self.extractor.feeds(&self.state.tables, own, key.index());
+        let extractor = self.state.indexes.extractor();
+        let feeds = |own: DescId| own != desc && extractor.feeds(&self.state.tables, own, key.index());
         if record.attributes().any(|own| matches!(own.content, Content::Inline(_)) && feeds(own.desc)) {
             let mut found = false;
-            self.extractor.changes(None, Some(&record), &mut |_, index, own| {
+            extractor.changes(None, Some(&record), &mut |_, index, own| {
                 found |= index == key.index() && IndexKey::new(index, own) == *key;
             });
             if found {
@@ -323,12 +326,12 @@ impl<'a> Txn<'a> {
     /// Whether a value of one of these large attributes makes this key. Walks them, but only those that feed the index.
     fn is_key_of_large(&self, id: EntryId, large: &[DescId], key: &IndexKey) -> Result<bool, StoreError> {
         for desc in large {
-            if !self.extractor.feeds(&self.state.tables, *desc, key.index()) {
+            if !self.state.indexes.extractor().feeds(&self.state.tables, *desc, key.index()) {
                 continue;
             }
             for found in self.view().large_values(id, *desc)? {
                 let (_, value) = found?;
-                if self.value_keys(*desc, &value).iter().any(|(made, _)| made == key) {
+                if self.value_keys(id, *desc, &value).iter().any(|(made, _)| made == key) {
                     return Ok(true);
                 }
             }
@@ -336,7 +339,12 @@ impl<'a> Txn<'a> {
         Ok(false)
     }
 
-    fn change_posting(&mut self, key: IndexKey, id: EntryId, added: bool) {
+    /// Whether the entry is in the list of a key that it makes. It is, unless the index is being built and only part of the entry is in.
+    fn is_there(&self, key: &IndexKey, id: EntryId) -> Result<bool, StoreError> {
+        Ok(!self.state.indexes.has_part_of(key.index(), id) || self.view().postings(key)?.contains(id)?)
+    }
+
+    pub(crate) fn change_posting(&mut self, key: IndexKey, id: EntryId, added: bool) {
         self.state.overlay.change_posting(&key, id, added);
         self.state.undo.push(Undo::Posting(key, id, added));
     }
@@ -351,7 +359,7 @@ impl<'a> Txn<'a> {
         self.state.undo.push(Undo::Value(key.clone(), old));
     }
 
-    fn set_meta_row(&mut self, key: &[u8], value: Option<&[u8]>) {
+    pub(crate) fn set_meta_row(&mut self, key: &[u8], value: Option<&[u8]>) {
         let key: RowKey = key.into();
         let old = self.state.overlay.set_meta(&key, Some(value.map(Arc::from)));
         self.state.undo.push(Undo::Meta(key, old));
@@ -364,7 +372,7 @@ impl<'a> Txn<'a> {
     }
 }
 
-fn large_descs<'a>(record: &RecordView<'a>) -> impl Iterator<Item = DescId> + use<'a> {
+pub(crate) fn large_descs<'a>(record: &RecordView<'a>) -> impl Iterator<Item = DescId> + use<'a> {
     record.attributes().filter(|own| matches!(own.content, Content::Large(_))).map(|own| own.desc)
 }
 

@@ -52,13 +52,14 @@ pub(crate) struct Version {
 pub(crate) struct Frozen {
     pub overlay: Overlay,
     pub next_entry: EntryId,
+    pub indexes: Arc<BackendIndexes>,
     /// The LMDB transaction that holds it, once one is under way.
     fold_txn: AtomicUsize,
 }
 
 impl Frozen {
-    pub fn new(overlay: Overlay, next_entry: EntryId) -> Frozen {
-        Frozen { overlay, next_entry, fold_txn: AtomicUsize::new(NO_TXN) }
+    pub fn new(overlay: Overlay, next_entry: EntryId, indexes: Arc<BackendIndexes>) -> Frozen {
+        Frozen { overlay, next_entry, indexes, fold_txn: AtomicUsize::new(NO_TXN) }
     }
 
     /// Says which transaction is going to hold it; before that one commits. A failed fold leaves the number to the next.

@@ -18,7 +18,7 @@ use crate::posting::{BlockView, Damaged, IndexKey, List};
 use crate::postings::Postings;
 use crate::record::RecordView;
 use crate::rows::{self, entry_key, entry_part_key, split_first_piece, value_part_key};
-use crate::scan::{EntryScan, PostingScan, ValueScan};
+use crate::scan::{EntryScan, KeyedValue, PostingScan, ValueScan};
 use crate::scan_back::PostingScanBack;
 use crate::tables::Tables;
 use crate::{DescId, EntryId, IndexId};
@@ -230,6 +230,19 @@ impl<'s> View<'s> {
     /// All values of a large attribute, in the order of their keys.
     pub fn large_values(&self, id: EntryId, desc: DescId) -> Result<ValueScan<'s>, StoreError> {
         ValueScan::new(*self, rows::value_prefix(id, desc).to_vec())
+    }
+
+    /// Those of a large attribute whose rows are behind `row`.
+    pub(crate) fn large_values_after(
+        &self,
+        id: EntryId,
+        desc: DescId,
+        row: &[u8],
+    ) -> Result<impl Iterator<Item = Result<KeyedValue<'s>, StoreError>> + use<'s>, StoreError> {
+        let prefix = rows::value_prefix(id, desc).to_vec();
+        let row = row.to_vec();
+        let scan = ValueScan::from_row(*self, prefix, &row)?;
+        Ok(scan.filter(move |found| !found.as_ref().is_ok_and(|(key, _)| *key <= row)))
     }
 
     /// All large values of all entries; for `verify`.

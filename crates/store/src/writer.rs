@@ -18,7 +18,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use crate::env::ReadTxn;
 use crate::error::StoreError;
-use crate::extract::KeyExtractor;
+use crate::extract::IndexBinder;
 use crate::fold::FoldJob;
 use crate::index::BackendIndexes;
 use crate::log::{Batch, Log};
@@ -91,7 +91,7 @@ pub(crate) enum Job {
     /// A new schema: descriptions are bound to types anew.
     Rebind {
         resolver: Arc<dyn TypeResolver>,
-        extractor: Arc<dyn KeyExtractor>,
+        binder: Arc<dyn IndexBinder>,
         /// Dropped when readers have it.
         bound: Sender<()>,
     },
@@ -105,7 +105,6 @@ pub(crate) enum Job {
 pub(crate) struct Writer {
     pub shared: Arc<Shared>,
     pub rules: Box<dyn Rules>,
-    pub extractor: Arc<dyn KeyExtractor>,
     pub log: Arc<dyn Log>,
     pub meters: Arc<Meters>,
     pub limits: FoldLimits,
@@ -125,7 +124,7 @@ impl Writer {
     /// Applies one proposal onto the working state; a refusal or a panic leaves the state as it was.
     pub fn apply(&mut self, txn: &ReadTxn, frozen: Option<&Overlay>, proposal: &[u8]) -> Result<Outcome, StoreError> {
         let dbs = *self.shared.env.dbs();
-        let mut txn = Txn::begin(txn, &dbs, frozen, &mut self.state, &*self.extractor);
+        let mut txn = Txn::begin(txn, &dbs, frozen, &mut self.state);
         let rules = &mut self.rules;
         let result = catch_unwind(AssertUnwindSafe(|| rules.apply(&mut txn, proposal)));
         match result {
@@ -193,8 +192,8 @@ impl Writer {
             Job::Crash => {}
             Job::Stop => return std::ops::ControlFlow::Break(()),
             Job::Fold => self.freeze(),
-            Job::Rebind { resolver, extractor, bound } => {
-                self.rebind(resolver, extractor);
+            Job::Rebind { resolver, binder, bound } => {
+                self.rebind(resolver, binder);
                 drop(bound);
             }
             Job::Propose { proposal, done, submitted } => {
@@ -298,7 +297,7 @@ impl Writer {
     fn publish(&mut self) {
         let (overlay, tables) = (self.state.overlay.clone(), self.state.tables.clone());
         let (next_entry, seq) = (self.state.next_entry, self.batch.last_seq());
-        let tree_generation = self.state.tree_generation;
+        let (tree_generation, indexes) = (self.state.tree_generation, self.state.indexes.clone());
         self.shared.publish(|current| Version {
             active: overlay,
             frozen: current.frozen.clone(),
@@ -307,7 +306,7 @@ impl Writer {
             next_entry,
             seq,
             tree_generation,
-            indexes: current.indexes.clone(),
+            indexes,
         });
     }
 
@@ -317,11 +316,14 @@ impl Writer {
         self.state.overlay = version.active.clone();
         self.state.tables = version.tables.clone();
         self.state.next_entry = version.next_entry;
+        self.state.indexes = version.indexes.clone();
+        self.state.builder = None;
     }
 
     /// Freezes if due, slows down if folds are behind.
     fn after_batch(&mut self) {
         let fill = self.limits.fill(&self.state.overlay);
+        self.meters.fill_percent.store((fill * 100.0) as u64, Ordering::Relaxed);
         if fill < 1.0 {
             self.meters.is_behind.store(false, Ordering::Relaxed);
             return;
@@ -344,7 +346,8 @@ impl Writer {
         if self.state.overlay.is_empty() || self.shared.version.load().frozen.is_some() {
             return;
         }
-        let frozen = Arc::new(Frozen::new(std::mem::take(&mut self.state.overlay), self.state.next_entry));
+        let overlay = std::mem::take(&mut self.state.overlay);
+        let frozen = Arc::new(Frozen::new(overlay, self.state.next_entry, self.state.indexes.clone()));
         let published = frozen.clone();
         self.shared.publish(|current| Version {
             active: Overlay::default(),
@@ -360,13 +363,15 @@ impl Writer {
         let _ = self.fold.send(FoldJob::Fold(frozen));
     }
 
-    fn rebind(&mut self, resolver: Arc<dyn TypeResolver>, extractor: Arc<dyn KeyExtractor>) {
+    fn rebind(&mut self, resolver: Arc<dyn TypeResolver>, binder: Arc<dyn IndexBinder>) {
         // What was applied under the old schema should be in LMDB soon, so that a replay rarely meets the new one.
         self.freeze();
-        self.extractor = extractor;
         Arc::make_mut(&mut self.state.tables).rebind(resolver);
-        let states = self.state.indexes.states().clone();
-        self.state.indexes = Arc::new(BackendIndexes::new(self.extractor.indexes(), states));
+        let (configured, states) = (self.state.indexes.configured().clone(), self.state.indexes.states().clone());
+        let extractor = binder.bind(&configured, &states);
+        self.state.indexes = Arc::new(BackendIndexes::new(configured, states, extractor));
+        self.state.binder = binder;
+        self.state.builder = None;
         let (tables, indexes) = (self.state.tables.clone(), self.state.indexes.clone());
         self.shared.publish(|current| Version {
             active: current.active.clone(),

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `work` | one proposal being applied: finding entries, referrals, access |
 //! | `add` `modify` `delete` `modify_dn` `modify_schema` | the operations (RFC 4511 §4.6–4.9) |
+//! | `indexes` | another index set, and slices of building |
 //! | `draft`, `value_set`, `large_edit` | the attributes that a request touches |
 //! | `judge` | whether the schema likes what the entry becomes |
 //! | `write` | from a draft to a record |
@@ -17,6 +18,7 @@ mod add;
 mod class_cache;
 mod delete;
 mod draft;
+mod indexes;
 mod judge;
 mod large_edit;
 mod modify;
@@ -122,6 +124,9 @@ impl UpdateRules {
 fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), LdapResult> {
     if proposal.kind == Kind::ModifySchema {
         return modify_schema::modify_schema(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::Indexes {
+        return indexes::change_indexes(work, proposal.operation_bytes);
     }
     let request = Request::decode_op(proposal.operation_bytes)
         .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))?;

@@ -350,7 +350,7 @@ fn candidates(
             let key = IndexKey::children(base);
             let children = view.postings(&key)?.count();
             if found.count().is_none_or(|count| children < count) {
-                let is_over = found.count().is_none() && backend.entry_limit > 0 && children > backend.entry_limit;
+                let is_over = found.count().is_none() && backend.entry_limit() > 0 && children > backend.entry_limit();
                 return Ok((Candidates::List { key, count: children }, is_over));
             }
             Ok((found, false))
@@ -365,7 +365,10 @@ fn candidates(
 
 /// Entries below a base that the planner is ready to collect.
 fn scope_limit(backend: &Backend) -> u64 {
-    if backend.entry_limit == 0 { RANGE_IDS_MAX } else { backend.entry_limit.min(RANGE_IDS_MAX) }
+    match backend.entry_limit() {
+        0 => RANGE_IDS_MAX,
+        limit => limit.min(RANGE_IDS_MAX),
+    }
 }
 
 /// The base and all entries below it, if they are at most `limit`.

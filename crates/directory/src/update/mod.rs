@@ -21,6 +21,7 @@ use ldap::{ControlBuf, Controls, LdapResult, Message, Request, ResultCode};
 use schema::NormalizedDn;
 
 pub use password_modify::PasswordModifyTarget;
+pub(crate) use schema_change::{SERVER_NAME, bind_schema};
 
 use crate::apply::Report;
 use crate::backend::{Backend, holder};
@@ -94,6 +95,11 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
+    /// A moment for a change that the server makes itself.
+    pub(crate) fn next_csn(&self) -> Csn {
+        self.clock.next()
+    }
+
     fn encode(&self, decided: &Decided<'_>, entry_uuid: [u8; 16]) -> (Csn, Vec<u8>) {
         let csn = self.clock.next();
         (csn, decided.proposal(csn, entry_uuid).encode())
@@ -117,6 +123,13 @@ impl UpdateState {
             writability: config.global.writability,
             schema_change: schema_change::SchemaLock::default(),
         }
+    }
+}
+
+impl UpdateState {
+    /// The way in, for changes that the server makes itself.
+    pub(crate) fn intake(&self) -> &Arc<Intake> {
+        &self.intake
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};
 use schema::{DefinitionKind, ModifiedSchema, Schema, SchemaChange};
 use store::Rebound;
-use store::index::{SchemaTypes, settled_indexer};
+use store::index::SchemaTypes;
 
 use super::controls::OwnedControls;
 use super::{Decided, UpdateCallback, UpdateDone, conclude, report_of};
@@ -21,12 +21,12 @@ use crate::apply::schema_text;
 use crate::backend::Backend;
 use crate::directory::Directory;
 use crate::error::{refuse, shown};
-use crate::open::{OpenError, index_configs};
+use crate::open::OpenError;
 use crate::proposal::{Flags, Kind};
 use crate::session::Identity;
 
 /// Who stands behind changes that no client asked for.
-const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
+pub(crate) const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
 
 /// A modification that was read.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl Directory {
                 last = done;
                 continue;
             }
-            let _ = self.bind_schema(backend, old);
+            let _ = bind_schema(backend, old);
             for (at, backend) in self.backends.iter().enumerate().take(at) {
                 let mut flags = Flags::default();
                 flags.set(Flags::RELAX);
@@ -154,22 +154,13 @@ impl Directory {
         let bound = {
             let _no_other = self.updates.intake.gate.write().unwrap_or_else(PoisonError::into_inner);
             backend.store.submit(proposal, Box::new(move |outcome| drop(sender.send(outcome))));
-            if flags.has(Flags::NO_OP) { None } else { self.bind_schema(backend, schema) }
+            if flags.has(Flags::NO_OP) { None } else { Some(bind_schema(backend, schema)) }
         };
         let outcome = receiver.recv().unwrap_or(Err(store::StoreError::Closed));
         if let Some(bound) = bound {
             bound.wait();
         }
         conclude(report_of(outcome), csn, None)
-    }
-
-    /// Makes the backend's numbers and index keys follow a schema.
-    fn bind_schema(&self, backend: &Backend, schema: &Arc<Schema>) -> Option<Rebound> {
-        let configured = self.config.backend(&backend.id)?;
-        let mut states = backend.store.indexes().states().clone();
-        // Indexes were possible under the schema before; one that no longer is (its attribute went) has no keys to make.
-        let indexer = settled_indexer(schema, &index_configs(configured).ok()?, &mut states, false).ok()?;
-        Some(backend.store.rebind(SchemaTypes::shared(schema), Arc::new(indexer)))
     }
 
     /// Brings the backends' copies of the schema up to what the files say: after the files were edited, or after a crash in a change.
@@ -194,6 +185,12 @@ impl Directory {
         }
         Ok(())
     }
+}
+
+/// Makes the backend's numbers and index keys follow a schema.
+pub(crate) fn bind_schema(backend: &Backend, schema: &Arc<Schema>) -> Rebound {
+    let types = SchemaTypes::with_makers(schema, &backend.key_makers.load());
+    backend.store.rebind(types.clone(), types)
 }
 
 /// Held while a schema changes.

@@ -3,6 +3,7 @@
 pub mod backendstat;
 mod certificate;
 pub mod documents;
+pub mod dsconfig;
 pub mod encode_password;
 pub mod export_ldif;
 mod filter;
@@ -11,6 +12,7 @@ pub mod index_advice;
 pub mod makeldif;
 pub mod quickstart;
 pub mod rebuild_index;
+pub mod reload;
 mod sample;
 mod selection;
 pub mod setup;
@@ -32,6 +34,8 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Quickstart(options) => quickstart::run(&instance, options),
         Tool::Setup(options) => setup::run(&instance, options),
         Tool::Start(options) => start::run(&instance, options),
+        Tool::Reload(options) => reload::run(&instance, options),
+        Tool::Dsconfig(options) => dsconfig::run(&instance, options),
         Tool::Stop(options) => stop::run(&instance, options),
         Tool::Status(options) => status::run(&instance, options),
         Tool::ImportLdif(options) => import_ldif::run(&instance, options),

@@ -6,10 +6,13 @@ use std::{
 };
 
 use clap::Args;
+use config::Config;
+use server::rebuild_request::RebuildRequest;
 use store::bulk::{self, Phase, RebuildOptions, RebuildWhich};
 
+use super::reload;
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Context, Failure, Outcome},
     instance,
     owner::Owner,
     terminal::{self, Progress, bytes_text, grouped},
@@ -35,7 +38,7 @@ pub struct Options {
     /// Directory for the sort [default: the backend's]
     #[arg(long = "tmpdirectory", alias = "tmpDirectory", value_name = "DIR")]
     temporary_directory: Option<PathBuf>,
-    /// Work on the files, not through a server (this tool always does)
+    /// Work on the files only; refused while a server runs. Without it, a running server builds the indexes while it serves
     #[arg(long = "offline")]
     offline: bool,
     /// Print nothing but errors
@@ -43,23 +46,67 @@ pub struct Options {
     quiet: bool,
 }
 
+impl Options {
+    fn which(&self) -> RebuildWhich {
+        match (self.all, self.degraded) {
+            (true, _) => RebuildWhich::All,
+            (_, true) => RebuildWhich::Degraded,
+            _ => RebuildWhich::Named(self.indexes.clone()),
+        }
+    }
+}
+
+/// Has the running server build the indexes.
+fn ask_server(directory: &Path, config: &Config, options: &Options, owner: Owner, process: u32) -> Outcome {
+    let schema = instance::schema(config)?;
+    let backend = instance::backend_of_base(config, &schema, &options.base_dn)?;
+    if options.clear_degraded_state {
+        return Err(Failure::new("--clearDegradedState works on the files: stop the server first"));
+    }
+    let configured = directory::configured_indexes(&schema, backend).map_err(Failure::new)?;
+    for name in &options.indexes {
+        let attribute = schema.attribute_type(name.as_bytes()).map(|attribute| format!("{}.", attribute.name()));
+        let is_meant = |own: &String| {
+            let own = own.split('@').next().unwrap_or(own);
+            own.eq_ignore_ascii_case(name) || attribute.as_ref().is_some_and(|attribute| own.starts_with(attribute))
+        };
+        if !configured.names.iter().any(is_meant) {
+            return Err(Failure::new(format_args!(
+                "there is no index \"{name}\" that a running server can rebuild; those of the tree (dn2id, id2children, id2entry) \
+                 are rebuilt while it is stopped"
+            )));
+        }
+    }
+    let request = RebuildRequest { backend: backend.id.clone(), which: options.which() };
+    request.leave(&config.instance).context("the request to the server")?;
+    owner.settle(directory)?;
+    reload::reload(config)?;
+    if !options.quiet {
+        println!(
+            "The server (process {process}) rebuilds the indexes while it serves; until then no search uses them. Watch pando \
+             backendstat show-index-status --instance {} -n {}",
+            directory.display(),
+            backend.id
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
     let owner = Owner::of(directory)?;
+    if let (false, Some(process)) = (options.offline, instance::running(&config.instance)) {
+        return ask_server(directory, &config, options, owner, process);
+    }
     let _lock = instance::lock(&config.instance, "then rebuild")?;
     let schema = instance::schema(&config)?;
     let backend = instance::backend_of_base(&config, &schema, &options.base_dn)?;
     instance::fold(&config, backend, &schema)?;
-    let which = match (options.all, options.degraded) {
-        (true, _) => RebuildWhich::All,
-        (_, true) => RebuildWhich::Degraded,
-        _ => RebuildWhich::Named(options.indexes.clone()),
-    };
     let rebuild_options = RebuildOptions {
         directory: backend.directory.clone(),
         indexes: directory::index_configs(backend).map_err(Failure::new)?,
         schema,
-        which,
+        which: options.which(),
         clear_degraded_state: options.clear_degraded_state,
         threads: 0,
         memory_bytes: 0,

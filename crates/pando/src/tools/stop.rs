@@ -7,10 +7,11 @@ use std::{
 };
 
 use clap::Args;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
+use super::reload;
 use crate::{
-    failure::{Context, Failure, Outcome},
+    failure::{Failure, Outcome},
     instance,
 };
 
@@ -29,15 +30,10 @@ pub struct Options {
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
-    // The holder of the lock is our server: a number alone could be another process's by now.
     let Some(process) = instance::running(&config.instance) else {
         return Err(Failure::new(format_args!("no server is running on {}", directory.display())));
     };
-    let pid = i32::try_from(process)
-        .ok()
-        .and_then(Pid::from_raw)
-        .ok_or_else(|| Failure::new(format_args!("process {process} is no process")))?;
-    kill_process(pid, Signal::TERM).context(format_args!("process {process} cannot be told to stop"))?;
+    reload::signal(process, Signal::TERM, "to stop")?;
     let until = Instant::now() + Duration::from_secs(options.timeout_seconds);
     while instance::running(&config.instance) == Some(process) {
         if Instant::now() >= until {

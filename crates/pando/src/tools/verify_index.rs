@@ -1,9 +1,12 @@
 //! `verify-index`: proves that entries, tree and indexes agree, also beside a running server.
 
-use std::{path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode, sync::Arc};
 
 use clap::Args;
-use store::bulk::{self, VerifyOptions};
+use store::{
+    bulk::{self, VerifyOptions},
+    index::Indexer,
+};
 
 use crate::{
     failure::{Failure, Outcome},
@@ -51,9 +54,10 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         temporary_directory: backend.directory.clone(),
         cancel: terminal::cancel_on_signal()?,
     };
+    let indexer = Indexer::new(Arc::clone(&schema), Arc::clone(snapshot.indexes().set()));
     let progress = Progress::new("verifying", None, options.quiet);
     let mut shown = 0;
-    let verified = bulk::verify(&snapshot, &reader.indexer, &verify_options, &mut |problem| {
+    let verified = bulk::verify(&snapshot, &indexer, &verify_options, &mut |problem| {
         shown += 1;
         if shown <= PROBLEMS_SHOWN {
             println!("{problem}");

@@ -194,6 +194,14 @@ pub mod message_id {
     pub const BAD_MESSAGE: u32 = 31;
     /// Lines of a log were dropped.
     pub const LINES_DROPPED: u32 = 40;
+    /// A configuration was taken.
+    pub const CONFIG_TAKEN: u32 = 50;
+    /// A configuration was not taken.
+    pub const CONFIG_REFUSED: u32 = 51;
+    /// A property waits for a restart.
+    pub const RESTART_NEEDED: u32 = 52;
+    /// Indexes are built.
+    pub const INDEXES: u32 = 60;
     /// From other parts of the server.
     pub const OTHER: u32 = 100;
 }

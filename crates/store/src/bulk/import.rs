@@ -24,7 +24,7 @@ use super::writer::{PostingRows, Writer};
 use super::{BulkError, ImportOptions, ImportSummary, Phase, Progress, swap};
 use crate::backend::{InstanceLock, database_path, new_uuid};
 use crate::env::{self, Env, meta};
-use crate::index::{IndexSet, IndexStates, Indexer, SchemaTypes};
+use crate::index::{ConfiguredIndexes, IndexSet, IndexStates, Indexer, SchemaTypes};
 use crate::tables::Tables;
 use crate::{EntryId, StoreError};
 
@@ -71,6 +71,7 @@ struct Import<'o> {
     plan: Plan<'o>,
     indexer: Indexer,
     states: IndexStates,
+    configured: ConfiguredIndexes,
     slots: Slots,
     counts: Counts,
     started: Instant,
@@ -93,6 +94,7 @@ impl<'o> Import<'o> {
     fn new(options: &'o ImportOptions, directory: &'o Path) -> Result<Self, BulkError> {
         let mut states = IndexStates::default();
         let set = std::sync::Arc::new(IndexSet::new(&options.schema, &options.indexes, &mut states)?);
+        let configured = ConfiguredIndexes::new(&options.schema, options.indexes.clone())?;
         let slots = Slots::new(&set);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
@@ -101,6 +103,7 @@ impl<'o> Import<'o> {
             plan: Plan::new(options)?,
             indexer: Indexer::new(std::sync::Arc::clone(&options.schema), set),
             states,
+            configured,
             slots,
             counts: Counts::default(),
             started: Instant::now(),
@@ -268,6 +271,7 @@ impl<'o> Import<'o> {
         let dbs = env.dbs();
         env::write_tables(dbs, &mut txn, tables)?;
         env::write_index_states(dbs, &mut txn, &self.states)?;
+        env::write_configured_indexes(dbs, &mut txn, &self.configured)?;
         for (key, number) in [(meta::NEXT_ENTRY, next_entry.0), (meta::NEXT_LIST, built.next_list), (meta::FOLDED, 0)] {
             dbs.meta.put(&mut txn, key, &number.to_be_bytes()).map_err(StoreError::from)?;
         }

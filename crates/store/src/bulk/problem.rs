@@ -82,6 +82,16 @@ pub enum Problem {
         /// The index.
         index: String,
     },
+    /// The index is on its way: no damage, and no search uses it before it is complete.
+    #[error("index {index}: invalid (being built: {entries} of {total} entries)")]
+    Building {
+        /// The index.
+        index: String,
+        /// Entries that are in it.
+        entries: u64,
+        /// Entries that there are.
+        total: u64,
+    },
     /// A container that no key refers to, or that is malformed.
     #[error("long list {list}: {reason}")]
     List {

@@ -3,7 +3,6 @@
 //! The backend must be closed (its log folded): what is rebuilt is what LMDB has. Keys come from the same code and the same sort
 //! as an import's.
 
-use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,12 +17,11 @@ use super::verify::named_indexes;
 use super::{BulkError, Cancel, Phase, Progress};
 use crate::backend::{InstanceLock, database_path};
 use crate::env::{self, Dbs, Env, meta};
-use crate::index::{IndexConfigs, IndexSet, Indexer, SchemaTypes};
-use crate::posting::block::index_range;
-use crate::posting::{BlockView, List, chunk_key};
+use crate::fold::remove_rows;
+use crate::index::{ConfiguredIndexes, IndexConfigs, IndexSet, Indexer, SchemaTypes};
 use crate::record::{LargeStub, RecordView};
 use crate::view::View;
-use crate::{DescId, EntryId, IndexId, ListId, StoreError};
+use crate::{DescId, EntryId, IndexId, StoreError};
 
 /// Memory of the sort when nothing else is said.
 const SORT_BYTES: usize = 256 << 20;
@@ -99,7 +97,9 @@ fn rebuild_in(
     let dbs = env.dbs();
     let read = env.read()?;
     let mut states = env::read_index_states(dbs, &read)?;
-    let set = Arc::new(IndexSet::new(&options.schema, &options.indexes, &mut states)?);
+    let configured = ConfiguredIndexes::new(&options.schema, options.indexes.clone())?;
+    states.set_names(&configured.names)?;
+    let set = Arc::new(IndexSet::bound(&options.schema, &configured.configs, &states));
     let indexer = Indexer::new(Arc::clone(&options.schema), set);
     let chosen = match &options.which {
         RebuildWhich::All => named_indexes(&indexer, &[])?,
@@ -128,7 +128,7 @@ fn rebuild_in(
         let sorted = rekey(view, &indexer, &slots, &settings, &mut watcher)?;
         summary.entries = watcher.entries;
         for index in &chosen {
-            drop_index(dbs, &mut txn, *index)?;
+            remove_rows(&mut txn, dbs, *index, usize::MAX)?;
         }
         let next_list = env::read_u64(dbs, &txn, meta::NEXT_LIST)?.unwrap_or(1);
         let mut rows = TxnRows { dbs, txn: &mut txn };
@@ -146,35 +146,17 @@ fn rebuild_in(
     for index in chosen {
         states.set_trusted(index, true);
     }
+    let retired: Vec<IndexId> = states.retired().collect();
+    for index in &retired {
+        remove_rows(&mut txn, dbs, *index, usize::MAX)?;
+    }
+    states.forget(&retired);
     env::write_index_states(dbs, &mut txn, &states)?;
+    env::write_configured_indexes(dbs, &mut txn, &configured)?;
     drop(read);
     txn.commit().map_err(StoreError::from)?;
     summary.elapsed = started.elapsed();
     Ok(summary)
-}
-
-/// Removes all rows of an index, its long lists included.
-fn drop_index(dbs: &Dbs, txn: &mut RwTxn<'_>, index: IndexId) -> Result<(), BulkError> {
-    let (first, end) = index_range(index);
-    let range = (Bound::Included(first.as_bytes()), Bound::Excluded(end.as_bytes()));
-    let mut lists = Vec::new();
-    for row in dbs.postings.range(txn, &range).map_err(StoreError::from)? {
-        let (key, data) = row.map_err(StoreError::from)?;
-        let mut block = BlockView::new(key, data).iter();
-        // A block that cannot be read ends here; `verify` reports lists that nobody refers to.
-        while let Ok(Some((_, list))) = block.next() {
-            if let List::Long { list, .. } = list {
-                lists.push(list);
-            }
-        }
-    }
-    dbs.postings.delete_range(txn, &range).map_err(StoreError::from)?;
-    for list in lists {
-        let (first, end) = (chunk_key(list, 0), chunk_key(ListId(list.0 + 1), 0));
-        let range = (Bound::Included(&first[..]), Bound::Excluded(&end[..]));
-        dbs.chunks.delete_range(txn, &range).map_err(StoreError::from)?;
-    }
-    Ok(())
 }
 
 /// Rows straight into a transaction.

@@ -16,7 +16,7 @@ use super::sort::{Merge, Sorted};
 use super::{BulkError, Cancel};
 use crate::env::{self, Dbs, ReadTxn, meta};
 use crate::extract::KeyExtractor;
-use crate::index::{IndexStates, Indexer};
+use crate::index::{Build, IndexState, IndexStates, Indexer};
 use crate::posting::container::parse_chunk_key;
 use crate::posting::{Container, List};
 use crate::postings::Postings;
@@ -133,7 +133,15 @@ pub(super) fn verify_view(
     let mut check =
         Check { view, indexer, report, summary: VerifySummary::default(), parents: Vec::new(), large: HashMap::new() };
     for index in untrusted {
-        check.problem(&Problem::Untrusted { index: index_name(indexer, index) });
+        let name = index_name(indexer, index);
+        match state.index_states.get(index) {
+            // No search uses it, so it cannot be wrong.
+            Some(IndexState { build: Build::UpTo(point), .. }) => {
+                let (entries, total) = (point.entries, view.entry_count()?);
+                (check.report)(&Problem::Building { index: name, entries, total });
+            }
+            _ => check.problem(&Problem::Untrusted { index: name }),
+        }
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let settings = Settings {

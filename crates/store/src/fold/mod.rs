@@ -8,8 +8,10 @@
 
 mod blocks;
 mod lists;
+mod sweep;
 mod thread;
 
+pub(crate) use sweep::remove_rows;
 pub(crate) use thread::{FoldJob, FoldThread};
 
 use heed::RwTxn;
@@ -37,6 +39,8 @@ pub(crate) fn fold(txn: &mut RwTxn<'_>, dbs: &Dbs, frozen: &Frozen, pace: Pace<'
     let mut folder = blocks::BlockFolder::new(dbs, ListId(next_list));
     folder.fold(txn, &overlay.postings, pace)?;
     let next_list = folder.next_list();
+    // After the last changes of a former index, which are in this overlay at the latest.
+    sweep::sweep(txn, dbs, frozen.indexes.states().retired(), pace)?;
     for (key, row) in &overlay.values {
         fold_value(txn, dbs, key, row)?;
         pace();

@@ -8,34 +8,54 @@ use std::sync::Arc;
 use schema::{NormalizedDn, Schema, TypeIndex};
 
 use super::config::IndexConfigs;
+use super::configured::ConfiguredIndexes;
 use super::indexer::{IndexedEntry, Indexer};
-use super::set::{Index, IndexError, IndexSet, Method};
+use super::set::{Index, IndexSet, Method};
 use super::state::IndexStates;
-use crate::backend::ExtractorMaker;
-use crate::extract::KeyExtractor;
+use crate::extract::{IndexBinder, KeyExtractor};
 use crate::record::{Content, Header, RecordView, put_value};
 use crate::tables::{Tables, TypeResolver};
 use crate::{DescId, IndexId};
 
-/// Tells the number tables which attribute types a description belongs to.
+/// A schema as the store needs it: tells the number tables which attribute types a description belongs to, and makes indexers.
 #[derive(Debug, Clone)]
-pub struct SchemaTypes(Arc<Schema>);
+pub struct SchemaTypes {
+    schema: Arc<Schema>,
+    /// What keys need beside the schema: filters and secret.
+    makers: IndexConfigs,
+}
 
 impl SchemaTypes {
     /// For tables, which share it.
     #[must_use]
-    pub fn shared(schema: &Arc<Schema>) -> Arc<dyn TypeResolver> {
-        Arc::new(Self(Arc::clone(schema)))
+    pub fn shared(schema: &Arc<Schema>) -> Arc<Self> {
+        Self::with_makers(schema, &IndexConfigs::default())
+    }
+
+    /// For indexes, too, with the filters and the secret of `configs`.
+    #[must_use]
+    pub fn with_makers(schema: &Arc<Schema>, configs: &IndexConfigs) -> Arc<Self> {
+        let makers = IndexConfigs { attributes: Vec::new(), vlv: Vec::new(), ..configs.clone() };
+        Arc::new(Self { schema: Arc::clone(schema), makers })
+    }
+}
+
+impl IndexBinder for SchemaTypes {
+    fn bind(&self, configured: &ConfiguredIndexes, states: &IndexStates) -> Arc<dyn KeyExtractor> {
+        let IndexConfigs { attributes, vlv, .. } = configured.configs.clone();
+        let configs = IndexConfigs { attributes, vlv, ..self.makers.clone() };
+        let set = IndexSet::bound(&self.schema, &configs, states);
+        Arc::new(Indexer::new(Arc::clone(&self.schema), Arc::new(set)))
     }
 }
 
 impl TypeResolver for SchemaTypes {
     fn types_of(&self, description: &str, out: &mut Vec<u32>) {
         let name = description.split(';').next().unwrap_or_default();
-        let mut next = self.0.attribute_type(name.as_bytes());
+        let mut next = self.schema.attribute_type(name.as_bytes());
         while let Some(attribute) = next {
             out.push(attribute.index.0);
-            next = attribute.superior.and_then(|superior| self.0.attribute_by_index(superior));
+            next = attribute.superior.and_then(|superior| self.schema.attribute_by_index(superior));
         }
     }
 }
@@ -133,31 +153,4 @@ impl KeyExtractor for Indexer {
         let only = dn.rdn().filter(|_| dn.len() == 1);
         only.map(|rdn| out.extend_from_slice(rdn.as_bytes())).is_some()
     }
-}
-
-/// What [`BackendOptions`](crate::BackendOptions) need: makes the indexer for `configs` and settles which indexes are to be trusted.
-/// New ones are trusted only in an empty backend; those that are configured no more are not kept up, so no longer trusted.
-#[must_use]
-pub fn extractor_maker(schema: Arc<Schema>, configs: impl Into<IndexConfigs>) -> ExtractorMaker {
-    let configs = configs.into();
-    Box::new(move |states, is_empty| Ok(Arc::new(settled_indexer(&schema, &configs, states, is_empty)?)))
-}
-
-/// The indexer for `configs`, and `states` settled as [`extractor_maker`] says.
-///
-/// # Errors
-/// When the schema does not carry an index.
-pub fn settled_indexer(
-    schema: &Arc<Schema>,
-    configs: &IndexConfigs,
-    states: &mut IndexStates,
-    is_empty: bool,
-) -> Result<Indexer, IndexError> {
-    let set = IndexSet::new(schema, configs, states)?;
-    let abandoned: Vec<_> = states.iter().map(|(_, state)| state.id).filter(|id| set.get(*id).is_none()).collect();
-    abandoned.into_iter().for_each(|id| states.set_trusted(id, false));
-    if is_empty {
-        set.iter().for_each(|index| states.set_trusted(index.id, true));
-    }
-    Ok(Indexer::new(Arc::clone(schema), Arc::new(set)))
 }

@@ -5,15 +5,17 @@
 
 use std::sync::Arc;
 
+use super::configured::ConfiguredIndexes;
 use super::set::{Index, IndexSet};
-use super::state::{IndexStates, key_derivation};
-use crate::IndexId;
+use super::state::{Build, BuildPoint, IndexStates};
+use crate::extract::{KeyExtractor, NoKeys};
+use crate::{EntryId, IndexId};
 
 /// Why an index answers no searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distrust {
-    /// It is new and has to be built.
-    NeverBuilt,
+    /// Something is not in it: it has to be made anew.
+    Degraded,
     /// It is being built: so many entries are in it.
     Building {
         /// Entries done.
@@ -33,40 +35,85 @@ pub struct UntrustedIndex {
 }
 
 /// The indexes of a backend at one moment.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone)]
 pub struct BackendIndexes {
-    set: Arc<IndexSet>,
+    configured: Arc<ConfiguredIndexes>,
     states: IndexStates,
+    extractor: Arc<dyn KeyExtractor>,
+    set: Arc<IndexSet>,
     /// By ascending number.
     untrusted: Vec<UntrustedIndex>,
-    /// By number: whether the index is kept in step. The store's own are, and the trusted ones; an untrusted one lacks entries, so
-    /// changes could not be true.
-    kept: Vec<bool>,
+    /// By number.
+    kept: Vec<Kept>,
+}
+
+/// Which entries an index is kept in step with.
+#[derive(Clone, Copy, Default)]
+struct Kept {
+    /// Entries up to this one; a later one is the builder's to take, when it comes there.
+    through: EntryId,
+    /// The entry among them of which only a part is in.
+    within: EntryId,
+}
+
+impl Default for BackendIndexes {
+    fn default() -> Self {
+        Self::new(Arc::default(), IndexStates::default(), Arc::new(NoKeys))
+    }
 }
 
 impl BackendIndexes {
-    /// The indexes of `set`, as `states` remembers them.
-    #[must_use]
-    pub fn new(set: Arc<IndexSet>, states: IndexStates) -> Self {
-        let why = |index: &Index| {
-            let state = states.iter().find(|(_, state)| state.id == index.id).map(|(_, state)| state);
-            match state {
-                Some(state) if state.derivation != key_derivation() => Some(Distrust::OtherDerivation),
-                Some(state) if state.trusted => None,
-                _ => Some(Distrust::NeverBuilt),
-            }
+    /// The indexes whose keys `extractor` makes, as `states` remembers them.
+    pub(crate) fn new(
+        configured: Arc<ConfiguredIndexes>,
+        states: IndexStates,
+        extractor: Arc<dyn KeyExtractor>,
+    ) -> Self {
+        let set = extractor.indexes();
+        let indexes = Self { configured, states, extractor, set, untrusted: Vec::new(), kept: Vec::new() };
+        indexes.settled()
+    }
+
+    /// The same indexes, otherwise remembered.
+    pub(crate) fn with_states(&self, states: IndexStates) -> Self {
+        Self { states, ..self.clone() }.settled()
+    }
+
+    fn settled(mut self) -> Self {
+        let why = |index: &Index| match self.states.get(index.id) {
+            Some(state) if !state.is_current() => Some(Distrust::OtherDerivation),
+            Some(state) => match &state.build {
+                Build::Complete => None,
+                Build::UpTo(point) => Some(Distrust::Building { entries: point.entries }),
+                Build::Unknown => Some(Distrust::Degraded),
+            },
+            None => Some(Distrust::Degraded),
         };
-        let untrusted =
-            set.iter().filter_map(|index| Some(UntrustedIndex { id: index.id, why: why(index)? })).collect();
-        let mut kept = vec![true; usize::from(IndexId::FIRST_CONFIGURED.0)];
-        for (_, state) in states.iter() {
+        let untrusted = |index: &Index| Some(UntrustedIndex { id: index.id, why: why(index)? });
+        self.untrusted = self.set.iter().filter_map(untrusted).collect();
+        let all = Kept { through: EntryId(u64::MAX), within: EntryId::ROOT };
+        self.kept = vec![all; usize::from(IndexId::FIRST_CONFIGURED.0)];
+        for (_, state) in self.states.iter().filter(|(_, state)| state.is_current()) {
             let at = usize::from(state.id.0);
-            kept.resize(kept.len().max(at + 1), false);
-            if let Some(place) = kept.get_mut(at) {
-                *place = states.is_trusted(state.id);
+            self.kept.resize(self.kept.len().max(at + 1), Kept::default());
+            if let Some(place) = self.kept.get_mut(at) {
+                *place = match &state.build {
+                    Build::Complete => all,
+                    Build::UpTo(BuildPoint { within: Some((within, _)), .. }) => {
+                        Kept { through: *within, within: *within }
+                    }
+                    Build::UpTo(point) => Kept { through: point.through, within: EntryId::ROOT },
+                    Build::Unknown => Kept::default(),
+                };
             }
         }
-        Self { set, states, untrusted, kept }
+        self
+    }
+
+    /// As configured.
+    #[must_use]
+    pub fn configured(&self) -> &Arc<ConfiguredIndexes> {
+        &self.configured
     }
 
     /// All of them.
@@ -87,6 +134,13 @@ impl BackendIndexes {
         &self.untrusted
     }
 
+    /// Whether there is something for a builder to do: an index to build, or rows of a former one to remove.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        let is_building = |why| matches!(why, Distrust::Building { .. });
+        self.states.retired().len() > 0 || self.untrusted.iter().any(|index| is_building(index.why))
+    }
+
     /// Whether an index may answer searches: it is in the set, and every entry is in it.
     #[inline]
     #[must_use]
@@ -94,16 +148,33 @@ impl BackendIndexes {
         (self.untrusted.is_empty() || self.why_untrusted(id).is_none()) && self.set.get(id).is_some()
     }
 
-    /// Whether updates bring the keys of the index up to date.
-    #[inline]
-    pub(crate) fn keeps(&self, id: IndexId) -> bool {
-        self.kept.get(usize::from(id.0)).copied().unwrap_or(false)
-    }
-
     /// Why an index of the set may not answer searches.
     #[must_use]
     pub fn why_untrusted(&self, id: IndexId) -> Option<Distrust> {
         let at = self.untrusted.binary_search_by_key(&id, |index| index.id).ok()?;
         self.untrusted.get(at).map(|index| index.why)
+    }
+
+    /// Makes the keys.
+    pub(crate) fn extractor(&self) -> &Arc<dyn KeyExtractor> {
+        &self.extractor
+    }
+
+    /// Whether an update of that entry brings the index up to date.
+    #[inline]
+    pub(crate) fn keeps(&self, index: IndexId, entry: EntryId) -> bool {
+        self.kept.get(usize::from(index.0)).is_some_and(|kept| entry <= kept.through)
+    }
+
+    /// Whether only a part of that entry's keys is in the index.
+    #[inline]
+    pub(crate) fn has_part_of(&self, index: IndexId, entry: EntryId) -> bool {
+        self.kept.get(usize::from(index.0)).is_some_and(|kept| entry == kept.within)
+    }
+}
+
+impl std::fmt::Debug for BackendIndexes {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("BackendIndexes").field("states", &self.states).finish_non_exhaustive()
     }
 }

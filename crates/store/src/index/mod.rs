@@ -5,6 +5,7 @@
 //! stored, and nothing of the tree: the system indexes are the store's own.
 
 mod config;
+mod configured;
 mod extract;
 mod indexer;
 mod live;
@@ -21,11 +22,12 @@ pub use config::{
     DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexConfigs, IndexKind, SUBSTRING_LENGTH_MIN,
     VlvConfig, VlvScope, default_indexes,
 };
-pub use extract::{SchemaTypes, extractor_maker, settled_indexer};
+pub use configured::ConfiguredIndexes;
+pub use extract::SchemaTypes;
 pub use indexer::{IndexedEntry, Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
 pub use live::{BackendIndexes, Distrust, UntrustedIndex};
 pub use secret::{HASHED_KEY_BYTES, IndexSecret, SECRET_BYTES};
 pub use set::{Index, IndexError, IndexSet, Method};
 pub use sort_key::{SortKey, SortOrder, SortOrderError};
-pub use state::{IndexState, IndexStates, key_derivation};
+pub use state::{Build, BuildPoint, IndexState, IndexStates, key_derivation};
 pub use vlv::{CompileFilter, IndexFilter, VlvIndex};

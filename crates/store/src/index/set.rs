@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use schema::{AttributeType, MatchingRule, RuleRole, Schema, TypeIndex};
 
-use super::config::{IndexConfig, IndexConfigs, IndexKind, SUBSTRING_LENGTH_MIN};
+use super::config::{IndexConfig, IndexConfigs, IndexKind, SUBSTRING_LENGTH_MIN, VlvConfig};
 use super::secret::IndexSecret;
 use super::state::IndexStates;
 use super::vlv::VlvIndex;
@@ -141,6 +141,9 @@ pub enum IndexError {
     },
 }
 
+/// Tells the number of a name, if it has one.
+type Numbers<'n> = &'n mut dyn FnMut(&str) -> Result<Option<IndexId>, IndexError>;
+
 /// All configured indexes of a backend, in the order of their ids.
 #[derive(Debug, Clone, Default)]
 pub struct IndexSet {
@@ -158,50 +161,91 @@ impl IndexSet {
     /// When the schema does not carry an index asked for, or it cannot be for another reason.
     pub fn new(schema: &Arc<Schema>, configs: &IndexConfigs, states: &mut IndexStates) -> Result<Self, IndexError> {
         let mut set = Self::default();
+        let mut number = |name: &str| states.number(name).map(Some);
         for config in &configs.attributes {
-            let attribute = schema.attribute_type(config.attribute.as_bytes());
-            let attribute =
-                attribute.ok_or_else(|| IndexError::UnknownAttribute { attribute: config.attribute.clone() })?;
-            let mut kinds = config.kinds.clone();
-            kinds.sort_unstable();
-            kinds.dedup();
-            for kind in kinds {
-                for (suffix, method) in methods_of(schema, attribute, kind, config)? {
-                    let secret = secret_of(configs, config, kind, method)?;
-                    let hash = if secret.is_some() { ":hash" } else { "" };
-                    let name = format!("{}.{suffix}{hash}", attribute.name());
-                    let stamp = stamp_of(method, secret.as_ref());
-                    let entry_limit = config.entry_limit;
-                    let (id, attribute) = (IndexId(0), attribute.index);
-                    set.add(Index { id, name, attribute, method, entry_limit, secret }, &stamp, states)?;
-                }
-            }
+            set.add_attribute(schema, configs, config, &mut number)?;
         }
         for config in &configs.vlv {
-            let mut vlv = VlvIndex::new(schema, configs, config)?;
-            let attribute = vlv.order.keys().first().map_or(TypeIndex(0), |key| key.attribute);
-            let (id, name, method) = (IndexId(0), format!("vlv.{}", config.name), Method::Vlv);
-            let index = Index { id, name, attribute, method, entry_limit: 0, secret: None };
-            if let Some(id) = set.add(index, &vlv.stamp(), states)? {
-                vlv.id = id;
-                set.vlv.push(vlv);
-            }
+            set.add_vlv(schema, configs, config, &mut number)?;
         }
         set.indexes.sort_by_key(|index| index.id);
         set.vlv.sort_by_key(|index| index.id);
         Ok(set)
     }
 
-    /// Adds an index with the number that belongs to its name; none when it is there already: the ordering index of most attributes
-    /// is its equality index, same keys, and they are ordered. What `stamp` says is part of the name for numbers: an index whose
-    /// keys come out otherwise is another one, and is built before it is used.
-    fn add(&mut self, mut index: Index, stamp: &str, states: &mut IndexStates) -> Result<Option<IndexId>, IndexError> {
+    /// Those indexes of `configs` that `states` has numbers for and the schema carries.
+    #[must_use]
+    pub fn bound(schema: &Arc<Schema>, configs: &IndexConfigs, states: &IndexStates) -> Self {
+        let numbers: BTreeMap<&str, IndexId> = states.iter().map(|(name, state)| (name, state.id)).collect();
+        let mut number = |name: &str| Ok(numbers.get(name).copied());
+        let mut set = Self::default();
+        // What cannot be is left out.
+        for config in &configs.attributes {
+            let _ = set.add_attribute(schema, configs, config, &mut number);
+        }
+        for config in &configs.vlv {
+            let _ = set.add_vlv(schema, configs, config, &mut number);
+        }
+        set.indexes.sort_by_key(|index| index.id);
+        set.vlv.sort_by_key(|index| index.id);
+        set
+    }
+
+    fn add_attribute(
+        &mut self,
+        schema: &Schema,
+        configs: &IndexConfigs,
+        config: &IndexConfig,
+        number: Numbers<'_>,
+    ) -> Result<(), IndexError> {
+        let attribute = schema.attribute_type(config.attribute.as_bytes());
+        let attribute =
+            attribute.ok_or_else(|| IndexError::UnknownAttribute { attribute: config.attribute.clone() })?;
+        let mut kinds = config.kinds.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        for kind in kinds {
+            for (suffix, method) in methods_of(schema, attribute, kind, config)? {
+                let secret = secret_of(configs, config, kind, method)?;
+                let hash = if secret.is_some() { ":hash" } else { "" };
+                let name = format!("{}.{suffix}{hash}", attribute.name());
+                let stamp = stamp_of(method, secret.as_ref());
+                let entry_limit = config.entry_limit;
+                let (id, attribute) = (IndexId(0), attribute.index);
+                self.add(Index { id, name, attribute, method, entry_limit, secret }, &stamp, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_vlv(
+        &mut self,
+        schema: &Arc<Schema>,
+        configs: &IndexConfigs,
+        config: &VlvConfig,
+        number: Numbers<'_>,
+    ) -> Result<(), IndexError> {
+        let mut vlv = VlvIndex::new(schema, configs, config)?;
+        let attribute = vlv.order.keys().first().map_or(TypeIndex(0), |key| key.attribute);
+        let (id, name, method) = (IndexId(0), format!("vlv.{}", config.name), Method::Vlv);
+        let index = Index { id, name, attribute, method, entry_limit: 0, secret: None };
+        if let Some(id) = self.add(index, &vlv.stamp(), number)? {
+            vlv.id = id;
+            self.vlv.push(vlv);
+        }
+        Ok(())
+    }
+
+    /// Adds an index with the number that belongs to its name; none when there is no number, or the index is there already: the
+    /// ordering index of most attributes is its equality index, same keys, and they are ordered. What `stamp` says is part of the name
+    /// for numbers: an index whose keys come out otherwise is another one, and is built before it is used.
+    fn add(&mut self, mut index: Index, stamp: &str, number: Numbers<'_>) -> Result<Option<IndexId>, IndexError> {
         if self.by_name.contains_key(&index.name) {
             return Ok(None);
         }
         let at = if stamp.is_empty() { "" } else { "@" };
-        index.id = states.number(&format!("{}{at}{stamp}", index.name))?;
-        let id = index.id;
+        let Some(id) = number(&format!("{}{at}{stamp}", index.name))? else { return Ok(None) };
+        index.id = id;
         self.by_name.insert(index.name.clone(), id);
         self.indexes.push(index);
         Ok(Some(id))

@@ -187,16 +187,3 @@ fn names_have_the_normal_form_of_the_tree() {
     assert!(normal("ou=a,dc=b", false).is_none() && normal("nonsense", false).is_none());
     assert!(normal("dc=Example,dc=COM", true).is_some_and(|dn| Some(dn) == normal("DC=example, dc=com", true)));
 }
-
-#[test]
-fn an_opened_backend_trusts_new_indexes_only_when_it_is_empty() {
-    let schema = Schema::standard();
-    let mut states = IndexStates::default();
-    extractor_maker(schema.clone(), vec![IndexConfig::new("cn", &[IndexKind::Equality])])(&mut states, true).unwrap();
-    let cn = states.number("cn.caseIgnoreMatch").unwrap();
-    assert!(states.is_trusted(cn));
-    extractor_maker(schema, vec![IndexConfig::new("sn", &[IndexKind::Equality])])(&mut states, false).unwrap();
-    let sn = states.number("sn.caseIgnoreMatch").unwrap();
-    assert!(!states.is_trusted(sn), "entries are not in it yet");
-    assert!(!states.is_trusted(cn), "it is not kept up any more");
-}

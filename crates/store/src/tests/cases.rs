@@ -309,12 +309,14 @@ fn an_untrusted_index_is_left_alone() {
     run(&mut store, &mut model, &many(5));
     store.close();
     let mut options = Store::options(store.folder.path(), &store.disk);
-    let make = options.extractor;
-    options.extractor = Box::new(move |states, is_empty| {
-        let made = make(states, is_empty);
-        states.set_trusted(WINDOWS, false);
-        made
-    });
+    options.path = store.folder.path().to_owned();
+    let env = crate::env::Env::open(&crate::database_path(&options.path), [0; 16]).unwrap();
+    let mut txn = env.write().unwrap();
+    let mut states = crate::env::read_index_states(env.dbs(), &txn).unwrap();
+    states.set_trusted(WINDOWS, false);
+    crate::env::write_index_states(env.dbs(), &mut txn, &states).unwrap();
+    txn.commit().unwrap();
+    env.close();
     store.backend = Some(Backend::open(options, store.rules()).unwrap());
     assert!(store.submit(&Op::Delete { id: 1 }).unwrap().accepted);
     store.fold();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::{Backend, BackendOptions};
-use crate::extract::KeyExtractor;
-use crate::index::IndexStates;
+use crate::extract::{IndexBinder, KeyExtractor};
+use crate::index::{ConfiguredIndexes, IndexStates};
 use crate::log::sim::SimDisk;
 use crate::record::{Content, LargeStub, RecordBuilder, RecordView};
 use crate::rules::{Outcome, Rules};
@@ -51,6 +51,19 @@ pub enum Op {
     SetMeta {
         key: String,
         value: Option<String>,
+    },
+    /// These are the indexes now; some are built anew although they were there.
+    SetIndexes {
+        names: Vec<String>,
+        anew: Vec<String>,
+    },
+    /// A slice of building.
+    Build {
+        work: u64,
+    },
+    /// Numbers without rows.
+    Forget {
+        numbers: Vec<u16>,
     },
     /// Does what the other does, then says no.
     Refuse(Box<Op>),
@@ -114,6 +127,9 @@ fn run(txn: &mut Txn<'_>, op: &Op) -> Result<bool, StoreError> {
         Op::AddMember { id, member } => return member_op(txn, EntryId(*id), member, true),
         Op::RemoveMember { id, member } => return member_op(txn, EntryId(*id), member, false),
         Op::SetMeta { key, value } => txn.set_meta(key.as_bytes(), value.as_deref().map(str::as_bytes)),
+        Op::SetIndexes { names, anew } => txn.set_indexes(configured(names), anew)?,
+        Op::Build { work } => txn.build_indexes(*work)?,
+        Op::Forget { numbers } => txn.forget_indexes(&numbers.iter().copied().map(IndexId).collect::<Vec<_>>()),
         Op::Refuse(op) => {
             run(txn, op)?;
             return Ok(false);
@@ -212,13 +228,34 @@ pub fn keys_of(value: &[u8]) -> Vec<(IndexId, Vec<u8>)> {
     keys
 }
 
-#[derive(Default)]
-pub struct TestExtractor;
+/// Names of the two indexes, with the numbers that they have at first.
+pub const NAMES: [(IndexId, &str); 2] = [(EQUALITY, "equality"), (WINDOWS, "windows")];
+
+pub fn configured(names: &[String]) -> ConfiguredIndexes {
+    ConfiguredIndexes { names: names.to_vec(), ..ConfiguredIndexes::default() }
+}
+
+pub struct TestBinder;
+
+impl IndexBinder for TestBinder {
+    fn bind(&self, _configured: &ConfiguredIndexes, states: &IndexStates) -> Arc<dyn KeyExtractor> {
+        let number = |wanted: &str| states.iter().find(|(name, _)| *name == wanted).map(|(_, state)| state.id);
+        Arc::new(TestExtractor(NAMES.map(|(first, name)| (first, number(name)))))
+    }
+}
+
+/// Both indexes: number at first, number now.
+pub struct TestExtractor([(IndexId, Option<IndexId>); 2]);
 
 impl TestExtractor {
-    fn keys(record: Option<&RecordView<'_>>) -> std::collections::BTreeSet<(IndexId, Vec<u8>)> {
+    fn keys(&self, record: Option<&RecordView<'_>>) -> std::collections::BTreeSet<(IndexId, Vec<u8>)> {
         let values = record.map(inline_values).unwrap_or_default();
-        values.iter().flat_map(|(_, value)| keys_of(value.as_bytes())).collect()
+        values.iter().flat_map(|(_, value)| self.keys_of(value.as_bytes())).collect()
+    }
+
+    fn keys_of(&self, value: &[u8]) -> Vec<(IndexId, Vec<u8>)> {
+        let now = |first| self.0.iter().find(|(own, _)| *own == first).and_then(|(_, now)| *now);
+        keys_of(value).into_iter().filter_map(|(first, key)| Some((now(first)?, key))).collect()
     }
 }
 
@@ -229,14 +266,14 @@ impl KeyExtractor for TestExtractor {
         new: Option<&RecordView<'_>>,
         change: &mut dyn FnMut(bool, IndexId, &[u8]),
     ) {
-        let (old, new) = (Self::keys(old), Self::keys(new));
+        let (old, new) = (self.keys(old), self.keys(new));
         old.difference(&new).for_each(|(index, key)| change(false, *index, key));
         new.difference(&old).for_each(|(index, key)| change(true, *index, key));
     }
 
     fn value_keys(&self, _tables: &Tables, _desc: DescId, value: &[u8], key: &mut dyn FnMut(IndexId, &[u8], bool)) {
-        for (index, own) in keys_of(value) {
-            key(index, &own, index == EQUALITY);
+        for (index, own) in self.keys_of(value) {
+            key(index, &own, Some(index) == self.0[0].1);
         }
     }
 
@@ -272,21 +309,13 @@ impl Store {
     }
 
     pub fn options(path: &Path, disk: &SimDisk) -> BackendOptions {
-        let extractor = Box::new(|states: &mut IndexStates, is_empty: bool| {
-            for name in ["equality", "windows"] {
-                states.number(name).map_err(|_| StoreError::Misuse("indexes"))?;
-            }
-            if is_empty {
-                states.set_all_trusted();
-            }
-            Ok(Arc::new(TestExtractor) as Arc<dyn KeyExtractor>)
-        });
+        let indexes = configured(&NAMES.map(|(_, name)| name.to_owned()));
         let fold = FoldLimits { idle: Duration::from_secs(3600), ..FoldLimits::default() };
         BackendOptions {
             fold,
             segment_bytes: 16 * 4_096,
             log_disk: Some(Arc::new(disk.clone())),
-            ..BackendOptions::new(path.to_owned(), Arc::new(NoTypes), extractor)
+            ..BackendOptions::new(path.to_owned(), Arc::new(NoTypes), Arc::new(TestBinder), indexes)
         }
     }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::harness::{Op, Store};
+use super::harness::{NAMES, Op, Store};
 use super::model::Model;
 use crate::log::sim::Faults;
 use crate::{Outcome, StoreError};
@@ -16,6 +16,8 @@ enum Step {
     Crash,
     Reopen,
     FailSync(Vec<Op>),
+    /// Say which former indexes have no rows any more.
+    Forget,
 }
 
 fn value() -> impl Strategy<Value = String> {
@@ -41,6 +43,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (id(), Just(0u64), "[a-d]{1,3}").prop_map(|(id, parent, name)| Op::Move { id, parent, name }),
         4 => (id(), member()).prop_map(|(id, member)| Op::AddMember { id, member }),
         2 => (id(), member()).prop_map(|(id, member)| Op::RemoveMember { id, member }),
+        2 => (names(), names()).prop_map(|(names, anew)| Op::SetIndexes { names, anew }),
+        6 => (1u64..30).prop_map(|work| Op::Build { work }),
         1 => ("[a-c]", proptest::option::of("[a-z]{0,3}")).prop_map(|(key, value)| Op::SetMeta { key, value }),
     ];
     (plain, 0u8..12).prop_map(|(op, kind)| match kind {
@@ -48,6 +52,10 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Op::Panic(Box::new(op)),
         _ => op,
     })
+}
+
+fn names() -> impl Strategy<Value = Vec<String>> {
+    proptest::sample::subsequence(NAMES.map(|(_, name)| name.to_owned()).to_vec(), 0..=NAMES.len())
 }
 
 fn member() -> impl Strategy<Value = String> {
@@ -63,6 +71,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Crash),
         1 => Just(Step::Reopen),
         1 => batch().prop_map(Step::FailSync),
+        1 => Just(Step::Forget),
     ]
 }
 
@@ -124,13 +133,38 @@ proptest! {
                     fail_some(&mut store, &mut model, &ops);
                     store.disk.set_faults(Faults::default());
                 }
+                Step::Forget => {
+                    let snapshot = store.backend().snapshot().unwrap();
+                    let retired = snapshot.indexes().states().retired();
+                    let numbers = retired.filter(|id| snapshot.view().is_blank(*id).unwrap()).map(|id| id.0).collect();
+                    assert!(store.submit(&Op::Forget { numbers }).unwrap().accepted);
+                }
             }
             model.compare(&store.backend().snapshot().unwrap());
         }
+        finish_indexes(&mut store);
+        model.compare(&store.backend().snapshot().unwrap());
         store.close();
         store.open().unwrap();
         model.compare(&store.backend().snapshot().unwrap());
     }
+}
+
+/// Builds what is to be built and sweeps what was: a builder always comes to its end, and nothing of a former index stays.
+fn finish_indexes(store: &mut Store) {
+    for _ in 0..10_000 {
+        let indexes = store.backend().indexes();
+        if indexes.states().iter().all(|(_, state)| state.is_trusted()) {
+            store.fold();
+            let snapshot = store.backend().snapshot().unwrap();
+            for id in indexes.states().retired() {
+                assert!(snapshot.view().is_blank(id).unwrap());
+            }
+            return;
+        }
+        assert!(store.submit(&Op::Build { work: 7 }).unwrap().accepted);
+    }
+    panic!("a builder that does not come to its end");
 }
 
 /// Exactly the proposals that were answered without error took place.

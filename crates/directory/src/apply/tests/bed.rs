@@ -9,7 +9,7 @@ use ldap::{ModifyOperation, ResultCode, client};
 use schema::check::Leniency;
 use schema::{NormalizedDn, Schema};
 use store::bulk::{Cancel, VerifyOptions, verify};
-use store::index::{IndexConfig, SchemaTypes, default_indexes, extractor_maker};
+use store::index::{ConfiguredIndexes, Indexer, default_indexes};
 use store::{Backend, BackendOptions};
 
 use crate::apply::{Report, UpdateRules, schema_text};
@@ -215,9 +215,7 @@ impl Bed {
     /// Checks that entries, tree and every index agree, as `verify-index` does. (S0-09)
     pub fn verify(&self) {
         let snapshot = self.backend.snapshot().unwrap();
-        let mut states = self.backend.indexes().states().clone();
-        let indexer =
-            store::index::settled_indexer(&self.schema, &default_indexes().into(), &mut states, false).unwrap();
+        let indexer = Indexer::new(Arc::clone(&self.schema), Arc::clone(snapshot.indexes().set()));
         let options = VerifyOptions {
             indexes: Vec::new(),
             threads: 1,
@@ -241,9 +239,8 @@ fn open(path: &std::path::Path, schema: &Arc<Schema>) -> Backend {
     let normalized = NormalizedDn::parse(schema, SUFFIX.as_bytes()).unwrap();
     let suffixes = vec![Suffix { dn: SUFFIX.to_owned(), normalized }];
     let rules = UpdateRules::new(suffixes, Leniency::default(), facts);
-    let configs: Vec<IndexConfig> = default_indexes();
-    let options =
-        BackendOptions::new(path.to_owned(), SchemaTypes::shared(schema), extractor_maker(Arc::clone(schema), configs));
+    let indexes = ConfiguredIndexes::new(schema, default_indexes()).unwrap();
+    let options = BackendOptions::of_schema(path.to_owned(), schema, indexes);
     Backend::open(options, Box::new(rules)).unwrap()
 }
 

@@ -235,7 +235,7 @@ fn trailer(base_dn: &str, status: &Status, entries: u64, min_count: Option<u64>)
 fn why_text(why: &Distrust, base_dn: &str, status: &Status, entries: u64) -> String {
     let rebuild = || format!("run pando rebuild-index -b {base_dn} -i {}", status.index.name);
     match why {
-        Distrust::NeverBuilt => format!("it has never been built; {}", rebuild()),
+        Distrust::Degraded => format!("entries may be missing in it; {}", rebuild()),
         Distrust::Building { entries: done } => {
             format!("it is being built, {done} of {entries} entries ({}%) are in it", percent(*done, entries))
         }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::kinds::every_kind;
 use super::*;
-use crate::index::extractor_maker;
+use crate::index::ConfiguredIndexes;
 use crate::record::{Content, RecordBuilder};
 use crate::{Backend, BackendOptions, Outcome, ReadOnlyBackend, Rules, StoreError, Txn};
 
@@ -158,8 +158,8 @@ fn updates() -> impl Strategy<Value = Vec<Update>> {
 
 fn options(directory: &Path) -> BackendOptions {
     let schema = Schema::standard();
-    let maker = extractor_maker(schema.clone(), every_kind());
-    let mut options = BackendOptions::new(directory.to_owned(), SchemaTypes::shared(&schema), maker);
+    let indexes = ConfiguredIndexes::new(&schema, every_kind()).unwrap();
+    let mut options = BackendOptions::of_schema(directory.to_owned(), &schema, indexes);
     options.segment_bytes = 64 << 10;
     options
 }

@@ -1,0 +1,401 @@
+//! Changing `pando.toml` in place: comments, order and everything that is not touched stay as they are.
+//!
+//! Knows the declarations and TOML. What is saved has been read back without faults; the version before is kept beside it. Does not know
+//! whether a server runs.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value as TomlValue};
+
+use crate::{
+    config::Config,
+    declare::{Class, Property},
+    error::ConfigErrors,
+    nearest::nearest,
+    objects::class,
+    reference::setting_line,
+};
+
+/// One step to an object: its class and its name.
+pub type Step<'p> = (&'static str, &'p str);
+
+/// What becomes of the values of a property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// They are these.
+    Set,
+    /// These come to them.
+    Add,
+    /// These go.
+    Remove,
+    /// They are not set any more: the default holds.
+    Reset,
+}
+
+/// Why the file is not changed.
+#[derive(Debug)]
+pub enum EditError {
+    /// It would have faults, or has some already.
+    Faults(ConfigErrors),
+    /// The change makes no sense; one sentence.
+    Refused(String),
+    /// It cannot be written.
+    Io(PathBuf, io::Error),
+}
+
+impl std::error::Error for EditError {}
+
+impl std::fmt::Display for EditError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Faults(errors) => errors.fmt(out),
+            Self::Refused(message) => out.write_str(message),
+            Self::Io(path, error) => write!(out, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl From<ConfigErrors> for EditError {
+    fn from(errors: ConfigErrors) -> Self {
+        Self::Faults(errors)
+    }
+}
+
+/// The file while it is being changed.
+#[derive(Debug)]
+pub struct Edit {
+    file: PathBuf,
+    document: DocumentMut,
+}
+
+impl Edit {
+    /// Opens a file without faults.
+    ///
+    /// # Errors
+    /// When it cannot be read or has faults.
+    pub fn open(file: &Path) -> Result<Self, EditError> {
+        let text = fs::read_to_string(file).map_err(|error| EditError::Io(file.to_owned(), error))?;
+        Config::parse(&text, file)?;
+        let document = text.parse().map_err(|error| EditError::Refused(format!("{}: {error}", file.display())))?;
+        Ok(Self { file: file.to_owned(), document })
+    }
+
+    /// Makes an object with nothing set.
+    ///
+    /// # Errors
+    /// When there is one of that name, or nothing that it could be in.
+    pub fn create(&mut self, path: &[Step<'_>]) -> Result<(), EditError> {
+        if self.find(path).is_some() {
+            return Err(EditError::Refused(format!("there is {} already", title(path))));
+        }
+        let Some(((class_name, name), above)) = path.split_last() else { return Ok(()) };
+        let above_title = title(above);
+        let parent = self.find(above);
+        let Some(parent) = parent else { return Err(EditError::Refused(format!("there is no {above_title}"))) };
+        if !parent.contains_key(class_name) {
+            let mut objects = Table::new();
+            objects.set_implicit(true);
+            parent.insert(class_name, Item::Table(objects));
+        }
+        let objects = parent.get_mut(class_name).and_then(Item::as_table_like_mut);
+        let Some(objects) = objects else {
+            return Err(EditError::Refused(format!("\"{class_name}\" in {above_title} is no table")));
+        };
+        // As its neighbours are written: each a line, or each a table.
+        let by_line = !above.is_empty() && objects.iter().all(|(_, item)| !item.is_table());
+        if by_line {
+            if let Some(Item::Table(table)) = parent.get_mut(class_name) {
+                table.set_implicit(false);
+            }
+            if let Some(objects) = parent.get_mut(class_name).and_then(Item::as_table_like_mut) {
+                objects.insert(name, Item::Value(TomlValue::InlineTable(InlineTable::new())));
+            }
+        } else {
+            objects.insert(name, Item::Table(Table::new()));
+        }
+        Ok(())
+    }
+
+    /// Removes an object and everything in it.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn delete(&mut self, path: &[Step<'_>]) -> Result<(), EditError> {
+        let missing = || EditError::Refused(format!("there is no {}", title(path)));
+        let Some(((class_name, name), above)) = path.split_last() else { return Ok(()) };
+        let parent = self.find(above);
+        let objects = parent.and_then(|parent| parent.get_mut(class_name)).and_then(Item::as_table_like_mut);
+        let objects = objects.ok_or_else(missing)?;
+        let key = key_of(objects, name).ok_or_else(missing)?;
+        objects.remove(&key);
+        Ok(())
+    }
+
+    /// Changes the values of one property.
+    ///
+    /// # Errors
+    /// When there is no such object, property or value, or more values than the property takes.
+    pub fn change(
+        &mut self,
+        path: &[Step<'_>],
+        property: &str,
+        change: Change,
+        values: &[String],
+    ) -> Result<(), EditError> {
+        let declared = declared(path, property)?;
+        let object = title(path);
+        let Some(table) = self.find(path) else { return Err(EditError::Refused(format!("there is no {object}"))) };
+        let mut all = table.get(declared.name).map(texts_of).unwrap_or_default();
+        match change {
+            Change::Set => all = values.to_vec(),
+            Change::Reset => all.clear(),
+            Change::Add => all.extend(values.iter().filter(|value| !has(&all, value)).cloned().collect::<Vec<_>>()),
+            Change::Remove => {
+                if let Some(unknown) = values.iter().find(|value| !has(&all, value)) {
+                    return Err(EditError::Refused(format!("\"{property}\" of {object} has no value \"{unknown}\"")));
+                }
+                all.retain(|own| !has(values, own));
+            }
+        }
+        if all.len() > 1 && !declared.multi_valued {
+            return Err(EditError::Refused(format!("\"{property}\" of {object} takes one value, not {}", all.len())));
+        }
+        if all.is_empty() {
+            table.remove(declared.name);
+            return Ok(());
+        }
+        let line: DocumentMut = setting_line(declared, &all).parse().map_err(|_| {
+            EditError::Refused(format!("\"{property}\" of {object} cannot be \"{}\"", all.join("\", \"")))
+        })?;
+        let Some(mut item) = line.as_table().get(declared.name).cloned() else { return Ok(()) };
+        let old = table.get(declared.name).and_then(Item::as_value).map(|old| old.decor().clone());
+        if let (Some(decor), Some(new)) = (old, item.as_value_mut()) {
+            *new.decor_mut() = decor;
+        }
+        let is_new = table.insert(declared.name, item).is_none();
+        if is_new && let Some(table) = self.inline(path) {
+            table.fmt();
+        }
+        Ok(())
+    }
+
+    /// The file as it would be.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.document.to_string()
+    }
+
+    /// What the file would mean.
+    ///
+    /// # Errors
+    /// When it would have faults.
+    pub fn config(&self) -> Result<Config, EditError> {
+        Ok(Config::parse(&self.text(), &self.file)?)
+    }
+
+    /// Writes the file so that a crash leaves the old or the new one whole; the old one stays as `pando.toml.bak`.
+    ///
+    /// # Errors
+    /// When it would have faults, or cannot be written.
+    pub fn save(&self) -> Result<(), EditError> {
+        self.config()?;
+        let beside = |ending: &str| {
+            let mut name = self.file.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let (temporary, backup) = (beside(".new"), beside(".bak"));
+        let old = fs::read(&self.file).map_err(|error| EditError::Io(self.file.clone(), error))?;
+        write_synced(&backup, &old, &self.file)?;
+        write_synced(&temporary, self.text().as_bytes(), &self.file)?;
+        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        fs::rename(&temporary, &self.file)
+            .and_then(|()| File::open(folder)?.sync_all())
+            .map_err(|error| EditError::Io(self.file.clone(), error))
+    }
+
+    /// The object, if it is written in one line; no comment can be in there.
+    fn inline(&mut self, path: &[Step<'_>]) -> Option<&mut InlineTable> {
+        let ((class_name, name), above) = path.split_last()?;
+        let parent = self.find(above);
+        let objects = parent?.get_mut(class_name)?.as_table_like_mut()?;
+        let key = key_of(objects, name)?;
+        objects.get_mut(&key)?.as_inline_table_mut()
+    }
+
+    fn find(&mut self, path: &[Step<'_>]) -> Option<&mut dyn TableLike> {
+        let mut at: &mut dyn TableLike = self.document.as_table_mut();
+        for (class_name, name) in path {
+            let objects = at.get_mut(class_name)?.as_table_like_mut()?;
+            let key = key_of(objects, name)?;
+            at = objects.get_mut(&key)?.as_table_like_mut()?;
+        }
+        Some(at)
+    }
+}
+
+/// Writes a file that only those may read who may read `like`: there are passwords in it.
+fn write_synced(path: &Path, bytes: &[u8], like: &Path) -> Result<(), EditError> {
+    let write = || -> io::Result<()> {
+        // A file left behind by a crash may have other permissions.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = private_file(path)?;
+        file.set_permissions(fs::metadata(like)?.permissions())?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|error| EditError::Io(path.to_owned(), error))
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// The key as the file spells it.
+fn key_of(table: &dyn TableLike, name: &str) -> Option<String> {
+    table.iter().map(|(key, _)| key).find(|key| key.eq_ignore_ascii_case(name)).map(str::to_owned)
+}
+
+fn has(values: &[String], value: &str) -> bool {
+    values.iter().any(|own| own.eq_ignore_ascii_case(value))
+}
+
+/// `[backend.userRoot.index.sn]`
+fn title(path: &[Step<'_>]) -> String {
+    let steps: Vec<String> =
+        path.iter().map(|(class, name)| format!("{class}.{}", crate::load::quoted(name))).collect();
+    format!("[{}]", steps.join("."))
+}
+
+/// The declaration of a property.
+fn declared(path: &[Step<'_>], property: &str) -> Result<&'static Property, EditError> {
+    let mut classes = path.iter().map(|(class_name, _)| *class_name);
+    let first: Option<&'static Class> = classes.next().and_then(class);
+    let of = classes.try_fold(first, |above, name| Some(above?.child(name))).flatten();
+    let properties = || of.iter().flat_map(|class| class.variants).flat_map(|variant| variant.properties);
+    properties().find(|own| own.name.eq_ignore_ascii_case(property)).ok_or_else(|| {
+        let close = nearest(property, properties().map(|own| own.name));
+        let known: Vec<&str> = properties().map(|own| own.name).collect();
+        let hint = if close.is_empty() {
+            format!("known are {}", known.join(", "))
+        } else {
+            format!("did you mean {}?", close.join(", "))
+        };
+        EditError::Refused(format!("unknown property \"{property}\" of {}: {hint}", title(path)))
+    })
+}
+
+/// The values of an item as texts.
+fn texts_of(item: &Item) -> Vec<String> {
+    let text = |value: &TomlValue| match value {
+        TomlValue::String(text) => text.value().clone(),
+        other => other.clone().decorated("", "").to_string(),
+    };
+    match item.as_value() {
+        Some(TomlValue::Array(values)) => values.iter().map(text).collect(),
+        Some(value) => vec![text(value)],
+        None => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "\
+# A comment.
+[backend.userRoot] # about the backend
+base-dn = \"dc=example,dc=com\"
+index-entry-limit = 4000 # as ever
+
+# Indexes.
+[backend.userRoot.index]
+cn  = { index-type = [\"equality\", \"substring\"] } # names
+uid = { index-type = \"equality\" }
+
+[global]
+size-limit = 10
+";
+
+    fn edit() -> (tempfile::TempDir, Edit) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pando.toml");
+        fs::write(&file, FILE).unwrap();
+        let edit = Edit::open(&file).unwrap();
+        (folder, edit)
+    }
+
+    const BACKEND: Step<'_> = ("backend", "userroot");
+
+    fn texts(values: &[&str]) -> Vec<String> {
+        values.iter().map(|value| (*value).to_owned()).collect()
+    }
+
+    #[test]
+    fn only_what_is_meant_changes() {
+        let (folder, mut edit) = edit();
+        let sn = [BACKEND, ("index", "sn")];
+        edit.create(&sn).unwrap();
+        edit.change(&sn, "index-type", Change::Set, &texts(&["equality"])).unwrap();
+        edit.change(&sn, "index-type", Change::Add, &texts(&["substring", "equality"])).unwrap();
+        edit.change(&[BACKEND, ("index", "CN")], "index-type", Change::Remove, &texts(&["substring"])).unwrap();
+        edit.change(&[BACKEND], "index-entry-limit", Change::Set, &texts(&["0"])).unwrap();
+        edit.delete(&[BACKEND, ("index", "uid")]).unwrap();
+        edit.save().unwrap();
+        let text = fs::read_to_string(folder.path().join("pando.toml")).unwrap();
+        let expected = FILE
+            .replace("index-entry-limit = 4000 # as", "index-entry-limit = 0 # as")
+            .replace("[\"equality\", \"substring\"] } # names", "\"equality\" } # names")
+            .replace("uid = { index-type = \"equality\" }\n", "sn = { index-type = [\"equality\", \"substring\"] }\n");
+        assert_eq!(text, expected);
+        assert_eq!(fs::read_to_string(folder.path().join("pando.toml.bak")).unwrap(), FILE);
+        assert!(!folder.path().join("pando.toml.new").exists());
+        edit.change(&sn, "index-type", Change::Set, &texts(&["presence"])).unwrap();
+        edit.change(&[BACKEND], "index-entry-limit", Change::Reset, &[]).unwrap();
+        let config = edit.config().unwrap();
+        assert_eq!((config.backends[0].indexes.len(), config.backends[0].index_entry_limit), (2, 4000));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_and_changes_nothing() {
+        let (folder, mut edit) = edit();
+        let cn = [BACKEND, ("index", "cn")];
+        for (result, word) in [
+            (edit.create(&cn), "already"),
+            (edit.create(&[("backend", "other"), ("index", "cn")]), "no [backend.other]"),
+            (edit.delete(&[BACKEND, ("index", "sn")]), "[backend.userroot.index.sn]"),
+            (edit.change(&cn, "index-typ", Change::Set, &texts(&["equality"])), "did you mean index-type"),
+            (edit.change(&cn, "substring-length", Change::Set, &texts(&["4", "5"])), "one value"),
+            (edit.change(&cn, "index-type", Change::Remove, &texts(&["presence"])), "no value"),
+        ] {
+            let message = result.unwrap_err().to_string();
+            assert!(message.contains(word), "{message}");
+        }
+        assert_eq!(edit.text(), FILE);
+        edit.change(&cn, "index-type", Change::Set, &texts(&["sounds"])).unwrap();
+        let message = edit.save().unwrap_err().to_string();
+        assert!(message.contains("pando.toml:8:") && message.contains("\"sounds\""), "{message}");
+        assert_eq!(fs::read_to_string(folder.path().join("pando.toml")).unwrap(), FILE);
+        assert!(!folder.path().join("pando.toml.bak").exists());
+    }
+
+    #[test]
+    fn a_backend_without_indexes_gets_its_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pando.toml");
+        fs::write(&file, "[backend.a]\nbase-dn = \"dc=a\"\n").unwrap();
+        let mut edit = Edit::open(&file).unwrap();
+        let cn = [("backend", "a"), ("index", "cn")];
+        edit.create(&cn).unwrap();
+        edit.change(&cn, "index-type", Change::Set, &texts(&["equality"])).unwrap();
+        assert_eq!(edit.config().unwrap().backends[0].indexes.len(), 1, "{}", edit.text());
+    }
+}

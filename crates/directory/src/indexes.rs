@@ -1,0 +1,208 @@
+//! The indexes of the backends while they serve: made what the configuration says, rebuilt on demand, and built in the background.
+//!
+//! Every change is a proposal, so a crash at any point goes on where it was. Knows configurations and backends; not who asks.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use config::Config;
+use store::StoreError;
+use store::bulk::RebuildWhich;
+use store::index::{ConfiguredIndexes, Index, IndexConfigs};
+
+use crate::backend::Backend;
+use crate::csn::Csn;
+use crate::directory::Directory;
+use crate::index_builder::{IndexBuilders, IndexNotice};
+use crate::index_proposal::IndexProposal;
+use crate::open::{OpenError, configured_indexes};
+use crate::proposal::{Authority, Flags, Kind, Proposal};
+use crate::update::{Intake, SERVER_NAME, bind_schema};
+
+/// What a new configuration changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reconfigured {
+    /// What took effect, a sentence each.
+    pub changed: Vec<String>,
+    /// Properties that differ from those that the server started with and need a restart: `[backend.userRoot] base-dn`.
+    pub needs_restart: Vec<String>,
+}
+
+/// Held while the indexes of a backend change; and who builds them.
+#[derive(Default)]
+pub(crate) struct IndexWork {
+    changing: Mutex<()>,
+    builders: Mutex<Option<IndexBuilders>>,
+}
+
+impl IndexWork {
+    fn wake(&self) {
+        if let Some(builders) = &*self.builders.lock().unwrap_or_else(PoisonError::into_inner) {
+            builders.wake();
+        }
+    }
+
+    /// Ends the builders; what is not built is built on at the next start.
+    pub(crate) fn stop(&self) {
+        drop(self.builders.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+impl Directory {
+    /// Builds what is to be built from now on, in the background, and tells of it.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn start_index_builders(&self, tell: Arc<dyn Fn(IndexNotice) + Send + Sync>) -> std::io::Result<()> {
+        let builders = IndexBuilders::start(&self.backends, self.updates.intake(), &tell)?;
+        *self.index_work.builders.lock().unwrap_or_else(PoisonError::into_inner) = Some(builders);
+        Ok(())
+    }
+
+    /// Takes what can change while the server runs: limits, indexes and `index-entry-limit`. A configuration with an index or a
+    /// limit that cannot be changes nothing. Waits for disks: not for event loops.
+    ///
+    /// # Errors
+    /// When an index or a limit cannot be, or a backend does not take the change.
+    pub fn reconfigure(&self, new: &Config) -> Result<Reconfigured, OpenError> {
+        let _only_one = self.index_work.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wanted = Vec::new();
+        for (at, backend) in self.backends.iter().enumerate() {
+            // A backend that is configured no more stays in service until the restart.
+            let Some(configured) = new.backend(&backend.id) else { continue };
+            wanted.push((at, backend, configured.index_entry_limit, configured_indexes(&self.schema(), configured)?));
+        }
+        let mut done = Reconfigured { needs_restart: self.config.restart_needed_for(new), ..Reconfigured::default() };
+        if self.set_limits(new)? {
+            done.changed.push("The limits of operations changed".to_owned());
+        }
+        for (at, backend, entry_limit, indexes) in wanted {
+            backend.set_entry_limit(entry_limit);
+            let before = backend.store.indexes().configured().clone();
+            if *before == indexes {
+                continue;
+            }
+            let gone: Vec<&str> = missing(&before.names, &indexes.names);
+            let new: Vec<&str> = missing(&indexes.names, &before.names);
+            let mut sentence = format!("Indexes of the backend \"{}\" changed", backend.id);
+            for (what, names) in [("built now", new), ("dropped", gone)] {
+                if !names.is_empty() {
+                    sentence = format!("{sentence}; {what}: {}", names.join(", "));
+                }
+            }
+            self.set_indexes(at, indexes, Vec::new())?;
+            done.changed.push(sentence);
+        }
+        self.index_work.wake();
+        Ok(done)
+    }
+
+    /// Builds indexes of a backend anew while it serves. Until they are complete, no search uses them. Gives back their names.
+    ///
+    /// # Errors
+    /// When there is no such backend or index, or the backend does not take the change.
+    pub fn rebuild_indexes(&self, backend_id: &str, which: &RebuildWhich) -> Result<Vec<String>, OpenError> {
+        let _only_one = self.index_work.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.backends.iter().position(|backend| backend.id.eq_ignore_ascii_case(backend_id));
+        let Some((at, backend)) = found.and_then(|at| Some((at, self.backends.get(at)?))) else {
+            return Err(OpenError::NoBackend { backend: backend_id.to_owned() });
+        };
+        let indexes = backend.store.indexes();
+        let names = match which {
+            RebuildWhich::All => indexes.states().iter().map(|(name, _)| name.to_owned()).collect(),
+            RebuildWhich::Degraded => indexes.states().degraded(),
+            RebuildWhich::Named(names) => self.names_of(backend, names)?,
+        };
+        if !names.is_empty() {
+            let IndexConfigs { filters, secret, .. } = (**backend.key_makers.load()).clone();
+            let mut configured = (**indexes.configured()).clone();
+            configured.configs = IndexConfigs { filters, secret, ..configured.configs };
+            self.set_indexes(at, configured, names.clone())?;
+            self.index_work.wake();
+        }
+        Ok(names.iter().map(|name| without_stamp(name).to_owned()).collect())
+    }
+
+    /// The configured indexes that OpenDJ index ids or attribute names stand for.
+    fn names_of(&self, backend: &Backend, asked: &[String]) -> Result<Vec<String>, OpenError> {
+        let (indexes, schema) = (backend.store.indexes(), self.schema());
+        let mut found: Vec<String> = Vec::new();
+        for name in asked {
+            let attribute = schema.attribute_type(name.as_bytes()).map(|attribute| attribute.index);
+            let is_meant = |index: &Index| index.name.eq_ignore_ascii_case(name) || Some(index.attribute) == attribute;
+            let is_meant = |id| indexes.set().get(id).is_some_and(is_meant);
+            let states = indexes.states().iter().filter(|(_, state)| is_meant(state.id));
+            let meant: Vec<String> = states.map(|(name, _)| name.to_owned()).collect();
+            if meant.is_empty() {
+                return Err(OpenError::NoIndex { backend: backend.id.clone(), index: name.clone() });
+            }
+            found.extend(meant);
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
+    /// Makes the indexes of the backends those of the configuration, when the directory opens; what cannot be finished as it is, is
+    /// begun anew.
+    pub(crate) fn settle_indexes(&self) -> Result<(), OpenError> {
+        for (at, backend) in self.backends.iter().enumerate() {
+            let Some(configured) = self.config.backend(&backend.id) else { continue };
+            let wanted = configured_indexes(&self.schema(), configured)?;
+            let indexes = backend.store.indexes();
+            let anew = indexes.states().degraded();
+            if **indexes.configured() != wanted || !anew.is_empty() {
+                self.set_indexes(at, wanted, anew)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Proposes and waits.
+    fn set_indexes(&self, at: usize, configured: ConfiguredIndexes, anew: Vec<String>) -> Result<(), OpenError> {
+        let Some(backend) = self.backends.get(at) else { return Ok(()) };
+        // Filters and secret are no part of the proposal: the backend has them before it meets indexes that need them.
+        backend.key_makers.store(Arc::new(configured.configs.clone()));
+        bind_schema(backend, &self.schema()).wait();
+        let proposal = IndexProposal::Set { configured, anew };
+        propose(backend, self.updates.intake(), &proposal)
+            .map_err(|error| OpenError::Store { backend: backend.id.clone(), error })
+    }
+}
+
+/// Proposes an index change and waits for it.
+pub(crate) fn propose(backend: &Backend, intake: &Intake, change: &IndexProposal) -> Result<(), StoreError> {
+    let outcome = backend.store.submit_and_wait(encoded(intake.next_csn(), change))?;
+    if outcome.accepted {
+        return Ok(());
+    }
+    let report = crate::apply::Report::decode(&outcome.response);
+    Err(StoreError::Database(report.map_or_else(|| outcome.code.to_string(), |report| report.result.message)))
+}
+
+fn encoded(csn: Csn, change: &IndexProposal) -> Vec<u8> {
+    let operation_bytes = change.encode();
+    let proposal = Proposal {
+        kind: Kind::Indexes,
+        flags: Flags::default(),
+        csn,
+        entry_uuid: [0; 16],
+        connection: 0,
+        operation: 0,
+        authority: Authority::Root { dn: SERVER_NAME },
+        assertion: &[],
+        pre_read: &[],
+        post_read: &[],
+        operation_bytes: &operation_bytes,
+    };
+    proposal.encode()
+}
+
+/// Those of `names` that `others` have not.
+fn missing<'n>(names: &'n [String], others: &[String]) -> Vec<&'n str> {
+    names.iter().filter(|name| !others.contains(name)).map(|name| without_stamp(name)).collect()
+}
+
+/// The name as people know it: what follows the `@` only tells keys of one making from those of another.
+fn without_stamp(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
+}
