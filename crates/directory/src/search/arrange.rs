@@ -5,10 +5,10 @@
 
 use ldap::{ControlBuf, LdapResult, ResultCode, SearchRequest, oids::control};
 use schema::MatchContext;
-use store::index::SortOrder;
 
 use super::paged::{Page, PageProgress};
 use super::run::Stop;
+use super::sort::Sorting;
 use super::vlv::ListView;
 use super::{SearchDone, SearchOutput, SearchPlan, Worker, sort, vlv};
 use crate::controls::{Presentation, ReadControls};
@@ -23,7 +23,7 @@ pub(super) struct Arrangement {
     /// Nothing is searched: this is the answer.
     refusal: Option<LdapResult>,
     pub(super) page: Option<Page>,
-    pub(super) order: Option<SortOrder>,
+    order: Option<Sorting>,
     list_view: Option<ListView>,
     /// Controls of the response that are known before anything is searched.
     controls: Vec<ControlBuf>,
@@ -48,7 +48,7 @@ impl Directory {
         let matched = (!items.is_empty()).then(|| Box::new(MatchedValues::new(facts, plan.access, items, context)));
         plan.selection.narrow(presentation.attributes, matched);
         let mut arrangement = Box::<Arrangement>::default();
-        arrangement.take_order(facts, plan, presentation);
+        arrangement.take_order(facts, plan, presentation, request);
         if let Some(asked) = &presentation.list_view
             && arrangement.refusal.is_none()
         {
@@ -56,9 +56,8 @@ impl Directory {
             match ListView::new(
                 asked,
                 facts,
-                arrangement.order.as_ref(),
+                arrangement.order.as_ref().map(|sorting| &sorting.order),
                 presentation.sort.is_some(),
-                &request.filter,
                 request_hash,
             ) {
                 Ok(list_view) => arrangement.list_view = Some(list_view),
@@ -86,10 +85,16 @@ impl Directory {
 }
 
 impl Arrangement {
-    fn take_order(&mut self, facts: &Facts, plan: &SearchPlan, presentation: &Presentation<'_>) {
+    fn take_order(
+        &mut self,
+        facts: &Facts,
+        plan: &SearchPlan,
+        presentation: &Presentation<'_>,
+        request: &SearchRequest<'_>,
+    ) {
         let Some(asked) = &presentation.sort else { return };
         match sort::order(facts, plan.access, &asked.keys) {
-            Ok(order) => self.order = Some(order),
+            Ok(order) => self.order = Some(Sorting { order, filter: request.filter.to_string() }),
             Err(failure) => self.fail_sort(&failure, asked.critical),
         }
     }
@@ -124,8 +129,8 @@ impl SearchPlan {
         // Pages and equal sort keys need an order that is the same next time.
         self.parts.sort_by_key(|part| (part.backend, part.base));
         match (&arrangement.order, &arrangement.list_view, &arrangement.page) {
-            (Some(order), Some(list_view), _) => vlv::run(self, order, list_view, worker, output, done),
-            (Some(order), None, page) => sort::run(self, order, page.as_ref(), worker, output, done),
+            (Some(sorting), Some(list_view), _) => vlv::run(self, sorting, list_view, worker, output, done),
+            (Some(sorting), None, page) => sort::run(self, sorting, page.as_ref(), worker, output, done),
             (None, _, Some(page)) => self.run_page(page, worker, output, done),
             (None, _, None) => self.run_parts(worker, output, done, None),
         }

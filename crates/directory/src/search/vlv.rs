@@ -6,12 +6,12 @@
 use std::ops::Range;
 
 use ldap::controls::{VlvRequest, VlvTarget, encode_vlv_response};
-use ldap::{ControlBuf, Filter, LdapResult, ResultCode, oids::control};
+use ldap::{ControlBuf, LdapResult, ResultCode, oids::control};
 use store::index::SortOrder;
 
 use super::arrange::note_sorted;
 use super::run::Stop;
-use super::sort::{self, Collector};
+use super::sort::{self, Collector, Sorting};
 use super::vlv_index::{self, Listed};
 use super::{SearchDone, SearchOutput, SearchPlan, Worker};
 use crate::facts::Facts;
@@ -23,8 +23,6 @@ pub(super) struct ListView {
     after: usize,
     target: Target,
     context: [u8; 8],
-    /// The search's filter, written in the one way in which all equal texts are written.
-    filter: String,
 }
 
 #[derive(Debug)]
@@ -45,7 +43,6 @@ impl ListView {
         facts: &Facts,
         order: Option<&SortOrder>,
         asks_to_sort: bool,
-        filter: &Filter<'_>,
         request_hash: u64,
     ) -> Result<ListView, Refusal> {
         let context = request_hash.to_be_bytes();
@@ -80,18 +77,7 @@ impl ListView {
             }
         };
         let count = |entries: u32| usize::try_from(entries).unwrap_or(usize::MAX);
-        Ok(ListView {
-            before: count(asked.before),
-            after: count(asked.after),
-            target,
-            context,
-            filter: filter.to_string(),
-        })
-    }
-
-    /// The search's filter.
-    pub(super) fn filter_text(&self) -> &str {
-        &self.filter
+        Ok(ListView { before: count(asked.before), after: count(asked.after), target, context })
     }
 
     /// The least sort key that the target may have, when it is not told by its place.
@@ -138,17 +124,17 @@ fn place_of(offset: u64, count: u64, own: usize) -> Option<usize> {
 /// Runs the search and sends its window.
 pub(super) fn run(
     plan: &mut SearchPlan,
-    order: &SortOrder,
+    sorting: &Sorting,
     asked: &ListView,
     worker: &mut Worker,
     output: &mut impl SearchOutput,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
-    let listed = match look_in_index(plan, order, asked, worker, output, done)? {
+    let listed = match look_in_index(plan, sorting, asked, worker, output, done)? {
         Some(listed) => listed,
         None => {
             let all = Collector::new(None, None);
-            let (list, _reserved) = sort::collect(plan, order, all, worker, output, done)?.into_sorted();
+            let (list, _reserved) = sort::collect(plan, &sorting.order, all, worker, output, done)?.into_sorted();
             let range = asked.range(list.len(), |key| list.partition_point(|position| position.key[..] < *key));
             let window = range.map(|(range, place)| (list.get(range).unwrap_or_default().to_vec(), place));
             Listed { window, count: list.len() }
@@ -170,7 +156,7 @@ pub(super) fn run(
 /// The list as a VLV index has it; none when no index is this list.
 fn look_in_index(
     plan: &mut SearchPlan,
-    order: &SortOrder,
+    sorting: &Sorting,
     asked: &ListView,
     worker: &mut Worker,
     output: &mut impl SearchOutput,
@@ -179,7 +165,7 @@ fn look_in_index(
     let mut listed = None;
     if plan.parts.len() == 1 {
         plan.one_part(0, None, worker, output, done, |run, snapshot, _| {
-            listed = vlv_index::look(run, &snapshot.view(), order, asked)?;
+            listed = vlv_index::look(run, &snapshot.view(), sorting, asked)?;
             Ok(Some(snapshot))
         })?;
     }
@@ -221,7 +207,7 @@ mod tests {
             .map(|at| Position { key: vec![at * 10], id: EntryId(u64::from(at)), ..Position::default() })
             .collect();
         let window = |before, after, target| {
-            let view = ListView { before, after, target, context: [0; 8], filter: String::new() };
+            let view = ListView { before, after, target, context: [0; 8] };
             let found = view.range(list.len(), |key| list.partition_point(|position| position.key[..] < *key));
             found.map(|(range, place)| (list[range].iter().map(|it| it.id.0).collect::<Vec<_>>(), place))
         };

@@ -17,7 +17,7 @@ use super::SearchOutput;
 use super::idset::IdSet;
 use super::paged::Position;
 use super::run::{Run, Stop};
-use super::sort::{Collector, too_much};
+use super::sort::{Collector, Sorting, too_much};
 use super::vlv::ListView;
 use crate::backend::Backend;
 use crate::locate::locate;
@@ -40,12 +40,12 @@ pub(super) struct Listed {
 pub(super) fn look<O: SearchOutput>(
     run: &Run<'_, O>,
     view: &View<'_>,
-    order: &SortOrder,
+    sorting: &Sorting,
     asked: &ListView,
 ) -> Result<Option<Listed>, Stop> {
-    let Some(index) = index_for(run, view, order, asked)? else { return Ok(None) };
+    let Some(index) = index_for(run, view, sorting)? else { return Ok(None) };
     let Some(members) = Members::of(run, view)? else { return Ok(None) };
-    let list = List { view, index, order, members };
+    let list = List { view, index, order: &sorting.order, members };
     let (count, before) = list.count(run, asked.target_key())?;
     let Some((range, place)) = asked.range(count, |_| before) else {
         return Ok(Some(Listed { window: None, count }));
@@ -54,16 +54,16 @@ pub(super) fn look<O: SearchOutput>(
     Ok(Some(Listed { window: Some((window, place)), count }))
 }
 
-fn index_for<O: SearchOutput>(
+/// The index that is the list to be sorted.
+pub(super) fn index_for<O: SearchOutput>(
     run: &Run<'_, O>,
     view: &View<'_>,
-    order: &SortOrder,
-    asked: &ListView,
+    sorting: &Sorting,
 ) -> Result<Option<IndexId>, StoreError> {
     let is_asked = |index: &&VlvIndex| {
         scope_of(index.scope) == run.part.scope
-            && index.filter.text() == asked.filter_text()
-            && index.order.is_same_order(order)
+            && index.filter.text() == sorting.filter
+            && index.order.is_same_order(&sorting.order)
             && view.indexes().is_trusted(index.id)
     };
     for index in view.indexes().set().vlv_indexes().iter().filter(is_asked) {

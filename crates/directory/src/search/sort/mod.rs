@@ -20,6 +20,14 @@ use crate::facts::Facts;
 pub(super) use collect::{Collector, Reserved, SORT_BYTES_MAX, TooMuch};
 pub(super) use run::{collect, run, send_positions, too_much};
 
+/// What is to be sorted, and how.
+#[derive(Debug)]
+pub(super) struct Sorting {
+    pub(super) order: SortOrder,
+    /// The search's filter, written in the one way in which all equal texts are written: by it a VLV index is found.
+    pub(super) filter: String,
+}
+
 /// Why a result cannot be sorted as asked.
 #[derive(Debug)]
 pub(super) struct SortFailure {

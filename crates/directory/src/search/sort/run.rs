@@ -9,12 +9,12 @@ use super::super::paged::{Page, Position};
 use super::super::run::{Run, Stop, next_candidates};
 use super::super::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput, SearchPlan, Worker};
 use super::walk::{self, Ended, Walk};
-use super::{Collector, SORT_BYTES_MAX, TooMuch};
+use super::{Collector, SORT_BYTES_MAX, Sorting, TooMuch};
 
 /// Runs a sorted search, or one page of it.
 pub(in super::super) fn run(
     plan: &mut SearchPlan,
-    order: &SortOrder,
+    sorting: &Sorting,
     page: Option<&Page>,
     worker: &mut Worker,
     output: &mut impl SearchOutput,
@@ -25,9 +25,9 @@ pub(in super::super) fn run(
         return Ok(());
     }
     let mut progress = Progress { after: page.and_then(|page| page.start.clone()), room: page.map(|page| page.size) };
-    let ended = match run_walked(plan, order, page, worker, output, done, &mut progress) {
+    let ended = match run_walked(plan, sorting, page, worker, output, done, &mut progress) {
         Ok(true) => Ok(()),
-        Ok(false) => run_collected(plan, order, &mut progress, worker, output, done),
+        Ok(false) => run_collected(plan, &sorting.order, &mut progress, worker, output, done),
         Err(stop) => Err(stop),
     };
     let ended = match page {
@@ -54,7 +54,7 @@ struct Progress {
 /// Walks an index; `false` when none pays, or it was dropped on the way.
 fn run_walked(
     plan: &mut SearchPlan,
-    order: &SortOrder,
+    sorting: &Sorting,
     page: Option<&Page>,
     worker: &mut Worker,
     output: &mut impl SearchOutput,
@@ -68,8 +68,8 @@ fn run_walked(
     let wanted = [progress.room, plan.limits.size].into_iter().flatten().min();
     let mut is_walked = false;
     plan.one_part(0, None, worker, output, done, |run, snapshot, ids| {
-        let index = walk::index_for(run, &snapshot.view(), order, wanted)?;
-        let Some(mut walk) = index.and_then(|index| Walk::new(run, order, index, page)) else {
+        let index = walk::index_for(run, &snapshot.view(), sorting, wanted)?;
+        let Some(mut walk) = index.and_then(|index| Walk::new(run, &sorting.order, index, page)) else {
             return Ok(Some(snapshot));
         };
         let ended = walk.run(snapshot, ids);

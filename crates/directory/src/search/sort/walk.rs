@@ -1,10 +1,10 @@
-//! Sorting by walking the index of the first sort key in its order.
+//! Sorting by walking an index in its order: a VLV index that is the sorted list, or the index of the first sort key.
 //!
 //! Each key's entries that are among the candidates are fetched and sent, so that a page costs what it holds. A key says where an entry
 //! *may* stand: the entry decides, by its sort key. One with several values stands at its least only; keys that are cut short are
 //! taken together and sorted in memory, and so are the entries of one key when there are further sort keys.
 //!
-//! Entries without a value are in no key. They come last, or first when the order is reversed, and are found by looking at all
+//! Entries without a value are in no key of an attribute's index. They come last, or first when the order is reversed, and are found by looking at all
 //! candidates: in ascending order that is only paid when everything else was sent.
 
 use std::collections::VecDeque;
@@ -17,9 +17,9 @@ use store::{EntryId, IndexId, PostingScan, PostingScanBack, Postings, Snapshot, 
 use super::super::paged::{Page, Position};
 use super::super::plan::{Candidates, successor};
 use super::super::run::{Run, Stop, is_gone, next_candidates};
-use super::super::{CANDIDATES_PER_LOOK, SearchOutput};
+use super::super::{CANDIDATES_PER_LOOK, SearchOutput, vlv_index};
 use super::run::too_much;
-use super::{Collector, Reserved, forced};
+use super::{Collector, Reserved, Sorting, forced};
 
 /// Fewer candidates are sorted faster than an index is walked.
 const CANDIDATES_MIN: u64 = 500;
@@ -30,20 +30,32 @@ const IDS_PER_LOOK: usize = 4_096;
 /// Ids looked at behind a full page for its cookie's sake.
 const IDS_BEYOND_MAX: usize = 1_024;
 
-/// The index to walk, if it pays: one whose keys are in the order of the first sort key. To find `wanted` of the part's entries, the
-/// walk passes by those of other entries; a sort looks at all candidates twice.
+/// An index that is in the order asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ordered {
+    id: IndexId,
+    /// Its keys are whole sort keys (a VLV index), not values of the first sort attribute.
+    is_whole: bool,
+}
+
+/// The index to walk, if it pays. To find `wanted` of the part's entries, the walk of an attribute's index passes by those of other
+/// entries; a sort looks at all candidates twice.
 pub(super) fn index_for<O: SearchOutput>(
     run: &Run<'_, O>,
     view: &View<'_>,
-    order: &SortOrder,
+    sorting: &Sorting,
     wanted: Option<u64>,
-) -> Result<Option<IndexId>, StoreError> {
-    let Some(index) = index_of(view, order) else { return Ok(None) };
+) -> Result<Option<Ordered>, StoreError> {
     let all = view.entry_count()?;
     let candidates = run.part.candidates.count().unwrap_or(all);
+    let is_many = candidates >= CANDIDATES_MIN;
+    if let Some(id) = vlv_index::index_for(run, view, sorting)? {
+        return Ok(forced().unwrap_or(is_many).then_some(Ordered { id, is_whole: true }));
+    }
+    let Some(index) = index_of(view, &sorting.order) else { return Ok(None) };
     let passed = u128::from(wanted.unwrap_or(candidates)) * u128::from(all);
-    let pays = candidates >= CANDIDATES_MIN && passed <= 4 * u128::from(candidates) * u128::from(candidates);
-    Ok(forced().unwrap_or(pays).then_some(index.id))
+    let pays = is_many && passed <= 4 * u128::from(candidates) * u128::from(candidates);
+    Ok(forced().unwrap_or(pays).then_some(Ordered { id: index.id, is_whole: false }))
 }
 
 fn index_of<'v>(view: &View<'v>, order: &SortOrder) -> Option<&'v Index> {
@@ -58,7 +70,7 @@ pub(super) struct Walk<'w, 'r, O> {
     run: &'w mut Run<'r, O>,
     order: &'w SortOrder,
     first: &'w SortKey,
-    index: IndexId,
+    index: Ordered,
     /// Everything up to here was sent on earlier pages.
     start: Option<&'w Position>,
     /// Entries that the page still has room for.
@@ -108,7 +120,7 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
     pub(super) fn new(
         run: &'w mut Run<'r, O>,
         order: &'w SortOrder,
-        index: IndexId,
+        index: Ordered,
         page: Option<&'w Page>,
     ) -> Option<Self> {
         Some(Walk {
@@ -140,6 +152,7 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
         let begins_missing = self.start.is_some_and(|start| start.key.starts_with(&missing));
         // Whether there are entries with a value, and entries without, that come at or behind the page's start.
         let (has_keys, has_missing) = match self.first.descending {
+            _ if self.index.is_whole => (true, false),
             false => (!begins_missing, true),
             true => (true, self.start.is_none() || begins_missing),
         };
@@ -151,7 +164,7 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
             while let Some(next) = self.piece(&snapshot.view(), place)? {
                 place = next;
                 snapshot = self.run.breathe(snapshot)?;
-                if !snapshot.view().indexes().is_trusted(self.index) {
+                if !snapshot.view().indexes().is_trusted(self.index.id) {
                     return Ok(Ended::IndexGone);
                 }
             }
@@ -163,13 +176,23 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
         Ok(Ended::Complete)
     }
 
+    /// Whether the index is walked from its end.
+    fn is_backwards(&self) -> bool {
+        self.first.descending && !self.index.is_whole
+    }
+
     /// The keys at which the page begins.
     fn begin(&self) -> Place {
-        let form = self.start.and_then(|start| self.order.first_form(&start.key));
-        let keys = match (form, self.first.descending) {
-            (None, _) => Bound::Unbounded,
-            (Some(form), true) if form.len() >= KEY_PREFIX_BYTES => successor(stem_of(&form)).map(|end| end.to_vec()),
-            (Some(form), _) => Bound::Included(stem_of(&form).to_vec()),
+        let form = self.start.and_then(|start| match self.index.is_whole {
+            true => Some(start.key.clone()),
+            false => self.order.first_form(&start.key),
+        });
+        let keys = match form {
+            None => Bound::Unbounded,
+            Some(form) if self.is_backwards() && form.len() >= KEY_PREFIX_BYTES => {
+                successor(stem_of(&form)).map(|end| end.to_vec())
+            }
+            Some(form) => Bound::Included(stem_of(&form).to_vec()),
         };
         Place { keys, after: EntryId::ROOT }
     }
@@ -180,7 +203,7 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
             return Ok(Some(place));
         }
         let bound = as_slice(&place.keys);
-        let mut scan = Scan::new(view, self.index, bound, self.first.descending)?;
+        let mut scan = Scan::new(view, self.index.id, bound, self.is_backwards())?;
         let part = self.run.part;
         let members = Members::new(&part.candidates, view)?;
         let (mut looked, mut fetched) = (0, 0);
@@ -217,18 +240,22 @@ impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
 
     /// A bound that no key is within.
     fn end(&self) -> Bound<Vec<u8>> {
-        if self.first.descending { Bound::Excluded(Vec::new()) } else { Bound::Excluded(vec![u8::MAX; 255]) }
+        if self.is_backwards() { Bound::Excluded(Vec::new()) } else { Bound::Excluded(vec![u8::MAX; 255]) }
     }
 
     fn group_of(&self, stem: &[u8]) -> Group {
-        let mut component = Vec::new();
-        self.first.put_component(Some(stem), &mut component);
         let is_cut = stem.len() >= KEY_PREFIX_BYTES;
-        if is_cut {
-            // What follows the stem is not known: the component is open at its end.
-            component.pop();
+        let mut component = Vec::new();
+        if self.index.is_whole {
+            component.extend_from_slice(stem);
+        } else {
+            self.first.put_component(Some(stem), &mut component);
+            if is_cut {
+                // What follows the stem is not known: the component is open at its end.
+                component.pop();
+            }
         }
-        let is_direct = !is_cut && self.order.keys().len() == 1;
+        let is_direct = !is_cut && (self.index.is_whole || self.order.keys().len() == 1);
         Group { stem: stem.to_vec(), component, is_direct, collector: self.collector() }
     }
 

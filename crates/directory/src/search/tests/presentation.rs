@@ -433,3 +433,30 @@ fn a_list_kept_in_order_gives_the_window_wherever_its_base_is() {
         }
     }
 }
+
+#[test]
+fn values_outside_the_record_count_as_none_by_index_and_without() {
+    let large = "x".repeat(3000);
+    let mut ldif = people(4);
+    for (uid, names) in [("a", vec![large.as_str()]), ("b", vec![large.as_str(), "person 1b"]), ("c", vec!["zz"])] {
+        let _ = writeln!(ldif, "dn: uid={uid},{BASE}\nobjectClass: inetOrgPerson\nsn: S");
+        for name in names {
+            let _ = writeln!(ldif, "cn: {name}");
+        }
+        ldif.push('\n');
+    }
+    let mut it = Fixture::new(&[BASE], default_indexes(), &ldif);
+    for reverse in [false, true] {
+        let controls = [sort_by("cn", None, reverse)];
+        let asked = Asked { controls: &controls, ..Asked::new(BASE, "(objectClass=person)") };
+        let both = [false, true].map(|walk| {
+            super::super::sort::force_walk(Some(walk));
+            names(&it.search(&asked).unwrap())
+        });
+        assert_eq!(both[0], both[1]);
+        let place = |uid: &str| both[0].iter().position(|dn| dn.starts_with(&format!("uid={uid},"))).unwrap();
+        assert_eq!(both[0].len(), 7);
+        // All values of such an attribute are outside the record, the short ones too.
+        assert_eq!([place("a"), place("b")], if reverse { [0, 1] } else { [5, 6] });
+    }
+}
