@@ -232,6 +232,31 @@ def offers(server, oid):
     return oid.encode() in entry["supportedControl"]
 
 
+def test_a_changed_file_holds_after_a_reload(fresh):
+    file = fresh.start().dir / "pando.toml"
+    people, root = user(fresh, 1), connect(fresh)
+    assert found(people) == (20, None)
+    before = file.read_text()
+    file.write_text(before + """
+[limits.all]
+type = "authenticated"
+size-limit = 4
+[limits.root]
+type = "dn"
+user-dn = "cn=Directory Manager"
+size-limit = 6
+""")
+    fresh.tool("reload")
+    until(people, (4, EXCEEDED))
+    until(root, (6, EXCEEDED))
+    file.write_text(before)
+    fresh.tool("reload")
+    until(people, (20, None))
+    until(root, (20, None))
+    log = (fresh.dir / "logs" / "errors").read_text()
+    assert "restart it" not in log
+
+
 def test_pages_do_not_get_around_the_size_limit(limited):
     if not offers(limited, SimplePagedResultsControl.controlType):
         pytest.skip("no paged results yet")

@@ -46,6 +46,7 @@ fn reconfigure(directory: &Directory, config: &Config, errors: &ErrorLog) {
                     format_args!("{property} differs from what the server started with: restart it to take the change"),
                 );
             }
+            crate::server::warn_of_missing_groups(directory, errors);
             errors.notice(Category::Config, message_id::CONFIG_TAKEN, "The configuration was read again");
         }
         Err(error) => errors.error(

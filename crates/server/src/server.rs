@@ -399,7 +399,7 @@ fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
 }
 
 /// A misspelt group would go unnoticed: its rule speaks of nobody.
-fn warn_of_missing_groups(directory: &Directory, errors: &ErrorLog) {
+pub(crate) fn warn_of_missing_groups(directory: &Directory, errors: &ErrorLog) {
     match directory.missing_limit_groups() {
         Ok(missing) => {
             for (rule, group) in missing {
