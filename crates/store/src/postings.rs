@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::overlay::PostingDelta;
 use crate::overlay::delta::{Change, DeltaIter};
 use crate::posting::container::{ContainerIter, id_at, parse_chunk_key};
-use crate::posting::list::InlineIter;
+use crate::posting::list::{InlineIter, InlineList};
 use crate::posting::{Container, Damaged, List, chunk_key, chunk_of, low_of};
 use crate::{EntryId, ListId};
 
@@ -128,6 +128,50 @@ impl<'s> Postings<'s> {
         }
         for change in self.deltas.iter().rev().flatten().flat_map(|delta| delta.iter()) {
             visit(&change.id().0.to_be_bytes());
+        }
+        Ok(())
+    }
+
+    /// Gives those of the ascending `ids` that are in the list. However long the list is, a container is read at most once, and only
+    /// where one of the ids would be.
+    pub fn common(
+        &self,
+        ids: impl IntoIterator<Item = EntryId>,
+        mut each: impl FnMut(EntryId),
+    ) -> Result<(), StoreError> {
+        let mut inline = match self.base {
+            Some(List::Inline(list)) => list.iter(),
+            _ => InlineList::default().iter(),
+        };
+        let mut next_inline = inline.next();
+        let mut chunk: Option<(u64, Option<Container<'s>>)> = None;
+        for id in ids {
+            let changed = self.deltas.iter().flatten().find_map(|delta| delta.of(id));
+            let is_in = match (changed, self.base) {
+                (Some(added), _) => added,
+                (None, None) => false,
+                (None, Some(List::Inline(_))) => {
+                    while next_inline.is_some_and(|next| next < id) {
+                        next_inline = inline.next();
+                    }
+                    next_inline == Some(id)
+                }
+                (None, Some(List::Long { list, .. })) => {
+                    let number = chunk_of(id);
+                    let container = match chunk {
+                        Some((known, container)) if known == number => container,
+                        _ => {
+                            let row = self.dbs.chunks.get(self.txn, &chunk_key(list, number))?;
+                            row.map(Container::parse).transpose()?
+                        }
+                    };
+                    chunk = Some((number, container));
+                    container.is_some_and(|container| container.contains(low_of(id)))
+                }
+            };
+            if is_in {
+                each(id);
+            }
         }
         Ok(())
     }

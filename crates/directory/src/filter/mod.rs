@@ -155,6 +155,12 @@ impl Matcher {
         self.needs_dn = true;
     }
 
+    /// Matches every entry from now on.
+    pub fn match_all(&mut self) {
+        self.clear();
+        self.nodes.push(Node::And { end: 1 });
+    }
+
     fn clear(&mut self) {
         self.nodes.clear();
         self.forms.clear();

@@ -15,7 +15,7 @@
 //!   `worstMicroseconds` (from the request's arrival to the end), `last` (GeneralizedTime), `base` and `example` (base DN and
 //!   filter of the worst one; a filter on passwords shows no values), and
 //!   `advice`: what would help, a list (empty when nothing would) of objects with
-//!   `attribute`, one of `indexType` (`equality`, …), `indexEntryLimit` (a number) and `rebuild` (`true`), and `command`: the
+//!   `attribute`, one of `indexType` (`equality`, …; with `matchingRule` for `extensible`), `indexEntryLimit` (a number) and `rebuild` (`true`), and `command`: the
 //!   command line that does it.
 //!
 //! An advice that was followed is not shown any more, nor is a shape all of whose advice was.

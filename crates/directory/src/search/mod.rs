@@ -9,6 +9,7 @@ mod alias;
 mod arrange;
 mod base;
 mod covered;
+mod explain;
 pub mod idset;
 mod names;
 mod paged;
@@ -16,6 +17,7 @@ mod plan;
 mod prepare;
 pub mod remedy;
 mod run;
+mod scope;
 mod sort;
 mod special;
 mod vlv;
@@ -41,9 +43,11 @@ use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::{FilterScratch, Matcher};
 use crate::synthetic::SyntheticEntry;
 pub(crate) use base::{Following, find_base};
+use explain::Explanation;
 use names::ParentNames;
 pub use paged::CookieKey;
 pub use plan::Candidates;
+use scope::Place;
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
 pub const LONG_CANDIDATES: u64 = 200;
@@ -222,6 +226,8 @@ pub struct SearchPlan {
     costly: Option<Box<advice::Costly>>,
     /// Pages and order, when a control asks for them.
     arrangement: Option<Box<arrange::Arrangement>>,
+    /// What the planner did in each part, when the client wants to know that instead of entries.
+    explanations: Option<Vec<Explanation>>,
 }
 
 /// What may be spent.
@@ -238,12 +244,22 @@ struct Part {
     base: EntryId,
     scope: Scope,
     candidates: Candidates,
+    /// Whoever is among the candidates matches the filter, after the change `seq`.
+    is_exact: bool,
+    /// The last change that the plan knows of.
+    seq: u64,
     /// Everything in the backend is in scope.
     is_everything: bool,
     /// Referral objects in scope, which the filter does not say anything about; only with [`Candidates`] from an index.
     referrals: idset::IdSet,
     /// The moment at which it was planned, and is run if it is run soon.
     snapshot: Option<Snapshot>,
+}
+
+impl Part {
+    fn place(&self) -> Place {
+        Place { base: self.base, scope: self.scope, is_everything: self.is_everything }
+    }
 }
 
 impl SearchPlan {
@@ -280,6 +296,7 @@ impl SearchPlan {
         self.unindexed = false;
         self.costly = None;
         self.arrangement = None;
+        self.explanations = None;
         (self.manage_dsa_it, self.subentries, self.in_searching) = (false, None, false);
     }
 }

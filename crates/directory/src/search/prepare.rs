@@ -11,9 +11,11 @@ use store::{EntryId, IndexKey, Snapshot, StoreError, View};
 
 use super::advice::{self, Went};
 use super::base::{Following, find_base};
+use super::explain::{self, Explanation};
 use super::idset::IdSet;
-use super::plan::{Candidates, FEW_CANDIDATES, Planner, RANGE_IDS_MAX};
-use super::{KnownBase, Limits, Part, RequestTime, SearchPlan, Worker, alias};
+use super::plan::Found;
+use super::scope::{self, Narrowed, Place};
+use super::{KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias};
 use crate::access::Access;
 use crate::backend::Backend;
 use crate::controls::ReadControls;
@@ -23,7 +25,6 @@ use crate::error;
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::{FilterScratch, Matcher, Truth};
 use crate::limits::SessionLimits;
-use crate::locate::locate;
 use crate::session::Session;
 
 /// OpenDJ's words.
@@ -33,7 +34,7 @@ impl Directory {
     /// Decides what a search has to look at. The plan is run by [`SearchPlan::run`], here or on another thread.
     ///
     /// # Errors
-    /// The result to send when the search is refused or refers elsewhere.
+    /// How the search ended when it is refused or refers elsewhere.
     pub fn plan_search(
         &self,
         worker: &mut Worker,
@@ -42,13 +43,14 @@ impl Directory {
         request: &SearchRequest<'_>,
         controls: &Controls<'_>,
         time: RequestTime,
-    ) -> Result<Box<SearchPlan>, LdapResult> {
+    ) -> Result<Box<SearchPlan>, SearchDone> {
         let mut plan = worker.plans.pop().unwrap_or_default();
         match self.fill_plan(&mut plan, worker, session, message_id, request, controls, time) {
             Ok(()) => Ok(plan),
             Err(result) => {
+                let done = SearchDone { unindexed: plan.unindexed, ..SearchDone::of(result) };
                 worker.recycle(plan);
-                Err(result)
+                Err(done)
             }
         }
     }
@@ -90,9 +92,13 @@ impl Directory {
         }
         access.check_entries()?;
         plan.backends = Some(self.backends.clone());
+        plan.explanations = explain::is_asked(request).then(Vec::new);
         self.plan_entries(plan, worker, &facts, request, &wanted)?;
         if let Some(assertion) = &wanted.assertion {
             self.check_assertion(plan, worker, &facts, assertion, context)?;
+        }
+        if let Some(explanations) = plan.explanations.take() {
+            return explain::answer(plan, &facts, request, &explanations);
         }
         let is_refused = plan.unindexed && !access.may_search_unindexed() && !own.unindexed_search;
         if plan.unindexed || plan.candidate_count() > advice::EXAMINED_MIN {
@@ -243,22 +249,31 @@ impl Directory {
         known.find_suffix_entry(backend, &snapshot).map_err(|problem| error::store_failure(&problem))?;
         let has_referrals = known.classes.any(ClassFlags::REFERRAL) && !plan.manage_dsa_it;
         let view = snapshot.view();
-        let planned = candidates(plan, backend, &view, base, scope).and_then(|(candidates, unindexed)| {
+        let is_everything = scope == Scope::WholeSubtree && known.suffix_entry == Some(base);
+        let place = Place { base, scope, is_everything };
+        let mut explanation = plan.explanations.is_some().then(|| Explanation::new(at, scope));
+        let trace = explanation.as_mut().map(|explanation| &mut explanation.trace);
+        let planned = scope::candidates(plan, facts, backend, &view, place, trace).and_then(|narrowed| {
             let referrals = if has_referrals && scope != Scope::BaseObject {
                 ids_of_class(facts, &view, b"referral", ClassFlags::REFERRAL)?
             } else {
                 IdSet::default()
             };
-            Ok((candidates, unindexed, referrals))
+            Ok((narrowed, referrals))
         });
-        let is_everything = scope == Scope::WholeSubtree && known.suffix_entry == Some(base);
-        let (candidates, unindexed, referrals) = planned.map_err(|problem| error::store_failure(&problem))?;
-        plan.unindexed |= unindexed;
+        let (narrowed, referrals) = planned.map_err(|problem| error::store_failure(&problem))?;
+        plan.unindexed |= narrowed.is_unindexed;
+        if let Some(all) = &mut plan.explanations {
+            all.extend(explanation.map(Explanation::finish));
+        }
+        let Narrowed { found: Found { candidates, is_exact }, .. } = narrowed;
         plan.parts.push(Part {
             backend: at,
             base,
             scope,
             candidates,
+            is_exact,
+            seq: snapshot.seq(),
             is_everything,
             referrals,
             snapshot: Some(snapshot),
@@ -322,70 +337,6 @@ pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResul
         )),
         Err(problem) => Err(error::store_failure(&problem)),
     }
-}
-
-/// The candidates, and whether the search counts as unindexed.
-fn candidates(
-    plan: &SearchPlan,
-    backend: &Backend,
-    view: &View<'_>,
-    base: EntryId,
-    scope: Scope,
-) -> Result<(Candidates, bool), StoreError> {
-    if scope == Scope::BaseObject {
-        return Ok((Candidates::Set(IdSet::one(base)), false));
-    }
-    let resolve = |dn: &[u8]| match backend.suffix_of(dn) {
-        Some(suffix) => Ok(locate(view, &suffix.normalized, dn)?.found()),
-        None => Ok(None),
-    };
-    let planner = Planner { view: *view, matcher: &plan.matcher, resolve: &resolve };
-    let found = planner.plan()?;
-    if found.count().is_some_and(|count| count <= FEW_CANDIDATES) {
-        return Ok((found, false));
-    }
-    // What the scope says, when it says more than the filter.
-    match scope {
-        Scope::SingleLevel => {
-            let key = IndexKey::children(base);
-            let children = view.postings(&key)?.count();
-            if found.count().is_none_or(|count| children < count) {
-                let is_over = found.count().is_none() && backend.entry_limit() > 0 && children > backend.entry_limit();
-                return Ok((Candidates::List { key, count: children }, is_over));
-            }
-            Ok((found, false))
-        }
-        _ if found.count().is_some() => Ok((found, false)),
-        _ => match subtree(view, base, scope_limit(backend))? {
-            Some(ids) => Ok((Candidates::Set(ids), false)),
-            None => Ok((found, true)),
-        },
-    }
-}
-
-/// Entries below a base that the planner is ready to collect.
-fn scope_limit(backend: &Backend) -> u64 {
-    match backend.entry_limit() {
-        0 => RANGE_IDS_MAX,
-        limit => limit.min(RANGE_IDS_MAX),
-    }
-}
-
-/// The base and all entries below it, if they are at most `limit`.
-fn subtree(view: &View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, StoreError> {
-    let mut all = IdSet::one(base);
-    let mut open = vec![base];
-    while let Some(id) = open.pop() {
-        let children = view.children(id)?;
-        if all.len() + children.count() > limit {
-            return Ok(None);
-        }
-        for child in children.iter() {
-            all.insert(child);
-            open.push(child);
-        }
-    }
-    Ok(Some(all))
 }
 
 /// All entries of a class that the server treats specially, by the objectClass index or, without one, by looking at every entry.

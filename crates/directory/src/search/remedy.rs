@@ -2,8 +2,8 @@
 //!
 //! Knows configuration words and index sets; not why it is advised.
 
-use schema::{MatchingRule, Schema};
-use store::index::{BackendIndexes, IndexKind};
+use schema::{AttributeType, MatchingRule, Schema};
+use store::index::{BackendIndexes, IndexKind, IndexSet};
 
 use crate::json::JsonWriter;
 
@@ -18,13 +18,60 @@ pub struct Remedy {
     pub step: Step,
 }
 
+/// What kind of index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// One that the attribute's own matching rules are enough for.
+    Kind(IndexKind),
+    /// The extensible one of this matching rule.
+    Rule(&'static str),
+}
+
+impl Wanted {
+    /// The value of `index-type`.
+    #[must_use]
+    pub fn index_type(self) -> &'static str {
+        match self {
+            Wanted::Kind(kind) => kind.name(),
+            Wanted::Rule(_) => IndexKind::Extensible.name(),
+        }
+    }
+
+    /// What makes it, by `verb` of `dsconfig`.
+    fn options(self, verb: &str) -> String {
+        let kind = format!("{verb} index-type:{}", self.index_type());
+        match self {
+            Wanted::Kind(_) => kind,
+            Wanted::Rule(rule) => format!("{kind} {verb} index-extensible-matching-rule:{rule}"),
+        }
+    }
+
+    fn is_there(self, schema: &Schema, attribute: &AttributeType, indexes: &IndexSet) -> bool {
+        let of_rule = |rule: Option<&MatchingRule>| rule.and_then(|rule| indexes.equality(attribute.index, rule));
+        let windows = |rule: Option<&MatchingRule>| rule.and_then(|rule| indexes.substring(attribute.index, rule));
+        match self {
+            Wanted::Kind(IndexKind::Equality) => of_rule(attribute.equality).is_some(),
+            Wanted::Kind(IndexKind::Ordering) => of_rule(attribute.ordering).is_some(),
+            Wanted::Kind(IndexKind::Approximate) => of_rule(attribute.approximate).is_some(),
+            Wanted::Kind(IndexKind::Substring) => windows(attribute.substring).is_some(),
+            Wanted::Kind(IndexKind::Presence) => indexes.presence(attribute.index).is_some(),
+            // Never advised: the kind alone does not say which rule.
+            Wanted::Kind(IndexKind::Extensible) => false,
+            Wanted::Rule(name) => {
+                let rule = schema.matching_rule(name.as_bytes());
+                of_rule(rule).is_some() || windows(rule).is_some()
+            }
+        }
+    }
+}
+
 /// What to do for the index of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Index it: it has no index yet.
-    Create(IndexKind),
+    Create(Wanted),
     /// Add this kind to those it has.
-    Add(IndexKind),
+    Add(Wanted),
     /// Raise its `index-entry-limit` to this.
     EntryLimit(u64),
     /// Build it, in the backend that holds this base DN.
@@ -41,8 +88,8 @@ impl Remedy {
         let (backend, attribute) = (quoted(&self.backend), quoted(&self.attribute));
         let of = format!("--backend-name {backend} --index-name {attribute}");
         match &self.step {
-            Step::Create(kind) => format!("dsconfig create-backend-index {of} --set index-type:{}", kind.name()),
-            Step::Add(kind) => format!("dsconfig set-backend-index-prop {of} --add index-type:{}", kind.name()),
+            Step::Create(wanted) => format!("dsconfig create-backend-index {of} {}", wanted.options("--set")),
+            Step::Add(wanted) => format!("dsconfig set-backend-index-prop {of} {}", wanted.options("--add")),
             Step::EntryLimit(limit) => format!("dsconfig set-backend-index-prop {of} --set index-entry-limit:{limit}"),
             Step::Rebuild { base_dn } => format!("rebuild-index --baseDN {} --index {attribute}", quoted(base_dn)),
         }
@@ -53,20 +100,9 @@ impl Remedy {
     pub fn is_followed(&self, schema: &Schema, live: &BackendIndexes) -> bool {
         let indexes = live.set();
         let Some(attribute) = schema.attribute_type(self.attribute.as_bytes()) else { return true };
-        let of_rule = |rule: Option<&MatchingRule>| rule.and_then(|rule| indexes.equality(attribute.index, rule));
         let mut own = indexes.of_attribute(attribute.index);
         match &self.step {
-            Step::Create(kind) | Step::Add(kind) => match kind {
-                IndexKind::Equality => of_rule(attribute.equality).is_some(),
-                IndexKind::Ordering => of_rule(attribute.ordering).is_some(),
-                IndexKind::Approximate => of_rule(attribute.approximate).is_some(),
-                IndexKind::Substring => {
-                    attribute.substring.is_some_and(|rule| indexes.substring(attribute.index, rule).is_some())
-                }
-                IndexKind::Presence => indexes.presence(attribute.index).is_some(),
-                // Never advised: the kind alone does not say which rule.
-                IndexKind::Extensible => false,
-            },
+            Step::Create(wanted) | Step::Add(wanted) => wanted.is_there(schema, attribute, indexes),
             Step::EntryLimit(limit) => {
                 own.all(|index| index.entry_limit == 0 || u64::from(index.entry_limit) >= *limit)
             }
@@ -79,7 +115,12 @@ impl Remedy {
         json.object(|json| {
             json.key("attribute").text(&self.attribute);
             match &self.step {
-                Step::Create(kind) | Step::Add(kind) => json.key("indexType").text(kind.name()),
+                Step::Create(wanted) | Step::Add(wanted) => {
+                    json.key("indexType").text(wanted.index_type());
+                    if let Wanted::Rule(rule) = wanted {
+                        json.key("matchingRule").text(rule);
+                    }
+                }
                 Step::EntryLimit(limit) => json.key("indexEntryLimit").number(*limit),
                 Step::Rebuild { .. } => json.key("rebuild").truth(true),
             }
@@ -108,12 +149,17 @@ mod tests {
     #[test]
     fn commands_are_what_a_shell_takes() {
         assert_eq!(
-            command("mail", Step::Create(IndexKind::Substring)),
+            command("mail", Step::Create(Wanted::Kind(IndexKind::Substring))),
             "dsconfig create-backend-index --backend-name userRoot --index-name mail --set index-type:substring"
         );
         assert_eq!(
-            command("mail", Step::Add(IndexKind::Presence)),
+            command("mail", Step::Add(Wanted::Kind(IndexKind::Presence))),
             "dsconfig set-backend-index-prop --backend-name userRoot --index-name mail --add index-type:presence"
+        );
+        assert_eq!(
+            command("mail", Step::Create(Wanted::Rule("caseExactMatch"))),
+            "dsconfig create-backend-index --backend-name userRoot --index-name mail --set index-type:extensible \
+             --set index-extensible-matching-rule:caseExactMatch"
         );
         assert_eq!(
             command("it's", Step::Rebuild { base_dn: "dc=example,dc=com".into() }),

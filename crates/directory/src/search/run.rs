@@ -10,6 +10,7 @@ use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
 use super::advice::Went;
 use super::covered::Covered;
+use super::explain;
 use super::paged::{PageProgress, Position};
 use super::plan::Candidates;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
@@ -76,8 +77,9 @@ impl SearchPlan {
     pub(super) fn record_advice(&mut self, went: Went) {
         let Some(costly) = self.costly.take().filter(|_| went.is_worth_advice()) else { return };
         let (Some(part), Some(backends)) = (self.parts.first(), &self.backends) else { return };
-        let Some(backend) = backends.get(part.backend) else { return };
-        costly.record(&backend.shapes, part.scope, went, Vec::new);
+        let (Some(backend), Some(facts)) = (backends.get(part.backend), &self.facts) else { return };
+        let remedies = || explain::remedies(self, facts, backend, part.place());
+        costly.record(&backend.shapes, part.scope, went, remedies);
     }
 
     /// Looks at all candidates in ascending order of their numbers; with `page`, at those that belong to it.
@@ -142,6 +144,7 @@ impl SearchPlan {
         let mut run = Run {
             facts,
             backend,
+            is_exact: is_exact(part, &snapshot),
             part,
             matcher: &self.matcher,
             selection: &mut self.selection,
@@ -217,6 +220,8 @@ pub(super) struct Run<'r, O> {
     pub(super) facts: &'r std::sync::Arc<Facts>,
     pub(super) backend: &'r Backend,
     pub(super) part: &'r Part,
+    /// Candidates match the filter, so that it need not be tried.
+    is_exact: bool,
     matcher: &'r Matcher,
     selection: &'r mut Selection,
     message_id: i32,
@@ -275,6 +280,7 @@ impl<O: SearchOutput> Run<'_, O> {
     fn new_snapshot(&mut self) -> Result<Snapshot, Stop> {
         let snapshot = self.backend.store.snapshot()?;
         self.known.refresh(self.facts, &snapshot);
+        self.is_exact = is_exact(self.part, &snapshot);
         Ok(snapshot)
     }
 
@@ -304,7 +310,7 @@ impl<O: SearchOutput> Run<'_, O> {
         self.count_candidate()?;
         let Some(record) = view.entry(id)? else { return Ok(()) };
         let record = record.view()?;
-        if !self.is_match(view, id, record)? {
+        if !self.is_result(view, id, record, self.is_exact)? {
             return Ok(());
         }
         check_page(page, Position::of(self.part, id))?;
@@ -327,16 +333,30 @@ impl<O: SearchOutput> Run<'_, O> {
     /// Whether the entry is in scope, visible, not sent already, and matches the filter.
     #[inline]
     pub(super) fn is_match(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, Stop> {
+        self.is_result(view, id, record, false)
+    }
+
+    /// The same for an entry of which it may be known that it matches the filter.
+    #[inline]
+    fn is_result(
+        &mut self,
+        view: &View<'_>,
+        id: EntryId,
+        record: RecordView<'_>,
+        is_known: bool,
+    ) -> Result<bool, Stop> {
         if !self.in_scope(view, id, &record)? || !self.is_visible(id, &record) {
             return Ok(false);
         }
+        Ok((is_known || self.matches(view, id, record)?) && !self.is_covered(view, id, &record)?)
+    }
+
+    #[inline]
+    fn matches(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, StoreError> {
         let parent = if self.matcher.needs_dn() { self.known.names.dn(view, record.parent())? } else { Some(&b""[..]) };
         let Some(parent) = parent else { return Ok(false) };
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source: view };
-        if self.matcher.matches(self.facts, &entry, self.filter)? != Truth::True {
-            return Ok(false);
-        }
-        Ok(!self.is_covered(view, id, &record)?)
+        Ok(self.matcher.matches(self.facts, &entry, self.filter)? == Truth::True)
     }
 
     #[inline]
@@ -432,6 +452,16 @@ fn check_size(limit: Option<u64>, done: &SearchDone) -> Result<(), Stop> {
         Some(limit) if done.entries_sent >= limit => Err(Stop::size_limit(limit)),
         _ => Ok(()),
     }
+}
+
+/// Whether the candidates match the filter as of this snapshot. A set is as old as its plan; lists and all entries are read anew.
+fn is_exact(part: &Part, snapshot: &Snapshot) -> bool {
+    part.is_exact
+        && match &part.candidates {
+            Candidates::Set(_) => snapshot.seq() == part.seq,
+            Candidates::List { key, .. } => !is_gone(&snapshot.view(), key),
+            Candidates::Unindexed { .. } => true,
+        }
 }
 
 /// Whether the index of the key was dropped since.

@@ -28,6 +28,8 @@ pub struct Substrings {
     last: Option<Vec<u8>>,
     /// The pieces are in the RFC's form, and values have to be brought into it.
     expand: bool,
+    /// The bare pieces say all that the assertion does.
+    is_plain: bool,
     /// The initial piece in the compact form, without edge spaces.
     bare_initial: Option<Vec<u8>>,
     /// All pieces likewise, as the keys of a substring index have them.
@@ -51,7 +53,9 @@ impl Substrings {
         let bare_initial = trimmed().find(|(position, _)| *position == Position::Initial);
         let bare_initial = bare_initial.map(|(_, piece)| piece.to_vec());
         let bare = trimmed().map(|(position, piece)| (position, rule.substring_form(piece).into_owned())).collect();
-        let mut it = Substrings { initial: None, any: Vec::new(), last: None, expand, bare_initial, bare };
+        // Where values lose something in the substring form, matching it is not matching the value.
+        let is_plain = !expand && rule.form != Form::Telephone;
+        let mut it = Substrings { initial: None, any: Vec::new(), last: None, expand, is_plain, bare_initial, bare };
         for (position, mut piece) in prepared {
             if expand {
                 piece = expanded_piece(&piece, position);
@@ -97,6 +101,15 @@ impl Substrings {
     /// of a substring index are made from.
     pub fn index_pieces(&self) -> impl Iterator<Item = (Position, &[u8])> {
         self.bare.iter().filter(|(_, piece)| !piece.is_empty()).map(|(position, piece)| (*position, piece.as_slice()))
+    }
+
+    /// The piece, if there is but one and a value matches exactly if its [substring form](MatchingRule::substring_form) begins
+    /// with it, contains it, or ends with it.
+    pub fn only_piece(&self) -> Option<(Position, &[u8])> {
+        match self.bare.as_slice() {
+            [(position, piece)] if self.is_plain && !piece.is_empty() => Some((*position, piece)),
+            _ => None,
+        }
     }
 
     fn matches_form(&self, value: &[u8]) -> bool {

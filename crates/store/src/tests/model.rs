@@ -204,6 +204,12 @@ impl Model {
             let middle = ids.iter().copied().nth(ids.len() / 2).unwrap();
             let from: Vec<u64> = postings.iter_from(EntryId(middle)).map(|id| id.0).collect();
             assert!(from.iter().eq(ids.range(middle..)));
+            for step in [1, 7] {
+                let mut common = Vec::new();
+                postings.common((1..self.next).step_by(step).map(EntryId), |id| common.push(id.0)).unwrap();
+                let asked: BTreeSet<u64> = (1..self.next).step_by(step).collect();
+                assert!(common.iter().eq(asked.intersection(ids)));
+            }
             for id in (1..self.next).step_by(5) {
                 assert_eq!(postings.contains(EntryId(id)).unwrap(), ids.contains(&id));
             }

@@ -52,7 +52,10 @@ fn costly_searches_are_remembered_by_shape_and_others_are_not() {
     assert!(of("(l=?)").contains(counts), "{values:?}");
     let both = of("(&(description=?)(l=?))");
     assert!(both.contains(r#""count":1,"unindexed":0,"refused":0,"examined":1100,"returned":4,"#), "{both}");
-    assert!(both.contains(r#""base":"dc=example,dc=com","example":"(&(description=same)(l=town 7))""#), "{both}");
+    let told = r#""base":"dc=example,dc=com","example":"(&(description=same)(l=town 7))","advice":[{"attribute":"l","indexType":"equality","#
+        .to_owned()
+        + r#""command":"dsconfig create-backend-index --backend-name userRoot --index-name l --set index-type:equality"}]}"#;
+    assert!(both.contains(&told), "{both}");
 }
 
 #[test]
@@ -61,4 +64,44 @@ fn an_example_shows_no_password() {
     it.search(&Asked::new(BASE, "(userPassword={CLEAR}secret12)")).unwrap();
     let values = advice(&mut it);
     assert!(values[0].contains(r#""example":"(userPassword=?)""#), "{values:?}");
+}
+
+#[test]
+fn the_remedy_is_what_the_planner_lacked() {
+    let mut it = fixture();
+    // An Or needs all of its parts, an And the best of them; a limit is advised with room, but not for what most entries have.
+    it.search(&Asked::new(BASE, "(|(l=town 7)(sn=*x*)(uid=u1))")).unwrap();
+    it.search(&Asked::new(BASE, "(&(sn=*x*)(l=town 7)(!(uid=u1)))")).unwrap();
+    it.search(&Asked::new(BASE, "(objectClass=account)")).unwrap();
+    it.search(&Asked::new(BASE, "(uid>=a)")).unwrap();
+    let values = advice(&mut it);
+    let remedies = |shape: &str| {
+        let value = values.iter().find(|value| value.starts_with(&format!(r#"{{"shape":"{shape}","#))).unwrap();
+        let (_, list) = value.split_once(r#""advice":["#).unwrap();
+        list.split(r#""command":"#).skip(1).map(|it| it.split('"').nth(1).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let create = |attribute: &str, kind: &str| {
+        format!(
+            "dsconfig create-backend-index --backend-name userRoot --index-name {attribute} --set index-type:{kind}"
+        )
+    };
+    assert_eq!(remedies("(|(l=?)(sn=*?*)(uid=?))"), [create("l", "equality"), create("sn", "substring")]);
+    assert_eq!(remedies("(&(sn=*?*)(l=?)(!(uid=?)))"), [create("l", "equality")]);
+    assert_eq!(remedies("(objectClass=?)"), [""; 0]);
+}
+
+#[test]
+fn a_limit_is_advised_with_room() {
+    let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\n\n".to_owned();
+    for at in 0..500 {
+        let same = if at < 220 { "same" } else { "other" };
+        ldif.push_str(&format!("dn: uid=u{at},{BASE}\nobjectClass: account\ndescription: {same}\n\n"));
+    }
+    let index = IndexConfig { entry_limit: 200, ..IndexConfig::new("description", &[IndexKind::Equality]) };
+    let mut it = Fixture::with(&[BASE], vec![index], &ldif, |config| config.backends[0].index_entry_limit = 50);
+    it.search(&Asked::new(BASE, "(description=same)")).unwrap();
+    let command =
+        "dsconfig set-backend-index-prop --backend-name userRoot --index-name description --set index-entry-limit:1000";
+    let told = format!(r#""advice":[{{"attribute":"description","indexEntryLimit":1000,"command":"{command}"}}]}}"#);
+    assert!(advice(&mut it)[0].ends_with(&told), "{:?}", advice(&mut it));
 }

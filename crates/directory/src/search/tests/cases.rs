@@ -152,9 +152,10 @@ fn an_unindexed_search_is_for_root() {
     let base = "dc=example,dc=com";
     let mut it = Fixture::with(&[base], vec![folder_limit], &ldif, |config| config.backends[0].index_entry_limit = 5);
     let asked = |identity| Asked { identity, ..Asked::new(base, "(description=d7)") };
-    let refused = it.search(&asked(user())).unwrap_err();
-    assert_eq!(refused.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
-    assert_eq!(refused.message, "You do not have sufficient privileges to perform an unindexed search");
+    let refused = it.search_into(&asked(user()), &mut Collector::default()).unwrap_err();
+    assert!(refused.unindexed);
+    assert_eq!(refused.result.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(refused.result.message, "You do not have sufficient privileges to perform an unindexed search");
     let found = it.search(&asked(super::fixture::root())).unwrap();
     assert!(found.done.unindexed);
     assert_eq!((found.entries.len(), found.done.candidates), (1, 21));

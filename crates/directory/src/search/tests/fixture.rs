@@ -105,6 +105,17 @@ impl Fixture {
 
     /// The same, with something in the configuration set otherwise. A second backend gets what follows a line `####`.
     pub fn with(base_dns: &[&str], indexes: Vec<IndexConfig>, ldif: &str, set: impl FnOnce(&mut Config)) -> Fixture {
+        Fixture::partly_built(base_dns, indexes, ldif, set, |_| true)
+    }
+
+    /// The same; the indexes for which `is_built` does not say so are configured after the import, and are not built.
+    pub fn partly_built(
+        base_dns: &[&str],
+        indexes: Vec<IndexConfig>,
+        ldif: &str,
+        set: impl FnOnce(&mut Config),
+        is_built: impl Fn(&store::index::IndexConfig) -> bool,
+    ) -> Fixture {
         let folder = TempDir::new().unwrap();
         let setup = Setup {
             backend_id: "userRoot".to_owned(),
@@ -124,8 +135,9 @@ impl Fixture {
         for (backend, ldif) in config.backends.iter().zip(ldif.split("####\n")) {
             let schema = load_schema(&config).unwrap();
             let bases = backend.base_dns.clone();
-            let mut options =
-                ImportOptions::new(backend.directory.clone(), bases, index_configs(backend).unwrap(), schema);
+            let mut built = index_configs(backend).unwrap();
+            built.attributes.retain(&is_built);
+            let mut options = ImportOptions::new(backend.directory.clone(), bases, built, schema);
             options.skip_schema_validation = true;
             options.threads = 1;
             let source =
@@ -139,10 +151,11 @@ impl Fixture {
 
     /// Searches; an error is a refusal before any candidate was looked at.
     pub fn search(&mut self, asked: &Asked<'_>) -> Result<Found, LdapResult> {
-        self.search_into(asked, &mut Collector::default())
+        self.search_into(asked, &mut Collector::default()).map_err(|done| done.result)
     }
 
-    pub fn search_into(&mut self, asked: &Asked<'_>, output: &mut Collector) -> Result<Found, LdapResult> {
+    /// The same, with what the log says of a refused one.
+    pub fn search_into(&mut self, asked: &Asked<'_>, output: &mut Collector) -> Result<Found, SearchDone> {
         let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
         let time = RequestTime::now();
         let started = time.started - asked.waited;
@@ -156,7 +169,7 @@ impl Fixture {
         asked: &Asked<'_>,
         time: RequestTime,
         output: &mut Collector,
-    ) -> Result<Found, LdapResult> {
+    ) -> Result<Found, SearchDone> {
         let filter = filter::parse(asked.filter).unwrap();
         let search = client::Search {
             base: asked.base,

@@ -173,7 +173,7 @@ fn without_a_rule_an_unindexed_search_is_refused() {
     let ann = bound(&it, "uid=ann,dc=example,dc=com");
     let asked = Asked::new(BASE, "(description=same)");
     let refused = it.search_in(&ann.0, &asked, RequestTime::now(), &mut Collector::default()).unwrap_err();
-    assert_eq!(refused.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(refused.result.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
 }
 
 /// Pauses whenever it may, and lets something happen meanwhile.

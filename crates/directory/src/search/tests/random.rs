@@ -27,6 +27,9 @@ enum Filter {
     AtLeast(&'static str, u32),
     AtMost(&'static str, u32),
     Present(&'static str),
+    /// `(attribute:caseIgnoreMatch:=value)`, with `:dn` or without.
+    Rule(&'static str, bool, String),
+    EntryDn(prop::sample::Index),
 }
 
 const TEXTS: [&str; 4] = ["cn", "cn;lang-fr", "sn", "description"];
@@ -66,6 +69,11 @@ fn filter() -> impl Strategy<Value = Filter> {
             .prop_map(|(attribute, first, any, last)| Filter::Substring(attribute, first, any, last)),
         1 => (0u32..40).prop_map(|number| Filter::AtLeast(NUMBER, number)),
         1 => (0u32..40).prop_map(|number| Filter::AtMost(NUMBER, number)),
+        2 => (0u32..40, 0u32..20).prop_map(|(low, width)| {
+            Filter::And(vec![Filter::AtLeast(NUMBER, low), Filter::AtMost(NUMBER, low + width)])
+        }),
+        1 => (asked(), any::<bool>(), text()).prop_map(|(attribute, dn, value)| Filter::Rule(attribute, dn, value)),
+        1 => any::<prop::sample::Index>().prop_map(Filter::EntryDn),
         1 => asked().prop_map(Filter::Present),
         1 => Just(Filter::Present("objectClass")),
     ];
@@ -78,23 +86,37 @@ fn filter() -> impl Strategy<Value = Filter> {
     })
 }
 
+/// Indexes, each with kinds and a limit of its own.
 pub(super) fn indexes() -> impl Strategy<Value = Vec<IndexConfig>> {
+    partly_built().prop_map(|indexes| indexes.into_iter().map(|(index, _)| index).collect())
+}
+
+/// The same, and whether each is built.
+fn partly_built() -> impl Strategy<Value = Vec<(IndexConfig, bool)>> {
     let kinds = |all: &'static [IndexKind]| proptest::sample::subsequence(all, 0..=all.len());
     let texts: &'static [IndexKind] = &[IndexKind::Equality, IndexKind::Presence, IndexKind::Substring];
     let numbers: &'static [IndexKind] = &[IndexKind::Equality, IndexKind::Presence, IndexKind::Ordering];
-    let limit = || prop_oneof![Just(0u64), Just(4000), 1u64..6];
-    (kinds(texts), kinds(texts), kinds(texts), kinds(numbers), limit(), 3usize..7, any::<bool>()).prop_map(
-        |(cn, sn, name, number, entry_limit, substring_length, is_confidential)| {
-            let of = |attribute: &str, kinds: Vec<IndexKind>| IndexConfig {
-                entry_limit,
-                substring_length,
-                ..IndexConfig::new(attribute, &kinds)
-            };
-            let hidden = IndexConfig { is_confidential, ..of("cn", cn) };
-            let all = [hidden, of("sn", sn), of("name", name), of(NUMBER, number)];
-            all.into_iter().filter(|index| !index.kinds.is_empty()).collect()
-        },
-    )
+    let classes: &'static [IndexKind] = &[IndexKind::Equality];
+    let limit = || prop_oneof![Just(0u64), Just(4000), 1u64..60];
+    let index = move |attribute: &'static str, all: &'static [IndexKind], may_hide: bool| {
+        let is_confidential = any::<bool>().prop_map(move |hides| hides && may_hide);
+        (kinds(all), limit(), 3usize..7, prop::bool::weighted(0.85), is_confidential).prop_map(
+            move |(kinds, entry_limit, substring_length, is_built, is_confidential)| {
+                let own = IndexConfig::new(attribute, &kinds);
+                (IndexConfig { entry_limit, substring_length, is_confidential, ..own }, is_built)
+            },
+        )
+    };
+    let all = (
+        index("cn", texts, true),
+        index("sn", texts, false),
+        index("name", texts, false),
+        index(NUMBER, numbers, false),
+        index("objectClass", classes, false),
+    );
+    all.prop_map(|(cn, sn, name, number, class)| {
+        [cn, sn, name, number, class].into_iter().filter(|(index, _)| !index.kinds.is_empty()).collect()
+    })
 }
 
 pub(super) fn dn(entries: &[Entry], at: usize) -> String {
@@ -118,7 +140,8 @@ pub(super) fn ldif(entries: &[Entry]) -> String {
     text
 }
 
-fn filter_text(filter: &Filter) -> String {
+fn filter_text(entries: &[Entry], filter: &Filter) -> String {
+    let filter_text = |it: &Filter| filter_text(entries, it);
     let all = |inner: &[Filter]| inner.iter().map(filter_text).collect::<String>();
     match filter {
         Filter::And(inner) => format!("(&{})", all(inner)),
@@ -132,21 +155,26 @@ fn filter_text(filter: &Filter) -> String {
         Filter::AtLeast(attribute, number) => format!("({attribute}>={number})"),
         Filter::AtMost(attribute, number) => format!("({attribute}<={number})"),
         Filter::Present(attribute) => format!("({attribute}=*)"),
+        Filter::Rule(attribute, with_dn, value) => {
+            format!("({attribute}{}:caseIgnoreMatch:={value})", if *with_dn { ":dn" } else { "" })
+        }
+        Filter::EntryDn(at) => format!("(entryDN={})", dn(entries, at.index(entries.len()))),
     }
 }
 
 /// `None` is Undefined.
-fn truth(filter: &Filter, entry: &Entry) -> Option<bool> {
+fn truth(filter: &Filter, entries: &[Entry], at: usize) -> Option<bool> {
+    let entry = &entries[at];
     match filter {
         Filter::And(inner) => {
-            let all: Vec<_> = inner.iter().map(|it| truth(it, entry)).collect();
+            let all: Vec<_> = inner.iter().map(|it| truth(it, entries, at)).collect();
             if all.contains(&Some(false)) { Some(false) } else { (!all.contains(&None)).then_some(true) }
         }
         Filter::Or(inner) => {
-            let all: Vec<_> = inner.iter().map(|it| truth(it, entry)).collect();
+            let all: Vec<_> = inner.iter().map(|it| truth(it, entries, at)).collect();
             if all.contains(&Some(true)) { Some(true) } else { (!all.contains(&None)).then_some(false) }
         }
-        Filter::Not(inner) => truth(inner, entry).map(|it| !it),
+        Filter::Not(inner) => truth(inner, entries, at).map(|it| !it),
         Filter::Equal(attribute, value) => any_value(entry, attribute, |own| own == value.to_lowercase()),
         Filter::Substring(attribute, first, pieces, last) => {
             any_value(entry, attribute, |own| has_pieces(own, &first.to_lowercase(), pieces, &last.to_lowercase()))
@@ -154,6 +182,9 @@ fn truth(filter: &Filter, entry: &Entry) -> Option<bool> {
         Filter::AtLeast(attribute, number) => any_value(entry, attribute, |own| own.parse::<u32>().unwrap() >= *number),
         Filter::AtMost(attribute, number) => any_value(entry, attribute, |own| own.parse::<u32>().unwrap() <= *number),
         Filter::Present(attribute) => any_value(entry, attribute, |_| true),
+        // Names are made of `uid` and `dc`, which are not asked for.
+        Filter::Rule(attribute, _, value) => any_value(entry, attribute, |own| own == value.to_lowercase()),
+        Filter::EntryDn(other) => Some(other.index(entries.len()) == at),
     }
 }
 
@@ -199,31 +230,51 @@ fn scope() -> impl Strategy<Value = Scope> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn a_search_finds_what_looking_at_everything_finds(
-        made in proptest::collection::vec(entry(), 0..40),
-        indexes in indexes(),
-        searches in proptest::collection::vec((filter(), any::<prop::sample::Index>(), scope()), 30),
+        made in prop_oneof![proptest::collection::vec(entry(), 0..40), proptest::collection::vec(entry(), 60..200)],
+        indexes in partly_built(),
+        scope_limit in prop_oneof![Just(0u64), Just(4000), 1u64..100],
+        searches in proptest::collection::vec((filter(), any::<prop::sample::Index>(), scope()), 40),
     ) {
         let mut entries = vec![Entry { parent: None, values: BTreeMap::new() }];
         for (parent, values) in made {
             let parent = parent.index(entries.len());
             entries.push(Entry { parent: Some(parent), values });
         }
-        let mut fixture = Fixture::new(&["dc=example,dc=com"], indexes, &ldif(&entries));
+        let unbuilt: Vec<String> =
+            indexes.iter().filter(|(_, is_built)| !is_built).map(|(index, _)| index.attribute.clone()).collect();
+        let configs = indexes.into_iter().map(|(index, _)| index).collect();
+        let mut fixture = Fixture::partly_built(
+            &["dc=example,dc=com"],
+            configs,
+            &ldif(&entries),
+            |config| config.backends[0].index_entry_limit = scope_limit,
+            |index| !unbuilt.contains(&index.attribute),
+        );
         for (filter, base, scope) in &searches {
             let base = base.index(entries.len());
+            let matching = |at: &usize| truth(filter, &entries, *at) == Some(true);
             let mut expected: Vec<String> = (0..entries.len())
-                .filter(|at| in_scope(&entries, *at, base, *scope) && truth(filter, &entries[*at]) == Some(true))
+                .filter(|at| in_scope(&entries, *at, base, *scope) && matching(at))
                 .map(|at| dn(&entries, at))
                 .collect();
             expected.sort();
-            let text = filter_text(filter);
+            let text = filter_text(&entries, filter);
             let base = dn(&entries, base);
             let asked = Asked { scope: *scope, attributes: &["1.1"], ..Asked::new(&base, &text) };
-            prop_assert_eq!(fixture.dns(&asked), expected, "{} {:?} {}", base, scope, text);
+            let found = fixture.search(&asked).unwrap();
+            prop_assert_eq!(found.dns(), expected, "{} {:?} {}", base, scope, text);
+            if *scope != Scope::BaseObject {
+                // What is explained is what is done.
+                let asked = Asked { attributes: &["debugsearchindex"], ..asked };
+                let told = fixture.search(&asked).unwrap().entries[0].1["debugsearchindex"].join("");
+                let last = format!("\"final\":{},", found.done.candidates);
+                let is_unindexed = found.done.unindexed && told.contains("\"final\":\"[NOT-INDEXED]\"");
+                prop_assert!(told.contains(&last) || is_unindexed, "{} {:?} {} {}", base, scope, text, told);
+            }
         }
     }
 }
