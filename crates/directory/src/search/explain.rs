@@ -217,7 +217,7 @@ impl Shown<'_, '_> {
         let step = match leaf.reason? {
             Reason::NoIndex(wanted) if self.indexes.set().of_attribute(attribute).next().is_some() => Step::Add(wanted),
             Reason::NoIndex(wanted) => Step::Create(wanted),
-            Reason::Untrusted(Distrust::NeverBuilt | Distrust::OtherDerivation) => {
+            Reason::Untrusted(Distrust::Degraded | Distrust::OtherDerivation) => {
                 Step::Rebuild { base_dn: self.backend.suffixes.first()?.dn.as_str().into() }
             }
             // A list of most of the entries says too little, with whatever limit.
@@ -302,7 +302,7 @@ fn reason_text(reason: Reason) -> String {
         Reason::OverLimit { limit } => return format!("the key is in more than index-entry-limit {limit} entries"),
         Reason::RangeOverLimit => return format!("the keys of the range are in more than {RANGE_IDS_MAX} entries"),
         Reason::ScopeOverLimit { limit } => return format!("more than {limit} entries are in scope"),
-        Reason::Untrusted(Distrust::NeverBuilt) => "the index has not been built yet",
+        Reason::Untrusted(Distrust::Degraded) => "the index is degraded: it has to be built",
         Reason::Untrusted(Distrust::Building { entries }) => {
             return format!("the index is being built, {entries} entries are in it");
         }

@@ -43,14 +43,14 @@ impl Directory {
         request: &SearchRequest<'_>,
         controls: &Controls<'_>,
         time: RequestTime,
-    ) -> Result<Box<SearchPlan>, SearchDone> {
+    ) -> Result<Box<SearchPlan>, Box<SearchDone>> {
         let mut plan = worker.plans.pop().unwrap_or_default();
         match self.fill_plan(&mut plan, worker, session, message_id, request, controls, time) {
             Ok(()) => Ok(plan),
             Err(result) => {
                 let done = SearchDone { unindexed: plan.unindexed, ..SearchDone::of(result) };
                 worker.recycle(plan);
-                Err(done)
+                Err(Box::new(done))
             }
         }
     }

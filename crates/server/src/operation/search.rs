@@ -30,7 +30,7 @@ impl DirectoryExecutor {
         let planned =
             self.directory.plan_search(&mut worker, call.session, message.id, request, &message.controls, time);
         let step = match planned {
-            Err(done) => Step::Done(finish(call.out, message.id, done)),
+            Err(done) => Step::Done(finish(call.out, message.id, *done)),
             Ok(plan) if plan.is_long() => self.search_in_pool(call, message.id, plan),
             Ok(mut plan) => {
                 let mark = call.out.len();

@@ -185,7 +185,11 @@ impl<'p> Planner<'p, '_> {
                     self.gather_substrings(at, attribute, rule, pieces, is_plain, all)
                 }
                 Some(assertion) => match assertion.key_range() {
-                    Some(bounds) => Ok(self.gather_range(at, item, attribute, rule, bounds, is_plain, all)),
+                    Some(bounds) => {
+                        // A span of time is what the date's fields come to; the fields themselves decide.
+                        let is_plain = is_plain && !matches!(assertion, Assertion::Date(_));
+                        Ok(self.gather_range(at, item, attribute, rule, bounds, is_plain, all))
+                    }
                     None => Ok(self.gather_tried(at, item, attribute, rule, assertion, is_plain, all)),
                 },
                 None => Ok(Some(Missing::because(Reason::Rule))),

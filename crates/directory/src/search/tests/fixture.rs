@@ -155,7 +155,7 @@ impl Fixture {
     }
 
     /// The same, with what the log says of a refused one.
-    pub fn search_into(&mut self, asked: &Asked<'_>, output: &mut Collector) -> Result<Found, SearchDone> {
+    pub fn search_into(&mut self, asked: &Asked<'_>, output: &mut Collector) -> Result<Found, Box<SearchDone>> {
         let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
         let time = RequestTime::now();
         let started = time.started - asked.waited;
@@ -169,7 +169,7 @@ impl Fixture {
         asked: &Asked<'_>,
         time: RequestTime,
         output: &mut Collector,
-    ) -> Result<Found, SearchDone> {
+    ) -> Result<Found, Box<SearchDone>> {
         let filter = filter::parse(asked.filter).unwrap();
         let search = client::Search {
             base: asked.base,
