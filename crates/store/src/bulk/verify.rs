@@ -79,7 +79,8 @@ pub(super) fn named_indexes(indexer: &Indexer, names: &[String]) -> Result<Vec<I
         let before = found.len();
         let attribute = indexer.schema().attribute_type(name.as_bytes()).map(|attribute| attribute.index);
         found.extend(all().filter(|id| {
-            let of_attribute = indexer.indexes().get(*id).is_some_and(|index| Some(index.attribute) == attribute);
+            let of_attribute =
+                attribute.is_some_and(|own| indexer.indexes().of_attribute(own).any(|index| index.id == *id));
             of_attribute || index_name(indexer, *id).eq_ignore_ascii_case(name)
         }));
         if found.len() == before {

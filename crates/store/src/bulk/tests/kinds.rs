@@ -7,6 +7,7 @@ use schema::TypeIndex;
 use super::*;
 use crate::index::{
     CompileFilter, IndexConfig, IndexFilter, IndexKind, IndexSecret, IndexedEntry, SECRET_BYTES, VlvConfig, VlvScope,
+    sort_key,
 };
 
 /// Filters that are the name of an attribute: it is there, or with `!` it is not.
@@ -205,6 +206,50 @@ fn every_kind_is_rebuilt_as_it_was() {
     assert_eq!(all(&db), before);
     assert_eq!(db.problems(), Vec::<String>::new());
     db.close();
+}
+
+#[test]
+fn values_outside_the_record_are_known_to_be_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let numbers = |count: usize| (0..count).map(|at| format!("description: number {at:04}\n")).collect::<String>();
+    let mut text = MORE.to_owned();
+    for (uid, count) in [("few", 3), ("many", 600)] {
+        text.push_str(&format!("\ndn: uid={uid},dc=example,dc=com\nuid: {uid}\nsn: {uid}\n{}", numbers(count)));
+    }
+    let lists = || IndexConfigs {
+        vlv: vec![list("with", "description", "+description"), list("without", "!description", "+sn")],
+        ..every_kind()
+    };
+    import_with(directory.path(), &text, |options| {
+        options.indexes = lists();
+        options.skip_schema_validation = true;
+    })
+    .unwrap();
+    let db = Opened::with(directory.path(), lists());
+    // The many count for the filter; to sort by they are not at hand.
+    assert_eq!(listed(&db, "vlv.with"), ["few", "many"]);
+    assert_eq!(listed(&db, "vlv.without"), ["c", "a", "d", "b", "example"]);
+    let key = |at: usize| db.postings(db.index("vlv.with")).into_keys().nth(at);
+    assert_eq!(key(0).as_deref().map(sort_key::shown_key).as_deref(), Some("number 0000"));
+    assert_eq!(key(1).as_deref(), Some(&[2][..]), "sorts as if there were none");
+    assert_eq!(db.problems(), Vec::<String>::new());
+    db.close();
+}
+
+#[test]
+fn the_name_of_an_attribute_means_its_own_indexes() {
+    let directory = tempfile::tempdir().unwrap();
+    import_every_kind(directory.path(), MORE);
+    let named = |name: &str| {
+        let options =
+            damage::rebuild_options(directory.path(), every_kind(), RebuildWhich::Named(vec![name.to_owned()]));
+        let mut names = rebuild(&options, &mut |_| {}).unwrap().indexes;
+        names.sort();
+        names
+    };
+    assert_eq!(named("sn"), ["sn.caseIgnoreMatch", "sn.caseIgnoreSubstringsMatch:6"]);
+    assert_eq!(named("vlv.with-sn"), ["vlv.with-sn"]);
+    assert_eq!(named("mail").len(), 4);
 }
 
 #[test]
