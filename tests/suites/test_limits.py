@@ -286,15 +286,18 @@ def test_twenty_scans_and_short_searches_side_by_side(limited):
     threads = [threading.Thread(target=scan, args=(place,)) for place in range(20)]
     for thread in threads:
         thread.start()
-    deadline = time.time() + 120
+    deadline, between = time.time() + 120, 0
     try:
         while min(counts) < 2 and time.time() < deadline:
             assert len(root.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(uid=user.3)", ["1.1"])) == 1
+            queue = root.search_s("cn=Work Queue,cn=monitor", ldap.SCOPE_BASE)[0][1]
+            between = max(between, int(queue["searchesBetweenTurns"][0]))
     finally:
         stop.set()
         for thread in threads:
             thread.join()
     assert min(counts) >= 2, counts
+    assert between <= 20
 
 
 # ---- the same rules in slapd

@@ -131,6 +131,7 @@ impl Monitor {
         MonitorEntry::new("Work Queue")
             .with("currentRequestBacklog", self.pools.search.backlog() + self.pools.hash.backlog())
             .with("searchBacklog", self.pools.search.backlog())
+            .with("searchesBetweenTurns", self.pools.search.between_turns())
             .with("passwordBacklog", self.pools.hash.backlog())
             .with("requestsRejectedDueToQueueFull", self.sum(|metrics| &metrics.busy))
     }

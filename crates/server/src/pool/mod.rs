@@ -123,6 +123,11 @@ impl Pool {
         self.shared.lock().turns.waiting_new()
     }
 
+    /// Jobs that have begun and wait for their next turn. Those that wait for a client are not among them.
+    pub fn between_turns(&self) -> usize {
+        self.shared.lock().turns.waiting_begun()
+    }
+
     /// Takes no more jobs and forgets those that have not begun. The others may run to their end, all at once.
     pub fn stop(&self) {
         let mut state = self.shared.lock();

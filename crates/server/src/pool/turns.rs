@@ -75,6 +75,11 @@ impl<N, B> Turns<N, B> {
         self.new.len()
     }
 
+    /// Begun jobs that wait.
+    pub(super) fn waiting_begun(&self) -> usize {
+        self.begun.len()
+    }
+
     /// Takes out everybody who waits.
     pub(super) fn take_all(&mut self) -> (VecDeque<N>, VecDeque<B>) {
         (std::mem::take(&mut self.new), std::mem::take(&mut self.begun))
@@ -239,7 +244,7 @@ mod tests {
         assert_eq!(turns.next(true), Some(Next::New(1)));
         assert_eq!(turns.next(true), None, "no place");
         turns.push_begun(9);
-        assert_eq!(turns.waiting_new(), 1);
+        assert_eq!((turns.waiting_new(), turns.waiting_begun()), (1, 1));
     }
 
     proptest! {
