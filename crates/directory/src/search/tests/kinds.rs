@@ -182,7 +182,10 @@ proptest! {
                 "dn: uid={at:03},{BASE}\nobjectClass: account\nobjectClass: extensibleObject\nuidNumber: {number}\n\
                  createTimestamp: {year}{month:02}15120000Z\n"
             ));
-            words.iter().for_each(|word| ldif.push_str(&format!("cn: {word}\n")));
+            // Both spellings are one value under cn's own rule.
+            let is_double = |word: &str| word == "strasse" && words.contains("Stra\u{df}e");
+            let words = words.iter().filter(|word| !is_double(word));
+            words.for_each(|word| ldif.push_str(&format!("cn: {word}\n")));
             ldif.push('\n');
         }
         let indexes = vec![
