@@ -56,6 +56,17 @@ def status(server):
     return {row["name"]: row for row in told["indexes"]}
 
 
+def wait_for(server, there, gone):
+    """Until the indexes are built, and those that go are gone."""
+    deadline = time.time() + 60
+    while True:
+        of = status(server)
+        if all(of.get(name, {}).get("valid") for name in there) and not set(gone) & set(of):
+            return
+        assert time.time() < deadline, of
+        time.sleep(0.1)
+
+
 def found(client, filter_text):
     # References to elsewhere have no DN.
     return sorted(dn for dn, _ in client.search_s(BASE, ldap.SCOPE_SUBTREE, filter_text, ["1.1"]) if dn)
@@ -120,6 +131,24 @@ def test_updates_keep_every_kind(server, client):
     assert ids == len(found(client, "(|(objectClass=person)(member=*))"))
 
 
+def test_kinds_change_while_the_server_runs(server, client):
+    config = server.dir / "pando.toml"
+    before = config.read_text()
+    text = before.replace('"+sn -givenName"', '"-uid"').replace(", confidentiality-enabled = true", "")
+    config.write_text(text.replace('"fr", "de.sub"', '"fr", "sv.lt"'))
+    server.tool("reload")
+    plain, hashed = {"mail.caseIgnoreIA5Match", "description.sv.eq", "vlv.people"}, set(HASHED) | {"description.de.sub:6"}
+    wait_for(server, plain, hashed)
+    uids = re.findall(r"Key \(len \d+\): -(.*)", server.tool("backendstat", "dump-index", *NB, "-i", "vlv.people").stdout)
+    named = [uid for uid in uids if uid]
+    assert len(named) > 10 and named == sorted(named, reverse=True) and named == uids[len(uids) - len(named):]
+    assert server.tool("verify-index", "-b", BASE).returncode == 0
+    config.write_text(before)
+    server.tool("reload")
+    wait_for(server, hashed, plain - {"vlv.people"})
+    assert server.tool("verify-index", "-b", BASE).returncode == 0
+
+
 def test_without_its_secret_an_index_is_built_anew(server, client):
     (dn, entry) = client.search_s(BASE, ldap.SCOPE_SUBTREE, "(mail=*)", ["mail"])[0]
     mail = f"(mail={entry['mail'][0].decode()})"
@@ -140,10 +169,7 @@ def test_without_its_secret_an_index_is_built_anew(server, client):
     again = ldap.initialize(server.url)
     again.simple_bind_s(ROOT_DN, ROOT_PW)
     assert dn in found(again, mail)
-    deadline = time.time() + 60
-    while not all(status(server).get(name, {}).get("valid") for name in HASHED):
-        assert time.time() < deadline, "the indexes are not built"
-        time.sleep(0.1)
+    wait_for(server, HASHED, [])
     assert dn in found(again, mail)
     assert server.tool("verify-index", "-b", BASE).returncode == 0
     again.unbind_s()
