@@ -110,6 +110,9 @@ impl Reader {
         }
         let store = ReadOnlyBackend::open(options(backend, schema)?, rules(config, backend, schema)?)
             .map_err(|error| in_backend(backend, error))?;
+        // A running server's indexes are what it has, even if the file says otherwise by now.
+        let is_served = running(&config.instance).is_some();
+        let store = if is_served { store } else { store.with_configured_indexes() };
         Ok(Self { store })
     }
 

@@ -11,7 +11,7 @@ use crate::backend::{BackendOptions, database_path, log_path, read_base};
 use crate::env::{Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::IndexBinder;
-use crate::index::ConfiguredIndexes;
+use crate::index::{BackendIndexes, ConfiguredIndexes};
 use crate::log::{Disk, FileLog, FolderDisk, Log, LogOptions};
 use crate::rules::Rules;
 use crate::tables::TypeResolver;
@@ -32,6 +32,8 @@ pub struct ReadOnlyBackend {
     binder: Arc<dyn IndexBinder>,
     indexes: ConfiguredIndexes,
     segment_bytes: u64,
+    /// Whether the indexes are shown as the configuration has them.
+    shows_configured: bool,
 }
 
 impl ReadOnlyBackend {
@@ -40,7 +42,15 @@ impl ReadOnlyBackend {
         let env = Env::open_read_only(&database_path(&options.path))?;
         let disk = options.log_disk.unwrap_or_else(|| Arc::new(FolderDisk::open_read_only(&log_path(&options.path))));
         let BackendOptions { resolver, binder, indexes, segment_bytes, .. } = options;
-        Ok(ReadOnlyBackend { env, disk, rules, resolver, binder, indexes, segment_bytes })
+        Ok(ReadOnlyBackend { env, disk, rules, resolver, binder, indexes, segment_bytes, shows_configured: false })
+    }
+
+    /// Shows the indexes that the options name, as a server finds them when it starts: those that the backend has not heard of are not
+    /// built, those that it has beyond them are gone. For a backend that nobody serves, whose configuration was changed.
+    #[must_use]
+    pub fn with_configured_indexes(mut self) -> ReadOnlyBackend {
+        self.shows_configured = true;
+        self
     }
 
     /// Everything as it is now. Replays up to two seconds' worth of log; take a new one now and then in long work, because LMDB
@@ -79,6 +89,12 @@ impl ReadOnlyBackend {
         version.tables = state.tables;
         version.next_entry = state.next_entry;
         version.indexes = state.indexes;
+        if self.shows_configured && **version.indexes.configured() != self.indexes {
+            let mut states = version.indexes.states().clone();
+            states.set_names(&self.indexes.names)?;
+            let extractor = self.binder.bind(&self.indexes, &states);
+            version.indexes = Arc::new(BackendIndexes::new(Arc::new(self.indexes.clone()), states, extractor));
+        }
         version.seq = seq;
         let shared = Arc::new(Shared::new(self.env.clone(), version));
         Ok(Snapshot::of(shared, txn, taken))

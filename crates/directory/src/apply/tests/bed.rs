@@ -8,7 +8,7 @@ use ldap::message::tags;
 use ldap::{ModifyOperation, ResultCode, client};
 use schema::check::Leniency;
 use schema::{NormalizedDn, Schema};
-use store::bulk::{Cancel, VerifyOptions, verify};
+use store::bulk::{Cancel, Problem, VerifyOptions, verify};
 use store::index::{ConfiguredIndexes, Indexer, default_indexes};
 use store::{Backend, BackendOptions};
 
@@ -224,7 +224,13 @@ impl Bed {
             cancel: Cancel::default(),
         };
         let mut problems = Vec::new();
-        verify(&snapshot, &indexer, &options, &mut |problem| problems.push(problem.to_string())).unwrap();
+        verify(&snapshot, &indexer, &options, &mut |problem| {
+            // On its way, and used by nobody.
+            if !matches!(problem, Problem::Building { .. }) {
+                problems.push(problem.to_string());
+            }
+        })
+        .unwrap();
         assert!(problems.is_empty(), "{problems:#?}");
         let view = snapshot.view();
         for entry in view.entries(store::EntryId(1)).unwrap() {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bed;
+mod index_changes;
 mod model;
 mod operations;
 mod random;

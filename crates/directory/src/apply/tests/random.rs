@@ -66,7 +66,7 @@ fn any_attribute() -> impl Strategy<Value = String> {
     prop::sample::select(names).prop_map(str::to_owned)
 }
 
-fn any_op() -> impl Strategy<Value = Op> {
+pub(super) fn any_op() -> impl Strategy<Value = Op> {
     let add =
         (any_name(), prop::sample::select(CLASSES.to_vec()), vec((any_attribute(), any_values()), 0..4), any::<bool>())
             .prop_map(|(name, class, more, complete)| {
@@ -106,7 +106,7 @@ fn any_op() -> impl Strategy<Value = Op> {
     prop_oneof![4 => add, 4 => modify, 1 => delete, 2 => rename]
 }
 
-fn run(bed: &mut Bed, op: &Op) -> i32 {
+pub(super) fn run(bed: &mut Bed, op: &Op) -> i32 {
     let report = match op {
         Op::Add { name, attributes } => {
             let lines: String = attributes

@@ -236,6 +236,9 @@ fn why_text(why: &Distrust, base_dn: &str, status: &Status, entries: u64) -> Str
     let rebuild = || format!("run pando rebuild-index -b {base_dn} -i {}", status.index.name);
     match why {
         Distrust::Degraded => format!("entries may be missing in it; {}", rebuild()),
+        Distrust::Building { entries: 0 } => {
+            format!("it is not built yet; a running server is about to, else {}", rebuild())
+        }
         Distrust::Building { entries: done } => {
             format!("it is being built, {done} of {entries} entries ({}%) are in it", percent(*done, entries))
         }
