@@ -32,6 +32,8 @@ pub enum Kind {
     ModifySchema,
     /// A change of the backend's indexes, or a slice of building them: the server's own.
     Indexes,
+    /// RFC 5805: the operation bytes are proposals, one after the other.
+    Transaction,
 }
 
 /// Settings of the request that change what `apply` does.
@@ -227,12 +229,13 @@ impl Kind {
             Kind::PasswordModify => 5,
             Kind::ModifySchema => 6,
             Kind::Indexes => 7,
+            Kind::Transaction => 8,
         }
     }
 
     fn from_byte(byte: u8) -> Option<Kind> {
-        use Kind::{Add, Delete, Indexes, Modify, ModifyDn, ModifySchema, PasswordModify};
-        let kinds = [Add, Modify, Delete, ModifyDn, PasswordModify, ModifySchema, Indexes];
+        use Kind::{Add, Delete, Indexes, Modify, ModifyDn, ModifySchema, PasswordModify, Transaction};
+        let kinds = [Add, Modify, Delete, ModifyDn, PasswordModify, ModifySchema, Indexes, Transaction];
         kinds.into_iter().find(|kind| kind.to_byte() == byte)
     }
 }

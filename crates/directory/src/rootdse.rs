@@ -7,7 +7,7 @@ use crate::synthetic::{Attributes, SyntheticEntry};
 use crate::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-pub const SUPPORTED_CONTROLS: [&str; 18] = [
+pub const SUPPORTED_CONTROLS: [&str; 19] = [
     "1.2.826.0.1.3344810.2.3",   // matched values (RFC 3876)
     "1.2.840.113556.1.4.1413",   // permissive modify
     "1.2.840.113556.1.4.319",    // paged results (RFC 2696)
@@ -16,6 +16,7 @@ pub const SUPPORTED_CONTROLS: [&str; 18] = [
     "1.3.6.1.1.12",              // assertion (RFC 4528)
     "1.3.6.1.1.13.1",            // pre-read (RFC 4527)
     "1.3.6.1.1.13.2",            // post-read (RFC 4527)
+    "1.3.6.1.1.21.2",            // transaction specification (RFC 5805)
     "1.3.6.1.1.22",              // don't use copy (RFC 6171)
     "1.3.6.1.4.1.4203.1.10.1",   // subentries (RFC 3672)
     "1.3.6.1.4.1.4203.1.10.2",   // no-op
@@ -29,7 +30,9 @@ pub const SUPPORTED_CONTROLS: [&str; 18] = [
 ];
 
 /// Extended operations that always work.
-const SUPPORTED_EXTENSIONS: [&str; 3] = [
+const SUPPORTED_EXTENSIONS: [&str; 5] = [
+    "1.3.6.1.1.21.1",          // start transaction (RFC 5805)
+    "1.3.6.1.1.21.3",          // end transaction
     "1.3.6.1.1.8",             // cancel (RFC 3909)
     "1.3.6.1.4.1.4203.1.11.1", // password modify (RFC 3062)
     "1.3.6.1.4.1.4203.1.11.3", // who am I? (RFC 4532)

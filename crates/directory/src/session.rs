@@ -2,12 +2,13 @@
 //!
 //! Knows no socket. The server makes one [`Session`] per connection, and replaces its identity when a bind succeeds or fails.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use store::EntryId;
 
 use crate::limits::Kept;
+use crate::update::TransactionSlot;
 
 /// What a directory needs to know of a connection.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Session {
     pub peer_uid: Option<u32>,
     /// What it may spend. A session belongs to one thread, so that a look at an entry can be kept without a lock.
     pub(crate) limits: Cell<Kept>,
+    /// Its transaction (RFC 5805), which a bind ends.
+    pub(crate) transaction: RefCell<TransactionSlot>,
 }
 
 /// The authenticated identity of a connection.
@@ -59,6 +62,7 @@ impl Session {
             security_strength_bits: 0,
             peer_uid: None,
             limits: Cell::default(),
+            transaction: RefCell::default(),
         }
     }
 }

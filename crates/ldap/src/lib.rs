@@ -13,6 +13,7 @@ pub mod ldif;
 pub mod message;
 pub mod oids;
 mod result;
+pub mod transaction;
 pub mod url;
 
 pub use controls::{Control, ControlBuf, Controls};

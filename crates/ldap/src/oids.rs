@@ -62,6 +62,9 @@ pub mod extended {
     pub const WHO_AM_I: &str = "1.3.6.1.4.1.4203.1.11.3";
     /// RFC 3909
     pub const CANCEL: &str = "1.3.6.1.1.8";
+    /// RFC 5805
+    pub const START_TRANSACTION: &str = "1.3.6.1.1.21.1";
+    pub const END_TRANSACTION: &str = "1.3.6.1.1.21.3";
     /// OpenDJ
     pub const GET_CONNECTION_ID: &str = "1.3.6.1.4.1.26027.1.6.2";
     /// RFC 4511 §4.4.1

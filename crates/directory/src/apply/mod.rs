@@ -12,6 +12,7 @@
 //! | `judge` | whether the schema likes what the entry becomes |
 //! | `write` | from a draft to a record |
 //! | `read_entry` | assertion, pre-read and post-read controls |
+//! | `transaction` | several proposals in one (RFC 5805) |
 //! | `outcome` | what the proposer is told |
 
 mod add;
@@ -26,6 +27,7 @@ mod modify_dn;
 mod modify_schema;
 mod outcome;
 mod read_entry;
+mod transaction;
 mod value_set;
 mod work;
 mod write;
@@ -43,6 +45,7 @@ use store::{Outcome, Txn};
 pub(crate) use delete::SLICE_ENTRIES;
 pub use modify_schema::{SCHEMA_KEY, schema_text};
 pub use outcome::Report;
+pub(crate) use transaction::{TransactionReport, join};
 
 use crate::backend::Suffix;
 use crate::error::refuse;
@@ -113,6 +116,11 @@ impl UpdateRules {
         Ok(())
     }
 
+    /// Drops what is kept by number: the numbers are not in force any more.
+    fn forget_numbers(&mut self) {
+        self.classes.clear();
+    }
+
     fn set_schema(&mut self, schema: Arc<Schema>) {
         self.checker = Arc::new(Checker::new(Arc::clone(&schema), self.leniency));
         self.facts = Arc::new(Facts::new(schema));
@@ -146,6 +154,12 @@ impl store::Rules for UpdateRules {
 
     fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
         let report = match Proposal::decode(proposal) {
+            Ok(proposal) if proposal.kind == Kind::Transaction => {
+                let report = self.run_transaction(txn, proposal.operation_bytes);
+                let code = report.refusal().map_or(ResultCode::SUCCESS, |result| result.code);
+                let accepted = report.refusal().is_none();
+                return Outcome { code: code.as_i32(), accepted, response: report.encode() };
+            }
             Ok(proposal) => self.run(txn, &proposal),
             Err(error) => Report::of(refuse(ResultCode::OTHER, error.to_string())),
         };
@@ -153,7 +167,7 @@ impl store::Rules for UpdateRules {
     }
 
     fn forget(&mut self) {
-        self.classes.clear();
+        self.forget_numbers();
         self.is_schema_settled = false;
     }
 }

@@ -52,6 +52,7 @@ impl Session {
     /// Takes over what a bind decided, at `now`.
     pub fn take(&mut self, bound: Bound, now: Instant) {
         self.identity = bound.identity;
+        self.transaction.borrow_mut().abort();
         self.limits.set(Kept { limits: bound.limits, read_at: Some(now) });
     }
 

@@ -13,6 +13,8 @@ pub(super) struct UpdateControls<'c> {
     assertion: &'c [u8],
     pre_read: &'c [u8],
     post_read: &'c [u8],
+    /// The transaction that the update is part of (RFC 5805).
+    pub(super) transaction: Option<&'c [u8]>,
 }
 
 /// The same, kept.
@@ -22,6 +24,7 @@ pub(crate) struct OwnedControls {
     pub(crate) assertion: Vec<u8>,
     pub(crate) pre_read: Vec<u8>,
     pub(crate) post_read: Vec<u8>,
+    pub(crate) transaction: Option<Vec<u8>>,
 }
 
 impl<'c> UpdateControls<'c> {
@@ -43,6 +46,10 @@ impl<'c> UpdateControls<'c> {
                 }
                 (control::PERMISSIVE_MODIFY, Kind::Modify) => wanted.flags.set(Flags::PERMISSIVE_MODIFY),
                 (control::SUBTREE_DELETE, Kind::Delete) => wanted.flags.set(Flags::SUBTREE_DELETE),
+                (control::TRANSACTION_SPECIFICATION, _) => {
+                    let missing = || refuse(ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier");
+                    wanted.transaction = Some(value.ok_or_else(missing)?);
+                }
                 (control::ASSERTION, _) => {
                     codec::decode_assertion(value).map_err(malformed_control("assertion"))?;
                     wanted.assertion = value.unwrap_or_default();
@@ -72,6 +79,7 @@ impl<'c> UpdateControls<'c> {
             assertion: self.assertion.to_vec(),
             pre_read: self.pre_read.to_vec(),
             post_read: self.post_read.to_vec(),
+            transaction: self.transaction.map(<[u8]>::to_vec),
         }
     }
 }

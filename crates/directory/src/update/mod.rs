@@ -9,6 +9,7 @@ mod password_modify;
 mod passwords;
 mod schema_change;
 mod subtree_delete;
+mod transaction;
 
 #[cfg(test)]
 mod tests;
@@ -17,11 +18,12 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use config::{Config, Writability};
-use ldap::{ControlBuf, Controls, LdapResult, Message, Request, ResultCode};
+use ldap::{ControlBuf, Controls, LdapResult, Message, Request, ResultCode, oids};
 use schema::NormalizedDn;
 
 pub use password_modify::PasswordModifyTarget;
 pub(crate) use schema_change::{SERVER_NAME, bind_schema};
+pub(crate) use transaction::TransactionSlot;
 
 use crate::apply::Report;
 use crate::backend::{Backend, holder};
@@ -66,6 +68,7 @@ pub enum Submitted {
 /// An update that waits for a slow hash. Dropping it drops its callback.
 pub struct SlowUpdate {
     session: Box<Session>,
+    message_id: i32,
     operation: u32,
     /// The protocolOp.
     op_bytes: zeroize::Zeroizing<Vec<u8>>,
@@ -142,6 +145,7 @@ impl UpdateDone {
 /// A request on its way.
 pub(crate) struct Order<'o, 'm> {
     pub(crate) session: &'o Session,
+    pub(crate) message_id: i32,
     /// Number of the operation on its connection.
     pub(crate) operation: u32,
     pub(crate) request: &'o Request<'m>,
@@ -153,7 +157,7 @@ pub(crate) struct Order<'o, 'm> {
 }
 
 impl Directory {
-    /// Takes an add, modify, delete, modify DN or password modify request. `operation` is its number on the connection. The callback
+    /// Takes an add, modify, delete, modify DN, password modify or end transaction request. `operation` is its number on the connection. The callback
     /// is called with the outcome when it is durable, or with the reason why nothing was done.
     pub fn submit<'m>(
         &self,
@@ -162,19 +166,26 @@ impl Directory {
         message: &Message<'m>,
         done: UpdateCallback,
     ) -> Submitted {
-        let Message { op, op_bytes, controls, .. } = message;
-        let order = Order { session, operation, request: op, op_bytes, controls, may_be_slow: false };
+        let Message { id, op, op_bytes, controls } = message;
+        let order = Order { session, message_id: *id, operation, request: op, op_bytes, controls, may_be_slow: false };
         self.dispatch(&order, done)
     }
 
     fn dispatch(&self, order: &Order<'_, '_>, done: UpdateCallback) -> Submitted {
         let prepared = match order.request {
+            Request::Extended(request) if request.name == oids::extended::END_TRANSACTION.as_bytes() => {
+                self.end_transaction(order, request, done);
+                return Submitted::Queued;
+            }
             Request::Extended(request) => self.prepare_password_modify(order, request),
             _ => self.prepare(order),
         };
         match prepared {
-            Ok(Ready::Proposal(decided)) => {
-                self.propose(*decided, done);
+            Ok(Ready::Proposal(mut decided)) => {
+                match decided.controls.transaction.take() {
+                    Some(identifier) => done(self.enlist(order, &identifier, *decided)),
+                    None => self.propose(*decided, done),
+                }
                 Submitted::Queued
             }
             Ok(Ready::Schema(change)) => {
@@ -183,6 +194,7 @@ impl Directory {
             }
             Ok(Ready::Slow) => Submitted::Slow(SlowUpdate {
                 session: Box::new(order.session.clone()),
+                message_id: order.message_id,
                 operation: order.operation,
                 op_bytes: order.op_bytes.to_vec().into(),
                 controls: order.controls.encoded().to_vec(),
@@ -208,6 +220,10 @@ impl Directory {
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         check_authenticated(&order.session.identity)?;
         if let Some(change) = self.own_entry(&facts, order, controls.flags, &name)? {
+            if controls.transaction.is_some() {
+                let message = "The schema is changed outside of transactions";
+                return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            }
             // It waits for disks, so it takes a pool's thread.
             return Ok(if order.may_be_slow { Ready::Schema(change) } else { Ready::Slow });
         }
@@ -329,6 +345,7 @@ impl SlowUpdate {
         let controls = Controls::decode(&self.controls).unwrap_or_default();
         let order = Order {
             session: &self.session,
+            message_id: self.message_id,
             operation: self.operation,
             request: &request,
             op_bytes: &self.op_bytes,
@@ -348,6 +365,7 @@ pub(crate) enum Ready<'m> {
 }
 
 /// A decided update, but for the time.
+#[derive(Debug)]
 pub(crate) struct Decided<'m> {
     pub(crate) backend: usize,
     pub(crate) kind: Kind,

@@ -107,10 +107,14 @@ impl ControlBuf {
 
 /// Appends the controls element; nothing when there are none.
 pub fn put_controls(out: &mut Writer<'_>, controls: &[ControlBuf]) {
-    if controls.is_empty() {
-        return;
+    if !controls.is_empty() {
+        put_control_list(out, CONTROLS_TAG, controls);
     }
-    let list = out.begin(CONTROLS_TAG);
+}
+
+/// Appends a list of controls under `tag`.
+pub fn put_control_list(out: &mut Writer<'_>, tag: Tag, controls: &[ControlBuf]) {
+    let list = out.begin(tag);
     for control in controls {
         let one = out.begin(SEQUENCE);
         out.octets(OCTET_STRING, control.oid.as_bytes());

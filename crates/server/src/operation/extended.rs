@@ -1,4 +1,4 @@
-//! Extended operations that ask the directory: who am I (RFC 4532), password modify (RFC 3062). Unknown ones are refused as
+//! Extended operations that ask the directory: who am I (RFC 4532), password modify (RFC 3062), transactions (RFC 5805). Unknown ones are refused as
 //! RFC 4511 §4.12 says.
 
 use ldap::{ExtendedRequest, LdapResult, Message, ResultCode, encode, oids::extended as oids};
@@ -19,7 +19,16 @@ impl DirectoryExecutor {
         let name = std::str::from_utf8(request.name).unwrap_or_default();
         match name {
             oids::WHO_AM_I => Step::Done(who_am_i(call, message, request)),
-            oids::PASSWORD_MODIFY => self.update(call, message),
+            oids::PASSWORD_MODIFY | oids::END_TRANSACTION => self.update(call, message),
+            oids::START_TRANSACTION => {
+                let started = self.directory.start_transaction(call.session, request, &message.controls);
+                let (result, value) = match started {
+                    Ok(identifier) => (LdapResult::success(), Some(identifier)),
+                    Err(result) => (result, None),
+                };
+                encode::extended_response(call.out, message.id, &result, None, value.as_deref(), &[]);
+                Step::Done(Answer::of(result.code, result.message))
+            }
             _ => {
                 let text = "the server does not know this extended operation";
                 let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, text);

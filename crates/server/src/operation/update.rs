@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl DirectoryExecutor {
-    /// Add, modify, delete, modify DN, and password modify.
+    /// Add, modify, delete, modify DN, password modify, and the end of a transaction.
     pub(super) fn update(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         let Some(tag) = message.op.response_tag() else { return Step::Done(Answer::default()) };
         let id = message.id;

@@ -8,3 +8,4 @@ mod passwords;
 mod requests;
 mod schema_changes;
 mod subtree_deletes;
+mod transactions;

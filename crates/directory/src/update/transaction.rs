@@ -1,0 +1,219 @@
+//! Transactions (RFC 5805): updates that a client collects on its connection, and that are done all or not at all.
+//!
+//! What each update decides for itself (who, which backend, which hash) is decided when it comes; time and names of the
+//! changes when the transaction ends. Nothing is locked meanwhile. Knows nothing of what the updates do.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ldap::transaction::{EndTransaction, encode_end_response};
+use ldap::{Controls, ExtendedRequest, LdapResult, ResultCode};
+
+use super::{Decided, Order, UpdateCallback, UpdateDone, check_authenticated, out_of_service, random_uuid};
+use crate::apply::{TransactionReport, join};
+use crate::csn::Csn;
+use crate::directory::Directory;
+use crate::error::{refuse, shown, store_failure};
+use crate::proposal::Kind;
+use crate::session::Session;
+
+use super::controls::OwnedControls;
+
+/// Updates of one transaction.
+const UPDATES_MAX: usize = 1_000;
+
+/// Bytes of their requests. Half of the largest proposal.
+const BYTES_MAX: usize = 4 << 20;
+
+/// A connection's transaction, if there is one. Clones of a session share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TransactionSlot(Option<Arc<Mutex<Transaction>>>);
+
+/// Updates that wait for their end.
+#[derive(Debug, Default)]
+struct Transaction {
+    identifier: String,
+    /// All updates are of one backend: another one has another log.
+    backend: Option<usize>,
+    updates: Vec<Waiting>,
+    bytes: usize,
+    /// An update that comes late finds it so.
+    is_over: bool,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    message_id: i32,
+    decided: Decided<'static>,
+}
+
+impl TransactionSlot {
+    fn lock(&self) -> Option<MutexGuard<'_, Transaction>> {
+        Some(self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Ends the transaction, if there is one, without its updates.
+    pub(crate) fn abort(&mut self) {
+        if let Some(mut open) = self.lock() {
+            open.is_over = true;
+            open.updates = Vec::new();
+        }
+        self.0 = None;
+    }
+
+    fn is_open(&self) -> bool {
+        self.lock().is_some_and(|open| !open.is_over)
+    }
+}
+
+impl Directory {
+    /// Begins a transaction on a connection; gives its identifier.
+    ///
+    /// # Errors
+    /// The result to send: somebody anonymous, a malformed request, or a transaction that is open already.
+    pub fn start_transaction(
+        &self,
+        session: &Session,
+        request: &ExtendedRequest<'_>,
+        controls: &Controls<'_>,
+    ) -> Result<Vec<u8>, LdapResult> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        check_no_critical(controls)?;
+        if request.value.is_some() {
+            return Err(refuse(ResultCode::PROTOCOL_ERROR, "A start transaction request has no value"));
+        }
+        check_authenticated(&session.identity)?;
+        let mut slot = session.transaction.borrow_mut();
+        if slot.is_open() {
+            let message = "The connection has an open transaction: end it first (transactions do not nest)";
+            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        }
+        let identifier = NUMBERS.fetch_add(1, Ordering::Relaxed).to_string();
+        slot.0 = Some(Arc::new(Mutex::new(Transaction { identifier: identifier.clone(), ..Transaction::default() })));
+        Ok(identifier.into_bytes())
+    }
+
+    /// Puts an update into the transaction that its control names, for later.
+    pub(super) fn enlist(&self, order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> UpdateDone {
+        let enlisted = enlist(order, identifier, decided);
+        UpdateDone::refused(enlisted.err().unwrap_or_else(LdapResult::success))
+    }
+
+    /// Does what an end transaction request says.
+    pub(super) fn end_transaction(&self, order: &Order<'_, '_>, request: &ExtendedRequest<'_>, done: UpdateCallback) {
+        let updates = match take(order, request) {
+            Ok(updates) => updates,
+            Err(result) => return done(UpdateDone::refused(result)),
+        };
+        let Some(first) = updates.first() else { return done(UpdateDone::refused(LdapResult::success())) };
+        let Some(backend) = self.backends.get(first.decided.backend) else {
+            return done(UpdateDone::refused(out_of_service()));
+        };
+        let intake = &self.updates.intake;
+        let mut parts = Vec::with_capacity(updates.len());
+        for update in &updates {
+            let uuid = match update.decided.kind {
+                Kind::Add => match random_uuid() {
+                    Ok(uuid) => uuid,
+                    Err(result) => return done(UpdateDone::refused(result)),
+                },
+                _ => [0; 16],
+            };
+            parts.push(intake.encode(&update.decided, uuid).1);
+        }
+        let whole = Decided {
+            backend: first.decided.backend,
+            kind: Kind::Transaction,
+            controls: OwnedControls::default(),
+            op_bytes: join(parts).into(),
+            identity: first.decided.identity.clone(),
+            connection: order.session.connection,
+            operation: order.operation,
+            generated: None,
+        };
+        let ids: Vec<i32> = updates.iter().map(|update| update.message_id).collect();
+        let (csn, proposal) = intake.encode(&whole, [0; 16]);
+        intake.submit(backend, proposal, Box::new(move |outcome| done(conclude(outcome, &ids, csn))));
+    }
+}
+
+fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Result<(), LdapResult> {
+    let unknown = || {
+        let message = format!("There is no open transaction \"{}\" on this connection", shown(identifier));
+        refuse(ResultCode::UNWILLING_TO_PERFORM, message)
+    };
+    let slot = order.session.transaction.borrow();
+    let mut open = slot.lock().ok_or_else(unknown)?;
+    if open.is_over || open.identifier.as_bytes() != identifier {
+        return Err(unknown());
+    }
+    if open.updates.iter().any(|other| other.message_id == order.message_id) {
+        let message = "Another update of the transaction has the same message id";
+        return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+    }
+    if decided.generated.is_some() {
+        let message = "In a transaction the server makes no passwords: send the new one";
+        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+    }
+    if open.backend.is_some_and(|backend| backend != decided.backend) {
+        let message = "The transaction's other updates are in another backend: a transaction is within one";
+        return Err(refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, message));
+    }
+    let bytes = open.bytes + decided.op_bytes.len();
+    if open.updates.len() >= UPDATES_MAX || bytes > BYTES_MAX {
+        let message = format!("A transaction has at most {UPDATES_MAX} updates and {} MiB", BYTES_MAX >> 20);
+        return Err(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+    }
+    open.backend = Some(decided.backend);
+    open.bytes = bytes;
+    open.updates.push(Waiting { message_id: order.message_id, decided: decided.owned() });
+    Ok(())
+}
+
+/// Ends the transaction that a request names, and gives its updates if they are to be done.
+fn take(order: &Order<'_, '_>, request: &ExtendedRequest<'_>) -> Result<Vec<Waiting>, LdapResult> {
+    check_no_critical(order.controls)?;
+    let end = EndTransaction::decode(request.value)
+        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The request is malformed: {error}")))?;
+    let slot = order.session.transaction.borrow();
+    let mut open =
+        slot.lock().filter(|open| !open.is_over && open.identifier.as_bytes() == end.identifier).ok_or_else(|| {
+            let message = format!("There is no open transaction \"{}\" on this connection", shown(end.identifier));
+            refuse(ResultCode::UNWILLING_TO_PERFORM, message)
+        })?;
+    open.is_over = true;
+    let updates = std::mem::take(&mut open.updates);
+    Ok(if end.commit { updates } else { Vec::new() })
+}
+
+fn check_no_critical(controls: &Controls<'_>) -> Result<(), LdapResult> {
+    match controls.iter().find(|control| control.critical) {
+        Some(control) => {
+            let message = format!("The control {} is critical, and transactions do not take it", shown(control.oid));
+            Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message))
+        }
+        None => Ok(()),
+    }
+}
+
+fn conclude(outcome: Result<store::Outcome, store::StoreError>, ids: &[i32], csn: Csn) -> UpdateDone {
+    let report = match outcome {
+        Ok(outcome) => TransactionReport::decode(&outcome.response),
+        Err(error) => return UpdateDone::refused(store_failure(&error)),
+    };
+    let Some(report) = report else {
+        return UpdateDone::refused(refuse(ResultCode::OTHER, "The backend's answer cannot be read"));
+    };
+    if let Some(result) = report.refusal() {
+        let failed = ids.get(report.0.len() - 1).copied();
+        let response_value = encode_end_response(failed, &[]);
+        return UpdateDone { response_value, ..UpdateDone::refused(result.clone()) };
+    }
+    let controls: Vec<_> = ids.iter().copied().zip(report.0.iter().map(|part| part.controls())).collect();
+    let controls: Vec<_> = controls.into_iter().filter(|(_, controls)| !controls.is_empty()).collect();
+    UpdateDone {
+        response_value: encode_end_response(None, &controls),
+        csn: Some(csn),
+        ..UpdateDone::refused(LdapResult::success())
+    }
+}
