@@ -207,7 +207,8 @@ impl<'p> Planner<'p, '_> {
         let id = (self.resolve)(self.matcher.form(form))?;
         let set = id.map_or_else(IdSet::default, IdSet::one);
         let (candidates, elapsed) = (Count::Known(set.len()), since(started));
-        self.report(|| Leaf { candidates, estimate: cost::KEY, elapsed, ..Leaf::of(at) });
+        let retained = Some(set.len());
+        self.report(|| Leaf { candidates, retained, estimate: cost::KEY, elapsed, ..Leaf::of(at) });
         all.set = Some(set);
         Ok(())
     }

@@ -167,6 +167,15 @@ pub enum Element {
     },
 }
 
+impl Element {
+    fn retained(&self) -> Option<u64> {
+        match self {
+            Element::Leaf(leaf) => leaf.retained,
+            Element::Branch { retained, .. } => *retained,
+        }
+    }
+}
+
 /// What the scope was good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeStep {
@@ -227,6 +236,10 @@ impl Trace {
             let leaf = elements.pop();
             leaf.into_iter().for_each(|leaf| self.push(leaf));
             return;
+        }
+        if combination == Combination::Intersection {
+            // What was used comes first, in the order of use.
+            elements.sort_by_key(|element| element.retained().is_none());
         }
         self.push(Element::Branch { combination, elements, candidates, retained: None });
     }

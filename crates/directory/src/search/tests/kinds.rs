@@ -146,6 +146,16 @@ fn lists_are_configured_and_kept() {
 const WORDS: [&str; 8] =
     ["Stra\u{df}e", "strasse 7", "\u{e9}t\u{e9}", "ETE", "\u{d6}l", "oil", "zebra 7", "\u{418}\u{432}\u{430}\u{43d}"];
 
+/// Values of one entry: two of the words are one value by the attribute's own rule.
+fn words() -> impl Strategy<Value = std::collections::BTreeSet<&'static str>> {
+    prop::collection::btree_set(prop::sample::select(&WORDS[..]), 1..3).prop_map(|mut words| {
+        if words.contains(WORDS[0]) {
+            words.remove(WORDS[1]);
+        }
+        words
+    })
+}
+
 fn extensible_filter() -> impl Strategy<Value = String> {
     let text_rule =
         prop::sample::select(&["caseExactMatch", "2.5.13.6", "fr.lt", "fr.lte", "fr", "fr.gte", "fr.gt", "sv.eq"][..]);
@@ -174,7 +184,7 @@ proptest! {
     /// With and without the indexes the same entries are found.
     #[test]
     fn extensible_indexes_find_what_a_scan_finds(
-        entries in prop::collection::vec((prop::collection::btree_set(prop::sample::select(&WORDS[..]), 1..3), 0i64..16, 2022i64..2027, 1i64..13), 1..30),
+        entries in prop::collection::vec((words(), 0i64..16, 2022i64..2027, 1i64..13), 1..30),
         filters in prop::collection::vec(extensible_filter(), 60),
     ) {
         let mut ldif = format!("dn: {BASE}\nobjectClass: domain\n\n");
