@@ -125,7 +125,7 @@ def online(tmp_path_factory):
     instance.remove()
 
 
-def test_an_index_is_created_used_dropped_and_created_again_under_load(online):
+def test_an_index_is_created_used_dropped_and_created_again_under_load(online):  # S0-15
     root, plain = connect(online), connect(online, f"uid=p5,{PEOPLE}", "password")
     online.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--set", "index-entry-limit:100", "-n")
     last = f"(l=place {(ENTRIES - 1) // 3})"
@@ -159,7 +159,7 @@ def last_search(server, filter_text):
     return lines[-1] if lines else ""
 
 
-def test_a_build_goes_on_after_kill_9(online):
+def test_a_build_goes_on_after_kill_9(online):  # S0-09 S0-18
     root = connect(online)
     load = Load(online, 10 * ENTRIES)
     dsconfig(online, "create-backend-index", "description", "--set", "index-type:substring", "--set", "index-type:equality")
@@ -219,6 +219,11 @@ def wait_for_error(server, text):
 
 def test_dsconfig_edits_the_file_and_keeps_the_rest(fresh):
     before = (fresh.dir / "pando.toml").read_text()
+    shown = fresh.tool("dsconfig", "get-backend-prop", "--backend-name", "userRoot").stdout.splitlines()
+    assert ["index-entry-limit", "4000"] in [line.split() for line in shown]  # S0-13
+    changed = fresh.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--set", "index-entry-limit:5000", "-n")
+    assert "change these indexes alone" in changed.stderr  # S0-16
+    fresh.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--reset", "index-entry-limit", "-n")
     common = ("--hostname", "localhost", "--port", "4444", "--bindDN", ROOT_DN, "--bindPassword", ROOT_PW, "--trustAll")
     said = dsconfig(fresh, "create-backend-index", "street", "--set", "index-type:equality", "--set", "index-type:substring",
                     "--set", "substring-length:4", *common)

@@ -5,7 +5,7 @@ use std::{path::Path, process::ExitCode};
 use clap::Args;
 use config::Step;
 
-use super::{Changes, Connection, OfBackend, changing};
+use super::{Changes, Connection, OfBackend, changing, show_properties};
 use crate::{
     failure::{Failure, Outcome},
     instance,
@@ -69,20 +69,7 @@ pub fn delete(directory: &Path, options: &One, connection: &Connection) -> Outco
 }
 
 pub fn get_prop(directory: &Path, options: &One) -> Outcome {
-    let config = instance::open(directory)?;
-    let Some(properties) = config.properties_of(&options.path()) else {
-        return Err(Failure::new(format_args!(
-            "the backend \"{}\" has no index \"{}\"",
-            options.of.backend, options.index
-        )));
-    };
-    let mut table = Table::new(&["Property", "Value(s)"]);
-    table.row(vec!["attribute".to_owned(), options.index.clone()]);
-    for (name, values) in properties {
-        table.row(vec![name.to_owned(), if values.is_empty() { "-".to_owned() } else { values.join(", ") }]);
-    }
-    print!("{}", table.render());
-    Ok(ExitCode::SUCCESS)
+    show_properties(directory, &options.path(), &[("attribute", &options.index)])
 }
 
 pub fn list(directory: &Path, of: &OfBackend) -> Outcome {

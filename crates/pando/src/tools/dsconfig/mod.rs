@@ -19,6 +19,7 @@ use crate::{
     failure::{Failure, Outcome},
     instance::{self, Reader},
     owner::Owner,
+    table::Table,
 };
 
 /// So long is waited for the server to take a change.
@@ -75,6 +76,8 @@ enum What {
     DeleteBackendIndex(backend_index::One),
     /// Change a backend, for example its index-entry-limit
     SetBackendProp(SetBackendProp),
+    /// Show the properties of a backend
+    GetBackendProp(OfBackend),
 }
 
 /// The backend of an index.
@@ -119,10 +122,36 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         What::ListBackendIndexes(of) => backend_index::list(directory, of),
         What::DeleteBackendIndex(it) => backend_index::delete(directory, it, connection),
         What::SetBackendProp(it) => set_backend_prop(directory, it, connection),
+        What::GetBackendProp(of) => show_properties(directory, &[("backend", &of.backend)], &[]),
     }
 }
 
+/// Prints what an object is set to, defaults included; `first` are rows before.
+fn show_properties(directory: &Path, object: &[Step<'_>], first: &[(&str, &str)]) -> Outcome {
+    let config = instance::open(directory)?;
+    let Some(properties) = config.properties_of(object) else {
+        let names: Vec<String> = object.iter().map(|(class, name)| format!("{class} \"{name}\"")).collect();
+        return Err(Failure::new(format_args!("there is no {}", names.join(" with "))));
+    };
+    let mut table = Table::new(&["Property", "Value(s)"]);
+    for (name, value) in first {
+        table.row(vec![(*name).to_owned(), (*value).to_owned()]);
+    }
+    for (name, values) in properties {
+        table.row(vec![name.to_owned(), if values.is_empty() { "-".to_owned() } else { values.join(", ") }]);
+    }
+    print!("{}", table.render());
+    Ok(ExitCode::SUCCESS)
+}
+
 fn set_backend_prop(directory: &Path, options: &SetBackendProp, connection: &Connection) -> Outcome {
+    let of_all = |given: &String| given.starts_with("index-entry-limit:");
+    if options.changes.set.iter().any(of_all) && !connection.quiet {
+        eprintln!(
+            "The index-entry-limit of a backend holds for every index that sets none of its own. To make a few keys usable, change \
+             these indexes alone: dsconfig set-backend-index-prop --set index-entry-limit:NUMBER"
+        );
+    }
     changing(directory, connection, "The backend has changed.", |edit, _| {
         options.changes.make(edit, &[("backend", &options.of.backend)])
     })
