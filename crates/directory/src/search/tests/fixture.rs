@@ -162,14 +162,18 @@ impl Fixture {
         self.search_in(&session, asked, RequestTime { started, ..time }, output)
     }
 
-    /// Searches in a session that goes on, at `time`; what `asked` says of these does not count.
-    pub fn search_in(
+    /// Only plans, as root.
+    pub fn plan(&mut self, asked: &Asked<'_>) -> Box<crate::search::SearchPlan> {
+        let session = Session { identity: root(), ..Session::anonymous(1) };
+        self.plan_in(&session, asked, RequestTime::now()).unwrap()
+    }
+
+    fn plan_in(
         &mut self,
         session: &Session,
         asked: &Asked<'_>,
         time: RequestTime,
-        output: &mut Collector,
-    ) -> Result<Found, Box<SearchDone>> {
+    ) -> Result<Box<crate::search::SearchPlan>, Box<SearchDone>> {
         let filter = filter::parse(asked.filter).unwrap();
         let search = client::Search {
             base: asked.base,
@@ -185,8 +189,18 @@ impl Fixture {
         client::search(&mut bytes, 7, &search, asked.controls);
         let message = Message::decode(&bytes).unwrap();
         let Request::Search(request) = &message.op else { panic!("not a search") };
-        let mut plan =
-            self.directory.plan_search(&mut self.worker, session, message.id, request, &message.controls, time)?;
+        self.directory.plan_search(&mut self.worker, session, message.id, request, &message.controls, time)
+    }
+
+    /// Searches in a session that goes on, at `time`; what `asked` says of these does not count.
+    pub fn search_in(
+        &mut self,
+        session: &Session,
+        asked: &Asked<'_>,
+        time: RequestTime,
+        output: &mut Collector,
+    ) -> Result<Found, Box<SearchDone>> {
+        let mut plan = self.plan_in(session, asked, time)?;
         let done = plan.run(&mut self.worker, output);
         self.worker.recycle(plan);
         let (entries, references) = decode(&output.bytes);

@@ -76,7 +76,7 @@ fn found(it: &mut Fixture, bound: &(Session, Instant), size_limit: u32, millisec
     (found.entries.len(), found.done.result.code)
 }
 
-fn modify(it: &Fixture, dn: &str, operation: ModifyOperation, attribute: &str, value: &str) {
+pub(super) fn modify(it: &Fixture, dn: &str, operation: ModifyOperation, attribute: &str, value: &str) {
     let mut bytes = Vec::new();
     let values = [value.as_bytes()];
     client::modify(&mut bytes, 1, dn, [(operation, attribute.as_bytes(), values)], &[]);

@@ -2,6 +2,7 @@
 
 mod advice;
 mod cases;
+mod exact;
 mod explain;
 mod fixture;
 mod kinds;
