@@ -11,6 +11,7 @@ use crate::entry::{DnParts, EntryView};
 use crate::error;
 use crate::facts::Facts;
 use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::groups::Groups;
 use crate::search::{Following, RequestTime, find_base};
 use crate::session::Session;
 
@@ -67,7 +68,9 @@ impl Directory {
         };
         let record = record.view().map_err(failure)?;
         let dn = DnParts::whole(own_dn.as_bytes());
-        asked.answer(Ok(EntryView { id: base.id, record, dn, source: &view }))
+        let groups = Groups::new(&self.groups(), &self.backends, &facts, time.unix_seconds);
+        let source = groups.at(base.backend, view);
+        asked.answer(Ok(EntryView { id: base.id, record, dn, source: &source }))
     }
 }
 

@@ -17,9 +17,11 @@ use crate::backend::{Backend, Suffix};
 use crate::bind::RootUsers;
 use crate::error;
 use crate::facts::Facts;
+use crate::groups::{GroupOptions, GroupService};
 use crate::indexes::IndexWork;
 use crate::limits::LiveLimits;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
+use crate::notices::{Notices, Tell};
 use crate::open::{OpenError, configured_indexes, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
@@ -43,6 +45,8 @@ pub struct Directory {
     /// Taken while the entries of its own are made anew.
     capabilities: Mutex<Capabilities>,
     monitor: OnceLock<Arc<dyn MonitorProvider>>,
+    groups: Arc<GroupService>,
+    notices: Arc<Notices>,
 }
 
 /// The entries that are in no backend.
@@ -77,6 +81,7 @@ impl Directory {
         let capabilities = Capabilities::default();
         let own = own_entries(&facts, &backends, &capabilities)
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
+        let notices = Arc::new(Notices::default());
         let directory = Directory {
             limits: LiveLimits::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
@@ -89,6 +94,8 @@ impl Directory {
             facts: ArcSwap::new(facts),
             capabilities: Mutex::new(capabilities),
             monitor: OnceLock::new(),
+            groups: Arc::new(GroupService::new(GroupOptions::default(), &notices)),
+            notices,
         };
         directory.settle_schema()?;
         directory.settle_indexes()?;
@@ -146,6 +153,16 @@ impl Directory {
     pub fn set_monitor(&self, provider: Arc<dyn MonitorProvider>) {
         // A second provider is refused: whoever came first is the server.
         let _ = self.monitor.set(provider);
+    }
+
+    /// Who is told what an administrator should know; once, before it serves.
+    pub fn set_notices(&self, tell: Tell) {
+        self.notices.set(tell);
+    }
+
+    /// What is kept for groups.
+    pub(crate) fn groups(&self) -> Arc<GroupService> {
+        Arc::clone(&self.groups)
     }
 
     /// Whether a session may read `cn=monitor` and the rest (for tools beside the protocol).

@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 
 use store::{DescId, EntryId, RecordView, StoreError};
 
+use crate::groups::GroupsAt;
+
 /// What an entry's record does not hold: answered by a snapshot for readers, by a transaction inside `apply`.
 pub trait EntrySource {
     /// Exact number of children.
@@ -21,6 +23,12 @@ pub trait EntrySource {
 
     /// Whether a large attribute has the value with this normal form under its equality rule.
     fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError>;
+
+    /// Who is in which group, where somebody asks for it and it can be told: not inside `apply`, whose outcome must not depend on
+    /// other backends.
+    fn groups(&self) -> Option<GroupsAt<'_>> {
+        None
+    }
 }
 
 /// The source of entries that are all in their record: the root DSE, the schema, the monitor.

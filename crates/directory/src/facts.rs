@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schema::{ClassIndex, Schema, TypeIndex};
 use store::{Tables, Values};
 
+use crate::groups::GroupTypes;
 use crate::limits::OwnLimitTypes;
 use crate::virtual_attributes::VirtualAttribute;
 
@@ -34,6 +35,8 @@ pub struct Facts {
     pub object_class: Option<TypeIndex>,
     /// `userPassword`.
     pub user_password: Option<TypeIndex>,
+    /// Classes and attributes of groups.
+    pub(crate) groups: GroupTypes,
     /// `ds-rlim-*` and their like.
     pub(crate) own_limits: OwnLimitTypes,
 }
@@ -52,6 +55,14 @@ impl ClassFlags {
     pub const ALIAS: ClassFlags = ClassFlags(2);
     /// A subentry (RFC 3672).
     pub const SUBENTRY: ClassFlags = ClassFlags(4);
+    /// A group whose members `member` names.
+    pub const MEMBER_GROUP: ClassFlags = ClassFlags(8);
+    /// A group whose members `uniqueMember` names.
+    pub const UNIQUE_MEMBER_GROUP: ClassFlags = ClassFlags(16);
+    /// A group whose members `memberURL` describes.
+    pub const DYNAMIC_GROUP: ClassFlags = ClassFlags(32);
+    /// A group that has the members of another; no `member` of its own counts.
+    pub const VIRTUAL_STATIC_GROUP: ClassFlags = ClassFlags(64);
 
     /// Whether something of `other` is set.
     #[inline]
@@ -62,7 +73,7 @@ impl ClassFlags {
 
     /// Both together.
     #[must_use]
-    pub fn with(self, other: ClassFlags) -> ClassFlags {
+    pub const fn with(self, other: ClassFlags) -> ClassFlags {
         ClassFlags(self.0 | other.0)
     }
 }
@@ -105,6 +116,7 @@ impl Facts {
             aliased_object_name: type_of(b"aliasedObjectName"),
             object_class: type_of(b"objectClass"),
             user_password: type_of(b"userPassword"),
+            groups: GroupTypes::of(&schema),
             own_limits: OwnLimitTypes::of(&schema),
             schema,
         }
@@ -152,6 +164,7 @@ impl Facts {
             if self.subentry.iter().any(|wanted| class.is_subclass_of(*wanted)) {
                 flags = flags.with(ClassFlags::SUBENTRY);
             }
+            flags = flags.with(self.groups.flags_of(class));
         }
         flags
     }

@@ -20,6 +20,10 @@ pub enum VirtualAttribute {
     SubschemaSubentry,
     /// RFC 4512 §3.4.6
     StructuralObjectClass,
+    /// The DNs of the groups that the entry is in, as Sun and OpenDJ name it.
+    IsMemberOf,
+    /// The same, as Microsoft and OpenLDAP name it.
+    MemberOf,
 }
 
 /// The name of the subschema subentry.
@@ -27,13 +31,22 @@ pub const SCHEMA_DN: &str = "cn=schema";
 
 impl VirtualAttribute {
     /// All of them.
-    pub const ALL: [VirtualAttribute; 5] = [
+    pub const ALL: [VirtualAttribute; 7] = [
         VirtualAttribute::EntryDn,
         VirtualAttribute::HasSubordinates,
         VirtualAttribute::NumSubordinates,
         VirtualAttribute::StructuralObjectClass,
         VirtualAttribute::SubschemaSubentry,
+        VirtualAttribute::IsMemberOf,
+        VirtualAttribute::MemberOf,
     ];
+
+    /// Whether it tells groups, which are in other entries than the one asked for.
+    #[inline]
+    #[must_use]
+    pub fn is_membership(self) -> bool {
+        matches!(self, VirtualAttribute::IsMemberOf | VirtualAttribute::MemberOf)
+    }
 
     /// The attribute's name, as it is sent.
     #[must_use]
@@ -44,10 +57,12 @@ impl VirtualAttribute {
             VirtualAttribute::NumSubordinates => "numSubordinates",
             VirtualAttribute::SubschemaSubentry => "subschemaSubentry",
             VirtualAttribute::StructuralObjectClass => "structuralObjectClass",
+            VirtualAttribute::IsMemberOf => "isMemberOf",
+            VirtualAttribute::MemberOf => "memberOf",
         }
     }
 
-    /// Appends the value in wire form; `false` when the entry has none.
+    /// Appends the values in wire form; `false` when the entry has none.
     pub fn put(self, facts: &Facts, entry: &EntryView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
         match self {
             VirtualAttribute::EntryDn => {
@@ -63,6 +78,10 @@ impl VirtualAttribute {
             VirtualAttribute::StructuralObjectClass => {
                 let Some(class) = facts.structural_class(entry.record.object_classes()) else { return Ok(false) };
                 put_value(out, class.as_bytes());
+            }
+            VirtualAttribute::IsMemberOf | VirtualAttribute::MemberOf => {
+                let Some(groups) = entry.source.groups().filter(|groups| groups.offers(self)) else { return Ok(false) };
+                return groups.values(entry, out);
             }
         }
         Ok(true)

@@ -114,6 +114,7 @@ pub(crate) enum Trial {
     EarlierThanNow,
     PartialDate,
     Password,
+    InChain,
 }
 
 /// One matching rule. All of them are built in: a rule is code.
@@ -330,6 +331,7 @@ impl MatchingRule {
             Form::Octets => matches!(syntax, oid::OCTET_STRING | oid::BINARY | oid::JPEG),
             Form::GeneralizedTime => syntax == oid::GENERALIZED_TIME,
             Form::UtcTime => syntax == oid::UTC_TIME,
+            Form::Dn if self.trial == Trial::InChain => matches!(syntax, oid::DN | oid::NAME_AND_OPTIONAL_UID),
             Form::Dn => syntax == oid::DN,
             Form::UniqueMember => syntax == oid::NAME_AND_OPTIONAL_UID,
             Form::Oid => syntax == oid::OID,

@@ -140,6 +140,9 @@ impl Server {
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
         warn_of_missing_groups(&directory, logs.errors());
+        let errors = logs.errors().clone();
+        directory
+            .set_notices(Box::new(move |sentence| errors.warning(Category::Core, message_id::DIRECTORY, sentence)));
         let begun_at = SystemTime::now();
         let executor = {
             let (directory, pools) = (Arc::clone(&directory), pools.clone());

@@ -119,6 +119,13 @@ impl Selection {
         &self.virtuals
     }
 
+    /// Whether somebody must tell who is in which group.
+    #[inline]
+    #[must_use]
+    pub fn asks_for_groups(&self) -> bool {
+        self.virtuals.iter().any(|attribute| attribute.is_membership())
+    }
+
     /// Whether attributes kept in the record's header may be wanted.
     #[inline]
     #[must_use]

@@ -149,6 +149,7 @@ impl Matcher {
             Test::Equal(range) | Test::Sounds(range) => form == self.form(range),
             Test::AtLeast(range) => form >= self.form(range),
             Test::AtMost(range) => form <= self.form(range),
+            Test::InChain(_) => false,
             Test::Assertion(at) => match self.assertion(*at) {
                 Some(Assertion::Password(clear)) => {
                     (self.checks_slow_hashes || !password::is_slow(form)) && password::verify(form, clear)
@@ -176,6 +177,9 @@ struct Trial<'t, 'e> {
 impl TryItem for Trial<'_, '_> {
     #[inline]
     fn item(&mut self, matcher: &Matcher, item: &Item) -> Result<Truth, StoreError> {
+        if item.asks_for_groups() {
+            return self.by_groups(matcher, item);
+        }
         if self.any_attribute(matcher, item)? || (item.with_dn && self.name_matches(matcher, item)) {
             return Ok(Truth::True);
         }
@@ -184,6 +188,20 @@ impl TryItem for Trial<'_, '_> {
 }
 
 impl Trial<'_, '_> {
+    /// What the entry does not tell alone: undefined where nobody else is there to tell.
+    #[cold]
+    fn by_groups(&mut self, matcher: &Matcher, item: &Item) -> Result<Truth, StoreError> {
+        let Some(groups) = self.entry.source.groups() else { return Ok(Truth::Undefined) };
+        let (form, attribute) = match (&item.test, item.target) {
+            (_, Target::Virtual(_, computed)) if !groups.offers(computed) => return Ok(Truth::False),
+            (Test::Present, _) => return groups.is_in_any(self.entry).map(Truth::from),
+            (Test::Equal(form), _) => return groups.contains(self.entry, matcher.form(form)).map(Truth::from),
+            (Test::InChain(form), Target::Type(attribute) | Target::Tagged(attribute, _)) => (form, attribute),
+            _ => return Ok(Truth::Undefined),
+        };
+        groups.is_in_chain(self.entry, attribute, matcher.form(form))
+    }
+
     fn any_attribute(&mut self, matcher: &Matcher, item: &Item) -> Result<bool, StoreError> {
         let tables = self.entry.record.tables();
         match item.target {

@@ -61,6 +61,9 @@ fn attribute_of(
     {
         return refused("checks passwords");
     }
+    if matches!(item.test, Test::InChain(_)) {
+        return refused("follows references through other entries");
+    }
     match item.target {
         // Who may not ask for it could read the answer off the list.
         Target::Type(attribute) if facts.is_secret(attribute) => refused("asks for passwords"),

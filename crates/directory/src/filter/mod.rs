@@ -33,6 +33,7 @@ pub struct Matcher {
     assertions: Vec<Assertion>,
     options: Vec<Options>,
     needs_dn: bool,
+    needs_groups: bool,
     /// Stored passwords whose check takes long are checked too: for one entry, not for a search through all.
     checks_slow_hashes: bool,
 }
@@ -74,6 +75,15 @@ pub struct Item {
     pub with_dn: bool,
 }
 
+impl Item {
+    /// Whether only who knows the groups of an entry, or what refers to what, can tell.
+    #[must_use]
+    pub fn asks_for_groups(&self) -> bool {
+        let is_membership = matches!(self.target, Target::Virtual(_, computed) if computed.is_membership());
+        is_membership || matches!(self.test, Test::InChain(_))
+    }
+}
+
 /// Which attributes an assertion is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -100,6 +110,8 @@ pub enum Test {
     AtMost(Range<usize>),
     /// It sounds like it: equal under the approximate rule.
     Sounds(Range<usize>),
+    /// It, or a value of the entry that it names, and so on, equals the form.
+    InChain(Range<usize>),
     /// The prepared assertion says so (position in [`Matcher::assertions`]).
     Assertion(usize),
 }
@@ -128,6 +140,7 @@ impl Matcher {
             if let Node::Item(item) = &prepared {
                 let entry_dn = matches!(item.target, Target::Virtual(_, VirtualAttribute::EntryDn));
                 self.needs_dn |= item.with_dn || entry_dn;
+                self.needs_groups |= item.asks_for_groups();
             }
             self.nodes.push(prepared);
         }
@@ -151,6 +164,7 @@ impl Matcher {
             };
             Some(Item { target, test, rule, with_dn: false })
         });
+        self.needs_groups = item.as_ref().is_some_and(Item::asks_for_groups);
         self.nodes.push(item.map_or(Node::Undefined, Node::Item));
         self.needs_dn = true;
     }
@@ -166,7 +180,7 @@ impl Matcher {
         self.forms.clear();
         self.assertions.clear();
         self.options.clear();
-        (self.needs_dn, self.checks_slow_hashes) = (false, false);
+        (self.needs_dn, self.needs_groups, self.checks_slow_hashes) = (false, false, false);
     }
 
     /// The nodes, in prefix order.
@@ -191,6 +205,21 @@ impl Matcher {
     #[must_use]
     pub fn needs_dn(&self) -> bool {
         self.needs_dn
+    }
+
+    /// Whether entries must come with who is in which group.
+    #[must_use]
+    pub fn needs_groups(&self) -> bool {
+        self.needs_groups
+    }
+
+    /// Whether the filter means something else tomorrow.
+    #[must_use]
+    pub fn depends_on_time(&self) -> bool {
+        self.nodes.iter().any(|node| match node {
+            Node::Item(item) => item.rule.is_some_and(MatchingRule::depends_on_time),
+            _ => false,
+        })
     }
 
     /// Whether the filter is the absolute true filter or `(objectClass=*)`, which every entry matches.
@@ -282,9 +311,21 @@ impl Matcher {
         }
         let test = match rule.assertion(&facts.schema, it.value, context).ok()? {
             Assertion::Equal(form) => Test::Equal(self.store_form(&form)),
+            Assertion::InChain(form) => return self.in_chain(target, attribute?, &form),
             assertion => self.keep(assertion),
         };
         Some(Item { target, test, rule: Some(rule), with_dn: it.dn_attributes })
+    }
+
+    /// The groups of an entry are those at any distance already; of other computed attributes, and of names, there are no chains.
+    fn in_chain(&mut self, target: Target, attribute: &AttributeType, form: &[u8]) -> Option<Item> {
+        let form = self.store_form(form);
+        let test = match target {
+            Target::Virtual(_, computed) if computed.is_membership() => Test::Equal(form),
+            Target::Type(_) | Target::Tagged(..) => Test::InChain(form),
+            Target::Virtual(..) | Target::Every => return None,
+        };
+        Some(Item { target, test, rule: attribute.equality, with_dn: false })
     }
 
     fn target<'f>(

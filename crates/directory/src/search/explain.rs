@@ -102,7 +102,7 @@ pub(super) fn remedies(plan: &SearchPlan, facts: &Facts, backend: &Backend, plac
     let Ok(snapshot) = backend.store.snapshot() else { return Vec::new() };
     let view = snapshot.view();
     let mut trace = Trace::thorough();
-    let planned = scope::candidates(plan, facts, backend, &view, place, Some(&mut trace));
+    let planned = scope::candidates(&plan.matcher, facts, backend, &view, place, Some(&mut trace));
     let (Ok(_), Ok(entries), Some(filter)) = (planned, view.entry_count(), trace.filter()) else { return Vec::new() };
     let shown = Shown { facts, backend, indexes: snapshot.indexes(), filter: None, entries };
     let mut remedies = shown.remedies(filter);

@@ -24,7 +24,7 @@ mod vlv;
 mod vlv_index;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -41,13 +41,16 @@ use crate::encode::Selection;
 use crate::error;
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::{FilterScratch, Matcher};
+use crate::groups::{GroupService, Groups, MemberPlan};
 use crate::synthetic::SyntheticEntry;
 pub(crate) use base::{Following, find_base};
 use explain::Explanation;
-use names::ParentNames;
+pub(crate) use names::ParentNames;
 pub use paged::CookieKey;
 pub use plan::Candidates;
-use scope::Place;
+pub(crate) use plan::{FEW_CANDIDATES, Planner, RANGE_IDS_MAX, whole};
+pub(crate) use prepare::ids_of_class;
+pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates};
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
 pub const LONG_CANDIDATES: u64 = 200;
@@ -222,6 +225,8 @@ pub struct SearchPlan {
     synthetic: Vec<Arc<SyntheticEntry>>,
     limits: Limits,
     unindexed: bool,
+    /// What groups are asked with, when the filter or the attributes ask for them.
+    groups: Option<Asking>,
     /// Kept only when the search may turn out to be worth [`advice`].
     costly: Option<Box<advice::Costly>>,
     /// Pages and order, when a control asks for them.
@@ -238,12 +243,21 @@ struct Limits {
     lookthrough: Option<u64>,
 }
 
+/// With what a search asks for groups.
+#[derive(Clone)]
+struct Asking {
+    service: Arc<GroupService>,
+    now_unix_seconds: i64,
+}
+
 /// One base in one backend.
 struct Part {
     backend: usize,
     base: EntryId,
     scope: Scope,
     candidates: Candidates,
+    /// Candidates that following groups will find, when they are fewer. They are looked up when the part is run.
+    members: Option<Box<MemberPlan>>,
     /// Whoever is among the candidates matches the filter, after the change `seq`.
     is_exact: bool,
     /// The last change that the plan knows of.
@@ -266,12 +280,16 @@ impl SearchPlan {
     /// Whether it belongs on another thread than the event loop's.
     #[must_use]
     pub fn is_long(&self) -> bool {
-        self.parts.len() > 1 || self.candidate_count() > LONG_CANDIDATES
+        // What one entry costs when groups are asked for depends on how many it is in.
+        self.parts.len() > 1 || self.candidate_count() > LONG_CANDIDATES || self.groups.is_some()
     }
 
     /// Candidates of all bases; everything counts as very many.
     fn candidate_count(&self) -> u64 {
-        let count = |part: &Part| part.candidates.count().unwrap_or(u64::MAX);
+        let count = |part: &Part| match &part.members {
+            Some(members) => members.count(),
+            None => part.candidates.count().unwrap_or(u64::MAX),
+        };
         self.parts.iter().map(count).fold(0, u64::saturating_add)
     }
 
@@ -288,6 +306,16 @@ impl SearchPlan {
         }
     }
 
+    /// Groups as they are from now on; none when nobody asks.
+    fn groups_now(&self) -> Option<Groups> {
+        match (&self.groups, &self.backends, &self.facts) {
+            (Some(asking), Some(backends), Some(facts)) => {
+                Some(Groups::new(&asking.service, backends, facts, asking.now_unix_seconds))
+            }
+            _ => None,
+        }
+    }
+
     fn clear(&mut self) {
         self.facts = None;
         self.backends = None;
@@ -295,6 +323,7 @@ impl SearchPlan {
         self.synthetic.clear();
         self.unindexed = false;
         self.costly = None;
+        self.groups = None;
         self.arrangement = None;
         self.explanations = None;
         (self.manage_dsa_it, self.subentries, self.in_searching) = (false, None, false);

@@ -15,7 +15,7 @@ use super::explain::{self, Explanation};
 use super::idset::IdSet;
 use super::plan::Found;
 use super::scope::{self, Narrowed, Place};
-use super::{KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias};
+use super::{Asking, KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias};
 use crate::access::Access;
 use crate::backend::Backend;
 use crate::controls::ReadControls;
@@ -24,6 +24,7 @@ use crate::entry::{DnParts, EntryView};
 use crate::error;
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::groups::{Groups, GroupsAt};
 use crate::limits::SessionLimits;
 use crate::session::Session;
 
@@ -81,6 +82,9 @@ impl Directory {
         plan.matcher.compile(&facts, access, &request.filter, context);
         plan.selection.restart(&facts, access, request.attributes.iter(), request.types_only);
         plan.facts = Some(facts.clone());
+        if plan.matcher.needs_groups() || plan.selection.asks_for_groups() {
+            plan.groups = Some(Asking { service: self.groups(), now_unix_seconds: time.unix_seconds });
+        }
         if wanted.presentation.is_some() {
             self.arrange(plan, &facts, request, &wanted, &own, context)?;
             if plan.is_refused() {
@@ -253,16 +257,20 @@ impl Directory {
         let place = Place { base, scope, is_everything };
         let mut explanation = plan.explanations.is_some().then(|| Explanation::new(at, scope));
         let trace = explanation.as_mut().map(|explanation| &mut explanation.trace);
-        let planned = scope::candidates(plan, facts, backend, &view, place, trace).and_then(|narrowed| {
+        let planned = scope::candidates(&plan.matcher, facts, backend, &view, place, trace).and_then(|narrowed| {
+            let members = match plan.groups_now() {
+                Some(groups) => groups.at(at, view).plan(&plan.matcher, &narrowed)?,
+                None => None,
+            };
             let referrals = if has_referrals && scope != Scope::BaseObject {
                 ids_of_class(facts, &view, b"referral", ClassFlags::REFERRAL)?
             } else {
                 IdSet::default()
             };
-            Ok((narrowed, referrals))
+            Ok((narrowed, members, referrals))
         });
-        let (narrowed, referrals) = planned.map_err(|problem| error::store_failure(&problem))?;
-        plan.unindexed |= narrowed.is_unindexed;
+        let (narrowed, members, referrals) = planned.map_err(|problem| error::store_failure(&problem))?;
+        plan.unindexed |= narrowed.is_unindexed && members.is_none();
         if let Some(all) = &mut plan.explanations {
             all.extend(explanation.map(Explanation::finish));
         }
@@ -272,6 +280,7 @@ impl Directory {
             base,
             scope,
             candidates,
+            members,
             is_exact,
             seq: snapshot.seq(),
             is_everything,
@@ -293,7 +302,9 @@ impl Directory {
         let Some(part) = plan.parts.first() else { return Ok(()) };
         let Some(snapshot) = &part.snapshot else { return Ok(()) };
         let known = worker.backend(part.backend);
-        let truth = entry_truth(plan.access, known, facts, part.base, &snapshot.view(), assertion, context);
+        let groups = Groups::new(&self.groups(), &self.backends, &self.facts(), context.now_unix_seconds);
+        let groups = groups.at(part.backend, snapshot.view());
+        let truth = entry_truth(plan.access, known, facts, part.base, &snapshot.view(), &groups, assertion, context);
         asserted(truth)
     }
 }
@@ -310,12 +321,14 @@ fn limits(own: &SessionLimits, request: &SearchRequest<'_>, time: RequestTime) -
 }
 
 /// What an assertion control's filter means for one entry.
+#[allow(clippy::too_many_arguments, reason = "an entry is a place in a view")]
 fn entry_truth(
     access: Access,
     known: &mut super::WorkerBackend,
     facts: &Facts,
     id: EntryId,
     view: &View<'_>,
+    source: &GroupsAt<'_>,
     assertion: &ldap::Filter<'_>,
     context: MatchContext,
 ) -> Result<Truth, StoreError> {
@@ -324,7 +337,7 @@ fn entry_truth(
     let Some(record) = view.entry(id)? else { return Ok(Truth::False) };
     let record = record.view()?;
     let parent = known.names.dn(view, record.parent())?.unwrap_or_default();
-    let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source: view };
+    let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
     matcher.matches(facts, &entry, &mut FilterScratch::default())
 }
 
@@ -340,7 +353,7 @@ pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResul
 }
 
 /// All entries of a class that the server treats specially, by the objectClass index or, without one, by looking at every entry.
-pub(super) fn ids_of_class(
+pub(crate) fn ids_of_class(
     facts: &Facts,
     view: &View<'_>,
     class: &[u8],

@@ -16,10 +16,11 @@ use super::plan::Candidates;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
 use crate::backend::Backend;
 use crate::encode::{Selection, search_entry};
-use crate::entry::{DnParts, EntryView};
+use crate::entry::{DnParts, EntrySource, EntryView};
 use crate::error;
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::groups::{CHAIN_MAX, Expanded, Groups};
 use crate::referral::referral_urls;
 
 /// Why a run ends before its last candidate.
@@ -33,6 +34,18 @@ pub(super) enum Stop {
 }
 
 impl Stop {
+    fn time_limit() -> Stop {
+        let message = "The search operation took longer than its time limit allows";
+        Stop::Limit(ResultCode::TIME_LIMIT_EXCEEDED, message.to_owned())
+    }
+
+    /// A chain of references goes on for longer than it is followed.
+    fn chain_limit() -> Stop {
+        let message =
+            format!("This search operation has followed references through the maximum of {CHAIN_MAX} entries");
+        Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+    }
+
     /// One entry more than `limit` matches.
     pub(super) fn size_limit(limit: u64) -> Stop {
         let message = format!("This search operation has sent the maximum of {limit} entries to the client");
@@ -131,13 +144,33 @@ impl SearchPlan {
         done: &mut SearchDone,
         each: impl FnOnce(&mut Run<'_, O>, Snapshot, &mut Vec<EntryId>) -> Result<Option<Snapshot>, Stop>,
     ) -> Result<(), Stop> {
+        let mut groups = self.groups_now();
         let (Some(facts), Some(backends)) = (&self.facts, &self.backends) else { return Ok(()) };
         let Some(part) = self.parts.get_mut(at) else { return Ok(()) };
         let Some(backend) = backends.get(part.backend) else { return Ok(()) };
-        let snapshot = match part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX) {
+        let mut snapshot = match part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX) {
             Some(snapshot) => snapshot,
             None => backend.store.snapshot()?,
         };
+        if let Some(members) = &part.members {
+            let at = groups.as_ref().map(|groups| groups.at(part.backend, snapshot.view()));
+            let deadline = self.limits.deadline;
+            let mut stop = || output.cancelled() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            match at.map(|at| at.expand(members, &mut stop)).transpose()? {
+                Some(Expanded::Set(set)) => part.candidates = Candidates::Set(set),
+                Some(Expanded::Stopped) if output.cancelled() => return Err(Stop::Cancelled),
+                Some(Expanded::Stopped) => return Err(Stop::time_limit()),
+                Some(Expanded::TooLong) => return Err(Stop::chain_limit()),
+                // What the filter's other components say is as true as before.
+                Some(Expanded::NotIndexed) | None => done.unindexed |= part.candidates.count().is_none(),
+            }
+            (part.members, part.is_exact) = (None, false);
+            // Looking members up may have taken long.
+            if snapshot.age() >= SNAPSHOT_AGE_MAX {
+                snapshot = backend.store.snapshot()?;
+                groups = groups.map(|groups| groups.renewed());
+            }
+        }
         let known = worker.backends.get_mut(part.backend);
         let mut fallback = WorkerBackend::default();
         let known = known.unwrap_or(&mut fallback);
@@ -157,6 +190,7 @@ impl SearchPlan {
             filter: &mut worker.filter,
             values: &mut worker.values,
             covered,
+            groups,
             output,
             done,
         };
@@ -234,6 +268,8 @@ pub(super) struct Run<'r, O> {
     values: &'r mut Vec<u8>,
     /// What earlier parts have sent.
     covered: Option<&'r Covered>,
+    /// Who is in which group, when that is asked for.
+    groups: Option<Groups>,
     output: &'r mut O,
     pub(super) done: &'r mut SearchDone,
 }
@@ -281,6 +317,7 @@ impl<O: SearchOutput> Run<'_, O> {
         let snapshot = self.backend.store.snapshot()?;
         self.known.refresh(self.facts, &snapshot);
         self.is_exact = is_exact(self.part, &snapshot);
+        self.groups = self.groups.take().map(|groups| groups.renewed());
         Ok(snapshot)
     }
 
@@ -296,8 +333,7 @@ impl<O: SearchOutput> Run<'_, O> {
             return Err(Stop::Cancelled);
         }
         if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            let message = "The search operation took longer than its time limit allows";
-            return Err(Stop::Limit(ResultCode::TIME_LIMIT_EXCEEDED, message.to_owned()));
+            return Err(Stop::time_limit());
         }
         Ok(())
     }
@@ -352,11 +388,17 @@ impl<O: SearchOutput> Run<'_, O> {
     }
 
     #[inline]
-    fn matches(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, StoreError> {
+    fn matches(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, Stop> {
         let parent = if self.matcher.needs_dn() { self.known.names.dn(view, record.parent())? } else { Some(&b""[..]) };
         let Some(parent) = parent else { return Ok(false) };
-        let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source: view };
-        Ok(self.matcher.matches(self.facts, &entry, self.filter)? == Truth::True)
+        let at = self.groups.as_ref().map(|groups| groups.at(self.part.backend, *view));
+        let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
+        let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
+        let matches = self.matcher.matches(self.facts, &entry, self.filter)? == Truth::True;
+        if self.groups.as_ref().is_some_and(Groups::overflowed) {
+            return Err(Stop::chain_limit());
+        }
+        Ok(matches)
     }
 
     #[inline]
@@ -372,7 +414,9 @@ impl<O: SearchOutput> Run<'_, O> {
     pub(super) fn send(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<(), Stop> {
         check_size(self.limits.size, self.done)?;
         let Some(parent) = self.known.names.dn(view, record.parent())? else { return Ok(()) };
-        let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source: view };
+        let at = self.groups.as_ref().map(|groups| groups.at(self.part.backend, *view));
+        let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
+        let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
         let buffer = self.output.buffer();
         search_entry(self.facts, &entry, self.selection, self.message_id, &[], self.values, buffer)?;
         self.done.entries_sent += 1;

@@ -7,12 +7,12 @@ use std::time::Instant;
 use ldap::Scope;
 use store::{EntryId, IndexKey, StoreError, View};
 
-use super::SearchPlan;
 use super::idset::IdSet;
 use super::plan::trace::{Count, Reason, ScopeStep, Trace};
 use super::plan::{Candidates, FEW_CANDIDATES, Found, Planner, RANGE_IDS_MAX, common, cost, whole};
 use crate::backend::Backend;
 use crate::facts::Facts;
+use crate::filter::Matcher;
 use crate::locate::locate;
 
 /// From so many candidates on, the entries of a subtree are collected to see whether they are fewer.
@@ -20,7 +20,7 @@ const COLLECT_MIN: u64 = 100;
 
 /// The base of a search, and how far below it reaches.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub base: EntryId,
     pub scope: Scope,
     /// Everything in the backend is in scope.
@@ -28,15 +28,15 @@ pub(super) struct Place {
 }
 
 /// What the indexes say about filter and scope together.
-pub(super) struct Narrowed {
+pub(crate) struct Narrowed {
     pub found: Found,
     /// The search counts as unindexed.
     pub is_unindexed: bool,
 }
 
 /// Plans filter and scope.
-pub(super) fn candidates(
-    plan: &SearchPlan,
+pub(crate) fn candidates(
+    matcher: &Matcher,
     facts: &Facts,
     backend: &Backend,
     view: &View<'_>,
@@ -52,7 +52,7 @@ pub(super) fn candidates(
         None => Ok(None),
     };
     let trace_of_filter = trace.as_deref_mut();
-    let mut planner = Planner { view: *view, facts, matcher: &plan.matcher, resolve: &resolve, trace: trace_of_filter };
+    let mut planner = Planner { view: *view, facts, matcher, resolve: &resolve, trace: trace_of_filter };
     let found = planner.plan()?;
     if let Some(trace) = trace.as_deref_mut() {
         trace.last = Some(Count::from(&found.candidates));

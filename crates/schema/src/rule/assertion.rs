@@ -44,6 +44,8 @@ pub enum Assertion {
     Date(PartialDate),
     /// The clear text to be checked against stored passwords: whoever knows the schemes must do it.
     Password(Vec<u8>),
+    /// The value must be this DN, or name an entry that has such a value, at any distance: whoever has the entries must follow them.
+    InChain(Vec<u8>),
 }
 
 /// Calendar fields that an assertion of `partialDateAndTimeMatchingRule` gives.
@@ -82,12 +84,13 @@ impl MatchingRule {
             Trial::EarlierThanNow => Assertion::Less(relative_time(value, context)?),
             Trial::PartialDate => Assertion::Date(partial_date(value)?),
             Trial::Password => Assertion::Password(value.to_vec()),
+            Trial::InChain => Assertion::InChain(normal_form()?),
         })
     }
 }
 
 impl Assertion {
-    /// Whether the value with this normal form matches. Passwords never do here.
+    /// Whether the value with this normal form matches. Passwords and chains never do here.
     pub fn matches(&self, form: &[u8]) -> bool {
         match self {
             Assertion::Equal(wanted) => form == wanted.as_slice(),
@@ -104,7 +107,7 @@ impl Assertion {
                     || form.split(|byte| matches!(byte, b',' | b';')).any(|part| part.trim_ascii() == keyword)
             }
             Assertion::Date(date) => Fields::of_normal_form(form).is_some_and(|fields| date.matches(&fields)),
-            Assertion::Password(_) => false,
+            Assertion::Password(_) | Assertion::InChain(_) => false,
         }
     }
 

@@ -95,6 +95,7 @@ pub static RULES: &[MatchingRule] = &[
     equality("1.3.6.1.4.1.4203.666.11.2.5", &["CSNSIDMatch"], oid::CSN_SID, Form::CsnSid),
     extensible("1.2.840.113556.1.4.803", &["integerBitAndMatch"], oid::INTEGER, Form::Integer, Trial::BitsAll),
     extensible("1.2.840.113556.1.4.804", &["integerBitOrMatch"], oid::INTEGER, Form::Integer, Trial::BitsAny),
+    extensible("1.2.840.113556.1.4.1941", &["inChainMatch"], oid::DN, Form::Dn, Trial::InChain),
     MatchingRule {
         oid: "1.3.6.1.4.1.26027.1.4.1",
         names: &["ds-mr-double-metaphone-approx"],

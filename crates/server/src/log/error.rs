@@ -184,6 +184,8 @@ pub mod message_id {
     pub const FILE_LIMIT: u32 = 12;
     /// A rule of limits speaks of nobody.
     pub const LIMITS: u32 = 13;
+    /// What the directory noticed in its entries.
+    pub const DIRECTORY: u32 = 14;
     /// A certificate was (re)loaded.
     pub const CERTIFICATE_LOADED: u32 = 20;
     /// A certificate file is not usable.

@@ -172,6 +172,8 @@ impl<'p> Planner<'p, '_> {
                 let is_exact = is_plain && form.len() <= KEY_BYTES_MAX;
                 Ok(self.gather_key(at, attribute, index, form, is_exact, all)?)
             }
+            // Followed from key to key: see `groups`.
+            (Test::InChain(_), _) => Ok(Some(Missing::because(Reason::Computed))),
             (Test::AtLeast(form), Some(rule)) => {
                 let bounds = (Bound::Included(matcher.form(form)), Bound::Unbounded);
                 Ok(self.gather_range(at, item, attribute, rule, bounds, is_plain, all))

@@ -103,6 +103,11 @@ impl<'p> Planner<'p, '_> {
         self.node(0, None)
     }
 
+    /// The candidates of the component at `at` alone.
+    pub fn plan_component(&mut self, at: usize) -> Result<Found, StoreError> {
+        self.node(at, None)
+    }
+
     /// The candidates of one component. Of those outside `within`, nothing needs to be said.
     fn node(&mut self, at: usize, within: Option<&IdSet>) -> Result<Found, StoreError> {
         match self.matcher.nodes().get(at) {
@@ -195,7 +200,7 @@ fn since(started: Option<Instant>) -> Duration {
 }
 
 /// A list as a set.
-pub(super) fn whole(list: &Postings<'_>) -> Result<IdSet, StoreError> {
+pub(crate) fn whole(list: &Postings<'_>) -> Result<IdSet, StoreError> {
     if list.count() <= super::idset::FEW_MAX as u64 {
         return Ok(IdSet::from_ascending(list.iter()));
     }

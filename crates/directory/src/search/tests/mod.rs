@@ -4,7 +4,7 @@ mod advice;
 mod cases;
 mod exact;
 mod explain;
-mod fixture;
+pub(crate) mod fixture;
 mod kinds;
 mod limits;
 mod pages;
