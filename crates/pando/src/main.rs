@@ -21,6 +21,7 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    end_quietly_without_reader();
     let arguments = cli::with_tool_name(std::env::args_os().collect());
     let command = match cli::Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
@@ -31,4 +32,17 @@ fn main() -> ExitCode {
         Ok(status) => status,
         Err(failure) => failure.report(tool),
     }
+}
+
+/// Whoever reads the output may go before its end (`pando … | head -1`). Rust turns that into a panic of `println!`; other
+/// programs just end.
+fn end_quietly_without_reader() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let text = panic.payload_as_str().unwrap_or_default();
+        if text.starts_with("failed printing to stdout") && text.contains("Broken pipe") {
+            std::process::exit(0);
+        }
+        report(panic);
+    }));
 }

@@ -417,6 +417,15 @@ fn completions_and_man_pages_cover_every_tool() {
 }
 
 /// Ports that were free a moment ago; both are held open together so that they differ.
+#[test]
+fn a_reader_that_goes_early_is_no_fault() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let tool = Command::new(PANDO).args(["encode-password", "--listSchemes"]).stdout(writer).output().unwrap();
+    assert!(tool.status.success());
+    assert_eq!(String::from_utf8_lossy(&tool.stderr), "");
+}
+
 fn free_ports() -> [u16; 2] {
     let sockets = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
     sockets.each_ref().map(|socket| socket.local_addr().unwrap().port())
