@@ -110,6 +110,11 @@ def test_list_raw_dbs(server):
     assert rows[-2:] == ["", "Total: 25"]
 
 
+def test_what_there_is_one_of_need_not_be_named(server):
+    assert stat(server, "show-index-status") == stat(server, "show-index-status", *NB)
+    assert told(server, "list-base-dns") == told(server, "list-base-dns", *N)
+
+
 def test_keys_in_many_entries_are_named(server):
     status = told(server, "show-index-status", *NB, "-i", "objectClass", "--min-count", "5")
     (index,) = status["indexes"]

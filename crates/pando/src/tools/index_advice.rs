@@ -152,9 +152,12 @@ fn print(directory: &Path, shapes: &[Shape], commands: &[String], is_applied: bo
     }
     print!("{}", table.render());
     if !is_applied && !commands.is_empty() {
-        println!("\nTo follow the advice on the running server, run pando index-advice --apply, or one by one:\n");
+        let instance = directory.display();
+        println!(
+            "\nTo follow all of it on the running server: pando index-advice --apply --instance {instance}\nOr one by one:\n"
+        );
         for command in commands {
-            println!("pando {command} --instance {}", directory.display());
+            println!("pando {command} --instance {instance}");
         }
     }
 }

@@ -100,7 +100,7 @@ enum Style {
 }
 
 pub(super) fn dump_index(config: &Config, options: &IndexOptions, form: Form) -> Result<(), Failure> {
-    let backend = instance::backend(config, Some(&options.of.backend))?;
+    let backend = instance::backend(config, options.of.backend.as_deref())?;
     base_dns(config, backend, std::slice::from_ref(&options.base_dn))?;
     let mut source = Source::open(config, backend)?;
     let names = |tree: &Tree| {
@@ -125,7 +125,7 @@ pub(super) fn dump_index(config: &Config, options: &IndexOptions, form: Form) ->
 }
 
 pub(super) fn dump_raw_db(config: &Config, options: &RawOptions, form: Form) -> Result<(), Failure> {
-    let backend = instance::backend(config, Some(&options.of.backend))?;
+    let backend = instance::backend(config, options.of.backend.as_deref())?;
     let mut source = Source::open(config, backend)?;
     let trees = raw_trees(&source, &backend.base_dns);
     let Some((_, tree)) = trees.into_iter().find(|(name, _)| *name == options.tree) else {

@@ -30,7 +30,7 @@ pub(super) struct RawOptions {
 }
 
 pub(super) fn list_indexes(config: &Config, options: &Options, form: Form) -> Result<(), Failure> {
-    let backend = instance::backend(config, Some(&options.of.backend))?;
+    let backend = instance::backend(config, options.of.backend.as_deref())?;
     let asked: Vec<String> = options.base_dn.iter().cloned().collect();
     let base_dns = base_dns(config, backend, &asked)?;
     let mut source = Source::open(config, backend)?;
@@ -65,7 +65,7 @@ pub(super) fn list_indexes(config: &Config, options: &Options, form: Form) -> Re
 }
 
 pub(super) fn list_raw_dbs(config: &Config, options: &RawOptions, form: Form) -> Result<(), Failure> {
-    let backend = instance::backend(config, Some(&options.of.backend))?;
+    let backend = instance::backend(config, options.of.backend.as_deref())?;
     let mut source = Source::open(config, backend)?;
     let trees = raw_trees(&source, &backend.base_dns);
     let progress = Progress::new("trees", Some(trees.len() as u64), false);

@@ -57,9 +57,9 @@ enum What {
 /// The backend meant.
 #[derive(Debug, Args)]
 struct OfBackend {
-    /// The backend
+    /// The backend [default: the only one there is]
     #[arg(short = 'n', long = "backendID", alias = "backendId", value_name = "ID")]
-    backend: String,
+    backend: Option<String>,
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
@@ -100,7 +100,7 @@ fn list_backends(config: &Config, form: Form) {
 }
 
 fn list_base_dns(config: &Config, of: &OfBackend, form: Form) -> Result<(), Failure> {
-    let base_dns = &instance::backend(config, Some(&of.backend))?.base_dns;
+    let base_dns = &instance::backend(config, of.backend.as_deref())?.base_dns;
     if form == Form::Json {
         print_json(&serde_json::json!({ "total": base_dns.len(), "baseDNs": base_dns }));
         return Ok(());

@@ -67,7 +67,7 @@ impl Sizes {
 }
 
 pub(super) fn entry_sizes(config: &Config, of: &OfBackend, form: Form) -> Result<(), Failure> {
-    let backend = instance::backend(config, Some(&of.backend))?;
+    let backend = instance::backend(config, of.backend.as_deref())?;
     let mut source = Source::open(config, backend)?;
     let total = source.snapshot.entry_count().map_err(Failure::new)?;
     let progress = Progress::new("entries", Some(total), false);
@@ -171,7 +171,7 @@ fn contents(table: &str) -> &'static str {
 }
 
 pub(super) fn cache_sizes(config: &Config, of: &OfBackend, form: Form) -> Result<(), Failure> {
-    let backend = instance::backend(config, Some(&of.backend))?;
+    let backend = instance::backend(config, of.backend.as_deref())?;
     let source = Source::open(config, backend)?;
     let (dbs, txn) = source.snapshot.base();
     let tables = dbs.sizes(txn).map_err(Failure::new)?;

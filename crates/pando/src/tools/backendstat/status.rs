@@ -25,8 +25,8 @@ const PROGRESS_KEYS: u64 = 10_000;
 pub(super) struct Options {
     #[command(flatten)]
     of: OfBackend,
-    /// The base DN; may be given several times
-    #[arg(short = 'b', long = "baseDN", alias = "baseDn", value_name = "DN", required = true)]
+    /// A base DN of the backend; may be given several times [default: all]
+    #[arg(short = 'b', long = "baseDN", alias = "baseDn", value_name = "DN")]
     base_dns: Vec<String>,
     /// Only this index; may be given several times
     #[arg(short = 'i', long = "indexName", value_name = "INDEX")]
@@ -59,7 +59,7 @@ struct Figures {
 }
 
 pub(super) fn run(config: &Config, options: &Options, form: Form) -> Result<(), Failure> {
-    let backend = instance::backend(config, Some(&options.of.backend))?;
+    let backend = instance::backend(config, options.of.backend.as_deref())?;
     let base_dns = base_dns(config, backend, &options.base_dns)?;
     let mut source = Source::open(config, backend)?;
     let chosen = chosen(&source, &options.indexes)?;
@@ -277,4 +277,33 @@ fn json_of(base_dn: &str, status: &Status, entries: u64, min_count: Option<u64>)
         }
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_that_is_not_built_has_no_figures() {
+        let index = Index {
+            id: store::IndexId::FIRST_CONFIGURED,
+            name: "l.presence".to_owned(),
+            attribute: schema::TypeIndex(0),
+            method: Method::Presence,
+            entry_limit: 4000,
+            secret: None,
+        };
+        let status = |why| Status { index: index.clone(), distrust: Some(why), records: None, figures: None };
+        let building = status(Distrust::Building { entries: 45 });
+        let shown = row("dc=a", &building, 100);
+        assert_eq!(shown, ["l.presence", "/dc=a/l.presence", "false (45%)", "false", "-", "-", "-", "-", "-"]);
+        assert_eq!(
+            why_text(&Distrust::Building { entries: 45 }, "dc=a", &building, 100),
+            "it is being built, 45 of 100 entries (45%) are in it"
+        );
+        let new = status(Distrust::NeverBuilt);
+        assert_eq!(row("dc=a", &new, 100)[2], "false");
+        assert_eq!(json_of("dc=a", &new, 100, None)["valid"], false);
+        assert!(json_of("dc=a", &new, 100, None).get("recordCount").is_none());
+    }
 }
