@@ -2,13 +2,15 @@
 
 The first half needs OpenDJ's own template and name lists, which are fetched by name; the second half always runs, with our lists.
 """
+import json
 import re
 import subprocess
 
+import ldap
 import pytest
 
 import opendj_example
-from pando_server import BASE, Pando, binary
+from pando_server import BASE, ROOT_DN, ROOT_PW, Pando, binary
 
 CONTAINER = "/dc=com,dc=example/"
 
@@ -131,3 +133,57 @@ def test_numbers_that_need_no_list(ours):
     trailer = check_status(ours, counts)
     for part in OVER_TRAILER.strip().split("\n\n"):
         assert part in trailer
+
+
+MAIL, CN = "mail.caseIgnoreIA5SubstringsMatch:6", "cn.caseIgnoreSubstringsMatch:6"
+USER_19 = [
+    {"index": MAIL, "exact": "ser.19", "candidates": 111, "retained": 111},
+    {"index": MAIL, "exact": "user.1", "candidates": 1111, "retained": 111},
+]
+# What OpenDJ's page prints; we may say more.
+PRINTED = {"filter", "intersection", "union", "index", "exact", "range", "candidates", "retained", "scope", "type", "final"}
+
+
+def printed(value):
+    if isinstance(value, dict):
+        return {name: printed(member) for name, member in value.items() if name in PRINTED}
+    return [printed(member) for member in value] if isinstance(value, list) else value
+
+
+def explained(instance, base, scope, text):
+    connection = ldap.initialize(instance.url)
+    connection.simple_bind_s(ROOT_DN, ROOT_PW)
+    ((dn, attributes),) = connection.search_s(base, scope, text, ["debugsearchindex"])
+    connection.unbind_s()
+    assert dn == "cn=debugsearch" and list(attributes) == ["debugsearchindex"]  # S0-30
+    (value,) = attributes["debugsearchindex"]
+    assert b"\n" not in value  # S0-32
+    return printed(json.loads(value))
+
+
+def test_the_explained_and(golden):  # S0-33, S0-34, S0-35
+    found = explained(golden, BASE, ldap.SCOPE_SUBTREE, "(&(cn=*Den*)(mail=user.19*))")
+    den = {"filter": "(cn=*Den*)", "index": CN, "range": "[den,deo[", "candidates": 103, "retained": 5}
+    assert found == {"filter": {"intersection": [*USER_19, den], "candidates": 5}, "final": 5}
+
+
+def test_the_explained_or(golden):  # S0-37
+    found = explained(golden, BASE, ldap.SCOPE_SUBTREE, "(|(cn=*Denice*)(uid=user.19))")
+    denice = {"filter": "(cn=*Denice*)", "index": CN, "exact": "denice", "candidates": 1}
+    user = {"filter": "(uid=user.19)", "index": "uid.caseIgnoreMatch", "exact": "user.19", "candidates": 1}
+    assert found == {"filter": {"union": [denice, user], "candidates": 2}, "final": 2}
+
+
+@pytest.mark.parametrize("data", ["golden", "ours"])
+def test_the_explained_scope(data, request):  # S0-38
+    found = explained(request.getfixturevalue(data), f"ou=people,{BASE}", ldap.SCOPE_ONELEVEL, "(mail=user.1*)")
+    assert found == {
+        "filter": {"filter": "(mail=user.1*)", "index": MAIL, "exact": "user.1", "candidates": 1111},
+        "scope": {"type": "one", "candidates": "[NOT-INDEXED]", "retained": 1111},
+        "final": 1111,
+    }
+
+
+def test_the_explained_and_needs_no_list(ours):
+    found = explained(ours, BASE, ldap.SCOPE_SUBTREE, "(&(cn=*Den*)(mail=user.19*))")
+    assert found["filter"]["intersection"][:2] == USER_19

@@ -301,7 +301,7 @@ mod tests {
             why_text(&Distrust::Building { entries: 45 }, "dc=a", &building, 100),
             "it is being built, 45 of 100 entries (45%) are in it"
         );
-        let new = status(Distrust::NeverBuilt);
+        let new = status(Distrust::OtherDerivation);
         assert_eq!(row("dc=a", &new, 100)[2], "false");
         assert_eq!(json_of("dc=a", &new, 100, None)["valid"], false);
         assert!(json_of("dc=a", &new, 100, None).get("recordCount").is_none());
