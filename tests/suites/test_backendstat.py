@@ -115,7 +115,7 @@ def test_what_there_is_one_of_need_not_be_named(server):
     assert told(server, "list-base-dns") == told(server, "list-base-dns", *N)
 
 
-def test_keys_in_many_entries_are_named(server):
+def test_keys_in_many_entries_are_named(server):  # S3-21
     status = told(server, "show-index-status", *NB, "-i", "objectClass", "--min-count", "5")
     (index,) = status["indexes"]
     frequent = {key["key"]: key["entries"] for key in index["frequent"]["keys"]}
@@ -127,7 +127,7 @@ def test_keys_in_many_entries_are_named(server):
     assert f"Keys in more than 5 entries: {len(frequent)}\n" in text
 
 
-def test_sizes_add_up(server):
+def test_sizes_add_up(server):  # S2-18
     sizes = told(server, "entry-sizes", *N)
     assert sizes["entries"] == entries()
     assert sizes["percentileBytes"]["50"] <= sizes["percentileBytes"]["99"] <= sizes["largestBytes"] <= sizes["totalBytes"]

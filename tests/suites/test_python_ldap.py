@@ -496,7 +496,7 @@ def test_schema_is_extended_over_ldap(root):
     root.modify_s("cn=schema", [(ldap.MOD_DELETE, "attributeTypes", [ATTRIBUTE.encode()])])
 
 
-def test_monitor_is_for_root(server, root):
+def test_monitor_is_for_root(server, root):  # S2-14
     entries = root.search_s("cn=monitor", ldap.SCOPE_SUBTREE, "(objectClass=*)", ["*", "+"])
     assert any(dn.lower() == "cn=monitor" for dn, _ in entries)
     user = connect(server, f"uid=user.3,{PEOPLE}", "password")

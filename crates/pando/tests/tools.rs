@@ -292,6 +292,7 @@ fn base_dns_backends_and_filters_that_do_not_exist_are_named() {
     }
 }
 
+// S0-24
 #[test]
 fn backendstat_prints_the_tables_of_its_namesake() {
     let place = Place::new();

@@ -229,6 +229,7 @@ fn scope() -> impl Strategy<Value = Scope> {
     prop::sample::select(vec![BaseObject, SingleLevel, WholeSubtree, WholeSubtree, SubordinateSubtree])
 }
 
+// S0-03, S0-07
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
