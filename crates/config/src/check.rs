@@ -7,6 +7,7 @@ use crate::{
     error::{ConfigError, Places},
     load::Object,
     nearest::nearest,
+    plugin,
     value::Value,
 };
 
@@ -23,6 +24,9 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     check.single_owner("root-dn-user", "alternate-bind-dn", "bind DN");
     check.single_owner("log-publisher", "log-file", "log file");
     check.only_known_names();
+    for (offset, message) in plugin::faults(objects) {
+        check.fault(offset, message);
+    }
     check.errors
 }
 

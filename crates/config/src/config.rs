@@ -13,6 +13,7 @@ use crate::{
     instance::Instance,
     load::{Object, objects},
     objects::CLASSES,
+    plugin::{PluginConfig, plugins, plugins_text},
     read,
     views::{
         AccessLogConfig, BackendConfig, ErrorLogConfig, GlobalConfig, LdapHandler, LimitsRule, PasswordStorage, RootDn,
@@ -37,6 +38,10 @@ pub struct Config {
     pub handlers: Vec<LdapHandler>,
     /// `[password-policy."Default Password Policy"]`
     pub passwords: PasswordStorage,
+    /// `[plugin.*]`, the enabled ones in the order of the file.
+    pub plugins: Vec<PluginConfig>,
+    /// The same as text with every default written out, which [`Config::parse`] reads.
+    pub plugins_text: String,
     /// `[schema-provider.*]`
     pub schema: SchemaConfig,
     /// `[log-publisher.*]` of type `file-based-access`
@@ -66,10 +71,10 @@ impl Config {
             return Err(ConfigErrors { file: file.to_owned(), errors });
         }
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Ok(Self::from_objects(&objects, directory))
+        Ok(Self::from_objects(&objects, directory, text))
     }
 
-    fn from_objects(objects: &[Object], directory: &Path) -> Self {
+    fn from_objects(objects: &[Object], directory: &Path, text: &str) -> Self {
         let of = |class: &'static str| objects.iter().filter(move |object| object.class.name == class);
         let logs =
             |type_name: &'static str| of("log-publisher").filter(move |object| object.variant.type_name == type_name);
@@ -86,6 +91,8 @@ impl Config {
                 &first_or_defaults("password-policy").unwrap_or(empty.clone()),
                 directory,
             ),
+            plugins: plugins(objects, text),
+            plugins_text: plugins_text(objects),
             schema: read::schema(&first_or_defaults("schema-provider").unwrap_or(empty), directory),
             access_logs: logs("file-based-access").map(|object| read::access_log(object, directory, objects)).collect(),
             error_logs: logs("file-based-error").map(|object| read::error_log(object, directory, objects)).collect(),

@@ -16,6 +16,7 @@ mod load;
 mod mask;
 mod nearest;
 mod objects;
+mod plugin;
 mod read;
 mod reference;
 mod value;
@@ -30,8 +31,9 @@ pub use instance::Instance;
 pub use load::{Object, Setting};
 pub use mask::AddressMask;
 pub use objects::{CLASSES, class};
+pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use reference::reference_manual;
-pub use value::{Value, duration_text, parse_duration, parse_size, size_text};
+pub use value::{PATTERN_BYTES_MAX, Value, duration_text, parse_duration, parse_size, size_text};
 pub use views::{
     AccessLogConfig, BackendConfig, Behavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig,
     IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy,

@@ -5,11 +5,12 @@
 
 use crate::{
     declare::{Action, Class, Property, Syntax, Unit, Variant, property},
+    plugin::PLUGIN,
     value::SEVERITIES,
 };
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 11] = [
+pub static CLASSES: [&Class; 12] = [
     &GLOBAL,
     &LIMITS,
     &ROOT_DN_USER,
@@ -17,6 +18,7 @@ pub static CLASSES: [&Class; 11] = [
     &CONNECTION_HANDLER,
     &KEY_MANAGER_PROVIDER,
     &PASSWORD_POLICY,
+    &PLUGIN,
     &SCHEMA_PROVIDER,
     &LOG_PUBLISHER,
     &LOG_ROTATION_POLICY,

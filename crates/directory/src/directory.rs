@@ -99,6 +99,7 @@ impl Directory {
         };
         directory.settle_schema()?;
         directory.settle_indexes()?;
+        directory.set_plugins(config)?;
         Ok(directory)
     }
 
@@ -165,6 +166,11 @@ impl Directory {
         Arc::clone(&self.groups)
     }
 
+    /// Who is told of changes that no client asked for; once, before the directory serves.
+    pub fn set_internal_log(&self, log: Arc<dyn crate::InternalLog>) {
+        self.updates.references.set_log(log);
+    }
+
     /// Whether a session may read `cn=monitor` and the rest (for tools beside the protocol).
     #[must_use]
     pub fn access(&self, session: &crate::Session) -> Access {
@@ -177,6 +183,7 @@ impl Directory {
 
     pub(crate) fn monitor_entries(&self, facts: &Facts) -> Result<Vec<SyntheticEntry>, LdapResult> {
         let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends);
+        told.push(self.updates.references.monitor_entry(&self.backends));
         if let Some(provider) = self.monitor.get() {
             told.extend(provider.monitor_entries());
         }
@@ -189,6 +196,7 @@ impl Directory {
     /// The first failure; all backends are closed nevertheless.
     pub fn close(&self) -> Result<(), OpenError> {
         self.index_work.stop();
+        self.updates.references.stop();
         let mut first = Ok(());
         for backend in self.backends.iter() {
             if let Err(error) = backend.store.close()

@@ -58,7 +58,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Takes what can change while the server runs: limits, indexes and `index-entry-limit`. A configuration with an index or a
+    /// Takes what can change while the server runs: limits, plugins, indexes and `index-entry-limit`. A configuration with an index or a
     /// limit that cannot be changes nothing. Waits for disks: not for event loops.
     ///
     /// # Errors
@@ -72,8 +72,12 @@ impl Directory {
             wanted.push((at, backend, configured.index_entry_limit, configured_indexes(&self.schema(), configured)?));
         }
         let mut done = Reconfigured { needs_restart: self.config.restart_needed_for(new), ..Reconfigured::default() };
+        self.check_plugins(new)?;
         if self.set_limits(new)? {
             done.changed.push("The limits of operations changed".to_owned());
+        }
+        if self.set_plugins(new)? {
+            done.changed.push("The plugins changed".to_owned());
         }
         for (at, backend, entry_limit, indexes) in wanted {
             backend.set_entry_limit(entry_limit);

@@ -52,4 +52,4 @@ pub use open::{OpenError, configured_indexes, index_configs, leniency, load_sche
 pub use rootdse::Capabilities;
 pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
 pub use session::{Identity, Session};
-pub use update::{PasswordModifyTarget, SlowUpdate, Submitted, UpdateCallback, UpdateDone};
+pub use update::{FollowedName, InternalLog, PasswordModifyTarget, SlowUpdate, Submitted, UpdateCallback, UpdateDone};

@@ -86,6 +86,32 @@ pub enum OpenError {
         /// Why.
         reason: String,
     },
+    /// A plugin cannot be.
+    #[error("pando.toml:{line}:{column}: [plugin.{name}] cannot be: {reason}")]
+    Plugin {
+        /// Its name.
+        name: String,
+        /// Line of its table.
+        line: usize,
+        /// Column of its table.
+        column: usize,
+        /// Why.
+        reason: String,
+    },
+    /// A backend does not take the plugins.
+    #[error("backend \"{backend}\" does not take the plugins: {reason}")]
+    Plugins {
+        /// Which backend.
+        backend: String,
+        /// Why.
+        reason: String,
+    },
+    /// A thread cannot be started.
+    #[error("a thread cannot be started: {error}")]
+    Thread {
+        /// Why.
+        error: std::io::Error,
+    },
     /// The secret of confidential indexes cannot be read or made.
     #[error("the secret of confidential indexes, {}: {reason}", path.display())]
     IndexSecret {

@@ -34,6 +34,10 @@ pub enum Kind {
     Indexes,
     /// RFC 5805: the operation bytes are proposals, one after the other.
     Transaction,
+    /// The plugins of the configuration as text, to be in force from now on.
+    ConfigurePlugins,
+    /// References to names that are no longer what they were: the next ones.
+    CleanReferences,
 }
 
 /// Settings of the request that change what `apply` does.
@@ -230,12 +234,28 @@ impl Kind {
             Kind::ModifySchema => 6,
             Kind::Indexes => 7,
             Kind::Transaction => 8,
+            Kind::ConfigurePlugins => 16,
+            Kind::CleanReferences => 17,
         }
     }
 
     fn from_byte(byte: u8) -> Option<Kind> {
-        use Kind::{Add, Delete, Indexes, Modify, ModifyDn, ModifySchema, PasswordModify, Transaction};
-        let kinds = [Add, Modify, Delete, ModifyDn, PasswordModify, ModifySchema, Indexes, Transaction];
+        use Kind::{
+            Add, CleanReferences, ConfigurePlugins, Delete, Indexes, Modify, ModifyDn, ModifySchema, PasswordModify,
+            Transaction,
+        };
+        let kinds = [
+            Add,
+            Modify,
+            Delete,
+            ModifyDn,
+            PasswordModify,
+            ModifySchema,
+            Indexes,
+            Transaction,
+            ConfigurePlugins,
+            CleanReferences,
+        ];
         kinds.into_iter().find(|kind| kind.to_byte() == byte)
     }
 }

@@ -26,6 +26,7 @@ use crate::{
         AccessLog, Category, ErrorLog,
         access::OpenAccessLog,
         error::message_id,
+        internal::InternalAccessLog,
         writer::{LogThread, LogThreadBuilder},
     },
     mailbox::{Mail, Mailbox},
@@ -136,13 +137,15 @@ impl Server {
     ///
     /// # Errors
     /// When a socket cannot be opened.
-    pub fn start_with(directory: Arc<Directory>, settings: Settings, logs: Logs) -> Result<Self, StartError> {
+    pub fn start_with(directory: Arc<Directory>, settings: Settings, mut logs: Logs) -> Result<Self, StartError> {
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
         warn_of_missing_groups(&directory, logs.errors());
         let errors = logs.errors().clone();
         directory
             .set_notices(Box::new(move |sentence| errors.warning(Category::Core, message_id::DIRECTORY, sentence)));
+        let internal = AccessLog::new(&mut logs.builder, &logs.access);
+        directory.set_internal_log(Arc::new(InternalAccessLog::new(internal)));
         let begun_at = SystemTime::now();
         let executor = {
             let (directory, pools) = (Arc::clone(&directory), pools.clone());

@@ -7,6 +7,7 @@ use store::EntryId;
 use super::draft::{Described, Draft, Start, failed};
 use super::judge;
 use super::modify::{Settings, check_writable, leaf_rdn, stamp_password_time, value_exists};
+use super::plugins;
 use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::error::{invalid_dn, no_such_object, refuse, shown};
@@ -48,9 +49,15 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     draft.id = work.txn.allocate_id();
     write::store(work.txn, &mut draft, place, stamps).map_err(failed)?;
     let id = draft.id;
+    judge_by_plugins(work, &draft, request.entry)?;
     drop(draft);
     work.look_before_add(id)?;
     work.look_after(id)
+}
+
+fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result<(), LdapResult> {
+    let (name, _) = work.resolve(dn)?;
+    plugins::judge(work, draft, None, &name)
 }
 
 /// The parent of the new entry; none for the entry of a suffix.

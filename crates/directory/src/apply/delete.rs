@@ -1,11 +1,13 @@
 //! Delete (RFC 4511 §4.8), and of whole subtrees (draft-armijo-ldap-treedelete).
 
 use ldap::{LdapResult, ResultCode};
+use schema::NormalizedDn;
 use store::{EntryId, StoreError, View};
 
 use super::draft::failed;
+use super::plugins::{self, Moved};
 use super::work::Work;
-use crate::error::{refuse, shown};
+use crate::error::{invalid_dn, refuse, shown};
 use crate::proposal::Flags;
 
 /// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates between them.
@@ -28,10 +30,19 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), LdapResul
     }
     let doomed = slice(&work.view(), target.id, SLICE_ENTRIES).map_err(failed)?;
     work.has_more = doomed.last() != Some(&target.id);
+    let mut gone = Vec::new();
+    if work.rules.plugins.follows_references() {
+        let (view, schema) = (work.view(), &work.facts.schema);
+        for id in &doomed {
+            let dn = view.dn_of(*id).map_err(failed)?.unwrap_or_default();
+            let old = NormalizedDn::parse(schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
+            gone.push(Moved { old, dn, new: None, is_subtree: false });
+        }
+    }
     for id in doomed {
         work.txn.delete_entry(id).map_err(failed)?;
     }
-    Ok(())
+    if gone.is_empty() { Ok(()) } else { plugins::follow(work, gone) }
 }
 
 /// At most `limit` entries at or below `top`, each after everything below it; the last is `top` if they are all.

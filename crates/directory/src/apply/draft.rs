@@ -195,6 +195,19 @@ impl Touched {
         }
     }
 
+    /// Takes the value with that normal form out and gives it.
+    pub(super) fn take(
+        &mut self,
+        schema: &Schema,
+        view: &View<'_>,
+        normal: &[u8],
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        match &mut self.now {
+            Now::Set(set) => Ok(set.take(schema, normal).map(<[u8]>::to_vec)),
+            Now::Edit(edit) => edit.take(view, normal),
+        }
+    }
+
     /// Whether a value is there.
     pub(super) fn contains(&mut self, schema: &Schema, view: &View<'_>, value: &[u8]) -> Result<bool, StoreError> {
         match &mut self.now {

@@ -47,21 +47,25 @@ impl LargeEdit {
 
     pub(super) fn remove(&mut self, schema: &Schema, view: &View<'_>, value: &[u8]) -> Result<bool, StoreError> {
         let normal = normal_form(self.rule, schema, value);
-        let size = match self.added.remove(&normal) {
-            Some(added) => added.len() as u64,
-            None if self.removed.contains_key(&normal) => return Ok(false),
-            None => match view.large_value(self.id, self.desc, &normal)? {
+        Ok(self.take(view, &normal)?.is_some())
+    }
+
+    /// Takes the value with that normal form out and gives it.
+    pub(super) fn take(&mut self, view: &View<'_>, normal: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let taken = match self.added.remove(normal) {
+            Some(added) => added.into_vec(),
+            None if self.removed.contains_key(normal) => return Ok(None),
+            None => match view.large_value(self.id, self.desc, normal)? {
                 Some(stored) => {
-                    let size = stored.len() as u64;
-                    self.removed.insert(normal, size);
-                    size
+                    self.removed.insert(normal.into(), stored.len() as u64);
+                    stored.into_owned()
                 }
-                None => return Ok(false),
+                None => return Ok(None),
             },
         };
         self.stub.count = self.stub.count.saturating_sub(1);
-        self.stub.bytes = self.stub.bytes.saturating_sub(size);
-        Ok(true)
+        self.stub.bytes = self.stub.bytes.saturating_sub(taken.len() as u64);
+        Ok(Some(taken))
     }
 
     pub(super) fn contains(&self, schema: &Schema, view: &View<'_>, value: &[u8]) -> Result<bool, StoreError> {

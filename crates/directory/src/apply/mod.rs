@@ -13,6 +13,7 @@
 //! | `write` | from a draft to a record |
 //! | `read_entry` | assertion, pre-read and post-read controls |
 //! | `transaction` | several proposals in one (RFC 5805) |
+//! | `plugins` | what the configuration adds: references that follow, unique values, constraints |
 //! | `outcome` | what the proposer is told |
 
 mod add;
@@ -26,6 +27,7 @@ mod modify;
 mod modify_dn;
 mod modify_schema;
 mod outcome;
+mod plugins;
 mod read_entry;
 mod transaction;
 mod value_set;
@@ -44,7 +46,10 @@ use store::{Outcome, Txn};
 
 pub(crate) use delete::SLICE_ENTRIES;
 pub use modify_schema::{SCHEMA_KEY, schema_text};
-pub use outcome::Report;
+pub use outcome::{ReferenceReport, Report};
+pub use plugins::queue::Tally;
+pub use plugins::{PLUGINS_KEY, plugins_text};
+pub(crate) use plugins::{ReferenceProbe, Standing, queue, standing};
 pub(crate) use transaction::{TransactionReport, join};
 
 use crate::backend::Suffix;
@@ -52,6 +57,7 @@ use crate::error::refuse;
 use crate::facts::Facts;
 use crate::proposal::{Flags, Kind, Proposal};
 use class_cache::ClassCache;
+use plugins::Plugins;
 use work::Work;
 
 /// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come out otherwise.
@@ -65,8 +71,9 @@ pub struct UpdateRules {
     facts: Arc<Facts>,
     checker: Arc<Checker>,
     classes: ClassCache,
-    /// Whether the schema is the one that the backend keeps. At first, and after a batch was taken back, nobody knows.
-    is_schema_settled: bool,
+    plugins: Arc<Plugins>,
+    /// Whether schema and plugins are those that the backend keeps. At first, and after a batch was taken back, nobody knows.
+    is_settled: bool,
 }
 
 impl UpdateRules {
@@ -74,36 +81,50 @@ impl UpdateRules {
     #[must_use]
     pub fn new(suffixes: Vec<Suffix>, leniency: Leniency, facts: Arc<Facts>) -> Self {
         let checker = Arc::new(Checker::new(Arc::clone(&facts.schema), leniency));
-        Self { suffixes, leniency, facts, checker, classes: ClassCache::default(), is_schema_settled: false }
+        Self {
+            suffixes,
+            leniency,
+            facts,
+            checker,
+            classes: ClassCache::default(),
+            plugins: Arc::default(),
+            is_settled: false,
+        }
     }
 
     fn run(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>) -> Report {
-        if let Err(result) = self.settle_schema(txn) {
+        if let Err(result) = self.settle(txn) {
             return Report::of(result);
         }
         let mut work = Work::new(self, txn, proposal);
         let result = operate(&mut work, proposal);
         let (pre_read, post_read, new_schema) = (work.pre_read.take(), work.post_read.take(), work.new_schema.take());
-        let has_more = work.has_more;
+        let (has_more, references) = (work.has_more, work.references.take());
         match result {
             Ok(()) if proposal.flags.has(Flags::NO_OP) => {
                 let message = "The no-op control was given: the request would have succeeded, and nothing was changed";
-                Report { result: refuse(ResultCode::NO_OPERATION, message), pre_read, post_read, has_more: false }
+                Report {
+                    result: refuse(ResultCode::NO_OPERATION, message),
+                    pre_read,
+                    post_read,
+                    has_more: false,
+                    references: None,
+                }
             }
             Ok(()) => {
                 if let Some(schema) = new_schema {
                     self.set_schema(schema);
                 }
-                Report { result: LdapResult::success(), pre_read, post_read, has_more }
+                Report { result: LdapResult::success(), pre_read, post_read, has_more, references }
             }
             Err(result) => Report::of(result),
         }
     }
 
-    /// Takes the schema that the backend keeps, if it keeps another one. One that cannot be built any more (a newer program ships
+    /// Takes the schema that the backend keeps, if it keeps another one, and its plugins. A schema that cannot be built any more (a newer program ships
     /// definitions that contradict it) stays aside: the files are judged when the directory opens.
-    fn settle_schema(&mut self, txn: &Txn<'_>) -> Result<(), LdapResult> {
-        if self.is_schema_settled {
+    fn settle(&mut self, txn: &Txn<'_>) -> Result<(), LdapResult> {
+        if self.is_settled {
             return Ok(());
         }
         let kept = txn.view().meta(SCHEMA_KEY).map_err(draft::failed)?.unwrap_or_default();
@@ -112,7 +133,9 @@ impl UpdateRules {
         {
             self.set_schema(schema);
         }
-        self.is_schema_settled = true;
+        let plugins = txn.view().meta(PLUGINS_KEY).map_err(draft::failed)?.unwrap_or_default();
+        self.plugins = Arc::new(Plugins::of(&self.facts, &plugins));
+        self.is_settled = true;
         Ok(())
     }
 
@@ -125,7 +148,7 @@ impl UpdateRules {
         self.checker = Arc::new(Checker::new(Arc::clone(&schema), self.leniency));
         self.facts = Arc::new(Facts::new(schema));
         self.classes.clear();
-        self.is_schema_settled = false;
+        self.is_settled = false;
     }
 }
 
@@ -135,6 +158,12 @@ fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), LdapR
     }
     if proposal.kind == Kind::Indexes {
         return indexes::change_indexes(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::ConfigurePlugins {
+        return plugins::configure(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::CleanReferences {
+        return plugins::clean(work, proposal.operation_bytes);
     }
     let request = Request::decode_op(proposal.operation_bytes)
         .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
@@ -168,6 +197,6 @@ impl store::Rules for UpdateRules {
 
     fn forget(&mut self) {
         self.forget_numbers();
-        self.is_schema_settled = false;
+        self.is_settled = false;
     }
 }

@@ -8,6 +8,7 @@ use store::View;
 
 use super::draft::{Described, Draft, Now, Start, failed};
 use super::judge;
+use super::plugins;
 use super::value_set::ValueSet;
 use super::work::{Target, Work};
 use super::write::{self, Place};
@@ -40,6 +41,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     let stamps = write::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = Place { parent: record.parent(), rdn: record.rdn() };
     write::store(work.txn, &mut draft, place, stamps).map_err(failed)?;
+    plugins::judge(work, &draft, Some(&target.name), &target.name)?;
     work.look_after(target.id)
 }
 

@@ -9,6 +9,7 @@ use super::add::{judge_place, name_entry};
 use super::draft::{Described, Draft, Start, failed};
 use super::judge;
 use super::modify::leaf_rdn;
+use super::plugins::{self, Moved};
 use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::error::{invalid_dn, refuse, shown};
@@ -30,6 +31,9 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let parent = superior.as_ref().map_or(record.parent(), |superior| superior.id);
     check_free(work, &target, parent, &normalized, &rdn)?;
     work.look_before(target.id)?;
+    let follows = work.rules.plugins.follows_references();
+    let old_dn =
+        if follows { work.view().dn_of(target.id).map_err(failed)?.unwrap_or_default() } else { String::new() };
 
     let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
     if request.delete_old_rdn {
@@ -45,6 +49,15 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let user_form = rdn.to_string();
     let place = Place { parent, rdn: user_form.as_bytes() };
     write::store(work.txn, &mut draft, place, stamps).map_err(failed)?;
+    let above = superior.as_ref().map(|superior| superior.name.clone()).or_else(|| target.name.parent());
+    let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
+    plugins::judge(work, &draft, Some(&target.name), &name)?;
+    drop(draft);
+    if follows && name != target.name {
+        let new = work.view().dn_of(target.id).map_err(failed)?;
+        let is_subtree = !work.view().children(target.id).map_err(failed)?.is_empty();
+        plugins::follow(work, vec![Moved { old: target.name.clone(), dn: old_dn, new, is_subtree }])?;
+    }
     work.look_after(target.id)
 }
 

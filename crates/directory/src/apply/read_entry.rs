@@ -54,7 +54,8 @@ impl Work<'_, '_> {
     }
 }
 
-fn with_entry<T>(
+/// Lends an entry as filters see it.
+pub(super) fn with_entry<T>(
     view: &View<'_>,
     id: EntryId,
     use_it: impl FnOnce(&EntryView<'_>) -> Result<T, LdapResult>,

@@ -6,7 +6,7 @@
 use ldap::{LdapResult, ResultCode};
 use store::Txn;
 
-use super::{Report, UpdateRules};
+use super::{ReferenceReport, Report, UpdateRules};
 use crate::error::refuse;
 use crate::proposal::{Kind, Proposal};
 
@@ -65,9 +65,12 @@ impl UpdateRules {
 
     /// A part with everything that it leaves for later outside of a transaction.
     fn run_whole(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>, slices: &mut usize) -> Report {
+        let mut references: Option<ReferenceReport> = None;
         loop {
-            let report = self.run(txn, proposal);
+            let mut report = self.run(txn, proposal);
+            references = ReferenceReport::join(references, report.references.take());
             if !report.has_more {
+                report.references = references;
                 return report;
             }
             *slices += 1;

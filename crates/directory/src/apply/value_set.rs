@@ -60,14 +60,15 @@ impl ValueSet {
     /// Takes a value out; `false` when it is not there.
     pub(super) fn remove(&mut self, schema: &Schema, value: &[u8]) -> bool {
         let normal = normal_form(self.rule, schema, value);
-        let Some(slot) = self.index(schema).remove(&normal) else {
-            return false;
-        };
-        if let Some(place) = self.slots.get_mut(slot) {
-            *place = None;
-            self.live -= 1;
-        }
-        true
+        self.take(schema, &normal).is_some()
+    }
+
+    /// Takes the value with that normal form out and gives it.
+    pub(super) fn take(&mut self, schema: &Schema, normal: &[u8]) -> Option<&[u8]> {
+        let slot = self.index(schema).remove(normal)?;
+        let (start, length) = self.slots.get_mut(slot)?.take()?;
+        self.live -= 1;
+        self.arena.get(start..start + length)
     }
 
     /// Whether a value is there.

@@ -11,6 +11,7 @@ use store::{EntryId, RecordView, Tables, Txn, View};
 use super::UpdateRules;
 use super::class_cache::Classes;
 use super::draft::failed;
+use super::outcome::ReferenceReport;
 use crate::backend::Suffix;
 use crate::entry::{DnParts, EntryView};
 use crate::error::{invalid_dn, no_such_object, refuse, shown};
@@ -33,6 +34,8 @@ pub(super) struct Work<'w, 't> {
     pub(super) new_schema: Option<Arc<Schema>>,
     /// A part was done; the rest takes another proposal.
     pub(super) has_more: bool,
+    /// What was done to references, or waits.
+    pub(super) references: Option<ReferenceReport>,
 }
 
 /// An entry that was found.
@@ -61,7 +64,17 @@ impl Target {
 impl<'w, 't> Work<'w, 't> {
     pub(super) fn new(rules: &'w mut UpdateRules, txn: &'w mut Txn<'t>, proposal: &'w Proposal<'w>) -> Self {
         let facts = Arc::clone(&rules.facts);
-        Self { rules, txn, proposal, facts, pre_read: None, post_read: None, new_schema: None, has_more: false }
+        Self {
+            rules,
+            txn,
+            proposal,
+            facts,
+            pre_read: None,
+            post_read: None,
+            new_schema: None,
+            has_more: false,
+            references: None,
+        }
     }
 
     /// Whether a setting of the request is on.

@@ -5,8 +5,11 @@
 //! (deliberately slow hashes) is given back as a job for a pool.
 
 mod controls;
+mod inbound;
 mod password_modify;
 mod passwords;
+mod plugins;
+mod references;
 mod schema_change;
 mod subtree_delete;
 mod transaction;
@@ -17,11 +20,13 @@ mod tests;
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use arc_swap::ArcSwap;
 use config::{Config, Writability};
 use ldap::{ControlBuf, Controls, LdapResult, Message, Request, ResultCode, oids};
 use schema::NormalizedDn;
 
 pub use password_modify::PasswordModifyTarget;
+pub use references::{FollowedName, InternalLog};
 pub(crate) use schema_change::{SERVER_NAME, bind_schema};
 pub(crate) use transaction::TransactionSlot;
 
@@ -37,7 +42,9 @@ use crate::proposal::{Authority, Flags, Kind, Proposal};
 use crate::session::{Identity, Session};
 use crate::virtual_attributes::SCHEMA_DN;
 use controls::UpdateControls;
+use inbound::Inbound;
 use passwords::Prepared;
+use references::ReferenceKeeper;
 use subtree_delete::SubtreeDelete;
 
 /// What became of an update.
@@ -81,6 +88,8 @@ pub struct SlowUpdate {
 #[derive(Debug)]
 pub(crate) struct UpdateState {
     intake: Arc<Intake>,
+    inbound: ArcSwap<Inbound>,
+    pub(crate) references: Arc<ReferenceKeeper>,
     pub(crate) scheme: Scheme,
     allow_pre_encoded: bool,
     allow_user_changes: bool,
@@ -120,6 +129,8 @@ impl UpdateState {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             intake: Arc::default(),
+            inbound: ArcSwap::default(),
+            references: Arc::default(),
             scheme: Scheme::from_name(&config.passwords.scheme).unwrap_or(Scheme::SaltedSha512),
             allow_pre_encoded: config.passwords.allow_pre_encoded_passwords,
             allow_user_changes: config.passwords.allow_user_password_changes,
@@ -172,6 +183,31 @@ impl Directory {
     }
 
     fn dispatch(&self, order: &Order<'_, '_>, done: UpdateCallback) -> Submitted {
+        // On a pool's thread it was done before.
+        let inbound = self.updates.inbound.load();
+        if inbound.cleans()
+            && !order.may_be_slow
+            && let Some(op_bytes) = inbound.cleaned(&self.facts().schema, order.request)
+        {
+            return match Request::decode_op(&op_bytes) {
+                Ok(request) => {
+                    let Order { session, operation, message_id, controls, may_be_slow, .. } = *order;
+                    let (request, op_bytes) = (&request, op_bytes.as_slice());
+                    self.dispatch_clean(
+                        &Order { session, operation, message_id, request, op_bytes, controls, may_be_slow },
+                        done,
+                    )
+                }
+                Err(error) => {
+                    done(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())));
+                    Submitted::Queued
+                }
+            };
+        }
+        self.dispatch_clean(order, done)
+    }
+
+    fn dispatch_clean(&self, order: &Order<'_, '_>, done: UpdateCallback) -> Submitted {
         let prepared = match order.request {
             Request::Extended(request) if request.name == oids::extended::END_TRANSACTION.as_bytes() => {
                 self.end_transaction(order, request, done);
@@ -219,6 +255,7 @@ impl Directory {
         let controls = UpdateControls::read(order.controls, kind, &order.session.identity)?;
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         check_authenticated(&order.session.identity)?;
+        self.updates.inbound.load().check_seven_bit(&facts.schema, &name, order.request)?;
         if let Some(change) = self.own_entry(&facts, order, controls.flags, &name)? {
             if controls.transaction.is_some() {
                 let message = "The schema is changed outside of transactions";
@@ -313,7 +350,8 @@ impl Directory {
         let intake = &self.updates.intake;
         if decided.controls.flags.has(Flags::SUBTREE_DELETE) {
             let (intake, backends) = (Arc::clone(intake), Arc::clone(&self.backends));
-            return SubtreeDelete { intake, backends, decided: decided.owned(), done, slices: 0 }.go_on();
+            let references = Arc::clone(&self.updates.references);
+            return SubtreeDelete { intake, backends, references, decided: decided.owned(), done, slices: 0 }.go_on();
         }
         let entry_uuid = match decided.kind {
             Kind::Add => match random_uuid() {
@@ -324,7 +362,20 @@ impl Directory {
         };
         let (csn, proposal) = intake.encode(&decided, entry_uuid);
         let generated = decided.generated;
-        intake.submit(backend, proposal, Box::new(move |outcome| done(conclude(report_of(outcome), csn, generated))));
+        if !matches!(decided.kind, Kind::Delete | Kind::ModifyDn) {
+            let then = move |outcome| done(conclude(report_of(outcome), csn, generated));
+            return intake.submit(backend, proposal, Box::new(then));
+        }
+        let references = Arc::clone(&self.updates.references);
+        let (connection, operation) = (decided.connection, decided.operation);
+        let then = move |outcome| {
+            let report = report_of(outcome);
+            if let Ok(report) = &report {
+                references.note(report, csn, connection, operation);
+            }
+            done(conclude(report, csn, generated));
+        };
+        intake.submit(backend, proposal, Box::new(then));
     }
 }
 

@@ -6,14 +6,19 @@
 
 use std::sync::Arc;
 
+use ldap::LdapResult;
+
+use super::references::ReferenceKeeper;
 use super::{Decided, Intake, UpdateCallback, UpdateDone, conclude, out_of_service, report_of};
-use crate::apply::SLICE_ENTRIES;
+use crate::apply::{Report, SLICE_ENTRIES};
 use crate::backend::Backend;
+use crate::csn::Csn;
 
 /// What is needed to go on.
 pub(super) struct SubtreeDelete {
     pub(super) intake: Arc<Intake>,
     pub(super) backends: Arc<[Backend]>,
+    pub(super) references: Arc<ReferenceKeeper>,
     pub(super) decided: Decided<'static>,
     pub(super) done: UpdateCallback,
     /// Slices that are gone.
@@ -22,13 +27,24 @@ pub(super) struct SubtreeDelete {
 
 impl SubtreeDelete {
     /// Proposes the next slice. After the first it is called on the store's thread.
-    pub(super) fn go_on(mut self) {
+    pub(super) fn go_on(self) {
         let (intake, backends) = (Arc::clone(&self.intake), Arc::clone(&self.backends));
         let Some(backend) = backends.get(self.decided.backend) else {
             return (self.done)(UpdateDone::refused(out_of_service()));
         };
         let (csn, proposal) = intake.encode(&self.decided, [0; 16]);
-        let then = move |outcome| match report_of(outcome) {
+        let then = move |outcome| {
+            let report = report_of(outcome);
+            if let Ok(report) = &report {
+                self.references.note(report, csn, self.decided.connection, self.decided.operation);
+            }
+            self.went(report, csn);
+        };
+        intake.submit(backend, proposal, Box::new(then));
+    }
+
+    fn went(mut self, report: Result<Report, LdapResult>, csn: Csn) {
+        match report {
             Ok(report) if report.has_more => {
                 self.slices += 1;
                 // The entry may change meanwhile, but the request was granted.
@@ -38,11 +54,10 @@ impl SubtreeDelete {
             Ok(report) if report.result.is_success() => (self.done)(conclude(Ok(report), csn, None)),
             Ok(report) => self.refused(report.result),
             Err(result) => self.refused(result),
-        };
-        intake.submit(backend, proposal, Box::new(then));
+        }
     }
 
-    fn refused(self, mut result: ldap::LdapResult) {
+    fn refused(self, mut result: LdapResult) {
         if self.slices > 0 {
             let gone = self.slices * SLICE_ENTRIES;
             let message = &result.message;

@@ -133,7 +133,18 @@ impl Directory {
         };
         let ids: Vec<i32> = updates.iter().map(|update| update.message_id).collect();
         let (csn, proposal) = intake.encode(&whole, [0; 16]);
-        intake.submit(backend, proposal, Box::new(move |outcome| done(conclude(outcome, &ids, csn))));
+        let references = Arc::clone(&self.updates.references);
+        let (connection, operation) = (whole.connection, whole.operation);
+        let then = move |outcome: Result<store::Outcome, store::StoreError>| {
+            if let Ok(outcome) = &outcome
+                && outcome.accepted
+                && let Some(report) = TransactionReport::decode(&outcome.response)
+            {
+                report.0.iter().for_each(|part| references.note(part, csn, connection, operation));
+            }
+            done(conclude(outcome, &ids, csn));
+        };
+        intake.submit(backend, proposal, Box::new(then));
     }
 }
 

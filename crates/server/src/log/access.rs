@@ -297,6 +297,18 @@ impl AccessLog {
         }
     }
 
+    /// A change that the server made by itself, because of the operation `ids`. `fields` say what was changed.
+    pub fn internal(&mut self, kind: OperationKind, ids: OperationIds, fields: &[u8], result: &ResultFields<'_>) {
+        for publisher in &mut self.publishers {
+            publisher.line(self.now, |out, publisher| {
+                head(out, kind, "", ids);
+                word_field(out, "type", b"internal");
+                out.extend_from_slice(fields);
+                result_fields(out, result, publisher);
+            });
+        }
+    }
+
     fn each(&mut self, mut write: impl FnMut(&mut Vec<u8>, &PublisherView)) {
         for publisher in &mut self.publishers {
             publisher.line(self.now, &mut write);

@@ -6,6 +6,7 @@ pub mod access;
 pub mod clock;
 pub mod error;
 pub mod file;
+pub(crate) mod internal;
 pub(crate) mod request;
 pub(crate) mod text;
 pub mod writer;

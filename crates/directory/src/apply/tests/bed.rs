@@ -12,7 +12,8 @@ use store::bulk::{Cancel, Problem, VerifyOptions, verify};
 use store::index::{ConfiguredIndexes, Indexer, default_indexes};
 use store::{Backend, BackendOptions};
 
-use crate::apply::{Report, UpdateRules, schema_text};
+use crate::apply::queue::{BATCH_JOBS, Slice, bounds, job};
+use crate::apply::{Report, UpdateRules, plugins_text, schema_text};
 use crate::backend::Suffix;
 use crate::csn::Csn;
 use crate::entry::EntrySource;
@@ -29,6 +30,8 @@ pub struct Bed {
     schema: Arc<Schema>,
     pub backend: Backend,
     proposals: u64,
+    /// All that the log has.
+    accepted: Vec<Vec<u8>>,
 }
 
 /// What goes beside the operation.
@@ -50,12 +53,62 @@ impl Bed {
     pub fn with_schema(schema: Arc<Schema>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
         let backend = open(folder.path(), &schema);
-        let mut bed = Bed { folder, schema, backend, proposals: 0 };
+        let mut bed = Bed { folder, schema, backend, proposals: 0, accepted: Vec::new() };
         let text = schema_text(&bed.schema);
         if !text.is_empty() {
             bed.propose(Kind::ModifySchema, &text, With::default()).ok();
         }
         bed
+    }
+
+    /// The same under the plugins of these tables of `pando.toml`.
+    pub fn with_plugins(tables: &str) -> Bed {
+        let mut bed = Bed::new();
+        bed.configure(tables).ok();
+        bed
+    }
+
+    /// Puts the plugins of these tables into force.
+    pub fn configure(&mut self, tables: &str) -> Outcome {
+        let config = config::Config::parse(tables, std::path::Path::new("pando.toml")).unwrap();
+        self.propose(Kind::ConfigurePlugins, &plugins_text(&config), With::default())
+    }
+
+    /// Does what waits of references, slice after slice; gives how many there were.
+    pub fn clean_references(&mut self) -> usize {
+        let mut slices = 0;
+        while let Some(mut slice) = self.waiting() {
+            loop {
+                slices += 1;
+                let report = self.propose(Kind::CleanReferences, &slice.encode(), With::default()).ok();
+                match report.references.unwrap().cursor {
+                    Some(cursor) => slice.cursor = cursor,
+                    None => break,
+                }
+            }
+        }
+        slices
+    }
+
+    /// The first slice of what waits.
+    pub fn waiting(&self) -> Option<Slice> {
+        let snapshot = self.backend.snapshot().unwrap();
+        let view = snapshot.view();
+        let (first, next) = bounds(&view).unwrap();
+        let mut jobs = Vec::new();
+        for number in first..next {
+            let job = job(&view, number).unwrap().unwrap();
+            let is_alone = job.is_subtree;
+            if (is_alone && !jobs.is_empty()) || jobs.len() == BATCH_JOBS {
+                break;
+            }
+            jobs.push(job);
+            if is_alone {
+                break;
+            }
+        }
+        let finish_before = first + jobs.len() as u64;
+        (!jobs.is_empty()).then_some(Slice { finish_before, cursor: Vec::new(), jobs })
     }
 
     /// With the suffix, `ou=people` and `ou=groups`.
@@ -68,6 +121,17 @@ impl Bed {
         self.add("ou=people,dc=example,dc=com", "objectClass: organizationalUnit\nou: people").ok();
         self.add("ou=groups,dc=example,dc=com", "objectClass: organizationalUnit\nou: groups").ok();
         self
+    }
+
+    /// Another backend that was given the same proposals in the same order, as a replay of the log from its beginning gives them.
+    pub fn replayed(&self) -> Bed {
+        let folder = tempfile::tempdir().unwrap();
+        let backend = open(folder.path(), &self.schema);
+        for proposal in &self.accepted {
+            let outcome = backend.submit_and_wait(proposal.clone()).unwrap();
+            assert!(outcome.accepted);
+        }
+        Bed { folder, schema: Arc::clone(&self.schema), backend, proposals: self.proposals, accepted: Vec::new() }
     }
 
     /// Closes and opens again.
@@ -84,6 +148,30 @@ impl Bed {
     }
 
     pub fn propose(&mut self, kind: Kind, operation: &[u8], with: With<'_>) -> Outcome {
+        let proposal = self.encoded(kind, operation, with);
+        let outcome = self.backend.submit_and_wait(proposal.clone()).unwrap();
+        if outcome.accepted {
+            self.accepted.push(proposal);
+        }
+        let report = Report::decode(&outcome.response).unwrap();
+        assert_eq!(report.result.code.as_i32(), outcome.code);
+        assert_eq!(outcome.accepted, report.result.is_success());
+        Outcome(report)
+    }
+
+    /// Hands several proposals over before the first is answered; gives the result codes.
+    pub fn propose_together(&mut self, kind: Kind, operations: &[Vec<u8>]) -> Vec<i32> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for operation in operations {
+            let proposal = self.encoded(kind, operation, With::default());
+            let sender = sender.clone();
+            self.backend.submit(proposal, Box::new(move |outcome| sender.send(outcome.unwrap().code).unwrap()));
+        }
+        drop(sender);
+        receiver.iter().collect()
+    }
+
+    fn encoded(&mut self, kind: Kind, operation: &[u8], with: With<'_>) -> Vec<u8> {
         self.proposals += 1;
         let mut entry_uuid = [0; 16];
         entry_uuid[8..].copy_from_slice(&self.proposals.to_be_bytes());
@@ -100,11 +188,7 @@ impl Bed {
             post_read: with.post_read,
             operation_bytes: operation,
         };
-        let outcome = self.backend.submit_and_wait(proposal.encode()).unwrap();
-        let report = Report::decode(&outcome.response).unwrap();
-        assert_eq!(report.result.code.as_i32(), outcome.code);
-        assert_eq!(outcome.accepted, report.result.is_success());
-        Outcome(report)
+        proposal.encode()
     }
 
     pub fn add(&mut self, dn: &str, lines: &str) -> Outcome {

@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bed;
+mod constraints;
 mod index_changes;
 mod model;
 mod operations;
 mod random;
+mod random_references;
+mod references;
 mod results;

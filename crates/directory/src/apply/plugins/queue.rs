@@ -1,0 +1,206 @@
+//! References that wait to be cleaned: kept with the backend, so that a crash loses none of them.
+//!
+//! ```text
+//! meta "references"             first number u64 · next number u64
+//! meta "references/" number u64 a job                                                            (numbers little-endian)
+//! ```
+//! A job says what became of a name. Doing it twice does no harm: who has been cleaned no longer refers to the old name.
+
+use store::{StoreError, Txn, View};
+
+use super::super::outcome::{put, take, take_text};
+
+const BOUNDS_KEY: &[u8] = b"references";
+/// Jobs of one entry each that are done together.
+pub(crate) const BATCH_JOBS: usize = 128;
+
+/// What became of a name that entries may refer to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Job {
+    /// The old name in normal form.
+    pub(crate) old: Vec<u8>,
+    /// The old name as it was written.
+    pub(crate) dn: String,
+    /// The new name; none when the entry is gone.
+    pub(crate) new: Option<String>,
+    /// References to entries below are meant, too.
+    pub(crate) is_subtree: bool,
+    /// Not before this time, in µs since 1970.
+    pub(crate) due_us: u64,
+    /// When the update came that it follows, in µs since 1970.
+    pub(crate) time_us: u64,
+    /// The connection of that update.
+    pub(crate) connection: u64,
+    /// Its number on the connection.
+    pub(crate) operation: u32,
+    /// What was done of it together with the update.
+    pub(crate) done: Tally,
+}
+
+/// How much was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Entries that were changed.
+    pub entries: u64,
+    /// Values of theirs that went or were rewritten.
+    pub references: u64,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: Tally) {
+        self.entries += other.entries;
+        self.references += other.references;
+    }
+}
+
+impl Job {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = vec![u8::from(self.is_subtree), u8::from(self.new.is_some())];
+        for number in [self.due_us, self.time_us, self.connection, self.done.entries, self.done.references] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(&self.operation.to_le_bytes());
+        put(&mut out, &self.old);
+        put(&mut out, self.dn.as_bytes());
+        put(&mut out, self.new.as_deref().unwrap_or_default().as_bytes());
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let ([is_subtree, has_new], mut rest) = bytes.split_first_chunk::<2>()?;
+        let [due_us, time_us, connection, entries, references] = numbers(&mut rest)?;
+        let (operation, mut rest) = rest.split_first_chunk::<4>()?;
+        let old = take(&mut rest)?.to_vec();
+        let dn = take_text(&mut rest)?;
+        let new = take_text(&mut rest)?;
+        rest.is_empty().then_some(Self {
+            old,
+            dn,
+            new: (*has_new == 1).then_some(new),
+            is_subtree: *is_subtree == 1,
+            due_us,
+            time_us,
+            connection,
+            operation: u32::from_le_bytes(*operation),
+            done: Tally { entries, references },
+        })
+    }
+}
+
+fn numbers<const N: usize>(rest: &mut &[u8]) -> Option<[u64; N]> {
+    let mut found = [0; N];
+    for number in &mut found {
+        let (bytes, after) = rest.split_first_chunk::<8>()?;
+        *number = u64::from_le_bytes(*bytes);
+        *rest = after;
+    }
+    Some(found)
+}
+
+/// A slice of work that was proposed: some jobs, from a place on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// When nothing of it is left to do, the jobs of this backend's queue with smaller numbers are finished.
+    pub(crate) finish_before: u64,
+    /// Where the slice before ended; empty at first.
+    pub(crate) cursor: Vec<u8>,
+    /// One job about a subtree, or up to [`BATCH_JOBS`] about an entry each, in their order.
+    pub(crate) jobs: Vec<Job>,
+}
+
+impl Slice {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = self.finish_before.to_le_bytes().to_vec();
+        put(&mut out, &self.cursor);
+        for job in &self.jobs {
+            put(&mut out, &job.encode());
+        }
+        out
+    }
+
+    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
+        let [finish_before] = numbers(&mut bytes)?;
+        let cursor = take(&mut bytes)?.to_vec();
+        let mut jobs = Vec::new();
+        while !bytes.is_empty() {
+            jobs.push(Job::decode(take(&mut bytes)?)?);
+        }
+        Some(Self { finish_before, cursor, jobs })
+    }
+}
+
+/// The number of the first job that waits, and the next one to be given.
+pub(crate) fn bounds(view: &View<'_>) -> Result<(u64, u64), StoreError> {
+    let kept = view.meta(BOUNDS_KEY)?.unwrap_or_default();
+    let mut rest: &[u8] = &kept;
+    let [first, next] = numbers(&mut rest).unwrap_or([1, 1]);
+    Ok((first, next))
+}
+
+/// The job of that number.
+pub(crate) fn job(view: &View<'_>, number: u64) -> Result<Option<Job>, StoreError> {
+    Ok(view.meta(&key(number))?.and_then(|bytes| Job::decode(&bytes)))
+}
+
+/// Adds a job at the end.
+pub(super) fn push(txn: &mut Txn<'_>, job: &Job) -> Result<(), StoreError> {
+    let (first, next) = bounds(&txn.view())?;
+    txn.set_meta(&key(next), Some(&job.encode()));
+    set_bounds(txn, first, next + 1);
+    Ok(())
+}
+
+/// Takes the jobs with numbers before `end` out.
+pub(super) fn finish(txn: &mut Txn<'_>, end: u64) -> Result<(), StoreError> {
+    let (first, next) = bounds(&txn.view())?;
+    let end = end.min(next);
+    if first < end {
+        (first..end).for_each(|number| txn.set_meta(&key(number), None));
+        set_bounds(txn, end, next);
+    }
+    Ok(())
+}
+
+fn set_bounds(txn: &mut Txn<'_>, first: u64, next: u64) {
+    let mut bytes = first.to_le_bytes().to_vec();
+    bytes.extend_from_slice(&next.to_le_bytes());
+    txn.set_meta(BOUNDS_KEY, Some(&bytes));
+}
+
+fn key(number: u64) -> Vec<u8> {
+    [b"references/", &number.to_le_bytes()[..]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn slices_come_back_as_they_were() {
+        let job = Job {
+            old: b"dc=com\0uid=ann\0".to_vec(),
+            dn: "uid=Ann,dc=com".to_owned(),
+            new: None,
+            is_subtree: false,
+            due_us: 7,
+            time_us: 5,
+            connection: 3,
+            operation: 9,
+            done: Tally { entries: 1, references: 2 },
+        };
+        let moved = Job { new: Some("uid=Ben,dc=com".to_owned()), is_subtree: true, ..job.clone() };
+        let slice = Slice { finish_before: 12, cursor: b"here".to_vec(), jobs: vec![job, moved] };
+        assert_eq!(Slice::decode(&slice.encode()), Some(slice.clone()));
+        let bytes = slice.encode();
+        assert_eq!(Slice::decode(&bytes[..bytes.len() - 1]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            let _ = (Slice::decode(&bytes), Job::decode(&bytes));
+        }
+    }
+}

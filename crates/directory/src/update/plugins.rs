@@ -1,0 +1,205 @@
+//! The plugins of the configuration on their way into the backends: judged against schema and indexes, then proposed, so that they
+//! change in the order of each log.
+
+use std::sync::Arc;
+
+use config::{Config, PluginConfig, PluginKind};
+use schema::Schema;
+use store::index::IndexKind;
+
+use super::controls::OwnedControls;
+use super::inbound::Inbound;
+use super::schema_change::SERVER_NAME;
+use super::{Decided, report_of};
+use crate::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
+use crate::backend::Backend;
+use crate::directory::Directory;
+use crate::open::OpenError;
+use crate::proposal::Kind;
+use crate::search::remedy::{Remedy, Step, Wanted};
+use crate::session::Identity;
+
+/// OIDs of the syntaxes of references: DN, Name And Optional UID.
+const REFERENCE_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];
+
+impl Directory {
+    /// Whether every backend can carry the plugins of a configuration, and the indexes that it gives them.
+    pub(crate) fn check_plugins(&self, config: &Config) -> Result<(), OpenError> {
+        let text = plugins_text(config);
+        let schema = self.schema();
+        for backend in self.backends.iter() {
+            for plugin in &config.plugins {
+                if let Some(configured) = config.backend(&backend.id) {
+                    check_kept_indexes(&schema, configured, plugin)?;
+                }
+                // A plugin in force stays so while its index is built anew.
+                if kept_text(backend)? != text {
+                    check(&schema, backend, plugin)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings what the backends keep of the plugins up to what a configuration says, and starts whoever does their work. Tells
+    /// whether anything changed.
+    pub(crate) fn set_plugins(&self, config: &Config) -> Result<bool, OpenError> {
+        self.check_plugins(config)?;
+        let text = plugins_text(config);
+        let mut is_changed = false;
+        for (at, backend) in self.backends.iter().enumerate() {
+            if kept_text(backend)? != text {
+                self.propose_plugins(at, backend, &text)?;
+                is_changed = true;
+            }
+        }
+        self.updates.inbound.store(Arc::new(Inbound::new(config)));
+        let intake = Arc::clone(&self.updates.intake);
+        let probe = ReferenceProbe::new(&self.facts(), &text);
+        let started = self.updates.references.start(Arc::clone(&self.backends), intake, self.schema(), probe);
+        started.map_err(|error| OpenError::Thread { error })?;
+        Ok(is_changed)
+    }
+
+    fn propose_plugins(&self, at: usize, backend: &Backend, text: &[u8]) -> Result<(), OpenError> {
+        let decided = Decided {
+            backend: at,
+            kind: Kind::ConfigurePlugins,
+            controls: OwnedControls::default(),
+            op_bytes: text.to_vec().into(),
+            identity: Identity::Root { dn: SERVER_NAME.into() },
+            connection: 0,
+            operation: 0,
+            generated: None,
+        };
+        let (_, proposal) = self.updates.intake.encode(&decided, [0; 16]);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.updates.intake.submit(backend, proposal, Box::new(move |outcome| drop(sender.send(outcome))));
+        let refused = |reason| OpenError::Plugins { backend: backend.id.clone(), reason };
+        match report_of(receiver.recv().unwrap_or(Err(store::StoreError::Closed))) {
+            Ok(report) if report.result.is_success() => Ok(()),
+            Ok(report) => Err(refused(report.result.message)),
+            Err(result) => Err(refused(result.message)),
+        }
+    }
+}
+
+/// The plugins that a backend keeps.
+fn kept_text(backend: &Backend) -> Result<Vec<u8>, OpenError> {
+    let failed = |error| OpenError::Store { backend: backend.id.clone(), error };
+    let snapshot = backend.store.snapshot().map_err(failed)?;
+    Ok(snapshot.view().meta(PLUGINS_KEY).map_err(failed)?.unwrap_or_default().into_owned())
+}
+
+/// An index that a plugin looks into is not to be taken away from it.
+fn check_kept_indexes(
+    schema: &Schema,
+    backend: &config::BackendConfig,
+    plugin: &PluginConfig,
+) -> Result<(), OpenError> {
+    let attributes = match &plugin.kind {
+        PluginKind::ReferentialIntegrity(configured) => &configured.attributes,
+        PluginKind::UniqueAttribute { attributes, .. } => attributes,
+        _ => return Ok(()),
+    };
+    let is_indexed = |name: &String| {
+        let attribute = schema.attribute_type(name.as_bytes()).map(|it| it.index);
+        backend.indexes.iter().any(|index| {
+            index.kinds.contains(&config::IndexKind::Equality)
+                && schema.attribute_type(index.attribute.as_bytes()).map(|it| it.index) == attribute
+        })
+    };
+    match attributes.iter().find(|name| !is_indexed(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let step = match backend.indexes.iter().any(|index| index.attribute.eq_ignore_ascii_case(name)) {
+                true => Step::Add(Wanted::Kind(IndexKind::Equality)),
+                false => Step::Create(Wanted::Kind(IndexKind::Equality)),
+            };
+            let remedy = Remedy { backend: backend.id.as_str().into(), attribute: name.as_str().into(), step };
+            Err(OpenError::Plugin {
+                name: plugin.name.clone(),
+                line: plugin.line,
+                column: plugin.column,
+                reason: format!(
+                    "{name} has no equality index in backend \"{}\" ({}), so that every update would read all entries: run {}",
+                    backend.id,
+                    backend.base_dns.join("; "),
+                    remedy.command()
+                ),
+            })
+        }
+    }
+}
+
+/// Whether a backend can carry a plugin: its attributes are known, and those that are looked up are indexed.
+fn check(schema: &Schema, backend: &Backend, plugin: &PluginConfig) -> Result<(), OpenError> {
+    check_attributes(schema, backend, plugin).map_err(|reason| OpenError::Plugin {
+        name: plugin.name.clone(),
+        line: plugin.line,
+        column: plugin.column,
+        reason,
+    })
+}
+
+fn check_attributes(schema: &Schema, backend: &Backend, plugin: &PluginConfig) -> Result<(), String> {
+    let known = |names: &[String]| match names.iter().find(|name| schema.attribute_type(name.as_bytes()).is_none()) {
+        Some(name) => Err(format!("the schema has no attribute type \"{name}\"")),
+        None => Ok(()),
+    };
+    let indexed = |names: &[String], is_ordered: bool| {
+        names.iter().try_for_each(|name| check_index(schema, backend, name, is_ordered))
+    };
+    match &plugin.kind {
+        PluginKind::ReferentialIntegrity(configured) => {
+            known(&configured.attributes)?;
+            for name in &configured.attributes {
+                let syntax = schema.attribute_type(name.as_bytes()).map(|attribute| attribute.syntax.oid());
+                if !syntax.is_some_and(|oid| REFERENCE_SYNTAXES.contains(&oid)) {
+                    return Err(format!("the values of {name} are no names of entries"));
+                }
+            }
+            let checked: Vec<String> = configured.check_filters.iter().map(|(name, _)| name.clone()).collect();
+            known(&checked)?;
+            indexed(&configured.attributes, true)
+        }
+        PluginKind::UniqueAttribute { attributes, .. } => {
+            known(attributes)?;
+            indexed(attributes, false)
+        }
+        PluginKind::Constraint(configured) => {
+            known(&configured.attributes)?;
+            let mut urls = configured.value_uris.iter().filter_map(|text| ldap::LdapUrl::parse(text).ok());
+            urls.try_for_each(|url| known(&url.attributes))
+        }
+        PluginKind::SevenBitClean { attributes } => known(attributes),
+        PluginKind::AttributeCleanup { .. } => Ok(()),
+    }
+}
+
+/// An attribute that is not indexed is named together with the suffixes where it is not.
+fn check_index(schema: &Schema, backend: &Backend, name: &str, is_ordered: bool) -> Result<(), String> {
+    let indexes = backend.store.indexes();
+    match standing(schema, &indexes, name) {
+        Standing::Ready => return Ok(()),
+        Standing::Confidential if !is_ordered => return Ok(()),
+        Standing::Unknown => return Err(format!("the values of {name} cannot be compared")),
+        Standing::Confidential => {
+            return Err(format!(
+                "the index of {name} in backend \"{}\" is confidential, so that names below a name are not found: set its confidentiality-enabled to false",
+                backend.id
+            ));
+        }
+        // Said of the configuration already.
+        Standing::Missing => return Ok(()),
+        Standing::Untrusted => {}
+    }
+    let base_dn: Box<str> = backend.suffixes.first().map(|suffix| suffix.dn.as_str()).unwrap_or_default().into();
+    let step = Step::Rebuild { base_dn };
+    let remedy = Remedy { backend: backend.id.as_str().into(), attribute: name.into(), step };
+    Err(format!(
+        "the equality index of {name} in backend \"{}\" is not built yet: wait until it is, or run {}",
+        backend.id,
+        remedy.command()
+    ))
+}

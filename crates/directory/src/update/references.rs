@@ -1,0 +1,350 @@
+//! References that wait: one thread that proposes them slice by slice, so that other updates get their turn, and tells what became of
+//! each name that changed.
+//!
+//! What waits is in the backends themselves (see [`queue`](crate::apply::queue)), so this thread may end at any moment: the next one
+//! finds it there. Entries of other backends that refer to a name are changed before the job is taken out of the queue.
+//!
+//! Knows queues, time and backends; which entries a job is about is the business of `apply`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ldap::{LdapResult, ResultCode};
+use schema::Schema;
+
+use super::controls::OwnedControls;
+use super::schema_change::SERVER_NAME;
+use super::{Decided, Intake, report_of};
+use crate::apply::queue::{BATCH_JOBS, Job, Slice, bounds, job};
+use crate::apply::{ReferenceProbe, Report, Tally};
+use crate::backend::Backend;
+use crate::csn::Csn;
+use crate::error::store_failure;
+use crate::monitor::MonitorEntry;
+use crate::proposal::Kind;
+use crate::session::Identity;
+
+/// Pause after a slice while updates of clients wait.
+const YIELD: Duration = Duration::from_millis(2);
+/// Pause after a failure of the store.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// What became of the references to one name.
+#[derive(Clone, Copy, Debug)]
+pub struct FollowedName<'a> {
+    /// The connection of the update that changed the name.
+    pub connection: u64,
+    /// Its number on the connection.
+    pub operation: u32,
+    /// The old name.
+    pub dn: &'a str,
+    /// The new one; none when the entry is gone.
+    pub new_dn: Option<&'a str>,
+    /// What was changed.
+    pub tally: Tally,
+    /// Success, or why something is left as it was.
+    pub code: ResultCode,
+    /// From the update to the last reference.
+    pub elapsed: Duration,
+}
+
+/// Told of changes that no client asked for; from the writer's thread too, so it must be quick.
+pub trait InternalLog: Send + Sync {
+    /// All references to a name were followed.
+    fn name_followed(&self, name: &FollowedName<'_>);
+}
+
+/// The thread and what it counts.
+#[derive(Default)]
+pub(crate) struct ReferenceKeeper {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    log: OnceLock<Arc<dyn InternalLog>>,
+    names: AtomicU64,
+    entries: AtomicU64,
+    references: AtomicU64,
+    last_us: AtomicU64,
+    longest_us: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    is_woken: bool,
+    is_stopping: bool,
+}
+
+impl std::fmt::Debug for ReferenceKeeper {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReferenceKeeper").finish_non_exhaustive()
+    }
+}
+
+impl ReferenceKeeper {
+    /// Starts the thread. One that was started before ends first: plugins or schema may have changed.
+    pub(super) fn start(
+        &self,
+        backends: Arc<[Backend]>,
+        intake: Arc<Intake>,
+        schema: Arc<Schema>,
+        probe: ReferenceProbe,
+    ) -> std::io::Result<()> {
+        self.stop();
+        self.shared.lock().is_stopping = false;
+        let shared = Arc::clone(&self.shared);
+        let worker = Worker { shared, backends, intake, schema, probe };
+        let thread = std::thread::Builder::new().name("references".to_owned()).spawn(move || worker.run())?;
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(())
+    }
+
+    /// Ends the thread after the slice that is under way.
+    pub(crate) fn stop(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.shared.lock().is_stopping = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = thread {
+            // A panic was told by the thread itself.
+            let _ = thread.join();
+        }
+    }
+
+    /// Who is told; once.
+    pub(crate) fn set_log(&self, log: Arc<dyn InternalLog>) {
+        let _ = self.shared.log.set(log);
+    }
+
+    /// Takes note of what an update did to references.
+    pub(super) fn note(&self, report: &Report, csn: Csn, connection: u64, operation: u32) {
+        let Some(report) = &report.references else { return };
+        if report.is_queued {
+            self.shared.lock().is_woken = true;
+            self.shared.changed.notify_all();
+            return;
+        }
+        for (dn, tally) in report.names.iter().zip(&report.jobs).filter(|(_, tally)| tally.entries > 0) {
+            let elapsed = Duration::from_micros(now_us().saturating_sub(csn.time_us));
+            let (new_dn, tally, code) = (report.new_name.as_deref(), *tally, ResultCode::SUCCESS);
+            self.shared.tell(&FollowedName { connection, operation, dn, new_dn, tally, code, elapsed });
+        }
+    }
+
+    /// What `cn=monitor` says.
+    pub(crate) fn monitor_entry(&self, backends: &[Backend]) -> MonitorEntry {
+        let waiting = |backend: &Backend| {
+            let snapshot = backend.store.snapshot().ok()?;
+            let (first, next) = bounds(&snapshot.view()).ok()?;
+            Some(next.saturating_sub(first))
+        };
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        MonitorEntry::new("Referential Integrity")
+            .with("names-followed", count(&self.shared.names))
+            .with("entries-changed", count(&self.shared.entries))
+            .with("references-found", count(&self.shared.references))
+            .with("queue-length", backends.iter().filter_map(waiting).sum::<u64>())
+            .with("clean-up-time-last-us", count(&self.shared.last_us))
+            .with("clean-up-time-max-us", count(&self.shared.longest_us))
+    }
+}
+
+impl Drop for ReferenceKeeper {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.lock().is_stopping
+    }
+
+    fn tell(&self, name: &FollowedName<'_>) {
+        let time_us = u64::try_from(name.elapsed.as_micros()).unwrap_or(u64::MAX);
+        self.names.fetch_add(1, Ordering::Relaxed);
+        self.entries.fetch_add(name.tally.entries, Ordering::Relaxed);
+        self.references.fetch_add(name.tally.references, Ordering::Relaxed);
+        self.last_us.store(time_us, Ordering::Relaxed);
+        self.longest_us.fetch_max(time_us, Ordering::Relaxed);
+        if let Some(log) = self.log.get() {
+            log.name_followed(name);
+        }
+    }
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    backends: Arc<[Backend]>,
+    intake: Arc<Intake>,
+    schema: Arc<Schema>,
+    probe: ReferenceProbe,
+}
+
+impl Worker {
+    fn run(self) {
+        while !self.shared.is_stopping() {
+            let mut pause: Option<Duration> = None;
+            for at in 0..self.backends.len() {
+                let next = self.work_off(at).unwrap_or(Some(RETRY));
+                pause = [pause, next].into_iter().flatten().min();
+            }
+            let state = self.shared.lock();
+            let is_quiet = |state: &mut State| !state.is_woken && !state.is_stopping;
+            let mut state = match pause {
+                None => self.shared.changed.wait_while(state, is_quiet).unwrap_or_else(PoisonError::into_inner),
+                Some(pause) => {
+                    let waited = self.shared.changed.wait_timeout_while(state, pause, is_quiet);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+            state.is_woken = false;
+        }
+    }
+
+    /// Does what is due in one backend's queue; gives the time until the next job is.
+    fn work_off(&self, at: usize) -> Result<Option<Duration>, LdapResult> {
+        while !self.shared.is_stopping() {
+            let (first, jobs, due) = self.batch(at)?;
+            if jobs.is_empty() {
+                return Ok(due);
+            }
+            self.work_batch(at, first + jobs.len() as u64, &jobs)?;
+        }
+        Ok(None)
+    }
+
+    fn work_batch(&self, at: usize, end: u64, jobs: &[Job]) -> Result<(), LdapResult> {
+        let mut tallies: Vec<Tally> = jobs.iter().map(|job| job.done).collect();
+        let mut result = Ok(());
+        for other in (0..self.backends.len()).filter(|other| *other != at) {
+            if self.refers(other, jobs)? {
+                result = result.and(self.slices(other, 0, jobs, &mut tallies)?);
+            }
+        }
+        if self.shared.is_stopping() {
+            return Ok(());
+        }
+        result = result.and(self.slices(at, end, jobs, &mut tallies)?);
+        if self.shared.is_stopping() {
+            return Ok(());
+        }
+        let code = match result {
+            Ok(()) => ResultCode::SUCCESS,
+            Err(result) => {
+                // What cannot be done must not keep the rest waiting.
+                let _ = self.slices(at, end, &[], &mut [])?;
+                result.code
+            }
+        };
+        for (job, tally) in jobs.iter().zip(tallies) {
+            if tally.entries == 0 && code == ResultCode::SUCCESS {
+                continue;
+            }
+            let elapsed = Duration::from_micros(now_us().saturating_sub(job.time_us));
+            let (connection, operation) = (job.connection, job.operation);
+            let (dn, new_dn) = (job.dn.as_str(), job.new.as_deref());
+            self.shared.tell(&FollowedName { connection, operation, dn, new_dn, tally, code, elapsed });
+        }
+        Ok(())
+    }
+
+    /// The number of the first job that waits; the jobs from there that are due and can be done together; if there are none, the time
+    /// until there are.
+    fn batch(&self, at: usize) -> Result<(u64, Vec<Job>, Option<Duration>), LdapResult> {
+        let failed = |error| store_failure(&error);
+        let Some(backend) = self.backends.get(at) else { return Ok((0, Vec::new(), None)) };
+        let snapshot = backend.store.snapshot().map_err(failed)?;
+        let view = snapshot.view();
+        let (first, next) = bounds(&view).map_err(failed)?;
+        let now = now_us();
+        let mut jobs: Vec<Job> = Vec::new();
+        for number in first..next {
+            let Some(job) = job(&view, number).map_err(failed)? else { break };
+            if job.due_us > now {
+                let due = jobs.is_empty().then(|| Duration::from_micros(job.due_us - now));
+                return Ok((first, jobs, due));
+            }
+            if job.is_subtree && !jobs.is_empty() {
+                break;
+            }
+            let is_alone = job.is_subtree;
+            jobs.push(job);
+            if is_alone || jobs.len() >= BATCH_JOBS {
+                break;
+            }
+        }
+        Ok((first, jobs, None))
+    }
+
+    fn refers(&self, at: usize, jobs: &[Job]) -> Result<bool, LdapResult> {
+        let failed = |error| store_failure(&error);
+        let Some(backend) = self.backends.get(at) else { return Ok(false) };
+        let snapshot = backend.store.snapshot().map_err(failed)?;
+        self.probe.refers(&self.schema, &snapshot.view(), jobs).map_err(failed)
+    }
+
+    /// Proposes slice after slice. The outer error is one of the store, after which everything is tried again; the inner one is a
+    /// refusal.
+    fn slices(
+        &self,
+        at: usize,
+        finish_before: u64,
+        jobs: &[Job],
+        tallies: &mut [Tally],
+    ) -> Result<Result<(), LdapResult>, LdapResult> {
+        let Some(backend) = self.backends.get(at) else { return Ok(Ok(())) };
+        let mut slice = Slice { finish_before, cursor: Vec::new(), jobs: jobs.to_vec() };
+        while !self.shared.is_stopping() {
+            let report = self.propose(at, backend, &slice)?;
+            if !report.result.is_success() {
+                return Ok(Err(report.result));
+            }
+            let Some(done) = report.references else { return Ok(Ok(())) };
+            for (sum, tally) in tallies.iter_mut().zip(done.jobs) {
+                sum.add(tally);
+            }
+            match done.cursor {
+                Some(cursor) => slice.cursor = cursor,
+                None => return Ok(Ok(())),
+            }
+            if backend.store.stats().queue_length > 0 {
+                std::thread::sleep(YIELD);
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn propose(&self, at: usize, backend: &Backend, slice: &Slice) -> Result<Report, LdapResult> {
+        let cause = slice.jobs.first();
+        let decided = Decided {
+            backend: at,
+            kind: Kind::CleanReferences,
+            controls: OwnedControls::default(),
+            op_bytes: slice.encode().into(),
+            identity: Identity::Root { dn: SERVER_NAME.into() },
+            connection: cause.map_or(0, |job| job.connection),
+            operation: cause.map_or(0, |job| job.operation),
+            generated: None,
+        };
+        let (_, proposal) = self.intake.encode(&decided, [0; 16]);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.intake.submit(backend, proposal, Box::new(move |outcome| drop(sender.send(outcome))));
+        report_of(receiver.recv().unwrap_or(Err(store::StoreError::Closed)))
+    }
+}
+
+/// Now, in µs since 1970.
+fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_micros()).unwrap_or(u64::MAX)
+}
