@@ -64,6 +64,7 @@ impl<'a> Layout<'a> {
                         let body = scratch.get(start..start + piece.values).unwrap_or_default();
                         Values::new(0, body).iter().for_each(keep);
                     }
+                    Body::LargePart(desc, part) => super::large_part(entry, desc, part.skip, part.count, &mut keep)?,
                     Body::Large(desc) => entry.source.large_values(entry.id, desc, &mut |value| {
                         keep(value);
                         ControlFlow::Continue(())
@@ -72,7 +73,7 @@ impl<'a> Layout<'a> {
             }
             let start = scratch.len();
             scratch.extend_from_slice(&kept);
-            self.push(piece.description, Body::Computed(start), kept.len());
+            self.push_range(piece.description, piece.range, Body::Computed(start), kept.len());
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! everything is written once, in place: nothing is moved afterwards. It decides nothing: [`Selection`] says what goes.
 
 mod matched;
+mod range;
 mod selection;
 
 #[cfg(test)]
@@ -13,10 +14,11 @@ use std::ops::ControlFlow;
 
 use ber::{OCTET_STRING, SEQUENCE, SET, element_size, put_header};
 use smallvec::SmallVec;
-use store::record::{Header, put_value, value_size};
+use store::record::{Attribute, Header, put_value, value_size};
 use store::{Content, DescId, StoreError};
 
 pub use matched::MatchedValues;
+use range::{RangePart, ValueRange};
 pub use selection::{SELECTORS_MAX, Selection};
 
 use crate::entry::EntryView;
@@ -92,6 +94,8 @@ struct Layout<'a> {
 /// One attribute.
 struct Piece<'a> {
     description: &'a [u8],
+    /// The option that says which values these are.
+    range: Option<Box<str>>,
     body: Body<'a>,
     /// Content of the set of values.
     values: usize,
@@ -105,6 +109,8 @@ enum Body<'a> {
     /// In the scratch buffer, from here on for the set's length.
     Computed(usize),
     Large(DescId),
+    /// Some values of a large attribute.
+    LargePart(DescId, RangePart),
 }
 
 impl<'a> Layout<'a> {
@@ -143,6 +149,12 @@ impl<'a> Layout<'a> {
             self.push(name(DescId::OBJECT_CLASS), Body::Stored(body), body.len());
         }
         for attribute in entry.record.attributes() {
+            if selection.has_ranges()
+                && let Some(range) = selection.range_of(facts, tables, attribute.desc)
+            {
+                self.take_range(entry, name(attribute.desc), attribute, range, types_only)?;
+                continue;
+            }
             if !selection.sends(facts, tables, attribute.desc) {
                 continue;
             }
@@ -152,7 +164,7 @@ impl<'a> Layout<'a> {
                     self.push(name(attribute.desc), Body::Stored(values.body()), values.body().len())
                 }
                 Content::Large(_) => {
-                    let bytes = large_bytes(entry, attribute.desc)?;
+                    let bytes = large_bytes(entry, attribute.desc, 0, u64::MAX)?;
                     self.push(name(attribute.desc), Body::Large(attribute.desc), bytes);
                 }
             }
@@ -167,6 +179,32 @@ impl<'a> Layout<'a> {
                 self.push(name(desc), Body::Computed(start), length);
             }
         }
+        Ok(())
+    }
+
+    /// The values of an attribute that are in a range.
+    fn take_range(
+        &mut self,
+        entry: &EntryView<'a>,
+        description: &'a [u8],
+        attribute: Attribute<'a>,
+        range: &ValueRange,
+        types_only: bool,
+    ) -> Result<(), StoreError> {
+        let part = range.of(range::count(&attribute.content));
+        let option = Some(part.option.clone());
+        let (body, bytes) = match attribute.content {
+            _ if types_only => (Body::Stored(&[]), 0),
+            Content::Inline(values) => {
+                let body = range::slice(&values, &part);
+                (Body::Stored(body), body.len())
+            }
+            Content::Large(_) => {
+                let bytes = large_bytes(entry, attribute.desc, part.skip, part.count)?;
+                (Body::LargePart(attribute.desc, part), bytes)
+            }
+        };
+        self.push_range(description, option, body, bytes);
         Ok(())
     }
 
@@ -189,9 +227,15 @@ impl<'a> Layout<'a> {
 
     #[inline]
     fn push(&mut self, description: &'a [u8], body: Body<'a>, values: usize) {
-        let content = element_size(description.len()) + element_size(values);
+        self.push_range(description, None, body, values);
+    }
+
+    #[inline]
+    fn push_range(&mut self, description: &'a [u8], range: Option<Box<str>>, body: Body<'a>, values: usize) {
+        let name_size = description.len() + range.as_ref().map_or(0, |range| range.len());
+        let content = element_size(name_size) + element_size(values);
         self.attributes += element_size(content);
-        self.pieces.push(Piece { description, body, values, content });
+        self.pieces.push(Piece { description, range, body, values, content });
     }
 
     fn write(&self, entry: &EntryView<'_>, scratch: &[u8], out: &mut Vec<u8>) -> Result<(), StoreError> {
@@ -201,20 +245,24 @@ impl<'a> Layout<'a> {
         put_header(out, SEQUENCE, self.attributes);
         for piece in &self.pieces {
             put_header(out, SEQUENCE, piece.content);
-            put_header(out, OCTET_STRING, piece.description.len());
+            let range = piece.range.as_deref().unwrap_or_default().as_bytes();
+            put_header(out, OCTET_STRING, piece.description.len() + range.len());
             out.extend_from_slice(piece.description);
+            out.extend_from_slice(range);
             put_header(out, SET, piece.values);
-            match piece.body {
+            match &piece.body {
                 Body::Stored(body) => out.extend_from_slice(body),
                 Body::Computed(start) => {
-                    out.extend_from_slice(scratch.get(start..start + piece.values).unwrap_or_default())
+                    out.extend_from_slice(scratch.get(*start..*start + piece.values).unwrap_or_default())
                 }
-                Body::Large(desc) => {
+                Body::Large(..) | Body::LargePart(..) => {
+                    let (desc, skip, count) = match &piece.body {
+                        Body::LargePart(desc, part) => (*desc, part.skip, part.count),
+                        Body::Large(desc) => (*desc, 0, u64::MAX),
+                        Body::Stored(_) | Body::Computed(_) => continue,
+                    };
                     let start = out.len();
-                    entry.source.large_values(entry.id, desc, &mut |value| {
-                        put_value(out, value);
-                        ControlFlow::Continue(())
-                    })?;
+                    large_part(entry, desc, skip, count, &mut |value| put_value(out, value))?;
                     if out.len() - start != piece.values {
                         return Err(StoreError::Misuse("large values changed while they were read"));
                     }
@@ -226,13 +274,32 @@ impl<'a> Layout<'a> {
 }
 
 /// Adds up the values of a large attribute: what the record says of them is a statistic, a length on the wire must be exact.
-fn large_bytes(entry: &EntryView<'_>, desc: DescId) -> Result<usize, StoreError> {
+fn large_bytes(entry: &EntryView<'_>, desc: DescId, skip: u64, count: u64) -> Result<usize, StoreError> {
     let mut bytes = 0;
-    entry.source.large_values(entry.id, desc, &mut |value| {
-        bytes += value_size(value.len());
-        ControlFlow::Continue(())
-    })?;
+    large_part(entry, desc, skip, count, &mut |value| bytes += value_size(value.len()))?;
     Ok(bytes)
+}
+
+/// Calls `each` with `count` values of a large attribute, after the first `skip`.
+fn large_part(
+    entry: &EntryView<'_>,
+    desc: DescId,
+    skip: u64,
+    count: u64,
+    each: &mut dyn FnMut(&[u8]),
+) -> Result<(), StoreError> {
+    let end = skip.saturating_add(count);
+    let mut at = 0u64;
+    if count == 0 {
+        return Ok(());
+    }
+    entry.source.large_values(entry.id, desc, &mut |value| {
+        if at >= skip {
+            each(value);
+        }
+        at += 1;
+        if at >= end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
 }
 
 /// Content bytes of an INTEGER.

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use store::{DescId, Tables};
 
 use super::MatchedValues;
+use super::range::ValueRange;
 use crate::access::Access;
 use crate::controls::AttributeKinds;
 use crate::facts::Facts;
@@ -26,6 +27,7 @@ pub struct Selection {
     operational: bool,
     types: Vec<TypeIndex>,
     descriptions: Vec<AttributeDescription>,
+    ranges: Vec<ValueRange>,
     virtuals: SmallVec<[VirtualAttribute; 8]>,
     /// By description number, what was decided.
     decisions: Vec<Decision>,
@@ -58,6 +60,7 @@ impl Selection {
         self.matched_values = None;
         self.types.clear();
         self.descriptions.clear();
+        self.ranges.clear();
         self.virtuals.clear();
         self.decisions.clear();
         let mut none = true;
@@ -105,11 +108,31 @@ impl Selection {
             _ => {
                 if let Some(attribute) = facts.schema.attribute_type(selector) {
                     self.types.push(attribute.index);
+                } else if let Some(range) = ValueRange::parse(facts, selector) {
+                    self.ranges.push(range);
                 } else if let Ok(description) = AttributeDescription::parse(&facts.schema, selector) {
                     self.descriptions.push(description);
                 }
             }
         }
+    }
+
+    /// Whether pieces of values are asked for.
+    #[inline]
+    #[must_use]
+    pub fn has_ranges(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// Which piece of an attribute is asked for; it is sent instead of the whole.
+    #[cold]
+    pub(super) fn range_of(&self, facts: &Facts, tables: &Tables, desc: DescId) -> Option<&ValueRange> {
+        let index = TypeIndex(tables.type_of(desc)?);
+        if facts.is_virtual(index) || self.virtual_only || !self.access.may_read(facts, index) {
+            return None;
+        }
+        let own = AttributeDescription::parse(&facts.schema, tables.description(desc)?.as_bytes()).ok()?;
+        self.ranges.iter().find(|range| own.is_subtype_of(&facts.schema, &range.description))
     }
 
     /// The computed attributes to send.
@@ -130,7 +153,11 @@ impl Selection {
     #[inline]
     #[must_use]
     pub fn wants_something(&self) -> bool {
-        self.user || self.operational || !self.types.is_empty() || !self.descriptions.is_empty()
+        self.user
+            || self.operational
+            || !self.types.is_empty()
+            || !self.descriptions.is_empty()
+            || !self.ranges.is_empty()
     }
 
     /// Whether the attribute goes to the client.
