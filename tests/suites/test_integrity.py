@@ -223,6 +223,60 @@ def test_an_attribute_without_an_index_is_refused_with_the_command(tmp_path):
         instance.remove()
 
 
+SIX = ["member", "uniqueMember", "owner", "seeAlso", "manager", "secretary"]
+
+
+def test_six_attributes_in_six_suffixes(tmp_path):
+    # S3-18, S3-20: a name is followed by entries of other backends, too.
+    indexes = lambda backend, names: "".join(f'[backend.{backend}.index.{name}]\nindex-type = "equality"\n' for name in names)
+    rules = indexes("userRoot", SIX[2:]) + "".join(f'[backend.b{n}]\nbase-dn = "o=b{n}"\n' + indexes(f"b{n}", SIX) for n in range(5))
+    instance = made(tmp_path, rules + REFERENCES + f"attribute-type = {SIX}\n".replace("'", '"')).start()
+    try:
+        con = ldap.initialize(instance.url)
+        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        a, b = person(con, "six.a"), person(con, "six.b")
+        holders = []
+        for n in range(5):
+            con.add_s(f"o=b{n}", entry(("objectClass", "organization", "extensibleObject"), ("o", f"b{n}"), *((name, a, b) for name in SIX)))
+            holders.append(f"o=b{n}")
+        con.delete_s(a)
+        con.rename_s(b, "uid=six.b2")
+        until(lambda: monitor(con)["queue-length"] == "0")
+        for holder in holders:
+            attributes = con.search_s(holder, ldap.SCOPE_BASE)[0][1]
+            assert {name: attributes[name] for name in SIX} == {name: [f"uid=six.b2,{PEOPLE}".encode()] for name in SIX}
+        until(lambda: instance.access_log().count("type=internal") == 2)
+        assert f'dn="{a}" entries=5 references=30' in instance.access_log()
+        # An entry of the second backend is referred to from the first.
+        g = group(con, "six", "o=b1", f"uid=user.1,{PEOPLE}")
+        con.delete_s("o=b1")
+        until(lambda: members(con, g) == [f"uid=user.1,{PEOPLE}".lower()])
+        assert instance.stop() == 0
+    finally:
+        instance.remove()
+
+
+def test_an_index_that_a_rule_needs_stays(tmp_path):
+    instance = made(tmp_path, REFERENCES).start()
+    try:
+        file = instance.dir / "pando.toml"
+        text, count = re.subn(r"(?m)^member +=.*\n", "", file.read_text())
+        assert count == 1
+        file.write_text(text)
+        instance.tool("reload", check=False)
+        errors = lambda: (instance.dir / "logs" / "errors").read_text()
+        until(lambda: "member has no equality index" in errors())
+        con = ldap.initialize(instance.url)
+        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        a = person(con, "stay.a")
+        g = group(con, "stay", a)
+        con.delete_s(a)
+        assert members(con, g) == []
+        assert instance.stop() == 0
+    finally:
+        instance.remove()
+
+
 # slapd's overlays for the same rules: refint works after the answer, so the comparison waits for it.
 OVERLAYS = f"""
 overlay refint

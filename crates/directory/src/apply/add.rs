@@ -56,6 +56,9 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
 }
 
 fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result<(), LdapResult> {
+    if !work.rules.plugins.judges() {
+        return Ok(());
+    }
     let (name, _) = work.resolve(dn)?;
     plugins::judge(work, draft, None, &name)
 }

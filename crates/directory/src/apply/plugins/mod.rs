@@ -86,10 +86,11 @@ impl Plugins {
         let text = String::from_utf8_lossy(text);
         let Ok(config) = Config::parse(&text, Path::new("plugins")) else { return plugins };
         for plugin in &config.plugins {
+            let name = &plugin.name;
             let scope = |filter: Option<&str>| Scope::new(facts, &plugin.base_dns, filter);
             match &plugin.kind {
                 PluginKind::ReferentialIntegrity(configured) => {
-                    plugins.references = Some(References::new(facts, configured, scope(None), *has_others == 1));
+                    plugins.references = Some(References::new(facts, name, configured, scope(None), *has_others == 1));
                 }
                 PluginKind::UniqueAttribute { attributes, filter } => {
                     plugins.unique.push(Unique::new(facts, &plugin.name, attributes, scope(filter.as_deref())));
@@ -103,6 +104,11 @@ impl Plugins {
             }
         }
         plugins
+    }
+
+    /// Whether there is anything to judge entries by.
+    pub(super) fn judges(&self) -> bool {
+        self.references.is_some() || !self.unique.is_empty() || !self.constraints.is_empty()
     }
 }
 

@@ -41,6 +41,7 @@ const IDENTIFIERS_MAX: usize = 4096;
 
 /// See the module.
 pub(super) struct References {
+    name: String,
     attributes: Vec<Lookup>,
     scope: Scope,
     interval_us: u64,
@@ -122,6 +123,7 @@ impl Plugins {
 impl References {
     pub(super) fn new(
         facts: &Facts,
+        name: &str,
         configured: &config::ReferentialIntegrity,
         scope: Scope,
         has_others: bool,
@@ -131,6 +133,7 @@ impl References {
             Some((schema.attribute_type(attribute.as_bytes())?.index, matcher(facts, filter)))
         };
         Self {
+            name: name.to_owned(),
             attributes: configured.attributes.iter().filter_map(|name| Lookup::new(schema, name)).collect(),
             scope,
             interval_us: u64::try_from(configured.update_interval.as_micros()).unwrap_or(u64::MAX),
@@ -344,7 +347,8 @@ impl References {
             for value in new_values(draft, touched) {
                 if let Err(why) = self.check_value(work, check, judged.name, lookup, value)? {
                     let message = format!(
-                        "The plugin \"Referential Integrity\" refuses the value \"{}\" of {}: {why}",
+                        "The plugin \"{}\" refuses the value \"{}\" of {}: {why}",
+                        self.name,
                         shown(value),
                         touched.description
                     );
