@@ -19,6 +19,7 @@ use crate::{
         AccessLogConfig, BackendConfig, ErrorLogConfig, GlobalConfig, LdapHandler, LimitsRule, PasswordStorage, RootDn,
         SchemaConfig,
     },
+    virtual_attribute::{self, VirtualAttributeConfig},
 };
 
 /// A configuration without faults.
@@ -32,6 +33,8 @@ pub struct Config {
     pub limits: Vec<LimitsRule>,
     /// `[root-dn-user.*]`
     pub root_users: Vec<RootDn>,
+    /// `[virtual-attribute.*]`
+    pub virtual_attributes: Vec<VirtualAttributeConfig>,
     /// `[backend.*]`
     pub backends: Vec<BackendConfig>,
     /// `[connection-handler.*]`
@@ -84,6 +87,7 @@ impl Config {
             instance: Instance::new(directory),
             global: read::global(&first_or_defaults("global").unwrap_or(empty.clone()), directory),
             limits: of("limits").map(|object| read::limits_rule(object, directory)).collect(),
+            virtual_attributes: of("virtual-attribute").map(virtual_attribute::read).collect(),
             root_users: of("root-dn-user").map(|object| read::root_dn(object, directory)).collect(),
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
             handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),

@@ -21,6 +21,7 @@ mod read;
 mod reference;
 mod value;
 mod views;
+mod virtual_attribute;
 mod write;
 
 pub use config::Config;
@@ -39,4 +40,5 @@ pub use views::{
     IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy,
     RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, VlvScope, Writability,
 };
+pub use virtual_attribute::VirtualAttributeConfig;
 pub use write::{Setup, default_indexes};

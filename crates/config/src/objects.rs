@@ -7,10 +7,11 @@ use crate::{
     declare::{Action, Class, Property, Syntax, Unit, Variant, property},
     plugin::PLUGIN,
     value::SEVERITIES,
+    virtual_attribute::VIRTUAL_ATTRIBUTE,
 };
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 12] = [
+pub static CLASSES: [&Class; 13] = [
     &GLOBAL,
     &LIMITS,
     &ROOT_DN_USER,
@@ -20,6 +21,7 @@ pub static CLASSES: [&Class; 12] = [
     &PASSWORD_POLICY,
     &PLUGIN,
     &SCHEMA_PROVIDER,
+    &VIRTUAL_ATTRIBUTE,
     &LOG_PUBLISHER,
     &LOG_ROTATION_POLICY,
     &LOG_RETENTION_POLICY,

@@ -94,7 +94,7 @@ impl Directory {
             facts: ArcSwap::new(facts),
             capabilities: Mutex::new(capabilities),
             monitor: OnceLock::new(),
-            groups: Arc::new(GroupService::new(GroupOptions::default(), &notices)),
+            groups: Arc::new(GroupService::new(GroupOptions::of(&config.virtual_attributes), &notices)),
             notices,
         };
         directory.settle_schema()?;

@@ -115,7 +115,7 @@ enum Body<'a> {
 
 impl<'a> Layout<'a> {
     fn new(
-        facts: &Facts,
+        facts: &'a Facts,
         entry: &EntryView<'a>,
         selection: &mut Selection,
         scratch: &mut Vec<u8>,
@@ -210,11 +210,23 @@ impl<'a> Layout<'a> {
 
     fn take_computed(
         &mut self,
-        facts: &Facts,
+        facts: &'a Facts,
         entry: &EntryView<'a>,
         selection: &Selection,
         scratch: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
+        if !selection.members().is_empty()
+            && let Some(groups) = entry.source.groups()
+        {
+            for attribute in selection.members() {
+                let start = scratch.len();
+                let Some(known) = facts.schema.attribute_by_index(*attribute) else { continue };
+                if groups.put_members(entry, *attribute, scratch)? {
+                    let length = if selection.types_only { 0 } else { scratch.len() - start };
+                    self.push(known.name().as_bytes(), Body::Computed(start), length);
+                }
+            }
+        }
         for attribute in selection.virtuals() {
             let start = scratch.len();
             if attribute.put(facts, entry, scratch)? {

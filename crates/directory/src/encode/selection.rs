@@ -28,6 +28,8 @@ pub struct Selection {
     types: Vec<TypeIndex>,
     descriptions: Vec<AttributeDescription>,
     ranges: Vec<ValueRange>,
+    /// Attributes of members that are asked for by name.
+    members: SmallVec<[TypeIndex; 2]>,
     virtuals: SmallVec<[VirtualAttribute; 8]>,
     /// By description number, what was decided.
     decisions: Vec<Decision>,
@@ -61,6 +63,7 @@ impl Selection {
         self.types.clear();
         self.descriptions.clear();
         self.ranges.clear();
+        self.members.clear();
         self.virtuals.clear();
         self.decisions.clear();
         let mut none = true;
@@ -80,7 +83,10 @@ impl Selection {
     pub fn narrow(&mut self, kinds: AttributeKinds, matched_values: Option<Box<MatchedValues>>) {
         match kinds {
             AttributeKinds::All => {}
-            AttributeKinds::RealOnly => self.virtuals.clear(),
+            AttributeKinds::RealOnly => {
+                self.virtuals.clear();
+                self.members.clear();
+            }
             AttributeKinds::VirtualOnly => self.virtual_only = true,
         }
         // RFC 3876 §2, 2: without values there is nothing to match.
@@ -108,6 +114,9 @@ impl Selection {
             _ => {
                 if let Some(attribute) = facts.schema.attribute_type(selector) {
                     self.types.push(attribute.index);
+                    if facts.groups.is_list(attribute.index) && !self.members.contains(&attribute.index) {
+                        self.members.push(attribute.index);
+                    }
                 } else if let Some(range) = ValueRange::parse(facts, selector) {
                     self.ranges.push(range);
                 } else if let Ok(description) = AttributeDescription::parse(&facts.schema, selector) {
@@ -115,6 +124,13 @@ impl Selection {
                 }
             }
         }
+    }
+
+    /// The attributes of members that are asked for by name.
+    #[inline]
+    #[must_use]
+    pub fn members(&self) -> &[TypeIndex] {
+        &self.members
     }
 
     /// Whether pieces of values are asked for.

@@ -10,6 +10,7 @@ use store::{Content, DescId, StoreError, Values};
 use super::{Item, Matcher, Node, Target, Test};
 use crate::entry::EntryView;
 use crate::facts::Facts;
+use crate::groups::GroupsAt;
 use crate::password;
 
 /// The three values of RFC 4511 §4.5.1.7, in the order in which And takes the least and Or the greatest.
@@ -183,11 +184,29 @@ impl TryItem for Trial<'_, '_> {
         if self.any_attribute(matcher, item)? || (item.with_dn && self.name_matches(matcher, item)) {
             return Ok(Truth::True);
         }
+        if matcher.asks_for_members()
+            && let Some(groups) = self.entry.source.groups()
+        {
+            return self.by_members(matcher, item, groups);
+        }
         Ok(Truth::False)
     }
 }
 
 impl Trial<'_, '_> {
+    /// Whether a group that does not list its members has that one.
+    #[cold]
+    fn by_members(&mut self, matcher: &Matcher, item: &Item, groups: GroupsAt<'_>) -> Result<Truth, StoreError> {
+        let Some(attribute) = item.member_attribute(self.facts) else { return Ok(Truth::False) };
+        if !groups.computes_members(&self.entry.record, attribute) {
+            return Ok(Truth::False);
+        }
+        match &item.test {
+            Test::Equal(form) => groups.has_member(self.entry, matcher.form(form)).map(Truth::from),
+            _ => Ok(Truth::True),
+        }
+    }
+
     /// What the entry does not tell alone: undefined where nobody else is there to tell.
     #[cold]
     fn by_groups(&mut self, matcher: &Matcher, item: &Item) -> Result<Truth, StoreError> {

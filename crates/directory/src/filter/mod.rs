@@ -34,6 +34,7 @@ pub struct Matcher {
     options: Vec<Options>,
     needs_dn: bool,
     needs_groups: bool,
+    asks_for_members: bool,
     /// Stored passwords whose check takes long are checked too: for one entry, not for a search through all.
     checks_slow_hashes: bool,
 }
@@ -81,6 +82,23 @@ impl Item {
     pub fn asks_for_groups(&self) -> bool {
         let is_membership = matches!(self.target, Target::Virtual(_, computed) if computed.is_membership());
         is_membership || matches!(self.test, Test::InChain(_))
+    }
+}
+
+impl Item {
+    /// The attribute of members that it is about, if it asks whether there is one or who is.
+    #[must_use]
+    pub fn member_attribute(&self, facts: &Facts) -> Option<TypeIndex> {
+        match (self.target, &self.test) {
+            (Target::Type(attribute), Test::Equal(_) | Test::Present) if facts.groups.is_list(attribute) => {
+                Some(attribute)
+            }
+            _ => None,
+        }
+    }
+
+    fn asks_for_members(&self, facts: &Facts) -> bool {
+        self.member_attribute(facts).is_some()
     }
 }
 
@@ -141,6 +159,7 @@ impl Matcher {
                 let entry_dn = matches!(item.target, Target::Virtual(_, VirtualAttribute::EntryDn));
                 self.needs_dn |= item.with_dn || entry_dn;
                 self.needs_groups |= item.asks_for_groups();
+                self.asks_for_members |= item.asks_for_members(facts);
             }
             self.nodes.push(prepared);
         }
@@ -165,6 +184,7 @@ impl Matcher {
             Some(Item { target, test, rule, with_dn: false })
         });
         self.needs_groups = item.as_ref().is_some_and(Item::asks_for_groups);
+        self.asks_for_members = item.as_ref().is_some_and(|item| item.asks_for_members(facts));
         self.nodes.push(item.map_or(Node::Undefined, Node::Item));
         self.needs_dn = true;
     }
@@ -180,7 +200,8 @@ impl Matcher {
         self.forms.clear();
         self.assertions.clear();
         self.options.clear();
-        (self.needs_dn, self.needs_groups, self.checks_slow_hashes) = (false, false, false);
+        (self.needs_dn, self.needs_groups, self.asks_for_members, self.checks_slow_hashes) =
+            (false, false, false, false);
     }
 
     /// The nodes, in prefix order.
@@ -211,6 +232,12 @@ impl Matcher {
     #[must_use]
     pub fn needs_groups(&self) -> bool {
         self.needs_groups
+    }
+
+    /// Whether groups that do not list their members could match: they must come with who is in which group.
+    #[must_use]
+    pub fn asks_for_members(&self) -> bool {
+        self.asks_for_members
     }
 
     /// Whether the filter means something else tomorrow.

@@ -13,13 +13,15 @@ use store::{Content, EntryId, RecordView, StoreError};
 
 use super::dynamic::MemberUrl;
 use super::graph::{attributes, equality_of, trusted};
-use super::types::{ANY_GROUP, STATIC, lists_by};
+use super::types::{ANY_GROUP, COMPUTED, STATIC, lists_by};
 use super::{GroupsAt, Place};
 use crate::facts::ClassFlags;
 use crate::filter::{Item, Matcher, Node, Target, Test};
 use crate::locate::locate;
 use crate::search::idset::IdSet;
-use crate::search::{self, Candidates, FEW_CANDIDATES, Narrowed, Planner, RANGE_IDS_MAX, scoped_candidates, whole};
+use crate::search::{
+    self, Candidates, FEW_CANDIDATES, Found, Narrowed, Planner, RANGE_IDS_MAX, scoped_candidates, whole,
+};
 
 /// Members that a filter on membership looks up; a group that has more is not indexed, as a range of so many ids is not. 100,000
 /// look-ups take a quarter of a second.
@@ -111,6 +113,18 @@ impl GroupsAt<'_> {
             Narrowing::Members(plan) if known.is_none_or(|count| count > plan.count) => Some(Box::new(plan)),
             _ => None,
         })
+    }
+
+    /// Adds the groups of the own backend that do not list their members: no index of `member` has them.
+    pub(crate) fn add_computed_groups(&self, found: &mut Found) -> Result<(), StoreError> {
+        let mut all = match &found.candidates {
+            Candidates::Unindexed { .. } => return Ok(()),
+            Candidates::List { key, .. } => whole(&self.view_of(self.own)?.postings(key)?)?,
+            Candidates::Set(set) => set.clone(),
+        };
+        all.extend(self.groups_of(self.own, COMPUTED)?);
+        *found = Found { candidates: Candidates::Set(all), is_exact: false };
+        Ok(())
     }
 
     fn narrowing(&self, matcher: &Matcher, at: usize) -> Result<Narrowing, StoreError> {

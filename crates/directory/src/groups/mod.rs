@@ -15,6 +15,7 @@
 mod dynamic;
 mod expand;
 mod graph;
+mod members;
 mod moment;
 mod types;
 
@@ -24,6 +25,7 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use config::VirtualAttributeConfig;
 use store::{EntryId, StoreError, record::put_value};
 
 use crate::entry::EntryView;
@@ -64,11 +66,38 @@ pub struct GroupOptions {
     pub is_member_of: bool,
     /// Whether entries have `memberOf`.
     pub member_of: bool,
+    /// `allow-retrieving-membership` of `member`
+    pub shows_member: bool,
+    /// `allow-retrieving-membership` of `uniqueMember`
+    pub shows_unique_member: bool,
 }
 
 impl Default for GroupOptions {
     fn default() -> Self {
-        GroupOptions { is_member_of: true, member_of: true }
+        GroupOptions { is_member_of: true, member_of: true, shows_member: false, shows_unique_member: false }
+    }
+}
+
+impl GroupOptions {
+    /// What `[virtual-attribute.*]` says.
+    pub(crate) fn of(config: &[VirtualAttributeConfig]) -> GroupOptions {
+        let mut options = GroupOptions::default();
+        for it in config {
+            match it.attribute.as_str() {
+                "isMemberOf" => options.is_member_of = it.enabled,
+                "memberOf" => options.member_of = it.enabled,
+                "member" => options.shows_member = it.enabled && it.allow_retrieving_membership,
+                "uniqueMember" => options.shows_unique_member = it.enabled && it.allow_retrieving_membership,
+                _ => {}
+            }
+        }
+        options
+    }
+
+    /// Whether members of groups that do not list them are shown at all.
+    #[must_use]
+    pub fn shows_members(&self) -> bool {
+        self.shows_member || self.shows_unique_member
     }
 }
 
@@ -76,6 +105,12 @@ impl GroupService {
     /// A service that tells `notices` each thing once.
     pub(crate) fn new(options: GroupOptions, notices: &Arc<Notices>) -> GroupService {
         GroupService { urls: MemberUrls::default(), options, reported: Mutex::default(), notices: Arc::clone(notices) }
+    }
+
+    /// What is configured.
+    #[must_use]
+    pub fn options(&self) -> GroupOptions {
+        self.options
     }
 
     /// Reports something, unless it was reported before.

@@ -3,7 +3,7 @@
 //! Only the backend of the entry is read through the operation's own snapshot; snapshots of others are taken when they are first
 //! needed. What was found out is forgotten with the moment.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -31,6 +31,8 @@ pub struct Groups {
     pub(super) backends: Arc<[Backend]>,
     pub(super) now_unix_seconds: i64,
     others: Box<[OnceCell<Snapshot>]>,
+    /// Entries that may still be looked at to tell the members of groups.
+    pub(super) budget: Cell<u64>,
     pub(super) state: RefCell<State>,
 }
 
@@ -91,15 +93,31 @@ impl Groups {
             facts: Arc::clone(facts),
             backends: Arc::clone(backends),
             now_unix_seconds,
+            budget: Cell::new(u64::MAX),
             others: (0..backends.len()).map(|_| OnceCell::new()).collect(),
             state: RefCell::new(state),
         }
     }
 
+    /// The same with a limit of entries to look at where members are told.
+    #[must_use]
+    pub fn within(self, budget: Option<u64>) -> Groups {
+        self.budget.set(budget.unwrap_or(u64::MAX));
+        self
+    }
+
     /// The same at another moment.
     #[must_use]
     pub fn renewed(&self) -> Groups {
-        Groups::new(&self.service, &self.backends, &self.facts, self.now_unix_seconds)
+        let renewed = Groups::new(&self.service, &self.backends, &self.facts, self.now_unix_seconds);
+        renewed.budget.set(self.budget.get());
+        renewed
+    }
+
+    /// Whether telling members came to the limit, so that they are incomplete.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.budget.get() == 0
     }
 
     /// Seen from the backend `own` at the moment of `view`. All views of one `Groups` must be of one moment.
@@ -118,6 +136,11 @@ impl Groups {
 impl<'g> GroupsAt<'g> {
     pub(super) fn facts(&self) -> &'g Facts {
         &self.groups.facts
+    }
+
+    /// The same as seen from another backend.
+    pub(super) fn from(&self, backend: usize) -> Result<GroupsAt<'g>, StoreError> {
+        Ok(GroupsAt { groups: self.groups, own: backend, view: self.view_of(backend)? })
     }
 
     /// The moment of a backend.

@@ -48,7 +48,7 @@ use explain::Explanation;
 pub(crate) use names::ParentNames;
 pub use paged::CookieKey;
 pub use plan::Candidates;
-pub(crate) use plan::{FEW_CANDIDATES, Planner, RANGE_IDS_MAX, whole};
+pub(crate) use plan::{FEW_CANDIDATES, Found, Planner, RANGE_IDS_MAX, whole};
 pub(crate) use prepare::ids_of_class;
 pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates};
 
@@ -225,6 +225,7 @@ pub struct SearchPlan {
     synthetic: Vec<Arc<SyntheticEntry>>,
     limits: Limits,
     unindexed: bool,
+    now_unix_seconds: i64,
     /// What groups are asked with, when the filter or the attributes ask for them.
     groups: Option<Asking>,
     /// Kept only when the search may turn out to be worth [`advice`].
@@ -310,7 +311,8 @@ impl SearchPlan {
     fn groups_now(&self) -> Option<Groups> {
         match (&self.groups, &self.backends, &self.facts) {
             (Some(asking), Some(backends), Some(facts)) => {
-                Some(Groups::new(&asking.service, backends, facts, asking.now_unix_seconds))
+                let groups = Groups::new(&asking.service, backends, facts, asking.now_unix_seconds);
+                Some(groups.within(self.limits.lookthrough))
             }
             _ => None,
         }

@@ -24,7 +24,7 @@ use crate::entry::{DnParts, EntryView};
 use crate::error;
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::{FilterScratch, Matcher, Truth};
-use crate::groups::{Groups, GroupsAt};
+use crate::groups::{COMPUTED, Groups, GroupsAt};
 use crate::limits::SessionLimits;
 use crate::session::Session;
 
@@ -82,8 +82,9 @@ impl Directory {
         plan.matcher.compile(&facts, access, &request.filter, context);
         plan.selection.restart(&facts, access, request.attributes.iter(), request.types_only);
         plan.facts = Some(facts.clone());
+        plan.now_unix_seconds = time.unix_seconds;
         if plan.matcher.needs_groups() || plan.selection.asks_for_groups() {
-            plan.groups = Some(Asking { service: self.groups(), now_unix_seconds: time.unix_seconds });
+            plan.groups = Some(self.asking(time.unix_seconds));
         }
         if wanted.presentation.is_some() {
             self.arrange(plan, &facts, request, &wanted, &own, context)?;
@@ -252,14 +253,28 @@ impl Directory {
         known.refresh(facts, &snapshot);
         known.find_suffix_entry(backend, &snapshot).map_err(|problem| error::store_failure(&problem))?;
         let has_referrals = known.classes.any(ClassFlags::REFERRAL) && !plan.manage_dsa_it;
+        // Only where there are groups that do not list their members: others pay nothing.
+        let has_computed = known.classes.any(COMPUTED);
+        let tells_members = !plan.selection.members().is_empty() && self.groups().options().shows_members();
+        if has_computed && (plan.matcher.asks_for_members() || tells_members) {
+            plan.groups.get_or_insert_with(|| self.asking(plan.now_unix_seconds));
+        }
+        let asks_computed = has_computed && plan.matcher.asks_for_members();
         let view = snapshot.view();
         let is_everything = scope == Scope::WholeSubtree && known.suffix_entry == Some(base);
         let place = Place { base, scope, is_everything };
         let mut explanation = plan.explanations.is_some().then(|| Explanation::new(at, scope));
         let trace = explanation.as_mut().map(|explanation| &mut explanation.trace);
         let planned = scope::candidates(&plan.matcher, facts, backend, &view, place, trace).and_then(|narrowed| {
+            let mut narrowed = narrowed;
             let members = match plan.groups_now() {
-                Some(groups) => groups.at(at, view).plan(&plan.matcher, &narrowed)?,
+                Some(groups) => {
+                    let groups = groups.at(at, view);
+                    if asks_computed && scope != Scope::BaseObject {
+                        groups.add_computed_groups(&mut narrowed.found)?;
+                    }
+                    groups.plan(&plan.matcher, &narrowed)?
+                }
                 None => None,
             };
             let referrals = if has_referrals && scope != Scope::BaseObject {
@@ -288,6 +303,11 @@ impl Directory {
             snapshot: Some(snapshot),
         });
         Ok(())
+    }
+
+    /// With what groups are asked for.
+    fn asking(&self, now_unix_seconds: i64) -> Asking {
+        Asking { service: self.groups(), now_unix_seconds }
     }
 
     /// RFC 4528: the search is done only if its base entry matches.

@@ -39,6 +39,13 @@ impl Stop {
         Stop::Limit(ResultCode::TIME_LIMIT_EXCEEDED, message.to_owned())
     }
 
+    /// One entry more than `limit` would have to be looked at.
+    fn lookthrough_limit(limit: Option<u64>) -> Stop {
+        let limit = limit.unwrap_or_default();
+        let message = format!("This search operation has checked the maximum of {limit} entries for matches");
+        Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+    }
+
     /// A chain of references goes on for longer than it is followed.
     fn chain_limit() -> Stop {
         let message =
@@ -359,8 +366,7 @@ impl<O: SearchOutput> Run<'_, O> {
         if let Some(limit) = self.limits.lookthrough
             && self.done.candidates >= limit
         {
-            let message = format!("This search operation has checked the maximum of {limit} entries for matches");
-            return Err(Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+            return Err(Stop::lookthrough_limit(Some(limit)));
         }
         self.done.candidates += 1;
         Ok(())
@@ -418,7 +424,12 @@ impl<O: SearchOutput> Run<'_, O> {
         let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
         let buffer = self.output.buffer();
+        let start = buffer.len();
         search_entry(self.facts, &entry, self.selection, self.message_id, &[], self.values, buffer)?;
+        if self.groups.as_ref().is_some_and(Groups::is_spent) {
+            buffer.truncate(start);
+            return Err(Stop::lookthrough_limit(self.limits.lookthrough));
+        }
         self.done.entries_sent += 1;
         if self.output.entry_written().is_break() {
             return Err(Stop::Cancelled);

@@ -252,3 +252,91 @@ fn a_url_that_asks_for_groups_describes_nobody() {
     assert_eq!(matching(&mut it, &format!("(memberOf={})", group("odd"))), [""; 0]);
     assert!(told.lock().unwrap()[0].contains("depend on itself"));
 }
+
+fn shown(name: &str) -> config::VirtualAttributeConfig {
+    config::VirtualAttributeConfig {
+        name: name.to_owned(),
+        attribute: name.to_owned(),
+        enabled: true,
+        allow_retrieving_membership: true,
+    }
+}
+
+// S2-07
+#[test]
+fn groups_that_list_nobody_say_who_is_a_member() {
+    let mut it = fixture(&static_groups());
+    let compare = |name: &str, attribute: &str, uid: &str| {
+        it.compare(root(), &group(name), attribute, person(uid).to_uppercase().as_bytes())
+    };
+    assert_eq!(compare("dynamic", "member", "dan"), ResultCode::COMPARE_TRUE);
+    assert_eq!(compare("dynamic", "uniqueMember", "ann"), ResultCode::COMPARE_FALSE);
+    assert_eq!(compare("virtual", "uniqueMember", "ann"), ResultCode::COMPARE_TRUE);
+    assert_eq!(compare("virtual", "uniqueMember", "dan"), ResultCode::COMPARE_FALSE);
+    assert_eq!(compare("virtual", "member", "ann"), ResultCode::NO_SUCH_ATTRIBUTE);
+    assert_eq!(compare("inner", "uniqueMember", "ann"), ResultCode::NO_SUCH_ATTRIBUTE);
+    assert_eq!(matching(&mut it, &format!("(member={})", person("dan"))), ["dynamic"]);
+    assert_eq!(matching(&mut it, &format!("(uniqueMember={})", person("cid"))), ["middle", "virtual"]);
+    assert_eq!(matching(&mut it, &format!("(&(objectClass=groupOfURLs)(!(member={})))", person("ann"))), ["dynamic"]);
+}
+
+// S2-08
+#[test]
+fn members_of_dynamic_groups_are_shown_where_that_is_allowed() {
+    let members = |it: &mut Fixture, name: &str, attributes: &[&str]| {
+        let base = group(name);
+        let found = it.search(&Asked { attributes, ..Asked::new(&base, "(objectClass=*)") }).unwrap();
+        let entry = found.entries.into_iter().next().unwrap().1;
+        let of = |name: &str| short(entry.get(name).cloned().unwrap_or_default());
+        (of("member"), of("uniqueMember"))
+    };
+    let nobody: Vec<String> = Vec::new();
+    let mut it = fixture(&static_groups());
+    assert_eq!(members(&mut it, "dynamic", &["member"]), (nobody.clone(), nobody.clone()), "not by default");
+    let mut it = Fixture::with(&[BASE], default_indexes(), &static_groups(), |config| {
+        config.virtual_attributes.extend(["member", "uniqueMember"].map(shown));
+    });
+    let dan = vec!["dan".to_owned()];
+    assert_eq!(members(&mut it, "dynamic", &["member"]), (dan.clone(), nobody.clone()));
+    assert_eq!(members(&mut it, "dynamic", &["member", "uniqueMember"]), (dan.clone(), dan));
+    assert_eq!(members(&mut it, "dynamic", &["*", "+"]), (nobody.clone(), nobody.clone()), "only by name: it costs");
+    let target = vec!["cid".to_owned(), "inner".to_owned()];
+    assert_eq!(members(&mut it, "virtual", &["uniqueMember", "member"]), (nobody.clone(), target));
+    assert_eq!(members(&mut it, "inner", &["member"]).0, ["ann", "bob"], "what is listed is as it was");
+}
+
+// S2-08
+#[test]
+fn telling_members_has_the_limits_of_the_requester() {
+    let mut it = Fixture::with(&[BASE], default_indexes(), &everybody_dynamic(), |config| {
+        config.virtual_attributes.push(shown("member"));
+        config.global.lookthrough_limit = Some(10);
+    });
+    let base = group("all");
+    let mut ask = |identity| {
+        it.search(&Asked { identity, attributes: &["member"], ..Asked::new(&base, "(objectClass=*)") }).unwrap()
+    };
+    let whole = ask(root());
+    assert_eq!(whole.entries[0].1["member"].len(), 30);
+    let cut = ask(user());
+    assert_eq!(cut.done.result.code, ResultCode::ADMIN_LIMIT_EXCEEDED);
+    assert!(cut.entries.is_empty(), "half a group is none");
+}
+
+fn everybody_dynamic() -> String {
+    let people: Vec<String> = (0..30).map(|at| format!("p{at}")).collect();
+    let people: Vec<&str> = people.iter().map(String::as_str).collect();
+    let url = format!("memberURL: ldap:///{BASE}??sub?(objectClass=person)");
+    ldif(&people, &[("all", "groupOfURLs", &[&url])])
+}
+
+#[test]
+fn a_name_that_is_switched_off_is_nobodys() {
+    let off = config::VirtualAttributeConfig { enabled: false, ..shown("memberOf") };
+    let mut it =
+        Fixture::with(&[BASE], default_indexes(), &static_groups(), |config| config.virtual_attributes.push(off));
+    assert_eq!(groups_by(&mut it, &person("ann"), "memberOf"), [""; 0]);
+    assert_eq!(groups_by(&mut it, &person("cid"), "isMemberOf"), ["middle", "outer", "virtual"]);
+    assert_eq!(matching(&mut it, &format!("(memberOf={})", group("inner"))), [""; 0]);
+    assert_eq!(matching(&mut it, &format!("(isMemberOf={})", group("inner"))), ["ann", "bob"]);
+}
