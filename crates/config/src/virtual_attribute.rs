@@ -26,9 +26,9 @@ pub(crate) static VIRTUAL_ATTRIBUTE: Class = Class {
         },
         Variant {
             type_name: "member",
-            help: "The members of dynamic and virtual static groups. Whether somebody is one can always be asked.",
+            help: "The members of dynamic and virtual static groups. Virtual static groups always answer whether somebody is one, dynamic groups where there is such a table.",
             properties: &[
-                property("enabled", Syntax::Boolean, "Whether allow-retrieving-membership counts.").default(&["true"]),
+                property("enabled", Syntax::Boolean, "Whether the table counts.").default(&["true"]),
                 property(
                     "attribute-type",
                     Syntax::Choice(&["member", "uniqueMember"]),

@@ -46,6 +46,7 @@ pub struct Directory {
     capabilities: Mutex<Capabilities>,
     monitor: OnceLock<Arc<dyn MonitorProvider>>,
     groups: Arc<GroupService>,
+    pub(crate) group_options: GroupOptions,
     notices: Arc<Notices>,
 }
 
@@ -82,6 +83,7 @@ impl Directory {
         let own = own_entries(&facts, &backends, &capabilities)
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
         let notices = Arc::new(Notices::default());
+        let group_options = GroupOptions::of(&config.virtual_attributes);
         let directory = Directory {
             limits: LiveLimits::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
@@ -94,7 +96,8 @@ impl Directory {
             facts: ArcSwap::new(facts),
             capabilities: Mutex::new(capabilities),
             monitor: OnceLock::new(),
-            groups: Arc::new(GroupService::new(GroupOptions::of(&config.virtual_attributes), &notices)),
+            groups: Arc::new(GroupService::new(group_options, &notices)),
+            group_options,
             notices,
         };
         directory.settle_schema()?;

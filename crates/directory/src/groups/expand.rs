@@ -13,7 +13,7 @@ use store::{Content, EntryId, RecordView, StoreError};
 
 use super::dynamic::MemberUrl;
 use super::graph::{attributes, equality_of, trusted};
-use super::types::{ANY_GROUP, COMPUTED, STATIC, lists_by};
+use super::types::{ANY_GROUP, STATIC, lists_by};
 use super::{GroupsAt, Place};
 use crate::facts::ClassFlags;
 use crate::filter::{Item, Matcher, Node, Target, Test};
@@ -122,7 +122,7 @@ impl GroupsAt<'_> {
             Candidates::List { key, .. } => whole(&self.view_of(self.own)?.postings(key)?)?,
             Candidates::Set(set) => set.clone(),
         };
-        all.extend(self.groups_of(self.own, COMPUTED)?);
+        all.extend(self.groups_of(self.own, self.groups.service.options.answering())?);
         *found = Found { candidates: Candidates::Set(all), is_exact: false };
         Ok(())
     }

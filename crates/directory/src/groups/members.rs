@@ -1,5 +1,5 @@
 //! The members of groups that do not list them: dynamic and virtual static groups answer to `member` and `uniqueMember` as if they
-//! did. Whether somebody is a member can be asked always; all of them are told where the configuration allows it, within the
+//! did, dynamic groups only if they are configured to. All members are told where the configuration allows it, within the
 //! requester's limits.
 //!
 //! Values that such an entry has itself win over these.
@@ -11,8 +11,8 @@ use store::record::put_value;
 use store::{RecordView, StoreError};
 
 use super::graph::attributes;
-use super::types::{COMPUTED, lists_by};
-use super::{GroupsAt, Place};
+use super::types::lists_by;
+use super::{GroupsAt, Members, Place};
 use crate::entry::{DnParts, EntryView};
 use crate::facts::ClassFlags;
 use crate::filter::FilterScratch;
@@ -25,11 +25,18 @@ impl GroupsAt<'_> {
     pub fn computes_members(&self, record: &RecordView<'_>, attribute: TypeIndex) -> bool {
         let flags = self.class_flags(self.own, record);
         let types = &self.facts().groups;
-        flags.has(COMPUTED)
-            && types.is_list(attribute)
-            && attributes(record, attribute).next().is_none()
-            && (!flags.has(ClassFlags::VIRTUAL_STATIC_GROUP)
-                || flags.has(ClassFlags::UNIQUE_MEMBER_GROUP) == (Some(attribute) == types.unique_member))
+        if !types.is_list(attribute) || attributes(record, attribute).next().is_some() {
+            return false;
+        }
+        if flags.has(ClassFlags::VIRTUAL_STATIC_GROUP) {
+            return flags.has(ClassFlags::UNIQUE_MEMBER_GROUP) == (Some(attribute) == types.unique_member);
+        }
+        flags.has(ClassFlags::DYNAMIC_GROUP) && self.configured(attribute).of_dynamic_groups
+    }
+
+    fn configured(&self, attribute: TypeIndex) -> Members {
+        let options = self.groups.service.options;
+        if Some(attribute) == self.facts().groups.unique_member { options.unique_member } else { options.member }
     }
 
     /// Whether the entry with that normalized name is in the group.
@@ -48,10 +55,7 @@ impl GroupsAt<'_> {
         attribute: TypeIndex,
         out: &mut Vec<u8>,
     ) -> Result<bool, StoreError> {
-        let options = self.groups.service.options;
-        let is_unique = Some(attribute) == self.facts().groups.unique_member;
-        let is_shown = if is_unique { options.shows_unique_member } else { options.shows_member };
-        if !is_shown || !self.computes_members(&group.record, attribute) {
+        if !self.configured(attribute).are_shown || !self.computes_members(&group.record, attribute) {
             return Ok(false);
         }
         let start = out.len();

@@ -29,13 +29,16 @@ use config::VirtualAttributeConfig;
 use store::{EntryId, StoreError, record::put_value};
 
 use crate::entry::EntryView;
+use crate::facts::ClassFlags;
 use crate::notices::Notices;
 use crate::virtual_attributes::VirtualAttribute;
 
 pub use expand::{Expanded, MemberPlan};
 pub use graph::CHAIN_MAX;
 pub use moment::{Groups, GroupsAt};
-pub use types::{ANY_GROUP, COMPUTED, GroupTypes};
+pub use types::GroupTypes;
+
+use types::COMPUTED;
 
 use dynamic::MemberUrls;
 
@@ -66,15 +69,29 @@ pub struct GroupOptions {
     pub is_member_of: bool,
     /// Whether entries have `memberOf`.
     pub member_of: bool,
-    /// `allow-retrieving-membership` of `member`
-    pub shows_member: bool,
-    /// `allow-retrieving-membership` of `uniqueMember`
-    pub shows_unique_member: bool,
+    /// What is computed of `member`.
+    pub member: Members,
+    /// What is computed of `uniqueMember`.
+    pub unique_member: Members,
+}
+
+/// What is computed of an attribute of members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// Dynamic groups answer who is a member, as virtual static groups always do.
+    pub of_dynamic_groups: bool,
+    /// `allow-retrieving-membership`
+    pub are_shown: bool,
 }
 
 impl Default for GroupOptions {
     fn default() -> Self {
-        GroupOptions { is_member_of: true, member_of: true, shows_member: false, shows_unique_member: false }
+        GroupOptions {
+            is_member_of: true,
+            member_of: true,
+            member: Members::default(),
+            unique_member: Members::default(),
+        }
     }
 }
 
@@ -83,11 +100,13 @@ impl GroupOptions {
     pub(crate) fn of(config: &[VirtualAttributeConfig]) -> GroupOptions {
         let mut options = GroupOptions::default();
         for it in config {
+            let are_shown = it.enabled && it.allow_retrieving_membership;
+            let members = Members { of_dynamic_groups: it.enabled, are_shown };
             match it.attribute.as_str() {
                 "isMemberOf" => options.is_member_of = it.enabled,
                 "memberOf" => options.member_of = it.enabled,
-                "member" => options.shows_member = it.enabled && it.allow_retrieving_membership,
-                "uniqueMember" => options.shows_unique_member = it.enabled && it.allow_retrieving_membership,
+                "member" => options.member = members,
+                "uniqueMember" => options.unique_member = members,
                 _ => {}
             }
         }
@@ -97,7 +116,17 @@ impl GroupOptions {
     /// Whether members of groups that do not list them are shown at all.
     #[must_use]
     pub fn shows_members(&self) -> bool {
-        self.shows_member || self.shows_unique_member
+        self.member.are_shown || self.unique_member.are_shown
+    }
+
+    /// The kinds of groups that answer to `member` or `uniqueMember` without having it.
+    #[must_use]
+    pub fn answering(&self) -> ClassFlags {
+        if self.member.of_dynamic_groups || self.unique_member.of_dynamic_groups {
+            COMPUTED
+        } else {
+            ClassFlags::VIRTUAL_STATIC_GROUP
+        }
     }
 }
 
@@ -105,12 +134,6 @@ impl GroupService {
     /// A service that tells `notices` each thing once.
     pub(crate) fn new(options: GroupOptions, notices: &Arc<Notices>) -> GroupService {
         GroupService { urls: MemberUrls::default(), options, reported: Mutex::default(), notices: Arc::clone(notices) }
-    }
-
-    /// What is configured.
-    #[must_use]
-    pub fn options(&self) -> GroupOptions {
-        self.options
     }
 
     /// Reports something, unless it was reported before.

@@ -24,7 +24,7 @@ use crate::entry::{DnParts, EntryView};
 use crate::error;
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::{FilterScratch, Matcher, Truth};
-use crate::groups::{COMPUTED, Groups, GroupsAt};
+use crate::groups::{Groups, GroupsAt};
 use crate::limits::SessionLimits;
 use crate::session::Session;
 
@@ -254,8 +254,8 @@ impl Directory {
         known.find_suffix_entry(backend, &snapshot).map_err(|problem| error::store_failure(&problem))?;
         let has_referrals = known.classes.any(ClassFlags::REFERRAL) && !plan.manage_dsa_it;
         // Only where there are groups that do not list their members: others pay nothing.
-        let has_computed = known.classes.any(COMPUTED);
-        let tells_members = !plan.selection.members().is_empty() && self.groups().options().shows_members();
+        let has_computed = known.classes.any(self.group_options.answering());
+        let tells_members = !plan.selection.members().is_empty() && self.group_options.shows_members();
         if has_computed && (plan.matcher.asks_for_members() || tells_members) {
             plan.groups.get_or_insert_with(|| self.asking(plan.now_unix_seconds));
         }

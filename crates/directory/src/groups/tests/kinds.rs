@@ -265,7 +265,10 @@ fn shown(name: &str) -> config::VirtualAttributeConfig {
 // S2-07
 #[test]
 fn groups_that_list_nobody_say_who_is_a_member() {
-    let mut it = fixture(&static_groups());
+    let asked = |name: &str| config::VirtualAttributeConfig { allow_retrieving_membership: false, ..shown(name) };
+    let mut it = Fixture::with(&[BASE], default_indexes(), &static_groups(), |config| {
+        config.virtual_attributes.extend(["member", "uniqueMember"].map(asked));
+    });
     let compare = |name: &str, attribute: &str, uid: &str| {
         it.compare(root(), &group(name), attribute, person(uid).to_uppercase().as_bytes())
     };
@@ -278,6 +281,12 @@ fn groups_that_list_nobody_say_who_is_a_member() {
     assert_eq!(matching(&mut it, &format!("(member={})", person("dan"))), ["dynamic"]);
     assert_eq!(matching(&mut it, &format!("(uniqueMember={})", person("cid"))), ["middle", "virtual"]);
     assert_eq!(matching(&mut it, &format!("(&(objectClass=groupOfURLs)(!(member={})))", person("ann"))), ["dynamic"]);
+    // Without configuration only virtual static groups do, as in OpenDJ.
+    let mut it = fixture(&static_groups());
+    assert_eq!(matching(&mut it, &format!("(member={})", person("dan"))), [""; 0]);
+    assert_eq!(matching(&mut it, &format!("(uniqueMember={})", person("cid"))), ["middle", "virtual"]);
+    let compared = it.compare(root(), &group("dynamic"), "member", person("dan").as_bytes());
+    assert_eq!(compared, ResultCode::NO_SUCH_ATTRIBUTE);
 }
 
 // S2-08
