@@ -5,7 +5,8 @@
 
 Each writer owns its entries, so that it knows what every one of them must look like: the state that was acknowledged
 last, or the state that the one update in flight at the kill would have made. Each modify writes the same number into
-two attributes (one of them substring-indexed), so that half an update would show.
+two attributes (one of them substring-indexed), so that half an update would show. Groups have all of them as members, and referential
+integrity works a second behind, so that most kills meet it with work to do: in the end no member may name what is not there.
 """
 import random
 import sys
@@ -23,6 +24,29 @@ ENTRIES_PER_WRITER = 12
 PEOPLE = f"ou=People,{BASE}"
 STRANGE = f"ou=Strange,{BASE}"
 ABSENT = None
+GROUPS = [f"cn=crash.{n},ou=Groups,{BASE}" for n in range(3)]
+RULES = f"""
+[plugin."Referential Integrity"]
+type = "referential-integrity"
+update-interval = "1 s"
+
+[plugin.mail]
+type = "unique-attribute"
+attribute-type = "mail"
+
+[plugin.number]
+type = "constraint"
+attribute-type = "employeeNumber"
+count = 1
+pattern = "^[0-9]+$"
+"""
+
+
+def with_rules(server: Pando) -> Pando:
+    """Before its start: puts the rules into force that work beside the writers."""
+    with open(server.dir / "pando.toml", "a") as file:
+        file.write(RULES)
+    return server
 
 
 class Writer(threading.Thread):
@@ -55,7 +79,7 @@ class Writer(threading.Thread):
         old = self.acknowledged.get(name, ABSENT)
         if old is ABSENT:
             new = (PEOPLE, self.random.randrange(10**9))
-            update = lambda: con.add_s(f"uid={name},{new[0]}", entry(name, new[1]))
+            update = lambda: self.add(con, name, new)
         else:
             parent, counter = old
             kind = self.random.randrange(10)
@@ -74,6 +98,16 @@ class Writer(threading.Thread):
         self.acknowledged[name] = new
         self.in_flight = {}
         self.done += 1
+
+
+    def add(self, con, name, new):
+        dn = f"uid={name},{new[0]}"
+        con.add_s(dn, entry(name, new[1]))
+        for group in GROUPS:
+            try:
+                con.modify_s(group, [(ldap.MOD_ADD, "member", [dn.encode()])])
+            except ldap.TYPE_OR_VALUE_EXISTS:
+                pass  # of the entry that had the name before: it goes when its time has come
 
 
 def entry(name, counter):
@@ -100,6 +134,21 @@ def read_all(server: Pando) -> dict:
     return found
 
 
+def check_members(server: Pando):
+    """Waits until references are clean; then every member is there."""
+    con = ldap.initialize(server.url)
+    con.simple_bind_s(ROOT_DN, ROOT_PW)
+    waiting = lambda: con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1]["queue-length"] != [b"0"]
+    deadline = time.time() + 60
+    while waiting():
+        assert time.time() < deadline, "references are not cleaned"
+        time.sleep(0.05)
+    for group in GROUPS:
+        for member in con.search_s(group, ldap.SCOPE_BASE, attrlist=["member"])[0][1]["member"]:
+            con.search_s(member.decode(), ldap.SCOPE_BASE, attrlist=["1.1"])
+    con.unbind_s()
+
+
 def one_round(server: Pando, states: list[dict], rng: random.Random) -> int:
     """Load, kill, restart, compare; gives the number of acknowledged updates."""
     writers = [Writer(n, server, states[n], rng.random()) for n in range(WRITERS)]
@@ -112,6 +161,7 @@ def one_round(server: Pando, states: list[dict], rng: random.Random) -> int:
         assert w.failure is None, w.failure
     server.start()
     found = read_all(server)
+    check_members(server)
     for w in writers:
         for name in {f"crash.{w.number}.{i}" for i in range(ENTRIES_PER_WRITER)}:
             expected = [w.acknowledged.get(name, ABSENT)] + ([w.in_flight[name]] if name in w.in_flight else [])
@@ -124,6 +174,11 @@ def one_round(server: Pando, states: list[dict], rng: random.Random) -> int:
 def rounds(server: Pando, count: int, seed: int, report=lambda line: None) -> int:
     rng = random.Random(seed)
     states = [{} for _ in range(WRITERS)]
+    con = ldap.initialize(server.url)
+    con.simple_bind_s(ROOT_DN, ROOT_PW)
+    for group in GROUPS:
+        con.add_s(group, [("objectClass", [b"groupOfNames"]), ("member", [f"uid=user.1,{PEOPLE}".encode()])])
+    con.unbind_s()
     total = 0
     for n in range(count):
         total += one_round(server, states, rng)
@@ -139,7 +194,7 @@ def main():
     count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
     print(f"{count} rounds, seed {seed}")
     with tempfile.TemporaryDirectory() as folder:
-        server = Pando(Path(folder) / "inst").setup().import_ldif(DIRECTORY_LDIF).start()
+        server = with_rules(Pando(Path(folder) / "inst").setup().import_ldif(DIRECTORY_LDIF)).start()
         try:
             total = rounds(server, count, seed, print)
         finally:

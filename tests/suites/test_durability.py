@@ -29,7 +29,7 @@ def export(server):
 
 
 def test_kill_9_loses_nothing(fresh):  # S0-09
-    assert crash_rounds.rounds(fresh.start(), ROUNDS, seed=7) > 0
+    assert crash_rounds.rounds(crash_rounds.with_rules(fresh).start(), ROUNDS, seed=7) > 0
 
 
 def test_a_clean_restart_keeps_everything(fresh):
