@@ -17,7 +17,7 @@ use schema::Schema;
 use super::controls::OwnedControls;
 use super::schema_change::SERVER_NAME;
 use super::{Decided, Intake, report_of};
-use crate::apply::queue::{BATCH_JOBS, Job, Slice, bounds, job};
+use crate::apply::queue::{BATCH_JOBS, Bounds, Job, Slice, bounds, job};
 use crate::apply::{ReferenceProbe, Report, Tally};
 use crate::backend::Backend;
 use crate::csn::Csn;
@@ -140,8 +140,8 @@ impl ReferenceKeeper {
     pub(crate) fn monitor_entry(&self, backends: &[Backend]) -> MonitorEntry {
         let waiting = |backend: &Backend| {
             let snapshot = backend.store.snapshot().ok()?;
-            let (first, next) = bounds(&snapshot.view()).ok()?;
-            Some(next.saturating_sub(first))
+            let waiting = bounds(&snapshot.view()).ok()?;
+            Some(waiting.next.saturating_sub(waiting.first))
         };
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         MonitorEntry::new("Referential Integrity")
@@ -265,7 +265,7 @@ impl Worker {
         let Some(backend) = self.backends.get(at) else { return Ok((0, Vec::new(), None)) };
         let snapshot = backend.store.snapshot().map_err(failed)?;
         let view = snapshot.view();
-        let (first, next) = bounds(&view).map_err(failed)?;
+        let Bounds { first, next, .. } = bounds(&view).map_err(failed)?;
         let now = now_us();
         let mut jobs: Vec<Job> = Vec::new();
         for number in first..next {

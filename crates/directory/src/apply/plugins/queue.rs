@@ -1,7 +1,7 @@
 //! References that wait to be cleaned: kept with the backend, so that a crash loses none of them.
 //!
 //! ```text
-//! meta "references"             first number u64 · next number u64
+//! meta "references"             first number u64 · next number u64 · end of what is to be done here u64
 //! meta "references/" number u64 a job                                                            (numbers little-endian)
 //! ```
 //! A job says what became of a name. Doing it twice does no harm: who has been cleaned no longer refers to the old name.
@@ -129,12 +129,31 @@ impl Slice {
     }
 }
 
-/// The number of the first job that waits, and the next one to be given.
-pub(crate) fn bounds(view: &View<'_>) -> Result<(u64, u64), StoreError> {
+/// Which jobs wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// The number of the first job that waits.
+    pub(crate) first: u64,
+    /// The next number to be given.
+    pub(crate) next: u64,
+    /// Jobs from here on are done in this backend, and wait for others.
+    own_end: u64,
+}
+
+impl Bounds {
+    /// Whether something is still to be done in this backend. What comes then has to wait behind it: done at once, it would meet
+    /// references under names that are not theirs any more.
+    pub(crate) fn is_behind(self) -> bool {
+        self.first < self.own_end
+    }
+}
+
+/// Which jobs wait.
+pub(crate) fn bounds(view: &View<'_>) -> Result<Bounds, StoreError> {
     let kept = view.meta(BOUNDS_KEY)?.unwrap_or_default();
     let mut rest: &[u8] = &kept;
-    let [first, next] = numbers(&mut rest).unwrap_or([1, 1]);
-    Ok((first, next))
+    let [first, next, own_end] = numbers(&mut rest).unwrap_or([1, 1, 1]);
+    Ok(Bounds { first, next, own_end })
 }
 
 /// The job of that number.
@@ -142,29 +161,32 @@ pub(crate) fn job(view: &View<'_>, number: u64) -> Result<Option<Job>, StoreErro
     Ok(view.meta(&key(number))?.and_then(|bytes| Job::decode(&bytes)))
 }
 
-/// Adds a job at the end.
-pub(super) fn push(txn: &mut Txn<'_>, job: &Job) -> Result<(), StoreError> {
-    let (first, next) = bounds(&txn.view())?;
-    txn.set_meta(&key(next), Some(&job.encode()));
-    set_bounds(txn, first, next + 1);
+/// Adds a job at the end; `is_done_here` when only other backends are left.
+pub(super) fn push(txn: &mut Txn<'_>, job: &Job, is_done_here: bool) -> Result<(), StoreError> {
+    let mut bounds = bounds(&txn.view())?;
+    txn.set_meta(&key(bounds.next), Some(&job.encode()));
+    bounds.next += 1;
+    if !is_done_here {
+        bounds.own_end = bounds.next;
+    }
+    set_bounds(txn, bounds);
     Ok(())
 }
 
 /// Takes the jobs with numbers before `end` out.
 pub(super) fn finish(txn: &mut Txn<'_>, end: u64) -> Result<(), StoreError> {
-    let (first, next) = bounds(&txn.view())?;
-    let end = end.min(next);
-    if first < end {
-        (first..end).for_each(|number| txn.set_meta(&key(number), None));
-        set_bounds(txn, end, next);
+    let bounds = bounds(&txn.view())?;
+    let end = end.min(bounds.next);
+    if bounds.first < end {
+        (bounds.first..end).for_each(|number| txn.set_meta(&key(number), None));
+        set_bounds(txn, Bounds { first: end, ..bounds });
     }
     Ok(())
 }
 
-fn set_bounds(txn: &mut Txn<'_>, first: u64, next: u64) {
-    let mut bytes = first.to_le_bytes().to_vec();
-    bytes.extend_from_slice(&next.to_le_bytes());
-    txn.set_meta(BOUNDS_KEY, Some(&bytes));
+fn set_bounds(txn: &mut Txn<'_>, bounds: Bounds) {
+    let numbers = [bounds.first, bounds.next, bounds.own_end];
+    txn.set_meta(BOUNDS_KEY, Some(numbers.map(u64::to_le_bytes).as_flattened()));
 }
 
 fn key(number: u64) -> Vec<u8> {

@@ -163,12 +163,13 @@ impl References {
             })
             .collect();
         let mut report = ReferenceReport::default();
-        // What waits may yet bring references to these names, so they wait behind it.
-        let (first, next) = queue::bounds(&work.view()).map_err(failed)?;
-        let mut waits = self.has_others || first != next;
-        if self.interval_us == 0 {
+        let is_behind = queue::bounds(&work.view()).map_err(failed)?.is_behind();
+        let mut is_done_here = false;
+        let mut waits = self.has_others || is_behind;
+        if self.interval_us == 0 && !is_behind {
             report = self.clean(work, &jobs, &[])?;
-            waits |= report.cursor.take().is_some();
+            is_done_here = report.cursor.take().is_none();
+            waits |= !is_done_here;
             for (job, tally) in jobs.iter_mut().zip(&report.jobs) {
                 job.done = *tally;
             }
@@ -177,7 +178,7 @@ impl References {
         }
         if waits {
             for job in &jobs {
-                queue::push(work.txn, job).map_err(failed)?;
+                queue::push(work.txn, job, is_done_here).map_err(failed)?;
             }
         }
         report.is_queued = waits;

@@ -9,10 +9,10 @@ use ldap::{ModifyOperation, ResultCode, client};
 use schema::check::Leniency;
 use schema::{NormalizedDn, Schema};
 use store::bulk::{Cancel, Problem, VerifyOptions, verify};
-use store::index::{ConfiguredIndexes, Indexer, default_indexes};
+use store::index::{ConfiguredIndexes, IndexConfig, Indexer, default_indexes};
 use store::{Backend, BackendOptions};
 
-use crate::apply::queue::{BATCH_JOBS, Slice, bounds, job};
+use crate::apply::queue::{BATCH_JOBS, Bounds, Slice, bounds, job};
 use crate::apply::{Report, UpdateRules, plugins_text, schema_text};
 use crate::backend::Suffix;
 use crate::csn::Csn;
@@ -52,7 +52,7 @@ impl Bed {
 
     pub fn with_schema(schema: Arc<Schema>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
-        let backend = open(folder.path(), &schema);
+        let backend = open(folder.path(), &schema, default_indexes());
         let mut bed = Bed { folder, schema, backend, proposals: 0, accepted: Vec::new() };
         let text = schema_text(&bed.schema);
         if !text.is_empty() {
@@ -94,7 +94,7 @@ impl Bed {
     pub fn waiting(&self) -> Option<Slice> {
         let snapshot = self.backend.snapshot().unwrap();
         let view = snapshot.view();
-        let (first, next) = bounds(&view).unwrap();
+        let Bounds { first, next, .. } = bounds(&view).unwrap();
         let mut jobs = Vec::new();
         for number in first..next {
             let job = job(&view, number).unwrap().unwrap();
@@ -125,8 +125,13 @@ impl Bed {
 
     /// Another backend that was given the same proposals in the same order, as a replay of the log from its beginning gives them.
     pub fn replayed(&self) -> Bed {
+        self.replayed_with(default_indexes())
+    }
+
+    /// The same with other indexes.
+    pub fn replayed_with(&self, indexes: Vec<IndexConfig>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
-        let backend = open(folder.path(), &self.schema);
+        let backend = open(folder.path(), &self.schema, indexes);
         for proposal in &self.accepted {
             let outcome = backend.submit_and_wait(proposal.clone()).unwrap();
             assert!(outcome.accepted);
@@ -138,7 +143,7 @@ impl Bed {
     pub fn reopen(self) -> Bed {
         self.backend.close().unwrap();
         drop(self.backend);
-        let backend = open(self.folder.path(), &self.schema);
+        let backend = open(self.folder.path(), &self.schema, default_indexes());
         Bed { backend, ..self }
     }
 
@@ -270,6 +275,24 @@ impl Bed {
 
     /// Everything in the backend, as bytes: records by number, tree, postings.
     pub fn picture(&self) -> Vec<u8> {
+        let mut out = self.records();
+        let snapshot = self.backend.snapshot().unwrap();
+        let view = snapshot.view();
+        for index in 0..64 {
+            let all = std::ops::Bound::Unbounded;
+            let mut scan = view.scan(store::IndexId(index), all, all).unwrap();
+            while let Some((key, postings)) = scan.next().unwrap() {
+                out.extend_from_slice(key);
+                for id in postings.iter() {
+                    out.extend_from_slice(&id.0.to_be_bytes());
+                }
+            }
+        }
+        out
+    }
+
+    /// Records and large values by number, as bytes.
+    pub fn records(&self) -> Vec<u8> {
         let snapshot = self.backend.snapshot().unwrap();
         let view = snapshot.view();
         let mut out = Vec::new();
@@ -282,16 +305,6 @@ impl Bed {
             let (key, value) = value.unwrap();
             out.extend_from_slice(&key);
             out.extend_from_slice(&value);
-        }
-        for index in 0..64 {
-            let all = std::ops::Bound::Unbounded;
-            let mut scan = view.scan(store::IndexId(index), all, all).unwrap();
-            while let Some((key, postings)) = scan.next().unwrap() {
-                out.extend_from_slice(key);
-                for id in postings.iter() {
-                    out.extend_from_slice(&id.0.to_be_bytes());
-                }
-            }
         }
         out
     }
@@ -324,12 +337,12 @@ impl Bed {
     }
 }
 
-fn open(path: &std::path::Path, schema: &Arc<Schema>) -> Backend {
+fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> Backend {
     let facts = Arc::new(Facts::new(Arc::clone(schema)));
     let normalized = NormalizedDn::parse(schema, SUFFIX.as_bytes()).unwrap();
     let suffixes = vec![Suffix { dn: SUFFIX.to_owned(), normalized }];
     let rules = UpdateRules::new(suffixes, Leniency::default(), facts);
-    let indexes = ConfiguredIndexes::new(schema, default_indexes()).unwrap();
+    let indexes = ConfiguredIndexes::new(schema, indexes).unwrap();
     let options = BackendOptions::of_schema(path.to_owned(), schema, indexes);
     Backend::open(options, Box::new(rules)).unwrap()
 }
