@@ -242,7 +242,7 @@ impl Worker {
             Ok(()) => ResultCode::SUCCESS,
             Err(result) => {
                 // What cannot be done must not keep the rest waiting.
-                let _ = self.slices(at, end, &[], &mut [])?;
+                self.slices(at, end, &[], &mut [])??;
                 result.code
             }
         };
