@@ -236,6 +236,8 @@ MODIFY = {
     "1.3.6.1.1.12": PRESENT,
     "1.3.6.1.1.13.1": READ,
     "1.3.6.1.1.13.2": READ,
+    # Taken, and answered with 53: there is no such transaction.
+    "1.3.6.1.1.21.2": b"none",
     "1.3.6.1.1.22": None,
     "1.3.6.1.4.1.4203.1.10.2": None,
     "1.3.6.1.4.1.4203.666.5.12": None,
