@@ -7,7 +7,7 @@ use store::StoreError;
 use crate::access::Access;
 use crate::controls::ReadControls;
 use crate::directory::Directory;
-use crate::entry::{DnParts, EntryView};
+use crate::entry::{DnParts, EntrySource, EntryView};
 use crate::error;
 use crate::facts::Facts;
 use crate::filter::{FilterScratch, Matcher, Truth};
@@ -68,9 +68,13 @@ impl Directory {
         };
         let record = record.view().map_err(failure)?;
         let dn = DnParts::whole(own_dn.as_bytes());
-        let groups = Groups::new(&self.groups(), &self.backends, &facts, time.unix_seconds);
-        let source = groups.at(base.backend, view);
-        asked.answer(Ok(EntryView { id: base.id, record, dn, source: &source }))
+        let own = facts.schema.attribute_type(request.attribute).map(|it| it.index);
+        let may_ask_for_groups = wanted.assertion.is_some()
+            || own.is_none_or(|index| facts.is_virtual(index) || facts.groups.is_list(index));
+        let groups = may_ask_for_groups.then(|| Groups::new(&self.groups(), &self.backends, &facts, time.unix_seconds));
+        let groups = groups.as_ref().map(|groups| groups.at(base.backend, view));
+        let source: &dyn EntrySource = groups.as_ref().map_or(&view, |groups| groups);
+        asked.answer(Ok(EntryView { id: base.id, record, dn, source }))
     }
 }
 

@@ -93,3 +93,20 @@ fn a_member_more_is_the_same_work_among_a_million() {
         "the few entries below the base are looked at instead"
     );
 }
+
+#[test]
+fn a_user_is_in_a_thousand_groups_of_five_levels() {
+    let mut names: Vec<(String, String)> = Vec::new();
+    for at in 0..1000usize {
+        let member = if at < 200 { person("ann") } else { group(&format!("g{}", at - 200)) };
+        names.push((format!("g{at}"), format!("member: {member}")));
+    }
+    let lines: Vec<[&str; 1]> = names.iter().map(|(_, line)| [line.as_str()]).collect();
+    let groups: Vec<(&str, &str, &[&str])> =
+        names.iter().zip(&lines).map(|((name, _), lines)| (name.as_str(), "groupOfNames", &lines[..])).collect();
+    let mut it = fixture(&ldif(&["ann"], &groups));
+    let mut all: Vec<String> = names.iter().map(|(name, _)| name.clone()).collect();
+    all.sort();
+    assert_eq!(groups_by(&mut it, &person("ann"), "memberOf"), all);
+    assert_eq!(matching(&mut it, &format!("(memberOf={})", group("g999"))), ["ann", "g199", "g399", "g599", "g799"]);
+}
