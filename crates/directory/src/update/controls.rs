@@ -27,6 +27,13 @@ pub(crate) struct OwnedControls {
     pub(crate) transaction: Option<Vec<u8>>,
 }
 
+impl OwnedControls {
+    /// Bytes of their values.
+    pub(super) fn value_bytes(&self) -> usize {
+        self.assertion.len() + self.pre_read.len() + self.post_read.len()
+    }
+}
+
 impl<'c> UpdateControls<'c> {
     /// Reads the controls of a request of that kind.
     pub(super) fn read(controls: &Controls<'c>, kind: Kind, identity: &Identity) -> Result<Self, LdapResult> {

@@ -22,7 +22,7 @@ use super::controls::OwnedControls;
 /// Updates of one transaction.
 const UPDATES_MAX: usize = 1_000;
 
-/// Bytes of their requests. Half of the largest proposal.
+/// Bytes of their requests, controls included. Half of the largest proposal.
 const BYTES_MAX: usize = 4 << 20;
 
 /// A connection's transaction, if there is one. Clones of a session share it.
@@ -170,7 +170,7 @@ fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Res
         let message = "The transaction's other updates are in another backend: a transaction is within one";
         return Err(refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, message));
     }
-    let bytes = open.bytes + decided.op_bytes.len();
+    let bytes = open.bytes + decided.op_bytes.len() + decided.controls.value_bytes();
     if open.updates.len() >= UPDATES_MAX || bytes > BYTES_MAX {
         let message = format!("A transaction has at most {UPDATES_MAX} updates and {} MiB", BYTES_MAX >> 20);
         return Err(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));

@@ -132,6 +132,11 @@ fn what_a_transaction_does_not_take() {
         .refused(ResultCode::UNWILLING_TO_PERFORM, "");
     let empty = [ControlBuf::new(control::TRANSACTION_SPECIFICATION, None).critical()];
     replace(&bed, 44, ANN, "sn", "x", &empty).refused(ResultCode::PROTOCOL_ERROR, "identifier");
+    // What its controls hold counts: a present filter of 5 MiB.
+    let mut filter = vec![0x87, 0x83, 0x50, 0, 0];
+    filter.resize(filter.len() + 0x50_0000, b'a');
+    let long = [part_of(&id), ControlBuf::new(control::ASSERTION, Some(filter)).critical()];
+    replace(&bed, 46, ANN, "sn", "x", &long).refused(ResultCode::ADMIN_LIMIT_EXCEEDED, "4 MiB");
     for more in 0..999 {
         waits(replace(&bed, 100 + more, ANN, "description", "x", &[part_of(&id)]));
     }
