@@ -6,6 +6,7 @@
 use ldap::{LdapResult, ResultCode};
 use store::Txn;
 
+use super::outcome::{put, take};
 use super::{ReferenceReport, Report, UpdateRules};
 use crate::error::refuse;
 use crate::proposal::{Kind, Proposal};
@@ -87,18 +88,10 @@ fn may_be_part(kind: Kind) -> bool {
     matches!(kind, Kind::Add | Kind::Modify | Kind::Delete | Kind::ModifyDn | Kind::PasswordModify)
 }
 
-fn put(out: &mut Vec<u8>, part: &[u8]) {
-    // Parts are requests, some MiB at most.
-    out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
-    out.extend_from_slice(part);
-}
-
 fn split(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let mut parts = Vec::new();
-    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
-        let (part, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-        parts.push(part);
-        bytes = rest;
+    while !bytes.is_empty() {
+        parts.push(take(&mut bytes)?);
     }
-    bytes.is_empty().then_some(parts)
+    Some(parts)
 }
