@@ -129,6 +129,11 @@ impl NormalizedDn {
         NormalizedDn { bytes }
     }
 
+    /// The DN that is `relative` as seen from this one.
+    pub fn join(&self, relative: &NormalizedDn) -> NormalizedDn {
+        NormalizedDn { bytes: [self.bytes.as_slice(), &relative.bytes].concat() }
+    }
+
     /// Whether `other` is below this DN.
     pub fn is_ancestor_of(&self, other: &NormalizedDn) -> bool {
         self.bytes.len() < other.bytes.len() && other.bytes.starts_with(&self.bytes)
@@ -139,7 +144,7 @@ impl NormalizedDn {
         other.bytes.starts_with(&self.bytes)
     }
 
-    /// `other` as seen from this DN: what follows the common part.
+    /// This DN as seen from `ancestor`: what follows the common part.
     pub fn strip_ancestor(&self, ancestor: &NormalizedDn) -> Option<NormalizedDn> {
         let rest = self.bytes.strip_prefix(ancestor.bytes.as_slice())?;
         Some(NormalizedDn { bytes: rest.to_vec() })

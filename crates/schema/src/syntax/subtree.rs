@@ -1,11 +1,16 @@
 //! Subtree specifications (RFC 3672 §2.1), written in GSER: which entries a subentry is about.
+//!
+//! Knows the text: DNs and filters in it must be some, but mean nothing yet: which entries they cover depends on where the subentry is.
 
+use std::borrow::Cow;
+
+use ldap::Dn;
 use thiserror::Error;
 
 /// Deepest nesting of refinements accepted.
 const DEPTH_MAX: usize = 32;
 
-/// A parsed subtree specification. Names of DNs are left as written.
+/// A parsed subtree specification. DNs are as they were written, relative to each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubtreeSpecification {
     /// Root of the subtree, relative to the administrative point.
@@ -16,8 +21,17 @@ pub struct SubtreeSpecification {
     pub minimum: u32,
     /// Entries farther from the base than this are not in it.
     pub maximum: Option<u32>,
-    /// Which entries are in it by object class, or by an LDAP filter (an extension of Sun and OpenDJ).
-    pub filter: Option<Refinement>,
+    /// Which of these entries are in it.
+    pub filter: Option<SpecificationFilter>,
+}
+
+/// Which entries of a subtree count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SpecificationFilter {
+    /// Those of some object classes (RFC 3672).
+    Classes(Refinement),
+    /// Those that an LDAP filter matches, as text (Sun and OpenDJ).
+    Filter(String),
 }
 
 /// An entry whose subtree is left out, relative to the base.
@@ -40,8 +54,6 @@ pub enum Refinement {
     Or(Vec<Refinement>),
     /// Not this.
     Not(Box<Refinement>),
-    /// An LDAP filter as text.
-    Filter(String),
 }
 
 /// Where a specification stops making sense.
@@ -57,30 +69,74 @@ pub struct SubtreeError {
 type Result<T> = std::result::Result<T, SubtreeError>;
 
 impl SubtreeSpecification {
-    /// Parses the GSER form, e.g. `{ base "ou=people", minimum 1 }`.
+    /// Parses the GSER form, e.g. `{ base "ou=people", minimum 1 }`. Its parts may come in any order, each once.
+    ///
+    /// # Errors
+    /// Text that is none; also a base or an exclusion that is no DN, and a filter that is none.
     pub fn parse(text: &str) -> Result<SubtreeSpecification> {
+        const PARTS: [&str; 5] = ["base", "specificExclusions", "minimum", "maximum", "specificationFilter"];
         let mut parser = Parser { text, at: 0 };
         let mut it = SubtreeSpecification::default();
+        let mut seen = [false; PARTS.len()];
         parser.symbol("{", "'{'")?;
-        let mut first = true;
         while !parser.take("}") {
-            if !first {
+            if seen.contains(&true) {
                 parser.symbol(",", "',' or '}'")?;
             }
-            first = false;
-            match parser.word() {
-                "base" => it.base = parser.quoted()?,
+            let word = parser.word();
+            let part = seen.iter_mut().zip(PARTS).find(|(_, part)| *part == word);
+            match part {
+                Some((seen, _)) if !*seen => *seen = true,
+                Some(_) => return Err(parser.error("each part once")),
+                None => {
+                    return Err(parser.error("base, specificExclusions, minimum, maximum or specificationFilter"));
+                }
+            }
+            match word {
+                "base" => it.base = parser.local_name()?,
                 "specificExclusions" => it.exclusions = parser.exclusions()?,
                 "minimum" => it.minimum = parser.number()?,
                 "maximum" => it.maximum = Some(parser.number()?),
-                "specificationFilter" => it.filter = Some(parser.filter()?),
-                _ => {
-                    return Err(parser.error("base, specificExclusions, minimum, maximum or specificationFilter"));
-                }
+                _ => it.filter = Some(parser.filter()?),
             }
         }
         parser.skip();
         if parser.rest().is_empty() { Ok(it) } else { Err(parser.error("the end")) }
+    }
+}
+
+impl SpecificationFilter {
+    /// The same as the text of an LDAP filter: conditions on object classes become assertions.
+    #[must_use]
+    pub fn as_filter(&self) -> Cow<'_, str> {
+        match self {
+            SpecificationFilter::Filter(text) => Cow::Borrowed(text),
+            SpecificationFilter::Classes(refinement) => {
+                let mut text = String::new();
+                refinement.write_filter(&mut text);
+                Cow::Owned(text)
+            }
+        }
+    }
+}
+
+impl Refinement {
+    /// The parser bounds the depth.
+    fn write_filter(&self, out: &mut String) {
+        let (sign, list) = match self {
+            Refinement::Item(class) => {
+                out.push_str("(objectClass=");
+                out.push_str(class);
+                out.push(')');
+                return;
+            }
+            Refinement::And(list) => ('&', list.as_slice()),
+            Refinement::Or(list) => ('|', list.as_slice()),
+            Refinement::Not(one) => ('!', std::slice::from_ref(&**one)),
+        };
+        out.extend(['(', sign]);
+        list.iter().for_each(|one| one.write_filter(out));
+        out.push(')');
     }
 }
 
@@ -141,6 +197,17 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A quoted DN.
+    fn local_name(&mut self) -> Result<String> {
+        self.skip();
+        let start = self.at;
+        let name = self.quoted()?;
+        match Dn::parse(&name) {
+            Ok(_) => Ok(name),
+            Err(_) => Err(SubtreeError { expected: "a distinguished name", at: start }),
+        }
+    }
+
     fn exclusions(&mut self) -> Result<Vec<Exclusion>> {
         self.symbol("{", "'{'")?;
         let mut list = Vec::new();
@@ -150,7 +217,7 @@ impl<'a> Parser<'a> {
             }
             let kind = self.word();
             self.symbol(":", "chopBefore: or chopAfter:")?;
-            let name = self.quoted()?;
+            let name = self.local_name()?;
             list.push(match kind {
                 "chopBefore" => Exclusion::Before(name),
                 "chopAfter" => Exclusion::After(name),
@@ -160,12 +227,18 @@ impl<'a> Parser<'a> {
         Ok(list)
     }
 
-    fn filter(&mut self) -> Result<Refinement> {
+    fn filter(&mut self) -> Result<SpecificationFilter> {
         self.skip();
-        if self.rest().starts_with('"') {
-            return self.quoted().map(Refinement::Filter);
+        let start = self.at;
+        let filter = if self.rest().starts_with('"') {
+            SpecificationFilter::Filter(self.quoted()?)
+        } else {
+            SpecificationFilter::Classes(self.refinement(0)?)
+        };
+        match ldap::filter::parse(&filter.as_filter()) {
+            Ok(_) => Ok(filter),
+            Err(_) => Err(SubtreeError { expected: "an LDAP filter of fewer than 4,096 parts", at: start }),
         }
-        self.refinement(0)
     }
 
     fn refinement(&mut self, depth: usize) -> Result<Refinement> {
@@ -210,19 +283,51 @@ mod tests {
     #[test]
     fn specifications() {
         assert_eq!(SubtreeSpecification::parse(" {} ").unwrap(), SubtreeSpecification::default());
-        let text = "{ base \"ou=a \"\"b\"\"\", specificExclusions { chopBefore:\"ou=x\", chopAfter:\"ou=y\" }, minimum 1, \
+        let text = "{ base \"ou=a \\\"\"b\\\"\"\", specificExclusions { chopBefore:\"ou=x\", chopAfter:\"ou=y\" }, minimum 1, \
                     maximum 2, specificationFilter and:{ item:2.5.6.6, not:or:{item:person,item:device} } }";
         let it = SubtreeSpecification::parse(text).unwrap();
-        assert_eq!(it.base, "ou=a \"b\"");
+        assert_eq!(it.base, "ou=a \\\"b\\\"");
         assert_eq!(it.exclusions, [Exclusion::Before("ou=x".into()), Exclusion::After("ou=y".into())]);
         assert_eq!((it.minimum, it.maximum), (1, Some(2)));
         let item = |class: &str| Refinement::Item(class.into());
         let not = Refinement::Not(Box::new(Refinement::Or(vec![item("person"), item("device")])));
-        assert_eq!(it.filter, Some(Refinement::And(vec![item("2.5.6.6"), not])));
-        let it = SubtreeSpecification::parse("{specificationFilter \"(a=b)\"}").unwrap();
-        assert_eq!(it.filter, Some(Refinement::Filter("(a=b)".into())));
-        for bad in ["", "{", "{ base x }", "{ depth 1 }", "{} x", "{ minimum -1 }", "{ minimum 1 maximum 2 }"] {
-            assert!(SubtreeSpecification::parse(bad).is_err(), "{bad}");
+        let both = SpecificationFilter::Classes(Refinement::And(vec![item("2.5.6.6"), not]));
+        let as_filter = "(&(objectClass=2.5.6.6)(!(|(objectClass=person)(objectClass=device))))";
+        assert_eq!(both.as_filter(), as_filter);
+        assert_eq!(it.filter, Some(both));
+        let it = SubtreeSpecification::parse("{specificationFilter \"(a=b)\", minimum 1}").unwrap();
+        assert_eq!((it.filter, it.minimum), (Some(SpecificationFilter::Filter("(a=b)".into())), 1));
+    }
+
+    #[test]
+    fn what_is_none_is_refused_where_it_goes_wrong() {
+        let deep = format!("{{ specificationFilter {}item:person }}", "not:".repeat(40));
+        for (bad, message) in [
+            ("", "expected '{' at character 0"),
+            ("{", "expected base, specificExclusions, minimum, maximum or specificationFilter at character 1"),
+            ("{ base x }", "expected a quoted string at character 7"),
+            ("{ base \"x }", "expected a closing quote at character 8"),
+            ("{ base \"x\" }", "expected a distinguished name at character 7"),
+            (
+                "{ depth 1 }",
+                "expected base, specificExclusions, minimum, maximum or specificationFilter at character 7",
+            ),
+            ("{} x", "expected the end at character 3"),
+            ("{ minimum -1 }", "expected a number at character 12"),
+            ("{ minimum 4294967296 }", "expected a number at character 20"),
+            ("{ minimum 1 maximum 2 }", "expected ',' or '}' at character 12"),
+            ("{ minimum 1, minimum 2 }", "expected each part once at character 20"),
+            ("{ specificExclusions { chopOff:\"ou=x\" } }", "expected chopBefore: or chopAfter: at character 37"),
+            ("{ specificExclusions { chopAfter:\"x\" } }", "expected a distinguished name at character 33"),
+            ("{ specificationFilter \"(a=b\" }", "expected an LDAP filter of fewer than 4,096 parts at character 22"),
+            ("{ specificationFilter item: }", "expected an object class at character 28"),
+            (&deep, "expected fewer nested refinements at character 154"),
+        ] {
+            assert_eq!(
+                SubtreeSpecification::parse(bad).map_err(|error| error.to_string()),
+                Err(message.into()),
+                "{bad}"
+            );
         }
     }
 }
