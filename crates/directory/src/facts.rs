@@ -27,6 +27,8 @@ pub struct Facts {
     referral: Option<ClassIndex>,
     alias: Option<ClassIndex>,
     subentry: Vec<ClassIndex>,
+    /// Normal forms of the names of these classes.
+    subentry_names: Vec<Vec<u8>>,
     /// `ref` (RFC 3296).
     pub ref_type: Option<TypeIndex>,
     /// `aliasedObjectName` (RFC 4512 §2.6.2).
@@ -43,6 +45,9 @@ pub struct Facts {
 
 /// Attributes whose values only root may read until access control rules exist: a hash is as good as a password to a patient thief.
 const SECRET: [&[u8]; 2] = [b"userPassword", b"authPassword"];
+
+/// The classes of subentries: of RFC 3672, and of the draft that Sun's servers and their definitions of roles and services use.
+const SUBENTRY: [&[u8]; 2] = [b"subentry", b"ldapSubentry"];
 
 /// What the object classes of an entry mean to every operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +109,12 @@ impl Facts {
             }
         }
         let [secret, operational, computed] = flags;
+        let class_rule = schema.attribute_type(b"objectClass").and_then(|attribute| attribute.equality);
+        let normal = |name: &&[u8]| {
+            let mut form = Vec::new();
+            class_rule?.normalize(&schema, name, &mut form).ok().map(|()| form)
+        };
+        let subentry_names = SUBENTRY.iter().filter_map(normal).collect();
         Facts {
             virtual_types,
             secret,
@@ -111,7 +122,8 @@ impl Facts {
             computed,
             referral: class_of(b"referral"),
             alias: class_of(b"alias"),
-            subentry: [&b"subentry"[..], b"ldapSubentry"].into_iter().filter_map(class_of).collect(),
+            subentry: SUBENTRY.into_iter().filter_map(class_of).collect(),
+            subentry_names,
             ref_type: type_of(b"ref"),
             aliased_object_name: type_of(b"aliasedObjectName"),
             object_class: type_of(b"objectClass"),
@@ -141,6 +153,12 @@ impl Facts {
     #[must_use]
     pub fn is_virtual(&self, attribute: TypeIndex) -> bool {
         self.computed.get(attribute.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether a value of `objectClass` with that normal form is the class of subentries.
+    #[must_use]
+    pub fn is_name_of_subentries(&self, form: &[u8]) -> bool {
+        self.subentry_names.iter().any(|name| name == form)
     }
 
     /// The types that the server computes.

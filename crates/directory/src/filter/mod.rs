@@ -261,6 +261,17 @@ impl Matcher {
         }
     }
 
+    /// Whether a component asks for the object class of subentries by one of its names.
+    #[must_use]
+    pub fn names_subentries(&self, facts: &Facts) -> bool {
+        self.nodes.iter().any(|node| match node {
+            Node::Item(Item { target: Target::Type(index), test: Test::Equal(form), .. }) => {
+                Some(*index) == facts.object_class && facts.is_name_of_subentries(self.form(form))
+            }
+            _ => false,
+        })
+    }
+
     fn item(&mut self, facts: &Facts, access: Access, node: &FilterNode<'_>, context: MatchContext) -> Option<Item> {
         let attribute = match node {
             FilterNode::Equality(it)

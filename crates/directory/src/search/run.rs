@@ -191,6 +191,7 @@ impl SearchPlan {
             message_id: self.message_id,
             manage_dsa_it: self.manage_dsa_it,
             subentries: self.subentries,
+            names_subentries: false,
             in_searching: self.in_searching,
             limits: self.limits,
             known,
@@ -202,6 +203,7 @@ impl SearchPlan {
             done,
         };
         run.known.refresh(facts, &snapshot);
+        run.look_for_subentries();
         let mut ids = std::mem::take(&mut worker.ids);
         let ended = each(&mut run, snapshot, &mut ids);
         worker.ids = ids;
@@ -268,6 +270,8 @@ pub(super) struct Run<'r, O> {
     message_id: i32,
     manage_dsa_it: bool,
     subentries: Option<bool>,
+    /// The filter names the class of subentries, so that they are seen beside other entries.
+    names_subentries: bool,
     in_searching: bool,
     limits: super::Limits,
     known: &'r mut WorkerBackend,
@@ -323,6 +327,7 @@ impl<O: SearchOutput> Run<'_, O> {
     fn new_snapshot(&mut self) -> Result<Snapshot, Stop> {
         let snapshot = self.backend.store.snapshot()?;
         self.known.refresh(self.facts, &snapshot);
+        self.look_for_subentries();
         self.is_exact = is_exact(self.part, &snapshot);
         self.groups = self.groups.take().map(|groups| groups.renewed());
         Ok(snapshot)
@@ -449,8 +454,14 @@ impl<O: SearchOutput> Run<'_, O> {
         }
     }
 
+    /// Only where there are subentries does it matter whether the filter names them.
+    fn look_for_subentries(&mut self) {
+        let has_some = self.subentries.is_none() && self.known.classes.any(ClassFlags::SUBENTRY);
+        self.names_subentries = has_some && self.matcher.names_subentries(self.facts);
+    }
+
     /// Referral objects are sent as references, aliases that are followed (the base is not: RFC 4511 §4.5.1.3) not at all,
-    /// subentries when asked for (RFC 3672 §3).
+    /// subentries when asked for: by the control (RFC 3672 §3), or by their class in the filter (draft-ietf-ldup-subentry-08 §4).
     #[inline]
     fn is_visible(&self, id: EntryId, record: &RecordView<'_>) -> bool {
         let special = ClassFlags::REFERRAL.with(ClassFlags::ALIAS).with(ClassFlags::SUBENTRY);
@@ -464,7 +475,7 @@ impl<O: SearchOutput> Run<'_, O> {
         }
         let is_hidden = (flags.has(ClassFlags::REFERRAL) && !self.manage_dsa_it)
             || (flags.has(ClassFlags::ALIAS) && self.in_searching && id != self.part.base);
-        !is_hidden && flags.has(ClassFlags::SUBENTRY) == self.subentries.unwrap_or(false)
+        !is_hidden && (self.names_subentries || flags.has(ClassFlags::SUBENTRY) == self.subentries.unwrap_or(false))
     }
 
     /// The continuation references of the part.

@@ -499,12 +499,22 @@ objectClass: extensibleObject
     let value = |only: bool| vec![1, 1, if only { 0xff } else { 0 }];
     let control = |only| [ControlBuf { oid: control::SUBENTRIES.into(), critical: true, value: Some(value(only)) }];
     let (only, others) = (control(true), control(false));
-    let ask = |controls| Asked { controls, ..Asked::new("dc=example,dc=com", "(objectClass=*)") };
-    assert_eq!(it.dns(&ask(&[])), ["dc=example,dc=com"]);
-    assert_eq!(it.dns(&ask(&only)), ["cn=area,dc=example,dc=com"]);
-    assert_eq!(it.dns(&ask(&others)), ["dc=example,dc=com"]);
+    fn ask<'a>(filter: &'a str, controls: &'a [ControlBuf]) -> Asked<'a> {
+        Asked { controls, ..Asked::new("dc=example,dc=com", filter) }
+    }
+    assert_eq!(it.dns(&ask("(objectClass=*)", &[])), ["dc=example,dc=com"]);
+    assert_eq!(it.dns(&ask("(objectClass=*)", &only)), ["cn=area,dc=example,dc=com"]);
+    assert_eq!(it.dns(&ask("(objectClass=*)", &others)), ["dc=example,dc=com"]);
     let base = Asked { scope: Scope::BaseObject, ..Asked::new("cn=area,dc=example,dc=com", "(objectClass=*)") };
     assert_eq!(it.dns(&base).len(), 1);
+    // Without the control, by their class: beside other entries, as the tools of Sun's servers expect.
+    for class in ["subentry", "LDAPSubEntry", "2.16.840.1.113719.2.142.6.1.1", "2.5.17.0"] {
+        let filter = format!("(|(objectClass=domain)(objectClass={class})(objectClass=extensibleObject))");
+        assert_eq!(it.dns(&ask(&filter, &[])), ["cn=area,dc=example,dc=com", "dc=example,dc=com"], "{class}");
+        assert_eq!(it.dns(&ask(&filter, &others)), ["dc=example,dc=com"], "{class}");
+    }
+    assert_eq!(it.dns(&ask("(objectClass=subentry)", &[])), ["cn=area,dc=example,dc=com"]);
+    assert_eq!(it.dns(&ask("(objectClass=extensibleObject)", &[])), [""; 0]);
 }
 
 #[test]
