@@ -9,6 +9,7 @@ use crate::{
     nearest::nearest,
     plugin,
     value::Value,
+    virtual_attribute,
 };
 
 /// The one policy that this server applies.
@@ -24,7 +25,7 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     check.single_owner("root-dn-user", "alternate-bind-dn", "bind DN");
     check.single_owner("log-publisher", "log-file", "log file");
     check.only_known_names();
-    for (offset, message) in plugin::faults(objects) {
+    for (offset, message) in plugin::faults(objects).into_iter().chain(virtual_attribute::faults(objects)) {
         check.fault(offset, message);
     }
     check.errors

@@ -9,7 +9,7 @@ use crate::{
     changed::changed,
     check::check,
     edit::Step,
-    error::{ConfigError, ConfigErrors},
+    error::{ConfigError, ConfigErrors, Places},
     instance::Instance,
     load::{Object, objects},
     objects::CLASSES,
@@ -87,7 +87,9 @@ impl Config {
             instance: Instance::new(directory),
             global: read::global(&first_or_defaults("global").unwrap_or(empty.clone()), directory),
             limits: of("limits").map(|object| read::limits_rule(object, directory)).collect(),
-            virtual_attributes: of("virtual-attribute").map(virtual_attribute::read).collect(),
+            virtual_attributes: of("virtual-attribute")
+                .map(|object| virtual_attribute::read(object, &Places(text)))
+                .collect(),
             root_users: of("root-dn-user").map(|object| read::root_dn(object, directory)).collect(),
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
             handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),

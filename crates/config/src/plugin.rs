@@ -296,7 +296,7 @@ const JUDGED: [(&str, Judge); 4] = [
     ("rename-inbound-attributes", is_name_pair),
 ];
 
-fn is_filter(text: &str) -> Result<(), String> {
+pub(crate) fn is_filter(text: &str) -> Result<(), String> {
     ldap::filter::parse(text).map(drop).map_err(|error| format!("it must be a filter: {error}"))
 }
 

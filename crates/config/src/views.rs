@@ -432,6 +432,17 @@ words! {
     }
 }
 words! {
+    /// What an entry shows that has stored values of an attribute that is computed for it.
+    ConflictBehavior {
+        /// What is stored.
+        RealOverridesVirtual = "real-overrides-virtual",
+        /// What is computed.
+        VirtualOverridesReal = "virtual-overrides-real",
+        /// Both.
+        MergeRealAndVirtual = "merge-real-and-virtual",
+    }
+}
+words! {
     /// How much a line of the error log matters.
     Severity {
         /// For the developers.

@@ -3,10 +3,45 @@
 //! Declarations and the struct that the server reads; does not know how anything is computed.
 
 use crate::{
-    declare::{Class, Syntax, Variant, property},
+    declare::{Action, Class, Property, Syntax, Variant, property},
+    error::{ConfigError, Places},
     load::Object,
+    plugin::is_filter,
     value::Value,
+    views::{ConflictBehavior, VlvScope},
 };
+
+/// A property that a running server takes.
+const fn live(name: &'static str, syntax: Syntax, help: &'static str) -> Property {
+    property(name, syntax, help).action(Action::Reload)
+}
+
+/// What all attributes have that are given to entries by a table.
+macro_rules! given_properties {
+    ($($own:expr),* $(,)?) => {
+        &[
+            live("enabled", Syntax::Boolean, "Whether entries get the values.").default(&["true"]),
+            live("attribute-type", Syntax::AttributeType, "The attribute."),
+            $($own,)*
+            live("base-dn", Syntax::Dn, "Only entries at and below these DNs.").absent("Entries everywhere.").multi(),
+            live(
+                "scope",
+                Syntax::Choice(&["base-object", "single-level", "subordinate-subtree", "whole-subtree"]),
+                "Which entries below base-dn.",
+            )
+            .default(&["whole-subtree"]),
+            live("group-dn", Syntax::Dn, "Only members of one of these groups.").absent("Entries in any group or none.").multi(),
+            live("filter", Syntax::Text, "Only entries that match this filter with what they have stored.")
+                .default(&["(objectClass=*)"]),
+            live(
+                "conflict-behavior",
+                Syntax::Choice(&["real-overrides-virtual", "virtual-overrides-real", "merge-real-and-virtual"]),
+                "What an entry shows that has stored values of the attribute: these, those of the table, or both.",
+            )
+            .default(&["real-overrides-virtual"]),
+        ]
+    };
+}
 
 pub(crate) static VIRTUAL_ATTRIBUTE: Class = Class {
     name: "virtual-attribute",
@@ -42,9 +77,14 @@ pub(crate) static VIRTUAL_ATTRIBUTE: Class = Class {
                 .default(&["false"]),
             ],
         },
+        Variant {
+            type_name: "user-defined",
+            help: "The same values for every entry in scope.",
+            properties: given_properties![live("value", Syntax::Text, "The values.").multi()],
+        },
     ],
     children: &[],
-    help: "Attributes of groups and their members that the server computes.",
+    help: "Attributes whose values the server computes.",
 };
 
 /// `[virtual-attribute.NAME]`
@@ -52,20 +92,121 @@ pub(crate) static VIRTUAL_ATTRIBUTE: Class = Class {
 pub struct VirtualAttributeConfig {
     /// The table's name.
     pub name: String,
+    /// Line of the table in the file, from 1.
+    pub line: usize,
+    /// Column of the table in the file, from 1.
+    pub column: usize,
     /// `attribute-type`
     pub attribute: String,
     /// `enabled`
     pub enabled: bool,
-    /// `allow-retrieving-membership`; of `type = "member"` only.
-    pub allow_retrieving_membership: bool,
+    /// `type` and what belongs to it.
+    pub kind: VirtualAttributeKind,
 }
 
-pub(crate) fn read(object: &Object) -> VirtualAttributeConfig {
+/// Where the values come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VirtualAttributeKind {
+    /// `is-member-of`
+    IsMemberOf,
+    /// `member`
+    Member {
+        /// `allow-retrieving-membership`
+        allow_retrieving_membership: bool,
+    },
+    /// `user-defined`
+    UserDefined {
+        /// `value`
+        values: Vec<String>,
+        /// Who gets them.
+        given: Box<GivenTo>,
+    },
+}
+
+/// Which entries get the values of a table, and what becomes of those that they have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenTo {
+    /// `base-dn`; empty is everywhere.
+    pub base_dns: Vec<String>,
+    /// `scope`
+    pub scope: VlvScope,
+    /// `group-dn`; empty is everybody.
+    pub group_dns: Vec<String>,
+    /// `filter`
+    pub filter: String,
+    /// `conflict-behavior`
+    pub conflict: ConflictBehavior,
+}
+
+pub(crate) fn read(object: &Object, places: &Places<'_>) -> VirtualAttributeConfig {
     let is = |name: &str| object.values(name).contains(&Value::Boolean(true));
+    let texts = |name: &str| -> Vec<String> { object.values(name).iter().map(ToString::to_string).collect() };
+    let text = |name: &str| texts(name).into_iter().next().unwrap_or_default();
+    let given = || {
+        Box::new(GivenTo {
+            base_dns: texts("base-dn"),
+            scope: VlvScope::from_word(&text("scope")).unwrap_or(VlvScope::WholeSubtree),
+            group_dns: texts("group-dn"),
+            filter: text("filter"),
+            conflict: ConflictBehavior::from_word(&text("conflict-behavior"))
+                .unwrap_or(ConflictBehavior::RealOverridesVirtual),
+        })
+    };
+    let kind = match object.variant.type_name {
+        "member" => VirtualAttributeKind::Member { allow_retrieving_membership: is("allow-retrieving-membership") },
+        "user-defined" => VirtualAttributeKind::UserDefined { values: texts("value"), given: given() },
+        _ => VirtualAttributeKind::IsMemberOf,
+    };
+    let ConfigError { line, column, .. } = places.at(object.offset, String::new());
     VirtualAttributeConfig {
         name: object.name.clone(),
-        attribute: object.values("attribute-type").first().map(ToString::to_string).unwrap_or_default(),
+        line,
+        column,
+        attribute: text("attribute-type"),
         enabled: is("enabled"),
-        allow_retrieving_membership: is("allow-retrieving-membership"),
+        kind,
+    }
+}
+
+/// Faults that no syntax of [`crate::declare`] shows, each with its place in the text.
+pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
+    let mut faults = Vec::new();
+    for object in objects.iter().filter(|object| object.class.name == VIRTUAL_ATTRIBUTE.name) {
+        let Some(setting) = object.settings.get("filter") else { continue };
+        for (value, offset) in &setting.values {
+            if let Err(reason) = is_filter(&value.to_string()) {
+                let shown = toml_edit::Value::from(value.to_string());
+                faults.push((*offset, format!("\"filter\" is {}: {reason}", shown.to_string().trim())));
+            }
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn tables_are_read_with_their_place() {
+        let text = "[virtual-attribute.a]\ntype = \"user-defined\"\nattribute-type = \"mail\"\nvalue = [\"x\", \"y\"]\nscope = \"single-level\"\nconflict-behavior = \"merge-real-and-virtual\"\n";
+        let config = Config::parse(text, Path::new("pando.toml")).unwrap();
+        let only = &config.virtual_attributes[0];
+        assert_eq!((only.attribute.as_str(), only.line, only.enabled), ("mail", 1, true));
+        let VirtualAttributeKind::UserDefined { values, given } = &only.kind else { panic!("another kind") };
+        assert_eq!(values, &["x", "y"]);
+        assert_eq!(given.scope, VlvScope::SingleLevel);
+        assert_eq!(given.conflict, ConflictBehavior::MergeRealAndVirtual);
+        assert_eq!((given.filter.as_str(), given.base_dns.len()), ("(objectClass=*)", 0));
+    }
+
+    #[test]
+    fn a_bad_filter_is_refused_with_its_place() {
+        let text = "[virtual-attribute.a]\ntype = \"user-defined\"\nattribute-type = \"mail\"\nvalue = \"x\"\nfilter = \"cn\"\n";
+        let errors = Config::parse(text, Path::new("pando.toml")).unwrap_err().to_string();
+        assert!(errors.contains("5:10") && errors.contains("must be a filter"), "{errors}");
     }
 }

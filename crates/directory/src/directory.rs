@@ -15,6 +15,7 @@ use crate::access::Access;
 use crate::apply::UpdateRules;
 use crate::backend::{Backend, Suffix};
 use crate::bind::RootUsers;
+use crate::computed::{ComputedService, check_tables};
 use crate::error;
 use crate::facts::Facts;
 use crate::groups::{GroupOptions, GroupService};
@@ -84,6 +85,8 @@ impl Directory {
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
         let notices = Arc::new(Notices::default());
         let group_options = GroupOptions::of(&config.virtual_attributes);
+        check_tables(&facts, &config.virtual_attributes)?;
+        let computed = ComputedService::new(&config.virtual_attributes, backends.len(), &notices);
         let directory = Directory {
             limits: LiveLimits::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
@@ -96,7 +99,7 @@ impl Directory {
             facts: ArcSwap::new(facts),
             capabilities: Mutex::new(capabilities),
             monitor: OnceLock::new(),
-            groups: Arc::new(GroupService::new(group_options, &notices)),
+            groups: Arc::new(GroupService::new(group_options, computed, &notices)),
             group_options,
             notices,
         };
@@ -167,6 +170,11 @@ impl Directory {
     /// What is kept for groups.
     pub(crate) fn groups(&self) -> Arc<GroupService> {
         Arc::clone(&self.groups)
+    }
+
+    /// What is kept for attributes that entries are given.
+    pub(crate) fn computed_service(&self) -> &ComputedService {
+        &self.groups.computed
     }
 
     /// Who is told of changes that no client asked for; once, before the directory serves.

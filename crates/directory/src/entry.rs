@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use store::{DescId, EntryId, RecordView, StoreError};
 
+use crate::computed::ComputedAt;
 use crate::groups::GroupsAt;
 
 /// What an entry's record does not hold: answered by a snapshot for readers, by a transaction inside `apply`.
@@ -28,6 +29,11 @@ pub trait EntrySource {
     /// other backends.
     fn groups(&self) -> Option<GroupsAt<'_>> {
         None
+    }
+
+    /// What entries get from other places, where somebody asks for it, it can be told, and some entry gets something.
+    fn computed(&self) -> Result<Option<ComputedAt<'_>>, StoreError> {
+        Ok(None)
     }
 }
 

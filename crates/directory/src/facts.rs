@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schema::{ClassIndex, Schema, TypeIndex};
 use store::{Tables, Values};
 
+use crate::computed::DefinitionTypes;
 use crate::groups::GroupTypes;
 use crate::limits::OwnLimitTypes;
 use crate::virtual_attributes::VirtualAttribute;
@@ -39,6 +40,8 @@ pub struct Facts {
     pub user_password: Option<TypeIndex>,
     /// Classes and attributes of groups.
     pub(crate) groups: GroupTypes,
+    /// Classes of entries that say what other entries get.
+    pub(crate) definitions: DefinitionTypes,
     /// `ds-rlim-*` and their like.
     pub(crate) own_limits: OwnLimitTypes,
 }
@@ -51,7 +54,7 @@ const SUBENTRY: [&[u8]; 2] = [b"subentry", b"ldapSubentry"];
 
 /// What the object classes of an entry mean to every operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClassFlags(u8);
+pub struct ClassFlags(u16);
 
 impl ClassFlags {
     /// A referral object (RFC 3296).
@@ -68,6 +71,8 @@ impl ClassFlags {
     pub const DYNAMIC_GROUP: ClassFlags = ClassFlags(32);
     /// A group that has the members of another; no `member` of its own counts.
     pub const VIRTUAL_STATIC_GROUP: ClassFlags = ClassFlags(64);
+    /// It says what other entries get (see [`crate::computed`]).
+    pub const DEFINITION: ClassFlags = ClassFlags(128);
 
     /// Whether something of `other` is set.
     #[inline]
@@ -129,6 +134,7 @@ impl Facts {
             object_class: type_of(b"objectClass"),
             user_password: type_of(b"userPassword"),
             groups: GroupTypes::of(&schema),
+            definitions: DefinitionTypes::of(&schema),
             own_limits: OwnLimitTypes::of(&schema),
             schema,
         }
@@ -182,7 +188,7 @@ impl Facts {
             if self.subentry.iter().any(|wanted| class.is_subclass_of(*wanted)) {
                 flags = flags.with(ClassFlags::SUBENTRY);
             }
-            flags = flags.with(self.groups.flags_of(class));
+            flags = flags.with(self.groups.flags_of(class)).with(self.definitions.flags_of(class));
         }
         flags
     }
@@ -219,7 +225,7 @@ impl ClassFlagTable {
         }
         // Sets beyond the limit are in the records, where nobody has looked.
         if self.flags.len() >= store::CLASS_SETS_MAX {
-            self.any = ClassFlags(u8::MAX);
+            self.any = ClassFlags(u16::MAX);
         }
     }
 

@@ -10,6 +10,7 @@ use store::bulk::RebuildWhich;
 use store::index::{ConfiguredIndexes, Index, IndexConfigs};
 
 use crate::backend::Backend;
+use crate::computed::check_tables;
 use crate::csn::Csn;
 use crate::directory::Directory;
 use crate::index_builder::{IndexBuilders, IndexNotice};
@@ -73,11 +74,15 @@ impl Directory {
         }
         let mut done = Reconfigured { needs_restart: self.config.restart_needed_for(new), ..Reconfigured::default() };
         self.check_plugins(new)?;
+        check_tables(&self.facts(), &new.virtual_attributes)?;
         if self.set_limits(new)? {
             done.changed.push("The limits of operations changed".to_owned());
         }
         if self.set_plugins(new)? {
             done.changed.push("The plugins changed".to_owned());
+        }
+        if self.groups().computed.set_tables(&new.virtual_attributes) {
+            done.changed.push("The virtual attributes changed".to_owned());
         }
         for (at, backend, entry_limit, indexes) in wanted {
             backend.set_entry_limit(entry_limit);

@@ -5,6 +5,7 @@
 pub mod access;
 pub mod apply;
 pub mod backend;
+pub mod computed;
 pub mod controls;
 pub mod csn;
 pub mod encode;

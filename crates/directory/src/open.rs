@@ -98,6 +98,18 @@ pub enum OpenError {
         /// Why.
         reason: String,
     },
+    /// A virtual attribute cannot be.
+    #[error("pando.toml:{line}:{column}: [virtual-attribute.{name}] cannot be: {reason}")]
+    VirtualAttribute {
+        /// Its name.
+        name: String,
+        /// Line of its table.
+        line: usize,
+        /// Column of its table.
+        column: usize,
+        /// Why.
+        reason: String,
+    },
     /// A backend does not take the plugins.
     #[error("backend \"{backend}\" does not take the plugins: {reason}")]
     Plugins {

@@ -13,6 +13,7 @@ mod tests;
 use std::ops::ControlFlow;
 
 use ber::{OCTET_STRING, SEQUENCE, SET, element_size, put_header};
+use schema::TypeIndex;
 use smallvec::SmallVec;
 use store::record::{Attribute, Header, put_value, value_size};
 use store::{Content, DescId, StoreError};
@@ -21,6 +22,7 @@ pub use matched::MatchedValues;
 use range::{RangePart, ValueRange};
 pub use selection::{SELECTORS_MAX, Selection};
 
+use crate::computed::{ComputedAt, Shown, is_plain};
 use crate::entry::EntryView;
 use crate::facts::Facts;
 
@@ -82,6 +84,9 @@ pub fn entry_op(
     written
 }
 
+/// Attributes of which an entry shows other values than those that it has stored.
+type Given = SmallVec<[TypeIndex; 4]>;
+
 /// What goes into one entry's message, and how long everything is.
 struct Layout<'a> {
     pieces: SmallVec<[Piece<'a>; PIECES_IN_PLACE]>,
@@ -123,7 +128,11 @@ impl<'a> Layout<'a> {
         let mut layout = Layout { pieces: SmallVec::new(), attributes: 0, content: 0 };
         scratch.clear();
         if selection.wants_something() {
-            layout.take_stored(facts, entry, selection, scratch)?;
+            let given = match entry.source.computed()? {
+                Some(computed) => layout.take_given(facts, entry, selection, &computed, scratch)?,
+                None => Given::new(),
+            };
+            layout.take_stored(facts, entry, selection, &given, scratch)?;
             layout.take_computed(facts, entry, selection, scratch)?;
             if let Some(matched) = selection.matched_values() {
                 layout.keep_matching(facts, entry, matched, scratch)?;
@@ -138,6 +147,7 @@ impl<'a> Layout<'a> {
         facts: &Facts,
         entry: &EntryView<'a>,
         selection: &mut Selection,
+        given: &[TypeIndex],
         scratch: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
         let tables = entry.record.tables();
@@ -149,6 +159,9 @@ impl<'a> Layout<'a> {
             self.push(name(DescId::OBJECT_CLASS), Body::Stored(body), body.len());
         }
         for attribute in entry.record.attributes() {
+            if !given.is_empty() && given.iter().any(|it| is_plain(tables, attribute.desc, *it)) {
+                continue;
+            }
             if selection.has_ranges()
                 && let Some(range) = selection.range_of(facts, tables, attribute.desc)
             {
@@ -180,6 +193,35 @@ impl<'a> Layout<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What the entry shows of attributes that it is given; those whose stored values are not shown under the plain name.
+    #[cold]
+    fn take_given(
+        &mut self,
+        facts: &'a Facts,
+        entry: &EntryView<'a>,
+        selection: &mut Selection,
+        computed: &ComputedAt<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Given, StoreError> {
+        let mut given = Given::new();
+        let definitions = computed.definitions();
+        for (at, ask) in selection.given(facts, definitions).iter() {
+            let Some(group) = definitions.groups().get(*at) else { continue };
+            let start = scratch.len();
+            if computed.shown(entry, group, *ask, scratch)? == Shown::Stored {
+                continue;
+            }
+            given.push(group.attribute);
+            let length = scratch.len() - start;
+            let known = facts.schema.attribute_by_index(group.attribute);
+            if let (Some(known), true) = (known, length > 0) {
+                let length = if selection.types_only { 0 } else { length };
+                self.push(known.name().as_bytes(), Body::Computed(start), length);
+            }
+        }
+        Ok(given)
     }
 
     /// The values of an attribute that are in a range.

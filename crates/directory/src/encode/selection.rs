@@ -3,6 +3,8 @@
 //!
 //! Decided once per attribute description and search, not per entry: an entry costs one table look-up per attribute.
 
+use std::sync::Arc;
+
 use schema::{AttributeDescription, TypeIndex};
 use smallvec::SmallVec;
 use store::{DescId, Tables};
@@ -10,6 +12,7 @@ use store::{DescId, Tables};
 use super::MatchedValues;
 use super::range::ValueRange;
 use crate::access::Access;
+use crate::computed::{Ask, Definitions};
 use crate::controls::AttributeKinds;
 use crate::facts::Facts;
 use crate::virtual_attributes::VirtualAttribute;
@@ -35,9 +38,16 @@ pub struct Selection {
     decisions: Vec<Decision>,
     /// Stored attributes are left out.
     virtual_only: bool,
+    /// Computed attributes are left out.
+    real_only: bool,
+    /// Of the definitions asked about last, the attributes to send.
+    given: Option<GivenChoice>,
     /// Values that do not match are left out (RFC 3876).
     matched_values: Option<Box<MatchedValues>>,
 }
+
+/// Definitions, and what of them is asked for: positions in [`Definitions::groups`], and how.
+type GivenChoice = (Arc<Definitions>, Arc<[(usize, Ask)]>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Decision {
@@ -58,7 +68,9 @@ impl Selection {
     ) {
         self.types_only = types_only;
         self.access = access;
-        (self.user, self.operational, self.virtual_only) = (false, false, false);
+        (self.user, self.operational) = (false, false);
+        (self.virtual_only, self.real_only) = (false, false);
+        self.given = None;
         self.matched_values = None;
         self.types.clear();
         self.descriptions.clear();
@@ -86,6 +98,7 @@ impl Selection {
             AttributeKinds::RealOnly => {
                 self.virtuals.clear();
                 self.members.clear();
+                self.real_only = true;
             }
             AttributeKinds::VirtualOnly => self.virtual_only = true,
         }
@@ -163,6 +176,36 @@ impl Selection {
     #[must_use]
     pub fn asks_for_groups(&self) -> bool {
         self.virtuals.iter().any(|attribute| attribute.is_membership())
+    }
+
+    /// What is asked for of attributes that entries are given.
+    pub fn given(&mut self, facts: &Facts, definitions: &Arc<Definitions>) -> Arc<[(usize, Ask)]> {
+        if let Some((known, choice)) = &self.given
+            && Arc::ptr_eq(known, definitions)
+        {
+            return Arc::clone(choice);
+        }
+        let ask = |attribute: TypeIndex| {
+            let is_named = self.types.iter().any(|asked| is_subtype(facts, attribute, *asked))
+                || self.descriptions.iter().any(|asked| {
+                    asked.options.is_empty() && asked.attribute.is_some_and(|asked| is_subtype(facts, attribute, asked))
+                });
+            let is_of_kind = if facts.is_operational(attribute) { self.operational } else { self.user };
+            if self.real_only || !self.access.may_read(facts, attribute) {
+                return None;
+            }
+            match (is_named, is_of_kind, self.virtual_only) {
+                (true, _, false) => Some(Ask::ByName),
+                (true, _, true) => Some(Ask::WithoutReal),
+                (false, true, false) => Some(Ask::ByKind),
+                (false, true, true) => Some(Ask::ByKindWithoutReal),
+                (false, false, _) => None,
+            }
+        };
+        let groups = definitions.groups().iter().enumerate();
+        let choice: Arc<[_]> = groups.filter_map(|(at, group)| Some((at, ask(group.attribute)?))).collect();
+        self.given = Some((Arc::clone(definitions), Arc::clone(&choice)));
+        choice
     }
 
     /// Whether attributes kept in the record's header may be wanted.

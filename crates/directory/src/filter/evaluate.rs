@@ -5,9 +5,11 @@
 use std::ops::ControlFlow;
 
 use schema::{Assertion, AttributeDescription, TypeIndex};
+use smallvec::SmallVec;
 use store::{Content, DescId, StoreError, Values};
 
 use super::{Item, Matcher, Node, Target, Test};
+use crate::computed::{Ask, ComputedAt, Shown, is_plain};
 use crate::entry::EntryView;
 use crate::facts::Facts;
 use crate::groups::GroupsAt;
@@ -56,7 +58,8 @@ impl Matcher {
         entry: &EntryView<'_>,
         scratch: &mut FilterScratch,
     ) -> Result<Truth, StoreError> {
-        self.decide(&mut Trial { facts, entry, scratch })
+        let computed = entry.source.computed()?;
+        self.decide(&mut Trial { facts, entry, computed, scratch })
     }
 
     /// The truth of the whole filter, with whoever tries its assertions on an entry.
@@ -74,7 +77,7 @@ impl Matcher {
             Some(Node::Or { end }) => self.fold(at, *end, Truth::False, Truth::True, Truth::max, trial),
             Some(Node::Not { .. }) => Ok(self.node(at + 1, trial)?.opposite()),
             Some(Node::Item(item)) => trial.item(self, item),
-            Some(Node::Undefined) | None => Ok(Truth::Undefined),
+            Some(Node::Undefined | Node::Set(_)) | None => Ok(Truth::Undefined),
         }
     }
 
@@ -172,6 +175,8 @@ pub(super) trait TryItem {
 struct Trial<'t, 'e> {
     facts: &'t Facts,
     entry: &'t EntryView<'e>,
+    /// What the entry is given, where it can be told.
+    computed: Option<ComputedAt<'t>>,
     scratch: &'t mut FilterScratch,
 }
 
@@ -181,7 +186,13 @@ impl TryItem for Trial<'_, '_> {
         if item.asks_for_groups() {
             return self.by_groups(matcher, item);
         }
-        if self.any_attribute(matcher, item)? || (item.with_dn && self.name_matches(matcher, item)) {
+        if let (Some(computed), Target::Type(asked)) = (self.computed, item.target)
+            && !computed.definitions().concerned(asked).is_empty()
+        {
+            if self.any_shown(matcher, item, asked, computed)? || (item.with_dn && self.name_matches(matcher, item)) {
+                return Ok(Truth::True);
+            }
+        } else if self.any_attribute(matcher, item)? || (item.with_dn && self.name_matches(matcher, item)) {
             return Ok(Truth::True);
         }
         if matcher.asks_for_members()
@@ -219,6 +230,32 @@ impl Trial<'_, '_> {
             _ => return Ok(Truth::Undefined),
         };
         groups.is_in_chain(self.entry, attribute, matcher.form(form))
+    }
+
+    /// Tries what the entry shows of an attribute that it may be given: values that it has stored count only if they are shown.
+    #[cold]
+    fn any_shown(
+        &mut self,
+        matcher: &Matcher,
+        item: &Item,
+        asked: TypeIndex,
+        computed: ComputedAt<'_>,
+    ) -> Result<bool, StoreError> {
+        let definitions = computed.definitions();
+        let mut instead: SmallVec<[TypeIndex; 4]> = SmallVec::new();
+        let mut wire = Vec::new();
+        for group in definitions.concerned(asked).iter().filter_map(|at| definitions.groups().get(*at)) {
+            wire.clear();
+            if computed.shown(self.entry, group, Ask::ByName, &mut wire)? == Shown::Computed {
+                if self.any_value(matcher, item, Values::new(u32::from(!wire.is_empty()), &wire)) {
+                    return Ok(true);
+                }
+                instead.push(group.attribute);
+            }
+        }
+        let tables = self.entry.record.tables();
+        let is_shown = |desc: DescId| !instead.iter().any(|hidden| is_plain(tables, desc, *hidden));
+        self.any_of(matcher, item, tables.by_type(asked.0), is_shown)
     }
 
     fn any_attribute(&mut self, matcher: &Matcher, item: &Item) -> Result<bool, StoreError> {

@@ -47,7 +47,9 @@ fn attribute_of(
     let refused = |why: &str| Err(format!("{why}: {source:?}"));
     let item = match node {
         Node::Item(item) => item,
-        Node::Undefined => return refused("has a part that no entry matches, as the schema does not carry it"),
+        Node::Undefined | Node::Set(_) => {
+            return refused("has a part that no entry matches, as the schema does not carry it");
+        }
         Node::And { .. } | Node::Or { .. } | Node::Not { .. } => return Ok(None),
     };
     if item.with_dn {

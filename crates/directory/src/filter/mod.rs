@@ -3,6 +3,7 @@
 //! [`Matcher::compile`] prepares assertion values under their matching rules, [`Matcher::matches`] (in `evaluate`) compares bytes.
 //! Neither knows indexes: what the planner reads it reads off the same prepared nodes.
 
+mod build;
 mod evaluate;
 mod index_filter;
 
@@ -19,6 +20,7 @@ use schema::{
 
 use crate::access::Access;
 use crate::facts::Facts;
+use crate::search::idset::IdSet;
 use crate::virtual_attributes::VirtualAttribute;
 
 pub use evaluate::{FilterScratch, Truth};
@@ -32,6 +34,7 @@ pub struct Matcher {
     forms: Vec<u8>,
     assertions: Vec<Assertion>,
     options: Vec<Options>,
+    sets: Vec<IdSet>,
     needs_dn: bool,
     needs_groups: bool,
     asks_for_members: bool,
@@ -61,6 +64,8 @@ pub enum Node {
     Undefined,
     /// An assertion.
     Item(Item),
+    /// One of some entries (position in [`Matcher::set`]): only in filters that are planned, see `build`.
+    Set(usize),
 }
 
 /// One assertion.
@@ -200,6 +205,7 @@ impl Matcher {
         self.forms.clear();
         self.assertions.clear();
         self.options.clear();
+        self.sets.clear();
         (self.needs_dn, self.needs_groups, self.asks_for_members, self.checks_slow_hashes) =
             (false, false, false, false);
     }

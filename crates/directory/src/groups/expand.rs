@@ -133,6 +133,11 @@ impl GroupsAt<'_> {
             Some(Node::Or { end }) => self.all_of(matcher, at + 1, *end),
             Some(Node::Item(item)) => self.of_item(matcher, item),
             Some(Node::Undefined) => Ok(Narrowing::Members(MemberPlan::default())),
+            Some(Node::Set(set)) => {
+                let mut these = MemberPlan::default();
+                these.or_set(matcher.set(*set).unwrap_or(&IdSet::default()));
+                Ok(Narrowing::Members(these))
+            }
             Some(Node::Not { .. }) | None => Ok(Narrowing::None),
         }
     }

@@ -444,7 +444,7 @@ impl GroupsAt<'_> {
             self.put_dn(*group, &mut dn)?;
             names.push(format!("\"{}\"", String::from_utf8_lossy(&dn)));
         }
-        self.groups.service.report_once(format!(
+        self.groups.service.notices.warn_once(format!(
             "Groups are members of each other in a circle: {}. Everybody in one of them is in all of them; remove one of these members to end it",
             names.join(" in ")
         ));
@@ -455,7 +455,7 @@ impl GroupsAt<'_> {
         let mut dn = Vec::new();
         // Without its name the message still says what is wrong.
         let _ = self.put_dn(group, &mut dn);
-        self.groups.service.report_once(format!(
+        self.groups.service.notices.warn_once(format!(
             "The dynamic group \"{}\" has no members by a memberURL that {why}: correct the URL",
             String::from_utf8_lossy(&dn)
         ));

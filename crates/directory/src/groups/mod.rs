@@ -20,14 +20,14 @@ mod moment;
 mod types;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use config::VirtualAttributeConfig;
+use config::{VirtualAttributeConfig, VirtualAttributeKind};
 use store::{EntryId, StoreError, record::put_value};
 
+use crate::computed::ComputedService;
 use crate::entry::EntryView;
 use crate::facts::ClassFlags;
 use crate::notices::Notices;
@@ -42,9 +42,6 @@ use types::COMPUTED;
 
 use dynamic::MemberUrls;
 
-/// Things reported that are remembered, so that each is reported once.
-const REPORTED_MAX: usize = 10_000;
-
 /// An entry of some backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
@@ -58,8 +55,9 @@ pub struct Place {
 pub struct GroupService {
     urls: MemberUrls,
     options: GroupOptions,
-    reported: Mutex<HashSet<String>>,
     notices: Arc<Notices>,
+    /// What entries get that are in groups, or not: membership may depend on nothing of it, it on membership.
+    pub(crate) computed: ComputedService,
 }
 
 /// What is configured.
@@ -100,14 +98,19 @@ impl GroupOptions {
     pub(crate) fn of(config: &[VirtualAttributeConfig]) -> GroupOptions {
         let mut options = GroupOptions::default();
         for it in config {
-            let are_shown = it.enabled && it.allow_retrieving_membership;
-            let members = Members { of_dynamic_groups: it.enabled, are_shown };
-            match it.attribute.as_str() {
-                "isMemberOf" => options.is_member_of = it.enabled,
-                "memberOf" => options.member_of = it.enabled,
-                "member" => options.member = members,
-                "uniqueMember" => options.unique_member = members,
-                _ => {}
+            match (&it.kind, it.attribute.as_str()) {
+                (VirtualAttributeKind::IsMemberOf, "isMemberOf") => options.is_member_of = it.enabled,
+                (VirtualAttributeKind::IsMemberOf, _) => options.member_of = it.enabled,
+                (VirtualAttributeKind::Member { allow_retrieving_membership }, attribute) => {
+                    let are_shown = it.enabled && *allow_retrieving_membership;
+                    let members = Members { of_dynamic_groups: it.enabled, are_shown };
+                    if attribute == "member" {
+                        options.member = members;
+                    } else {
+                        options.unique_member = members;
+                    }
+                }
+                (VirtualAttributeKind::UserDefined { .. }, _) => {}
             }
         }
         options
@@ -132,17 +135,8 @@ impl GroupOptions {
 
 impl GroupService {
     /// A service that tells `notices` each thing once.
-    pub(crate) fn new(options: GroupOptions, notices: &Arc<Notices>) -> GroupService {
-        GroupService { urls: MemberUrls::default(), options, reported: Mutex::default(), notices: Arc::clone(notices) }
-    }
-
-    /// Reports something, unless it was reported before.
-    fn report_once(&self, message: String) {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
-        if reported.len() < REPORTED_MAX && !reported.contains(&message) {
-            self.notices.warn(&message);
-            reported.insert(message);
-        }
+    pub(crate) fn new(options: GroupOptions, computed: ComputedService, notices: &Arc<Notices>) -> GroupService {
+        GroupService { urls: MemberUrls::default(), options, notices: Arc::clone(notices), computed }
     }
 }
 

@@ -1,4 +1,5 @@
-//! One moment of all backends as seen from an entry of one of them, and what was found out about groups at that moment.
+//! One moment of all backends as seen from an entry of one of them, and what was found out about groups, and about what entries are
+//! given, at that moment.
 //!
 //! Only the backend of the entry is read through the operation's own snapshot; snapshots of others are taken when they are first
 //! needed. What was found out is forgotten with the moment.
@@ -14,7 +15,8 @@ use store::{DescId, EntryId, RecordView, Snapshot, StoreError, View};
 
 use super::dynamic::MemberUrl;
 use super::{GroupService, Place};
-use crate::backend::{Backend, holder};
+use crate::backend::{Backend, Suffix, holder};
+use crate::computed::{ComputedAt, Definitions, Moment};
 use crate::entry::EntrySource;
 use crate::facts::{ClassFlagTable, ClassFlags, Facts};
 use crate::filter::FilterScratch;
@@ -31,6 +33,8 @@ pub struct Groups {
     pub(super) backends: Arc<[Backend]>,
     pub(super) now_unix_seconds: i64,
     others: Box<[OnceCell<Snapshot>]>,
+    /// What entries of each backend are given.
+    computed: Box<[OnceCell<Moment>]>,
     /// Entries that may still be looked at to tell the members of groups.
     pub(super) budget: Cell<u64>,
     pub(super) state: RefCell<State>,
@@ -95,6 +99,7 @@ impl Groups {
             now_unix_seconds,
             budget: Cell::new(u64::MAX),
             others: (0..backends.len()).map(|_| OnceCell::new()).collect(),
+            computed: (0..backends.len()).map(|_| OnceCell::new()).collect(),
             state: RefCell::new(state),
         }
     }
@@ -103,6 +108,16 @@ impl Groups {
     #[must_use]
     pub fn within(self, budget: Option<u64>) -> Groups {
         self.budget.set(budget.unwrap_or(u64::MAX));
+        self
+    }
+
+    /// The same with what is known already of what entries of a backend are given at this moment.
+    #[must_use]
+    pub(crate) fn knowing(self, backend: usize, definitions: Option<Arc<Definitions>>) -> Groups {
+        if let Some(cell) = self.computed.get(backend) {
+            // Nobody else sets it: a `Groups` belongs to one thread.
+            let _ = cell.set(Moment::new(definitions));
+        }
         self
     }
 
@@ -134,8 +149,41 @@ impl Groups {
 }
 
 impl<'g> GroupsAt<'g> {
-    pub(super) fn facts(&self) -> &'g Facts {
+    pub(crate) fn facts(&self) -> &'g Facts {
         &self.groups.facts
+    }
+
+    /// The backend that it is seen from.
+    pub(crate) fn own(&self) -> usize {
+        self.own
+    }
+
+    /// The moment of that backend.
+    pub(crate) fn view(&self) -> View<'g> {
+        self.view
+    }
+
+    /// The backends in service.
+    pub(crate) fn backends(&self) -> &'g [Backend] {
+        &self.groups.backends
+    }
+
+    /// The suffixes of the own backend.
+    pub(crate) fn suffixes(&self) -> &'g [Suffix] {
+        self.backends().get(self.own).map(|backend| backend.suffixes.as_slice()).unwrap_or_default()
+    }
+
+    /// How many RDNs an entry of the own backend is below another one; none when it is not.
+    pub(crate) fn depth_below(&self, id: EntryId, top: EntryId) -> Result<Option<usize>, StoreError> {
+        let mut state = self.groups.state.borrow_mut();
+        let Some(names) = state.names.get_mut(self.own) else { return Ok(None) };
+        let depth = Cell::new(0);
+        let is_top = |above: EntryId| {
+            depth.set(depth.get() + 1);
+            above == top
+        };
+        let is_below = names.any_above(&self.view, id, is_top)?;
+        Ok(is_below.then(|| depth.get() - 1))
     }
 
     /// The same as seen from another backend.
@@ -144,7 +192,7 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// The moment of a backend.
-    pub(super) fn view_of(&self, backend: usize) -> Result<View<'g>, StoreError> {
+    pub(crate) fn view_of(&self, backend: usize) -> Result<View<'g>, StoreError> {
         if backend == self.own {
             return Ok(self.view);
         }
@@ -167,7 +215,7 @@ impl<'g> GroupsAt<'g> {
         Ok(table.any(kinds))
     }
 
-    pub(super) fn class_flags(&self, backend: usize, record: &RecordView<'_>) -> ClassFlags {
+    pub(crate) fn class_flags(&self, backend: usize, record: &RecordView<'_>) -> ClassFlags {
         let state = self.groups.state.borrow();
         match state.classes.get(backend) {
             Some(table) => table.of(self.facts(), record),
@@ -176,7 +224,7 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// Appends the normalized name of an entry; `false` when its name cannot be told.
-    pub(super) fn put_form(
+    pub(crate) fn put_form(
         &self,
         backend: usize,
         record: &RecordView<'_>,
@@ -208,7 +256,7 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// Appends the name of an entry as it is shown; `false` when there is no such entry.
-    pub(super) fn put_dn(&self, place: Place, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+    pub(crate) fn put_dn(&self, place: Place, out: &mut Vec<u8>) -> Result<bool, StoreError> {
         let view = self.view_of(place.backend)?;
         let Some(record) = view.entry(place.id)? else { return Ok(false) };
         let record = record.view()?;
@@ -227,7 +275,7 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// The entry with a normalized name, in whichever backend it is.
-    pub(super) fn locate(&self, form: &[u8]) -> Result<Option<Place>, StoreError> {
+    pub(crate) fn locate(&self, form: &[u8]) -> Result<Option<Place>, StoreError> {
         let Some((backend, suffix)) = holder(&self.groups.backends, form) else { return Ok(None) };
         let id = locate(&self.view_of(backend)?, &suffix.normalized, form)?.found();
         Ok(id.map(|id| Place { backend, id }))
@@ -264,5 +312,15 @@ impl EntrySource for GroupsAt<'_> {
 
     fn groups(&self) -> Option<GroupsAt<'_>> {
         Some(*self)
+    }
+
+    fn computed(&self) -> Result<Option<ComputedAt<'_>>, StoreError> {
+        let Some(cell) = self.groups.computed.get(self.own) else { return Ok(None) };
+        if cell.get().is_none() {
+            let service = &self.groups.service.computed;
+            let definitions = service.definitions(self.own, &self.groups.facts, &self.view, None)?;
+            let _ = cell.set(Moment::new(definitions));
+        }
+        Ok(cell.get().and_then(|moment| moment.at(*self)))
     }
 }

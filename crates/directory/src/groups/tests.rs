@@ -67,7 +67,7 @@ pub(super) fn matching(it: &mut Fixture, filter: &str) -> Vec<String> {
     short(it.dns(&Asked::new(BASE, filter)))
 }
 
-pub(super) fn modify(it: &Fixture, dn: &str, operation: ModifyOperation, attribute: &str, value: &str) {
+pub(crate) fn modify(it: &Fixture, dn: &str, operation: ModifyOperation, attribute: &str, value: &str) {
     let mut bytes = Vec::new();
     client::modify(&mut bytes, 1, dn, [(operation, attribute.as_bytes(), [value.as_bytes()])], &[]);
     it.update(&Message::decode(&bytes).unwrap());

@@ -26,8 +26,10 @@ use super::plan::{FEW_CANDIDATES, RANGE_IDS_MAX, cost};
 use super::remedy::{Remedy, Step, Wanted};
 use super::scope::{self, Place};
 use crate::backend::Backend;
+use crate::computed::Program;
 use crate::error;
 use crate::facts::Facts;
+use crate::filter::{Node, Target, Test};
 use crate::json::JsonWriter;
 use crate::synthetic::{Attributes, SyntheticEntry};
 
@@ -82,7 +84,9 @@ pub(super) fn answer(
         let (Some(backend), Some(part)) = (backend, part) else { continue };
         let Some(snapshot) = &part.snapshot else { continue };
         let entries = snapshot.view().entry_count().map_err(|problem| error::store_failure(&problem))?;
-        let shown = Shown { facts, backend, indexes: snapshot.indexes(), filter: Some(&request.filter), entries };
+        let program = part.program.as_deref();
+        let filter = Some(&request.filter);
+        let shown = Shown { facts, backend, indexes: snapshot.indexes(), filter, program, entries };
         values.push(shown.value(explanation));
     }
     let mut attributes = Attributes::new();
@@ -102,9 +106,11 @@ pub(super) fn remedies(plan: &SearchPlan, facts: &Facts, backend: &Backend, plac
     let Ok(snapshot) = backend.store.snapshot() else { return Vec::new() };
     let view = snapshot.view();
     let mut trace = Trace::thorough();
-    let planned = scope::candidates(&plan.matcher, facts, backend, &view, place, Some(&mut trace));
+    let program = plan.parts.first().and_then(|part| part.program.as_deref());
+    let matcher = program.map_or(&plan.matcher, |program| &program.matcher);
+    let planned = scope::candidates(matcher, facts, backend, &view, place, Some(&mut trace));
     let (Ok(_), Ok(entries), Some(filter)) = (planned, view.entry_count(), trace.filter()) else { return Vec::new() };
-    let shown = Shown { facts, backend, indexes: snapshot.indexes(), filter: None, entries };
+    let shown = Shown { facts, backend, indexes: snapshot.indexes(), filter: None, program: None, entries };
     let mut remedies = shown.remedies(filter);
     remedies.truncate(REMEDIES_MAX);
     remedies
@@ -116,6 +122,8 @@ struct Shown<'s, 'r> {
     backend: &'s Backend,
     indexes: &'s BackendIndexes,
     filter: Option<&'s Filter<'r>>,
+    /// What was planned in its stead.
+    program: Option<&'s Program>,
     entries: u64,
 }
 
@@ -160,10 +168,13 @@ impl Shown<'_, '_> {
 
     fn leaf(&self, leaf: &Leaf, with_advice: bool, json: &mut JsonWriter) {
         if let (true, Some(filter)) = (leaf.is_whole, self.filter) {
-            let component = filter.component(leaf.node);
+            let component = |node| match self.program {
+                Some(program) => self.component(program, filter, node),
+                None => filter.component(node).to_string(),
+            };
             let text = match leaf.pair {
-                Some(pair) => format!("(&{component}{})", filter.component(pair)),
-                None => component.to_string(),
+                Some(pair) => format!("(&{}{})", component(leaf.node), component(pair)),
+                None => component(leaf.node),
             };
             json.key("filter").text(&text);
         }
@@ -185,6 +196,28 @@ impl Shown<'_, '_> {
         leaf.reason.iter().for_each(|reason| json.key("reason").text(&reason_text(*reason)));
         if let (true, Some(remedy)) = (with_advice, self.remedy(leaf)) {
             json.key("advice").text(&remedy.command());
+        }
+    }
+
+    /// A component of the filter that was planned: one that was asked for as it was written, one that came in its stead (see
+    /// [`Program`]) as what it looks for.
+    fn component(&self, program: &Program, filter: &Filter<'_>, node: usize) -> String {
+        if let Some(origin) = program.origins.get(node).copied().flatten() {
+            return filter.component(origin).to_string();
+        }
+        let matcher = &program.matcher;
+        let Some(Node::Item(item)) = matcher.nodes().get(node) else { return "(entries of a branch)".to_owned() };
+        let (Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _)) = item.target
+        else {
+            return "(any attribute)".to_owned();
+        };
+        let name = self.facts.schema.attribute_by_index(attribute).map(|it| it.name()).unwrap_or_default();
+        match (&item.test, item.rule) {
+            (Test::Equal(form), Some(rule)) => {
+                format!("({name}={})", rule.display_form(&self.facts.schema, matcher.form(form)))
+            }
+            (Test::Present, _) => format!("({name}=*)"),
+            _ => format!("({name}: as a definition says)"),
         }
     }
 

@@ -37,6 +37,7 @@ use store::{EntryId, Snapshot};
 
 use crate::access::Access;
 use crate::backend::Backend;
+use crate::computed::{Definitions, Program};
 use crate::encode::Selection;
 use crate::error;
 use crate::facts::{ClassFlagTable, Facts};
@@ -50,7 +51,7 @@ pub use paged::CookieKey;
 pub use plan::Candidates;
 pub(crate) use plan::{FEW_CANDIDATES, Found, Planner, RANGE_IDS_MAX, whole};
 pub(crate) use prepare::ids_of_class;
-pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates};
+pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates, subtree};
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
 pub const LONG_CANDIDATES: u64 = 200;
@@ -249,6 +250,8 @@ struct Limits {
 struct Asking {
     service: Arc<GroupService>,
     now_unix_seconds: i64,
+    /// What one entry costs depends on how many groups it is in.
+    is_long: bool,
 }
 
 /// One base in one backend.
@@ -265,6 +268,10 @@ struct Part {
     seq: u64,
     /// Everything in the backend is in scope.
     is_everything: bool,
+    /// What entries are given at the moment of `snapshot`, if something is asked for that they are given.
+    definitions: Option<Arc<Definitions>>,
+    /// The filter that was planned, where that is not the filter that was asked.
+    program: Option<Box<Program>>,
     /// Referral objects in scope, which the filter does not say anything about; only with [`Candidates`] from an index.
     referrals: idset::IdSet,
     /// The moment at which it was planned, and is run if it is run soon.
@@ -281,8 +288,8 @@ impl SearchPlan {
     /// Whether it belongs on another thread than the event loop's.
     #[must_use]
     pub fn is_long(&self) -> bool {
-        // What one entry costs when groups are asked for depends on how many it is in.
-        self.parts.len() > 1 || self.candidate_count() > LONG_CANDIDATES || self.groups.is_some()
+        let follows_groups = self.groups.as_ref().is_some_and(|asking| asking.is_long);
+        self.parts.len() > 1 || self.candidate_count() > LONG_CANDIDATES || follows_groups
     }
 
     /// Candidates of all bases; everything counts as very many.

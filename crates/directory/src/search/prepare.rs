@@ -13,14 +13,15 @@ use super::advice::{self, Went};
 use super::base::{Following, find_base};
 use super::explain::{self, Explanation};
 use super::idset::IdSet;
-use super::plan::Found;
+use super::plan::{Found, RANGE_IDS_MAX};
 use super::scope::{self, Narrowed, Place};
 use super::{Asking, KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias};
 use crate::access::Access;
 use crate::backend::Backend;
+use crate::computed::{Definitions, Program};
 use crate::controls::ReadControls;
 use crate::directory::Directory;
-use crate::entry::{DnParts, EntryView};
+use crate::entry::{DnParts, EntrySource, EntryView};
 use crate::error;
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::{FilterScratch, Matcher, Truth};
@@ -84,7 +85,7 @@ impl Directory {
         plan.facts = Some(facts.clone());
         plan.now_unix_seconds = time.unix_seconds;
         if plan.matcher.needs_groups() || plan.selection.asks_for_groups() {
-            plan.groups = Some(self.asking(time.unix_seconds));
+            plan.ask(self, true);
         }
         if wanted.presentation.is_some() {
             self.arrange(plan, &facts, request, &wanted, &own, context)?;
@@ -257,23 +258,37 @@ impl Directory {
         let has_computed = known.classes.any(self.group_options.answering());
         let tells_members = !plan.selection.members().is_empty() && self.group_options.shows_members();
         if has_computed && (plan.matcher.asks_for_members() || tells_members) {
-            plan.groups.get_or_insert_with(|| self.asking(plan.now_unix_seconds));
+            plan.ask(self, true);
         }
+        let (definitions, is_rewritten) = self.definitions(plan, known, facts, at, &snapshot)?;
         let asks_computed = has_computed && plan.matcher.asks_for_members();
         let view = snapshot.view();
         let is_everything = scope == Scope::WholeSubtree && known.suffix_entry == Some(base);
         let place = Place { base, scope, is_everything };
         let mut explanation = plan.explanations.is_some().then(|| Explanation::new(at, scope));
         let trace = explanation.as_mut().map(|explanation| &mut explanation.trace);
-        let planned = scope::candidates(&plan.matcher, facts, backend, &view, place, trace).and_then(|narrowed| {
+        let groups = plan.groups_now().map(|groups| match &definitions {
+            Some(definitions) => groups.knowing(at, Some(Arc::clone(definitions))),
+            None => groups,
+        });
+        let program = match &groups {
+            Some(groups) if is_rewritten && scope != Scope::BaseObject => {
+                rewritten(groups, at, view, &plan.matcher, backend.entry_limit())
+                    .map_err(|problem| error::store_failure(&problem))?
+            }
+            _ => None,
+        };
+        let matcher = program.as_ref().map_or(&plan.matcher, |program| &program.matcher);
+        let planned = scope::candidates(matcher, facts, backend, &view, place, trace).and_then(|narrowed| {
             let mut narrowed = narrowed;
-            let members = match plan.groups_now() {
+            narrowed.found.is_exact &= !is_rewritten;
+            let members = match &groups {
                 Some(groups) => {
                     let groups = groups.at(at, view);
                     if asks_computed && scope != Scope::BaseObject {
                         groups.add_computed_groups(&mut narrowed.found)?;
                     }
-                    groups.plan(&plan.matcher, &narrowed)?
+                    groups.plan(matcher, &narrowed)?
                 }
                 None => None,
             };
@@ -299,15 +314,36 @@ impl Directory {
             is_exact,
             seq: snapshot.seq(),
             is_everything,
+            definitions,
+            program,
             referrals,
             snapshot: Some(snapshot),
         });
         Ok(())
     }
 
-    /// With what groups are asked for.
-    fn asking(&self, now_unix_seconds: i64) -> Asking {
-        Asking { service: self.groups(), now_unix_seconds }
+    /// What entries of a backend are given, if the filter or the attributes ask for something of it; and whether the filter does.
+    fn definitions(
+        &self,
+        plan: &mut SearchPlan,
+        known: &super::WorkerBackend,
+        facts: &Arc<Facts>,
+        at: usize,
+        snapshot: &Snapshot,
+    ) -> Result<(Option<Arc<Definitions>>, bool), LdapResult> {
+        // Where nothing is ever defined, this is all that it costs.
+        if !known.classes.any(ClassFlags::DEFINITION) && !self.computed_service().has_tables() {
+            return Ok((None, false));
+        }
+        let service = self.computed_service();
+        let found = service.definitions(at, facts, &snapshot.view(), Some(snapshot.seq()));
+        let Some(found) = found.map_err(|problem| error::store_failure(&problem))? else { return Ok((None, false)) };
+        let is_filtered = found.concern_filter(&plan.matcher);
+        if !is_filtered && plan.selection.given(facts, &found).is_empty() {
+            return Ok((None, false));
+        }
+        plan.ask(self, found.is_costly());
+        Ok((Some(found), is_filtered))
     }
 
     /// RFC 4528: the search is done only if its base entry matches.
@@ -326,6 +362,29 @@ impl Directory {
         let groups = groups.at(part.backend, snapshot.view());
         let truth = entry_truth(plan.access, known, facts, part.base, &snapshot.view(), &groups, assertion, context);
         asserted(truth)
+    }
+}
+
+/// The filter as the planner takes it.
+fn rewritten(
+    groups: &Groups,
+    at: usize,
+    view: View<'_>,
+    matcher: &Matcher,
+    entry_limit: u64,
+) -> Result<Option<Box<Program>>, StoreError> {
+    let groups = groups.at(at, view);
+    let Some(computed) = groups.computed()? else { return Ok(None) };
+    let branch_max = if entry_limit == 0 { RANGE_IDS_MAX } else { entry_limit };
+    Ok(Some(Box::new(Program::of(&computed, matcher, branch_max)?)))
+}
+
+impl SearchPlan {
+    /// Groups, or what entries are given, will be asked for; `is_long` says that one entry may take long.
+    fn ask(&mut self, directory: &Directory, is_long: bool) {
+        let (service, now_unix_seconds) = (directory.groups(), self.now_unix_seconds);
+        let asking = self.groups.get_or_insert_with(|| Asking { service, now_unix_seconds, is_long });
+        asking.is_long |= is_long;
     }
 }
 

@@ -156,7 +156,12 @@ impl SearchPlan {
         let Some(part) = self.parts.get_mut(at) else { return Ok(()) };
         let Some(backend) = backends.get(part.backend) else { return Ok(()) };
         let mut snapshot = match part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX) {
-            Some(snapshot) => snapshot,
+            Some(snapshot) => {
+                if let Some(definitions) = &part.definitions {
+                    groups = groups.map(|groups| groups.knowing(part.backend, Some(definitions.clone())));
+                }
+                snapshot
+            }
             None => backend.store.snapshot()?,
         };
         if let Some(members) = &part.members {

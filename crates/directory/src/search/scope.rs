@@ -158,7 +158,7 @@ fn by_subtree(found: Found, view: &View<'_>, place: Place, limit: u64) -> Result
 }
 
 /// The base and all entries below it, if they are at most `limit`.
-fn subtree(view: &View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, StoreError> {
+pub(crate) fn subtree(view: &View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, StoreError> {
     let mut all = IdSet::one(base);
     let mut open = vec![base];
     while let Some(id) = open.pop() {

@@ -60,6 +60,10 @@ pub(super) fn index_for<O: SearchOutput>(
     view: &View<'_>,
     sorting: &Sorting,
 ) -> Result<Option<IndexId>, StoreError> {
+    // Its keys are made of what is stored.
+    if run.part.program.is_some() {
+        return Ok(None);
+    }
     let is_asked = |index: &&VlvIndex| {
         scope_of(index.scope) == run.part.scope
             && index.filter.text() == sorting.filter

@@ -256,16 +256,19 @@ fn a_url_that_asks_for_groups_describes_nobody() {
 fn shown(name: &str) -> config::VirtualAttributeConfig {
     config::VirtualAttributeConfig {
         name: name.to_owned(),
+        line: 1,
+        column: 1,
         attribute: name.to_owned(),
         enabled: true,
-        allow_retrieving_membership: true,
+        kind: config::VirtualAttributeKind::Member { allow_retrieving_membership: true },
     }
 }
 
 // S2-07
 #[test]
 fn groups_that_list_nobody_say_who_is_a_member() {
-    let asked = |name: &str| config::VirtualAttributeConfig { allow_retrieving_membership: false, ..shown(name) };
+    let kind = config::VirtualAttributeKind::Member { allow_retrieving_membership: false };
+    let asked = |name: &str| config::VirtualAttributeConfig { kind: kind.clone(), ..shown(name) };
     let mut it = Fixture::with(&[BASE], default_indexes(), &static_groups(), |config| {
         config.virtual_attributes.extend(["member", "uniqueMember"].map(asked));
     });
@@ -341,7 +344,8 @@ fn everybody_dynamic() -> String {
 
 #[test]
 fn a_name_that_is_switched_off_is_nobodys() {
-    let off = config::VirtualAttributeConfig { enabled: false, ..shown("memberOf") };
+    let kind = config::VirtualAttributeKind::IsMemberOf;
+    let off = config::VirtualAttributeConfig { enabled: false, kind, ..shown("memberOf") };
     let mut it =
         Fixture::with(&[BASE], default_indexes(), &static_groups(), |config| config.virtual_attributes.push(off));
     assert_eq!(groups_by(&mut it, &person("ann"), "memberOf"), [""; 0]);

@@ -133,7 +133,7 @@ impl<'p> Planner<'p, '_> {
                     all.components += 1;
                     self.gather_item(child, item, all)?;
                 }
-                Some(Node::Or { .. }) => {
+                Some(Node::Or { .. } | Node::Set(_)) => {
                     all.components += 1;
                     all.branches.push(child);
                 }

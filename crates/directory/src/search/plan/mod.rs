@@ -118,6 +118,12 @@ impl<'p> Planner<'p, '_> {
                 Ok(Found::unindexed(false))
             }
             Some(Node::Item(_)) => self.conjunction(at, self.matcher.end_of(at), true, within),
+            Some(Node::Set(set)) => {
+                let set = self.matcher.set(*set).cloned().unwrap_or_default();
+                let count = Some(set.len());
+                self.report(|| Leaf { candidates: Count::Known(set.len()), retained: count, ..Leaf::of(at) });
+                Ok(Found { candidates: Candidates::Set(set), is_exact: false })
+            }
             // Undefined is not true for any entry.
             Some(Node::Undefined) | None => {
                 self.undefined(at);

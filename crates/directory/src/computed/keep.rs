@@ -1,0 +1,230 @@
+//! Definitions between operations: prepared once, kept, and always those of the moment that is asked for.
+//!
+//! Invariant: definitions are used for a moment only if the entries that they were made of are, at that moment, the same entries with
+//! the same bytes below the same names, and schema and tables are the same. That is looked up for every moment, so an update of a
+//! definition is seen by the next search; it is not looked up again where the store has not changed since (its `seq` is the same), and
+//! not at all in a backend that never had an entry of such a class.
+//!
+//! What a template or another entry says is not kept: it is read at the asker's moment.
+
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use config::VirtualAttributeConfig;
+use store::{CLASS_SETS_MAX, EntryId, StoreError, View};
+
+use super::{Definition, Definitions, kinds, tables};
+use crate::facts::{ClassFlags, Facts};
+use crate::notices::Notices;
+
+/// Entries of one backend that define something; more are reported and define nothing.
+const ENTRIES_MAX: usize = 10_000;
+
+/// See the module.
+pub struct ComputedService {
+    /// Those tables of the configuration that define something.
+    tables: ArcSwap<Vec<VirtualAttributeConfig>>,
+    /// By backend.
+    kept: Box<[ArcSwapOption<Kept>]>,
+    notices: Arc<Notices>,
+}
+
+/// What is known of one backend.
+#[derive(Clone)]
+struct Kept {
+    facts: Arc<Facts>,
+    tables: Arc<Vec<VirtualAttributeConfig>>,
+    /// Class sets that were looked at, and whether one of them defines something.
+    class_sets: usize,
+    defines: bool,
+    /// The change after which the rest was found out.
+    seq: Option<u64>,
+    made_of: Arc<MadeOf>,
+    /// None when nothing is defined.
+    definitions: Option<Arc<Definitions>>,
+}
+
+/// The entries that definitions were made of.
+#[derive(Default, PartialEq, Eq)]
+struct MadeOf {
+    /// Ascending, with their bytes.
+    entries: Vec<(EntryId, Box<[u8]>)>,
+    /// The entries above these, with their names.
+    parents: Vec<(EntryId, String)>,
+}
+
+impl ComputedService {
+    /// A service for so many backends.
+    pub(crate) fn new(tables: &[VirtualAttributeConfig], backends: usize, notices: &Arc<Notices>) -> ComputedService {
+        ComputedService {
+            tables: ArcSwap::from_pointee(defining(tables)),
+            kept: (0..backends).map(|_| ArcSwapOption::empty()).collect(),
+            notices: Arc::clone(notices),
+        }
+    }
+
+    /// Takes other tables; tells whether they differ.
+    pub(crate) fn set_tables(&self, tables: &[VirtualAttributeConfig]) -> bool {
+        let new = defining(tables);
+        let is_changed = **self.tables.load() != new;
+        if is_changed {
+            self.tables.store(Arc::new(new));
+        }
+        is_changed
+    }
+
+    /// Whether tables define something, for entries of any backend.
+    #[must_use]
+    pub fn has_tables(&self) -> bool {
+        !self.tables.load().is_empty()
+    }
+
+    /// The definitions for entries of a backend at one moment, if there are any. `seq` is the store's last change at that moment, if
+    /// it is that of a snapshot.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn definitions(
+        &self,
+        backend: usize,
+        facts: &Arc<Facts>,
+        view: &View<'_>,
+        seq: Option<u64>,
+    ) -> Result<Option<Arc<Definitions>>, StoreError> {
+        let Some(place) = self.kept.get(backend) else { return Ok(None) };
+        let tables = self.tables.load_full();
+        let kept = place.load();
+        let known =
+            kept.as_ref().filter(|known| Arc::ptr_eq(&known.facts, facts) && Arc::ptr_eq(&known.tables, &tables));
+        if let Some(known) = known
+            && seq.is_some()
+            && known.seq == seq
+        {
+            return Ok(known.definitions.clone());
+        }
+        let mut next = match known {
+            Some(known) => Kept { seq, ..Kept::clone(known) },
+            None => Kept::unknown(facts, &tables, seq),
+        };
+        next.look_at_classes(view);
+        if !next.defines && tables.is_empty() {
+            // Nothing but the change is new: not worth a word.
+            if known.is_none_or(|known| known.class_sets != next.class_sets) {
+                place.store(Some(Arc::new(next)));
+            }
+            return Ok(None);
+        }
+        if known.is_none() || !next.is_made_of(view)? {
+            self.make(&mut next, view)?;
+        }
+        let definitions = next.definitions.clone();
+        // Whoever else stores at the same time wins or loses: what is lost is found out again.
+        place.store(Some(Arc::new(next)));
+        Ok(definitions)
+    }
+
+    fn make(&self, next: &mut Kept, view: &View<'_>) -> Result<(), StoreError> {
+        let facts = Arc::clone(&next.facts);
+        let mut all: Vec<Definition> = Vec::new();
+        for table in next.tables.iter() {
+            match tables::definition(&facts, table) {
+                Ok(definition) => all.extend(definition),
+                Err(why) => self.notices.warn_once(format!(
+                    "The table [virtual-attribute.\"{}\"] defines nothing under the schema of now: {why}",
+                    table.name
+                )),
+            }
+        }
+        let made_of = if next.defines { MadeOf::read(&facts, view)? } else { MadeOf::default() };
+        if made_of.entries.len() >= ENTRIES_MAX {
+            self.notices.warn_once(format!(
+                "More than {ENTRIES_MAX} entries of one backend define attributes of others (classes of service, roles, collective \
+                 attributes); only the oldest do so: remove some"
+            ));
+        }
+        for (id, bytes) in &made_of.entries {
+            let record = store::RecordView::parse(bytes, view.tables())?;
+            let parent = made_of.parents.iter().find(|(parent, _)| *parent == record.parent());
+            let rdn = String::from_utf8_lossy(record.rdn()).into_owned();
+            let dn = match parent {
+                Some((_, above)) => format!("{rdn},{above}"),
+                None => rdn,
+            };
+            match kinds::read(&facts, view, *id, record, &dn) {
+                Ok(definitions) => all.extend(definitions),
+                Err(why) => {
+                    self.notices.warn_once(format!("The entry \"{dn}\" gives no attributes to others: it {why}"));
+                }
+            }
+        }
+        next.definitions = (!all.is_empty()).then(|| Arc::new(Definitions::new(&facts, all)));
+        next.made_of = Arc::new(made_of);
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn unknown(facts: &Arc<Facts>, tables: &Arc<Vec<VirtualAttributeConfig>>, seq: Option<u64>) -> Kept {
+        Kept {
+            facts: Arc::clone(facts),
+            tables: Arc::clone(tables),
+            class_sets: 0,
+            defines: false,
+            seq,
+            made_of: Arc::default(),
+            definitions: None,
+        }
+    }
+
+    /// Looks at the class sets that came since.
+    fn look_at_classes(&mut self, view: &View<'_>) {
+        for set in view.tables().class_sets().skip(self.class_sets) {
+            self.defines |= self.facts.class_flags(set.values()).has(ClassFlags::DEFINITION);
+            self.class_sets += 1;
+        }
+        // Sets beyond the limit are in the records, where nobody has looked.
+        self.defines |= self.class_sets >= CLASS_SETS_MAX;
+    }
+
+    /// Whether the entries are the same at another moment.
+    fn is_made_of(&self, view: &View<'_>) -> Result<bool, StoreError> {
+        if !self.defines {
+            return Ok(self.made_of.entries.is_empty());
+        }
+        let ids = kinds::ids(&self.facts, view)?;
+        let known = &self.made_of;
+        if !ids.iter().take(ENTRIES_MAX).eq(known.entries.iter().map(|(id, _)| id)) {
+            return Ok(false);
+        }
+        for (id, bytes) in &known.entries {
+            if view.entry(*id)?.is_none_or(|record| record.bytes() != &**bytes) {
+                return Ok(false);
+            }
+        }
+        for (id, name) in &known.parents {
+            if view.dn_of(*id)?.as_ref() != Some(name) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl MadeOf {
+    fn read(facts: &Facts, view: &View<'_>) -> Result<MadeOf, StoreError> {
+        let mut made_of = MadeOf::default();
+        for id in kinds::ids(facts, view)?.into_iter().take(ENTRIES_MAX) {
+            let Some(found) = view.entry(id)? else { continue };
+            let parent = found.view()?.parent();
+            if parent != EntryId::ROOT && !made_of.parents.iter().any(|(known, _)| *known == parent) {
+                made_of.parents.extend(view.dn_of(parent)?.map(|name| (parent, name)));
+            }
+            made_of.entries.push((id, found.into_bytes().into()));
+        }
+        Ok(made_of)
+    }
+}
+
+fn defining(tables: &[VirtualAttributeConfig]) -> Vec<VirtualAttributeConfig> {
+    tables.iter().filter(|table| tables::defines(table)).cloned().collect()
+}

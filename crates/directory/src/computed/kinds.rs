@@ -1,0 +1,119 @@
+//! Entries that say what other entries get: which classes make one, and who reads it.
+//!
+//! Knows names of classes; what their attributes mean is for the readers.
+
+use schema::{ClassIndex, NormalizedDn, ObjectClass, Schema};
+use store::{EntryId, RecordView, StoreError, Values, View};
+
+use super::Definition;
+use crate::entry::{DnParts, EntryView};
+use crate::facts::{ClassFlags, Facts};
+use crate::search::ids_of_class;
+
+/// Reads what an entry defines; why it defines nothing, in words that follow "The entry "DN" defines nothing: it".
+pub(crate) type Read = fn(&Reading<'_>) -> Result<Vec<Definition>, String>;
+
+/// Classes of entries that define something, with who reads them. An entry is read by the first whose class it has; subclasses count,
+/// and have to be listed themselves to be found.
+pub(crate) const KINDS: &[(&[u8], Read)] = &[];
+
+/// An entry that defines something.
+#[allow(dead_code, reason = "for readers")]
+pub(crate) struct Reading<'r> {
+    /// The schema.
+    pub facts: &'r Facts,
+    /// The entry.
+    pub entry: EntryView<'r>,
+    /// Its name, normalized.
+    pub name: NormalizedDn,
+}
+
+#[allow(dead_code, reason = "for readers")]
+impl<'r> Reading<'r> {
+    /// The name of the entry above.
+    pub fn parent(&self) -> NormalizedDn {
+        self.name.parent().unwrap_or_default()
+    }
+
+    /// The values of an attribute, whatever its options; those of a large one (hundreds of values) are not read.
+    pub fn values(&self, attribute: &[u8]) -> impl Iterator<Item = &'r [u8]> + use<'r> {
+        let known = self.facts.schema.attribute_type(attribute).map(|it| it.index);
+        let record = self.entry.record;
+        let stored = known.into_iter().flat_map(move |it| record.tables().by_type(it.0).iter().copied());
+        stored
+            .filter_map(move |desc| match record.stored(desc)?.content {
+                store::Content::Inline(values) => Some(values),
+                store::Content::Large(_) => None,
+            })
+            .flat_map(|values: Values<'r>| values.iter())
+    }
+
+    /// The only value of an attribute, or its first.
+    pub fn value(&self, attribute: &[u8]) -> Option<&'r [u8]> {
+        self.values(attribute).next()
+    }
+
+    /// A value as a name; `Err` when it is none.
+    pub fn name_in(&self, attribute: &str) -> Result<Option<NormalizedDn>, String> {
+        let Some(value) = self.value(attribute.as_bytes()) else { return Ok(None) };
+        let parsed = NormalizedDn::parse(&self.facts.schema, value);
+        parsed.map(Some).map_err(|problem| format!("has in {attribute} no name of an entry: {problem}"))
+    }
+}
+
+/// The classes of [`KINDS`] in one schema.
+#[derive(Debug, Default)]
+pub(crate) struct DefinitionTypes {
+    classes: Vec<(ClassIndex, Read)>,
+}
+
+impl DefinitionTypes {
+    /// Looks them up.
+    pub fn of(schema: &Schema) -> DefinitionTypes {
+        let known = |(name, read): &(&[u8], Read)| Some((schema.object_class(name)?.index, *read));
+        DefinitionTypes { classes: KINDS.iter().filter_map(known).collect() }
+    }
+
+    /// What a class makes of an entry.
+    pub fn flags_of(&self, class: &ObjectClass) -> ClassFlags {
+        let defines = self.classes.iter().any(|(known, _)| class.is_subclass_of(*known));
+        if defines { ClassFlags::DEFINITION } else { ClassFlags::default() }
+    }
+
+    /// What an entry defines; nothing if it is none that does.
+    pub fn read(&self, reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
+        let schema = &reading.facts.schema;
+        let classes = reading.entry.record.object_classes();
+        let is_of = |known: ClassIndex| {
+            classes.iter().filter_map(|name| schema.object_class(name)).any(|class| class.is_subclass_of(known))
+        };
+        match self.classes.iter().find(|(known, _)| is_of(*known)) {
+            Some((_, read)) => read(reading),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The entries of a backend that define something, ascending.
+pub(super) fn ids(facts: &Facts, view: &View<'_>) -> Result<Vec<EntryId>, StoreError> {
+    let mut all = Vec::new();
+    for (class, _) in KINDS {
+        all.extend(ids_of_class(facts, view, class, ClassFlags::DEFINITION)?.iter());
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+/// Reads one entry, whose name is `dn`.
+pub(super) fn read(
+    facts: &Facts,
+    view: &View<'_>,
+    id: EntryId,
+    record: RecordView<'_>,
+    dn: &str,
+) -> Result<Vec<Definition>, String> {
+    let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|problem| problem.to_string())?;
+    let entry = EntryView { id, record, dn: DnParts::whole(dn.as_bytes()), source: view };
+    facts.definitions.read(&Reading { facts, entry, name })
+}

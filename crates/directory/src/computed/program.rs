@@ -1,0 +1,263 @@
+//! A filter on computed attributes, rewritten to what they come from, so that the planner can plan it like any other.
+//!
+//! `(mail=x)` becomes `(|(mail=x)(&SCOPE-FILTER(|ALTERNATIVES)))`: what is stored, and for each definition those who may get such a
+//! value from it. A definition that nobody can get it from is left out; one of which everybody in reach may get it leaves its filter,
+//! and the entries of its branch where they are few. What is stored is left out where no entry
+//! ever had the attribute.
+//!
+//! Invariant: whoever matches the filter that was asked matches the rewritten one (outside of Not, which no index answers). The
+//! opposite is not so: what is found has to be checked.
+
+use schema::TypeIndex;
+use store::StoreError;
+
+use super::{ComputedAt, Definition, Narrowing, Wanted};
+use crate::filter::{Item, Matcher, Node, Target};
+use crate::search::idset::IdSet;
+
+/// Alternatives of one assertion; with more, everybody in reach counts.
+pub(crate) const ALTERNATIVES_MAX: usize = 1_000;
+
+/// Computed attributes that come from computed attributes: deeper ones are not looked through.
+const DEPTH_MAX: usize = 3;
+
+/// The rewritten filter.
+#[derive(Debug, Default)]
+pub(crate) struct Program {
+    /// What is planned.
+    pub matcher: Matcher,
+    /// By node, the node of the filter that was asked; none for what came in its stead.
+    pub origins: Vec<Option<usize>>,
+}
+
+/// Puts a [`Program`] together.
+struct Rewriter<'r, 'g> {
+    at: &'r ComputedAt<'g>,
+    /// Entries of a branch up to which they are candidates.
+    branch_max: u64,
+    out: Matcher,
+    origins: Vec<Option<usize>>,
+    depth: usize,
+}
+
+/// Where a source puts the components of which whoever gets a value from it matches one.
+pub struct Alternatives<'r> {
+    rewriter: &'r mut (dyn Push + 'r),
+    count: usize,
+}
+
+/// What [`Alternatives`] need; it has but one implementation, and hides the lifetimes of that.
+trait Push {
+    fn equal(&mut self, attribute: TypeIndex, form: &[u8]) -> Result<(), StoreError>;
+    fn present(&mut self, attribute: TypeIndex) -> Result<(), StoreError>;
+    fn copy(&mut self, matcher: &Matcher);
+}
+
+impl Program {
+    /// Rewrites a filter. `branch_max` is the number of entries of a branch up to which all of them may be looked at.
+    pub fn of(at: &ComputedAt<'_>, filter: &Matcher, branch_max: u64) -> Result<Program, StoreError> {
+        let mut rewriter = Rewriter { at, branch_max, out: Matcher::default(), origins: Vec::new(), depth: 0 };
+        rewriter.node(filter, 0)?;
+        Ok(Program { matcher: rewriter.out, origins: rewriter.origins })
+    }
+}
+
+impl Alternatives<'_> {
+    /// Who shows a value of the attribute that is equal to `value`. Says so too when the value cannot be one: that is nobody.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn equal(&mut self, facts: &crate::facts::Facts, attribute: TypeIndex, value: &[u8]) -> Result<(), StoreError> {
+        let Some(rule) = facts.schema.attribute_by_index(attribute).and_then(|it| it.equality) else {
+            return self.present(attribute);
+        };
+        let mut form = Vec::new();
+        if rule.normalize(&facts.schema, value, &mut form).is_ok() {
+            self.equal_form(attribute, &form)?;
+        }
+        Ok(())
+    }
+
+    /// The same for a value in normal form under the attribute's equality rule.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn equal_form(&mut self, attribute: TypeIndex, form: &[u8]) -> Result<(), StoreError> {
+        self.count += 1;
+        self.rewriter.equal(attribute, form)
+    }
+
+    /// Who shows any value of the attribute.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn present(&mut self, attribute: TypeIndex) -> Result<(), StoreError> {
+        self.count += 1;
+        self.rewriter.present(attribute)
+    }
+
+    /// Who matches a filter on stored attributes.
+    pub fn filter(&mut self, matcher: &Matcher) {
+        self.count += 1;
+        self.rewriter.copy(matcher);
+    }
+
+    /// What was added comes to: nobody, these, or everybody if they are too many.
+    #[must_use]
+    pub fn narrowing(&self) -> Narrowing {
+        match self.count {
+            0 => Narrowing::Nobody,
+            count if count > ALTERNATIVES_MAX => Narrowing::Everybody,
+            _ => Narrowing::Alternatives,
+        }
+    }
+
+    /// Whether more would be too many.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.count >= ALTERNATIVES_MAX
+    }
+}
+
+impl Push for Rewriter<'_, '_> {
+    fn equal(&mut self, attribute: TypeIndex, form: &[u8]) -> Result<(), StoreError> {
+        let facts = self.at.facts();
+        let Some(known) = facts.schema.attribute_by_index(attribute) else { return Ok(()) };
+        let mut one = Matcher::default();
+        one.push_equal(facts, known, form);
+        self.nested(&one)
+    }
+
+    fn present(&mut self, attribute: TypeIndex) -> Result<(), StoreError> {
+        let facts = self.at.facts();
+        let Some(known) = facts.schema.attribute_by_index(attribute) else { return Ok(()) };
+        let mut one = Matcher::default();
+        one.push_present(facts, known);
+        self.nested(&one)
+    }
+
+    fn copy(&mut self, matcher: &Matcher) {
+        self.out.push_copy(matcher, 0);
+        self.mark(None);
+    }
+}
+
+impl Rewriter<'_, '_> {
+    /// Nodes that have come since stand for `origin`.
+    fn mark(&mut self, origin: Option<usize>) {
+        self.origins.resize(self.out.nodes().len(), origin);
+    }
+
+    fn take_back(&mut self, at: usize) {
+        self.out.truncate(at);
+        self.origins.truncate(at);
+    }
+
+    fn node(&mut self, filter: &Matcher, at: usize) -> Result<(), StoreError> {
+        let origin = (self.depth == 0).then_some(at);
+        let open = match filter.nodes().get(at) {
+            Some(Node::And { .. }) => self.out.open_and(),
+            Some(Node::Or { .. }) => self.out.open_or(),
+            Some(Node::Item(item)) => {
+                self.out.push_copy(filter, at);
+                self.mark(origin);
+                return self.item(filter, item);
+            }
+            // No index answers Not, so what is in it does not matter.
+            _ => {
+                self.out.push_copy(filter, at);
+                let more = self.out.nodes().len() - self.origins.len();
+                self.origins.extend((0..more).map(|more| origin.map(|at| at + more)));
+                return Ok(());
+            }
+        };
+        self.mark(origin);
+        let (mut child, end) = (at + 1, filter.end_of(at));
+        while child < end {
+            self.node(filter, child)?;
+            child = filter.end_of(child);
+        }
+        self.out.close(open);
+        Ok(())
+    }
+
+    /// The item that was just copied gets its alternatives, if it has some.
+    fn item(&mut self, filter: &Matcher, item: &Item) -> Result<(), StoreError> {
+        let Target::Type(asked) = item.target else { return Ok(()) };
+        let definitions = self.at.definitions();
+        let concerned = definitions.concerned(asked);
+        if concerned.is_empty() {
+            return Ok(());
+        }
+        let origin = self.origins.pop().flatten();
+        let copied = self.out.nodes().len() - 1;
+        self.out.truncate(copied);
+        let open = self.out.open_or();
+        self.mark(None);
+        // What no entry ever had needs no index.
+        if item.with_dn || !self.at.view().tables().by_type(asked.0).is_empty() {
+            self.out.push_copy_of(filter, item);
+            self.mark(origin);
+        }
+        for group in concerned.iter().filter_map(|at| definitions.groups().get(*at)) {
+            let wanted = Wanted { facts: self.at.facts(), attribute: group.attribute, item, matcher: filter };
+            for (number, definition) in &group.definitions {
+                self.definition(*number, definition, &wanted)?;
+            }
+        }
+        self.out.close(open);
+        Ok(())
+    }
+
+    fn definition(&mut self, number: usize, definition: &Definition, wanted: &Wanted<'_>) -> Result<(), StoreError> {
+        let start = self.out.open_and();
+        if let Some(filter) = definition.reach.filter() {
+            self.out.push_copy(filter, 0);
+        }
+        let open = self.out.open_or();
+        self.mark(None);
+        let at = self.at;
+        let mut any = Alternatives { rewriter: self, count: 0 };
+        let narrowing = match definition.source.narrow(at, wanted, &mut any)? {
+            Narrowing::Alternatives => any.narrowing(),
+            other => other,
+        };
+        match narrowing {
+            Narrowing::Nobody => {
+                self.take_back(start);
+                return Ok(());
+            }
+            Narrowing::Alternatives => self.out.close(open),
+            Narrowing::Everybody => {
+                self.take_back(open);
+                if let Some(branch) = self.branch(number, definition)? {
+                    self.out.push_set(branch);
+                }
+            }
+        }
+        self.out.close(start);
+        self.mark(None);
+        Ok(())
+    }
+
+    /// The entries of the branch that a definition is for, if they are few.
+    fn branch(&self, number: usize, definition: &Definition) -> Result<Option<IdSet>, StoreError> {
+        let Some(root) = self.at.resolved(number, definition)?.only_root() else { return Ok(None) };
+        crate::search::subtree(&self.at.view(), root, self.branch_max)
+    }
+
+    /// An alternative: it may be about a computed attribute in turn.
+    fn nested(&mut self, one: &Matcher) -> Result<(), StoreError> {
+        let is_computed = self.at.definitions().concern_filter(one);
+        if is_computed && self.depth >= DEPTH_MAX {
+            let open = self.out.open_and();
+            self.out.close(open);
+            self.mark(None);
+            return Ok(());
+        }
+        self.depth += 1;
+        let done = self.node(one, 0);
+        self.depth -= 1;
+        done
+    }
+}
