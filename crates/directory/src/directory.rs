@@ -19,6 +19,7 @@ use crate::computed::{ComputedService, check_tables};
 use crate::error;
 use crate::facts::Facts;
 use crate::groups::{GroupOptions, GroupService};
+use crate::history::{ChangeNumbers, History, Recorder};
 use crate::indexes::IndexWork;
 use crate::limits::LiveLimits;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
@@ -48,6 +49,7 @@ pub struct Directory {
     monitor: OnceLock<Arc<dyn MonitorProvider>>,
     groups: Arc<GroupService>,
     pub(crate) group_options: GroupOptions,
+    history: Arc<History>,
     notices: Arc<Notices>,
 }
 
@@ -68,7 +70,9 @@ impl Directory {
     pub fn open(config: &Config) -> Result<Directory, OpenError> {
         let facts = Arc::new(Facts::new(load_schema(config)?));
         let mut backends: Vec<Backend> = Vec::new();
-        for configured in config.backends.iter().filter(|backend| backend.enabled) {
+        let enabled = || config.backends.iter().filter(|backend| backend.enabled);
+        let numbers = ChangeNumbers::new(enabled().count());
+        for configured in enabled() {
             let suffixes = suffixes(&facts.schema, &configured.base_dns)?;
             for other in &backends {
                 let double =
@@ -78,11 +82,16 @@ impl Directory {
                     return Err(OpenError::DoubleSuffix { dn: double.dn.clone(), first, second });
                 }
             }
-            backends.push(open_backend(config, configured, suffixes, &facts)?);
+            let recorder = Recorder::new(Arc::clone(&numbers), backends.len());
+            backends.push(open_backend(config, configured, suffixes, &facts, recorder)?);
         }
         let capabilities = Capabilities::default();
         let own = own_entries(&facts, &backends, &capabilities)
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
+        let logs = backends.iter().map(|backend| Arc::clone(backend.store.log())).collect();
+        let history = History::open(Arc::clone(&numbers), logs)
+            .map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })?;
+        numbers.switch(true);
         let notices = Arc::new(Notices::default());
         let group_options = GroupOptions::of(&config.virtual_attributes);
         check_tables(&facts, &config.virtual_attributes)?;
@@ -101,6 +110,7 @@ impl Directory {
             monitor: OnceLock::new(),
             groups: Arc::new(GroupService::new(group_options, computed, &notices)),
             group_options,
+            history: Arc::new(history),
             notices,
         };
         directory.settle_schema()?;
@@ -177,6 +187,12 @@ impl Directory {
         &self.groups.computed
     }
 
+    /// The changes that entries went through.
+    #[must_use]
+    pub fn history(&self) -> &Arc<History> {
+        &self.history
+    }
+
     /// Who is told of changes that no client asked for; once, before the directory serves.
     pub fn set_internal_log(&self, log: Arc<dyn crate::InternalLog>) {
         self.updates.references.set_log(log);
@@ -233,11 +249,12 @@ fn open_backend(
     configured: &config::BackendConfig,
     suffixes: Vec<Suffix>,
     facts: &Arc<Facts>,
+    recorder: Recorder,
 ) -> Result<Backend, OpenError> {
     let indexes = configured_indexes(&facts.schema, configured)?;
     let key_makers = ArcSwap::from_pointee(indexes.configs.clone());
     let options = BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes);
-    let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone());
+    let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone()).noting(recorder);
     let store = store::Backend::open(options, Box::new(rules))
         .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;
     Ok(Backend {

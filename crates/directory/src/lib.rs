@@ -14,6 +14,7 @@ pub mod error;
 pub mod facts;
 pub mod filter;
 pub mod groups;
+pub mod history;
 pub mod locate;
 pub mod monitor;
 pub mod open;

@@ -55,6 +55,8 @@ pub struct BackendOptions {
     pub fold: FoldLimits,
     /// Size of log segments.
     pub segment_bytes: u64,
+    /// Records of the log to be kept although recovery does not need them, until [`Backend::keep_log_from`] says otherwise.
+    pub keep_log_from: Option<u64>,
     /// Where the log lies, if not in the folder; for tests that cut the power.
     pub log_disk: Option<Arc<dyn Disk>>,
 }
@@ -80,6 +82,7 @@ impl BackendOptions {
             indexes,
             fold: FoldLimits::default(),
             segment_bytes: SEGMENT_BYTES,
+            keep_log_from: None,
             log_disk: None,
         }
     }
@@ -101,6 +104,7 @@ pub struct Backend {
     log: Arc<dyn Log>,
     meters: Arc<Meters>,
     jobs: Sender<Job>,
+    uuid: [u8; 16],
     threads: Mutex<Option<Threads>>,
 }
 
@@ -139,12 +143,17 @@ impl Backend {
         let txn = env.read()?;
         let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver, options.binder, &options.indexes)?;
         drop(txn);
-        let log_options =
-            LogOptions { uuid, rules: rules.version(), segment_bytes: options.segment_bytes, read_only: false };
+        let log_options = LogOptions {
+            uuid,
+            rules: rules.version(),
+            segment_bytes: options.segment_bytes,
+            keep_from: options.keep_log_from.unwrap_or(u64::MAX),
+            read_only: false,
+        };
         let log: Arc<dyn Log> = Arc::new(FileLog::open(disk, log_options, folded)?);
         sync_folders(&options.path)?;
         let shared = Arc::new(Shared::new(env, version));
-        let meters = Arc::new(Meters::new());
+        let meters = Arc::new(Meters::default());
         let fold = FoldThread::start(shared.clone(), log.clone(), meters.clone())?;
         let (jobs, receiver) = crossbeam_channel::unbounded();
         let mut writer = Writer {
@@ -163,7 +172,7 @@ impl Backend {
             .name("writer".to_owned())
             .spawn(move || writer.run())
             .map_err(|error| StoreError::io("thread", &error))?;
-        Ok(Backend { shared, log, meters, jobs, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
+        Ok(Backend { shared, log, meters, jobs, uuid, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
     }
 
     /// Hands a proposal to the writer. `done` is called once, on the writer's thread, when it is durable and visible or when it
@@ -221,9 +230,17 @@ impl Backend {
         &self.log
     }
 
-    /// Keeps records from `seq` on in the log, folded or not; `None` keeps only what recovery needs.
-    pub fn keep_log_from(&self, seq: Option<u64>) {
-        self.meters.set_keep_from(seq.unwrap_or(u64::MAX));
+    /// Keeps records from `seq` on in the log, folded or not, as long as there is room; `None` keeps only what recovery needs.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub fn keep_log_from(&self, seq: Option<u64>) -> Result<(), StoreError> {
+        self.log.keep_from(seq.unwrap_or(u64::MAX))
+    }
+
+    /// What tells this data from every other, and from what it was before an import.
+    pub fn data_uuid(&self) -> [u8; 16] {
+        self.uuid
     }
 
     /// The indexes as they are now, and which of them may be used.
@@ -326,8 +343,8 @@ pub(crate) fn read_base(
         indexes: indexes.clone(),
     };
     let tree_generation = version.tree_generation;
-    let (overlay, undo) = (Overlay::default(), Vec::new());
-    let state = TxnState { overlay, tables, next_entry, undo, tree_generation, indexes, binder, builder: None };
+    let (overlay, undo, trace) = (Overlay::default(), Vec::new(), Vec::new());
+    let state = TxnState { overlay, tables, next_entry, undo, trace, tree_generation, indexes, binder, builder: None };
     Ok((state, version, folded, uuid))
 }
 

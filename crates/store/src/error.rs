@@ -123,7 +123,15 @@ impl StoreError {
             StoreError::Io { what, detail: error.to_string() }
         }
     }
+
+    /// Whether removing files would help.
+    pub(crate) fn is_file_system_full(&self) -> bool {
+        matches!(self, StoreError::DiskFull { what } if *what != MAP)
+    }
 }
+
+/// What is full when the database has reached its largest size: nothing that other files could give back.
+const MAP: &str = "database map";
 
 /// Whether an I/O error means: no room.
 pub fn is_disk_full(error: &io::Error) -> bool {
@@ -140,7 +148,7 @@ impl From<heed::Error> for StoreError {
     fn from(error: heed::Error) -> StoreError {
         match error {
             heed::Error::Io(error) => StoreError::io("database", &error),
-            heed::Error::Mdb(heed::MdbError::MapFull) => StoreError::DiskFull { what: "database map" },
+            heed::Error::Mdb(heed::MdbError::MapFull) => StoreError::DiskFull { what: MAP },
             other => StoreError::Database(other.to_string()),
         }
     }

@@ -73,8 +73,13 @@ impl ReadOnlyBackend {
         let txn = self.env.read()?;
         let (mut state, mut version, folded, uuid) =
             read_base(&self.env, &txn, self.resolver.clone(), self.binder.clone(), &self.indexes)?;
-        let options =
-            LogOptions { uuid, rules: self.rules.version(), segment_bytes: self.segment_bytes, read_only: true };
+        let options = LogOptions {
+            uuid,
+            rules: self.rules.version(),
+            segment_bytes: self.segment_bytes,
+            keep_from: u64::MAX,
+            read_only: true,
+        };
         let log = FileLog::open(self.disk.clone(), options, folded)?;
         self.rules.forget();
         let mut seq = folded;

@@ -1,5 +1,6 @@
 //! What gives proposals their meaning: implemented by `directory`, called by the one writer.
 
+use crate::log::LogPlace;
 use crate::txn::Txn;
 
 /// What became of a proposal.
@@ -24,6 +25,10 @@ pub trait Rules: Send {
 
     /// Applies one proposal. If the outcome is not accepted, whatever was done with `txn` is undone.
     fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome;
+
+    /// The batch of what was applied last is durable and visible (and the log goes on at that place), or (`None`) the log refused it.
+    /// Not called for what is replayed.
+    fn settled(&mut self, _place: Option<LogPlace>) {}
 
     /// Forget everything taken from a [`Txn`]: the changes of the last batch did not become true (the log refused them), or
     /// `apply` panicked half-way, or the data below was exchanged.

@@ -116,29 +116,11 @@ pub(crate) struct Meters {
     pub is_behind: AtomicBool,
     /// How full the overlay was after the last batch: 100 is due.
     pub fill_percent: AtomicU64,
-    /// Records from here on are kept in the log though folded; `u64::MAX` for none.
-    keep_from: AtomicU64,
     wait_max: Mutex<(Duration, WaitReason)>,
     fold_trouble: Mutex<Option<StoreError>>,
 }
 
 impl Meters {
-    pub fn new() -> Meters {
-        Meters { keep_from: AtomicU64::new(u64::MAX), ..Meters::default() }
-    }
-
-    /// Highest sequence number that may be trimmed as far as the keeper is concerned.
-    pub fn keep_from(&self) -> u64 {
-        match self.keep_from.load(Ordering::Relaxed) {
-            u64::MAX => u64::MAX,
-            from => from.saturating_sub(1),
-        }
-    }
-
-    pub fn set_keep_from(&self, seq: u64) {
-        self.keep_from.store(seq, Ordering::Relaxed);
-    }
-
     pub fn add_ns(counter: &AtomicU64, time: Duration) {
         counter.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }

@@ -20,12 +20,17 @@ use crate::tables::{Interner, Tables};
 use crate::view::View;
 use crate::{ClassSetId, DescId, EntryId, IndexId, NameId};
 
+/// A buffer for traces that is larger is given back.
+const TRACE_BYTES_KEPT: usize = 256 << 10;
+
 /// What the writer keeps from batch to batch for its transactions.
 pub(crate) struct TxnState {
     pub overlay: Overlay,
     pub tables: Arc<Tables>,
     pub next_entry: EntryId,
     pub undo: Vec<Undo>,
+    /// What the rules noted about the proposal that is being applied.
+    pub trace: Vec<u8>,
     /// See [`Snapshot::tree_generation`](crate::Snapshot::tree_generation). Not undone: it only has to change.
     pub tree_generation: u64,
     pub indexes: Arc<BackendIndexes>,
@@ -62,6 +67,8 @@ impl<'a> Txn<'a> {
         state: &'a mut TxnState,
     ) -> Txn<'a> {
         state.undo.clear();
+        state.trace.clear();
+        state.trace.shrink_to(TRACE_BYTES_KEPT);
         let next_entry_before = state.next_entry;
         Txn { txn, dbs, frozen, state, next_entry_before }
     }
@@ -173,6 +180,12 @@ impl<'a> Txn<'a> {
         self.set_meta_row(&meta::rules(key), value);
     }
 
+    /// Notes about this proposal that the log shall keep beside it, if it is accepted: opaque to the store, without effect on what
+    /// becomes of the proposal, neither compared nor made again when it is replayed. Empty at first.
+    pub fn trace(&mut self) -> &mut Vec<u8> {
+        &mut self.state.trace
+    }
+
     /// Takes back everything since [`Txn::begin`].
     pub(crate) fn undo(&mut self) {
         while let Some(step) = self.state.undo.pop() {
@@ -186,6 +199,7 @@ impl<'a> Txn<'a> {
             }
         }
         self.state.next_entry = self.next_entry_before;
+        self.state.trace.clear();
     }
 
     fn entry_bytes(&self, id: EntryId) -> Result<Option<Arc<[u8]>>, StoreError> {

@@ -31,7 +31,7 @@ use crate::version::{Frozen, Shared, Version};
 
 /// Proposals in one batch.
 const BATCH_OPS_MAX: usize = 1_024;
-/// Bytes of proposals in one batch, except that one proposal is always taken.
+/// Bytes of proposals and their traces in one batch, except that one proposal is always taken.
 const BATCH_BYTES_MAX: usize = 4 << 20;
 /// A batch is closed after this much applying, so that the first in it do not wait for many expensive ones.
 const BATCH_APPLY_MAX: Duration = Duration::from_millis(10);
@@ -142,14 +142,14 @@ impl Writer {
     }
 
     /// Notes an applied proposal in the working overlay.
-    pub fn count(&mut self, seq: u64, proposal_bytes: usize, apply: Duration) {
+    pub fn count(&mut self, seq: u64, record_bytes: usize, apply: Duration) {
         let overlay = &mut self.state.overlay;
         if overlay.ops == 0 {
             overlay.first_seq = seq;
         }
         overlay.last_seq = seq;
         overlay.ops += 1;
-        overlay.log_bytes += proposal_bytes as u64 + 8;
+        overlay.log_bytes += record_bytes as u64 + 12;
         overlay.apply_ns += apply.as_nanos() as u64;
     }
 
@@ -229,6 +229,7 @@ impl Writer {
                     self.propose(txn, frozen.as_deref().map(|frozen| &frozen.overlay), &proposal)
                 }
             };
+            bytes += self.state.trace.len();
             pending.push(Pending { done, submitted, outcome });
             let is_full = pending.len() >= BATCH_OPS_MAX || bytes >= BATCH_BYTES_MAX;
             if is_full || started.elapsed() >= BATCH_APPLY_MAX {
@@ -254,8 +255,8 @@ impl Writer {
         if let Ok(outcome) = &result
             && outcome.accepted
         {
-            let seq = self.batch.push(outcome.code, proposal);
-            self.count(seq, proposal.len(), time);
+            let seq = self.batch.push(outcome.code, proposal, &self.state.trace);
+            self.count(seq, proposal.len() + self.state.trace.len(), time);
             self.meters.accepted.fetch_add(1, Ordering::Relaxed);
         }
         result
@@ -266,13 +267,15 @@ impl Writer {
         let mut failure = None;
         if !self.batch.is_empty() {
             match self.log.append(&mut self.batch) {
-                Ok(()) => {
+                Ok(place) => {
                     self.meters.synced(applied.elapsed(), pending.len() as u64);
                     self.publish();
+                    self.rules.settled(Some(place));
                 }
                 Err(error) => {
                     self.restore();
                     self.rules.forget();
+                    self.rules.settled(None);
                     failure = Some(error);
                 }
             }

@@ -7,11 +7,13 @@ use store::EntryId;
 use super::draft::{Described, Draft, Start, failed};
 use super::judge;
 use super::modify::{Settings, check_writable, leaf_rdn, stamp_password_time, value_exists};
+use super::noting::{Note, Source};
 use super::plugins;
 use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::error::{invalid_dn, no_such_object, refuse, shown};
 use crate::facts::ClassFlags;
+use crate::history::ChangeKind;
 
 /// Applies an add request.
 pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(), LdapResult> {
@@ -25,7 +27,8 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     let parent = find_place(work, request.entry)?;
     let mut draft = Draft { schema: &facts.schema, id: EntryId::ROOT, record: None, touched: Vec::new() };
     let settings = Settings::of(work);
-    for attribute in request.attributes.iter() {
+    let mut sources = Vec::new();
+    for (place, attribute) in request.attributes.iter().enumerate() {
         let described = Described::parse(&facts.schema, attribute.description, settings.check_schema)?;
         check_writable(&facts, &described, settings.relaxed)?;
         let at = draft.touch(&described, Start::Stored).map_err(failed)?;
@@ -34,6 +37,9 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
             if !touched.insert(&facts.schema, &work.view(), value).map_err(failed)? {
                 return Err(value_exists(&described, value));
             }
+        }
+        if at == sources.len() {
+            sources.push(Source { place, values: touched.len() as usize });
         }
     }
     name_entry(work, &mut draft, rdn)?;
@@ -47,7 +53,9 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     let user_form = if parent.is_some() { rdn.to_string() } else { dn.to_string() };
     let place = Place { parent: parent.map_or(EntryId::ROOT, |parent| parent.id), rdn: user_form.as_bytes() };
     draft.id = work.txn.allocate_id();
-    write::store(work.txn, &mut draft, place, stamps).map_err(failed)?;
+    let entry_uuid = write::uuid_of(&draft).unwrap_or(proposal.entry_uuid);
+    let note = Note { sources: &sources, ..Note::requested(ChangeKind::Add, entry_uuid) };
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
     let id = draft.id;
     judge_by_plugins(work, &draft, request.entry)?;
     drop(draft);

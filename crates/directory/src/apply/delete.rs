@@ -2,12 +2,14 @@
 
 use ldap::{LdapResult, ResultCode};
 use schema::NormalizedDn;
-use store::{EntryId, StoreError, View};
+use store::{EntryId, RecordView, StoreError, View};
 
 use super::draft::failed;
+use super::noting::Note;
 use super::plugins::{self, Moved};
-use super::work::Work;
+use super::work::{Target, Work};
 use crate::error::{invalid_dn, refuse, shown};
+use crate::history::ChangeKind;
 use crate::proposal::Flags;
 
 /// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates between them.
@@ -40,9 +42,30 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), LdapResul
         }
     }
     for id in doomed {
+        note(work, id, &target)?;
         work.txn.delete_entry(id).map_err(failed)?;
     }
     if gone.is_empty() { Ok(()) } else { plugins::follow(work, gone) }
+}
+
+/// Notes an entry that goes.
+fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), LdapResult> {
+    if !work.rules.noting.is_on() {
+        return Ok(());
+    }
+    let requested =
+        |record: &RecordView<'_>| Note::requested(ChangeKind::Delete, record.header().uuid.unwrap_or_default());
+    if id == target.id {
+        let record = target.record()?;
+        return work.rules.noting.deleted(work.txn, id, &record, &requested(&record)).map_err(failed);
+    }
+    let tables = work.txn.tables().clone();
+    let found = work.view().entry(id).map_err(failed)?.map(|record| record.into_bytes().into_owned());
+    let Some(bytes) = found else { return Ok(()) };
+    let dn = work.view().dn_of(id).map_err(failed)?.unwrap_or_default();
+    let record = RecordView::parse(&bytes, &tables).map_err(|error| failed(error.into()))?;
+    let note = Note { dn: &dn, ..requested(&record) };
+    work.rules.noting.deleted(work.txn, id, &record, &note).map_err(failed)
 }
 
 /// At most `limit` entries at or below `top`, each after everything below it; the last is `top` if they are all.

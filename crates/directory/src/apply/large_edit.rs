@@ -9,6 +9,9 @@ use store::{DescId, EntryId, LargeStub, StoreError, View};
 
 use super::value_set::normal_form;
 
+/// Values by their normal form.
+pub(super) type ByNormalForm = BTreeMap<Box<[u8]>, Box<[u8]>>;
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct LargeEdit {
@@ -19,9 +22,9 @@ pub(super) struct LargeEdit {
     /// What the record will say of the attribute.
     pub(super) stub: LargeStub,
     /// Normal form → value, in the order in which the store keeps them.
-    pub(super) added: BTreeMap<Box<[u8]>, Box<[u8]>>,
-    /// Normal form → size of the value that goes.
-    pub(super) removed: BTreeMap<Box<[u8]>, u64>,
+    pub(super) added: ByNormalForm,
+    /// Normal form → the value that goes.
+    pub(super) removed: ByNormalForm,
 }
 
 impl LargeEdit {
@@ -57,7 +60,7 @@ impl LargeEdit {
             None if self.removed.contains_key(normal) => return Ok(None),
             None => match view.large_value(self.id, self.desc, normal)? {
                 Some(stored) => {
-                    self.removed.insert(normal.into(), stored.len() as u64);
+                    self.removed.insert(normal.into(), (*stored).into());
                     stored.into_owned()
                 }
                 None => return Ok(None),

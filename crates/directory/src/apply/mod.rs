@@ -13,6 +13,7 @@
 //! | `write` | from a draft to a record |
 //! | `read_entry` | assertion, pre-read and post-read controls |
 //! | `transaction` | several proposals in one (RFC 5805) |
+//! | `noting` | what changes, for the history |
 //! | `plugins` | what the configuration adds: references that follow, unique values, constraints |
 //! | `outcome` | what the proposer is told |
 
@@ -26,6 +27,7 @@ mod large_edit;
 mod modify;
 mod modify_dn;
 mod modify_schema;
+mod noting;
 mod outcome;
 mod plugins;
 mod read_entry;
@@ -42,6 +44,7 @@ use std::sync::Arc;
 use ldap::{LdapResult, Request, ResultCode};
 use schema::Schema;
 use schema::check::{Checker, Leniency};
+use store::log::LogPlace;
 use store::{Outcome, Txn};
 
 pub(crate) use delete::SLICE_ENTRIES;
@@ -50,13 +53,15 @@ pub use outcome::{ReferenceReport, Report};
 pub use plugins::queue::Tally;
 pub use plugins::{PLUGINS_KEY, plugins_text};
 pub(crate) use plugins::{ReferenceProbe, Standing, queue, standing};
-pub(crate) use transaction::{TransactionReport, join};
+pub(crate) use transaction::{TransactionReport, join, split};
 
 use crate::backend::Suffix;
 use crate::error::refuse;
 use crate::facts::Facts;
+use crate::history::Recorder;
 use crate::proposal::{Flags, Kind, Proposal};
 use class_cache::ClassCache;
+use noting::Noting;
 use plugins::Plugins;
 use work::Work;
 
@@ -72,6 +77,7 @@ pub struct UpdateRules {
     checker: Arc<Checker>,
     classes: ClassCache,
     plugins: Arc<Plugins>,
+    noting: Noting,
     /// Whether schema and plugins are those that the backend keeps. At first, and after a batch was taken back, nobody knows.
     is_settled: bool,
 }
@@ -88,8 +94,16 @@ impl UpdateRules {
             checker,
             classes: ClassCache::default(),
             plugins: Arc::default(),
+            noting: Noting::default(),
             is_settled: false,
         }
+    }
+
+    /// The same, noting for the history what changes.
+    #[must_use]
+    pub(crate) fn noting(mut self, recorder: Recorder) -> Self {
+        self.noting = Noting::new(recorder);
+        self
     }
 
     fn run(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>) -> Report {
@@ -182,17 +196,31 @@ impl store::Rules for UpdateRules {
     }
 
     fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
-        let report = match Proposal::decode(proposal) {
+        self.noting.begin();
+        let mut time_us = 0;
+        let decoded = Proposal::decode(proposal).inspect(|proposal| time_us = proposal.csn.time_us);
+        let report = match decoded {
             Ok(proposal) if proposal.kind == Kind::Transaction => {
                 let report = self.run_transaction(txn, proposal.operation_bytes);
                 let code = report.refusal().map_or(ResultCode::SUCCESS, |result| result.code);
                 let accepted = report.refusal().is_none();
+                if accepted {
+                    self.noting.finish(txn, time_us);
+                }
                 return Outcome { code: code.as_i32(), accepted, response: report.encode() };
             }
             Ok(proposal) => self.run(txn, &proposal),
             Err(error) => Report::of(refuse(ResultCode::OTHER, error.to_string())),
         };
-        Outcome { code: report.result.code.as_i32(), accepted: report.result.is_success(), response: report.encode() }
+        let accepted = report.result.is_success();
+        if accepted {
+            self.noting.finish(txn, time_us);
+        }
+        Outcome { code: report.result.code.as_i32(), accepted, response: report.encode() }
+    }
+
+    fn settled(&mut self, place: Option<LogPlace>) {
+        self.noting.settle(place);
     }
 
     fn forget(&mut self) {

@@ -8,6 +8,7 @@ use store::View;
 
 use super::draft::{Described, Draft, Now, Start, failed};
 use super::judge;
+use super::noting::Note;
 use super::plugins;
 use super::value_set::ValueSet;
 use super::work::{Target, Work};
@@ -15,6 +16,7 @@ use super::write::{self, Place};
 use crate::csn::Csn;
 use crate::error::{refuse, shown};
 use crate::facts::Facts;
+use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags};
 
 /// OID of the integer syntax: what can be incremented.
@@ -40,7 +42,8 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
     let stamps = write::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = Place { parent: record.parent(), rdn: record.rdn() };
-    write::store(work.txn, &mut draft, place, stamps).map_err(failed)?;
+    let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
     plugins::judge(work, &draft, Some(&target.name), &target.name)?;
     work.look_after(target.id)
 }

@@ -9,11 +9,13 @@ use super::add::{judge_place, name_entry};
 use super::draft::{Described, Draft, Start, failed};
 use super::judge;
 use super::modify::leaf_rdn;
+use super::noting::Note;
 use super::plugins::{self, Moved};
 use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::error::{invalid_dn, refuse, shown};
 use crate::facts::ClassFlags;
+use crate::history::ChangeKind;
 
 /// Applies a modify DN request.
 pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) -> Result<(), LdapResult> {
@@ -48,7 +50,8 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let stamps = write::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let user_form = rdn.to_string();
     let place = Place { parent, rdn: user_form.as_bytes() };
-    write::store(work.txn, &mut draft, place, stamps).map_err(failed)?;
+    let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
     let above = superior.as_ref().map(|superior| superior.name.clone()).or_else(|| target.name.parent());
     let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
     plugins::judge(work, &draft, Some(&target.name), &name)?;

@@ -48,7 +48,8 @@ impl UpdateRules {
         let Some(parts) = split(bytes) else { return TransactionReport(vec![damaged()]) };
         let mut reports = Vec::with_capacity(parts.len());
         let mut slices = 0;
-        for part in parts {
+        for (at, part) in parts.into_iter().enumerate() {
+            self.noting.begin_part(at);
             let report = match Proposal::decode(part) {
                 Ok(proposal) if may_be_part(proposal.kind) => self.run_whole(txn, &proposal, &mut slices),
                 _ => damaged(),
@@ -88,7 +89,8 @@ fn may_be_part(kind: Kind) -> bool {
     matches!(kind, Kind::Add | Kind::Modify | Kind::Delete | Kind::ModifyDn | Kind::PasswordModify)
 }
 
-fn split(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
+/// The proposals of a transaction.
+pub(crate) fn split(mut bytes: &[u8]) -> Option<Vec<&[u8]>> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {
         parts.push(take(&mut bytes)?);

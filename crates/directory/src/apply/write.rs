@@ -8,6 +8,7 @@
 use store::{Attribute, Content, DescId, EntryId, Interner, RecordBuilder, RecordView, StoreError, Txn};
 
 use super::draft::{Before, Draft, Now, Touched};
+use super::noting::{Note, Noting};
 use super::value_set::normal_form;
 use crate::csn::Csn;
 
@@ -43,9 +44,11 @@ pub(super) fn stamps_of_modify(csn: Csn, modifier: &str) -> Stamps {
     ]
 }
 
-/// Stores the entry.
+/// Stores the entry, and notes what is different from then on.
 pub(super) fn store(
     txn: &mut Txn<'_>,
+    noting: &mut Noting,
+    note: &Note<'_>,
     draft: &mut Draft<'_>,
     place: Place<'_>,
     mut stamps: Stamps,
@@ -53,6 +56,7 @@ pub(super) fn store(
     number(txn, draft)?;
     let touched = |desc: DescId| draft.touched.iter().any(|touched| touched.desc == Some(desc));
     stamps.retain(|(desc, _)| !touched(*desc));
+    noting.written(txn, draft, &stamps, note)?;
     remove_large(txn, draft)?;
     let record = build(txn, draft, place, &stamps)?;
     txn.put_entry(draft.id, record)?;
@@ -172,6 +176,18 @@ fn text(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::with_capacity(40);
     write(&mut out);
     out
+}
+
+/// `entryUUID` as the request has it, where it may.
+pub(super) fn uuid_of(draft: &Draft<'_>) -> Option<[u8; 16]> {
+    let touched = draft.touched.iter().find(|touched| touched.description == "entryUUID")?;
+    let Now::Set(set) = &touched.now else { return None };
+    let mut uuid = [0; 16];
+    let mut digits = set.iter().next()?.iter().filter(|byte| **byte != b'-').map(|byte| (*byte as char).to_digit(16));
+    for byte in &mut uuid {
+        *byte = u8::try_from(digits.next()?? << 4 | digits.next()??).ok()?;
+    }
+    Some(uuid)
 }
 
 /// A UUID as text (RFC 4530 §2.1).

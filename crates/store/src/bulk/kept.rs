@@ -236,6 +236,7 @@ fn ensure_folded(env: &Env, directory: &Path) -> Result<(), BulkError> {
         uuid: env::read_uuid(env.dbs(), &txn)?,
         rules: 0,
         segment_bytes: crate::log::SEGMENT_BYTES,
+        keep_from: u64::MAX,
         read_only: true,
     };
     let log = FileLog::open(Arc::new(FolderDisk::open_read_only(&path)), options, folded);

@@ -82,6 +82,8 @@ impl Folder {
                     self.retired.push(frozen);
                     return Ok(());
                 }
+                // The room that kept history takes is better used for what is not folded yet.
+                Err(error) if error.is_file_system_full() && self.log.relieve() => {}
                 Err(error) => {
                     self.meters.set_fold_trouble(Some(error.clone()));
                     if let Ok(FoldJob::Stop) | Err(RecvTimeoutError::Disconnected) =
@@ -128,7 +130,7 @@ impl Folder {
         });
         self.meters.fold_ended(start, committing, frozen.overlay.ops());
         // What cannot be trimmed now stays for the next time.
-        if let Err(error) = self.log.trim(self.meters.keep_from().min(frozen.overlay.last_seq)) {
+        if let Err(error) = self.log.trim(frozen.overlay.last_seq) {
             self.meters.set_fold_trouble(Some(error));
         }
         Ok(())

@@ -8,15 +8,16 @@
 //! (2) After any error the segment is never written again: what a failed sync left behind is unknown, and a second sync may
 //!     lie about it. The next append starts another segment, whose first sequence number ends the failed one.
 //! (3) A file is used anew only when all its records are trimmed.
-//! (4) Read in order of generation, each segment up to its first bad frame or the first sequence number of the next one, the
+//! (4) What is kept beyond recovery (`keep_from`) never stands in the way of an append: without room, its oldest segment is used.
+//! (5) Read in order of generation, each segment up to its first bad frame or the first sequence number of the next one, the
 //!     records are without gap. A gap, or a good frame behind a bad one, is damage, never silently skipped.
 
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::disk::{Disk, DiskFile};
-use super::frame::{ALIGN_BYTES, Batch, FRAME_HEAD_BYTES, Frame, HEADER_BYTES, SegmentHeader};
-use super::{Log, LogHealth, LogRecord};
+use super::frame::{ALIGN_BYTES, Batch, FORMAT, FRAME_HEAD_BYTES, Frame, FrameBuffer, HEADER_BYTES, SegmentHeader};
+use super::{FrameRead, Log, LogHealth, LogPlace, LogRecord, LogSegment};
 use crate::error::StoreError;
 
 /// Ordinary size of a segment: a few seconds of heavy writing, quick to read and to make.
@@ -35,6 +36,8 @@ pub struct LogOptions {
     pub rules: u32,
     /// Size of new segments, a multiple of 4,096.
     pub segment_bytes: u64,
+    /// Records to be kept although recovery does not need them; `u64::MAX` for none.
+    pub keep_from: u64,
     /// Only to be read, beside the process that writes it: nothing is synced, removed or made.
     pub read_only: bool,
 }
@@ -74,14 +77,47 @@ struct Slots {
     sealed: Vec<Sealed>,
     spares: Vec<Slot>,
     next_name: u64,
-    /// Size of the segment being written; for `health`.
-    current_bytes: u64,
+    /// The segment being written, as far as it is durable; none before its first frame.
+    tail: Option<Tail>,
+    /// What recovery does not need, up to here.
+    recovered: u64,
+    /// What is kept nevertheless, from here on.
+    keep_from: u64,
 }
 
+#[derive(Clone)]
 struct Sealed {
     slot: Slot,
     header: SegmentHeader,
     last: u64,
+}
+
+struct Tail {
+    slot: Slot,
+    header: SegmentHeader,
+    /// Bytes that are durable.
+    offset: u64,
+    last: u64,
+}
+
+impl Slots {
+    /// Takes out the oldest segment if its records are up to `upto`. Only a prefix goes: a later segment ends an earlier one.
+    fn pop(&mut self, upto: u64) -> Option<Slot> {
+        let first = self.sealed.first().filter(|sealed| sealed.last <= upto)?;
+        let slot = first.slot.clone();
+        self.sealed.remove(0);
+        Some(slot)
+    }
+
+    /// The segment of that generation, or the next one after it, and how far it may be read: (segment, bytes).
+    fn find(&self, generation: u64) -> Option<(Sealed, u64)> {
+        let at = self.sealed.partition_point(|sealed| sealed.header.generation < generation);
+        if let Some(sealed) = self.sealed.get(at) {
+            return Some((sealed.clone(), sealed.slot.bytes));
+        }
+        let tail = self.tail.as_ref()?;
+        Some((Sealed { slot: tail.slot.clone(), header: tail.header, last: tail.last }, tail.offset))
+    }
 }
 
 impl FileLog {
@@ -89,7 +125,7 @@ impl FileLog {
     ///
     /// `folded`: the last sequence number that recovery does not need.
     pub fn open(disk: Arc<dyn Disk>, options: LogOptions, folded: u64) -> Result<FileLog, StoreError> {
-        let mut slots = Slots::default();
+        let mut slots = Slots { keep_from: options.keep_from, ..Slots::default() };
         let mut found = Vec::new();
         for name in list(&*disk)? {
             slots.next_name = slots.next_name.max(number_of(&name).unwrap_or(0) + 1);
@@ -98,7 +134,7 @@ impl FileLog {
             let slot = Slot { name, file, bytes };
             match read_header(&slot)? {
                 Some(header) if header.uuid == options.uuid => found.push((header, slot)),
-                _ if bytes == options.segment_bytes => slots.spares.push(slot),
+                _ if bytes == options.segment_bytes && slots.spares.len() < SPARES_MAX => slots.spares.push(slot),
                 _ if options.read_only => {}
                 _ => disk.remove(&slot.name).map_err(|error| StoreError::io("log segment", &error))?,
             }
@@ -153,16 +189,19 @@ impl FileLog {
         };
         let slot = match spare {
             Some(slot) => slot,
-            None => self.make_slot(needed.max(self.options.segment_bytes))?,
+            None => self.make_slot(needed.max(self.options.segment_bytes)).or_else(|error| match error {
+                StoreError::DiskFull { .. } => self.take_kept(needed).ok_or(error),
+                error => Err(error),
+            })?,
         };
         let header = SegmentHeader {
+            format: FORMAT,
             rules: self.options.rules,
             uuid: self.options.uuid,
             generation: writer.next_generation,
             first_seq: writer.last + 1,
         };
         writer.next_generation += 1;
-        self.slots().current_bytes = slot.bytes;
         Ok(Current { slot, header, offset: 0 })
     }
 
@@ -176,9 +215,24 @@ impl FileLog {
         Ok(Slot { name, file, bytes })
     }
 
+    /// Invariant 4: a segment that is only kept, for another use. Those that are too small go.
+    fn take_kept(&self, needed: u64) -> Option<Slot> {
+        loop {
+            let slot = {
+                let mut slots = self.slots();
+                let recovered = slots.recovered;
+                slots.pop(recovered)?
+            };
+            if slot.bytes >= needed {
+                return Some(slot);
+            }
+            let _ = self.disk.remove(&slot.name);
+        }
+    }
+
     fn seal(&self, current: Current, last: u64) {
         let mut slots = self.slots();
-        slots.current_bytes = 0;
+        slots.tail = None;
         slots.sealed.push(Sealed { slot: current.slot, header: current.header, last });
     }
 
@@ -191,7 +245,18 @@ impl FileLog {
             Ok(current)
         });
         if let Ok(current) = started {
+            self.show_tail(&current, writer.last);
             writer.current = Some(current);
+        }
+    }
+
+    /// Lets readers have what is durable.
+    fn show_tail(&self, current: &Current, last: u64) {
+        let Current { slot, header, offset } = current;
+        let mut slots = self.slots();
+        match &mut slots.tail {
+            Some(tail) if tail.header.generation == header.generation => (tail.offset, tail.last) = (*offset, last),
+            tail => *tail = Some(Tail { slot: slot.clone(), header: *header, offset: *offset, last }),
         }
     }
 
@@ -220,24 +285,57 @@ impl FileLog {
             return Err(error);
         }
         offset += writer.frame.len() as u64;
-        writer.current = Some(Current { offset, ..current });
         writer.last = batch.last_seq();
+        let current = Current { offset, ..current };
+        self.show_tail(&current, writer.last);
+        writer.current = Some(current);
+        Ok(())
+    }
+
+    /// Lets go of what neither recovery nor anybody else needs.
+    fn release(&self) -> Result<(), StoreError> {
+        let mut surplus = Vec::new();
+        {
+            let mut slots = self.slots();
+            let upto = slots.recovered.min(slots.keep_from.saturating_sub(1));
+            while let Some(slot) = slots.pop(upto) {
+                if slots.spares.len() < SPARES_MAX && slot.bytes == self.options.segment_bytes {
+                    slots.spares.push(slot);
+                } else {
+                    surplus.push(slot);
+                }
+            }
+        }
+        for slot in surplus {
+            self.disk.remove(&slot.name).map_err(|error| StoreError::io("log segment", &error))?;
+        }
         Ok(())
     }
 }
 
+impl Writer {
+    /// Where the next frame goes.
+    fn place(&self) -> LogPlace {
+        let (generation, offset) = match &self.current {
+            Some(current) => (current.header.generation, current.offset),
+            None => (self.next_generation, HEADER_BYTES as u64),
+        };
+        LogPlace { generation, offset, seq: self.last + 1 }
+    }
+}
+
 impl Log for FileLog {
-    fn append(&self, batch: &mut Batch) -> Result<(), StoreError> {
-        if batch.is_empty() {
-            return Ok(());
-        }
+    fn append(&self, batch: &mut Batch) -> Result<LogPlace, StoreError> {
         let mut writer = self.writer();
+        if batch.is_empty() {
+            return Ok(writer.place());
+        }
         if batch.first_seq() != writer.last + 1 {
             return Err(StoreError::Misuse("batch does not follow the log"));
         }
         let result = self.append_to(&mut writer, batch);
         writer.trouble = result.as_ref().err().cloned();
-        result
+        result.map(|()| writer.place())
     }
 
     fn tail_from(
@@ -246,13 +344,11 @@ impl Log for FileLog {
         each: &mut dyn FnMut(LogRecord<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let segments: Vec<(SegmentHeader, Slot, u64)> = {
-            let writer = self.writer();
             let slots = self.slots();
             // The current segment is read only as far as it was written when we looked.
-            let current = writer.current.as_ref();
-            let current = current.map(|current| (current.header, current.slot.clone(), current.offset));
+            let tail = slots.tail.as_ref().map(|tail| (tail.header, tail.slot.clone(), tail.offset));
             let sealed = slots.sealed.iter().map(|sealed| (sealed.header, sealed.slot.clone(), sealed.slot.bytes));
-            sealed.chain(current).collect()
+            sealed.chain(tail).collect()
         };
         let ends: Vec<_> = segments.iter().skip(1).map(|(header, ..)| Some(header.first_seq)).chain([None]).collect();
         let mut next = seq;
@@ -274,24 +370,78 @@ impl Log for FileLog {
     }
 
     fn trim(&self, upto: u64) -> Result<(), StoreError> {
-        let mut surplus = Vec::new();
         {
             let mut slots = self.slots();
-            // Only a prefix goes: a later segment ends an earlier one.
-            let count = slots.sealed.iter().take_while(|sealed| sealed.last <= upto).count();
-            let freed: Vec<Slot> = slots.sealed.drain(..count).map(|sealed| sealed.slot).collect();
-            for slot in freed {
-                if slots.spares.len() < SPARES_MAX && slot.bytes == self.options.segment_bytes {
-                    slots.spares.push(slot);
-                } else {
-                    surplus.push(slot);
+            slots.recovered = slots.recovered.max(upto);
+        }
+        self.release()
+    }
+
+    fn keep_from(&self, seq: u64) -> Result<(), StoreError> {
+        self.slots().keep_from = seq;
+        self.release()
+    }
+
+    fn relieve(&self) -> bool {
+        let slot = {
+            let mut slots = self.slots();
+            let recovered = slots.recovered;
+            slots.pop(recovered)
+        };
+        slot.is_some_and(|slot| self.disk.remove(&slot.name).is_ok())
+    }
+
+    fn segments(&self) -> Vec<LogSegment> {
+        let slots = self.slots();
+        let segment = |header: &SegmentHeader, last, bytes| LogSegment {
+            start: LogPlace { generation: header.generation, offset: HEADER_BYTES as u64, seq: header.first_seq },
+            last,
+            bytes,
+        };
+        let tail = slots.tail.as_ref().map(|tail| segment(&tail.header, tail.last, tail.slot.bytes));
+        let sealed = slots.sealed.iter().map(|sealed| segment(&sealed.header, sealed.last, sealed.slot.bytes));
+        sealed.chain(tail).collect()
+    }
+
+    fn end(&self) -> LogPlace {
+        self.writer().place()
+    }
+
+    fn read_frame(&self, mut place: LogPlace, frame: &mut FrameBuffer) -> Result<FrameRead, StoreError> {
+        loop {
+            let Some((segment, limit)) = self.slots().find(place.generation) else {
+                // Behind the last segment, or before the first of a log that has none any more.
+                return Ok(if place.seq > self.last() { FrameRead::End } else { FrameRead::Gone });
+            };
+            let generation = segment.header.generation;
+            if generation != place.generation {
+                if segment.header.first_seq != place.seq {
+                    return Ok(FrameRead::Gone);
+                }
+                place = LogPlace { generation, offset: HEADER_BYTES as u64, ..place };
+            }
+            if place.seq > segment.last {
+                // Everything of this segment was read; if there is another one, it begins there.
+                match self.slots().find(generation + 1) {
+                    Some((next, _)) if next.header.generation != generation => {
+                        place.generation = next.header.generation;
+                        place.offset = HEADER_BYTES as u64;
+                        continue;
+                    }
+                    _ => return Ok(FrameRead::End),
                 }
             }
+            return match read_frame(&segment, place, limit, frame)? {
+                Some(next) => Ok(FrameRead::Frame(next)),
+                // It may have been let go and used anew since we looked.
+                None if self.slots().find(generation).is_none_or(|(now, _)| now.header.generation != generation) => {
+                    Ok(FrameRead::Gone)
+                }
+                None => {
+                    Err(StoreError::LogDamaged(format!("change {} in {} cannot be read", place.seq, segment.slot.name)))
+                }
+            };
         }
-        for slot in surplus {
-            self.disk.remove(&slot.name).map_err(|error| StoreError::io("log segment", &error))?;
-        }
-        Ok(())
     }
 
     fn prepare(&self) -> Result<(), StoreError> {
@@ -309,9 +459,9 @@ impl Log for FileLog {
         let spares: u64 = slots.spares.iter().map(|slot| slot.bytes).sum();
         LogHealth {
             last: writer.last,
-            segments: slots.sealed.len() + usize::from(writer.current.is_some()),
+            segments: slots.sealed.len() + usize::from(slots.tail.is_some()),
             spares: slots.spares.len(),
-            bytes: sealed + spares + slots.current_bytes,
+            bytes: sealed + spares + slots.tail.as_ref().map_or(0, |tail| tail.slot.bytes),
             trouble: writer.trouble.clone(),
         }
     }
@@ -358,7 +508,8 @@ fn walk(
         if frame.first_seq != next {
             return Err(gap(next, frame.first_seq));
         }
-        for record in frame.records()? {
+        let mut records = frame.records(header.format);
+        while let Some(record) = records.next_record()? {
             if end.is_some_and(|end| record.seq >= end) {
                 return Ok(next - 1);
             }
@@ -381,6 +532,31 @@ fn walk(
         )));
     }
     Ok(next - 1)
+}
+
+/// Reads the frame at a place of a segment; the place of the next one, or `None` when there is no whole and true one.
+fn read_frame(
+    segment: &Sealed,
+    place: LogPlace,
+    limit: u64,
+    frame: &mut FrameBuffer,
+) -> Result<Option<LogPlace>, StoreError> {
+    let read = |offset: u64, bytes: &mut [u8]| {
+        segment.slot.file.read_at(offset, bytes).map_err(|error| StoreError::io("log segment", &error))
+    };
+    frame.clear();
+    frame.bytes.resize(FRAME_HEAD_BYTES, 0);
+    read(place.offset, &mut frame.bytes)?;
+    let Some(payload) = frame.bytes.get(4..8).and_then(|bytes| bytes.first_chunk::<4>()) else { return Ok(None) };
+    let bytes = FRAME_HEAD_BYTES + u32::from_le_bytes(*payload) as usize;
+    if place.offset + bytes as u64 > limit {
+        return Ok(None);
+    }
+    frame.bytes.resize(bytes, 0);
+    read(place.offset + FRAME_HEAD_BYTES as u64, frame.bytes.get_mut(FRAME_HEAD_BYTES..).unwrap_or_default())?;
+    let Some((first, count)) = frame.begin(segment.header.format, segment.header.salt()) else { return Ok(None) };
+    let offset = place.offset + bytes.next_multiple_of(ALIGN_BYTES) as u64;
+    Ok((first == place.seq).then_some(LogPlace { offset, seq: first + u64::from(count), ..place }))
 }
 
 fn later_frame(bytes: &[u8], from: usize, salt: u64) -> Option<Frame<'_>> {

@@ -4,10 +4,14 @@
 //! segment: header (one 4 KiB block) | frame | frame | … | what an earlier use of the file left
 //! header:  "PANDOLOG" | format u32 | rules u32 | uuid 16 | generation u64 | first seq u64 | salt u64 | crc32 u32
 //! frame:   crc32 u32 | payload length u32 | salt u64 | first seq u64 | count u32 | 0 u32 | payload | zeros to 8 bytes
-//! payload: (length u32 | outcome code i32 | proposal)…
+//! payload: (length u32 | trace length u32 | outcome code i32 | proposal | trace)…
 //! ```
+//! Format 1, which is still read, had no traces: (length u32 | outcome code i32 | proposal)…
+//!
 //! All numbers little-endian. The salt is of this use of the file, so a frame that an earlier use left never passes for one of
 //! this. The checksum covers everything in the frame after it.
+
+use std::ops::Range;
 
 use super::LogRecord;
 use crate::error::StoreError;
@@ -18,8 +22,10 @@ pub const HEADER_BYTES: usize = 4_096;
 pub const FRAME_HEAD_BYTES: usize = 32;
 /// Frames begin at multiples of this.
 pub const ALIGN_BYTES: usize = 8;
-/// Format of segments; another one is refused.
-pub const FORMAT: u32 = 1;
+/// Format of segments that are written.
+pub const FORMAT: u32 = 2;
+/// The format before: read, not written.
+pub const FORMAT_WITHOUT_TRACES: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"PANDOLOG";
 const HEADER_USED: usize = 60;
@@ -27,6 +33,8 @@ const HEADER_USED: usize = 60;
 /// What a segment says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
+    /// How its frames are written; one of those above.
+    pub format: u32,
     /// Version of the rules that gave the outcomes in it.
     pub rules: u32,
     /// The data that it belongs to.
@@ -50,7 +58,7 @@ impl SegmentHeader {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEADER_BYTES);
         out.extend_from_slice(MAGIC);
-        out.extend_from_slice(&FORMAT.to_le_bytes());
+        out.extend_from_slice(&self.format.to_le_bytes());
         out.extend_from_slice(&self.rules.to_le_bytes());
         out.extend_from_slice(&self.uuid);
         out.extend_from_slice(&self.generation.to_le_bytes());
@@ -72,13 +80,13 @@ impl SegmentHeader {
         }
         let mut fields = Fields(used.get(MAGIC.len()..).unwrap_or_default());
         let (Some(format), Some(rules)) = (fields.u32(), fields.u32()) else { return Ok(None) };
-        if format != FORMAT {
+        if !matches!(format, FORMAT | FORMAT_WITHOUT_TRACES) {
             return Err(StoreError::Format { what: "log", found: format, ours: FORMAT });
         }
         let (Some(uuid), Some(generation), Some(first_seq)) = (fields.take(), fields.u64(), fields.u64()) else {
             return Ok(None);
         };
-        Ok(Some(SegmentHeader { rules, uuid, generation, first_seq }))
+        Ok(Some(SegmentHeader { format, rules, uuid, generation, first_seq }))
     }
 }
 
@@ -109,12 +117,14 @@ impl Batch {
         self.count = 0;
     }
 
-    /// Adds a record and gives its sequence number. Proposals are bounded by the caller.
-    pub fn push(&mut self, code: i32, proposal: &[u8]) -> u64 {
+    /// Adds a record and gives its sequence number. Proposals and traces are bounded by the caller.
+    pub fn push(&mut self, code: i32, proposal: &[u8], trace: &[u8]) -> u64 {
         let seq = self.first_seq + u64::from(self.count);
         self.bytes.extend_from_slice(&(proposal.len() as u32).to_le_bytes());
+        self.bytes.extend_from_slice(&(trace.len() as u32).to_le_bytes());
         self.bytes.extend_from_slice(&code.to_le_bytes());
         self.bytes.extend_from_slice(proposal);
+        self.bytes.extend_from_slice(trace);
         self.count += 1;
         seq
     }
@@ -190,22 +200,118 @@ impl<'a> Frame<'a> {
         Some(Frame { first_seq, count, bytes: (FRAME_HEAD_BYTES + len).next_multiple_of(ALIGN_BYTES), payload })
     }
 
-    /// Its records, in order.
-    pub fn records(&self) -> Result<Vec<LogRecord<'a>>, StoreError> {
-        let damaged = || StoreError::LogDamaged(format!("records of the batch from change {} on", self.first_seq));
-        let mut fields = Fields(self.payload);
-        let mut records = Vec::new();
-        for seq in (self.first_seq..).take(self.count as usize) {
-            let len = fields.u32().ok_or_else(damaged)? as usize;
-            let code = fields.u32().ok_or_else(damaged)? as i32;
-            let (proposal, rest) = fields.0.split_at_checked(len).ok_or_else(damaged)?;
-            fields.0 = rest;
-            records.push(LogRecord { seq, code, proposal });
-        }
-        if fields.0.is_empty() { Ok(records) } else { Err(damaged()) }
+    /// Its records, in order, of a segment of that format.
+    pub fn records(&self, format: u32) -> Records<'a> {
+        Records { fields: Fields(self.payload), seq: self.first_seq, left: self.count, format }
     }
 }
 
+/// The records of a frame.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    fields: Fields<'a>,
+    seq: u64,
+    left: u32,
+    format: u32,
+}
+
+impl<'a> Records<'a> {
+    /// The next record; none after the last.
+    ///
+    /// # Errors
+    /// When the frame does not hold what it says, although its checksum is right.
+    pub fn next_record(&mut self) -> Result<Option<LogRecord<'a>>, StoreError> {
+        if self.left == 0 {
+            return if self.fields.0.is_empty() { Ok(None) } else { Err(self.damaged()) };
+        }
+        let record = self.take().ok_or_else(|| self.damaged())?;
+        self.seq += 1;
+        self.left -= 1;
+        Ok(Some(record))
+    }
+
+    fn take(&mut self) -> Option<LogRecord<'a>> {
+        let proposal_len = self.fields.u32()? as usize;
+        let trace_len = if self.format == FORMAT_WITHOUT_TRACES { 0 } else { self.fields.u32()? as usize };
+        let code = self.fields.u32()? as i32;
+        let (proposal, rest) = self.fields.0.split_at_checked(proposal_len)?;
+        let (trace, rest) = rest.split_at_checked(trace_len)?;
+        self.fields.0 = rest;
+        Some(LogRecord { seq: self.seq, code, proposal, trace })
+    }
+
+    fn damaged(&self) -> StoreError {
+        StoreError::LogDamaged(format!("record of change {}", self.seq))
+    }
+}
+
+/// One frame, read back from a log, and a record of it that is looked at; reusable.
+#[derive(Clone, Debug, Default)]
+pub struct FrameBuffer {
+    /// Head and payload.
+    pub(super) bytes: Vec<u8>,
+    /// Of its segment.
+    format: u32,
+    /// Where in `bytes` the next record begins, its number, and how many are left.
+    at: usize,
+    seq: u64,
+    left: u32,
+    current: Option<Place>,
+}
+
+/// Where a record is in a [`FrameBuffer`].
+#[derive(Clone, Debug)]
+struct Place {
+    seq: u64,
+    code: i32,
+    proposal: Range<usize>,
+    trace: Range<usize>,
+}
+
+impl FrameBuffer {
+    /// Begins with the frame that was read into `bytes`: gives its first sequence number and its records, or `None` when there is
+    /// no whole and true frame of this salt.
+    pub(super) fn begin(&mut self, format: u32, salt: u64) -> Option<(u64, u32)> {
+        let frame = Frame::decode(&self.bytes, salt)?;
+        let (first_seq, count) = (frame.first_seq, frame.count);
+        (self.format, self.at, self.seq, self.left) = (format, FRAME_HEAD_BYTES, first_seq, count);
+        Some((first_seq, count))
+    }
+
+    /// Back to no frame.
+    pub fn clear(&mut self) {
+        (self.left, self.current) = (0, None);
+        self.bytes.clear();
+    }
+
+    /// Goes to the next record; `false` after the last.
+    ///
+    /// # Errors
+    /// As [`Records::next_record`].
+    pub fn advance(&mut self) -> Result<bool, StoreError> {
+        self.current = None;
+        if self.left == 0 {
+            return Ok(false);
+        }
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let mut records = Records { fields: Fields(rest), seq: self.seq, left: self.left, format: self.format };
+        let record = records.take().ok_or_else(|| records.damaged())?;
+        let end = self.at + rest.len() - records.fields.0.len();
+        let trace = end - record.trace.len()..end;
+        let proposal = trace.start - record.proposal.len()..trace.start;
+        self.current = Some(Place { seq: record.seq, code: record.code, proposal, trace });
+        (self.at, self.seq, self.left) = (end, self.seq + 1, self.left - 1);
+        Ok(true)
+    }
+
+    /// The record that [`FrameBuffer::advance`] went to.
+    pub fn record(&self) -> Option<LogRecord<'_>> {
+        let Place { seq, code, proposal, trace } = self.current.clone()?;
+        Some(LogRecord { seq, code, proposal: self.bytes.get(proposal)?, trace: self.bytes.get(trace)? })
+    }
+}
+
+#[derive(Clone, Debug)]
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

@@ -12,7 +12,7 @@ mod tests;
 
 pub use disk::{Disk, DiskFile, FolderDisk};
 pub use file::{FileLog, LogOptions, SEGMENT_BYTES};
-pub use frame::Batch;
+pub use frame::{Batch, FrameBuffer};
 
 use crate::error::StoreError;
 
@@ -28,6 +28,41 @@ pub struct LogRecord<'a> {
     pub code: i32,
     /// What was applied.
     pub proposal: &'a [u8],
+    /// What the rules noted about it when it was applied the first time (see [`Txn::trace`](crate::Txn::trace)).
+    pub trace: &'a [u8],
+}
+
+/// A place in the log: where a frame begins, or will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LogPlace {
+    /// Which use of a segment.
+    pub generation: u64,
+    /// Bytes from the beginning of the segment.
+    pub offset: u64,
+    /// Sequence number of the first record there.
+    pub seq: u64,
+}
+
+/// A segment that holds records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSegment {
+    /// Where its first frame begins.
+    pub start: LogPlace,
+    /// Last sequence number in it; one less than its first when there is none.
+    pub last: u64,
+    /// Its size on disk.
+    pub bytes: u64,
+}
+
+/// What [`Log::read_frame`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameRead {
+    /// A frame; the next one is at that place.
+    Frame(LogPlace),
+    /// The end, for now.
+    End,
+    /// The records there were let go.
+    Gone,
 }
 
 /// How the log is doing.
@@ -47,8 +82,8 @@ pub struct LogHealth {
 
 /// An ordered, durable sequence of records.
 pub trait Log: Send + Sync {
-    /// Writes a batch; on return it is durable, or (on error) it will not be part of the log.
-    fn append(&self, batch: &mut Batch) -> Result<(), StoreError>;
+    /// Writes a batch; on return it is durable, or (on error) it will not be part of the log. Gives back where the next one goes.
+    fn append(&self, batch: &mut Batch) -> Result<LogPlace, StoreError>;
     /// Gives every record from `seq` on to `each`, in order, until one fails.
     fn tail_from(
         &self,
@@ -59,6 +94,17 @@ pub trait Log: Send + Sync {
     fn last(&self) -> u64;
     /// Says that records up to `upto` are not needed for recovery any more. They may stay longer.
     fn trim(&self, upto: u64) -> Result<(), StoreError>;
+    /// Keeps records from `seq` on although recovery does not need them; `u64::MAX` keeps none. They go nevertheless when there is no
+    /// room for new ones.
+    fn keep_from(&self, seq: u64) -> Result<(), StoreError>;
+    /// The disk is full: lets go of the oldest segment that is only kept. `false` when there is none.
+    fn relieve(&self) -> bool;
+    /// The segments that hold records, in order.
+    fn segments(&self) -> Vec<LogSegment>;
+    /// Where the next batch goes.
+    fn end(&self) -> LogPlace;
+    /// Reads the frame at a place. Takes no lock while it reads, so neither appends nor this wait for each other.
+    fn read_frame(&self, place: LogPlace, frame: &mut FrameBuffer) -> Result<FrameRead, StoreError>;
     /// Makes ready what the next appends will need; called off the write path.
     fn prepare(&self) -> Result<(), StoreError>;
     /// How it is doing.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 const SMALL_SEGMENT: u64 = 4 * 4_096;
 
 fn options() -> LogOptions {
-    LogOptions { uuid: [7; 16], rules: 3, segment_bytes: SMALL_SEGMENT, read_only: false }
+    LogOptions { uuid: [7; 16], rules: 3, segment_bytes: SMALL_SEGMENT, keep_from: u64::MAX, read_only: false }
 }
 
 fn open(disk: &SimDisk, folded: u64) -> FileLog {
@@ -19,10 +19,14 @@ fn proposal(seq: u64) -> Vec<u8> {
     vec![seq as u8; (seq * 131 % 900) as usize]
 }
 
+fn trace(seq: u64) -> Vec<u8> {
+    vec![!seq as u8; (seq * 37 % 300) as usize]
+}
+
 fn batch(log: &FileLog, count: u64) -> Batch {
     let mut batch = Batch::new(log.last() + 1);
     for seq in batch.first_seq()..batch.first_seq() + count {
-        assert_eq!(batch.push(seq as i32 % 3, &proposal(seq)), seq);
+        assert_eq!(batch.push(seq as i32 % 3, &proposal(seq), &trace(seq)), seq);
     }
     batch
 }
@@ -32,6 +36,7 @@ fn records(log: &FileLog, from: u64) -> Result<Vec<u64>, StoreError> {
     log.tail_from(from, &mut |record| {
         assert_eq!(record.proposal, proposal(record.seq));
         assert_eq!(record.code, record.seq as i32 % 3);
+        assert_eq!(record.trace, trace(record.seq));
         seen.push(record.seq);
         Ok(())
     })?;
@@ -185,10 +190,10 @@ fn a_batch_larger_than_a_segment_gets_its_own() {
     let disk = SimDisk::default();
     let log = open(&disk, 0);
     let mut large = Batch::new(1);
-    large.push(0, &vec![1; 3 * SMALL_SEGMENT as usize]);
+    large.push(0, &vec![1; 3 * SMALL_SEGMENT as usize], b"");
     log.append(&mut large).unwrap();
     let mut next = Batch::new(2);
-    next.push(0, b"small");
+    next.push(0, b"small", b"");
     log.append(&mut next).unwrap();
     assert_eq!(open(&disk, 0).last(), 2);
     log.trim(2).unwrap();

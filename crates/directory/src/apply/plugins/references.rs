@@ -17,6 +17,7 @@ use store::{EntryId, RecordView, StoreError, View};
 
 use super::super::draft::{Described, Draft, Start};
 use super::super::modify::leaf_rdn;
+use super::super::noting::Note;
 use super::super::outcome::ReferenceReport;
 use super::super::value_set::normal_form;
 use super::super::work::Work;
@@ -28,6 +29,7 @@ use super::{Judged, Plugins, failed, new_values};
 use crate::error::{refuse, shown};
 use crate::facts::Facts;
 use crate::filter::Matcher;
+use crate::history::{Cause, ChangeKind};
 use crate::locate::locate;
 
 /// Who changed an entry whose references were cleaned, as `modifiersName` says.
@@ -331,7 +333,15 @@ impl References {
         }
         let stamps = write::stamps_of_modify(work.proposal.csn, MODIFIER);
         let place = Place { parent: record.parent(), rdn: record.rdn() };
-        write::store(work.txn, &mut draft, place, stamps).map_err(failed)
+        let dn = match work.rules.noting.is_on() {
+            true => work.view().dn_of(id).map_err(failed)?.unwrap_or_default(),
+            false => String::new(),
+        };
+        let origin = wanted.first().and_then(|(at, _)| jobs.get(*at)).map(|job| (job.connection, job.operation));
+        let cause = Cause::Plugin { name: MODIFIER };
+        let entry_uuid = record.header().uuid.unwrap_or_default();
+        let note = Note { dn: &dn, cause, origin, ..Note::requested(ChangeKind::Modify, entry_uuid) };
+        write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)
     }
 
     /// Refuses new references that lead nowhere.

@@ -18,6 +18,7 @@ use crate::backend::Suffix;
 use crate::csn::Csn;
 use crate::entry::EntrySource;
 use crate::facts::Facts;
+use crate::history::{ChangeNumbers, History, Recorder};
 use crate::locate::locate;
 use crate::proposal::{Authority, Flags, Kind, Proposal};
 
@@ -29,6 +30,7 @@ pub struct Bed {
     folder: tempfile::TempDir,
     schema: Arc<Schema>,
     pub backend: Backend,
+    pub history: History,
     proposals: u64,
     /// All that the log has.
     accepted: Vec<Vec<u8>>,
@@ -52,8 +54,8 @@ impl Bed {
 
     pub fn with_schema(schema: Arc<Schema>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
-        let backend = open(folder.path(), &schema, default_indexes());
-        let mut bed = Bed { folder, schema, backend, proposals: 0, accepted: Vec::new() };
+        let (backend, history) = open(folder.path(), &schema, default_indexes());
+        let mut bed = Bed { folder, schema, backend, history, proposals: 0, accepted: Vec::new() };
         let text = schema_text(&bed.schema);
         if !text.is_empty() {
             bed.propose(Kind::ModifySchema, &text, With::default()).ok();
@@ -131,20 +133,21 @@ impl Bed {
     /// The same with other indexes.
     pub fn replayed_with(&self, indexes: Vec<IndexConfig>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
-        let backend = open(folder.path(), &self.schema, indexes);
+        let (backend, history) = open(folder.path(), &self.schema, indexes);
         for proposal in &self.accepted {
             let outcome = backend.submit_and_wait(proposal.clone()).unwrap();
             assert!(outcome.accepted);
         }
-        Bed { folder, schema: Arc::clone(&self.schema), backend, proposals: self.proposals, accepted: Vec::new() }
+        let (schema, proposals) = (Arc::clone(&self.schema), self.proposals);
+        Bed { folder, schema, backend, history, proposals, accepted: Vec::new() }
     }
 
     /// Closes and opens again.
     pub fn reopen(self) -> Bed {
         self.backend.close().unwrap();
         drop(self.backend);
-        let backend = open(self.folder.path(), &self.schema, default_indexes());
-        Bed { backend, ..self }
+        let (backend, history) = open(self.folder.path(), &self.schema, default_indexes());
+        Bed { backend, history, ..self }
     }
 
     pub fn person(&mut self, uid: &str) {
@@ -176,7 +179,7 @@ impl Bed {
         receiver.iter().collect()
     }
 
-    fn encoded(&mut self, kind: Kind, operation: &[u8], with: With<'_>) -> Vec<u8> {
+    pub fn encoded(&mut self, kind: Kind, operation: &[u8], with: With<'_>) -> Vec<u8> {
         self.proposals += 1;
         let mut entry_uuid = [0; 16];
         entry_uuid[8..].copy_from_slice(&self.proposals.to_be_bytes());
@@ -337,14 +340,20 @@ impl Bed {
     }
 }
 
-fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> Backend {
+fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (Backend, History) {
     let facts = Arc::new(Facts::new(Arc::clone(schema)));
     let normalized = NormalizedDn::parse(schema, SUFFIX.as_bytes()).unwrap();
     let suffixes = vec![Suffix { dn: SUFFIX.to_owned(), normalized }];
-    let rules = UpdateRules::new(suffixes, Leniency::default(), facts);
+    let numbers = ChangeNumbers::new(1);
+    let recorder = Recorder::new(Arc::clone(&numbers), 0);
+    let rules = UpdateRules::new(suffixes, Leniency::default(), facts).noting(recorder);
     let indexes = ConfiguredIndexes::new(schema, indexes).unwrap();
-    let options = BackendOptions::of_schema(path.to_owned(), schema, indexes);
-    Backend::open(options, Box::new(rules)).unwrap()
+    let options =
+        BackendOptions { keep_log_from: Some(0), ..BackendOptions::of_schema(path.to_owned(), schema, indexes) };
+    let backend = Backend::open(options, Box::new(rules)).unwrap();
+    let history = History::open(Arc::clone(&numbers), vec![Arc::clone(backend.log())]).unwrap();
+    numbers.switch(true);
+    (backend, history)
 }
 
 /// What became of a proposal.

@@ -4,6 +4,7 @@
 
 mod bed;
 mod constraints;
+mod history;
 mod index_changes;
 mod model;
 mod operations;
