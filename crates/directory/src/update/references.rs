@@ -182,7 +182,8 @@ impl Shared {
     }
 }
 
-struct Worker {
+/// Works off what waits.
+pub(super) struct Worker {
     shared: Arc<Shared>,
     backends: Arc<[Backend]>,
     intake: Arc<Intake>,
@@ -191,6 +192,19 @@ struct Worker {
 }
 
 impl Worker {
+    /// Apart from any thread, with counters of its own.
+    #[cfg(test)]
+    pub(super) fn new(directory: &crate::Directory) -> Self {
+        let probe = ReferenceProbe::new(&directory.facts(), &crate::apply::plugins_text(directory.config()));
+        Self {
+            shared: Arc::default(),
+            backends: Arc::clone(&directory.backends),
+            intake: Arc::clone(directory.updates.intake()),
+            schema: directory.schema(),
+            probe,
+        }
+    }
+
     fn run(self) {
         while !self.shared.is_stopping() {
             let mut pause: Option<Duration> = None;
@@ -223,7 +237,7 @@ impl Worker {
         Ok(None)
     }
 
-    fn work_batch(&self, at: usize, end: u64, jobs: &[Job]) -> Result<(), LdapResult> {
+    pub(super) fn work_batch(&self, at: usize, end: u64, jobs: &[Job]) -> Result<(), LdapResult> {
         let mut tallies: Vec<Tally> = jobs.iter().map(|job| job.done).collect();
         let mut result = Ok(());
         for other in (0..self.backends.len()).filter(|other| *other != at) {
@@ -260,7 +274,7 @@ impl Worker {
 
     /// The number of the first job that waits; the jobs from there that are due and can be done together; if there are none, the time
     /// until there are.
-    fn batch(&self, at: usize) -> Result<(u64, Vec<Job>, Option<Duration>), LdapResult> {
+    pub(super) fn batch(&self, at: usize) -> Result<(u64, Vec<Job>, Option<Duration>), LdapResult> {
         let failed = |error| store_failure(&error);
         let Some(backend) = self.backends.get(at) else { return Ok((0, Vec::new(), None)) };
         let snapshot = backend.store.snapshot().map_err(failed)?;
@@ -295,7 +309,7 @@ impl Worker {
 
     /// Proposes slice after slice. The outer error is one of the store, after which everything is tried again; the inner one is a
     /// refusal.
-    fn slices(
+    pub(super) fn slices(
         &self,
         at: usize,
         finish_before: u64,

@@ -454,6 +454,7 @@ mod tests {
 
     #[test]
     fn multi_line_search_with_controls_and_microseconds() {
+        // S3-10, S3-12
         let found = lines(LogFormat::MultiLine, EtimeResolution::Microseconds, |log| {
             log.request(OperationKind::Search, IDS, SEARCH, "1.2.840.113556.1.4.319,2.16.840.1.113730.3.4.2");
             let result = ResultFields {

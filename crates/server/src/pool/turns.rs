@@ -185,6 +185,7 @@ mod tests {
 
     #[test]
     fn a_short_job_does_not_wait_behind_twenty_long_ones() {
+        // S3-13
         for (places, steps_max) in [(2, 1), (4, 1), (1, 2)] {
             let mut machine = Machine::new(places);
             for _ in 0..20 {

@@ -314,30 +314,37 @@ impl Bed {
 
     /// Checks that entries, tree and every index agree, as `verify-index` does. (S0-09)
     pub fn verify(&self) {
-        let snapshot = self.backend.snapshot().unwrap();
-        let indexer = Indexer::new(Arc::clone(&self.schema), Arc::clone(snapshot.indexes().set()));
-        let options = VerifyOptions {
-            indexes: Vec::new(),
-            threads: 1,
-            memory_bytes: 1 << 20,
-            temporary_directory: self.folder.path().to_owned(),
-            cancel: Cancel::default(),
-        };
-        let mut problems = Vec::new();
-        verify(&snapshot, &indexer, &options, &mut |problem| {
-            // On its way, and used by nobody.
-            if !matches!(problem, Problem::Building { .. }) {
-                problems.push(problem.to_string());
-            }
-        })
-        .unwrap();
+        let problems = problems(&self.schema, &self.backend, self.folder.path());
         assert!(problems.is_empty(), "{problems:#?}");
+        let snapshot = self.backend.snapshot().unwrap();
         let view = snapshot.view();
         for entry in view.entries(store::EntryId(1)).unwrap() {
             let dn = view.dn_of(entry.unwrap().0).unwrap().unwrap();
             assert_eq!(self.stored_dn(&dn), Some(dn));
         }
     }
+}
+
+/// What `verify-index` finds wrong with a backend.
+pub(crate) fn problems(schema: &Arc<Schema>, backend: &Backend, temporary: &std::path::Path) -> Vec<String> {
+    let snapshot = backend.snapshot().unwrap();
+    let indexer = Indexer::new(Arc::clone(schema), Arc::clone(snapshot.indexes().set()));
+    let options = VerifyOptions {
+        indexes: Vec::new(),
+        threads: 1,
+        memory_bytes: 1 << 20,
+        temporary_directory: temporary.to_owned(),
+        cancel: Cancel::default(),
+    };
+    let mut problems = Vec::new();
+    verify(&snapshot, &indexer, &options, &mut |problem| {
+        // On its way, and used by nobody.
+        if !matches!(problem, Problem::Building { .. }) {
+            problems.push(problem.to_string());
+        }
+    })
+    .unwrap();
+    problems
 }
 
 fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (Backend, History) {

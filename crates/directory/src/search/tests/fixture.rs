@@ -145,7 +145,11 @@ impl Fixture {
                     .unwrap();
             store::bulk::import(vec![source], &options, &mut |_| {}).unwrap();
         }
-        let directory = Directory::open(&config).unwrap();
+        Fixture::over(Directory::open(&config).unwrap(), folder)
+    }
+
+    /// Over what was opened in `folder`.
+    pub fn over(directory: Directory, folder: TempDir) -> Fixture {
         Fixture { directory, worker: Worker::default(), _folder: folder }
     }
 
