@@ -4,31 +4,45 @@
   crash_rounds.py ROUNDS [SEED]     100 rounds are the figure to report; the test suite runs a few
 
 Each writer owns its entries, so that it knows what every one of them must look like: the state that was acknowledged
-last, or the state that the one update in flight at the kill would have made. Each modify writes the same number into
-two attributes (one of them substring-indexed), so that half an update would show. Groups have all of them as members, and referential
-integrity works a second behind, so that most kills meet it with work to do: in the end no member may name what is not there.
+last, or the state that the update in flight at the kill would have made; of a transaction in flight, all or nothing. Each
+modify writes the same number into two attributes (one of them substring-indexed), so that half an update would show. Writers race
+for a few mail addresses that only one may have. One more thread puts people into a crowd of groups and deletes or renames them at
+once, so that many kills meet a clean-up half done; referential integrity works at once in some rounds and a second behind in others. In
+the end no reference names nobody, and every entry's groups are those of a computation from scratch.
 """
 import random
+import re
 import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import ldap
+from ldap.controls import LDAPControl
+from ldap.extop import ExtendedRequest
 
+import membership
 from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
 
 WRITERS = 6
 ENTRIES_PER_WRITER = 12
 PEOPLE = f"ou=People,{BASE}"
 STRANGE = f"ou=Strange,{BASE}"
+IN_GROUPS = f"ou=Groups,{BASE}"
 ABSENT = None
-GROUPS = [f"cn=crash.{n},ou=Groups,{BASE}" for n in range(3)]
+GROUPS = [f"cn=crash.{n},{IN_GROUPS}" for n in range(3)]
+# More than referential integrity changes in one go.
+CROWD = [f"cn=crash.crowd.{n},{IN_GROUPS}" for n in range(160)]
+SHARED = [f"shared.{n}@example.com" for n in range(4)]
+TXN_START, TXN_PART, TXN_END = "1.3.6.1.1.21.1", "1.3.6.1.1.21.2", "1.3.6.1.1.21.3"
+INTERVALS = ("0 s", "1 s")
 RULES = f"""
 [plugin."Referential Integrity"]
 type = "referential-integrity"
-update-interval = "1 s"
+attribute-type = {str(list(membership.REFERENCES)).replace("'", '"')}
+update-interval = "{INTERVALS[1]}"
 
 [plugin.mail]
 type = "unique-attribute"
@@ -39,6 +53,12 @@ type = "constraint"
 attribute-type = "employeeNumber"
 count = 1
 pattern = "^[0-9]+$"
+
+[backend.userRoot.index.manager]
+index-type = "equality"
+
+[backend.userRoot.index.seeAlso]
+index-type = "equality"
 """
 
 
@@ -46,17 +66,46 @@ def with_rules(server: Pando) -> Pando:
     """Before its start: puts the rules into force that work beside the writers."""
     with open(server.dir / "pando.toml", "a") as file:
         file.write(RULES)
-    return server
+    return server.import_ldif(DIRECTORY_LDIF)
 
 
-class Writer(threading.Thread):
-    """Does random updates on its own entries until the server is gone."""
+class State(NamedTuple):
+    """What an entry of a writer is like."""
+    parent: str
+    counter: int
+    mail: str | None = None
 
-    def __init__(self, number: int, server: Pando, state: dict, seed: int):
+
+def ber(tag: int, *parts: bytes) -> bytes:
+    body = b"".join(parts)
+    assert len(body) < 0x80
+    return bytes((tag, len(body))) + body
+
+
+class Transaction:
+    """Updates that are done together or not at all (RFC 5805)."""
+
+    def __init__(self, con):
+        self.con, self.ids = con, []
+        _, self.identifier = con.extop_s(ExtendedRequest(TXN_START, None))
+        self.controls = [LDAPControl(TXN_PART, True, encodedControlValue=self.identifier)]
+
+    def modify(self, dn, changes):
+        self.con.modify_ext_s(dn, changes, serverctrls=self.controls)
+
+    def end(self, commit=True):
+        value = ber(0x30, *([] if commit else [b"\x01\x01\x00"]), ber(0x04, self.identifier))
+        request = ExtendedRequest(TXN_END, None)
+        request.encodedRequestValue = lambda: value
+        self.con.extop_s(request)
+
+
+class Load(threading.Thread):
+    """Does steps until the server is gone."""
+
+    def __init__(self, name: str, server: Pando, seed: float):
         super().__init__(daemon=True)
-        self.number, self.server, self.random = number, server, random.Random(seed)
-        # name → (parent, counter), or ABSENT; what was acknowledged
-        self.acknowledged = state
+        self.label, self.server, self.random = name, server, random.Random(seed)
         # name → the state that the update in flight would make
         self.in_flight: dict = {}
         self.done = 0
@@ -72,37 +121,65 @@ class Writer(threading.Thread):
         except (ldap.SERVER_DOWN, ldap.CONNECT_ERROR, ldap.TIMEOUT, ldap.UNAVAILABLE):
             pass
         except ldap.LDAPError as e:
-            self.failure = f"writer {self.number}: {type(e).__name__} {e} for {self.in_flight}"
+            self.failure = f"{self.label}: {type(e).__name__} {e} for {self.in_flight}"
+
+
+class Writer(Load):
+    """Does random updates on its own entries."""
+
+    def __init__(self, number: int, server: Pando, state: dict, seed: float):
+        super().__init__(f"writer {number}", server, seed)
+        self.number = number
+        # name → State, or ABSENT; what was acknowledged
+        self.acknowledged = state
 
     def step(self, con):
         name = f"crash.{self.number}.{self.random.randrange(ENTRIES_PER_WRITER)}"
         old = self.acknowledged.get(name, ABSENT)
         if old is ABSENT:
-            new = (PEOPLE, self.random.randrange(10**9))
-            update = lambda: self.add(con, name, new)
-        else:
-            parent, counter = old
-            kind = self.random.randrange(10)
-            if kind == 0:
-                new = ABSENT
-                update = lambda: con.delete_s(f"uid={name},{parent}")
-            elif kind == 1:
-                new = (STRANGE if parent == PEOPLE else PEOPLE, counter)
-                update = lambda: con.rename_s(f"uid={name},{parent}", f"uid={name}", newsuperior=new[0])
-            else:
-                new = (parent, counter + 1)
-                value = str(counter + 1).encode()
-                update = lambda: con.modify_s(f"uid={name},{parent}", [(ldap.MOD_REPLACE, "employeeNumber", [value]), (ldap.MOD_REPLACE, "cn", [b"Counter " + value])])
-        self.in_flight = {name: new}
-        update()
-        self.acknowledged[name] = new
+            new = State(PEOPLE, self.random.randrange(10**9))
+            return self.act({name: new}, lambda: self.add(con, name, new))
+        dn, kind = f"uid={name},{old.parent}", self.random.randrange(12)
+        if kind == 0:
+            return self.act({name: ABSENT}, lambda: con.delete_s(dn))
+        if kind == 1:
+            new = old._replace(parent=STRANGE if old.parent == PEOPLE else PEOPLE)
+            return self.act({name: new}, lambda: con.rename_s(dn, f"uid={name}", newsuperior=new.parent))
+        if kind == 2:
+            new = old._replace(mail=self.random.choice([None, *SHARED]))
+            mails = [f"{name}@example.com".encode()] + ([new.mail.encode()] if new.mail else [])
+            return self.act({name: new}, lambda: con.modify_s(dn, [(ldap.MOD_REPLACE, "mail", mails)]), ldap.CONSTRAINT_VIOLATION)
+        if kind == 3:
+            return self.transaction(con)
+        new = old._replace(counter=old.counter + 1)
+        self.act({name: new}, lambda: con.modify_s(dn, counting(new)))
+
+    def transaction(self, con):
+        """Several of its entries count together."""
+        mine = [name for name, state in self.acknowledged.items() if state is not ABSENT]
+        chosen = {name: self.acknowledged[name] for name in self.random.sample(mine, min(3, len(mine)))}
+        new = {name: state._replace(counter=state.counter + 1) for name, state in chosen.items()}
+
+        def update():
+            txn = Transaction(con)
+            for name, state in new.items():
+                txn.modify(f"uid={name},{state.parent}", counting(state))
+            txn.end()
+        self.act(new, update)
+
+    def act(self, new: dict, update, refusal=()):
+        self.in_flight = new
+        try:
+            update()
+            self.acknowledged.update(new)
+        except refusal:
+            pass
         self.in_flight = {}
         self.done += 1
 
-
     def add(self, con, name, new):
-        dn = f"uid={name},{new[0]}"
-        con.add_s(dn, entry(name, new[1]))
+        dn = f"uid={name},{new.parent}"
+        con.add_s(dn, entry(name, new.counter))
         for group in GROUPS:
             try:
                 con.modify_s(group, [(ldap.MOD_ADD, "member", [dn.encode()])])
@@ -110,24 +187,59 @@ class Writer(threading.Thread):
                 pass  # of the entry that had the name before: it goes when its time has come
 
 
+class Crowd(Load):
+    """Puts somebody into all groups of the crowd in one transaction; then he goes, or gets another name."""
+
+    def __init__(self, server: Pando, number: int, seed: float):
+        super().__init__("crowd", server, seed)
+        self.number = number
+
+    def step(self, con):
+        name = f"uid=crowd.{self.number}.{self.done},{PEOPLE}"
+        con.add_s(name, [("objectClass", [b"inetOrgPerson"]), ("cn", [b"Crowd"]), ("sn", [b"Crowd"]), ("manager", [f"uid=user.1,{PEOPLE}".encode()])])
+        con.modify_s(f"uid=user.2,{PEOPLE}", [(ldap.MOD_ADD, "seeAlso", [name.encode()])])
+        txn = Transaction(con)
+        for group in CROWD:
+            txn.modify(group, [(ldap.MOD_ADD, "member", [name.encode()])])
+        txn.end()
+        if self.random.randrange(3):
+            con.delete_s(name)
+        else:
+            con.rename_s(name, f"uid=crowned.{self.number}.{self.done}")
+        self.done += 1
+
+
+def counting(state: State):
+    value = str(state.counter).encode()
+    return [(ldap.MOD_REPLACE, "employeeNumber", [value]), (ldap.MOD_REPLACE, "cn", [b"Counter " + value])]
+
+
 def entry(name, counter):
     attrs = {"objectClass": "inetOrgPerson", "uid": name, "sn": "Crash", "cn": f"Counter {counter}", "employeeNumber": str(counter), "mail": f"{name}@example.com"}
     return [(k, [v.encode()]) for k, v in attrs.items()]
 
 
-def read_all(server: Pando) -> dict:
-    """name → (parent, counter) of every entry that a writer made; raises where the two attributes differ."""
+def connect(server: Pando):
     con = ldap.initialize(server.url)
     con.simple_bind_s(ROOT_DN, ROOT_PW)
-    found = {}
-    for dn, attrs in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(sn=Crash)", ["uid", "cn", "employeeNumber"]):
+    return con
+
+
+def read_all(server: Pando) -> dict:
+    """name → State of every entry that a writer made; raises where the attributes that count differ."""
+    con = connect(server)
+    found, mails = {}, set()
+    for dn, attrs in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(sn=Crash)", ["uid", "cn", "employeeNumber", "mail"]):
         if dn is None:
             continue  # the continuation reference of the directory's referral object
         name, parent = dn.removeprefix("uid=").split(",", 1)
         counter = int(attrs["employeeNumber"][0])
         assert attrs["cn"] == [f"Counter {counter}".encode()], f"{dn} is half changed: {attrs}"
         assert name not in found, f"{name} is there twice"
-        found[name] = (parent, counter)
+        own = [mail.decode() for mail in attrs["mail"]]
+        assert not mails & set(own), f"{dn} has a mail address of another entry: {own}"
+        mails |= set(own)
+        found[name] = State(parent, counter, next((mail for mail in own if mail in SHARED), None))
         hits = con.search_s(BASE, ldap.SCOPE_SUBTREE, f"(cn=*nter {counter}*)", ["1.1"])
         assert dn in [d for d, _ in hits], f"the substring index does not know {dn}"
     con.unbind_s()
@@ -135,53 +247,79 @@ def read_all(server: Pando) -> dict:
 
 
 def check_members(server: Pando):
-    """Waits until references are clean; then every member is there."""
-    con = ldap.initialize(server.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
+    """Waits until references are clean; then groups and references are those of a computation from scratch."""
+    con = connect(server)
     waiting = lambda: con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1]["queue-length"] != [b"0"]
     deadline = time.time() + 60
     while waiting():
         assert time.time() < deadline, "references are not cleaned"
         time.sleep(0.05)
-    for group in GROUPS:
-        for member in con.search_s(group, ldap.SCOPE_BASE, attrlist=["member"])[0][1]["member"]:
-            con.search_s(member.decode(), ldap.SCOPE_BASE, attrlist=["1.1"])
+    entries = membership.check(con, BASE)
+    # Transactions that put people into the crowd: all of them or none.
+    listed = [{value.lower() for value in entries[group.lower()].get("member", [])} for group in CROWD]
+    assert all(own == listed[0] for own in listed), "a transaction is half applied"
     con.unbind_s()
 
 
-def one_round(server: Pando, states: list[dict], rng: random.Random) -> int:
+def one_round(server: Pando, states: list[dict], rng: random.Random, number: int) -> int:
     """Load, kill, restart, compare; gives the number of acknowledged updates."""
     writers = [Writer(n, server, states[n], rng.random()) for n in range(WRITERS)]
-    for w in writers:
-        w.start()
+    threads = [*writers, Crowd(server, number, rng.random())]
+    for thread in threads:
+        thread.start()
     time.sleep(rng.uniform(0.05, 1.5))
     server.kill()
-    for w in writers:
-        w.join(30)
-        assert w.failure is None, w.failure
+    for thread in threads:
+        thread.join(30)
+        assert thread.failure is None, thread.failure
     server.start()
     found = read_all(server)
     check_members(server)
     for w in writers:
+        if len(w.in_flight) > 1:
+            kept = {found.get(name) == new for name, new in w.in_flight.items()}
+            assert len(kept) == 1, f"a transaction is half applied: {w.in_flight}, found {[found.get(name) for name in w.in_flight]}"
         for name in {f"crash.{w.number}.{i}" for i in range(ENTRIES_PER_WRITER)}:
             expected = [w.acknowledged.get(name, ABSENT)] + ([w.in_flight[name]] if name in w.in_flight else [])
             actual = found.get(name, ABSENT)
             assert actual in expected, f"{name}: acknowledged {expected[0]}, in flight {expected[1:]}, found {actual}"
             states[w.number][name] = actual
-    return sum(w.done for w in writers)
+    return sum(thread.done for thread in threads)
+
+
+def plant(server: Pando):
+    """The groups: some that list everybody, a crowd, one of groups, two that list each other, one by a search."""
+    con = connect(server)
+    somebody = f"uid=user.1,{PEOPLE}"
+    names = lambda dn, *members: con.add_s(dn, [("objectClass", [b"groupOfNames"]), ("member", [m.encode() for m in members])])
+    for group in GROUPS + CROWD:
+        names(group, somebody)
+    names(f"cn=crash.nest,{IN_GROUPS}", *GROUPS)
+    circle = [f"cn=crash.circle.{n},{IN_GROUPS}" for n in range(2)]
+    names(circle[0], circle[1], GROUPS[0])
+    names(circle[1], circle[0])
+    url = f"ldap:///{STRANGE}??sub?(sn=Crash)"
+    con.add_s(f"cn=crash.dynamic,{IN_GROUPS}", [("objectClass", [b"groupOfURLs"]), ("memberURL", [url.encode()])])
+    con.unbind_s()
+
+
+def set_interval(server: Pando, interval: str):
+    """Takes effect when the server starts again."""
+    file = server.dir / "pando.toml"
+    text, count = re.subn(r'(?m)^update-interval = ".*"$', f'update-interval = "{interval}"', file.read_text())
+    assert count == 1
+    file.write_text(text)
 
 
 def rounds(server: Pando, count: int, seed: int, report=lambda line: None) -> int:
     rng = random.Random(seed)
     states = [{} for _ in range(WRITERS)]
-    con = ldap.initialize(server.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    for group in GROUPS:
-        con.add_s(group, [("objectClass", [b"groupOfNames"]), ("member", [f"uid=user.1,{PEOPLE}".encode()])])
-    con.unbind_s()
+    plant(server)
     total = 0
     for n in range(count):
-        total += one_round(server, states, rng)
+        # The server starts within the round; what waits under one interval is worked off under the other.
+        set_interval(server, INTERVALS[n % 2])
+        total += one_round(server, states, rng, n)
         if n % 10 == 9 or n == count - 1:
             server.kill()
             server.tool("verify-index", "-b", BASE)
@@ -194,7 +332,7 @@ def main():
     count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
     print(f"{count} rounds, seed {seed}")
     with tempfile.TemporaryDirectory() as folder:
-        server = with_rules(Pando(Path(folder) / "inst").setup().import_ldif(DIRECTORY_LDIF)).start()
+        server = with_rules(Pando(Path(folder) / "inst").setup()).start()
         try:
             total = rounds(server, count, seed, print)
         finally:
