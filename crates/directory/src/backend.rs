@@ -72,14 +72,16 @@ impl EntrySource for View<'_> {
         Ok(self.children(id)?.count())
     }
 
-    fn large_values(
+    fn large_rows(
         &self,
         id: EntryId,
         desc: DescId,
-        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+        behind: &[u8],
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        for value in View::large_values(self, id, desc)? {
-            if each(&value?.1).is_break() {
+        for found in self.large_values_after(id, desc, behind)? {
+            let (row, value) = found?;
+            if each(&row, &value).is_break() {
                 break;
             }
         }

@@ -16,6 +16,7 @@ use crate::apply::UpdateRules;
 use crate::backend::{Backend, Suffix};
 use crate::bind::RootUsers;
 use crate::computed::{ComputedService, check_tables};
+use crate::encode::RangeCursors;
 use crate::error;
 use crate::facts::Facts;
 use crate::groups::{GroupOptions, GroupService};
@@ -51,6 +52,8 @@ pub struct Directory {
     pub(crate) group_options: GroupOptions,
     history: Arc<History>,
     notices: Arc<Notices>,
+    /// Of range retrievals.
+    pub(crate) range_cursors: Arc<RangeCursors>,
 }
 
 /// The entries that are in no backend.
@@ -112,6 +115,7 @@ impl Directory {
             group_options,
             history: Arc::new(history),
             notices,
+            range_cursors: Arc::default(),
         };
         directory.settle_schema()?;
         directory.settle_indexes()?;

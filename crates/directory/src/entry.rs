@@ -14,13 +14,24 @@ pub trait EntrySource {
     /// Exact number of children.
     fn children_count(&self, id: EntryId) -> Result<u64, StoreError>;
 
+    /// Calls `each` with the rows and values of a large attribute that lie behind the row `behind` (empty: all), until it says stop.
+    fn large_rows(
+        &self,
+        id: EntryId,
+        desc: DescId,
+        behind: &[u8],
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError>;
+
     /// Calls `each` with the values of a large attribute until it says stop.
     fn large_values(
         &self,
         id: EntryId,
         desc: DescId,
         each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError>;
+    ) -> Result<(), StoreError> {
+        self.large_rows(id, desc, &[], &mut |_, value| each(value))
+    }
 
     /// Whether a large attribute has the value with this normal form under its equality rule.
     fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError>;
@@ -46,11 +57,12 @@ impl EntrySource for NoSource {
         Ok(0)
     }
 
-    fn large_values(
+    fn large_rows(
         &self,
         _id: EntryId,
         _desc: DescId,
-        _each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+        _behind: &[u8],
+        _each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         Ok(())
     }

@@ -45,6 +45,7 @@ pub use access::Access;
 pub use backend::{Backend, Suffix};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
 pub use directory::Directory;
+pub use encode::MessageSink;
 pub use index_builder::IndexNotice;
 pub use indexes::Reconfigured;
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};

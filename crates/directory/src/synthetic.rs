@@ -90,11 +90,12 @@ impl EntrySource for SyntheticEntry {
         Ok(self.children)
     }
 
-    fn large_values(
+    fn large_rows(
         &self,
         _id: EntryId,
         _desc: DescId,
-        _each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+        _behind: &[u8],
+        _each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         Ok(())
     }

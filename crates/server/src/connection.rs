@@ -2,7 +2,8 @@
 //!
 //! 1. An idle connection owns no buffer: input and output live here only while something is incomplete.
 //! 2. `outstanding` names every operation whose answer is still to come; its size is bounded by the limits.
-//! 3. While `is_exclusive` (a bind runs), no other message of the connection is executed.
+//! 3. While the output ends within a message (`partial`), only the operation whose it is adds to it, and no request is executed.
+//! 4. While `is_exclusive` (a bind runs), no other message of the connection is executed.
 //!
 //! Holds state; what happens to it is in `turn` and `event_loop`.
 
@@ -12,7 +13,7 @@ use directory::Session;
 
 use crate::{
     log::{DisconnectReason, OperationIds},
-    mailbox::Stream as JobStream,
+    mailbox::{Mail, Stream as JobStream},
     metrics::OperationKind,
     sys::PeerCredentials,
     transport::Transport,
@@ -65,6 +66,14 @@ pub(crate) struct Outstanding {
     pub(crate) unacknowledged_bytes: usize,
 }
 
+/// A message that is sent in parts.
+pub(crate) struct Partial {
+    /// The operation whose it is.
+    pub(crate) operation: u64,
+    /// What others have to say after it.
+    pub(crate) deferred: Vec<Mail>,
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -83,6 +92,8 @@ pub(crate) struct Connection {
     pub(crate) output: Vec<u8>,
     pub(crate) output_start: usize,
     pub(crate) outstanding: Vec<Outstanding>,
+    /// While the output ends within a message.
+    pub(crate) partial: Option<Box<Partial>>,
     pub(crate) next_operation: u64,
     /// The socket may have something to read.
     pub(crate) is_readable: bool,
@@ -111,6 +122,12 @@ pub(crate) struct Connection {
     pub(crate) last_request: Instant,
 }
 
+impl std::fmt::Debug for Partial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Partial").field("operation", &self.operation).field("deferred", &self.deferred.len()).finish()
+    }
+}
+
 impl Connection {
     pub(crate) fn new(mut session: Session, accepted: Accepted, phase: Phase, now: Instant) -> Self {
         if let Peer::Local(credentials) = accepted.peer {
@@ -129,6 +146,7 @@ impl Connection {
             output: Vec::new(),
             output_start: 0,
             outstanding: Vec::new(),
+            partial: None,
             next_operation: 0,
             is_readable: false,
             is_hung_up: false,
@@ -158,7 +176,7 @@ impl Connection {
 
     /// Whether the next message may be executed now.
     pub(crate) fn may_execute(&self, outstanding_max: usize) -> bool {
-        let is_held = self.is_exclusive || self.held_until.is_some() || self.is_stopping;
+        let is_held = self.is_exclusive || self.held_until.is_some() || self.is_stopping || self.partial.is_some();
         let is_waiting = self.waits_for_outstanding && !self.outstanding.is_empty();
         let is_full = self.outstanding.len() >= outstanding_max && self.waits_for_updates();
         let output_is_high = self.output_bytes() >= crate::limits::OUTPUT_BYTES_HIGH;

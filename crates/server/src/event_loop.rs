@@ -21,12 +21,12 @@ use slab::Slab;
 
 use crate::{
     accept::ListenSocket,
-    connection::{Connection, Peer, Phase},
+    connection::{Connection, Partial, Peer, Phase},
     engine::{End, Engine},
     limits::ACCEPT_PAUSE,
     listener::ListenAt,
     log::{Category, DisconnectReason, access::EndPoint, error::message_id},
-    mailbox::{Address, Mail, Mailbox},
+    mailbox::{Address, ChunkEnd, Mail, Mailbox},
     reply,
 };
 
@@ -267,15 +267,7 @@ impl EventLoop {
         while let Some(mail) = self.mails.pop() {
             match mail {
                 Mail::Accepted(accepted) => self.adopt(*accepted),
-                Mail::Chunk(address, bytes) => self.deliver(address, bytes),
-                Mail::Finished(address, encode) => {
-                    if let Some(connection) = find(&mut self.connections, address) {
-                        self.serving = Some(address.slot);
-                        self.engine.finished(connection, address.operation, encode);
-                        self.serving = None;
-                        self.written.push(address.slot);
-                    }
-                }
+                Mail::Chunk(address, ..) | Mail::Finished(address, _) => self.read_answer(address, mail),
                 Mail::Stop(until) => self.begin_stop(until),
             }
         }
@@ -289,7 +281,32 @@ impl EventLoop {
         self.written = written;
     }
 
-    fn deliver(&mut self, address: Address, bytes: Vec<u8>) {
+    /// Part of an answer, or its end; put off while a message of another operation is incomplete.
+    fn read_answer(&mut self, address: Address, mail: Mail) {
+        let Some(connection) = find(&mut self.connections, address) else { return };
+        if let Some(partial) = &mut connection.partial
+            && partial.operation != address.operation
+        {
+            return partial.deferred.push(mail);
+        }
+        match mail {
+            Mail::Chunk(_, bytes, end) => self.deliver(address, bytes, end),
+            Mail::Finished(..) if connection.partial.is_some() => {
+                // The rest of the message will never come, and nothing else can follow.
+                let message = "an answer could not be completed: see the free space of the folder for temporary files";
+                self.close(address.slot, &End::new(DisconnectReason::ServerError, message));
+            }
+            Mail::Finished(_, encode) => {
+                self.serving = Some(address.slot);
+                self.engine.finished(connection, address.operation, encode);
+                self.serving = None;
+                self.written.push(address.slot);
+            }
+            Mail::Accepted(_) | Mail::Stop(_) => {}
+        }
+    }
+
+    fn deliver(&mut self, address: Address, bytes: Vec<u8>, end: ChunkEnd) {
         let Some(connection) = find(&mut self.connections, address) else { return };
         let operation = connection.outstanding.iter_mut().find(|one| one.ids.operation == address.operation);
         let Some(operation) = operation else { return };
@@ -305,6 +322,17 @@ impl EventLoop {
             connection.output.extend_from_slice(&bytes);
         }
         self.written.push(address.slot);
+        match end {
+            ChunkEnd::Within if connection.partial.is_none() => {
+                connection.partial = Some(Box::new(Partial { operation: address.operation, deferred: Vec::new() }));
+            }
+            ChunkEnd::Within => {}
+            ChunkEnd::Whole => {
+                // Read next, in their order; the list is taken from its end.
+                let deferred = connection.partial.take().map(|partial| partial.deferred);
+                self.mails.extend(deferred.into_iter().flatten().rev());
+            }
+        }
     }
 
     /// Looks at the limits of time.
@@ -431,7 +459,8 @@ impl Engine {
 
     /// A last word, if the socket takes it.
     fn notice_and_flush(&mut self, connection: &mut Connection, code: ResultCode, text: &str) {
-        if connection.is_blocked || connection.phase != Phase::Open || connection.transport.is_handshaking() {
+        let is_within = connection.is_blocked || connection.partial.is_some();
+        if is_within || connection.phase != Phase::Open || connection.transport.is_handshaking() {
             return;
         }
         self.lend_output(connection);

@@ -32,6 +32,7 @@ mod reply;
 mod server;
 mod settings;
 pub mod signals;
+mod spill;
 pub mod sys;
 #[cfg(test)]
 mod tests;

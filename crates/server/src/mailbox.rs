@@ -22,8 +22,8 @@ pub(crate) type Encode = Box<dyn FnOnce(&mut Vec<u8>) -> Answer + Send>;
 pub(crate) enum Mail {
     /// A connection that another loop accepted.
     Accepted(Box<Accepted>),
-    /// Part of the answer to an operation.
-    Chunk(Address, Vec<u8>),
+    /// Part of the answer to an operation, and where it ends.
+    Chunk(Address, Vec<u8>, ChunkEnd),
     /// An operation ended.
     Finished(Address, Encode),
     /// Stop: finish what runs, until the given moment at the latest.
@@ -36,6 +36,15 @@ pub(crate) struct Address {
     pub(crate) slot: usize,
     pub(crate) connection: u64,
     pub(crate) operation: u64,
+}
+
+/// Where a chunk ends. Messages of one connection must not be mixed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChunkEnd {
+    /// With a message.
+    Whole,
+    /// Within one: nothing else may be sent before the next chunk of the same operation.
+    Within,
 }
 
 /// One loop's mailbox.
@@ -80,9 +89,9 @@ impl Remote {
     }
 
     /// Sends part of the answer.
-    pub(crate) fn chunk(&self, bytes: Vec<u8>) {
+    pub(crate) fn chunk(&self, bytes: Vec<u8>, end: ChunkEnd) {
         self.stream.add_unsent(bytes.len());
-        self.mailbox.post(Mail::Chunk(self.address, bytes));
+        self.mailbox.post(Mail::Chunk(self.address, bytes, end));
     }
 
     /// Ends the operation.
@@ -210,15 +219,15 @@ mod tests {
         let (_poll, mailbox) = mailbox();
         let stream = Arc::new(Stream::default());
         let remote = Remote::new(mailbox, ADDRESS, Arc::clone(&stream), Box::new(|_| Answer::default()));
-        remote.chunk(vec![0; UNSENT_BYTES_MAX - 1]);
+        remote.chunk(vec![0; UNSENT_BYTES_MAX - 1], ChunkEnd::Whole);
         assert!(!stream.is_full());
-        remote.chunk(vec![0; 1]);
+        remote.chunk(vec![0; 1], ChunkEnd::Whole);
         assert!(stream.is_full());
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| stream.wait_for_room(Duration::from_secs(60)));
             stream.sent(UNSENT_BYTES_MAX / 2);
             waiter.join().unwrap();
-            remote.chunk(vec![0; UNSENT_BYTES_MAX]);
+            remote.chunk(vec![0; UNSENT_BYTES_MAX], ChunkEnd::Whole);
             let waiter = scope.spawn(|| stream.wait_for_room(Duration::from_secs(60)));
             stream.cancel();
             waiter.join().unwrap();

@@ -233,7 +233,7 @@ impl<'s> View<'s> {
     }
 
     /// Those of a large attribute whose rows are behind `row`.
-    pub(crate) fn large_values_after(
+    pub fn large_values_after(
         &self,
         id: EntryId,
         desc: DescId,

@@ -64,7 +64,10 @@ impl<'a> Layout<'a> {
                         let body = scratch.get(start..start + piece.values).unwrap_or_default();
                         Values::new(0, body).iter().for_each(keep);
                     }
-                    Body::LargePart(desc, part) => super::large_part(entry, desc, part.skip, part.count, &mut keep)?,
+                    Body::LargePart(part) => part.each(entry, &mut |_, value| {
+                        keep(value);
+                        ControlFlow::Continue(())
+                    })?,
                     Body::Large(desc) => entry.source.large_values(entry.id, desc, &mut |value| {
                         keep(value);
                         ControlFlow::Continue(())

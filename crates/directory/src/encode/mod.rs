@@ -3,9 +3,11 @@
 //! Values lie in the record as they go over the wire, so that an attribute is one copy. All lengths are added up first, then
 //! everything is written once, in place: nothing is moved afterwards. It decides nothing: [`Selection`] says what goes.
 
+mod cursors;
 mod matched;
 mod range;
 mod selection;
+mod sink;
 
 #[cfg(test)]
 mod tests;
@@ -18,9 +20,12 @@ use smallvec::SmallVec;
 use store::record::{Attribute, Header, put_value, value_size};
 use store::{Content, DescId, StoreError};
 
+use cursors::AttributeState;
+pub use cursors::RangeCursors;
 pub use matched::MatchedValues;
 use range::{RangePart, ValueRange};
 pub use selection::{SELECTORS_MAX, Selection};
+pub use sink::{EncodeError, MessageSink};
 
 use crate::computed::{ComputedAt, Shown, is_plain};
 use crate::entry::EntryView;
@@ -35,8 +40,17 @@ const CONTROLS: u8 = 0xa0;
 /// Attributes of an entry that need no allocation. An inetOrgPerson has twenty.
 const PIECES_IN_PLACE: usize = 40;
 
-/// Appends a whole LDAP message with the entry. `controls` is the content of the message's controls, encoded; empty for none.
-/// `scratch` keeps values that are computed. After an error `out` is as it was.
+/// A large attribute of more bytes than this makes a message long: it is written in parts.
+pub const LONG_BYTES: u64 = 256 * 1024;
+
+/// Values of a large attribute that take as long, though not all of them may be sent.
+const LONG_VALUES: u64 = 4096;
+
+/// Bytes of a long message that are written before the sink is asked to take them.
+const PART_BYTES: usize = 64 * 1024;
+
+/// Writes a whole LDAP message with the entry. `controls` is the content of the message's controls, encoded; empty for none.
+/// `scratch` keeps values that are computed. After an error the sink is as it was, unless it has taken parts.
 pub fn search_entry(
     facts: &Facts,
     entry: &EntryView<'_>,
@@ -44,26 +58,10 @@ pub fn search_entry(
     message_id: i32,
     controls: &[u8],
     scratch: &mut Vec<u8>,
-    out: &mut Vec<u8>,
-) -> Result<(), StoreError> {
-    let layout = Layout::new(facts, entry, selection, scratch)?;
-    let controls_size = if controls.is_empty() { 0 } else { element_size(controls.len()) };
-    let id_size = 2 + integer_size(message_id);
-    let message = id_size + element_size(layout.content) + controls_size;
-    let start = out.len();
-    out.reserve(element_size(message));
-    put_header(out, SEQUENCE, message);
-    ber::Writer::new(out).integer(ber::INTEGER, i64::from(message_id));
-    let written = layout.write(entry, scratch, out);
-    if written.is_err() {
-        out.truncate(start);
-        return written;
-    }
-    if !controls.is_empty() {
-        put_header(out, CONTROLS, controls.len());
-        out.extend_from_slice(controls);
-    }
-    Ok(())
+    sink: &mut impl MessageSink,
+) -> Result<(), EncodeError> {
+    let layout = Layout::new(facts, entry, selection, scratch, &mut || sink.long_message())?;
+    layout.write_message(entry, message_id, controls, scratch, sink)
 }
 
 /// Appends only the `SearchResultEntry` itself: what pre- and post-read controls carry (RFC 4527).
@@ -74,10 +72,14 @@ pub fn entry_op(
     scratch: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Result<(), StoreError> {
-    let layout = Layout::new(facts, entry, selection, scratch)?;
+    let whole = |error| match error {
+        EncodeError::Store(error) => error,
+        EncodeError::Stopped => StoreError::Misuse("a buffer takes everything"),
+    };
+    let layout = Layout::new(facts, entry, selection, scratch, &mut || ControlFlow::Continue(())).map_err(whole)?;
     let start = out.len();
     out.reserve(element_size(layout.content));
-    let written = layout.write(entry, scratch, out);
+    let written = layout.write(entry, scratch, out).map_err(whole);
     if written.is_err() {
         out.truncate(start);
     }
@@ -88,7 +90,7 @@ pub fn entry_op(
 type Given = SmallVec<[TypeIndex; 4]>;
 
 /// What goes into one entry's message, and how long everything is.
-struct Layout<'a> {
+pub struct Layout<'a> {
     pieces: SmallVec<[Piece<'a>; PIECES_IN_PLACE]>,
     /// Content of the sequence of attributes.
     attributes: usize,
@@ -115,16 +117,66 @@ enum Body<'a> {
     Computed(usize),
     Large(DescId),
     /// Some values of a large attribute.
-    LargePart(DescId, RangePart),
+    LargePart(LargePart),
+}
+
+/// Neighbouring values of a large attribute.
+struct LargePart {
+    desc: DescId,
+    /// The row behind which they lie; empty for the first.
+    behind: Box<[u8]>,
+    /// Values behind that row that are none of them.
+    skip: u64,
+    count: u64,
+}
+
+impl LargePart {
+    fn whole(desc: DescId) -> LargePart {
+        LargePart { desc, behind: Box::default(), skip: 0, count: u64::MAX }
+    }
+
+    /// Calls `each` with the values and their rows.
+    fn each(
+        &self,
+        entry: &EntryView<'_>,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let end = self.skip.saturating_add(self.count);
+        let mut at = 0u64;
+        if self.count == 0 {
+            return Ok(());
+        }
+        entry.source.large_rows(entry.id, self.desc, &self.behind, &mut |row, value| {
+            if at >= self.skip {
+                each(row, value)?;
+            }
+            at += 1;
+            if at >= end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    }
+
+    /// Adds the values up: what the record says of them is a statistic, a length on the wire must be exact. Also the last row.
+    fn measure(&self, entry: &EntryView<'_>) -> Result<(usize, Vec<u8>), StoreError> {
+        let (mut bytes, mut last) = (0, Vec::new());
+        self.each(entry, &mut |row, value| {
+            bytes += value_size(value.len());
+            last.clear();
+            last.extend_from_slice(row);
+            ControlFlow::Continue(())
+        })?;
+        Ok((bytes, last))
+    }
 }
 
 impl<'a> Layout<'a> {
-    fn new(
+    /// Lays an entry out. `may_be_long` is asked before the first large attribute of more than [`LONG_BYTES`] is looked at.
+    pub fn new(
         facts: &'a Facts,
         entry: &EntryView<'a>,
         selection: &mut Selection,
         scratch: &mut Vec<u8>,
-    ) -> Result<Layout<'a>, StoreError> {
+        may_be_long: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Layout<'a>, EncodeError> {
         let mut layout = Layout { pieces: SmallVec::new(), attributes: 0, content: 0 };
         scratch.clear();
         if selection.wants_something() {
@@ -132,7 +184,7 @@ impl<'a> Layout<'a> {
                 Some(computed) => layout.take_given(facts, entry, selection, &computed, scratch)?,
                 None => Given::new(),
             };
-            layout.take_stored(facts, entry, selection, &given, scratch)?;
+            layout.take_stored(facts, entry, selection, &given, scratch, may_be_long)?;
             layout.take_computed(facts, entry, selection, scratch)?;
             if let Some(matched) = selection.matched_values() {
                 layout.keep_matching(facts, entry, matched, scratch)?;
@@ -149,7 +201,8 @@ impl<'a> Layout<'a> {
         selection: &mut Selection,
         given: &[TypeIndex],
         scratch: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
+        may_be_long: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<(), EncodeError> {
         let tables = entry.record.tables();
         let name = |desc: DescId| tables.description(desc).unwrap_or_default().as_bytes();
         let types_only = selection.types_only;
@@ -165,7 +218,8 @@ impl<'a> Layout<'a> {
             if selection.has_ranges()
                 && let Some(range) = selection.range_of(facts, tables, attribute.desc)
             {
-                self.take_range(entry, name(attribute.desc), attribute, range, types_only)?;
+                let asked = AskedRange { range, types_only, cursors: selection.cursors() };
+                self.take_range(entry, name(attribute.desc), attribute, &asked, may_be_long)?;
                 continue;
             }
             if !selection.sends(facts, tables, attribute.desc) {
@@ -176,8 +230,11 @@ impl<'a> Layout<'a> {
                 Content::Inline(values) => {
                     self.push(name(attribute.desc), Body::Stored(values.body()), values.body().len())
                 }
-                Content::Large(_) => {
-                    let bytes = large_bytes(entry, attribute.desc, 0, u64::MAX)?;
+                Content::Large(stub) => {
+                    if stub.bytes > LONG_BYTES && may_be_long().is_break() {
+                        return Err(EncodeError::Stopped);
+                    }
+                    let (bytes, _) = LargePart::whole(attribute.desc).measure(entry)?;
                     self.push(name(attribute.desc), Body::Large(attribute.desc), bytes);
                 }
             }
@@ -230,20 +287,20 @@ impl<'a> Layout<'a> {
         entry: &EntryView<'a>,
         description: &'a [u8],
         attribute: Attribute<'a>,
-        range: &ValueRange,
-        types_only: bool,
-    ) -> Result<(), StoreError> {
-        let part = range.of(range::count(&attribute.content));
+        asked: &AskedRange<'_>,
+        may_be_long: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<(), EncodeError> {
+        let part = asked.range.of(range::count(&attribute.content));
         let option = Some(part.option.clone());
         let (body, bytes) = match attribute.content {
-            _ if types_only => (Body::Stored(&[]), 0),
+            _ if asked.types_only => (Body::Stored(&[]), 0),
             Content::Inline(values) => {
                 let body = range::slice(&values, &part);
                 (Body::Stored(body), body.len())
             }
             Content::Large(_) => {
-                let bytes = large_bytes(entry, attribute.desc, part.skip, part.count)?;
-                (Body::LargePart(attribute.desc, part), bytes)
+                let (large, bytes) = asked.measure(entry, attribute.desc, &part, may_be_long)?;
+                (Body::LargePart(large), bytes)
             }
         };
         self.push_range(description, option, body, bytes);
@@ -292,12 +349,43 @@ impl<'a> Layout<'a> {
         self.pieces.push(Piece { description, range, body, values, content });
     }
 
-    fn write(&self, entry: &EntryView<'_>, scratch: &[u8], out: &mut Vec<u8>) -> Result<(), StoreError> {
+    /// Writes a whole LDAP message. After an error the sink is as it was, unless it has taken parts.
+    pub fn write_message(
+        &self,
+        entry: &EntryView<'_>,
+        message_id: i32,
+        controls: &[u8],
+        scratch: &[u8],
+        sink: &mut impl MessageSink,
+    ) -> Result<(), EncodeError> {
+        let controls_size = if controls.is_empty() { 0 } else { element_size(controls.len()) };
+        let id_size = 2 + integer_size(message_id);
+        let message = id_size + element_size(self.content) + controls_size;
+        let out = sink.buffer();
+        let start = out.len();
+        out.reserve(element_size(message).min(2 * PART_BYTES));
+        put_header(out, SEQUENCE, message);
+        ber::Writer::new(out).integer(ber::INTEGER, i64::from(message_id));
+        if let Err(error) = self.write(entry, scratch, sink) {
+            sink.buffer().truncate(start);
+            return Err(error);
+        }
+        if !controls.is_empty() {
+            let out = sink.buffer();
+            put_header(out, CONTROLS, controls.len());
+            out.extend_from_slice(controls);
+        }
+        Ok(())
+    }
+
+    fn write(&self, entry: &EntryView<'_>, scratch: &[u8], sink: &mut impl MessageSink) -> Result<(), EncodeError> {
+        let out = sink.buffer();
         put_header(out, SEARCH_RESULT_ENTRY, self.content);
         put_header(out, OCTET_STRING, entry.dn.len());
         entry.dn.put(out);
         put_header(out, SEQUENCE, self.attributes);
         for piece in &self.pieces {
+            let out = sink.buffer();
             put_header(out, SEQUENCE, piece.content);
             let range = piece.range.as_deref().unwrap_or_default().as_bytes();
             put_header(out, OCTET_STRING, piece.description.len() + range.len());
@@ -309,51 +397,69 @@ impl<'a> Layout<'a> {
                 Body::Computed(start) => {
                     out.extend_from_slice(scratch.get(*start..*start + piece.values).unwrap_or_default())
                 }
-                Body::Large(..) | Body::LargePart(..) => {
-                    let (desc, skip, count) = match &piece.body {
-                        Body::LargePart(desc, part) => (*desc, part.skip, part.count),
-                        Body::Large(desc) => (*desc, 0, u64::MAX),
-                        Body::Stored(_) | Body::Computed(_) => continue,
-                    };
-                    let start = out.len();
-                    large_part(entry, desc, skip, count, &mut |value| put_value(out, value))?;
-                    if out.len() - start != piece.values {
-                        return Err(StoreError::Misuse("large values changed while they were read"));
-                    }
-                }
+                Body::Large(desc) => write_large(&LargePart::whole(*desc), entry, piece.values, sink)?,
+                Body::LargePart(part) => write_large(part, entry, piece.values, sink)?,
             }
         }
         Ok(())
     }
 }
 
-/// Adds up the values of a large attribute: what the record says of them is a statistic, a length on the wire must be exact.
-fn large_bytes(entry: &EntryView<'_>, desc: DescId, skip: u64, count: u64) -> Result<usize, StoreError> {
-    let mut bytes = 0;
-    large_part(entry, desc, skip, count, &mut |value| bytes += value_size(value.len()))?;
-    Ok(bytes)
+/// Writes values that come to exactly `bytes`, in parts.
+fn write_large(
+    part: &LargePart,
+    entry: &EntryView<'_>,
+    bytes: usize,
+    sink: &mut impl MessageSink,
+) -> Result<(), EncodeError> {
+    let (mut written, mut ended) = (0, ControlFlow::Continue(()));
+    part.each(entry, &mut |_, value| {
+        let out = sink.buffer();
+        put_value(out, value);
+        written += value_size(value.len());
+        if out.len() >= PART_BYTES {
+            ended = sink.part_written();
+        }
+        ended
+    })?;
+    match ended {
+        ControlFlow::Break(()) => Err(EncodeError::Stopped),
+        ControlFlow::Continue(()) if written != bytes => {
+            Err(StoreError::Misuse("large values changed while they were read").into())
+        }
+        ControlFlow::Continue(()) => Ok(()),
+    }
 }
 
-/// Calls `each` with `count` values of a large attribute, after the first `skip`.
-fn large_part(
-    entry: &EntryView<'_>,
-    desc: DescId,
-    skip: u64,
-    count: u64,
-    each: &mut dyn FnMut(&[u8]),
-) -> Result<(), StoreError> {
-    let end = skip.saturating_add(count);
-    let mut at = 0u64;
-    if count == 0 {
-        return Ok(());
-    }
-    entry.source.large_values(entry.id, desc, &mut |value| {
-        if at >= skip {
-            each(value);
+/// A piece of an attribute's values that a request asks for.
+struct AskedRange<'s> {
+    range: &'s ValueRange,
+    types_only: bool,
+    cursors: Option<&'s RangeCursors>,
+}
+
+impl AskedRange<'_> {
+    /// Finds it in a large attribute, from where the last piece ended if that is known, and how long it is.
+    fn measure(
+        &self,
+        entry: &EntryView<'_>,
+        desc: DescId,
+        part: &RangePart,
+        may_be_long: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<(LargePart, usize), EncodeError> {
+        let state = AttributeState::of(entry.id, entry.record.header(), desc);
+        let known = self.cursors.zip(state);
+        let (number, behind) = known.map_or((0, Box::default()), |(cursors, state)| cursors.find(state, part.skip));
+        let large = LargePart { desc, behind, skip: part.skip - number, count: part.count };
+        if large.skip.saturating_add(large.count) > LONG_VALUES && may_be_long().is_break() {
+            return Err(EncodeError::Stopped);
         }
-        at += 1;
-        if at >= end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })
+        let (bytes, last) = large.measure(entry)?;
+        if let Some((cursors, state)) = known.filter(|_| !last.is_empty()) {
+            cursors.keep(state, part.skip + part.count, &last);
+        }
+        Ok((large, bytes))
+    }
 }
 
 /// Content bytes of an INTEGER.

@@ -9,8 +9,8 @@ use schema::{AttributeDescription, TypeIndex};
 use smallvec::SmallVec;
 use store::{DescId, Tables};
 
-use super::MatchedValues;
 use super::range::ValueRange;
+use super::{MatchedValues, RangeCursors};
 use crate::access::Access;
 use crate::computed::{Ask, Definitions};
 use crate::controls::AttributeKinds;
@@ -44,6 +44,8 @@ pub struct Selection {
     given: Option<GivenChoice>,
     /// Values that do not match are left out (RFC 3876).
     matched_values: Option<Box<MatchedValues>>,
+    /// Where pieces of large attributes ended.
+    cursors: Option<Arc<RangeCursors>>,
 }
 
 /// Definitions, and what of them is asked for: positions in [`Definitions::groups`], and how.
@@ -72,6 +74,7 @@ impl Selection {
         (self.virtual_only, self.real_only) = (false, false);
         self.given = None;
         self.matched_values = None;
+        self.cursors = None;
         self.types.clear();
         self.descriptions.clear();
         self.ranges.clear();
@@ -104,6 +107,15 @@ impl Selection {
         }
         // RFC 3876 §2, 2: without values there is nothing to match.
         self.matched_values = matched_values.filter(|_| !self.types_only);
+    }
+
+    /// Finds and keeps in `cursors` where pieces of values end: after [`Selection::restart`].
+    pub fn remember_in(&mut self, cursors: &Arc<RangeCursors>) {
+        self.cursors = self.has_ranges().then(|| Arc::clone(cursors));
+    }
+
+    pub(super) fn cursors(&self) -> Option<&RangeCursors> {
+        self.cursors.as_deref()
     }
 
     /// Which values go to the client; all without it.

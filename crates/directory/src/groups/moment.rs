@@ -297,13 +297,14 @@ impl EntrySource for GroupsAt<'_> {
         self.view.children_count(id)
     }
 
-    fn large_values(
+    fn large_rows(
         &self,
         id: EntryId,
         desc: DescId,
-        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+        behind: &[u8],
+        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        EntrySource::large_values(&self.view, id, desc, each)
+        self.view.large_rows(id, desc, behind, each)
     }
 
     fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError> {

@@ -38,7 +38,7 @@ use store::{EntryId, Snapshot};
 use crate::access::Access;
 use crate::backend::Backend;
 use crate::computed::{Definitions, Program};
-use crate::encode::Selection;
+use crate::encode::{MessageSink, Selection};
 use crate::error;
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::{FilterScratch, Matcher};
@@ -81,10 +81,7 @@ impl RequestTime {
 }
 
 /// Where a search writes to.
-pub trait SearchOutput {
-    /// The buffer to append messages to.
-    fn buffer(&mut self) -> &mut Vec<u8>;
-
+pub trait SearchOutput: MessageSink {
     /// One message more is in the buffer. `Break` ends the search: the client is gone, or does not read.
     fn entry_written(&mut self) -> ControlFlow<()>;
 
@@ -94,6 +91,11 @@ pub trait SearchOutput {
     /// Whether the search should [`pause`](SearchOutput::pause): so much waits for the client, or it is others' turn. Asked after
     /// every [`CANDIDATES_PER_LOOK`] candidates at the latest.
     fn should_pause(&mut self) -> bool {
+        false
+    }
+
+    /// Whether the search must [`pause`](SearchOutput::pause) before its next candidate: a long message waits outside memory.
+    fn must_pause(&self) -> bool {
         false
     }
 

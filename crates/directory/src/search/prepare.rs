@@ -82,6 +82,7 @@ impl Directory {
         plan.limits = limits(&own, request, time);
         plan.matcher.compile(&facts, access, &request.filter, context);
         plan.selection.restart(&facts, access, request.attributes.iter(), request.types_only);
+        plan.selection.remember_in(&self.range_cursors);
         plan.facts = Some(facts.clone());
         plan.now_unix_seconds = time.unix_seconds;
         if plan.matcher.needs_groups() || plan.selection.asks_for_groups() {

@@ -15,7 +15,7 @@ use super::paged::{PageProgress, Position};
 use super::plan::Candidates;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
 use crate::backend::Backend;
-use crate::encode::{Selection, search_entry};
+use crate::encode::{EncodeError, Layout, Selection, search_entry};
 use crate::entry::{DnParts, EntrySource, EntryView};
 use crate::error;
 use crate::facts::{ClassFlags, Facts};
@@ -63,6 +63,15 @@ impl Stop {
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Stop {
         Stop::Failed(error)
+    }
+}
+
+impl From<EncodeError> for Stop {
+    fn from(error: EncodeError) -> Stop {
+        match error {
+            EncodeError::Store(error) => Stop::Failed(error),
+            EncodeError::Stopped => Stop::Cancelled,
+        }
     }
 }
 
@@ -253,8 +262,8 @@ impl SearchPlan {
     ) -> Result<(), Stop> {
         let (Some(facts), Some(entry)) = (&self.facts, self.synthetic.get(at)) else { return Ok(()) };
         check_size(self.limits.size, done)?;
-        let (view, buffer) = (entry.view()?, output.buffer());
-        search_entry(facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, buffer)?;
+        let view = entry.view()?;
+        search_entry(facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
         done.entries_sent += 1;
         if output.entry_written().is_break() {
             return Err(Stop::Cancelled);
@@ -304,13 +313,17 @@ impl<O: SearchOutput> Run<'_, O> {
             next_candidates(self.part, &snapshot.view(), after, ids)?;
             let Some(last) = ids.last().copied() else { break };
             let view = snapshot.view();
+            after = last;
             for id in ids.iter() {
                 self.candidate(&view, *id, page.as_deref_mut())?;
+                if self.output.must_pause() {
+                    after = *id;
+                    break;
+                }
             }
-            if ids.len() < CANDIDATES_PER_LOOK {
+            if ids.len() < CANDIDATES_PER_LOOK && after == last {
                 break;
             }
-            after = last;
             snapshot = self.breathe(snapshot)?;
         }
         self.referrals(&snapshot.view())
@@ -433,13 +446,12 @@ impl<O: SearchOutput> Run<'_, O> {
         let at = self.groups.as_ref().map(|groups| groups.at(self.part.backend, *view));
         let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
-        let buffer = self.output.buffer();
-        let start = buffer.len();
-        search_entry(self.facts, &entry, self.selection, self.message_id, &[], self.values, buffer)?;
+        let output = &mut *self.output;
+        let layout = Layout::new(self.facts, &entry, self.selection, self.values, &mut || output.long_message())?;
         if self.groups.as_ref().is_some_and(Groups::is_spent) {
-            buffer.truncate(start);
             return Err(Stop::lookthrough_limit(self.limits.lookthrough));
         }
+        layout.write_message(&entry, self.message_id, &[], self.values, output)?;
         self.done.entries_sent += 1;
         if self.output.entry_written().is_break() {
             return Err(Stop::Cancelled);

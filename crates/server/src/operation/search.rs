@@ -1,8 +1,12 @@
 //! Search: planned on the loop, run there when short, in the pool when not.
 
-use std::{cell::RefCell, ops::ControlFlow, time::Duration};
+use std::{
+    cell::RefCell,
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
 
-use directory::{SearchDone, SearchOutput, SearchPlan, Worker};
+use directory::{MessageSink, SearchDone, SearchOutput, SearchPlan, Worker};
 use ldap::{LdapResult, Message, ResultCode, SearchRequest, encode};
 
 use super::{DirectoryExecutor, conclude, on_loss, time_of};
@@ -10,13 +14,17 @@ use crate::{
     answer::Answer,
     executor::{Call, Step},
     limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX},
-    mailbox::Remote,
+    mailbox::{ChunkEnd, Remote},
     pool::{Place, Turn},
+    spill::Spill,
 };
 
 /// Longest sleep of a job for a slow client before it looks around. The connection's own limit ends it earlier, by
 /// cancelling.
 const CLIENT_WAIT_MAX: Duration = Duration::from_secs(3600);
+
+/// Longest wait for a client in the middle of messages between two pauses. A snapshot of the database is held meanwhile.
+const MESSAGE_WAIT_MAX: Duration = Duration::from_millis(300);
 
 thread_local! {
     /// What the directory keeps between the searches of one pool thread.
@@ -68,16 +76,18 @@ fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>)
         remote.finish(move |out| finish(out, id, SearchDone::of(busy)));
         return;
     };
-    let mut output = Pooled { remote, turn, chunk: Vec::new() };
+    let mut output =
+        Pooled { remote, turn, chunk: Vec::new(), is_within: false, spill: None, patience: MESSAGE_WAIT_MAX };
     let done = WORKER.with(|worker| match worker.try_borrow_mut() {
         Ok(mut worker) => plan.run(&mut worker, &mut output),
         Err(_) => plan.run(&mut Worker::default(), &mut output),
     });
     // The snapshot goes before the client is waited for.
     drop(plan);
+    output.send_spilled();
     let Pooled { remote, chunk, .. } = output;
     if !chunk.is_empty() {
-        remote.chunk(chunk);
+        remote.chunk(chunk, ChunkEnd::Whole);
     }
     remote.finish(move |out| finish(out, id, done));
 }
@@ -98,11 +108,18 @@ struct Inline<'o> {
     is_over: bool,
 }
 
-impl SearchOutput for Inline<'_> {
+impl MessageSink for Inline<'_> {
     fn buffer(&mut self) -> &mut Vec<u8> {
         self.out
     }
 
+    fn long_message(&mut self) -> ControlFlow<()> {
+        self.is_over = true;
+        ControlFlow::Break(())
+    }
+}
+
+impl SearchOutput for Inline<'_> {
     fn entry_written(&mut self) -> ControlFlow<()> {
         self.is_over = self.out.len() > self.bytes_max;
         if self.is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -118,17 +135,84 @@ struct Pooled<'t> {
     remote: Remote,
     turn: &'t mut Turn,
     chunk: Vec<u8>,
+    /// The last chunk ended within a message.
+    is_within: bool,
+    /// The rest of a long message, for a slow client.
+    spill: Option<Spill>,
+    /// How much longer the client is waited for in the middle of a message, which holds a snapshot.
+    patience: Duration,
 }
 
-impl SearchOutput for Pooled<'_> {
+impl Pooled<'_> {
+    fn send_chunk(&mut self, end: ChunkEnd) {
+        let next = Vec::with_capacity(self.chunk.len() + self.chunk.len() / 8);
+        self.remote.chunk(std::mem::replace(&mut self.chunk, next), end);
+        self.is_within = end == ChunkEnd::Within;
+    }
+
+    /// Sends what was put aside, no faster than the client reads. A message that cannot be completed ends the connection.
+    fn send_spilled(&mut self) {
+        let Some(mut spill) = self.spill.take() else { return };
+        while !spill.is_empty() && !self.cancelled() {
+            self.wait_for_client();
+            let Ok(bytes) = spill.read(CHUNK_BYTES) else { return };
+            let end = if spill.is_empty() { ChunkEnd::Whole } else { ChunkEnd::Within };
+            self.remote.chunk(bytes, end);
+            self.is_within = end == ChunkEnd::Within;
+        }
+    }
+
+    fn wait_for_client(&mut self) {
+        let stream = self.remote.stream();
+        while stream.is_full() && !stream.is_cancelled() {
+            self.turn.wait(|| stream.wait_for_room(CLIENT_WAIT_MAX));
+        }
+    }
+
+    /// The client has not read what it got: the rest of the message goes to a file.
+    fn put_aside(&mut self) -> std::io::Result<()> {
+        if self.spill.is_none() {
+            self.spill = Some(Spill::new()?);
+        }
+        let Some(spill) = &mut self.spill else { return Ok(()) };
+        spill.write(&self.chunk)?;
+        self.chunk.clear();
+        Ok(())
+    }
+}
+
+impl MessageSink for Pooled<'_> {
     fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.chunk
     }
 
+    fn part_written(&mut self) -> ControlFlow<()> {
+        if self.cancelled() {
+            return ControlFlow::Break(());
+        }
+        let stream = self.remote.stream();
+        if self.spill.is_none() && stream.is_full() {
+            let started = Instant::now();
+            self.turn.wait(|| stream.wait_for_room(self.patience));
+            self.patience = self.patience.saturating_sub(started.elapsed());
+        }
+        if self.spill.is_some() || self.remote.stream().is_full() {
+            return if self.put_aside().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        }
+        self.send_chunk(ChunkEnd::Within);
+        std::thread::yield_now();
+        ControlFlow::Continue(())
+    }
+}
+
+impl SearchOutput for Pooled<'_> {
     fn entry_written(&mut self) -> ControlFlow<()> {
-        if self.chunk.len() >= CHUNK_BYTES {
-            let next = Vec::with_capacity(self.chunk.len() + self.chunk.len() / 8);
-            self.remote.chunk(std::mem::replace(&mut self.chunk, next));
+        if self.spill.is_some() {
+            if self.put_aside().is_err() {
+                return ControlFlow::Break(());
+            }
+        } else if self.chunk.len() >= CHUNK_BYTES || self.is_within {
+            self.send_chunk(ChunkEnd::Whole);
             // The loop that sends it may want this core.
             std::thread::yield_now();
             if self.remote.stream().is_overfull() {
@@ -140,17 +224,20 @@ impl SearchOutput for Pooled<'_> {
     }
 
     fn should_pause(&mut self) -> bool {
-        self.remote.stream().is_full() || self.turn.is_over()
+        self.spill.is_some() || self.remote.stream().is_full() || self.turn.is_over()
+    }
+
+    fn must_pause(&self) -> bool {
+        self.spill.is_some()
     }
 
     fn pause(&mut self) {
-        let stream = self.remote.stream();
-        if !stream.is_full() {
+        self.send_spilled();
+        self.patience = MESSAGE_WAIT_MAX;
+        if !self.remote.stream().is_full() {
             return self.turn.give_way();
         }
-        while stream.is_full() && !stream.is_cancelled() {
-            self.turn.wait(|| stream.wait_for_room(CLIENT_WAIT_MAX));
-        }
+        self.wait_for_client();
     }
 
     fn cancelled(&self) -> bool {

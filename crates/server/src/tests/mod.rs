@@ -6,6 +6,7 @@
 mod access_log;
 mod connections;
 mod limits;
+mod long_messages;
 mod messages;
 mod operations;
 mod over_directory;
@@ -31,6 +32,7 @@ use crate::{
     executor::{Call, Executor, Step},
     limits::Limits,
     log::{AccessLogSettings, ErrorLogSettings, LogFormat, file::LogFileSettings},
+    mailbox::ChunkEnd,
     metrics::LoopMetrics,
     pool::{Place, Pool, PoolLimits, TURN},
     reply,
@@ -184,7 +186,7 @@ impl Fake {
                         let mut chunk = Vec::new();
                         put_entry(&mut chunk, id, 60_000);
                         sent += 1;
-                        remote.chunk(chunk);
+                        remote.chunk(chunk, ChunkEnd::Whole);
                         if remote.stream().is_full() {
                             turn.wait(|| remote.stream().wait_for_room(PATIENCE));
                         }
@@ -314,7 +316,7 @@ pub(super) struct Response {
     /// Result code; -1 for entries.
     pub(super) code: i64,
     pub(super) message: String,
-    /// Response name and value of an extended response.
+    /// Response name and value of an extended response; name and attributes of an entry.
     pub(super) rest: Vec<Vec<u8>>,
 }
 
@@ -386,7 +388,8 @@ fn parse(bytes: &[u8]) -> Response {
     let (tag, body) = message.element().unwrap();
     let mut body = Reader::new(body);
     if tag == encode::tags::SEARCH_ENTRY {
-        return Response { id, tag, code: -1, message: String::new(), rest: Vec::new() };
+        let rest = vec![body.octets().unwrap().to_vec(), body.element().unwrap().1.to_vec()];
+        return Response { id, tag, code: -1, message: String::new(), rest };
     }
     let code = body.enumerated().unwrap();
     body.octets().unwrap();

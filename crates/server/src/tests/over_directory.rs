@@ -55,7 +55,7 @@ fn configuration(dir: &Path) -> Config {
     Config::parse(&setup.to_toml(), &instance.config_file()).unwrap()
 }
 
-fn base_search(id: i32, base: &str) -> Vec<u8> {
+pub(super) fn base_search(id: i32, base: &str) -> Vec<u8> {
     let mut bytes = search(id, base);
     let scope = bytes.windows(3).position(|window| window == [ENUMERATED, 1, 2]).unwrap() + 2;
     bytes[scope] = 0;
@@ -90,12 +90,16 @@ fn add(id: i32, dn: &str, attributes: &[(&str, &[&str])]) -> Vec<u8> {
 }
 
 fn replace(id: i32, dn: &str, name: &str, values: &[&str]) -> Vec<u8> {
+    modify(id, dn, 2, name, values)
+}
+
+pub(super) fn modify(id: i32, dn: &str, operation: i64, name: &str, values: &[&str]) -> Vec<u8> {
     request(id, |writer| {
         let op = writer.begin(0x66);
         writer.octets(OCTET_STRING, dn.as_bytes());
         let changes = writer.begin(SEQUENCE);
         let change = writer.begin(SEQUENCE);
-        writer.integer(ENUMERATED, 2);
+        writer.integer(ENUMERATED, operation);
         attribute(writer, name, values);
         writer.end(change);
         writer.end(changes);
@@ -137,7 +141,7 @@ fn rename(id: i32, dn: &str, new_rdn: &str) -> Vec<u8> {
 }
 
 const ROOT: &str = "cn=Directory Manager";
-const ANN: &str = "uid=ann,dc=example,dc=com";
+pub(super) const ANN: &str = "uid=ann,dc=example,dc=com";
 
 fn person(id: i32, uid: &str, password: &str) -> Vec<u8> {
     let attributes: [(&str, &[&str]); 5] = [
@@ -152,7 +156,7 @@ fn person(id: i32, uid: &str, password: &str) -> Vec<u8> {
 
 impl Real {
     /// A client bound as root, with the base entry and one person there.
-    fn filled(&self) -> Client<TcpStream> {
+    pub(super) fn filled(&self) -> Client<TcpStream> {
         let mut client = self.client();
         assert_eq!(client.bind(1, ROOT, "secret12").code, 0);
         client.send(&add(2, "dc=example,dc=com", &[("objectClass", &["domain"]), ("dc", &["example"])]));

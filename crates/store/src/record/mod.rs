@@ -24,7 +24,7 @@ mod values;
 mod tests;
 
 pub use build::RecordBuilder;
-pub use header::Header;
+pub use header::{Csn, Header};
 pub use time::Timestamp;
 pub use values::{ValueIter, Values, put_value, value_size};
 

@@ -9,6 +9,7 @@ use ldap::{ControlBuf, DerefAliases, LdapResult, Message, Request, Scope, filter
 use store::bulk::{ImportOptions, LdifSource};
 use tempfile::TempDir;
 
+use crate::encode::MessageSink;
 use crate::search::{RequestTime, SearchDone, SearchOutput, Worker};
 use crate::{Directory, Identity, Session, index_configs, load_schema};
 
@@ -52,11 +53,13 @@ pub struct Collector {
     pub is_cancelled: bool,
 }
 
-impl SearchOutput for Collector {
+impl MessageSink for Collector {
     fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
+}
 
+impl SearchOutput for Collector {
     fn entry_written(&mut self) -> ControlFlow<()> {
         self.written += 1;
         if self.stop_after.is_some_and(|stop| self.written >= stop) {

@@ -7,6 +7,7 @@ use ldap::{DerefAliases, ModifyOperation, ResultCode, Scope, client};
 
 use super::fixture::*;
 use crate::bind::{BindDone, BindStep};
+use crate::encode::MessageSink;
 use crate::search::{RequestTime, SearchOutput};
 use crate::{Identity, Session};
 
@@ -183,11 +184,13 @@ struct Hesitant<'t> {
     meanwhile: &'t mut dyn FnMut(usize),
 }
 
-impl SearchOutput for Hesitant<'_> {
+impl MessageSink for Hesitant<'_> {
     fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
+}
 
+impl SearchOutput for Hesitant<'_> {
     fn entry_written(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
