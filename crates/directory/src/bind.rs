@@ -14,6 +14,7 @@ use crate::account::stored_passwords;
 use crate::backend::holder;
 use crate::directory::Directory;
 use crate::error::{invalid_dn, refuse, shown, store_failure};
+use crate::inactive;
 use crate::limits::Bound;
 use crate::open::OpenError;
 use crate::password;
@@ -57,6 +58,9 @@ pub enum BindFailure {
     /// None of the entry's passwords.
     #[error("The password is wrong")]
     WrongPassword,
+    /// The right password of an account that may not bind.
+    #[error("The account is inactivated (nsAccountLock)")]
+    Inactivated,
 }
 
 /// Why a bind did not get as far as a password, or failed there.
@@ -76,6 +80,8 @@ pub struct HashJob {
     stored: Vec<Vec<u8>>,
     clear: Zeroizing<Vec<u8>>,
     bound: Bound,
+    /// The account may not bind. Only who knows the password is told.
+    is_inactive: bool,
     /// What is left if the password is wrong.
     nobody: Bound,
     verbose: bool,
@@ -187,7 +193,7 @@ impl Directory {
             let limits =
                 self.limits_by_rules(&facts, &root.dn, Some(&name), true).map_err(|error| store_failure(&error))?;
             let bound = Bound { identity: Identity::Root { dn: root.dn.clone() }, limits };
-            return Ok(self.judge(vec![root.password.clone()], clear, bound));
+            return Ok(self.judge(vec![root.password.clone()], clear, bound, false));
         }
         let nobody = |failure| {
             let _ = password::verify(NOBODYS_PASSWORD, clear);
@@ -206,12 +212,13 @@ impl Directory {
         let limits = self.limits_by_rules(&facts, &stored_name, Some(&name), false);
         let limits = account.limits.over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
-        Ok(self.judge(account.passwords, clear, Bound { identity, limits }))
+        let is_inactive = self.is_inactive(&facts, at, &snapshot, account.id).map_err(|error| store_failure(&error))?;
+        Ok(self.judge(account.passwords, clear, Bound { identity, limits }, is_inactive))
     }
 
-    fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], bound: Bound) -> BindStep {
+    fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], bound: Bound, is_inactive: bool) -> BindStep {
         let (nobody, verbose) = (self.nobody(), self.roots.verbose);
-        let job = HashJob { stored, clear: Zeroizing::new(clear.to_vec()), bound, nobody, verbose };
+        let job = HashJob { stored, clear: Zeroizing::new(clear.to_vec()), bound, is_inactive, nobody, verbose };
         if job.stored.iter().any(|stored| password::is_slow(stored)) {
             return BindStep::SlowHash(job);
         }
@@ -238,10 +245,14 @@ impl HashJob {
     pub fn run(self) -> BindDone {
         // Every value is tried, so that the time does not tell which one it was.
         let matches = self.stored.iter().fold(false, |found, stored| password::verify(stored, &self.clear) | found);
-        if matches {
-            BindDone::succeeded(self.bound)
-        } else {
-            BindDone::failed(BindFailure::WrongPassword, self.nobody, self.verbose)
+        match (matches, self.is_inactive) {
+            (true, false) => BindDone::succeeded(self.bound),
+            (true, true) => BindDone {
+                result: refuse(ResultCode::UNWILLING_TO_PERFORM, inactive::MESSAGE),
+                bound: self.nobody,
+                failure: Some(BindFailure::Inactivated),
+            },
+            (false, _) => BindDone::failed(BindFailure::WrongPassword, self.nobody, self.verbose),
         }
     }
 }

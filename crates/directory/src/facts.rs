@@ -38,6 +38,10 @@ pub struct Facts {
     pub object_class: Option<TypeIndex>,
     /// `userPassword`.
     pub user_password: Option<TypeIndex>,
+    /// `nsRoleFilter`, whose values are filters.
+    pub role_filter: Option<TypeIndex>,
+    /// `nsAccountLock`, which keeps an entry from binding (Sun, 389).
+    pub account_lock: Option<TypeIndex>,
     /// Classes and attributes of groups.
     pub(crate) groups: GroupTypes,
     /// Classes of entries that say what other entries get.
@@ -51,6 +55,9 @@ const SECRET: [&[u8]; 2] = [b"userPassword", b"authPassword"];
 
 /// The classes of subentries: of RFC 3672, and of the draft that Sun's servers and their definitions of roles and services use.
 const SUBENTRY: [&[u8]; 2] = [b"subentry", b"ldapSubentry"];
+
+/// Operational attributes that are computed, but not of each entry alone: where nothing defines them, nobody has them.
+const DEFINED_ONLY: [&[u8]; 1] = [b"nsRole"];
 
 /// What the object classes of an entry mean to every operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,11 +108,13 @@ impl Facts {
             .filter_map(|attribute| Some((type_of(attribute.name().as_bytes())?, *attribute)))
             .collect();
         let secret: Vec<TypeIndex> = SECRET.iter().filter_map(|name| type_of(name)).collect();
+        let mut server_owned: Vec<TypeIndex> = DEFINED_ONLY.iter().filter_map(|name| type_of(name)).collect();
+        server_owned.extend(virtual_types.iter().map(|(index, _)| *index));
         for attribute in schema.attribute_types() {
             let values = [
                 secret.iter().any(|it| attribute.is_subtype_of(*it)),
                 attribute.is_operational(),
-                virtual_types.iter().any(|(it, _)| *it == attribute.index),
+                server_owned.contains(&attribute.index),
             ];
             for (list, value) in flags.iter_mut().zip(values) {
                 if let Some(flag) = list.get_mut(attribute.index.0 as usize) {
@@ -136,6 +145,8 @@ impl Facts {
             groups: GroupTypes::of(&schema),
             definitions: DefinitionTypes::of(&schema),
             own_limits: OwnLimitTypes::of(&schema),
+            role_filter: type_of(b"nsRoleFilter"),
+            account_lock: type_of(b"nsAccountLock"),
             schema,
         }
     }

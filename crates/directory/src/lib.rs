@@ -29,8 +29,10 @@ pub mod virtual_attributes;
 
 mod account;
 mod bind;
+mod circle;
 mod compare;
 mod directory;
+mod inactive;
 mod index_builder;
 mod index_proposal;
 mod index_secret;

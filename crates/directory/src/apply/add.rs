@@ -46,6 +46,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     judge::complete_classes(&mut draft);
     let keys = judge::rdn_keys(&facts.schema, rdn);
     judge::judge_all(&work.rules.checker, &draft, &keys)?;
+    judge::judge_role_filter(&facts, &draft)?;
     judge_place(work, &draft, &keys, parent.as_ref())?;
     stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
     let proposal = work.proposal;

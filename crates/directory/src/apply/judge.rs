@@ -8,9 +8,10 @@ use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes
 use schema::{Schema, TypeIndex};
 use store::RecordView;
 
-use super::draft::{Draft, Now};
+use super::draft::{Draft, Now, Touched};
 use super::value_set::SetIter;
-use crate::error::refuse;
+use crate::error::{refuse, shown};
+use crate::facts::Facts;
 
 /// A check error as a result.
 pub(super) fn violation(error: &CheckError) -> LdapResult {
@@ -80,6 +81,23 @@ fn judge_collective(draft: &Draft<'_>) -> Result<(), LdapResult> {
         attribute.name()
     );
     Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message))
+}
+
+/// The filter of a role is one: a role that nobody can have would be found out much later.
+pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), LdapResult> {
+    let is_filter = |touched: &&Touched| touched.type_index.is_some() && touched.type_index == facts.role_filter;
+    for touched in draft.touched.iter().filter(is_filter) {
+        let Now::Set(values) = &touched.now else { continue };
+        for value in values.iter() {
+            let parsed = std::str::from_utf8(value).map_err(|error| error.to_string());
+            let parsed = parsed.and_then(|text| ldap::filter::parse(text).map_err(|error| error.to_string()));
+            if let Err(problem) = parsed {
+                let message = format!("\"{}\" cannot be an nsRoleFilter: it is no filter, {problem}", shown(value));
+                return Err(refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, message));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// An entry changes its structural class only by being deleted and added again (RFC 4512 §2.4.2); auxiliary classes come and go.

@@ -267,6 +267,7 @@ pub(super) fn leaf_rdn(text: &str, is_suffix: bool) -> Option<ldap::Rdn<'_>> {
 
 fn judge_final(work: &Work<'_, '_>, draft: &mut Draft<'_>, target: &Target) -> Result<(), LdapResult> {
     let checker = &work.rules.checker;
+    judge::judge_role_filter(&work.facts, draft)?;
     if !checker.leniency().check_schema {
         return Ok(());
     }

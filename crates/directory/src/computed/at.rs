@@ -23,7 +23,7 @@ use super::{Definition, Definitions, Priority};
 use crate::backend::Suffix;
 use crate::entry::{DnParts, EntryView};
 use crate::facts::{ClassFlags, Facts};
-use crate::filter::FilterScratch;
+use crate::filter::{FilterScratch, Matcher, Truth};
 use crate::groups::{GroupsAt, Place};
 
 /// Computed attributes that depend on computed attributes, which depend on others, and so on: deeper ones see what is stored.
@@ -170,6 +170,27 @@ impl<'g> ComputedAt<'g> {
         self.groups.put_dn(Place { backend: self.groups.own(), id }, out)
     }
 
+    /// Appends the normalized name of an entry of the own backend; `false` when it cannot be told.
+    pub(super) fn put_form(&self, record: &RecordView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        self.groups.put_form(self.groups.own(), record, out)
+    }
+
+    /// Whether an entry matches a filter with what it has stored.
+    pub(super) fn matches_stored(
+        &self,
+        entry: &EntryView<'_>,
+        filter: &Matcher,
+        scratch: &mut FilterScratch,
+    ) -> Result<bool, StoreError> {
+        let view = self.view();
+        let mut dn = Vec::new();
+        if filter.needs_dn() {
+            self.put_dn(entry.id, &mut dn)?;
+        }
+        let stored = EntryView { dn: DnParts::whole(&dn), source: &view, ..*entry };
+        Ok(filter.matches(self.facts(), &stored, scratch)? == Truth::True)
+    }
+
     /// How many RDNs an entry is below another one; none when it is not.
     pub fn depth_below(&self, entry: &EntryView<'_>, top: EntryId) -> Result<Option<usize>, StoreError> {
         if entry.id == top {
@@ -241,6 +262,9 @@ impl<'g> ComputedAt<'g> {
             && self.shown(entry, group, Ask::ByName, &mut wire)? == Shown::Computed
         {
             let _ = Values::new(0, &wire).iter().try_for_each(each);
+            return Ok(());
+        }
+        if self.facts().is_virtual(attribute) {
             return Ok(());
         }
         each_stored(entry, attribute, each)
@@ -395,7 +419,7 @@ pub(crate) fn is_plain(tables: &store::Tables, desc: DescId, attribute: TypeInde
 }
 
 /// Calls `each` with the values that an entry has stored under the plain name of an attribute.
-fn each_stored(
+pub(crate) fn each_stored(
     entry: &EntryView<'_>,
     attribute: TypeIndex,
     each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,

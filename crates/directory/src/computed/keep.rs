@@ -7,12 +7,14 @@
 //!
 //! What a template or another entry says is not kept: it is read at the asker's moment.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::VirtualAttributeConfig;
 use store::{CLASS_SETS_MAX, EntryId, StoreError, View};
 
+use super::roles::RoleSet;
 use super::{Definition, Definitions, kinds, tables};
 use crate::facts::{ClassFlags, Facts};
 use crate::notices::Notices;
@@ -79,6 +81,19 @@ impl ComputedService {
         !self.tables.load().is_empty()
     }
 
+    /// Whether entries of a backend may be given something: no look at an index.
+    #[must_use]
+    pub fn may_define(&self, backend: usize, facts: &Arc<Facts>, view: &View<'_>) -> bool {
+        if self.has_tables() {
+            return true;
+        }
+        let kept = self.kept.get(backend).map(ArcSwapOption::load);
+        kept.as_deref().and_then(Option::as_ref).is_none_or(|known| {
+            let has_more = view.tables().class_sets().nth(known.class_sets).is_some();
+            known.defines || has_more || !Arc::ptr_eq(&known.facts, facts)
+        })
+    }
+
     /// The definitions for entries of a backend at one moment, if there are any. `seq` is the store's last change at that moment, if
     /// it is that of a snapshot.
     ///
@@ -142,6 +157,7 @@ impl ComputedService {
                  attributes); only the oldest do so: remove some"
             ));
         }
+        let roles = RefCell::default();
         for (id, bytes) in &made_of.entries {
             let record = store::RecordView::parse(bytes, view.tables())?;
             let parent = made_of.parents.iter().find(|(parent, _)| *parent == record.parent());
@@ -150,13 +166,14 @@ impl ComputedService {
                 Some((_, above)) => format!("{rdn},{above}"),
                 None => rdn,
             };
-            match kinds::read(&facts, view, *id, record, &dn) {
+            match kinds::read(&facts, view, *id, record, &dn, &roles) {
                 Ok(definitions) => all.extend(definitions),
                 Err(why) => {
                     self.notices.warn_once(format!("The entry \"{dn}\" gives no attributes to others: it {why}"));
                 }
             }
         }
+        all.extend(RoleSet::definition(&facts, roles.into_inner(), &mut |told| self.notices.warn_once(told)));
         next.definitions = (!all.is_empty()).then(|| Arc::new(Definitions::new(&facts, all)));
         next.made_of = Arc::new(made_of);
         Ok(())

@@ -2,10 +2,13 @@
 //!
 //! Knows names of classes; what their attributes mean is for the readers.
 
+use std::cell::RefCell;
+
 use schema::{ClassIndex, NormalizedDn, ObjectClass, Schema};
 use store::{EntryId, RecordView, StoreError, Values, View};
 
 use super::Definition;
+use super::roles::{self, Role};
 use crate::entry::{DnParts, EntryView};
 use crate::facts::{ClassFlags, Facts};
 use crate::search::ids_of_class;
@@ -15,7 +18,11 @@ pub(crate) type Read = fn(&Reading<'_>) -> Result<Vec<Definition>, String>;
 
 /// Classes of entries that define something, with who reads them. An entry is read by the first whose class it has; subclasses count,
 /// and have to be listed themselves to be found.
-pub(crate) const KINDS: &[(&[u8], Read)] = &[];
+pub(crate) const KINDS: &[(&[u8], Read)] = &[
+    (b"nsManagedRoleDefinition", roles::managed),
+    (b"nsFilteredRoleDefinition", roles::filtered),
+    (b"nsNestedRoleDefinition", roles::nested),
+];
 
 /// An entry that defines something.
 #[allow(dead_code, reason = "for readers")]
@@ -26,6 +33,8 @@ pub(crate) struct Reading<'r> {
     pub entry: EntryView<'r>,
     /// Its name, normalized.
     pub name: NormalizedDn,
+    /// Where a role is put: all of a backend are one definition together, see [`super::roles`].
+    pub roles: &'r RefCell<Vec<Role>>,
 }
 
 #[allow(dead_code, reason = "for readers")]
@@ -112,8 +121,9 @@ pub(super) fn read(
     id: EntryId,
     record: RecordView<'_>,
     dn: &str,
+    roles: &RefCell<Vec<Role>>,
 ) -> Result<Vec<Definition>, String> {
     let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|problem| problem.to_string())?;
     let entry = EntryView { id, record, dn: DnParts::whole(dn.as_bytes()), source: view };
-    facts.definitions.read(&Reading { facts, entry, name })
+    facts.definitions.read(&Reading { facts, entry, name, roles })
 }

@@ -25,14 +25,15 @@ mod keep;
 pub(crate) mod kinds;
 mod program;
 mod reach;
+mod roles;
 mod set;
 mod tables;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use at::is_plain;
 pub use at::{Ask, ComputedAt, Moment, Shown};
+pub(crate) use at::{each_stored, is_plain};
 pub use definition::{Definition, Narrowing, Priority, Source, Wanted};
 pub(crate) use given::Given;
 pub use keep::ComputedService;

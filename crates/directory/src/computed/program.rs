@@ -8,12 +8,14 @@
 //! Invariant: whoever matches the filter that was asked matches the rewritten one (outside of Not, which no index answers). The
 //! opposite is not so: what is found has to be checked.
 
-use schema::TypeIndex;
+use ldap::Scope;
+use schema::{NormalizedDn, TypeIndex};
 use store::StoreError;
 
 use super::{ComputedAt, Definition, Narrowing, Wanted};
 use crate::filter::{Item, Matcher, Node, Target};
 use crate::search::idset::IdSet;
+use crate::search::{Candidates, Place, scoped_candidates};
 
 /// Alternatives of one assertion; with more, everybody in reach counts.
 pub(crate) const ALTERNATIVES_MAX: usize = 1_000;
@@ -51,6 +53,7 @@ trait Push {
     fn equal(&mut self, attribute: TypeIndex, form: &[u8]) -> Result<(), StoreError>;
     fn present(&mut self, attribute: TypeIndex) -> Result<(), StoreError>;
     fn copy(&mut self, matcher: &Matcher);
+    fn copy_below(&mut self, matcher: &Matcher, top: &NormalizedDn) -> Result<(), StoreError>;
 }
 
 impl Program {
@@ -102,6 +105,15 @@ impl Alternatives<'_> {
         self.rewriter.copy(matcher);
     }
 
+    /// The same below one entry: where filter and branch leave few, these.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn filter_below(&mut self, matcher: &Matcher, top: &NormalizedDn) -> Result<(), StoreError> {
+        self.count += 1;
+        self.rewriter.copy_below(matcher, top)
+    }
+
     /// What was added comes to: nobody, these, or everybody if they are too many.
     #[must_use]
     pub fn narrowing(&self) -> Narrowing {
@@ -139,6 +151,24 @@ impl Push for Rewriter<'_, '_> {
     fn copy(&mut self, matcher: &Matcher) {
         self.out.push_copy(matcher, 0);
         self.mark(None);
+    }
+
+    fn copy_below(&mut self, matcher: &Matcher, top: &NormalizedDn) -> Result<(), StoreError> {
+        let open = self.out.open_and();
+        self.out.push_copy(matcher, 0);
+        let groups = self.at.groups();
+        let is_everything = self.at.suffixes().iter().all(|suffix| top.is_ancestor_or_equal(&suffix.normalized));
+        let base = if is_everything { None } else { self.at.locate_here(top)? };
+        if let (Some(base), Some(backend)) = (base, groups.backends().get(groups.own())) {
+            let place = Place { base, scope: Scope::WholeSubtree, is_everything };
+            let found = scoped_candidates(matcher, self.at.facts(), backend, &self.at.view(), place, None)?.found;
+            if let Candidates::Set(set) = found.candidates {
+                self.out.push_set(set);
+            }
+        }
+        self.out.close(open);
+        self.mark(None);
+        Ok(())
     }
 }
 

@@ -15,9 +15,9 @@ use store::{EntryId, StoreError};
 
 use super::ComputedAt;
 use crate::access::Access;
-use crate::entry::{DnParts, EntryView};
+use crate::entry::EntryView;
 use crate::facts::{ClassFlags, Facts};
-use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::filter::{FilterScratch, Matcher};
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -81,20 +81,12 @@ impl Reach {
         }
     }
 
-    /// Only entries that match. Passwords match nothing: who makes definitions may not be who may read them.
+    /// Only entries that match, see [`filter_on_stored`].
     ///
     /// # Errors
     /// Why it cannot decide, in words.
     pub fn set_filter(&mut self, facts: &Facts, text: &str) -> Result<(), String> {
-        let parsed = ldap::filter::parse(text).map_err(|problem| format!("{text} is no filter: {problem}"))?;
-        let mut matcher = Matcher::default();
-        matcher.compile(facts, Access::User, &parsed.filter(), MatchContext::default());
-        if matcher.needs_groups() {
-            return Err(format!("the filter {text} asks for groups: name them apart"));
-        }
-        if matcher.depends_on_time() {
-            return Err(format!("the filter {text} depends on the time of day"));
-        }
+        let matcher = filter_on_stored(facts, text)?;
         self.filter = (!matcher.is_always_true(facts)).then(|| Arc::new(matcher));
         Ok(())
     }
@@ -154,16 +146,10 @@ impl Reach {
         if at.class_flags(&entry.record).has(ClassFlags::SUBENTRY) || !self.is_placed(at, resolved, entry)? {
             return Ok(false);
         }
-        if let Some(filter) = self.filter() {
-            let view = at.view();
-            let mut dn = Vec::new();
-            if filter.needs_dn() {
-                at.put_dn(entry.id, &mut dn)?;
-            }
-            let stored = EntryView { dn: DnParts::whole(&dn), source: &view, ..*entry };
-            if filter.matches(at.facts(), &stored, scratch)? != Truth::True {
-                return Ok(false);
-            }
+        if let Some(filter) = self.filter()
+            && !at.matches_stored(entry, filter, scratch)?
+        {
+            return Ok(false);
         }
         for group in &self.groups {
             if at.is_in_group(entry, group)? {
@@ -202,4 +188,21 @@ impl Reach {
         }
         Ok(true)
     }
+}
+
+/// A filter that decides by what entries have stored. Passwords match nothing: who makes definitions may not be who may read them.
+///
+/// # Errors
+/// Why it cannot decide, in words.
+pub(super) fn filter_on_stored(facts: &Facts, text: &str) -> Result<Matcher, String> {
+    let parsed = ldap::filter::parse(text).map_err(|problem| format!("{text} is no filter: {problem}"))?;
+    let mut matcher = Matcher::default();
+    matcher.compile(facts, Access::User, &parsed.filter(), MatchContext::default());
+    if matcher.needs_groups() {
+        return Err(format!("the filter {text} asks for groups: name them apart"));
+    }
+    if matcher.depends_on_time() {
+        return Err(format!("the filter {text} depends on the time of day"));
+    }
+    Ok(matcher)
 }

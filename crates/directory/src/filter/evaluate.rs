@@ -253,6 +253,9 @@ impl Trial<'_, '_> {
                 instead.push(group.attribute);
             }
         }
+        if self.facts.is_virtual(asked) {
+            return Ok(false);
+        }
         let tables = self.entry.record.tables();
         let is_shown = |desc: DescId| !instead.iter().any(|hidden| is_plain(tables, desc, *hidden));
         self.any_of(matcher, item, tables.by_type(asked.0), is_shown)
@@ -269,6 +272,8 @@ impl Trial<'_, '_> {
                 self.scratch.wire = wire;
                 matches
             }
+            // What is stored of a computed attribute does not count.
+            Target::Type(index) if self.facts.is_virtual(index) => Ok(false),
             Target::Type(index) => self.any_of(matcher, item, tables.by_type(index.0), |_| true),
             Target::Tagged(index, options) => {
                 let asked = matcher.options.get(options);

@@ -4,7 +4,7 @@
 //! (1) Every group is followed once, so circles end.
 //! (2) What [`GroupsAt::all_above`] finds and what [`GroupsAt::contains`] says agree.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use schema::{MatchingRule, TypeIndex};
@@ -15,6 +15,7 @@ use store::{Content, EntryId, IndexKey, RecordView, StoreError, Values, View};
 use super::moment::Computed;
 use super::types::{ANY_GROUP, COMPUTED, GroupTypes, lists_by};
 use super::{GroupsAt, Place};
+use crate::circle;
 use crate::entry::{DnParts, EntryView};
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::Truth;
@@ -402,51 +403,16 @@ impl GroupsAt<'_> {
 
     /// Names one circle among groups that were just followed, if there is one.
     fn report_circles(&self, groups: &[Place]) -> Result<(), StoreError> {
-        let mut done: HashSet<Place> = HashSet::new();
-        for start in groups {
-            // A walk in depth; `way` is where it stands: a group with the number of its neighbours that were tried.
-            let mut way: Vec<(Place, usize)> = vec![(*start, 0)];
-            let mut on_way: HashMap<Place, usize> = HashMap::from([(*start, 0)]);
-            while let Some((at, tried)) = way.last_mut() {
-                let at = *at;
-                let next = if done.contains(&at) { None } else { self.above(at)?.get(*tried).copied() };
-                *tried += 1;
-                match next {
-                    Some(next) => match on_way.get(&next) {
-                        Some(from) => {
-                            let circle: Vec<Place> = way.iter().skip(*from).map(|(group, _)| *group).collect();
-                            return self.report_circle(circle);
-                        }
-                        None if !done.contains(&next) => {
-                            on_way.insert(next, way.len());
-                            way.push((next, 0));
-                        }
-                        None => {}
-                    },
-                    None => {
-                        done.insert(at);
-                        on_way.remove(&at);
-                        way.pop();
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn report_circle(&self, mut circle: Vec<Place>) -> Result<(), StoreError> {
-        // From the lowest number on, so that one circle makes one message whoever came upon it.
-        let least = circle.iter().enumerate().min_by_key(|(_, group)| **group).map_or(0, |(at, _)| at);
-        circle.rotate_left(least);
+        let Some(circle) = circle::find(groups, |group| self.above(group))? else { return Ok(()) };
         let mut names = Vec::new();
-        for group in circle.iter().chain(circle.first()).take(10) {
+        for group in circle {
             let mut dn = Vec::new();
-            self.put_dn(*group, &mut dn)?;
-            names.push(format!("\"{}\"", String::from_utf8_lossy(&dn)));
+            self.put_dn(group, &mut dn)?;
+            names.push(String::from_utf8_lossy(&dn).into_owned());
         }
         self.groups.service.notices.warn_once(format!(
             "Groups are members of each other in a circle: {}. Everybody in one of them is in all of them; remove one of these members to end it",
-            names.join(" in ")
+            circle::shown(names.iter().map(String::as_str), " in ")
         ));
         Ok(())
     }

@@ -74,7 +74,7 @@ pub(crate) fn modify(it: &Fixture, dn: &str, operation: ModifyOperation, attribu
 }
 
 /// Collects what the directory tells administrators.
-pub(super) fn notices(it: &Fixture) -> Arc<Mutex<Vec<String>>> {
+pub(crate) fn notices(it: &Fixture) -> Arc<Mutex<Vec<String>>> {
     let told = Arc::new(Mutex::new(Vec::new()));
     let keeper = Arc::clone(&told);
     it.directory.set_notices(Box::new(move |sentence| keeper.lock().unwrap().push(sentence.to_owned())));

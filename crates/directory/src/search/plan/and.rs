@@ -83,6 +83,11 @@ impl<'p> Conjunction<'p> {
         true
     }
 
+    /// Nobody matches one of the components.
+    pub fn rule_out(&mut self) {
+        self.is_nobody = true;
+    }
+
     fn has_few(&self) -> bool {
         self.is_nobody || self.set.is_some() || self.keys.iter().any(|read| read.count <= FEW_CANDIDATES)
     }

@@ -124,6 +124,18 @@ impl<'p> Planner<'p, '_> {
             return Ok(());
         }
         let (attribute, is_plain) = match item.target {
+            // What is stored of it does not count, and what is computed was put beside it.
+            Target::Type(attribute) if self.facts.is_virtual(attribute) => {
+                let reason = Some(Reason::Computed);
+                self.report(|| Leaf {
+                    attribute: Some(attribute),
+                    candidates: Count::Known(0),
+                    reason,
+                    ..Leaf::of(at)
+                });
+                all.rule_out();
+                return Ok(());
+            }
             Target::Type(attribute) => (attribute, true),
             Target::Tagged(attribute, _) => (attribute, false),
             Target::Virtual(_, VirtualAttribute::EntryDn) => return self.gather_entry_dn(at, item, all),

@@ -217,11 +217,17 @@ impl Fixture {
 
     /// Updates as root; must succeed.
     pub fn update(&self, message: &Message<'_>) {
+        let result = self.try_update(message);
+        assert_eq!(result.code, ldap::ResultCode::SUCCESS, "{result}");
+    }
+
+    /// Updates as root.
+    pub fn try_update(&self, message: &Message<'_>) -> LdapResult {
         let session = Session { identity: root(), ..Session::anonymous(1) };
         let (sender, receiver) = std::sync::mpsc::channel();
         let done = Box::new(move |done: crate::update::UpdateDone| drop(sender.send(done.result)));
         drop(self.directory.submit(&session, 1, message, done));
-        assert_eq!(receiver.recv().unwrap().code, ldap::ResultCode::SUCCESS);
+        receiver.recv().unwrap()
     }
 
     /// Compares and gives the result code.

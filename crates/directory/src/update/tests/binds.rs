@@ -1,6 +1,6 @@
 //! Who gets in (RFC 4513), and that a refusal tells nothing.
 
-use ldap::{ControlBuf, Message, Request, ResultCode, client, oids};
+use ldap::{ControlBuf, Message, ModifyOperation, Request, ResultCode, client, oids};
 
 use super::bed::{ANN, BEN, Bed, none};
 use crate::Identity;
@@ -103,6 +103,25 @@ fn failures_differ_for_the_operator_only() {
     assert_eq!(why("dc=example,dc=com"), Some(BindFailure::NoPassword));
     assert_eq!(why("dc=elsewhere"), Some(BindFailure::NoEntry));
     assert_eq!(why(""), Some(BindFailure::NoName));
+}
+
+/// As DSEE and 389 do; whoever does not know the password is not told.
+#[test]
+fn inactivated_accounts_do_not_bind() {
+    let bed = Bed::new();
+    let set = |value: &str| {
+        let done = bed.modify(ANN, &[(ModifyOperation::Replace, "nsAccountLock", value)]);
+        assert!(done.0.result.is_success(), "{}", done.0.result);
+    };
+    set("TRUE");
+    let (result, identity) = bed.bind(ANN, "opensesame");
+    assert_eq!(result.code, ResultCode::UNWILLING_TO_PERFORM);
+    assert_eq!(result.message, "Account inactivated. Contact system administrator.");
+    assert!(identity.is_anonymous());
+    assert_eq!(bed.bind(ANN, "guess").0.code, ResultCode::INVALID_CREDENTIALS);
+    assert!(bed.bind(BEN, "benben").0.is_success());
+    set("false");
+    assert!(bed.bind(ANN, "opensesame").0.is_success());
 }
 
 #[test]
