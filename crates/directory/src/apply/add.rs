@@ -27,6 +27,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     let parent = find_place(work, request.entry)?;
     let mut draft = Draft { schema: &facts.schema, id: EntryId::ROOT, record: None, touched: Vec::new() };
     let settings = Settings::of(work);
+    work.check_new_not_given(request.entry, request.attributes.iter().map(|it| (it.description, it.values)))?;
     let mut sources = Vec::new();
     for (place, attribute) in request.attributes.iter().enumerate() {
         let described = Described::parse(&facts.schema, attribute.description, settings.check_schema)?;

@@ -9,6 +9,7 @@
 //! | `add` `modify` `delete` `modify_dn` `modify_schema` | the operations (RFC 4511 §4.6–4.9) |
 //! | `indexes` | another index set, and slices of building |
 //! | `draft`, `value_set`, `large_edit` | the attributes that a request touches |
+//! | `governed` | attributes that come from elsewhere and cannot be written |
 //! | `judge` | whether the schema likes what the entry becomes |
 //! | `write` | from a draft to a record |
 //! | `read_entry` | assertion, pre-read and post-read controls |
@@ -21,6 +22,7 @@ mod add;
 mod class_cache;
 mod delete;
 mod draft;
+mod governed;
 mod indexes;
 mod judge;
 mod large_edit;
@@ -61,6 +63,7 @@ use crate::facts::Facts;
 use crate::history::Recorder;
 use crate::proposal::{Flags, Kind, Proposal};
 use class_cache::ClassCache;
+use governed::Governed;
 use noting::Noting;
 use plugins::Plugins;
 use work::Work;
@@ -77,6 +80,7 @@ pub struct UpdateRules {
     checker: Arc<Checker>,
     classes: ClassCache,
     plugins: Arc<Plugins>,
+    governed: Governed,
     noting: Noting,
     /// Whether schema and plugins are those that the backend keeps. At first, and after a batch was taken back, nobody knows.
     is_settled: bool,
@@ -94,6 +98,7 @@ impl UpdateRules {
             checker,
             classes: ClassCache::default(),
             plugins: Arc::default(),
+            governed: Governed::default(),
             noting: Noting::default(),
             is_settled: false,
         }
@@ -156,6 +161,7 @@ impl UpdateRules {
     /// Drops what is kept by number: the numbers are not in force any more.
     fn forget_numbers(&mut self) {
         self.classes.clear();
+        self.governed = Governed::default();
     }
 
     fn set_schema(&mut self, schema: Arc<Schema>) {

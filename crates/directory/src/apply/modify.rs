@@ -30,6 +30,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     let facts = work.facts.clone();
     let target = work.find(request.object)?;
     check_access(work, &facts, &target, request)?;
+    work.check_not_given(&target, request)?;
     work.look_before(target.id)?;
     let record = target.record()?;
     let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };

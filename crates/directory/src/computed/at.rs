@@ -55,6 +55,8 @@ pub struct Template {
     pub body: Box<[u8]>,
     /// `cosPriority`
     pub priority: Priority,
+    /// Whether the entry is a `cosTemplate`.
+    pub is_template: bool,
 }
 
 /// See the module.
@@ -221,7 +223,8 @@ impl<'g> ComputedAt<'g> {
                 ControlFlow::Continue(())
             })?;
             if !body.is_empty() {
-                found = Some(Rc::new(Template { body: body.into(), priority: self.priority_of(&record) }));
+                let (priority, is_template) = (self.priority_of(&record), self.is_template(&record));
+                found = Some(Rc::new(Template { body: body.into(), priority, is_template }));
             }
         }
         let templates = &mut self.moment.state.borrow_mut().templates;
@@ -230,6 +233,13 @@ impl<'g> ComputedAt<'g> {
         }
         templates.insert(key, found.clone());
         Ok(found)
+    }
+
+    fn is_template(&self, record: &RecordView<'_>) -> bool {
+        let schema = &self.facts().schema;
+        let Some(wanted) = schema.object_class(b"cosTemplate") else { return false };
+        let mut classes = record.object_classes().iter().filter_map(|name| schema.object_class(name));
+        classes.any(|class| class.is_subclass_of(wanted.index))
     }
 
     fn priority_of(&self, record: &RecordView<'_>) -> Priority {

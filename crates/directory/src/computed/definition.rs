@@ -78,6 +78,12 @@ pub trait Source: fmt::Debug + Send + Sync {
         any: &mut Alternatives<'_>,
     ) -> Result<Narrowing, StoreError>;
 
+    /// Whether an entry may get something from here: `has` says which attributes it has stored.
+    fn concerns(&self, has: &dyn Fn(TypeIndex) -> bool) -> bool {
+        let _ = has;
+        true
+    }
+
     /// Whether the values of one entry may take long to find (groups are followed): then searches are not run by an event loop.
     fn is_costly(&self) -> bool {
         false

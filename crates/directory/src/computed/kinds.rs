@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use schema::{ClassIndex, NormalizedDn, ObjectClass, Schema};
 use store::{EntryId, RecordView, StoreError, Values, View};
 
-use super::Definition;
 use super::roles::{self, Role};
+use super::{Definition, cos};
 use crate::entry::{DnParts, EntryView};
 use crate::facts::{ClassFlags, Facts};
 use crate::search::ids_of_class;
@@ -22,10 +22,13 @@ pub(crate) const KINDS: &[(&[u8], Read)] = &[
     (b"nsManagedRoleDefinition", roles::managed),
     (b"nsFilteredRoleDefinition", roles::filtered),
     (b"nsNestedRoleDefinition", roles::nested),
+    (b"cosPointerDefinition", cos::read_pointer),
+    (b"cosIndirectDefinition", cos::read_indirect),
+    (b"cosClassicDefinition", cos::read_classic),
+    (b"cosDefinition", cos::read_classic),
 ];
 
 /// An entry that defines something.
-#[allow(dead_code, reason = "for readers")]
 pub(crate) struct Reading<'r> {
     /// The schema.
     pub facts: &'r Facts,
@@ -37,7 +40,6 @@ pub(crate) struct Reading<'r> {
     pub roles: &'r RefCell<Vec<Role>>,
 }
 
-#[allow(dead_code, reason = "for readers")]
 impl<'r> Reading<'r> {
     /// The name of the entry above.
     pub fn parent(&self) -> NormalizedDn {

@@ -19,7 +19,9 @@
 //! Refuses to know who asks: who may read an attribute is decided before anything is computed.
 
 mod at;
+mod cos;
 mod definition;
+mod elsewhere;
 mod given;
 mod keep;
 pub(crate) mod kinds;
@@ -35,6 +37,7 @@ mod tests;
 pub use at::{Ask, ComputedAt, Moment, Shown};
 pub(crate) use at::{each_stored, is_plain};
 pub use definition::{Definition, Narrowing, Priority, Source, Wanted};
+pub(crate) use elsewhere::{BelowBase, OfEntry, OfNamed};
 pub(crate) use given::Given;
 pub use keep::ComputedService;
 pub(crate) use kinds::DefinitionTypes;

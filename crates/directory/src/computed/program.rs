@@ -13,9 +13,10 @@ use schema::{NormalizedDn, TypeIndex};
 use store::StoreError;
 
 use super::{ComputedAt, Definition, Narrowing, Wanted};
+use crate::facts::Facts;
 use crate::filter::{Item, Matcher, Node, Target};
 use crate::search::idset::IdSet;
-use crate::search::{Candidates, Place, scoped_candidates};
+use crate::search::{Candidates, Narrowed, Place, scoped_candidates, whole};
 
 /// Alternatives of one assertion; with more, everybody in reach counts.
 pub(crate) const ALTERNATIVES_MAX: usize = 1_000;
@@ -66,19 +67,19 @@ impl Program {
 }
 
 impl Alternatives<'_> {
-    /// Who shows a value of the attribute that is equal to `value`. Says so too when the value cannot be one: that is nobody.
+    /// Who shows a value of the attribute that is equal to `value`; who shows any, where that cannot be told.
     ///
     /// # Errors
     /// When something cannot be read.
-    pub fn equal(&mut self, facts: &crate::facts::Facts, attribute: TypeIndex, value: &[u8]) -> Result<(), StoreError> {
+    pub fn equal(&mut self, facts: &Facts, attribute: TypeIndex, value: &[u8]) -> Result<(), StoreError> {
         let Some(rule) = facts.schema.attribute_by_index(attribute).and_then(|it| it.equality) else {
             return self.present(attribute);
         };
         let mut form = Vec::new();
-        if rule.normalize(&facts.schema, value, &mut form).is_ok() {
-            self.equal_form(attribute, &form)?;
+        match rule.normalize(&facts.schema, value, &mut form) {
+            Ok(()) => self.equal_form(attribute, &form),
+            Err(_) => self.present(attribute),
         }
-        Ok(())
     }
 
     /// The same for a value in normal form under the attribute's equality rule.
@@ -290,4 +291,26 @@ impl Rewriter<'_, '_> {
         self.depth -= 1;
         done
     }
+}
+
+/// The entries of a backend whose stored values of an attribute may pass an assertion on it; `None` when no index tells, or they are
+/// more than `max`.
+pub(super) fn holders(
+    at: &ComputedAt<'_>,
+    backend: usize,
+    wanted: &Wanted<'_>,
+    max: u64,
+) -> Result<Option<IdSet>, StoreError> {
+    let mut one = Matcher::default();
+    one.push_copy_of(wanted.matcher, &Item { target: Target::Type(wanted.attribute), ..wanted.item.clone() });
+    let groups = at.groups();
+    let Some(known) = groups.backends().get(backend) else { return Ok(None) };
+    let view = groups.view_of(backend)?;
+    let place = Place { base: store::EntryId::ROOT, scope: Scope::WholeSubtree, is_everything: true };
+    let Narrowed { found, is_unindexed } = scoped_candidates(&one, at.facts(), known, &view, place, None)?;
+    Ok(match found.candidates {
+        Candidates::Set(set) if !is_unindexed && set.len() <= max => Some(set),
+        Candidates::List { key, count } if !is_unindexed && count <= max => Some(whole(&view.postings(&key)?)?),
+        _ => None,
+    })
 }

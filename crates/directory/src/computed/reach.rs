@@ -97,6 +97,12 @@ impl Reach {
         self.filter.as_deref()
     }
 
+    /// Whether a name is at or below one of the bases, whatever else is asked of the entry.
+    #[must_use]
+    pub fn is_below_base(&self, name: &NormalizedDn) -> bool {
+        self.bases.is_empty() || self.bases.iter().any(|base| base.is_ancestor_or_equal(name))
+    }
+
     /// Whether groups are followed to decide.
     #[must_use]
     pub fn is_costly(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Computed attributes through whole searches and compares.
 
+mod cos;
+mod random;
 mod tables;
 
 use std::collections::BTreeMap;
