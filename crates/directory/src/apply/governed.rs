@@ -91,7 +91,9 @@ fn check<'v>(
     has: &dyn Fn(TypeIndex) -> bool,
     written: impl Iterator<Item = &'v [u8]>,
 ) -> Result<(), LdapResult> {
-    for attribute in written.filter_map(|name| facts.schema.attribute_type(name)) {
+    // What nobody may write anywhere is refused in other words.
+    let written = written.filter_map(|name| facts.schema.attribute_type(name)).filter(|it| !facts.is_virtual(it.index));
+    for attribute in written {
         let mut own = definitions.groups().iter().filter(|group| group.attribute == attribute.index);
         let is_given = own.any(|group| {
             group.definitions.iter().any(|(_, definition)| {
