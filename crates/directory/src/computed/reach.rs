@@ -205,7 +205,7 @@ pub(super) fn filter_on_stored(facts: &Facts, text: &str) -> Result<Matcher, Str
     let mut matcher = Matcher::default();
     matcher.compile(facts, Access::User, &parsed.filter(), MatchContext::default());
     if matcher.needs_groups() {
-        return Err(format!("the filter {text} asks for groups: name them apart"));
+        return Err(format!("the filter {text} asks for groups, but only what is stored decides"));
     }
     if matcher.depends_on_time() {
         return Err(format!("the filter {text} depends on the time of day"));

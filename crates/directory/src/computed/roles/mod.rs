@@ -42,6 +42,9 @@ const LISTED_MAX: usize = 10_000;
 /// Roles within roles that are followed, in one backend. A nested role beyond it is reported and nobody has it.
 const LINKS_MAX: usize = 100_000;
 
+/// Filters that an entry may be tried with on an event loop; with more, searches that ask for roles go to the pool.
+const FILTERED_FEW: usize = 16;
+
 /// Circles of roles that are reported, each by its names.
 const CIRCLES_MAX: usize = 10;
 
@@ -74,7 +77,8 @@ impl RoleSet {
             is_by_name_only: false,
             merges: false,
             needs_schema: false,
-            refuses_writes: true,
+            // Nobody may write it anywhere.
+            refuses_writes: false,
             source: Arc::new(set),
         })
     }
@@ -209,6 +213,10 @@ impl Found<'_> {
 }
 
 impl Source for RoleSet {
+    fn is_costly(&self) -> bool {
+        self.filtered.len() > FILTERED_FEW
+    }
+
     fn supply(
         &self,
         at: &ComputedAt<'_>,

@@ -85,7 +85,7 @@ pub(crate) fn managed(reading: &Reading<'_>) -> Result<Vec<Definition>, String> 
 pub(crate) fn filtered(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
     let Some(value) = reading.value(b"nsRoleFilter") else { return Err("has no nsRoleFilter".to_owned()) };
     let matcher = role_filter(reading.facts, &String::from_utf8_lossy(value))
-        .map_err(|why| format!("has an nsRoleFilter by which nobody has the role: {why}"))?;
+        .map_err(|why| format!("has an nsRoleFilter by which nobody has the role, {why}"))?;
     Ok(Role::of(reading, Kind::Filtered(matcher)).put(reading))
 }
 
@@ -102,7 +102,7 @@ fn role_filter(facts: &Facts, text: &str) -> Result<Matcher, String> {
         _ => false,
     };
     if matcher.nodes().iter().any(is_computed) {
-        return Err(format!("the filter {text} asks for what the server computes, but only stored attributes decide"));
+        return Err(format!("the filter {text} asks for what the server computes, but only what is stored decides"));
     }
     Ok(matcher)
 }

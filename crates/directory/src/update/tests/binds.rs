@@ -124,6 +124,42 @@ fn inactivated_accounts_do_not_bind() {
     assert!(bed.bind(ANN, "opensesame").0.is_success());
 }
 
+/// The entries with which DSEE inactivates accounts: a role for whoever is disabled, and a class of service that locks who has it.
+// S2-38
+#[test]
+fn a_role_inactivates_accounts() {
+    let mut bed = Bed::new();
+    let base = "dc=example,dc=com";
+    let (managed, disabled) = (format!("cn=nsManagedDisabledRole,{base}"), format!("cn=nsDisabledRole,{base}"));
+    let templates = format!("cn=nsAccountInactivationTmp,{base}");
+    let mut add = |dn: &str, attributes: &[(&str, &str)]| {
+        let done = bed.add(dn, attributes).0;
+        assert!(done.result.is_success(), "{}", done.result);
+    };
+    add(&managed, &[("objectClass", "nsManagedRoleDefinition")]);
+    add(&disabled, &[("objectClass", "nsNestedRoleDefinition"), ("nsRoleDN", &managed)]);
+    add(&templates, &[("objectClass", "organizationalRole")]);
+    add(
+        &format!("cn=\"{disabled}\",{templates}"),
+        &[("objectClass", "cosTemplate"), ("cosPriority", "0"), ("nsAccountLock", "true")],
+    );
+    add(
+        &format!("cn=nsAccountInactivation_cos,{base}"),
+        &[
+            ("objectClass", "cosClassicDefinition"),
+            ("cosTemplateDn", &templates),
+            ("cosSpecifier", "nsRole"),
+            ("cosAttribute", "nsAccountLock operational"),
+        ],
+    );
+    assert!(bed.bind(ANN, "opensesame").0.is_success());
+    bed.modify(ANN, &[(ModifyOperation::Add, "nsRoleDN", &managed)]);
+    assert_eq!(bed.bind(ANN, "opensesame").0.code, ResultCode::UNWILLING_TO_PERFORM);
+    assert!(bed.bind(BEN, "benben").0.is_success());
+    bed.modify(&disabled, &[(ModifyOperation::Replace, "nsRoleDN", &format!("cn=nobody,{base}"))]);
+    assert!(bed.bind(ANN, "opensesame").0.is_success());
+}
+
 #[test]
 fn slow_hashes_are_jobs() {
     let bed = Bed::new();

@@ -201,3 +201,37 @@ fn filters_are_planned_by_what_the_roles_come_from() {
     let done = it.search(&asked).unwrap().done;
     assert!(!done.unindexed && done.candidates <= 5, "{} candidates", done.candidates);
 }
+
+/// Role-based attributes of Sun's manual: a class of service whose templates are called like roles.
+// S2-38 S2-42
+#[test]
+fn roles_give_attributes_through_classes_of_service() {
+    let templates = format!("cn=quotas,{BASE}");
+    let template = |role: &str, lines: &[&str]| {
+        entry(&format!("cn=\"{role}\",{templates}"), &["cosTemplate", "extensibleObject"], lines)
+    };
+    let text = [
+        person("ann", SALES, &[&format!("nsRoleDN: cn=boss,{BASE}"), "description: red"]),
+        person("ben", SALES, &["description: red"]),
+        person("cay", LAB, &["description: blue"]),
+        role("boss", BASE, "Managed", &[]),
+        role("red", BASE, "Filtered", &["nsRoleFilter: (description=red)"]),
+        entry(&templates, &["organizationalRole"], &[]),
+        template(&format!("cn=boss,{BASE}"), &["roomNumber: 1", "cosPriority: 0"]),
+        template(&format!("CN=red, {BASE}"), &["roomNumber: 2"]),
+        entry(
+            &format!("cn=rooms,{BASE}"),
+            &["ldapSubentry", "cosSuperDefinition", "cosClassicDefinition"],
+            &[&format!("cosTemplateDn: {templates}"), "cosSpecifier: nsRole", "cosAttribute: roomNumber"],
+        ),
+    ];
+    let mut it = Fixture::new(&[BASE], indexes(), &ldif(&text.concat()));
+    let room = |it: &mut Fixture, name: &str| crate::computed::tests::of(it, name, "roomNumber");
+    assert_eq!(room(&mut it, "ann"), ["1"], "the better priority");
+    assert_eq!(room(&mut it, "ben"), ["2"]);
+    assert_eq!(room(&mut it, "cay"), [""; 0]);
+    assert_eq!(matching(&mut it, "(&(uid=*)(roomNumber=2))"), ["ben"]);
+    assert_eq!(people(&mut it, "(roomNumber=1)"), ["ann"]);
+    modify(&it, &format!("uid=cay,{LAB}"), ModifyOperation::Replace, "description", "red");
+    assert_eq!(people(&mut it, "(roomNumber=2)"), ["ben", "cay"]);
+}
