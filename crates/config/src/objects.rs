@@ -94,6 +94,7 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     property("single-structural-objectclass-behavior", ACCEPT_REJECT_WARN, "What happens to entries without exactly one structural object class.").default(&["reject"]),
     property("allow-attribute-name-exceptions", Syntax::Boolean, "Names of attribute types may have underscores and begin with a digit.").default(&["false"]),
     property("notify-abandoned-operations", Syntax::Boolean, "An abandoned operation is answered with result 118 (cancelled) instead of not at all.").default(&["false"]),
+    property("stall-threshold", MILLISECONDS, "Operations that wait inside the server for this long, or make others wait, are told in the error log with what they waited for; 0 is never.").default(&["100 ms"]).action(Action::Reload),
     property("etime-resolution", Syntax::Choice(&["milliseconds", "microseconds", "nanoseconds"]), "Unit of etime in the access log.").default(&["milliseconds"]),
 ];
 

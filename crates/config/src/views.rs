@@ -37,6 +37,8 @@ pub struct GlobalConfig {
     pub allow_attribute_name_exceptions: bool,
     /// `notify-abandoned-operations`
     pub notify_abandoned_operations: bool,
+    /// `stall-threshold`; `None` is never.
+    pub stall_threshold: Option<Duration>,
     /// `etime-resolution`
     pub etime_resolution: EtimeResolution,
 }

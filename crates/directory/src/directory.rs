@@ -71,6 +71,17 @@ impl Directory {
     /// # Errors
     /// When the schema has mistakes, an index cannot be, or a backend does not open.
     pub fn open(config: &Config) -> Result<Directory, OpenError> {
+        Self::open_with(config, |_| None)
+    }
+
+    /// [`Directory::open`] with the logs of backends on disks of one's own, by the backend's id: for tests whose disks are slow or fail.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_with(
+        config: &Config,
+        log_disk: impl Fn(&str) -> Option<Arc<dyn store::log::Disk>>,
+    ) -> Result<Directory, OpenError> {
         let facts = Arc::new(Facts::new(load_schema(config)?));
         let mut backends: Vec<Backend> = Vec::new();
         let enabled = || config.backends.iter().filter(|backend| backend.enabled);
@@ -86,7 +97,8 @@ impl Directory {
                 }
             }
             let recorder = Recorder::new(Arc::clone(&numbers), backends.len());
-            backends.push(open_backend(config, configured, suffixes, &facts, recorder)?);
+            let disk = log_disk(&configured.id);
+            backends.push(open_backend(config, configured, suffixes, &facts, recorder, disk)?);
         }
         let capabilities = Capabilities::default();
         let own = own_entries(&facts, &backends, &capabilities)
@@ -215,6 +227,7 @@ impl Directory {
     pub(crate) fn monitor_entries(&self, facts: &Facts) -> Result<Vec<SyntheticEntry>, LdapResult> {
         let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends);
         told.push(self.updates.references.monitor_entry(&self.backends));
+        told.push(self.updates.intake().monitor_entry());
         if let Some(provider) = self.monitor.get() {
             told.extend(provider.monitor_entries());
         }
@@ -254,10 +267,12 @@ fn open_backend(
     suffixes: Vec<Suffix>,
     facts: &Arc<Facts>,
     recorder: Recorder,
+    log_disk: Option<Arc<dyn store::log::Disk>>,
 ) -> Result<Backend, OpenError> {
     let indexes = configured_indexes(&facts.schema, configured)?;
     let key_makers = ArcSwap::from_pointee(indexes.configs.clone());
-    let options = BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes);
+    let options =
+        BackendOptions { log_disk, ..BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes) };
     let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone()).noting(recorder);
     let store = store::Backend::open(options, Box::new(rules))
         .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;

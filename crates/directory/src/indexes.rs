@@ -17,7 +17,7 @@ use crate::index_builder::{IndexBuilders, IndexNotice};
 use crate::index_proposal::IndexProposal;
 use crate::open::{OpenError, configured_indexes};
 use crate::proposal::{Authority, Flags, Kind, Proposal};
-use crate::update::{Intake, SERVER_NAME, bind_schema};
+use crate::update::{Cause, Intake, SERVER_NAME, bind_schema};
 
 /// What a new configuration changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl Directory {
 
 /// Proposes an index change and waits for it.
 pub(crate) fn propose(backend: &Backend, intake: &Intake, change: &IndexProposal) -> Result<(), StoreError> {
-    let outcome = backend.store.submit_and_wait(encoded(intake.next_csn(), change))?;
+    let outcome = intake.submit_and_wait(backend, Cause::Indexes, encoded(intake.next_csn(), change))?;
     if outcome.accepted {
         return Ok(());
     }

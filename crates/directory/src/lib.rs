@@ -29,6 +29,7 @@ pub mod virtual_attributes;
 
 mod account;
 mod bind;
+mod check;
 mod circle;
 mod compare;
 mod directory;
@@ -46,6 +47,7 @@ mod update;
 pub use access::Access;
 pub use backend::{Backend, Suffix};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
+pub use check::check_configuration;
 pub use directory::Directory;
 pub use encode::MessageSink;
 pub use index_builder::IndexNotice;

@@ -3,10 +3,13 @@
 //! The numbers come from a [`MonitorProvider`] (the server: connections, operations) and from the backends themselves. Made anew
 //! for every search of it, never kept.
 
-use store::StoreError;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use store::index::{Distrust, Index};
+use store::{Minute, StoreError};
 
 use crate::backend::Backend;
+use crate::csn::Csn;
 use crate::facts::Facts;
 use crate::search::remedy::Remedy;
 use crate::synthetic::{Attributes, SyntheticEntry};
@@ -104,18 +107,31 @@ fn backend_entry(backend: &Backend) -> MonitorEntry {
     entry.attributes.push(("ds-backend-base-dn".to_owned(), names));
     let reason = format!("{:?}", stats.wait_max_reason).to_ascii_lowercase();
     let mean_us = us(stats.sync_total) / u128::from(stats.batches.max(1));
+    let batch_mean = stats.proposals / stats.batches.max(1);
+    let doing = format!("{:?}", stats.doing).to_ascii_lowercase();
     let (fold_done, fold_total) = stats.fold_progress;
     entry.attributes.push(("ds-backend-index-state".to_owned(), index_states(backend, stats.entries)));
+    entry.attributes.push(("writer-minutes".to_owned(), stats.minutes.iter().map(minute).collect()));
     let entry = entry
         .with("ds-backend-entry-count", stats.entries)
         .with("ds-backend-writability-mode", format!("{:?}", backend.writability).to_ascii_lowercase())
         .with("database-bytes", stats.database_bytes)
         .with("database-bytes-max", stats.database_bytes_max)
         .with("writer-queue-length", stats.queue_length)
+        .with("writer-queue-bytes", stats.queue_bytes)
+        .with("writer-state", doing)
+        .with("writer-state-time-us", us(stats.doing_for))
+        .with("writer-hold-time-max-us", us(stats.hold_max))
+        .with("writer-hold-time-max-connection", stats.hold_max_source.0)
         .with("proposals", stats.proposals)
         .with("proposals-accepted", stats.accepted)
         .with("batches", stats.batches)
+        .with("batch-size-mean", batch_mean)
         .with("batch-size-max", stats.batch_max)
+        .with("log-bytes-written", stats.logged_bytes)
+        .with("log-bytes-per-second", bytes_per_second(&stats.minutes))
+        .with("log-bytes", stats.log.bytes)
+        .with("log-segments", stats.log.segments)
         .with("commit-time-mean-us", mean_us)
         .with("commit-time-max-us", us(stats.sync_max))
         .with("apply-time-total-us", us(stats.apply_total))
@@ -126,6 +142,7 @@ fn backend_entry(backend: &Backend) -> MonitorEntry {
         .with("folds", stats.folds)
         .with("folded-changes", stats.folded_ops)
         .with("fold-time-last-us", us(stats.fold_last))
+        .with("fold-time-max-us", us(stats.fold_max))
         .with("fold-commit-time-last-us", us(stats.fold_commit_last))
         .with("fold-rows-done", fold_done)
         .with("fold-rows-total", fold_total)
@@ -136,10 +153,41 @@ fn backend_entry(backend: &Backend) -> MonitorEntry {
         .with("last-change-number", stats.seq)
         .with("changes-replayed-at-start", stats.replayed)
         .with("replay-time-us", us(stats.replay));
+    let entry = match stats.log.trouble {
+        Some(trouble) => entry.with("log-trouble", trouble),
+        None => entry,
+    };
     match stats.fold_trouble {
         Some(trouble) => entry.with("fold-trouble", trouble),
         None => entry,
     }
+}
+
+/// One minute of the writer: when it began, then what it did and the worst of it.
+fn minute(minute: &Minute) -> String {
+    let mut text = Vec::new();
+    Csn { time_us: minute.minute * 60_000_000, ..Csn::default() }.write_timestamp(&mut text);
+    let us = |time: std::time::Duration| time.as_micros();
+    format!(
+        "{} proposals={} batches={} log-bytes={} wait-max-us={} wait-max-reason={} hold-max-us={} commit-max-us={} fold-max-us={} \
+         slowed-us={}",
+        String::from_utf8_lossy(&text),
+        minute.proposals,
+        minute.batches,
+        minute.logged_bytes,
+        us(minute.wait_max),
+        format!("{:?}", minute.wait_max_reason).to_ascii_lowercase(),
+        us(minute.hold_max),
+        us(minute.sync_max),
+        us(minute.fold_max),
+        us(minute.slowed)
+    )
+}
+
+/// What the last whole minute wrote to the log.
+fn bytes_per_second(minutes: &[Minute]) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
+    minutes.iter().find(|minute| minute.minute + 1 == now).map_or(0, |minute| minute.logged_bytes / 60)
 }
 
 /// Each index and whether searches may use it: `sn.caseIgnoreMatch valid`, `cn.caseIgnoreMatch building 4000 of 10000`.

@@ -3,6 +3,8 @@
 use directory::Bound;
 use ldap::ResultCode;
 
+use crate::stalls::Waits;
+
 /// The outcome of one operation. The response itself is bytes in the connection's output.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -24,6 +26,8 @@ pub(crate) struct Answer {
     pub(crate) is_unindexed: bool,
     /// Further items for the log, each with a leading blank.
     pub(crate) additional: String,
+    /// What it waited for.
+    pub(crate) waits: Waits,
     /// OIDs of response controls, separated by commas, if the log wants them.
     pub(crate) response_controls: String,
 }
@@ -48,6 +52,7 @@ impl Default for Answer {
             references: 0,
             is_unindexed: false,
             additional: String::new(),
+            waits: Waits::default(),
             response_controls: String::new(),
         }
     }

@@ -12,6 +12,7 @@ use crate::{
     log::{OperationIds, ResultFields, request},
     mailbox::Encode,
     metrics::OperationKind,
+    stalls::Waits,
 };
 
 impl Engine {
@@ -27,7 +28,7 @@ impl Engine {
         }
         self.lend_output(connection);
         let mark = connection.output.len();
-        let answer = encode(&mut connection.output);
+        let mut answer = encode(&mut connection.output);
         if outstanding.is_abandoned && !self.limits.notify_abandoned && outstanding.cancelled_by.is_none() {
             connection.output.truncate(mark);
         }
@@ -36,6 +37,9 @@ impl Engine {
         }
         let begun = std::mem::replace(&mut self.moment, outstanding.begun);
         let was_cancelled = answer.code == ResultCode::CANCELED;
+        if matches!(answer.waits, Waits::Inline) {
+            answer.waits = Waits::Elsewhere;
+        }
         let fields = std::mem::replace(&mut self.fields, outstanding.fields.into_vec());
         let controls = std::mem::replace(&mut self.controls, outstanding.request_controls.into_string());
         self.conclude(connection, outstanding.kind, outstanding.ids, answer);
@@ -74,6 +78,9 @@ impl Engine {
             self.note_bind(connection, answer.code);
         }
         self.count(kind, &answer, elapsed);
+        if self.stalls.is_long(elapsed) {
+            self.stalls.look(kind, ids, elapsed, &answer.waits);
+        }
         if !self.log.is_enabled() {
             return;
         }
@@ -85,6 +92,7 @@ impl Engine {
             entries: answer.entries,
             is_unindexed: answer.is_unindexed,
             additional: answer.additional.as_bytes(),
+            phases: if let Waits::Writer(phases) = &answer.waits { Some(phases) } else { None },
             elapsed,
             response_controls: &answer.response_controls,
         };
@@ -102,7 +110,7 @@ impl Engine {
     }
 
     fn count(&self, kind: OperationKind, answer: &Answer, elapsed: Duration) {
-        self.metrics.of(kind).record(elapsed);
+        self.metrics.record(kind, elapsed);
         if kind == OperationKind::Search {
             self.metrics.entries_returned.add(answer.entries.unwrap_or(0));
             self.metrics.references_returned.add(answer.references);

@@ -12,6 +12,7 @@ use crate::{
     log::{DisconnectReason, OperationIds},
     metrics::OperationKind,
     reply,
+    stalls::Waits,
 };
 
 impl Engine {
@@ -83,7 +84,8 @@ impl Engine {
             if was_cancelled { (ResultCode::SUCCESS, "") } else { (ResultCode::TOO_LATE, "it has ended already") };
         reply::extended(connection, ids.message, code, text, None, None);
         self.set_extended_fields(oids::CANCEL);
-        self.conclude(connection, OperationKind::Extended, ids, Answer::of(code, text));
+        let answer = Answer { waits: Waits::Elsewhere, ..Answer::of(code, text) };
+        self.conclude(connection, OperationKind::Extended, ids, answer);
     }
 
     fn start_tls(

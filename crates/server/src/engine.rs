@@ -18,6 +18,7 @@ use crate::{
     mailbox::Mailbox,
     metrics::LoopMetrics,
     proxy::{self, Header},
+    stalls::Stalls,
     transport::{ReadBuffers, TransportError},
 };
 
@@ -52,6 +53,7 @@ pub(crate) struct Engine {
     pub(crate) log: AccessLog,
     pub(crate) errors: ErrorLog,
     pub(crate) metrics: Arc<LoopMetrics>,
+    pub(crate) stalls: Arc<Stalls>,
     pub(crate) mailbox: Arc<Mailbox>,
     /// End of the last piece of work, which is the begin of the next: one look at the clock for each operation.
     pub(crate) moment: Instant,
@@ -74,8 +76,8 @@ impl Engine {
         limits: Limits,
         listeners: Arc<[ListenerSettings]>,
         log: AccessLog,
-        errors: ErrorLog,
         metrics: Arc<LoopMetrics>,
+        stalls: Arc<Stalls>,
         mailbox: Arc<Mailbox>,
     ) -> Self {
         let wants_control_oids = log.wants_control_oids();
@@ -84,8 +86,9 @@ impl Engine {
             limits,
             listeners,
             log,
-            errors,
+            errors: stalls.errors().clone(),
             metrics,
+            stalls,
             mailbox,
             moment: Instant::now(),
             unix_seconds: 0,

@@ -162,6 +162,7 @@ impl EventLoop {
             self.engine.unix_seconds = i64::try_from(unix_seconds).unwrap_or(i64::MAX);
             self.engine.log.set_time(now);
             self.engine.metrics.turns.add(1);
+            self.engine.metrics.minute.set(unix_seconds / 60);
             for event in &events {
                 self.take_event(event);
             }

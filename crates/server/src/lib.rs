@@ -25,14 +25,17 @@ mod operation;
 mod output;
 pub mod pid_file;
 pub mod pool;
+mod process;
 pub mod proxy;
 pub mod rebuild_request;
 mod reload;
+pub mod reload_answer;
 mod reply;
 mod server;
 mod settings;
 pub mod signals;
 mod spill;
+mod stalls;
 pub mod sys;
 #[cfg(test)]
 mod tests;

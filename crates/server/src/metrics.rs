@@ -147,6 +147,8 @@ pub struct LoopMetrics {
     pub log_lines_dropped: Counter,
     /// Wake-ups of the loop.
     pub turns: Counter,
+    /// The minute that it is, since 1970.
+    pub minute: Counter,
 }
 
 impl Default for LoopMetrics {
@@ -177,6 +179,7 @@ impl Default for LoopMetrics {
             tls_failures: Counter::default(),
             log_lines_dropped: Counter::default(),
             turns: Counter::default(),
+            minute: Counter::default(),
         }
     }
 }
@@ -185,6 +188,13 @@ impl LoopMetrics {
     /// The numbers of one kind.
     pub fn of(&self, kind: OperationKind) -> &OperationMetrics {
         &self.operations[kind as usize]
+    }
+
+    /// One operation ended.
+    pub fn record(&self, kind: OperationKind, elapsed: Duration) {
+        let own = self.of(kind);
+        own.record(elapsed);
+        own.longest.record(self.minute.get(), elapsed);
     }
 }
 
@@ -198,11 +208,11 @@ pub struct OperationMetrics {
     /// Sum of their times.
     pub elapsed_ns: Counter,
     latency: Histogram,
+    longest: LongestPerMinute,
 }
 
 impl OperationMetrics {
-    /// One operation ended.
-    pub fn record(&self, elapsed: Duration) {
+    fn record(&self, elapsed: Duration) {
         let nanoseconds = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         self.responses.add(1);
         self.elapsed_ns.add(nanoseconds);
@@ -213,6 +223,39 @@ impl OperationMetrics {
     pub fn merge_latency(&self, into: &mut LatencySummary) {
         into.merge(&self.latency);
     }
+
+    /// The longest operation of each of the last minutes that had any: minute since 1970, time. In no order.
+    pub fn longest_per_minute(&self) -> impl Iterator<Item = (u64, Duration)> {
+        self.longest.0.iter().map(|slot| unpack(slot.load(Ordering::Relaxed))).filter(|(minute, _)| *minute > 0)
+    }
+}
+
+/// Minutes that are remembered.
+pub const MINUTES: usize = 60;
+
+/// For each of the last minutes, the minute (upper half) and the longest time in µs (lower half), so that both change at once.
+#[derive(Debug)]
+struct LongestPerMinute([AtomicU64; MINUTES]);
+
+impl Default for LongestPerMinute {
+    fn default() -> Self {
+        Self([const { AtomicU64::new(0) }; MINUTES])
+    }
+}
+
+impl LongestPerMinute {
+    fn record(&self, minute: u64, elapsed: Duration) {
+        let Some(slot) = self.0.get(minute as usize % MINUTES) else { return };
+        let time_us = elapsed.as_micros().min(u128::from(u32::MAX)) as u64;
+        let (known, longest) = unpack(slot.load(Ordering::Relaxed));
+        if known != minute || elapsed > longest {
+            slot.store(minute << 32 | time_us, Ordering::Relaxed);
+        }
+    }
+}
+
+fn unpack(slot: u64) -> (u64, Duration) {
+    (slot >> 32, Duration::from_micros(slot & u64::from(u32::MAX)))
 }
 
 /// Bits of a value below its highest one that choose the bucket: 2^4 buckets per power of two, hence an error of at
@@ -321,7 +364,7 @@ mod tests {
         let metrics = LoopMetrics::default();
         let search = metrics.of(OperationKind::Search);
         for microseconds in 1..=1000 {
-            search.record(Duration::from_micros(microseconds));
+            metrics.record(OperationKind::Search, Duration::from_micros(microseconds));
         }
         let mut summary = LatencySummary::default();
         assert_eq!(summary.percentile(500_000), Duration::ZERO);
@@ -333,6 +376,20 @@ mod tests {
         }
         assert_eq!(search.responses.get(), 1000);
         assert_eq!(search.elapsed_ns.get(), 500_500_000);
+    }
+
+    /// S3-50
+    #[test]
+    fn the_longest_of_each_minute_is_remembered_for_an_hour() {
+        let metrics = LoopMetrics::default();
+        for (minute, ms) in [(1000, 5), (1000, 7), (1000, 6), (1001, 1), (1059, 2), (1060, 3)] {
+            metrics.minute.set(minute);
+            metrics.record(OperationKind::Add, Duration::from_millis(ms));
+        }
+        let mut found: Vec<_> = metrics.of(OperationKind::Add).longest_per_minute().collect();
+        found.sort();
+        let expected = [(1001, 1), (1059, 2), (1060, 3)].map(|(minute, ms)| (minute, Duration::from_millis(ms)));
+        assert_eq!(found, expected, "1060 has taken the place of 1000");
     }
 
     proptest! {

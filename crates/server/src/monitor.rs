@@ -3,6 +3,7 @@
 //! Reads counters that the loops write; names are OpenDJ's where it has the figure.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant, SystemTime},
 };
@@ -13,8 +14,9 @@ use jiff::{Timestamp, tz::TimeZone};
 use crate::{
     event_loop::Shared,
     listener::ListenerSettings,
-    metrics::{Counter, LatencySummary, LoopMetrics, OperationKind},
+    metrics::{Counter, LatencySummary, LoopMetrics, MINUTES, OperationKind},
     operation::Pools,
+    stalls::Stalls,
 };
 
 /// The product's name, as `vendorVersion` and `cn=Version` show it.
@@ -30,6 +32,7 @@ pub(crate) struct Monitor {
     pub(crate) metrics: Vec<Arc<LoopMetrics>>,
     pub(crate) listeners: Arc<[ListenerSettings]>,
     pub(crate) pools: Pools,
+    pub(crate) stalls: Arc<Stalls>,
     pub(crate) begun: Instant,
     pub(crate) begun_at: SystemTime,
 }
@@ -37,6 +40,7 @@ pub(crate) struct Monitor {
 impl MonitorProvider for Monitor {
     fn monitor_entries(&self) -> Vec<MonitorEntry> {
         let mut entries = vec![self.overview(), version(), self.statistics(), self.operations(), self.work_queue()];
+        entries.extend([self.longest(now_minute()), self.stalls.monitor_entry(), process()]);
         entries.extend(self.listeners.iter().map(handler));
         entries
     }
@@ -127,6 +131,31 @@ impl Monitor {
         entry
     }
 
+    /// The longest operation of each minute of the last hour, by kind, in µs.
+    fn longest(&self, now: u64) -> MonitorEntry {
+        let mut minutes: BTreeMap<u64, Vec<(OperationKind, Duration)>> = BTreeMap::new();
+        for kind in OperationKind::ALL {
+            let all = self.metrics.iter().flat_map(|metrics| metrics.of(kind).longest_per_minute());
+            let mut own: BTreeMap<u64, Duration> = BTreeMap::new();
+            for (minute, time) in all.filter(|(minute, _)| minute + MINUTES as u64 > now) {
+                let longest = own.entry(minute).or_default();
+                *longest = time.max(*longest);
+            }
+            for (minute, time) in own {
+                minutes.entry(minute).or_default().push((kind, time));
+            }
+        }
+        let mut entry = MonitorEntry::new("Longest Operations");
+        let values = minutes.iter().map(|(minute, kinds)| {
+            let at = SystemTime::UNIX_EPOCH + Duration::from_secs(minute * 60);
+            let kinds: Vec<String> =
+                kinds.iter().map(|(kind, time)| format!(" {}={}", kind.monitor_name(), time.as_micros())).collect();
+            format!("{}{}", generalized_time(at), kinds.concat())
+        });
+        entry.attributes.push(("longest-operations-us".to_owned(), values.collect()));
+        entry
+    }
+
     fn work_queue(&self) -> MonitorEntry {
         MonitorEntry::new("Work Queue")
             .with("currentRequestBacklog", self.pools.search.backlog() + self.pools.hash.backlog())
@@ -143,6 +172,20 @@ impl Monitor {
     fn responses(&self, kind: OperationKind) -> u64 {
         self.sum(|metrics| &metrics.of(kind).responses)
     }
+}
+
+fn now_minute() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs() / 60
+}
+
+/// What the system says of this process: bytes that went to and came from disks, and waits for them.
+fn process() -> MonitorEntry {
+    let figures = crate::process::figures();
+    MonitorEntry::new("Process")
+        .with("diskBytesRead", figures.disk_bytes_read)
+        .with("diskBytesWritten", figures.disk_bytes_written)
+        .with("majorPageFaults", figures.major_faults)
+        .with("residentMemoryBytes", figures.resident_bytes)
 }
 
 fn version() -> MonitorEntry {
@@ -199,7 +242,8 @@ mod tests {
         let loops: Vec<_> = (0..2).map(|_| Arc::new(LoopMetrics::default())).collect();
         for metrics in &loops {
             metrics.of(OperationKind::Search).requests.add(3);
-            metrics.of(OperationKind::Search).record(Duration::from_micros(100));
+            metrics.minute.set(now_minute());
+            metrics.record(OperationKind::Search, Duration::from_micros(100));
             metrics.bytes_read.add(50);
         }
         let monitor = Monitor {
@@ -207,6 +251,7 @@ mod tests {
             metrics: loops,
             listeners: vec![ListenerSettings::new(crate::ListenAt::Tcp("127.0.0.1:1389".parse().unwrap()))].into(),
             pools: Pools::new(1),
+            stalls: Arc::new(Stalls::new(crate::log::ErrorLog::silent(), None)),
             begun: Instant::now(),
             begun_at: SystemTime::now(),
         };
@@ -221,6 +266,7 @@ mod tests {
         assert_eq!(value("Operations", "ds-mon-search-operations-total-count"), "2");
         let p99: u64 = value("Operations", "ds-mon-search-operations-p99-us").parse().unwrap();
         assert!((100..=107).contains(&p99));
+        assert!(value("Longest Operations", "longest-operations-us").ends_with("Z search=100"));
         assert_eq!(value("LDAP Connection Handler 127.0.0.1 port 1389", "ds-connectionhandler-protocol"), "LDAP");
     }
 }

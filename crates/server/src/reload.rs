@@ -8,20 +8,28 @@ use directory::Directory;
 use crate::{
     log::{Category, ErrorLog, error::message_id},
     rebuild_request::RebuildRequest,
+    reload_answer::ReloadAnswer,
+    stalls::Stalls,
 };
 
 /// Takes the configuration as the file has it now, then the requests that tools left. Everything that happens is told in the error log.
-pub(crate) fn reload(directory: &Directory, errors: &ErrorLog) {
+pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) {
     let instance = &directory.config().instance;
-    match Config::load(&instance.config_file()) {
-        Ok(config) => reconfigure(directory, &config, errors),
+    let digest = std::fs::read(instance.config_file()).map_or(0, |text| ReloadAnswer::digest_of(&text));
+    let refused = match Config::load(&instance.config_file()) {
+        Ok(config) => reconfigure(directory, &config, stalls, errors),
         Err(faults) => {
             for fault in faults.to_string().lines() {
                 errors.error(Category::Config, message_id::CONFIG_REFUSED, fault);
             }
             let message = "The configuration has faults and was not taken: the server goes on with the one before";
             errors.error(Category::Config, message_id::CONFIG_REFUSED, message);
+            Some(faults.to_string())
         }
+    };
+    if let Err(error) = (ReloadAnswer { digest, refused }).leave(instance) {
+        let message = format_args!("The tool that asked to reload cannot be answered ({error}): it waits in vain");
+        errors.warning(Category::Config, message_id::OTHER, message);
     }
     match RebuildRequest::take(instance) {
         Ok(requests) => requests.iter().for_each(|request| rebuild(directory, request, errors)),
@@ -33,9 +41,11 @@ pub(crate) fn reload(directory: &Directory, errors: &ErrorLog) {
     }
 }
 
-fn reconfigure(directory: &Directory, config: &Config, errors: &ErrorLog) {
+/// Gives back why it was refused.
+fn reconfigure(directory: &Directory, config: &Config, stalls: &Stalls, errors: &ErrorLog) -> Option<String> {
     match directory.reconfigure(config) {
         Ok(done) => {
+            stalls.set_threshold(config.global.stall_threshold);
             for sentence in &done.changed {
                 errors.notice(Category::Config, message_id::CONFIG_TAKEN, sentence);
             }
@@ -48,12 +58,14 @@ fn reconfigure(directory: &Directory, config: &Config, errors: &ErrorLog) {
             }
             crate::server::warn_of_missing_groups(directory, errors);
             errors.notice(Category::Config, message_id::CONFIG_TAKEN, "The configuration was read again");
+            None
         }
-        Err(error) => errors.error(
-            Category::Config,
-            message_id::CONFIG_REFUSED,
-            format_args!("The configuration was not taken, the server goes on with the one before: {error}"),
-        ),
+        Err(error) => {
+            let message =
+                format_args!("The configuration was not taken, the server goes on with the one before: {error}");
+            errors.error(Category::Config, message_id::CONFIG_REFUSED, message);
+            Some(error.to_string())
+        }
     }
 }
 

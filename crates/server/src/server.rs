@@ -35,6 +35,7 @@ use crate::{
     operation::{DirectoryExecutor, Pools},
     settings::{Settings, SettingsError},
     signals::{Signal, Signals},
+    stalls::Stalls,
     tls::{Reload, TlsAcceptor},
 };
 
@@ -83,6 +84,7 @@ pub struct Server {
     shared: Arc<Shared>,
     metrics: Vec<Arc<LoopMetrics>>,
     listeners: Arc<[ListenerSettings]>,
+    stalls: Arc<Stalls>,
     pools: Option<Pools>,
     directory: Option<Arc<Directory>>,
     addresses: Vec<ListenAt>,
@@ -157,6 +159,7 @@ impl Server {
             metrics: server.metrics.clone(),
             listeners: Arc::clone(&server.listeners),
             pools: pools.clone(),
+            stalls: Arc::clone(&server.stalls),
             begun: Instant::now(),
             begun_at,
         }));
@@ -184,7 +187,7 @@ impl Server {
                 Ok(Signal::Reload) => {
                     self.reopen_logs();
                     if let Some(directory) = &self.directory {
-                        crate::reload::reload(directory, &self.errors);
+                        crate::reload::reload(directory, &self.stalls, &self.errors);
                     }
                 }
                 Ok(Signal::Stop) => break Ok(()),
@@ -227,6 +230,7 @@ impl Server {
         });
         let (sockets, addresses) = open_sockets(&settings.listeners, loop_count)?;
         let listeners: Arc<[ListenerSettings]> = with_addresses(settings.listeners, &addresses).into();
+        let stalls = Arc::new(Stalls::new(logs.errors.clone(), settings.stall_threshold));
         let mut loops = Vec::new();
         let mut metrics = Vec::new();
         for (index, (poll, sockets)) in polls.into_iter().zip(sockets).enumerate() {
@@ -237,8 +241,8 @@ impl Server {
                 settings.limits.clone(),
                 Arc::clone(&listeners),
                 AccessLog::new(&mut logs.builder, &logs.access),
-                logs.errors.clone(),
                 Arc::clone(&counted),
+                Arc::clone(&stalls),
                 Arc::clone(&handle.mailbox),
             );
             let event_loop = EventLoop::new(poll, engine, index, Arc::clone(&shared), sockets)?;
@@ -257,6 +261,7 @@ impl Server {
             shared,
             metrics,
             listeners,
+            stalls,
             pools: None,
             directory: None,
             addresses,

@@ -61,6 +61,8 @@ pub struct Settings {
     pub access_logs: Vec<AccessLogSettings>,
     /// Error logs.
     pub error_logs: Vec<ErrorLogSettings>,
+    /// What waits longer inside the server is told; `None` for nothing.
+    pub stall_threshold: Option<Duration>,
     /// Event loops; one per core.
     pub loops: usize,
 }
@@ -93,6 +95,7 @@ impl Settings {
             limits,
             access_logs,
             error_logs: config.error_logs.iter().filter(|log| log.file.enabled).map(error_log).collect(),
+            stall_threshold: global.stall_threshold,
             loops: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         })
     }

@@ -120,8 +120,8 @@ impl Rules for LoadRules {
 
     fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
         match apply(txn, proposal) {
-            Ok(()) => Outcome { code: 0, response: Vec::new(), accepted: true },
-            Err(error) => Outcome { code: 80, response: error.to_string().into_bytes(), accepted: false },
+            Ok(()) => Outcome { accepted: true, ..Outcome::default() },
+            Err(error) => Outcome { code: 80, response: error.to_string().into_bytes(), ..Outcome::default() },
         }
     }
 
@@ -316,7 +316,7 @@ impl Driver<'_> {
             let mut sent = 0;
             for proposal in (0..self.batch).map_while(|_| next()) {
                 let sender = sender.clone();
-                self.backend.submit(proposal, Box::new(move |result| drop(sender.send(result))));
+                self.backend.submit(store::Source::SERVER, proposal, Box::new(move |result| drop(sender.send(result))));
                 sent += 1;
             }
             for _ in 0..sent {

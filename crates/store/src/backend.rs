@@ -29,11 +29,13 @@ use crate::fold::{FoldJob, FoldThread};
 use crate::index::{BackendIndexes, ConfiguredIndexes, SchemaTypes};
 use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX, SEGMENT_BYTES};
 use crate::overlay::Overlay;
+use crate::queue::{Proposed, Queue, Source};
 use crate::rules::Rules;
 use crate::stats::{Meters, Stats};
 use crate::tables::TypeResolver;
 use crate::txn::TxnState;
 use crate::version::{Shared, Snapshot, Version};
+use crate::waits::Timeline;
 use crate::writer::{Done, FoldLimits, Job, Writer};
 
 /// Proposals that may wait; more are refused at once.
@@ -166,6 +168,9 @@ impl Backend {
             fold: fold.jobs.clone(),
             state,
             batch: Batch::default(),
+            queue: Queue::default(),
+            held: None,
+            timeline: Timeline::default(),
         };
         replay(&mut writer, folded)?;
         let writer = std::thread::Builder::new()
@@ -175,33 +180,52 @@ impl Backend {
         Ok(Backend { shared, log, meters, jobs, uuid, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
     }
 
-    /// Hands a proposal to the writer. `done` is called once, on the writer's thread, when it is durable and visible or when it
-    /// came to nothing; it must be quick.
-    pub fn submit(&self, proposal: Vec<u8>, done: Done) {
-        if proposal.len() > PROPOSAL_BYTES_MAX {
-            return done(Err(StoreError::ProposalTooLarge { bytes: proposal.len(), limit: PROPOSAL_BYTES_MAX }));
+    /// Hands a proposal to the writer; sources take turns. `done` is called once, on the writer's thread, when it is durable and visible
+    /// or when it came to nothing; it must be quick.
+    pub fn submit(&self, source: Source, proposal: Vec<u8>, done: Done) {
+        self.send(Proposed { source, proposal, done, submitted: Instant::now() }, Job::Propose);
+    }
+
+    /// [`Backend::submit`], then [`Backend::rebind`]: after all that was submitted before, and with nothing in between.
+    pub fn submit_and_rebind(
+        &self,
+        proposal: Vec<u8>,
+        done: Done,
+        resolver: Arc<dyn TypeResolver>,
+        binder: Arc<dyn IndexBinder>,
+    ) -> Rebound {
+        let (bound, waiting) = crossbeam_channel::bounded(0);
+        let proposed = Proposed { source: Source::SERVER, proposal, done, submitted: Instant::now() };
+        self.send(proposed, |first| Job::Rebind { first: Some(first), resolver, binder, bound });
+        Rebound(waiting)
+    }
+
+    fn send(&self, proposed: Proposed, job: impl FnOnce(Proposed) -> Job) {
+        if proposed.proposal.len() > PROPOSAL_BYTES_MAX {
+            let (bytes, limit) = (proposed.proposal.len(), PROPOSAL_BYTES_MAX);
+            return (proposed.done)(Err(StoreError::ProposalTooLarge { bytes, limit }));
         }
-        let bytes = proposal.len() as u64;
+        let bytes = proposed.proposal.len() as u64;
         let queued = self.meters.queue_length.fetch_add(1, Ordering::Relaxed);
         let queued_bytes = self.meters.queue_bytes.fetch_add(bytes, Ordering::Relaxed);
         let is_full = queued >= QUEUE_LENGTH_MAX || queued_bytes >= QUEUE_BYTES_MAX;
-        let job = Job::Propose { proposal, done, submitted: Instant::now() };
         let refused = if is_full {
-            Some((job, StoreError::Busy))
+            Some((proposed, StoreError::Busy))
         } else {
-            self.jobs.send(job).err().map(|error| (error.0, StoreError::Closed))
+            let closed = self.jobs.send(job(proposed)).err();
+            closed.and_then(|error| Some((error.0.into_proposed()?, StoreError::Closed)))
         };
-        if let Some((Job::Propose { done, .. }, error)) = refused {
+        if let Some((proposed, error)) = refused {
             self.meters.queue_length.fetch_sub(1, Ordering::Relaxed);
             self.meters.queue_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            done(Err(error));
+            (proposed.done)(Err(error));
         }
     }
 
     /// Hands a proposal to the writer and waits. For tools and tests, never for an event loop.
     pub fn submit_and_wait(&self, proposal: Vec<u8>) -> Result<crate::Outcome, StoreError> {
         let (sender, receiver) = crossbeam_channel::bounded(1);
-        self.submit(proposal, Box::new(move |result| drop(sender.send(result))));
+        self.submit(Source::SERVER, proposal, Box::new(move |result| drop(sender.send(result))));
         receiver.recv().map_err(|_| StoreError::Closed)?
     }
 
@@ -221,7 +245,7 @@ impl Backend {
     /// answer knows that readers have it.
     pub fn rebind(&self, resolver: Arc<dyn TypeResolver>, binder: Arc<dyn IndexBinder>) -> Rebound {
         let (bound, done) = crossbeam_channel::bounded(0);
-        let _ = self.jobs.send(Job::Rebind { resolver, binder, bound });
+        let _ = self.jobs.send(Job::Rebind { first: None, resolver, binder, bound });
         Rebound(done)
     }
 

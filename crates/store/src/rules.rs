@@ -2,6 +2,7 @@
 
 use crate::log::LogPlace;
 use crate::txn::Txn;
+use crate::waits::Phases;
 
 /// What became of a proposal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Outcome {
     pub response: Vec<u8>,
     /// Whether it changed anything. Only accepted proposals are logged, a refused one leaves nothing behind.
     pub accepted: bool,
+    /// Where its time went; the writer's to say.
+    pub phases: Phases,
 }
 
 /// Applies proposals.

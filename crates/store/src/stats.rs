@@ -1,11 +1,18 @@
-//! What the store tells `cn=monitor`: queue, batches, sync times, overlay, fold, readers, and the longest wait with its reason.
+//! What the store tells `cn=monitor`: queue, batches, sync times, overlay, fold, readers, the longest wait with its reason, and the
+//! worst of each minute.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::error::StoreError;
 use crate::log::LogHealth;
+use crate::queue::Source;
+use crate::waits::WaitReason;
+
+/// Minutes that are remembered.
+const MINUTES_MAX: usize = 60;
 
 /// Figures of one backend at one moment. Counters are since the start.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +21,12 @@ pub struct Stats {
     pub entries: u64,
     /// Proposals waiting for the writer.
     pub queue_length: u64,
+    /// Their bytes.
+    pub queue_bytes: u64,
+    /// What the writer does at this moment, and for how long already.
+    pub doing: Doing,
+    /// See `doing`; nothing while it waits for work.
+    pub doing_for: Duration,
     /// Proposals applied (accepted or refused).
     pub proposals: u64,
     /// Proposals accepted.
@@ -22,6 +35,8 @@ pub struct Stats {
     pub batches: u64,
     /// Largest batch so far, in proposals.
     pub batch_max: u64,
+    /// Bytes written to the log.
+    pub logged_bytes: u64,
     /// All log writes together, sync included.
     pub sync_total: Duration,
     /// Slowest log write.
@@ -32,6 +47,12 @@ pub struct Stats {
     pub wait_max: Duration,
     /// What it waited for.
     pub wait_max_reason: WaitReason,
+    /// Longest that one proposal held the writer, and whose it was.
+    pub hold_max: Duration,
+    /// See `hold_max`.
+    pub hold_max_source: Source,
+    /// The last hour, minutes without updates left out, the oldest first.
+    pub minutes: Vec<Minute>,
     /// Changes not yet in LMDB: those being added to.
     pub overlay_ops: u64,
     /// Memory they take.
@@ -46,6 +67,8 @@ pub struct Stats {
     pub folded_ops: u64,
     /// The last fold: all of it, and its commit.
     pub fold_last: Duration,
+    /// The longest fold.
+    pub fold_max: Duration,
     /// Commit of the last fold.
     pub fold_commit_last: Duration,
     /// Rows done and to do of the fold under way.
@@ -74,20 +97,91 @@ pub struct Stats {
     pub replay: Duration,
 }
 
-/// What a proposal waited for longest.
+/// What the writer is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WaitReason {
-    /// Nothing yet.
+pub enum Doing {
+    /// It waits for work.
     #[default]
-    None,
-    /// For its turn.
-    Queue,
-    /// For itself and its batch to be applied.
+    Nothing,
+    /// It applies proposals.
     Apply,
-    /// For the disk.
+    /// It waits for the disk of the log.
     Sync,
-    /// Folds were behind.
-    Fold,
+    /// It tells those who wait.
+    Answer,
+    /// It waits for folds.
+    Slowed,
+    /// It takes a new schema.
+    Rebind,
+}
+
+impl Doing {
+    const ALL: [Doing; 6] = [Doing::Nothing, Doing::Apply, Doing::Sync, Doing::Answer, Doing::Slowed, Doing::Rebind];
+}
+
+/// The worst of one minute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Minute {
+    /// Minutes since 1970.
+    pub minute: u64,
+    /// Proposals.
+    pub proposals: u64,
+    /// Batches written to the log.
+    pub batches: u64,
+    /// Bytes written to the log.
+    pub logged_bytes: u64,
+    /// Longest that a proposal waited, from submission to its answer, and why.
+    pub wait_max: Duration,
+    /// See `wait_max`.
+    pub wait_max_reason: WaitReason,
+    /// Longest that one proposal held the writer.
+    pub hold_max: Duration,
+    /// Slowest log write.
+    pub sync_max: Duration,
+    /// Longest fold that ended in it.
+    pub fold_max: Duration,
+    /// How long the writer waited for folds.
+    pub slowed: Duration,
+}
+
+/// What the writer notes of a batch.
+pub(crate) struct BatchFigures {
+    pub proposals: u64,
+    /// Bytes in the log; 0 when nothing was accepted, or the log failed.
+    pub logged: u64,
+    pub sync: Duration,
+    /// Longest wait in it, and why.
+    pub wait: (Duration, WaitReason),
+    /// Longest apply in it, and whose it was.
+    pub hold: (Duration, Source),
+}
+
+/// What changes with each batch and not with each proposal.
+#[derive(Default)]
+struct Worst {
+    wait: (Duration, WaitReason),
+    hold: (Duration, Source),
+    minutes: VecDeque<Minute>,
+}
+
+impl Worst {
+    /// The minute that it is.
+    fn now(&mut self) -> &mut Minute {
+        let minute = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
+        self.at(minute)
+    }
+
+    fn at(&mut self, minute: u64) -> &mut Minute {
+        while self.minutes.front().is_some_and(|oldest| oldest.minute + MINUTES_MAX as u64 <= minute) {
+            self.minutes.pop_front();
+        }
+        // A clock that was put back goes on in the minute that is there.
+        if self.minutes.back().is_none_or(|newest| newest.minute < minute) {
+            self.minutes.push_back(Minute { minute, ..Minute::default() });
+        }
+        let last = self.minutes.len() - 1;
+        &mut self.minutes[last]
+    }
 }
 
 /// The counters behind [`Stats`].
@@ -99,12 +193,14 @@ pub(crate) struct Meters {
     pub accepted: AtomicU64,
     pub batches: AtomicU64,
     pub batch_max: AtomicU64,
+    pub logged_bytes: AtomicU64,
     pub sync_total_ns: AtomicU64,
     pub sync_max_ns: AtomicU64,
     pub apply_total_ns: AtomicU64,
     pub folds: AtomicU64,
     pub folded_ops: AtomicU64,
     pub fold_last_ns: AtomicU64,
+    pub fold_max_ns: AtomicU64,
     pub fold_commit_last_ns: AtomicU64,
     pub fold_done: AtomicU64,
     pub fold_total: AtomicU64,
@@ -116,7 +212,10 @@ pub(crate) struct Meters {
     pub is_behind: AtomicBool,
     /// How full the overlay was after the last batch: 100 is due.
     pub fill_percent: AtomicU64,
-    wait_max: Mutex<(Duration, WaitReason)>,
+    /// What the writer does ([`Doing`], low three bits) since when (µs after `begun`).
+    doing: AtomicU64,
+    begun: OnceLock<Instant>,
+    worst: Mutex<Worst>,
     fold_trouble: Mutex<Option<StoreError>>,
 }
 
@@ -125,27 +224,67 @@ impl Meters {
         counter.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    pub fn synced(&self, time: Duration, proposals: u64) {
-        self.batches.fetch_add(1, Ordering::Relaxed);
-        self.batch_max.fetch_max(proposals, Ordering::Relaxed);
-        Meters::add_ns(&self.sync_total_ns, time);
-        self.sync_max_ns.fetch_max(time.as_nanos() as u64, Ordering::Relaxed);
+    /// What the writer does from now on.
+    pub fn doing(&self, what: Doing, since: Instant) {
+        let begun = *self.begun.get_or_init(|| since);
+        let since_us = since.saturating_duration_since(begun).as_micros() as u64;
+        self.doing.store(since_us << 3 | what as u64, Ordering::Relaxed);
+    }
+
+    /// The writer waits for work.
+    pub fn idle(&self) {
+        self.doing.store(Doing::Nothing as u64, Ordering::Relaxed);
+    }
+
+    pub fn batch_ended(&self, batch: BatchFigures) {
+        let mut worst = self.worst();
+        if batch.wait.0 > worst.wait.0 {
+            worst.wait = batch.wait;
+        }
+        if batch.hold.0 > worst.hold.0 {
+            worst.hold = batch.hold;
+        }
+        let minute = worst.now();
+        minute.proposals += batch.proposals;
+        if batch.wait.0 > minute.wait_max {
+            (minute.wait_max, minute.wait_max_reason) = batch.wait;
+        }
+        minute.hold_max = minute.hold_max.max(batch.hold.0);
+        if batch.logged > 0 {
+            minute.batches += 1;
+            minute.logged_bytes += batch.logged;
+            minute.sync_max = minute.sync_max.max(batch.sync);
+            self.batches.fetch_add(1, Ordering::Relaxed);
+            self.batch_max.fetch_max(batch.proposals, Ordering::Relaxed);
+            self.logged_bytes.fetch_add(batch.logged, Ordering::Relaxed);
+            Meters::add_ns(&self.sync_total_ns, batch.sync);
+            self.sync_max_ns.fetch_max(batch.sync.as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// The writer waited for folds.
+    pub fn slowed(&self, time: Duration) {
+        self.slowed.fetch_add(1, Ordering::Relaxed);
+        Meters::add_ns(&self.slowed_total_ns, time);
+        self.worst().now().slowed += time;
+    }
+
+    fn worst(&self) -> MutexGuard<'_, Worst> {
+        self.worst.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn fold_ended(&self, start: Instant, committing: Instant, ops: u64) {
         self.folds.fetch_add(1, Ordering::Relaxed);
         self.folded_ops.fetch_add(ops, Ordering::Relaxed);
-        self.fold_last_ns.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        let time = start.elapsed();
+        self.fold_last_ns.store(time.as_nanos() as u64, Ordering::Relaxed);
+        self.fold_max_ns.fetch_max(time.as_nanos() as u64, Ordering::Relaxed);
         self.fold_commit_last_ns.store(committing.elapsed().as_nanos() as u64, Ordering::Relaxed);
         self.fold_done.store(0, Ordering::Relaxed);
         self.fold_total.store(0, Ordering::Relaxed);
-    }
-
-    pub fn waited(&self, time: Duration, reason: WaitReason) {
-        let mut longest = self.wait_max.lock().unwrap_or_else(PoisonError::into_inner);
-        if time > longest.0 {
-            *longest = (time, reason);
-        }
+        let mut worst = self.worst();
+        let minute = worst.now();
+        minute.fold_max = minute.fold_max.max(time);
     }
 
     pub fn set_fold_trouble(&self, error: Option<StoreError>) {
@@ -160,9 +299,24 @@ impl Meters {
     pub fn look(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let time = |counter: &AtomicU64| Duration::from_nanos(counter.load(Ordering::Relaxed));
-        let (wait_max, wait_max_reason) = *self.wait_max.lock().unwrap_or_else(PoisonError::into_inner);
+        let doing = get(&self.doing);
+        let (what, since) = (Doing::ALL.get(doing as usize & 7).copied(), Duration::from_micros(doing >> 3));
+        let doing_for = match (what, self.begun.get()) {
+            (Some(what), Some(begun)) if what != Doing::Nothing => begun.elapsed().saturating_sub(since),
+            _ => Duration::ZERO,
+        };
+        let worst = self.worst();
+        let ((wait_max, wait_max_reason), (hold_max, hold_max_source)) = (worst.wait, worst.hold);
         Stats {
+            minutes: worst.minutes.iter().copied().collect(),
+            hold_max,
+            hold_max_source,
+            doing: what.unwrap_or_default(),
+            doing_for,
             queue_length: get(&self.queue_length),
+            queue_bytes: get(&self.queue_bytes),
+            logged_bytes: get(&self.logged_bytes),
+            fold_max: time(&self.fold_max_ns),
             proposals: get(&self.proposals),
             accepted: get(&self.accepted),
             batches: get(&self.batches),
@@ -184,5 +338,24 @@ impl Meters {
             replay: time(&self.replay_ns),
             ..Stats::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hour_is_remembered_and_a_clock_may_go_back() {
+        let mut worst = Worst::default();
+        for minute in [100, 101, 101, 159, 158] {
+            worst.at(minute).proposals += 1;
+        }
+        let minutes = |worst: &Worst| worst.minutes.iter().map(|one| (one.minute, one.proposals)).collect::<Vec<_>>();
+        assert_eq!(minutes(&worst), [(100, 1), (101, 2), (159, 2)]);
+        worst.at(160);
+        assert_eq!(minutes(&worst), [(101, 2), (159, 2), (160, 0)]);
+        worst.at(1000);
+        assert_eq!(minutes(&worst), [(1000, 0)]);
     }
 }

@@ -8,6 +8,7 @@
 //! (2) If the log refuses a batch, the working state goes back to the published version, and every proposal of the batch
 //!     (refused ones too: they may have been refused because of an earlier one) gets the error.
 //! (3) There is at most one frozen overlay. Only the writer freezes.
+//! (4) A job of another kind than a proposal is served after all that was sent before it, and before all that was sent after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,11 +24,13 @@ use crate::fold::FoldJob;
 use crate::index::BackendIndexes;
 use crate::log::{Batch, Log};
 use crate::overlay::Overlay;
+use crate::queue::{Proposed, Queue, Source};
 use crate::rules::{Outcome, Rules};
-use crate::stats::{Meters, WaitReason};
+use crate::stats::{BatchFigures, Doing, Meters};
 use crate::tables::TypeResolver;
 use crate::txn::{Txn, TxnState};
 use crate::version::{Frozen, Shared, Version};
+use crate::waits::{Phases, Span, Timeline, WaitReason, us};
 
 /// Proposals in one batch.
 const BATCH_OPS_MAX: usize = 1_024;
@@ -83,13 +86,11 @@ impl FoldLimits {
 
 /// What the writer is told.
 pub(crate) enum Job {
-    Propose {
-        proposal: Vec<u8>,
-        done: Done,
-        submitted: Instant,
-    },
+    Propose(Proposed),
     /// A new schema: descriptions are bound to types anew.
     Rebind {
+        /// Served right before it, with nothing in between.
+        first: Option<Proposed>,
         resolver: Arc<dyn TypeResolver>,
         binder: Arc<dyn IndexBinder>,
         /// Dropped when readers have it.
@@ -102,6 +103,17 @@ pub(crate) enum Job {
     Crash,
 }
 
+impl Job {
+    /// The proposal in it.
+    pub fn into_proposed(self) -> Option<Proposed> {
+        match self {
+            Job::Propose(proposed) => Some(proposed),
+            Job::Rebind { first, .. } => first,
+            _ => None,
+        }
+    }
+}
+
 pub(crate) struct Writer {
     pub shared: Arc<Shared>,
     pub rules: Box<dyn Rules>,
@@ -112,11 +124,19 @@ pub(crate) struct Writer {
     pub fold: Sender<FoldJob>,
     pub state: TxnState,
     pub batch: Batch,
+    pub queue: Queue,
+    /// A job of another kind, which is served when the queue is empty. Until then nothing behind it is looked at.
+    pub held: Option<Job>,
+    pub timeline: Timeline,
 }
 
 struct Pending {
     done: Done,
     submitted: Instant,
+    source: Source,
+    /// When its turn came, and how long it was applied.
+    begun: Instant,
+    apply: Duration,
     outcome: Result<Outcome, StoreError>,
 }
 
@@ -156,25 +176,36 @@ impl Writer {
     /// Serves until told to stop; then everything is frozen and handed to the fold.
     pub fn run(&mut self) {
         loop {
-            let first = if self.state.overlay.is_empty() {
-                self.jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
-            } else {
-                self.jobs.recv_timeout(self.limits.idle)
+            if !self.queue.is_empty() {
+                self.serve_batch();
+                self.after_batch();
+                continue;
+            }
+            self.meters.idle();
+            let job = match self.held.take() {
+                Some(held) => Ok(held),
+                None if self.state.overlay.is_empty() => self.jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                None => self.jobs.recv_timeout(self.limits.idle),
             };
-            match first {
+            match job {
+                Ok(Job::Propose(proposed)) => self.queue.push(proposed),
+                Ok(Job::Rebind { first: Some(first), resolver, binder, bound }) => {
+                    self.queue.push(first);
+                    self.held = Some(Job::Rebind { first: None, resolver, binder, bound });
+                }
+                Ok(Job::Rebind { first: None, resolver, binder, bound }) => {
+                    self.meters.doing(Doing::Rebind, Instant::now());
+                    self.rebind(resolver, binder);
+                    drop(bound);
+                }
+                Ok(Job::Fold) | Err(RecvTimeoutError::Timeout) => self.freeze(),
                 #[cfg(test)]
                 Ok(Job::Crash) => return,
-                Ok(job) => {
-                    if self.serve(job).is_break() {
-                        break;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => self.freeze(),
-                Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Job::Stop) | Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         while let Ok(job) = self.jobs.try_recv() {
-            if let Job::Propose { proposal, done, .. } = job {
+            if let Some(Proposed { proposal, done, .. }) = job.into_proposed() {
                 self.leave_queue(&proposal);
                 done(Err(StoreError::Closed));
             }
@@ -186,39 +217,32 @@ impl Writer {
         }
     }
 
-    fn serve(&mut self, job: Job) -> std::ops::ControlFlow<()> {
-        match job {
-            #[cfg(test)]
-            Job::Crash => {}
-            Job::Stop => return std::ops::ControlFlow::Break(()),
-            Job::Fold => self.freeze(),
-            Job::Rebind { resolver, binder, bound } => {
-                self.rebind(resolver, binder);
-                drop(bound);
-            }
-            Job::Propose { proposal, done, submitted } => {
-                let next = self.serve_batch(proposal, done, submitted);
-                self.after_batch();
-                if let Some(job) = next {
-                    return self.serve(job);
-                }
+    /// Takes in what was sent, up to a job of another kind.
+    fn take_in(&mut self) {
+        while self.held.is_none()
+            && let Ok(job) = self.jobs.try_recv()
+        {
+            match job {
+                Job::Propose(proposed) => self.queue.push(proposed),
+                other => self.held = Some(other),
             }
         }
-        std::ops::ControlFlow::Continue(())
     }
 
-    /// Takes what waits, applies, logs, publishes, answers. Gives back a job of another kind that ended the batch.
-    fn serve_batch(&mut self, proposal: Vec<u8>, done: Done, submitted: Instant) -> Option<Job> {
+    /// Takes what waits, applies, logs, publishes, answers.
+    fn serve_batch(&mut self) {
         let started = Instant::now();
-        let mut pending = Vec::new();
-        let mut next = None;
+        self.meters.doing(Doing::Apply, started);
+        let mut pending: Vec<Pending> = Vec::new();
         let pair = self.shared.pair();
         self.batch.restart(self.log.last() + 1);
         let mut bytes = 0;
-        let mut job = Some((proposal, done, submitted));
-        while let Some((proposal, done, submitted)) = job.take() {
+        loop {
+            self.take_in();
+            let Some(Proposed { source, proposal, done, submitted }) = self.queue.pop() else { break };
             self.leave_queue(&proposal);
             bytes += proposal.len();
+            let begun = Instant::now();
             let outcome = match &pair {
                 Err(error) => Err(error.clone()),
                 Ok(_) if self.state.overlay.bytes > OVERLAY_BYTES_MAX => {
@@ -226,30 +250,34 @@ impl Writer {
                 }
                 Ok((version, txn, counts_frozen)) => {
                     let frozen = version.frozen.clone().filter(|_| *counts_frozen);
-                    self.propose(txn, frozen.as_deref().map(|frozen| &frozen.overlay), &proposal)
+                    self.propose(txn, frozen.as_deref().map(|frozen| &frozen.overlay), &proposal, begun)
                 }
             };
             bytes += self.state.trace.len();
-            pending.push(Pending { done, submitted, outcome });
+            let (outcome, apply) = match outcome {
+                Ok((outcome, apply)) => (Ok(outcome), apply),
+                Err(error) => (Err(error), Duration::ZERO),
+            };
+            pending.push(Pending { done, submitted, source, begun, apply, outcome });
             let is_full = pending.len() >= BATCH_OPS_MAX || bytes >= BATCH_BYTES_MAX;
             if is_full || started.elapsed() >= BATCH_APPLY_MAX {
                 break;
             }
-            match self.jobs.try_recv() {
-                Ok(Job::Propose { proposal, done, submitted }) => job = Some((proposal, done, submitted)),
-                Ok(other) => next = Some(other),
-                Err(_) => {}
-            }
         }
         drop(pair);
         self.commit(pending, started);
-        next
     }
 
-    fn propose(&mut self, txn: &ReadTxn, frozen: Option<&Overlay>, proposal: &[u8]) -> Result<Outcome, StoreError> {
-        let started = Instant::now();
+    /// Applies, and tells how long that took.
+    fn propose(
+        &mut self,
+        txn: &ReadTxn,
+        frozen: Option<&Overlay>,
+        proposal: &[u8],
+        begun: Instant,
+    ) -> Result<(Outcome, Duration), StoreError> {
         let result = self.apply(txn, frozen, proposal);
-        let time = started.elapsed();
+        let time = begun.elapsed();
         self.meters.proposals.fetch_add(1, Ordering::Relaxed);
         Meters::add_ns(&self.meters.apply_total_ns, time);
         if let Ok(outcome) = &result
@@ -259,20 +287,24 @@ impl Writer {
             self.count(seq, proposal.len() + self.state.trace.len(), time);
             self.meters.accepted.fetch_add(1, Ordering::Relaxed);
         }
-        result
+        Ok((result?, time))
     }
 
     fn commit(&mut self, pending: Vec<Pending>, started: Instant) {
         let applied = Instant::now();
-        let mut failure = None;
+        let (mut synced, mut failure, mut logged) = (applied, None, 0);
         if !self.batch.is_empty() {
+            self.meters.doing(Doing::Sync, applied);
+            let bytes = self.batch.frame_bytes() as u64;
             match self.log.append(&mut self.batch) {
                 Ok(place) => {
-                    self.meters.synced(applied.elapsed(), pending.len() as u64);
+                    synced = Instant::now();
+                    logged = bytes;
                     self.publish();
                     self.rules.settled(Some(place));
                 }
                 Err(error) => {
+                    synced = Instant::now();
                     self.restore();
                     self.rules.forget();
                     self.rules.settled(None);
@@ -281,20 +313,35 @@ impl Writer {
             }
         }
         let ended = Instant::now();
-        for Pending { done, submitted, outcome } in pending {
-            let reason = longest(&[
-                (started.saturating_duration_since(submitted), WaitReason::Queue),
-                (applied - started, WaitReason::Apply),
-                (ended - applied, WaitReason::Sync),
-            ]);
-            self.meters.waited(ended.saturating_duration_since(submitted), reason);
+        self.meters.doing(Doing::Answer, ended);
+        let count = u32::try_from(pending.len()).unwrap_or(u32::MAX);
+        let longest = pending.iter().map(|one| (one.apply, one.source)).max_by_key(|(apply, _)| *apply);
+        let mut wait = (Duration::ZERO, WaitReason::None);
+        for Pending { done, submitted, begun, apply, outcome, .. } in pending {
+            let phases = Phases {
+                queue_us: us(begun.saturating_duration_since(submitted)),
+                apply_us: us(apply),
+                batch_us: us(applied.saturating_duration_since(begun + apply)),
+                sync_us: us(synced - applied),
+                publish_us: us(ended - synced),
+                batch: count,
+                behind: self.timeline.behind(submitted, started),
+            };
+            let waited = ended.saturating_duration_since(submitted);
+            if waited > wait.0 {
+                wait = (waited, phases.reason());
+            }
             // A callback that panics must not take the writer with it.
             let answer = match &failure {
                 Some(error) => Err(error.clone()),
-                None => outcome,
+                None => outcome.map(|outcome| Outcome { phases, ..outcome }),
             };
             let _ = catch_unwind(AssertUnwindSafe(move || done(answer)));
         }
+        let longest = longest.unwrap_or_default();
+        self.timeline.push(Span { started, applied, synced, slowed: None, longest });
+        let sync = synced - applied;
+        self.meters.batch_ended(BatchFigures { proposals: u64::from(count), logged, sync, wait, hold: longest });
     }
 
     fn publish(&mut self) {
@@ -338,10 +385,12 @@ impl Writer {
         // A fold is under way and the next overlay is full already: the further over, the slower.
         self.meters.is_behind.store(true, Ordering::Relaxed);
         let delay = SLOW_MAX.mul_f64((fill - 1.0).clamp(0.0, 1.0));
-        self.meters.slowed.fetch_add(1, Ordering::Relaxed);
-        Meters::add_ns(&self.meters.slowed_total_ns, delay);
-        self.meters.waited(delay, WaitReason::Fold);
+        let from = Instant::now();
+        self.meters.doing(Doing::Slowed, from);
         std::thread::sleep(delay);
+        let time = from.elapsed();
+        self.timeline.slowed(from, time);
+        self.meters.slowed(time);
     }
 
     /// Makes the active overlay the frozen one, if there is none and something to freeze.
@@ -392,8 +441,4 @@ impl Writer {
         self.meters.queue_length.fetch_sub(1, Ordering::Relaxed);
         self.meters.queue_bytes.fetch_sub(proposal.len() as u64, Ordering::Relaxed);
     }
-}
-
-fn longest(waits: &[(Duration, WaitReason)]) -> WaitReason {
-    waits.iter().max_by_key(|(time, _)| *time).map_or(WaitReason::None, |(_, reason)| *reason)
 }

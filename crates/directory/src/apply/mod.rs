@@ -213,7 +213,7 @@ impl store::Rules for UpdateRules {
                 if accepted {
                     self.noting.finish(txn, time_us);
                 }
-                return Outcome { code: code.as_i32(), accepted, response: report.encode() };
+                return Outcome { code: code.as_i32(), accepted, response: report.encode(), ..Outcome::default() };
             }
             Ok(proposal) => self.run(txn, &proposal),
             Err(error) => Report::of(refuse(ResultCode::OTHER, error.to_string())),
@@ -222,7 +222,7 @@ impl store::Rules for UpdateRules {
         if accepted {
             self.noting.finish(txn, time_us);
         }
-        Outcome { code: report.result.code.as_i32(), accepted, response: report.encode() }
+        Outcome { code: report.result.code.as_i32(), accepted, response: report.encode(), ..Outcome::default() }
     }
 
     fn settled(&mut self, place: Option<LogPlace>) {

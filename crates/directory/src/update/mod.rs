@@ -6,6 +6,7 @@
 
 mod controls;
 mod inbound;
+mod intake;
 mod password_modify;
 mod passwords;
 mod plugins;
@@ -18,21 +19,23 @@ mod transaction;
 mod tests;
 
 use std::borrow::Cow;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use config::{Config, Writability};
 use ldap::{ControlBuf, Controls, LdapResult, Message, Request, ResultCode, oids};
 use schema::NormalizedDn;
+use store::Phases;
 
 pub use password_modify::PasswordModifyTarget;
+pub(crate) use plugins::check_declared_plugins;
 pub use references::{FollowedName, InternalLog};
 pub(crate) use schema_change::{SERVER_NAME, bind_schema};
 pub(crate) use transaction::TransactionSlot;
 
 use crate::apply::Report;
 use crate::backend::{Backend, holder};
-use crate::csn::{Csn, CsnClock};
+use crate::csn::Csn;
 use crate::directory::Directory;
 use crate::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
 use crate::facts::Facts;
@@ -43,6 +46,7 @@ use crate::session::{Identity, Session};
 use crate::virtual_attributes::SCHEMA_DN;
 use controls::UpdateControls;
 use inbound::Inbound;
+pub(crate) use intake::{Cause, Intake};
 use passwords::Prepared;
 use references::ReferenceKeeper;
 use subtree_delete::SubtreeDelete;
@@ -58,6 +62,8 @@ pub struct UpdateDone {
     pub response_value: Option<Vec<u8>>,
     /// The change's sequence number, for the log; none when nothing was changed.
     pub csn: Option<Csn>,
+    /// Where its time went; none when it did not come to a writer, or was lost there.
+    pub phases: Option<Phases>,
 }
 
 /// Called once, mostly on the writer's thread; must be quick.
@@ -98,31 +104,6 @@ pub(crate) struct UpdateState {
     schema_change: schema_change::SchemaLock,
 }
 
-/// The way into the queues of the backends, which gives every update its moment.
-#[derive(Debug, Default)]
-pub(crate) struct Intake {
-    clock: CsnClock,
-    /// Read by every update on its way into the queue, so that a schema change can put two jobs there side by side.
-    gate: RwLock<()>,
-}
-
-impl Intake {
-    /// A moment for a change that the server makes itself.
-    pub(crate) fn next_csn(&self) -> Csn {
-        self.clock.next()
-    }
-
-    fn encode(&self, decided: &Decided<'_>, entry_uuid: [u8; 16]) -> (Csn, Vec<u8>) {
-        let csn = self.clock.next();
-        (csn, decided.proposal(csn, entry_uuid).encode())
-    }
-
-    fn submit(&self, backend: &Backend, proposal: Vec<u8>, done: store::Done) {
-        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
-        backend.store.submit(proposal, done);
-    }
-}
-
 impl UpdateState {
     /// From the configuration. A scheme that does not exist was refused when the configuration was read; should one get here,
     /// the default takes its place.
@@ -149,7 +130,7 @@ impl UpdateState {
 
 impl UpdateDone {
     fn refused(result: LdapResult) -> Self {
-        Self { result, response_controls: Vec::new(), response_value: None, csn: None }
+        Self { result, response_controls: Vec::new(), response_value: None, csn: None, phases: None }
     }
 }
 
@@ -351,7 +332,16 @@ impl Directory {
         if decided.controls.flags.has(Flags::SUBTREE_DELETE) {
             let (intake, backends) = (Arc::clone(intake), Arc::clone(&self.backends));
             let references = Arc::clone(&self.updates.references);
-            return SubtreeDelete { intake, backends, references, decided: decided.owned(), done, slices: 0 }.go_on();
+            return SubtreeDelete {
+                intake,
+                backends,
+                references,
+                decided: decided.owned(),
+                done,
+                slices: 0,
+                phases: Phases::default(),
+            }
+            .go_on();
         }
         let entry_uuid = match decided.kind {
             Kind::Add => match random_uuid() {
@@ -363,19 +353,23 @@ impl Directory {
         let (csn, proposal) = intake.encode(&decided, entry_uuid);
         let generated = decided.generated;
         if !matches!(decided.kind, Kind::Delete | Kind::ModifyDn) {
-            let then = move |outcome| done(conclude(report_of(outcome), csn, generated));
-            return intake.submit(backend, proposal, Box::new(then));
+            let then = move |outcome| {
+                let phases = phases_of(&outcome);
+                done(UpdateDone { phases, ..conclude(report_of(outcome), csn, generated) });
+            };
+            return intake.submit(backend, decided.connection, proposal, Box::new(then));
         }
         let references = Arc::clone(&self.updates.references);
         let (connection, operation) = (decided.connection, decided.operation);
         let then = move |outcome| {
+            let phases = phases_of(&outcome);
             let report = report_of(outcome);
             if let Ok(report) = &report {
                 references.note(report, csn, connection, operation);
             }
-            done(conclude(report, csn, generated));
+            done(UpdateDone { phases, ..conclude(report, csn, generated) });
         };
-        intake.submit(backend, proposal, Box::new(then));
+        intake.submit(backend, connection, proposal, Box::new(then));
     }
 }
 
@@ -463,6 +457,11 @@ fn out_of_service() -> LdapResult {
     refuse(ResultCode::UNAVAILABLE, "The backend is not in service")
 }
 
+/// Where the time of a proposal went.
+fn phases_of(outcome: &Result<store::Outcome, store::StoreError>) -> Option<Phases> {
+    outcome.as_ref().ok().map(|outcome| outcome.phases)
+}
+
 /// What `apply` said of a proposal.
 fn report_of(outcome: Result<store::Outcome, store::StoreError>) -> Result<Report, LdapResult> {
     let outcome = outcome.map_err(|error| store_failure(&error))?;
@@ -482,6 +481,7 @@ fn conclude(report: Result<Report, LdapResult>, csn: Csn, generated: Option<Vec<
             .map(|password| ldap::extended::encode_generated_password(&password)),
         csn: success.then_some(csn),
         result: report.result,
+        phases: None,
     }
 }
 

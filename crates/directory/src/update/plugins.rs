@@ -10,7 +10,7 @@ use store::index::IndexKind;
 use super::controls::OwnedControls;
 use super::inbound::Inbound;
 use super::schema_change::SERVER_NAME;
-use super::{Decided, report_of};
+use super::{Cause, Decided, report_of};
 use crate::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
 use crate::backend::Backend;
 use crate::directory::Directory;
@@ -73,10 +73,8 @@ impl Directory {
             generated: None,
         };
         let (_, proposal) = self.updates.intake.encode(&decided, [0; 16]);
-        let (sender, receiver) = std::sync::mpsc::channel();
-        self.updates.intake.submit(backend, proposal, Box::new(move |outcome| drop(sender.send(outcome))));
         let refused = |reason| OpenError::Plugins { backend: backend.id.clone(), reason };
-        match report_of(receiver.recv().unwrap_or(Err(store::StoreError::Closed))) {
+        match report_of(self.updates.intake.submit_and_wait(backend, Cause::Configuration, proposal)) {
             Ok(report) if report.result.is_success() => Ok(()),
             Ok(report) => Err(refused(report.result.message)),
             Err(result) => Err(refused(result.message)),
@@ -117,38 +115,43 @@ fn check_kept_indexes(
                 false => Step::Create(Wanted::Kind(IndexKind::Equality)),
             };
             let remedy = Remedy { backend: backend.id.as_str().into(), attribute: name.as_str().into(), step };
-            Err(OpenError::Plugin {
-                name: plugin.name.clone(),
-                line: plugin.line,
-                column: plugin.column,
-                reason: format!(
-                    "{name} has no equality index in backend \"{}\" ({}), so that every update would read all entries: run {}",
-                    backend.id,
-                    backend.base_dns.join("; "),
-                    remedy.command()
-                ),
-            })
+            let reason = format!(
+                "{name} has no equality index in backend \"{}\" ({}), so that every update would read all entries: run {}",
+                backend.id,
+                backend.base_dns.join("; "),
+                remedy.command()
+            );
+            Err(refused(plugin, reason))
         }
     }
 }
 
-/// Whether a backend can carry a plugin: its attributes are known, and those that are looked up are indexed.
-fn check(schema: &Schema, backend: &Backend, plugin: &PluginConfig) -> Result<(), OpenError> {
-    check_attributes(schema, backend, plugin).map_err(|reason| OpenError::Plugin {
-        name: plugin.name.clone(),
-        line: plugin.line,
-        column: plugin.column,
-        reason,
-    })
+/// Whether the schema and the configured indexes carry the plugins of a configuration.
+pub(crate) fn check_declared_plugins(config: &Config, schema: &Schema) -> Result<(), OpenError> {
+    for plugin in &config.plugins {
+        check_names(schema, plugin).map_err(|reason| refused(plugin, reason))?;
+        for backend in &config.backends {
+            check_kept_indexes(schema, backend, plugin)?;
+        }
+    }
+    Ok(())
 }
 
-fn check_attributes(schema: &Schema, backend: &Backend, plugin: &PluginConfig) -> Result<(), String> {
+/// Whether a backend can carry a plugin: its attributes are known, and those that are looked up are indexed.
+fn check(schema: &Schema, backend: &Backend, plugin: &PluginConfig) -> Result<(), OpenError> {
+    let checked = check_names(schema, plugin).and_then(|()| check_built(schema, backend, plugin));
+    checked.map_err(|reason| refused(plugin, reason))
+}
+
+fn refused(plugin: &PluginConfig, reason: String) -> OpenError {
+    OpenError::Plugin { name: plugin.name.clone(), line: plugin.line, column: plugin.column, reason }
+}
+
+/// Whether the schema knows the attributes of a plugin, and their values are what it needs.
+fn check_names(schema: &Schema, plugin: &PluginConfig) -> Result<(), String> {
     let known = |names: &[String]| match names.iter().find(|name| schema.attribute_type(name.as_bytes()).is_none()) {
         Some(name) => Err(format!("the schema has no attribute type \"{name}\"")),
         None => Ok(()),
-    };
-    let indexed = |names: &[String], is_ordered: bool| {
-        names.iter().try_for_each(|name| check_index(schema, backend, name, is_ordered))
     };
     match &plugin.kind {
         PluginKind::ReferentialIntegrity(configured) => {
@@ -160,21 +163,26 @@ fn check_attributes(schema: &Schema, backend: &Backend, plugin: &PluginConfig) -
                 }
             }
             let checked: Vec<String> = configured.check_filters.iter().map(|(name, _)| name.clone()).collect();
-            known(&checked)?;
-            indexed(&configured.attributes, true)
+            known(&checked)
         }
-        PluginKind::UniqueAttribute { attributes, .. } => {
-            known(attributes)?;
-            indexed(attributes, false)
-        }
+        PluginKind::UniqueAttribute { attributes, .. } | PluginKind::SevenBitClean { attributes } => known(attributes),
         PluginKind::Constraint(configured) => {
             known(&configured.attributes)?;
             let mut urls = configured.value_uris.iter().filter_map(|text| ldap::LdapUrl::parse(text).ok());
             urls.try_for_each(|url| known(&url.attributes))
         }
-        PluginKind::SevenBitClean { attributes } => known(attributes),
         PluginKind::AttributeCleanup { .. } => Ok(()),
     }
+}
+
+/// Whether the indexes that a plugin looks into can be used now.
+fn check_built(schema: &Schema, backend: &Backend, plugin: &PluginConfig) -> Result<(), String> {
+    let (attributes, is_ordered) = match &plugin.kind {
+        PluginKind::ReferentialIntegrity(configured) => (&configured.attributes, true),
+        PluginKind::UniqueAttribute { attributes, .. } => (attributes, false),
+        _ => return Ok(()),
+    };
+    attributes.iter().try_for_each(|name| check_index(schema, backend, name, is_ordered))
 }
 
 /// An attribute that is not indexed is named together with the suffixes where it is not.

@@ -16,7 +16,7 @@ use schema::Schema;
 
 use super::controls::OwnedControls;
 use super::schema_change::SERVER_NAME;
-use super::{Decided, Intake, report_of};
+use super::{Cause, Decided, Intake, report_of};
 use crate::apply::queue::{BATCH_JOBS, Bounds, Job, Slice, bounds, job};
 use crate::apply::{ReferenceProbe, Report, Tally};
 use crate::backend::Backend;
@@ -351,9 +351,7 @@ impl Worker {
             generated: None,
         };
         let (_, proposal) = self.intake.encode(&decided, [0; 16]);
-        let (sender, receiver) = std::sync::mpsc::channel();
-        self.intake.submit(backend, proposal, Box::new(move |outcome| drop(sender.send(outcome))));
-        report_of(receiver.recv().unwrap_or(Err(store::StoreError::Closed)))
+        report_of(self.intake.submit_and_wait(backend, Cause::References, proposal))
     }
 }
 

@@ -9,6 +9,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};
 use schema::{DefinitionKind, ModifiedSchema, Schema, SchemaChange};
@@ -16,7 +17,7 @@ use store::Rebound;
 use store::index::SchemaTypes;
 
 use super::controls::OwnedControls;
-use super::{Decided, UpdateCallback, UpdateDone, conclude, report_of};
+use super::{Cause, Decided, UpdateCallback, UpdateDone, conclude, report_of};
 use crate::apply::schema_text;
 use crate::backend::Backend;
 use crate::directory::Directory;
@@ -150,16 +151,19 @@ impl Directory {
             generated: None,
         };
         let (csn, proposal) = self.updates.intake.encode(&decided, [0; 16]);
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let bound = {
-            let _no_other = self.updates.intake.gate.write().unwrap_or_else(PoisonError::into_inner);
-            backend.store.submit(proposal, Box::new(move |outcome| drop(sender.send(outcome))));
-            if flags.has(Flags::NO_OP) { None } else { Some(bind_schema(backend, schema)) }
-        };
-        let outcome = receiver.recv().unwrap_or(Err(store::StoreError::Closed));
-        if let Some(bound) = bound {
-            bound.wait();
+        let intake = &self.updates.intake;
+        if flags.has(Flags::NO_OP) {
+            let outcome = intake.submit_and_wait(backend, Cause::Configuration, proposal);
+            return conclude(report_of(outcome), csn, None);
         }
+        let begun = Instant::now();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let done = Box::new(move |outcome| drop(sender.send(outcome)));
+        let types = SchemaTypes::with_makers(schema, &backend.key_makers.load());
+        let bound = backend.store.submit_and_rebind(proposal, done, types.clone(), types);
+        let outcome = receiver.recv().unwrap_or(Err(store::StoreError::Closed));
+        bound.wait();
+        intake.count(Cause::Configuration, begun);
         conclude(report_of(outcome), csn, None)
     }
 

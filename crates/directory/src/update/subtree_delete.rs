@@ -7,9 +7,10 @@
 use std::sync::Arc;
 
 use ldap::LdapResult;
+use store::Phases;
 
 use super::references::ReferenceKeeper;
-use super::{Decided, Intake, UpdateCallback, UpdateDone, conclude, out_of_service, report_of};
+use super::{Decided, Intake, UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
 use crate::apply::{Report, SLICE_ENTRIES};
 use crate::backend::Backend;
 use crate::csn::Csn;
@@ -23,6 +24,8 @@ pub(super) struct SubtreeDelete {
     pub(super) done: UpdateCallback,
     /// Slices that are gone.
     pub(super) slices: usize,
+    /// Where their time went.
+    pub(super) phases: Phases,
 }
 
 impl SubtreeDelete {
@@ -33,14 +36,16 @@ impl SubtreeDelete {
             return (self.done)(UpdateDone::refused(out_of_service()));
         };
         let (csn, proposal) = intake.encode(&self.decided, [0; 16]);
+        let connection = self.decided.connection;
         let then = move |outcome| {
+            let phases = self.phases.and(phases_of(&outcome).unwrap_or_default());
             let report = report_of(outcome);
             if let Ok(report) = &report {
                 self.references.note(report, csn, self.decided.connection, self.decided.operation);
             }
-            self.went(report, csn);
+            Self { phases, ..self }.went(report, csn);
         };
-        intake.submit(backend, proposal, Box::new(then));
+        intake.submit(backend, connection, proposal, Box::new(then));
     }
 
     fn went(mut self, report: Result<Report, LdapResult>, csn: Csn) {
@@ -51,7 +56,10 @@ impl SubtreeDelete {
                 self.decided.controls.assertion.clear();
                 self.go_on();
             }
-            Ok(report) if report.result.is_success() => (self.done)(conclude(Ok(report), csn, None)),
+            Ok(report) if report.result.is_success() => {
+                let phases = Some(self.phases);
+                (self.done)(UpdateDone { phases, ..conclude(Ok(report), csn, None) });
+            }
             Ok(report) => self.refused(report.result),
             Err(result) => self.refused(result),
         }
@@ -63,6 +71,6 @@ impl SubtreeDelete {
             let message = &result.message;
             result.message = format!("{message} ({gone} entries were deleted: send the request again for the rest)");
         }
-        (self.done)(UpdateDone::refused(result));
+        (self.done)(UpdateDone { phases: Some(self.phases), ..UpdateDone::refused(result) });
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ldap::transaction::{EndTransaction, encode_end_response};
 use ldap::{Controls, ExtendedRequest, LdapResult, ResultCode};
 
-use super::{Decided, Order, UpdateCallback, UpdateDone, check_authenticated, out_of_service, random_uuid};
+use super::{Decided, Order, UpdateCallback, UpdateDone, check_authenticated, out_of_service, phases_of, random_uuid};
 use crate::apply::{TransactionReport, join};
 use crate::csn::Csn;
 use crate::directory::Directory;
@@ -142,9 +142,10 @@ impl Directory {
             {
                 report.0.iter().for_each(|part| references.note(part, csn, connection, operation));
             }
-            done(conclude(outcome, &ids, csn));
+            let phases = phases_of(&outcome);
+            done(UpdateDone { phases, ..conclude(outcome, &ids, csn) });
         };
-        intake.submit(backend, proposal, Box::new(then));
+        intake.submit(backend, connection, proposal, Box::new(then));
     }
 }
 

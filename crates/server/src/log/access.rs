@@ -162,6 +162,8 @@ pub struct ResultFields<'a> {
     pub is_unindexed: bool,
     /// Further items, already formatted, each with a leading blank.
     pub additional: &'a [u8],
+    /// Where the time of an update went: `queue` (waiting for other updates), `apply`, `sync`, in the unit of `etime`.
+    pub phases: Option<&'a store::Phases>,
     /// Time from the end of decoding to the response.
     pub elapsed: Duration,
     /// OIDs of response controls, separated by commas.
@@ -371,12 +373,21 @@ fn result_fields(out: &mut Vec<u8>, result: &ResultFields<'_>, publisher: &Publi
     }
     out.extend_from_slice(result.additional);
     publisher.controls(out, "responseControls", result.response_controls);
-    let elapsed = match publisher.etime {
-        EtimeResolution::Milliseconds => result.elapsed.as_millis(),
-        EtimeResolution::Microseconds => result.elapsed.as_micros(),
-        EtimeResolution::Nanoseconds => result.elapsed.as_nanos(),
+    let mut time_field = |label: &str, time: Duration| {
+        let time = match publisher.etime {
+            EtimeResolution::Milliseconds => time.as_millis(),
+            EtimeResolution::Microseconds => time.as_micros(),
+            EtimeResolution::Nanoseconds => time.as_nanos(),
+        };
+        number_field(out, label, u64::try_from(time).unwrap_or(u64::MAX));
     };
-    number_field(out, "etime", u64::try_from(elapsed).unwrap_or(u64::MAX));
+    if let Some(phases) = result.phases {
+        let us = |us: u32| Duration::from_micros(us.into());
+        time_field("queue", us(phases.queue_us) + us(phases.batch_us));
+        time_field("apply", us(phases.apply_us));
+        time_field("sync", us(phases.sync_us));
+    }
+    time_field("etime", result.elapsed);
 }
 
 fn end_point(out: &mut Vec<u8>, label: &str, end: EndPoint<'_>) {

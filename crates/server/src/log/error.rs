@@ -186,6 +186,8 @@ pub mod message_id {
     pub const LIMITS: u32 = 13;
     /// What the directory noticed in its entries.
     pub const DIRECTORY: u32 = 14;
+    /// An operation waited long inside the server.
+    pub const STALL: u32 = 15;
     /// A certificate was (re)loaded.
     pub const CERTIFICATE_LOADED: u32 = 20;
     /// A certificate file is not usable.

@@ -1,5 +1,7 @@
 //! Bind: decided on the loop, unless the stored password is slow to check.
 
+use std::time::Duration;
+
 use directory::{BindDone, BindStep, Bound, HashJob, Identity};
 use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, ResultCode, encode};
 
@@ -9,6 +11,7 @@ use crate::{
     executor::{Call, Step},
     mailbox::Remote,
     pool::Place,
+    stalls::Waits,
 };
 
 impl DirectoryExecutor {
@@ -35,17 +38,19 @@ impl DirectoryExecutor {
         let name = String::from_utf8_lossy(request.name).into_owned();
         let directory = std::sync::Arc::clone(&self.directory);
         let wanted = message.controls.encoded().to_vec();
+        let begun = call.begun;
         self.pools.hash.submit(move |place| {
             if matches!(place, Place::Refused) {
                 return refuse(remote, id, name, directory.nobody());
             }
+            let waits = Waits::pool(begun.elapsed(), Duration::ZERO);
             let done = job.run();
             let wanted = Controls::decode(&wanted).unwrap_or_default();
             let controls = match done.result.is_success() {
                 true => directory.bind_controls(&wanted, &done.bound.identity),
                 false => Vec::new(),
             };
-            remote.finish(move |out| finish(out, id, done, name, &controls));
+            remote.finish(move |out| Answer { waits, ..finish(out, id, done, name, &controls) });
         });
         Step::Pending
     }

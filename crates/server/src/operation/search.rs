@@ -17,6 +17,7 @@ use crate::{
     mailbox::{ChunkEnd, Remote},
     pool::{Place, Turn},
     spill::Spill,
+    stalls::Waits,
 };
 
 /// Longest sleep of a job for a slow client before it looks around. The connection's own limit ends it earlier, by
@@ -62,12 +63,13 @@ impl DirectoryExecutor {
         let remote = call.remote(true, on_loss(id, encode::tags::SEARCH_DONE));
         // Waiting takes no pages of the database; the entries are looked at as they are when the search runs.
         plan.release_snapshots();
-        self.pools.search.submit(move |place| run_job(place, remote, id, plan));
+        let begun = call.begun;
+        self.pools.search.submit(move |place| run_job(place, remote, id, plan, begun));
         Step::Pending
     }
 }
 
-fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>) {
+fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>, begun: Instant) {
     let Place::Running(turn) = place else {
         let busy = LdapResult::new(
             ResultCode::BUSY,
@@ -76,6 +78,7 @@ fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>)
         remote.finish(move |out| finish(out, id, SearchDone::of(busy)));
         return;
     };
+    let queue = begun.elapsed();
     let mut output =
         Pooled { remote, turn, chunk: Vec::new(), is_within: false, spill: None, patience: MESSAGE_WAIT_MAX };
     let done = WORKER.with(|worker| match worker.try_borrow_mut() {
@@ -85,11 +88,12 @@ fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>)
     // The snapshot goes before the client is waited for.
     drop(plan);
     output.send_spilled();
-    let Pooled { remote, chunk, .. } = output;
+    let Pooled { remote, chunk, turn, .. } = output;
+    let waits = Waits::pool(queue, turn.waited());
     if !chunk.is_empty() {
         remote.chunk(chunk, ChunkEnd::Whole);
     }
-    remote.finish(move |out| finish(out, id, done));
+    remote.finish(move |out| Answer { waits, ..finish(out, id, done) });
 }
 
 fn finish(out: &mut Vec<u8>, id: i32, done: SearchDone) -> Answer {

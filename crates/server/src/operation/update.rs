@@ -11,6 +11,7 @@ use crate::{
     answer::Answer,
     executor::{Call, Step},
     pool::Place,
+    stalls::Waits,
 };
 
 impl DirectoryExecutor {
@@ -40,8 +41,9 @@ impl DirectoryExecutor {
 }
 
 fn finish(out: &mut Vec<u8>, id: i32, tag: Tag, done: UpdateDone) -> Answer {
+    let waits = Waits::writer(done.phases);
     if tag != encode::tags::EXTENDED || done.response_value.is_none() {
-        return conclude(out, id, tag, done.result, &done.response_controls);
+        return Answer { waits, ..conclude(out, id, tag, done.result, &done.response_controls) };
     }
     let value = done.response_value.as_deref();
     encode::extended_response(out, id, &done.result, None, value, &done.response_controls);
@@ -49,6 +51,7 @@ fn finish(out: &mut Vec<u8>, id: i32, tag: Tag, done: UpdateDone) -> Answer {
         code: done.result.code,
         message: done.result.message,
         response_controls: oids_of(&done.response_controls),
+        waits,
         ..Answer::default()
     }
 }

@@ -66,6 +66,8 @@ pub struct Turn {
     shared: Arc<Shared>,
     kind: PlaceKind,
     until: Instant,
+    /// Time without a place while it wanted one.
+    waited: Duration,
 }
 
 struct Shared {
@@ -177,11 +179,18 @@ impl Turn {
         if !state.stopped {
             state.turns.push_begun(Arc::clone(&ticket));
             self.shared.give_places(state);
+            let since = Instant::now();
             ticket.wait();
+            self.waited += since.elapsed();
         }
         self.kind = PlaceKind::Begun;
         self.until = Instant::now() + self.shared.limits.turn;
         result
+    }
+
+    /// How long the job has waited for its place, not counting what it waited for by itself.
+    pub fn waited(&self) -> Duration {
+        self.waited
     }
 }
 
@@ -267,7 +276,8 @@ impl Shared {
                 state.idle -= 1;
                 drop(state);
                 let until = Instant::now() + self.limits.turn;
-                let mut turn = Turn { shared: Arc::clone(&self), kind: PlaceKind::New, until };
+                let (shared, waited) = (Arc::clone(&self), Duration::ZERO);
+                let mut turn = Turn { shared, kind: PlaceKind::New, until, waited };
                 // The job reports its own panics; here it matters only that the pool keeps its count.
                 let _ = catch_unwind(AssertUnwindSafe(|| job(Place::Running(&mut turn))));
                 state = self.lock();

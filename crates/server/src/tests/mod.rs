@@ -8,9 +8,11 @@ mod connections;
 mod limits;
 mod long_messages;
 mod messages;
+mod monitor_page;
 mod operations;
 mod over_directory;
 mod proxy;
+mod stalls;
 mod stopping;
 mod tls;
 
@@ -234,6 +236,7 @@ impl TestServer {
             limits: Limits { tick: Duration::from_millis(20), ..Limits::default() },
             access_logs: vec![access],
             error_logs: vec![ErrorLogSettings::new(LogFileSettings::new(dir.path().join("errors")))],
+            stall_threshold: None,
             loops: 2,
         };
         change(&mut settings, dir.path());
@@ -379,6 +382,22 @@ impl<S: Read + Write> Client<S> {
         assert_eq!(notice.rest, [b"1.3.6.1.4.1.1466.20036".to_vec()]);
         assert_eq!(self.next(), None, "the connection ends");
     }
+}
+
+/// `name: value` for each value of an entry.
+pub(super) fn entry_lines(entry: &Response) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut attributes = Reader::new(&entry.rest[1]);
+    while !attributes.is_empty() {
+        let mut attribute = attributes.sequence().unwrap();
+        let name = attribute.octets().unwrap();
+        let mut values = Reader::new(attribute.element().unwrap().1);
+        while !values.is_empty() {
+            let line = [name, b": ", values.octets().unwrap()].concat();
+            lines.push(String::from_utf8_lossy(&line).into_owned());
+        }
+    }
+    lines
 }
 
 fn parse(bytes: &[u8]) -> Response {

@@ -16,9 +16,13 @@ pub(super) struct Real {
 
 impl Real {
     pub(super) fn start() -> Self {
+        Self::with(|config| Directory::open(config).unwrap())
+    }
+
+    pub(super) fn with(open: impl FnOnce(&Config) -> Directory) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let config = configuration(dir.path());
-        let directory = Arc::new(Directory::open(&config).unwrap());
+        let directory = Arc::new(open(&config));
         let mut settings = Settings::from_config(&config).unwrap();
         settings.listeners[0].at = ListenAt::Tcp("127.0.0.1:0".parse().unwrap());
         let logs = Logs::open(&settings).unwrap();
@@ -34,7 +38,7 @@ impl Real {
     }
 }
 
-fn configuration(dir: &Path) -> Config {
+pub(super) fn configuration(dir: &Path) -> Config {
     let setup = Setup {
         backend_id: "userRoot".to_owned(),
         base_dns: vec!["dc=example,dc=com".to_owned()],
@@ -89,7 +93,7 @@ fn add(id: i32, dn: &str, attributes: &[(&str, &[&str])]) -> Vec<u8> {
     })
 }
 
-fn replace(id: i32, dn: &str, name: &str, values: &[&str]) -> Vec<u8> {
+pub(super) fn replace(id: i32, dn: &str, name: &str, values: &[&str]) -> Vec<u8> {
     modify(id, dn, 2, name, values)
 }
 
@@ -140,7 +144,7 @@ fn rename(id: i32, dn: &str, new_rdn: &str) -> Vec<u8> {
     })
 }
 
-const ROOT: &str = "cn=Directory Manager";
+pub(super) const ROOT: &str = "cn=Directory Manager";
 pub(super) const ANN: &str = "uid=ann,dc=example,dc=com";
 
 fn person(id: i32, uid: &str, password: &str) -> Vec<u8> {
@@ -202,7 +206,7 @@ fn every_operation_on_one_connection() {
     assert_eq!(client.expect().code, 0);
     let lines = real.log_lines();
     assert!(lines.iter().any(|line| line == "ADD REQ conn=1 op=1 msgID=2 dn=\"dc=example,dc=com\""), "{lines:?}");
-    assert!(lines.iter().any(|line| line.starts_with("MODIFYDN RES conn=1 op=8 msgID=9 result=0 etime=")));
+    assert!(lines.iter().any(|line| line.starts_with("MODIFYDN RES conn=1 op=8 msgID=9 result=0 queue=")));
 }
 
 #[test]

@@ -60,6 +60,7 @@ fn a_stopped_server_leaves_its_port_and_socket_to_the_next() {
             limits: Limits::default(),
             access_logs: Vec::new(),
             error_logs: Vec::new(),
+            stall_threshold: None,
             loops: 1,
         };
         let logs = Logs::open(&settings).unwrap();

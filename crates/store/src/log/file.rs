@@ -55,7 +55,6 @@ struct Writer {
     last: u64,
     next_generation: u64,
     frame: Vec<u8>,
-    trouble: Option<StoreError>,
 }
 
 struct Current {
@@ -83,6 +82,10 @@ struct Slots {
     recovered: u64,
     /// What is kept nevertheless, from here on.
     keep_from: u64,
+    /// The writer's, for `health`, which must not wait for a disk as whoever holds `writer` may.
+    last: u64,
+    /// Why the last append failed, if it did.
+    trouble: Option<StoreError>,
 }
 
 #[derive(Clone)]
@@ -163,7 +166,8 @@ impl FileLog {
             }
             slots.sealed.push(Sealed { slot, header, last: segment_last });
         }
-        let writer = Writer { current: None, last, next_generation, frame: Vec::new(), trouble: None };
+        slots.last = last;
+        let writer = Writer { current: None, last, next_generation, frame: Vec::new() };
         let log = FileLog { disk, options, writer: Mutex::new(writer), slots: Mutex::new(slots) };
         if !log.options.read_only {
             log.trim(folded)?;
@@ -334,7 +338,10 @@ impl Log for FileLog {
             return Err(StoreError::Misuse("batch does not follow the log"));
         }
         let result = self.append_to(&mut writer, batch);
-        writer.trouble = result.as_ref().err().cloned();
+        let mut slots = self.slots();
+        slots.last = writer.last;
+        slots.trouble = result.as_ref().err().cloned();
+        drop(slots);
         result.map(|()| writer.place())
     }
 
@@ -453,16 +460,15 @@ impl Log for FileLog {
     }
 
     fn health(&self) -> LogHealth {
-        let writer = self.writer();
         let slots = self.slots();
         let sealed: u64 = slots.sealed.iter().map(|sealed| sealed.slot.bytes).sum();
         let spares: u64 = slots.spares.iter().map(|slot| slot.bytes).sum();
         LogHealth {
-            last: writer.last,
+            last: slots.last,
             segments: slots.sealed.len() + usize::from(slots.tail.is_some()),
             spares: slots.spares.len(),
             bytes: sealed + spares + slots.tail.as_ref().map_or(0, |tail| tail.slot.bytes),
-            trouble: writer.trouble.clone(),
+            trouble: slots.trouble.clone(),
         }
     }
 }

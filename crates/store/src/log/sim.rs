@@ -32,6 +32,8 @@ pub struct Faults {
     pub failing_syncs: u32,
     /// Writes fail this many times, after a part.
     pub failing_writes: u32,
+    /// Syncs do not return until this is taken back.
+    pub is_stuck: bool,
 }
 
 /// The disk.
@@ -144,6 +146,9 @@ impl DiskFile for SimFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        while self.disk.0.lock().unwrap().faults.is_stuck {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
         let mut inner = self.disk.0.lock().unwrap();
         let mut content = self.content.lock().unwrap();
         if inner.faults.failing_syncs > 0 {

@@ -13,7 +13,7 @@ use crate::rules::{Outcome, Rules};
 use crate::tables::{Interner, NoTypes, Tables};
 use crate::txn::Txn;
 use crate::writer::FoldLimits;
-use crate::{DescId, EntryId, IndexId, StoreError};
+use crate::{DescId, EntryId, IndexId, Source, StoreError};
 
 /// Index of whole values and of their windows of three.
 pub const EQUALITY: IndexId = IndexId(16);
@@ -95,8 +95,10 @@ impl Rules for TestRules {
     fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
         let op = self.known.lock().unwrap().get(proposal).cloned().expect("an op of this test");
         match run(txn, &op) {
-            Ok(accepted) => Outcome { code: if accepted { 0 } else { 53 }, response: Vec::new(), accepted },
-            Err(error) => Outcome { code: 80, response: error.to_string().into_bytes(), accepted: false },
+            Ok(accepted) => Outcome { code: if accepted { 0 } else { 53 }, accepted, ..Outcome::default() },
+            Err(error) => {
+                Outcome { code: 80, response: error.to_string().into_bytes(), accepted: false, ..Outcome::default() }
+            }
         }
     }
 
@@ -351,7 +353,7 @@ impl Store {
         let (sender, receiver) = crossbeam_channel::unbounded();
         for (at, op) in ops.iter().enumerate() {
             let (proposal, sender) = (self.proposal(op), sender.clone());
-            self.backend().submit(proposal, Box::new(move |result| drop(sender.send((at, result)))));
+            self.backend().submit(Source::SERVER, proposal, Box::new(move |result| drop(sender.send((at, result)))));
         }
         let mut results: Vec<_> = ops.iter().map(|_| receiver.recv().unwrap()).collect();
         results.sort_by_key(|(at, _)| *at);

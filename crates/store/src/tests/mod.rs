@@ -4,3 +4,4 @@ mod cases;
 mod harness;
 mod model;
 mod property;
+mod waits;

@@ -173,7 +173,11 @@ impl Bed {
         for operation in operations {
             let proposal = self.encoded(kind, operation, With::default());
             let sender = sender.clone();
-            self.backend.submit(proposal, Box::new(move |outcome| sender.send(outcome.unwrap().code).unwrap()));
+            self.backend.submit(
+                store::Source::SERVER,
+                proposal,
+                Box::new(move |outcome| sender.send(outcome.unwrap().code).unwrap()),
+            );
         }
         drop(sender);
         receiver.iter().collect()

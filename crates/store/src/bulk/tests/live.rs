@@ -44,7 +44,7 @@ impl Rules for Plain {
 
     fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
         let accepted = self.run(txn, std::str::from_utf8(proposal).unwrap()).unwrap();
-        Outcome { code: 0, response: Vec::new(), accepted }
+        Outcome { code: 0, accepted, ..Outcome::default() }
     }
 
     fn forget(&mut self) {}

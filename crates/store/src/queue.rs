@@ -1,0 +1,122 @@
+//! What waits for the writer, in the order in which it gets its turn.
+//!
+//! Sources (connections) take turns, each with its oldest proposal: whoever sends one after the other waits behind one proposal of
+//! everybody else, not behind all that somebody sent ahead. The proposals of one source stay in their order. Knows nothing of what they
+//! say; how many may wait is the business of whoever takes them in.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+
+use crate::writer::Done;
+
+/// Empty lists that are kept for the next source, so that one proposal at a time costs no allocation.
+const SPARES_MAX: usize = 64;
+
+/// Who submits: proposals of one source are applied in the order in which they came. A number of the caller's choice, such as a
+/// connection's; [`Source::SERVER`] is the server itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Source(pub u64);
+
+impl Source {
+    /// What no client asked for.
+    pub const SERVER: Source = Source(0);
+}
+
+/// A proposal that waits.
+pub(crate) struct Proposed {
+    pub source: Source,
+    pub proposal: Vec<u8>,
+    pub done: Done,
+    pub submitted: Instant,
+}
+
+/// The proposals that wait.
+#[derive(Default)]
+pub(crate) struct Queue {
+    /// Sources with something in `waiting`, each once, the next one first.
+    turns: VecDeque<Source>,
+    waiting: HashMap<Source, VecDeque<Proposed>>,
+    spares: Vec<VecDeque<Proposed>>,
+}
+
+impl Queue {
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// Takes one in, behind what its source sent before.
+    pub fn push(&mut self, proposed: Proposed) {
+        let source = proposed.source;
+        let own = self.waiting.entry(source).or_insert_with(|| self.spares.pop().unwrap_or_default());
+        if own.is_empty() {
+            self.turns.push_back(source);
+        }
+        own.push_back(proposed);
+    }
+
+    /// The next one.
+    pub fn pop(&mut self) -> Option<Proposed> {
+        let source = self.turns.pop_front()?;
+        let own = self.waiting.get_mut(&source)?;
+        let next = own.pop_front();
+        if !own.is_empty() {
+            self.turns.push_back(source);
+        } else if let Some(own) = self.waiting.remove(&source)
+            && self.spares.len() < SPARES_MAX
+        {
+            self.spares.push(own);
+        }
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(sources: impl IntoIterator<Item = u64>) -> Queue {
+        let mut queue = Queue::default();
+        for (at, source) in sources.into_iter().enumerate() {
+            let proposal = (at as u64).to_le_bytes().to_vec();
+            let done: Done = Box::new(|_| ());
+            queue.push(Proposed { source: Source(source), proposal, done, submitted: Instant::now() });
+        }
+        queue
+    }
+
+    fn next(queue: &mut Queue) -> Option<(u64, u64)> {
+        let proposed = queue.pop()?;
+        Some((proposed.source.0, u64::from_le_bytes(proposed.proposal.try_into().unwrap())))
+    }
+
+    #[test]
+    fn one_waits_behind_one_of_everybody() {
+        // Ten connections with a hundred each, then one with one.
+        let mut queue = queue((0..1000).map(|at| at % 10 + 1).chain([99]));
+        let at = (0..).find(|_| next(&mut queue).unwrap().0 == 99).unwrap();
+        assert!(at <= 10, "{at}");
+    }
+
+    proptest::proptest! {
+        /// Nothing is lost, each source keeps its order, and between two turns of a source nobody else has two.
+        #[test]
+        fn sources_take_turns(sources in proptest::collection::vec(0u64..6, 0..200)) {
+            let mut queue = queue(sources.clone());
+            let served: Vec<(u64, u64)> = std::iter::from_fn(|| next(&mut queue)).collect();
+            proptest::prop_assert!(queue.is_empty() && queue.waiting.is_empty());
+            for source in 0..6 {
+                let own = |(by, _): &&(u64, u64)| *by == source;
+                let numbers: Vec<u64> = served.iter().filter(own).map(|(_, number)| *number).collect();
+                let sent: Vec<u64> = (0..sources.len()).filter(|at| sources[*at] == source).map(|at| at as u64).collect();
+                proptest::prop_assert_eq!(numbers, sent);
+                let turns: Vec<usize> = (0..served.len()).filter(|at| served[*at].0 == source).collect();
+                for pair in turns.windows(2) {
+                    let mut others: Vec<u64> = served[pair[0] + 1..pair[1]].iter().map(|(by, _)| *by).collect();
+                    others.sort_unstable();
+                    others.dedup();
+                    proptest::prop_assert_eq!(others.len(), pair[1] - pair[0] - 1);
+                }
+            }
+        }
+    }
+}
