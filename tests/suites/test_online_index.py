@@ -108,6 +108,11 @@ def dsconfig(server, command, index, *more):
     return server.tool("dsconfig", command, "--backend-name", "userRoot", "--index-name", index, *more, "--no-prompt").stdout
 
 
+def row(line):
+    """The cells of a line of dsconfig's tables."""
+    return [cell.strip() for cell in line.split(" : ")]
+
+
 def found(con, filter_text):
     return {dn for dn, _ in con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, filter_text, ["1.1"])}
 
@@ -220,7 +225,7 @@ def wait_for_error(server, text):
 def test_dsconfig_edits_the_file_and_keeps_the_rest(fresh):
     before = (fresh.dir / "pando.toml").read_text()
     shown = fresh.tool("dsconfig", "get-backend-prop", "--backend-name", "userRoot").stdout.splitlines()
-    assert ["index-entry-limit", "4000"] in [line.split() for line in shown]  # S0-13
+    assert ["index-entry-limit", "4000"] in [row(line) for line in shown]  # S0-13
     changed = fresh.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--set", "index-entry-limit:5000", "-n")
     assert "change these indexes alone" in changed.stderr  # S0-16
     fresh.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--reset", "index-entry-limit", "-n")
@@ -230,7 +235,7 @@ def test_dsconfig_edits_the_file_and_keeps_the_rest(fresh):
     assert "starts or reloads" in said
     dsconfig(fresh, "set-backend-index-prop", "street", "--add", "index-type:presence", "--remove", "index-type:substring",
              "--reset", "substring-length", "--set", "index-entry-limit:0")
-    shown = [line.split(maxsplit=1) for line in dsconfig(fresh, "get-backend-index-prop", "street").splitlines()]
+    shown = [row(line) for line in dsconfig(fresh, "get-backend-index-prop", "street").splitlines()]
     assert ["index-type", "equality, presence"] in shown and ["index-entry-limit", "0"] in shown
     listed = fresh.tool("dsconfig", "list-backend-indexes", "--backend-name", "userRoot", "-n").stdout
     assert "street" in listed and "telephoneNumber" in listed

@@ -55,6 +55,15 @@ pub struct Config {
     objects: Vec<Object>,
 }
 
+/// An object in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name, as the file spells it.
+    pub name: String,
+    /// Its `type`; empty where the class has one kind of object only.
+    pub type_name: &'static str,
+}
+
 impl Config {
     /// Reads `pando.toml`; the instance is the folder that holds it.
     pub fn load(file: &Path) -> Result<Self, ConfigErrors> {
@@ -113,9 +122,32 @@ impl Config {
         changed(&self.objects, &new.objects)
     }
 
+    /// The objects of a class inside another object (a path of classes and names; empty for the top of the file), in the order of the
+    /// file.
+    #[must_use]
+    pub fn list(&self, above: &[Step<'_>], class: &str) -> Option<Vec<Listed>> {
+        let objects = match above {
+            [] => &self.objects,
+            above => &self.object(above)?.children,
+        };
+        let objects = objects.iter().filter(|object| object.class.name == class);
+        let listed = |object: &Object| Listed { name: object.name.clone(), type_name: object.variant.type_name };
+        Some(objects.map(listed).collect())
+    }
+
     /// The properties of an object (a path of classes and names) with their values: those of the file, else the defaults.
     #[must_use]
     pub fn properties_of(&self, path: &[Step<'_>]) -> Option<Vec<(&'static str, Vec<String>)>> {
+        let object = match path {
+            // The only one of its class is there though the file may leave it out.
+            [(class, "")] if self.object(path).is_none() => &defaults_of(class)?,
+            path => self.object(path)?,
+        };
+        let texts = |name| object.values(name).iter().map(ToString::to_string).collect();
+        Some(object.variant.properties.iter().map(|property| (property.name, texts(property.name))).collect())
+    }
+
+    fn object(&self, path: &[Step<'_>]) -> Option<&Object> {
         let mut objects = &self.objects;
         let mut found: Option<&Object> = None;
         for (class, name) in path {
@@ -123,9 +155,7 @@ impl Config {
             found = Some(objects.iter().find(is_it)?);
             objects = &found?.children;
         }
-        let object = found?;
-        let texts = |name| object.values(name).iter().map(ToString::to_string).collect();
-        Some(object.variant.properties.iter().map(|property| (property.name, texts(property.name))).collect())
+        found
     }
 
     /// The backend of that id, in any case.

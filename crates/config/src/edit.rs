@@ -13,14 +13,15 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value as TomlV
 
 use crate::{
     config::Config,
-    declare::{Class, Property},
+    declare::{Class, Default, Property, Variant},
     error::ConfigErrors,
     nearest::nearest,
     objects::class,
     reference::setting_line,
+    value::parse,
 };
 
-/// One step to an object: its class and its name.
+/// One step to an object: its class and its name, which is empty for the only one of its class.
 pub type Step<'p> = (&'static str, &'p str);
 
 /// What becomes of the values of a property.
@@ -84,14 +85,15 @@ impl Edit {
         Ok(Self { file: file.to_owned(), document })
     }
 
-    /// Makes an object with nothing set.
+    /// Makes an object with nothing set but its `type`, which is needed where a class has several kinds of object.
     ///
     /// # Errors
-    /// When there is one of that name, or nothing that it could be in.
-    pub fn create(&mut self, path: &[Step<'_>]) -> Result<(), EditError> {
+    /// When there is one of that name, no such type, or nothing that it could be in.
+    pub fn create(&mut self, path: &[Step<'_>], type_name: Option<&str>) -> Result<(), EditError> {
         if self.find(path).is_some() {
             return Err(EditError::Refused(format!("there is {} already", title(path))));
         }
+        let variant = variant_of(path, type_name)?;
         let Some(((class_name, name), above)) = path.split_last() else { return Ok(()) };
         let above_title = title(above);
         let parent = self.find(above);
@@ -117,7 +119,23 @@ impl Edit {
         } else {
             objects.insert(name, Item::Table(Table::new()));
         }
+        if let Some(variant) = variant.filter(|variant| !variant.type_name.is_empty())
+            && let Some(table) = self.find(path)
+        {
+            table.insert("type", toml_edit::value(variant.type_name));
+        }
         Ok(())
+    }
+
+    /// Properties of an object that have to be set and are not.
+    #[must_use]
+    pub fn missing(&mut self, path: &[Step<'_>]) -> Vec<&'static Property> {
+        let Some(table) = self.find(path) else { return Vec::new() };
+        let type_name = table.get("type").and_then(Item::as_str).map(str::to_owned);
+        let set: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
+        let Ok(Some(variant)) = variant_of(path, type_name.as_deref()) else { return Vec::new() };
+        let mandatory = variant.properties.iter().filter(|own| matches!(own.default, Default::Mandatory));
+        mandatory.filter(|own| !set.iter().any(|key| key == own.name)).collect()
     }
 
     /// Removes an object and everything in it.
@@ -146,8 +164,15 @@ impl Edit {
         change: Change,
         values: &[String],
     ) -> Result<(), EditError> {
-        let declared = declared(path, property)?;
         let object = title(path);
+        if let [(class_name, "")] = path
+            && self.find(path).is_none()
+        {
+            self.document.insert(class_name, Item::Table(Table::new()));
+        }
+        let Some(table) = self.find(path) else { return Err(EditError::Refused(format!("there is no {object}"))) };
+        let type_name = table.get("type").and_then(Item::as_str).map(str::to_owned);
+        let declared = declared(path, type_name.as_deref(), property)?;
         let Some(table) = self.find(path) else { return Err(EditError::Refused(format!("there is no {object}"))) };
         let mut all = table.get(declared.name).map(texts_of).unwrap_or_default();
         match change {
@@ -160,6 +185,13 @@ impl Edit {
                 }
                 all.retain(|own| !has(values, own));
             }
+        }
+        let is_wrong = |value: &&String| parse(declared.syntax, value).is_none();
+        if let Some(wrong) = values.iter().find(is_wrong).filter(|_| change != Change::Remove) {
+            let allowed = declared.syntax.allowed();
+            return Err(EditError::Refused(format!(
+                "\"{property}\" of {object} cannot be \"{wrong}\": it must be {allowed}"
+            )));
         }
         if all.len() > 1 && !declared.multi_valued {
             return Err(EditError::Refused(format!("\"{property}\" of {object} takes one value, not {}", all.len())));
@@ -203,12 +235,7 @@ impl Edit {
     /// When it would have faults, or cannot be written.
     pub fn save(&self) -> Result<(), EditError> {
         self.config()?;
-        let beside = |ending: &str| {
-            let mut name = self.file.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        };
-        let (temporary, backup) = (beside(".new"), beside(".bak"));
+        let (temporary, backup) = (self.beside(".new"), self.beside(".bak"));
         let old = fs::read(&self.file).map_err(|error| EditError::Io(self.file.clone(), error))?;
         write_synced(&backup, &old, &self.file)?;
         write_synced(&temporary, self.text().as_bytes(), &self.file)?;
@@ -216,6 +243,21 @@ impl Edit {
         fs::rename(&temporary, &self.file)
             .and_then(|()| File::open(folder)?.sync_all())
             .map_err(|error| EditError::Io(self.file.clone(), error))
+    }
+
+    /// Writes what was there before [`Edit::save`]: whoever should take the change did not.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn take_back(&self) -> Result<(), EditError> {
+        let failed = |error| EditError::Io(self.file.clone(), error);
+        fs::rename(self.beside(".bak"), &self.file).map_err(failed)
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.file.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
     }
 
     /// The object, if it is written in one line; no comment can be in there.
@@ -231,6 +273,10 @@ impl Edit {
         let mut at: &mut dyn TableLike = self.document.as_table_mut();
         for (class_name, name) in path {
             let objects = at.get_mut(class_name)?.as_table_like_mut()?;
+            if name.is_empty() {
+                at = objects;
+                continue;
+            }
             let key = key_of(objects, name)?;
             at = objects.get_mut(&key)?.as_table_like_mut()?;
         }
@@ -270,20 +316,54 @@ fn has(values: &[String], value: &str) -> bool {
 
 /// `[backend.userRoot.index.sn]`
 fn title(path: &[Step<'_>]) -> String {
-    let steps: Vec<String> =
-        path.iter().map(|(class, name)| format!("{class}.{}", crate::load::quoted(name))).collect();
+    let step = |(class, name): &Step<'_>| match *name {
+        "" => (*class).to_owned(),
+        name => format!("{class}.{}", crate::load::quoted(name)),
+    };
+    let steps: Vec<String> = path.iter().map(step).collect();
     format!("[{}]", steps.join("."))
 }
 
-/// The declaration of a property.
-fn declared(path: &[Step<'_>], property: &str) -> Result<&'static Property, EditError> {
+fn class_of(path: &[Step<'_>]) -> Option<&'static Class> {
     let mut classes = path.iter().map(|(class_name, _)| *class_name);
     let first: Option<&'static Class> = classes.next().and_then(class);
-    let of = classes.try_fold(first, |above, name| Some(above?.child(name))).flatten();
-    let properties = || of.iter().flat_map(|class| class.variants).flat_map(|variant| variant.properties);
-    properties().find(|own| own.name.eq_ignore_ascii_case(property)).ok_or_else(|| {
-        let close = nearest(property, properties().map(|own| own.name));
-        let known: Vec<&str> = properties().map(|own| own.name).collect();
+    classes.try_fold(first, |above, name| Some(above?.child(name))).flatten()
+}
+
+/// The kind of an object that is, or will be, at the end of a path.
+fn variant_of(path: &[Step<'_>], type_name: Option<&str>) -> Result<Option<&'static Variant>, EditError> {
+    let Some(class) = class_of(path) else { return Ok(None) };
+    if let ([only], None) = (class.variants, type_name) {
+        return Ok(Some(only));
+    }
+    let known: Vec<&str> = class.variants.iter().map(|variant| variant.type_name).collect();
+    let Some(type_name) = type_name else {
+        let message = format!("a {} needs a type: one of {}", class.name, known.join(", "));
+        return Err(EditError::Refused(message));
+    };
+    let found = class.variant(type_name).map(Some);
+    found.ok_or_else(|| {
+        EditError::Refused(format!(
+            "there is no {} of type \"{type_name}\": known are {}",
+            class.name,
+            known.join(", ")
+        ))
+    })
+}
+
+/// The declaration of a property.
+fn declared(path: &[Step<'_>], type_name: Option<&str>, property: &str) -> Result<&'static Property, EditError> {
+    let properties = variant_of(path, type_name)?.map_or(&[][..], |variant| variant.properties);
+    let is_meant = |own: &&Property| own.name.eq_ignore_ascii_case(property);
+    properties.iter().find(is_meant).ok_or_else(|| {
+        let others = class_of(path).map_or(&[][..], |class| class.variants);
+        if let Some(other) = others.iter().find(|other| other.properties.iter().any(|own| is_meant(&own))) {
+            let (title, own, other) = (title(path), type_name.unwrap_or_default(), other.type_name);
+            let message = format!("\"{property}\" belongs to type \"{other}\", and {title} has type \"{own}\"");
+            return EditError::Refused(message);
+        }
+        let known: Vec<&str> = properties.iter().map(|own| own.name).collect();
+        let close = nearest(property, known.iter().copied());
         let hint = if close.is_empty() {
             format!("known are {}", known.join(", "))
         } else {
@@ -343,7 +423,7 @@ size-limit = 10
     fn only_what_is_meant_changes() {
         let (folder, mut edit) = edit();
         let sn = [BACKEND, ("index", "sn")];
-        edit.create(&sn).unwrap();
+        edit.create(&sn, None).unwrap();
         edit.change(&sn, "index-type", Change::Set, &texts(&["equality"])).unwrap();
         edit.change(&sn, "index-type", Change::Add, &texts(&["substring", "equality"])).unwrap();
         edit.change(&[BACKEND, ("index", "CN")], "index-type", Change::Remove, &texts(&["substring"])).unwrap();
@@ -369,22 +449,62 @@ size-limit = 10
         let (folder, mut edit) = edit();
         let cn = [BACKEND, ("index", "cn")];
         for (result, word) in [
-            (edit.create(&cn), "already"),
-            (edit.create(&[("backend", "other"), ("index", "cn")]), "no [backend.other]"),
+            (edit.create(&cn, None), "already"),
+            (edit.create(&[("backend", "other"), ("index", "cn")], None), "no [backend.other]"),
             (edit.delete(&[BACKEND, ("index", "sn")]), "[backend.userroot.index.sn]"),
             (edit.change(&cn, "index-typ", Change::Set, &texts(&["equality"])), "did you mean index-type"),
             (edit.change(&cn, "substring-length", Change::Set, &texts(&["4", "5"])), "one value"),
             (edit.change(&cn, "index-type", Change::Remove, &texts(&["presence"])), "no value"),
+            (edit.change(&cn, "index-type", Change::Set, &texts(&["sounds"])), "must be one of equality"),
+            (edit.create(&[("plugin", "a")], None), "needs a type: one of referential-integrity"),
+            (edit.create(&[("plugin", "a")], Some("overlay")), "no plugin of type \"overlay\""),
         ] {
             let message = result.unwrap_err().to_string();
             assert!(message.contains(word), "{message}");
         }
         assert_eq!(edit.text(), FILE);
-        edit.change(&cn, "index-type", Change::Set, &texts(&["sounds"])).unwrap();
+        edit.change(&cn, "index-extensible-matching-rule", Change::Set, &texts(&["fr"])).unwrap();
         let message = edit.save().unwrap_err().to_string();
-        assert!(message.contains("pando.toml:8:") && message.contains("\"sounds\""), "{message}");
+        assert!(message.contains("pando.toml:8:") && message.contains("\"extensible\""), "{message}");
         assert_eq!(fs::read_to_string(folder.path().join("pando.toml")).unwrap(), FILE);
         assert!(!folder.path().join("pando.toml.bak").exists());
+    }
+
+    #[test]
+    fn objects_of_every_kind_come_and_go() {
+        let (folder, mut edit) = edit();
+        let rule = [("plugin", "Unique mail")];
+        edit.create(&rule, Some("unique-attribute")).unwrap();
+        assert_eq!(edit.missing(&rule).iter().map(|own| own.name).collect::<Vec<_>>(), ["attribute-type"]);
+        edit.change(&rule, "attribute-type", Change::Set, &texts(&["mail", "cn"])).unwrap();
+        assert!(edit.missing(&rule).is_empty());
+        let message = edit.change(&rule, "check-references", Change::Set, &texts(&["true"])).unwrap_err().to_string();
+        assert!(message.contains("belongs to type \"referential-integrity\""), "{message}");
+        let list = [BACKEND, ("vlv-index", "people")];
+        edit.create(&list, None).unwrap();
+        for (name, value) in
+            [("base-dn", "dc=example,dc=com"), ("scope", "whole-subtree"), ("filter", "(cn=*)"), ("sort-order", "+sn")]
+        {
+            edit.change(&list, name, Change::Set, &texts(&[value])).unwrap();
+        }
+        edit.change(&[("global", "")], "size-limit", Change::Reset, &[]).unwrap();
+        edit.change(&[("global", "")], "time-limit", Change::Set, &texts(&["5 s"])).unwrap();
+        edit.save().unwrap();
+        let config = Config::load(&folder.path().join("pando.toml")).unwrap();
+        assert_eq!((config.plugins.len(), config.backends[0].vlv_indexes[0].name.as_str()), (1, "people"));
+        assert_eq!(config.global.time_limit, Some(std::time::Duration::from_secs(5)));
+        let listed = config.list(&[], "plugin").unwrap();
+        assert_eq!(
+            (listed.len(), listed[0].name.as_str(), listed[0].type_name),
+            (1, "Unique mail", "unique-attribute")
+        );
+        assert_eq!(config.list(&[BACKEND], "index").unwrap().len(), 2);
+        assert_eq!(config.list(&[("backend", "other")], "index"), None);
+        edit.delete(&rule).unwrap();
+        edit.delete(&list).unwrap();
+        edit.change(&[("global", "")], "time-limit", Change::Reset, &[]).unwrap();
+        edit.change(&[("global", "")], "size-limit", Change::Set, &texts(&["10"])).unwrap();
+        assert_eq!(edit.config().unwrap().plugins.len(), 0, "{}", edit.text());
     }
 
     #[test]
@@ -394,7 +514,7 @@ size-limit = 10
         fs::write(&file, "[backend.a]\nbase-dn = \"dc=a\"\n").unwrap();
         let mut edit = Edit::open(&file).unwrap();
         let cn = [("backend", "a"), ("index", "cn")];
-        edit.create(&cn).unwrap();
+        edit.create(&cn, None).unwrap();
         edit.change(&cn, "index-type", Change::Set, &texts(&["equality"])).unwrap();
         assert_eq!(edit.config().unwrap().backends[0].indexes.len(), 1, "{}", edit.text());
     }

@@ -6,6 +6,7 @@
 
 mod changed;
 mod check;
+mod component;
 mod config;
 mod declare;
 mod dn;
@@ -24,7 +25,8 @@ mod views;
 mod virtual_attribute;
 mod write;
 
-pub use config::Config;
+pub use component::Component;
+pub use config::{Config, Listed};
 pub use declare::{Action, Class, Default, Property, Syntax, Unit, Variant};
 pub use edit::{Change, Edit, EditError, Step};
 pub use error::{ConfigError, ConfigErrors};

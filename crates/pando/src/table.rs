@@ -1,18 +1,25 @@
-//! Tables as OpenDJ's tools print them: left-aligned columns, a line of dashes below the headings.
+//! Tables as OpenDJ's tools print them: left-aligned columns, a line of dashes below the headings; colons between them in `dsconfig`.
 
 use std::fmt::Write;
 
 /// A table that grows by rows.
 #[derive(Debug)]
 pub struct Table {
-    headings: Vec<&'static str>,
+    headings: Vec<String>,
     rows: Vec<Vec<String>>,
+    has_colons: bool,
 }
 
 impl Table {
     /// A table with these columns.
-    pub fn new(headings: &[&'static str]) -> Self {
-        Self { headings: headings.to_vec(), rows: Vec::new() }
+    pub fn new(headings: &[&str]) -> Self {
+        let headings = headings.iter().map(|heading| (*heading).to_owned()).collect();
+        Self { headings, rows: Vec::new(), has_colons: false }
+    }
+
+    /// The same with colons between its columns.
+    pub fn with_colons(self) -> Self {
+        Self { has_colons: true, ..self }
     }
 
     /// Adds a row.
@@ -28,22 +35,22 @@ impl Table {
         };
         let widths: Vec<usize> = (0..self.headings.len()).map(width_of).collect();
         let mut out = String::new();
-        line(&mut out, &widths, &self.headings);
-        // Two blanks between columns.
-        let full = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
-        let _ = writeln!(out, "{}", "-".repeat(full));
+        let between = if self.has_colons { " : " } else { "  " };
+        line(&mut out, &widths, &self.headings, between);
+        let dashes: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+        let _ = writeln!(out, "{}", dashes.join(&between.replace(' ', "-")));
         for row in &self.rows {
-            line(&mut out, &widths, row);
+            line(&mut out, &widths, row, between);
         }
         out
     }
 }
 
-fn line(out: &mut String, widths: &[usize], cells: &[impl AsRef<str>]) {
+fn line(out: &mut String, widths: &[usize], cells: &[impl AsRef<str>], between: &str) {
     let last = cells.len().saturating_sub(1);
     for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
         let cell = cell.as_ref();
-        let _ = if column == last { write!(out, "{cell}") } else { write!(out, "{cell:width$}  ") };
+        let _ = if column == last { write!(out, "{cell}") } else { write!(out, "{cell:width$}{between}") };
     }
     out.push('\n');
 }
@@ -62,5 +69,8 @@ mod tests {
             table.render(),
             "Backend ID      Storage\n-----------------------\nuserRoot        lmdb\nalone\nanotherBackend  x\n"
         );
+        let mut table = Table::new(&["Property", "Value(s)"]).with_colons();
+        table.row(vec!["enabled".into(), "true".into()]);
+        assert_eq!(table.render(), "Property : Value(s)\n---------:---------\nenabled  : true\n");
     }
 }

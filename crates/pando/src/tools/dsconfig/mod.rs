@@ -1,26 +1,29 @@
-//! `dsconfig`: changes of the configuration as OpenDJ's tool of that name makes them. The file is the truth: it is changed in place,
-//! checked, and a running server reads it again.
+//! `dsconfig`: changes of the configuration as OpenDJ's tool of that name makes them, for everything that is declared. The file is the
+//! truth: it is changed in place, checked, and a running server reads it again; if the server refuses it, the file is as before.
 
-mod backend_index;
+mod request;
 
 use std::{
+    fs,
     path::Path,
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use config::{Change, Config, Edit, Step};
 use schema::Schema;
+use server::{Settings, reload_answer::ReloadAnswer};
 
 use super::reload;
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Context, Failure, Outcome},
     instance::{self, Reader},
     owner::Owner,
     table::Table,
 };
+use request::{Request, Verb};
 
 /// So long is waited for the server to take a change.
 const TAKEN_WITHIN: Duration = Duration::from_secs(20);
@@ -30,7 +33,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 #[derive(Debug, Args)]
 pub struct Options {
     #[command(subcommand)]
-    what: What,
+    request: Request,
     #[command(flatten)]
     connection: Connection,
 }
@@ -62,44 +65,10 @@ struct Connection {
     trust_all: bool,
 }
 
-#[derive(Debug, Subcommand)]
-enum What {
-    /// Create an index; a running server builds it in the background
-    CreateBackendIndex(backend_index::Create),
-    /// Change an index
-    SetBackendIndexProp(backend_index::SetProp),
-    /// Show the properties of an index
-    GetBackendIndexProp(backend_index::One),
-    /// List the indexes of a backend
-    ListBackendIndexes(OfBackend),
-    /// Delete an index
-    DeleteBackendIndex(backend_index::One),
-    /// Change a backend, for example its index-entry-limit
-    SetBackendProp(SetBackendProp),
-    /// Show the properties of a backend
-    GetBackendProp(OfBackend),
-}
-
-/// The backend of an index.
-#[derive(Debug, Args)]
-pub struct OfBackend {
-    /// The backend
-    #[arg(long = "backend-name", value_name = "NAME")]
-    backend: String,
-}
-
-#[derive(Debug, Args)]
-struct SetBackendProp {
-    #[command(flatten)]
-    of: OfBackend,
-    #[command(flatten)]
-    changes: Changes,
-}
-
 /// How properties change.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Changes {
-    /// Give a property this value; given several times, these values
+    /// Give a property this value, such as enabled:false; given several times, these values
     #[arg(long = "set", value_name = "PROP:VALUE")]
     set: Vec<String>,
     /// Add a value
@@ -114,47 +83,84 @@ pub struct Changes {
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
-    let connection = &options.connection;
-    match &options.what {
-        What::CreateBackendIndex(it) => backend_index::create(directory, it, connection),
-        What::SetBackendIndexProp(it) => backend_index::set_prop(directory, it, connection),
-        What::GetBackendIndexProp(it) => backend_index::get_prop(directory, it),
-        What::ListBackendIndexes(of) => backend_index::list(directory, of),
-        What::DeleteBackendIndex(it) => backend_index::delete(directory, it, connection),
-        What::SetBackendProp(it) => set_backend_prop(directory, it, connection),
-        What::GetBackendProp(of) => show_properties(directory, &[("backend", &of.backend)], &[]),
+    let (request, connection) = (&options.request, &options.connection);
+    let (title, path) = (request.title(), request.path());
+    match request.verb {
+        Verb::List => list(directory, request),
+        Verb::Get => show_properties(directory, &path),
+        Verb::Create => changing(directory, connection, &format!("The {title} was created."), |edit| {
+            edit.create(&path, request.type_name.as_deref()).map_err(Failure::new)?;
+            request.changes.make(edit, &path)?;
+            match edit.missing(&path).as_slice() {
+                [] => Ok(()),
+                missing => Err(Failure::new(request.needs(missing))),
+            }
+        }),
+        Verb::Set => {
+            warn_of_all_indexes(request, connection);
+            let done = format!("The {title} has changed.");
+            changing(directory, connection, &done, |edit| request.changes.make(edit, &path))
+        }
+        Verb::Delete => {
+            let done = format!("The {title} was deleted.");
+            changing(directory, connection, &done, |edit| edit.delete(&path).map_err(Failure::new))
+        }
     }
 }
 
-/// Prints what an object is set to, defaults included; `first` are rows before.
-fn show_properties(directory: &Path, object: &[Step<'_>], first: &[(&str, &str)]) -> Outcome {
+/// Prints what an object is set to, defaults included.
+fn show_properties(directory: &Path, object: &[Step<'_>]) -> Outcome {
     let config = instance::open(directory)?;
-    let Some(properties) = config.properties_of(object) else {
-        let names: Vec<String> = object.iter().map(|(class, name)| format!("{class} \"{name}\"")).collect();
-        return Err(Failure::new(format_args!("there is no {}", names.join(" with "))));
-    };
-    let mut table = Table::new(&["Property", "Value(s)"]);
-    for (name, value) in first {
-        table.row(vec![(*name).to_owned(), (*value).to_owned()]);
-    }
+    let Some(properties) = config.properties_of(object) else { return Err(no_such(object)) };
+    let mut table = Table::new(&["Property", "Value(s)"]).with_colons();
     for (name, values) in properties {
-        table.row(vec![name.to_owned(), if values.is_empty() { "-".to_owned() } else { values.join(", ") }]);
+        table.row(vec![name.to_owned(), shown(&values)]);
     }
     print!("{}", table.render());
     Ok(ExitCode::SUCCESS)
 }
 
-fn set_backend_prop(directory: &Path, options: &SetBackendProp, connection: &Connection) -> Outcome {
+fn no_such(object: &[Step<'_>]) -> Failure {
+    let names: Vec<String> = object.iter().rev().map(|(class, name)| format!("{class} \"{name}\"")).collect();
+    Failure::new(format_args!("there is no {}", names.join(" in ")))
+}
+
+fn shown(values: &[String]) -> String {
+    if values.is_empty() { "-".to_owned() } else { values.join(", ") }
+}
+
+fn list(directory: &Path, request: &Request) -> Outcome {
+    let config = instance::open(directory)?;
+    let (above, component) = (request.path(), request.component);
+    let class = component.class();
+    let Some(objects) = config.list(&above, class.name) else { return Err(no_such(&above)) };
+    let (title, has_types, listed) = (component.title(), component.types().next().is_some(), component.listed());
+    let mut headings = vec![title.as_str()];
+    headings.extend(has_types.then_some("Type"));
+    headings.extend(listed.iter().map(|property| property.name));
+    let mut table = Table::new(&headings).with_colons();
+    for object in objects {
+        let path = [above.as_slice(), &[(class.name, object.name.as_str())]].concat();
+        let properties = config.properties_of(&path).unwrap_or_default();
+        let value = |name: &str| properties.iter().find(|(own, _)| *own == name).map(|(_, values)| shown(values));
+        let mut row = vec![object.name.clone()];
+        row.extend(has_types.then(|| object.type_name.to_owned()));
+        row.extend(listed.iter().map(|property| value(property.name).unwrap_or_default()));
+        table.row(row);
+    }
+    print!("{}", table.render());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever wants to make a few keys usable should not make all indexes larger.
+fn warn_of_all_indexes(request: &Request, connection: &Connection) {
     let of_all = |given: &String| given.starts_with("index-entry-limit:");
-    if options.changes.set.iter().any(of_all) && !connection.quiet {
+    if request.component.name() == "backend" && request.changes.set.iter().any(of_all) && !connection.quiet {
         eprintln!(
             "The index-entry-limit of a backend holds for every index that sets none of its own. To make a few keys usable, change \
              these indexes alone: dsconfig set-backend-index-prop --set index-entry-limit:NUMBER"
         );
     }
-    changing(directory, connection, "The backend has changed.", |edit, _| {
-        options.changes.make(edit, &[("backend", &options.of.backend)])
-    })
 }
 
 impl Changes {
@@ -192,19 +198,32 @@ fn changing(
     directory: &Path,
     connection: &Connection,
     done: &str,
-    change: impl FnOnce(&mut Edit, &Arc<Schema>) -> Result<(), Failure>,
+    change: impl FnOnce(&mut Edit) -> Result<(), Failure>,
 ) -> Outcome {
     let config = instance::open(directory)?;
     let owner = Owner::of(directory)?;
     let schema = instance::schema(&config)?;
     let mut edit = Edit::open(&config.instance.config_file()).map_err(Failure::new)?;
-    change(&mut edit, &schema)?;
+    change(&mut edit)?;
     let new = edit.config().map_err(Failure::new)?;
-    check_indexes(&new, &schema)?;
+    directory::check_configuration(&new, &schema).map_err(Failure::new)?;
+    Settings::from_config(&new).map_err(Failure::new)?;
+    let answer = &config.instance;
+    ReloadAnswer::forget(answer).context("the server's last answer")?;
     edit.save().map_err(Failure::new)?;
     owner.settle(directory)?;
     let process = if connection.offline { None } else { reload::reload(&new)? };
-    let is_taken = process.is_none() || is_taken_by_server(&new, &schema)?;
+    let is_taken = match process {
+        None => true,
+        Some(_) => match answered(&new)? {
+            Some(Err(reason)) => {
+                edit.take_back().map_err(Failure::new)?;
+                return Err(Failure::new(format_args!("the server refuses this, and nothing was changed: {reason}")));
+            }
+            Some(Ok(())) => is_taken_by_server(&new, &schema)?,
+            None => false,
+        },
+    };
     if !connection.quiet {
         println!("{done}");
         tell_what_happens(&config, &new, process, is_taken);
@@ -212,12 +231,18 @@ fn changing(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the schema carries all indexes: said here, because the server would only say it in its log.
-fn check_indexes(config: &Config, schema: &Arc<Schema>) -> Result<(), Failure> {
-    for backend in &config.backends {
-        directory::configured_indexes(schema, backend).map_err(Failure::new)?;
+/// What the server says of the file as it is now; `None` when it says nothing for long.
+fn answered(config: &Config) -> Result<Option<Result<(), String>>, Failure> {
+    let file = config.instance.config_file();
+    let digest = ReloadAnswer::digest_of(&fs::read(&file).context(file.display())?);
+    let until = Instant::now() + TAKEN_WITHIN;
+    loop {
+        match ReloadAnswer::look(&config.instance) {
+            Some(answer) if answer.digest == digest => return Ok(Some(answer.refused.map_or(Ok(()), Err))),
+            _ if Instant::now() >= until || instance::running(&config.instance).is_none() => return Ok(None),
+            _ => std::thread::sleep(LOOK_EVERY),
+        }
     }
-    Ok(())
 }
 
 /// Waits for the server, so that whoever looks next sees the change; not for ever.
@@ -250,6 +275,7 @@ fn tell_what_happens(old: &Config, new: &Config, process: Option<u32>, is_taken:
             "The server (process {process}) was told, but has not taken the change yet; {}/errors tells why.",
             new.instance.logs().display()
         ),
+        Some(process) if !changes_indexes(old, new) => println!("The server (process {process}) has taken the change."),
         Some(process) => {
             println!(
                 "The server (process {process}) has taken the change. An index that has to be built is built while it serves:"
@@ -258,8 +284,19 @@ fn tell_what_happens(old: &Config, new: &Config, process: Option<u32>, is_taken:
                 "watch pando backendstat show-index-status --instance {directory}, or the attribute ds-backend-index-state in cn=monitor."
             );
         }
+        None if !changes_indexes(old, new) => {
+            println!("The change takes effect when a server on {directory} starts or reloads.");
+        }
         None => println!(
             "The change takes effect when a server on {directory} starts or reloads; it builds indexes while it serves."
         ),
     }
+}
+
+fn changes_indexes(old: &Config, new: &Config) -> bool {
+    let indexes = |config: &Config| -> Vec<_> {
+        let of = |backend: &config::BackendConfig| (backend.indexes.clone(), backend.vlv_indexes.clone());
+        config.backends.iter().map(of).collect()
+    };
+    indexes(old) != indexes(new)
 }

@@ -1,0 +1,27 @@
+//! Whether a configuration can be served at all, said without opening a backend: what a tool asks before it changes the file.
+//!
+//! What depends on the data (an index that is not built yet) is said when the running server takes the configuration.
+
+use std::sync::Arc;
+
+use config::Config;
+use schema::Schema;
+
+use crate::bind::RootUsers;
+use crate::limits::LiveLimits;
+use crate::open::{OpenError, configured_indexes};
+use crate::update::check_declared_plugins;
+
+/// Looks at indexes, plugins, limits and root users under a schema.
+///
+/// # Errors
+/// The first that cannot be, with what to do.
+pub fn check_configuration(config: &Config, schema: &Arc<Schema>) -> Result<(), OpenError> {
+    for backend in &config.backends {
+        configured_indexes(schema, backend)?;
+    }
+    check_declared_plugins(config, schema)?;
+    LiveLimits::new(config, schema)?;
+    RootUsers::new(config, schema)?;
+    Ok(())
+}

@@ -1,0 +1,149 @@
+"""dsconfig for everything that is declared: objects come, change, are shown and go; the running server takes or refuses them."""
+import re
+import subprocess
+
+import ldap
+import pytest
+
+from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, binary
+
+PEOPLE, GROUPS = f"ou=People,{BASE}", f"ou=Groups,{BASE}"
+
+
+def connect(instance):
+    con = ldap.initialize(instance.url)
+    con.simple_bind_s(ROOT_DN, ROOT_PW)
+    return con
+
+
+def dsconfig(instance, *words, check=True):
+    return instance.tool("dsconfig", *words, "--no-prompt", check=check)
+
+
+def refused(instance, *words):
+    """The one sentence that a command is refused with."""
+    before = (instance.dir / "pando.toml").read_text()
+    done = dsconfig(instance, *words, check=False)
+    lines = done.stderr.splitlines()
+    assert done.returncode != 0 and len(lines) == 1, done.stderr
+    assert (instance.dir / "pando.toml").read_text() == before
+    return lines[0]
+
+
+def rows(text):
+    return [[cell.strip() for cell in line.split(" : ")] for line in text.splitlines()]
+
+
+def test_a_plugin_comes_changes_and_goes_offline(fresh):
+    file = fresh.dir / "pando.toml"
+    before = file.read_text()
+    word = refused(fresh, "create-plugin", "--plugin-name", "Unique mail", "--type", "unique-attribute")
+    assert "create-plugin needs --set attribute-type:VALUE (the name or OID of an attribute type)" in word
+    said = dsconfig(fresh, "create-plugin", "--plugin-name", "Unique mail", "--type", "unique-attribute",
+                    "--set", "attribute-type:mail", "--set", f"base-dn:{PEOPLE}").stdout
+    assert 'Plugin "Unique mail" was created' in said and "starts or reloads" in said and "index" not in said
+    assert file.read_text().startswith(before.rstrip()), "comments and order stay"
+    listed = rows(dsconfig(fresh, "list-plugins").stdout)
+    assert listed[0] == ["Plugin", "Type", "enabled"] and ["Unique mail", "unique-attribute", "true"] in listed
+    dsconfig(fresh, "set-plugin-prop", "--plugin-name", "unique MAIL", "--add", "attribute-type:uid", "--set", "enabled:false", "--reset", "base-dn")
+    shown = rows(dsconfig(fresh, "get-plugin-prop", "--plugin-name", "Unique mail").stdout)
+    assert shown[0] == ["Property", "Value(s)"]
+    assert [["enabled", "false"], ["attribute-type", "mail, uid"], ["base-dn", "-"]] == [row for row in shown if row[0] in ("enabled", "attribute-type", "base-dn")]
+    dsconfig(fresh, "delete-plugin", "--plugin-name", "Unique mail")
+    assert file.read_text().rstrip() == before.rstrip()
+
+
+@pytest.mark.parametrize("words, told", [
+    (("create-plugin", "--plugin-name", "x", "--type", "overlay"), "possible values: referential-integrity"),
+    (("create-plugin", "--plugin-name", "x"), "--type <TYPE>"),
+    (("create-plugin", "--plugin-name", "x", "--type", "seven-bit-clean", "--set", "update-interval:5 s"), 'belongs to type "referential-integrity"'),
+    (("create-plugin", "--plugin-name", "x", "--type", "seven-bit-clean", "--set", "attribute-typ:uid"), "did you mean attribute-type?"),
+    (("create-plugin", "--plugin-name", "x", "--type", "seven-bit-clean", "--set", "enabled:perhaps"), "it must be true or false"),
+    (("create-plugin", "--plugin-name", "x", "--type", "seven-bit-clean", "--set", "attribute-type:noSuchType"), 'the schema has no attribute type "noSuchType"'),
+    (("set-plugin-prop", "--plugin-name", "x", "--set", "enabled:false"), "there is no [plugin.x]"),
+    (("get-plugin-prop", "--plugin-name", "x"), 'there is no plugin "x"'),
+    (("list-backend-indexes", "--backend-name", "x"), 'there is no backend "x"'),
+    (("delete-log-rotation-policy", "--policy-name", "Size Limit Rotation Policy"), "there is no log-rotation-policy"),
+    (("set-global-configuration-prop", "--set", "size-limit:-1"), "it must be a whole number"),
+])
+def test_what_makes_no_sense_is_one_sentence(server, words, told):
+    assert told in refused(server, *words)
+
+
+def test_an_attribute_without_an_index_is_refused_with_the_command_that_makes_it(fresh):
+    # S3-18, S3-19
+    create = ("create-plugin", "--plugin-name", "Referential Integrity", "--type", "referential-integrity", "--set", "attribute-type:owner")
+    told = refused(fresh, *create)
+    assert 'owner has no equality index in backend "userRoot"' in told
+    command = re.search(r"run (dsconfig create-backend-index .*)$", told).group(1)
+    done = subprocess.run([binary(), *command.split(), "--instance", str(fresh.dir)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    dsconfig(fresh, *create)
+    # The index is the plugin's from now on.
+    assert "owner has no equality index" in refused(fresh, "delete-backend-index", "--backend-name", "userRoot", "--index-name", "owner")
+
+
+def test_a_running_server_takes_rules_at_once(fresh):
+    fresh.start()
+    con = connect(fresh)
+    person = f"uid=user.1,{PEOPLE}"
+    said = dsconfig(fresh, "create-plugin", "--plugin-name", "ASCII", "--type", "seven-bit-clean", "--set", "attribute-type:description").stdout
+    assert "has taken the change" in said
+    with pytest.raises(ldap.CONSTRAINT_VIOLATION, match="ASCII"):
+        con.modify_s(person, [(ldap.MOD_REPLACE, "description", ["é".encode()])])
+    dsconfig(fresh, "set-plugin-prop", "--plugin-name", "ASCII", "--set", "enabled:false")
+    con.modify_s(person, [(ldap.MOD_REPLACE, "description", ["é".encode()])])
+    dsconfig(fresh, "set-global-configuration-prop", "--set", "lookthrough-limit:7")
+    shown = rows(dsconfig(fresh, "get-global-configuration-prop").stdout)
+    assert ["lookthrough-limit", "7"] in shown and ["stall-threshold", "100 ms"] in shown
+    # An index of ordered entries is there for the next search.
+    dsconfig(fresh, "create-backend-vlv-index", "--backend-name", "userRoot", "--index-name", "people", "--set", f"base-dn:{PEOPLE}",
+             "--set", "scope:single-level", "--set", "filter:(objectClass=person)", "--set", "sort-order:+sn +uid")
+    assert "vlv.people" in fresh.tool("backendstat", "show-index-status", "-n", "userRoot").stdout
+    listed = rows(dsconfig(fresh, "list-backend-vlv-indexes", "--backend-name", "userRoot").stdout)
+    assert ["people", PEOPLE, "single-level", "(objectClass=person)", "+sn +uid"] in listed
+    assert "noSuchType" in refused(fresh, "set-backend-vlv-index-prop", "--backend-name", "userRoot", "--index-name", "people", "--set", "sort-order:+noSuchType")
+    dsconfig(fresh, "delete-backend-vlv-index", "--backend-name", "userRoot", "--index-name", "people")
+    assert "vlv.people" not in fresh.tool("backendstat", "show-index-status", "-n", "userRoot").stdout
+    assert fresh.stop() == 0
+
+
+def test_a_virtual_attribute_comes_and_goes(fresh):
+    fresh.start()
+    said = dsconfig(fresh, "create-virtual-attribute", "--name", "no memberOf", "--type", "is-member-of",
+                    "--set", "attribute-type:memberOf", "--set", "enabled:false").stdout
+    assert 'Virtual Attribute "no memberOf" was created' in said
+    listed = rows(dsconfig(fresh, "list-virtual-attributes").stdout)
+    assert listed[0][:2] == ["Virtual Attribute", "Type"] and ["no memberOf", "is-member-of"] == listed[2][:2]
+    dsconfig(fresh, "delete-virtual-attribute", "--name", "no memberOf")
+    assert len(rows(dsconfig(fresh, "list-virtual-attributes").stdout)) == 2
+    assert fresh.stop() == 0
+
+
+def test_what_the_running_server_refuses_is_taken_back(fresh):
+    """A schema file that was edited while the server runs: the tool reads the new one, the server still has the old one."""
+    fresh.start()
+    (fresh.dir / "schema" / "99-user.ldif").write_text(
+        "dn: cn=schema\nobjectClass: subschema\nattributeTypes: ( 1.3.6.1.4.1.32473.7.1 NAME 'exampleBadge' SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )\n")
+    create = ("create-plugin", "--plugin-name", "Badges", "--type", "seven-bit-clean", "--set", "attribute-type:exampleBadge")
+    told = refused(fresh, *create)
+    assert "the server refuses this, and nothing was changed" in told and 'no attribute type "exampleBadge"' in told
+    assert fresh.stop() == 0
+    fresh.start()
+    assert "has taken the change" in dsconfig(fresh, *create).stdout
+    assert fresh.stop() == 0
+
+
+def test_everything_declared_has_its_commands(fresh):
+    told = fresh.tool("dsconfig", "--help").stdout
+    text = (fresh.dir / "pando.toml").read_text()
+    for table, noun in (("plugin", "plugin"), ("virtual-attribute", "virtual-attribute"), ("limits", "limits-rule"), ("connection-handler", "connection-handler"),
+                        ("log-publisher", "log-publisher"), ("backend", "backend"), ("root-dn-user", "root-dn-user")):
+        for word in (f"create-{noun}", f"get-{noun}-prop", f"set-{noun}-prop", f"delete-{noun}", f"list-{noun}s"):
+            assert re.search(rf"^ +{word}\b", told, re.M), word
+        names = re.findall(rf'^\[{table}\.(?:"([^"]+)"|([\w-]+))\]$', text, re.M)
+        listed = [row[0] for row in rows(dsconfig(fresh, f"list-{noun}s").stdout)]
+        assert {quoted or bare for quoted, bare in names} <= set(listed), noun
+    told = fresh.tool("dsconfig", "create-plugin", "--help").stdout
+    assert "Properties of type referential-integrity:" in told and "update-interval" in told and "default 0 seconds" in told
+    assert "create-global-configuration" not in told
