@@ -63,7 +63,7 @@ def test_a_plugin_comes_changes_and_goes_offline(fresh):
     (("set-plugin-prop", "--plugin-name", "x", "--set", "enabled:false"), "there is no [plugin.x]"),
     (("get-plugin-prop", "--plugin-name", "x"), 'there is no plugin "x"'),
     (("list-backend-indexes", "--backend-name", "x"), 'there is no backend "x"'),
-    (("delete-log-rotation-policy", "--policy-name", "Size Limit Rotation Policy"), "there is no log-rotation-policy"),
+    (("delete-log-rotation-policy", "--policy-name", "7 Days Time Limit Rotation Policy"), 'there is no log-rotation-policy "7 Days'),
     (("set-global-configuration-prop", "--set", "size-limit:-1"), "it must be a whole number"),
 ])
 def test_what_makes_no_sense_is_one_sentence(server, words, told):
@@ -95,7 +95,7 @@ def test_a_running_server_takes_rules_at_once(fresh):
     con.modify_s(person, [(ldap.MOD_REPLACE, "description", ["é".encode()])])
     dsconfig(fresh, "set-global-configuration-prop", "--set", "lookthrough-limit:7")
     shown = rows(dsconfig(fresh, "get-global-configuration-prop").stdout)
-    assert ["lookthrough-limit", "7"] in shown and ["stall-threshold", "100 ms"] in shown
+    assert ["lookthrough-limit", "7"] in shown and ["stall-threshold", "100 milliseconds"] in shown
     # An index of ordered entries is there for the next search.
     dsconfig(fresh, "create-backend-vlv-index", "--backend-name", "userRoot", "--index-name", "people", "--set", f"base-dn:{PEOPLE}",
              "--set", "scope:single-level", "--set", "filter:(objectClass=person)", "--set", "sort-order:+sn +uid")

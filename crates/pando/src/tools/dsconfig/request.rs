@@ -86,7 +86,8 @@ impl Word {
             Verb::Set => format!("Change the properties of a {title}"),
             Verb::Delete => format!("Delete a {title}"),
         };
-        let mut command = Command::new(self.name).about(about.trim_end_matches('.').to_owned());
+        let about = about.trim_end_matches('.').to_owned();
+        let mut command = Command::new(self.name).about(about.clone());
         for (option, named_by) in &self.options {
             let arg = Arg::new(*option).long(*option).value_name("NAME").required(true);
             command = command.arg(arg.help(capitalized(named_by)));
@@ -101,7 +102,8 @@ impl Word {
             command = command.arg(Arg::new("type").short('t').long("type").value_name("TYPE").hide(true));
         }
         match self.verb {
-            Verb::Create | Verb::Set => Changes::augment_args(command).after_help(self.properties()),
+            // The options bring a sentence of their own along.
+            Verb::Create | Verb::Set => Changes::augment_args(command).about(about).after_help(self.properties()),
             Verb::List | Verb::Get | Verb::Delete => command,
         }
     }
