@@ -231,7 +231,12 @@ impl Selection {
             || !self.ranges.is_empty()
     }
 
-    /// Whether the attribute goes to the client.
+    /// Numbers of descriptions are those of other tables from now on: another backend, another of the server's own entries.
+    pub fn meet_tables(&mut self) {
+        self.decisions.clear();
+    }
+
+    /// Whether the attribute goes to the client. The tables are the same ones until [`Selection::meet_tables`].
     #[inline]
     pub fn sends(&mut self, facts: &Facts, tables: &Tables, desc: DescId) -> bool {
         let at = desc.0 as usize;

@@ -195,6 +195,7 @@ impl SearchPlan {
         let known = worker.backends.get_mut(part.backend);
         let mut fallback = WorkerBackend::default();
         let known = known.unwrap_or(&mut fallback);
+        self.selection.meet_tables();
         let mut run = Run {
             facts,
             backend,
@@ -263,6 +264,7 @@ impl SearchPlan {
         let (Some(facts), Some(entry)) = (&self.facts, self.synthetic.get(at)) else { return Ok(()) };
         check_size(self.limits.size, done)?;
         let view = entry.view()?;
+        self.selection.meet_tables();
         search_entry(facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
         done.entries_sent += 1;
         if output.entry_written().is_break() {

@@ -431,6 +431,10 @@ pub(super) fn request(id: i32, op: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
 }
 
 pub(super) fn search(id: i32, base: &str) -> Vec<u8> {
+    search_for(id, base, &[])
+}
+
+pub(super) fn search_for(id: i32, base: &str, selectors: &[&str]) -> Vec<u8> {
     request(id, |writer| {
         let op = writer.begin(0x63);
         writer.octets(OCTET_STRING, base.as_bytes());
@@ -441,6 +445,7 @@ pub(super) fn search(id: i32, base: &str) -> Vec<u8> {
         writer.boolean(ber::BOOLEAN, false);
         writer.octets(0x87, b"objectClass");
         let attributes = writer.begin(SEQUENCE);
+        selectors.iter().for_each(|selector| writer.octets(OCTET_STRING, selector.as_bytes()));
         writer.end(attributes);
         writer.end(op);
     })
