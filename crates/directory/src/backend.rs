@@ -2,7 +2,6 @@
 //!
 //! Knows where entries are; not who may see them.
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
@@ -11,7 +10,7 @@ use schema::NormalizedDn;
 use store::index::IndexConfigs;
 use store::{DescId, EntryId, StoreError, View};
 
-use crate::entry::EntrySource;
+use crate::entry::{EachRow, EntrySource};
 use crate::search::advice::ShapeTable;
 
 /// One suffix.
@@ -72,13 +71,7 @@ impl EntrySource for View<'_> {
         Ok(self.children(id)?.count())
     }
 
-    fn large_rows(
-        &self,
-        id: EntryId,
-        desc: DescId,
-        behind: &[u8],
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError> {
         for found in self.large_values_after(id, desc, behind)? {
             let (row, value) = found?;
             if each(&row, &value).is_break() {

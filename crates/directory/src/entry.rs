@@ -9,19 +9,16 @@ use store::{DescId, EntryId, RecordView, StoreError};
 use crate::computed::ComputedAt;
 use crate::groups::GroupsAt;
 
+/// Takes rows and values of a large attribute, until it says stop.
+pub type EachRow<'e> = &'e mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
+
 /// What an entry's record does not hold: answered by a snapshot for readers, by a transaction inside `apply`.
 pub trait EntrySource {
     /// Exact number of children.
     fn children_count(&self, id: EntryId) -> Result<u64, StoreError>;
 
     /// Calls `each` with the rows and values of a large attribute that lie behind the row `behind` (empty: all), until it says stop.
-    fn large_rows(
-        &self,
-        id: EntryId,
-        desc: DescId,
-        behind: &[u8],
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError>;
+    fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError>;
 
     /// Calls `each` with the values of a large attribute until it says stop.
     fn large_values(
@@ -57,13 +54,7 @@ impl EntrySource for NoSource {
         Ok(0)
     }
 
-    fn large_rows(
-        &self,
-        _id: EntryId,
-        _desc: DescId,
-        _behind: &[u8],
-        _each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn large_rows(&self, _id: EntryId, _desc: DescId, _behind: &[u8], _each: EachRow<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -2,13 +2,11 @@
 //!
 //! Each is a record with tables of its own, so that filters, selection and encoding treat it like every other entry.
 
-use std::ops::ControlFlow;
-
 use schema::NormalizedDn;
 use store::index::SchemaTypes;
 use store::{DescId, EntryId, Interner, RecordBuilder, RecordView, StoreError, Tables};
 
-use crate::entry::{DnParts, EntrySource, EntryView};
+use crate::entry::{DnParts, EachRow, EntrySource, EntryView};
 use crate::facts::Facts;
 
 /// An entry made by the server itself.
@@ -90,13 +88,7 @@ impl EntrySource for SyntheticEntry {
         Ok(self.children)
     }
 
-    fn large_rows(
-        &self,
-        _id: EntryId,
-        _desc: DescId,
-        _behind: &[u8],
-        _each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn large_rows(&self, _id: EntryId, _desc: DescId, _behind: &[u8], _each: EachRow<'_>) -> Result<(), StoreError> {
         Ok(())
     }
 

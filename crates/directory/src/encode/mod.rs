@@ -28,7 +28,7 @@ pub use selection::{SELECTORS_MAX, Selection};
 pub use sink::{EncodeError, MessageSink};
 
 use crate::computed::{ComputedAt, Shown, is_plain};
-use crate::entry::EntryView;
+use crate::entry::{EachRow, EntryView};
 use crate::facts::Facts;
 
 /// `SearchResultEntry ::= [APPLICATION 4]`
@@ -136,11 +136,7 @@ impl LargePart {
     }
 
     /// Calls `each` with the values and their rows.
-    fn each(
-        &self,
-        entry: &EntryView<'_>,
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn each(&self, entry: &EntryView<'_>, each: EachRow<'_>) -> Result<(), StoreError> {
         let end = self.skip.saturating_add(self.count);
         let mut at = 0u64;
         if self.count == 0 {

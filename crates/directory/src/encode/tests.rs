@@ -12,7 +12,7 @@ use store::{DescId, EntryId, Interner, LargeStub, RecordBuilder, RecordView, Sto
 
 use super::{EncodeError, MessageSink, RangeCursors, Selection, integer_size, search_entry};
 use crate::access::Access;
-use crate::entry::{DnParts, EntrySource, EntryView};
+use crate::entry::{DnParts, EachRow, EntrySource, EntryView};
 use crate::facts::Facts;
 use crate::synthetic::{Attributes, SyntheticEntry};
 
@@ -85,13 +85,7 @@ impl EntrySource for Members {
         Ok(3)
     }
 
-    fn large_rows(
-        &self,
-        _id: EntryId,
-        _desc: DescId,
-        behind: &[u8],
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn large_rows(&self, _id: EntryId, _desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError> {
         let first = behind.first_chunk().map_or(0, |row| u32::from_be_bytes(*row) + 1);
         for at in first..self.count {
             self.walked.set(self.walked.get() + 1);
@@ -203,7 +197,7 @@ fn the_next_piece_begins_where_the_last_ended() {
         (DescId::ENTRY_CSN, "20261121100000.000000Z#000001#000#000000"),
     ];
     for (desc, value) in numbered {
-        builder.push(desc, [value.as_bytes()].into_iter(), &mut tables).unwrap();
+        builder.push(desc, [value.as_bytes()], &mut tables).unwrap();
     }
     let bytes = builder.finish().unwrap();
     let record = RecordView::parse(&bytes, &tables).unwrap();

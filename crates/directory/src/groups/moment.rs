@@ -6,7 +6,6 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use super::dynamic::MemberUrl;
 use super::{GroupService, Place};
 use crate::backend::{Backend, Suffix, holder};
 use crate::computed::{ComputedAt, Definitions, Moment};
-use crate::entry::EntrySource;
+use crate::entry::{EachRow, EntrySource};
 use crate::facts::{ClassFlagTable, ClassFlags, Facts};
 use crate::filter::FilterScratch;
 use crate::locate::locate;
@@ -297,13 +296,7 @@ impl EntrySource for GroupsAt<'_> {
         self.view.children_count(id)
     }
 
-    fn large_rows(
-        &self,
-        id: EntryId,
-        desc: DescId,
-        behind: &[u8],
-        each: &mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError> {
         self.view.large_rows(id, desc, behind, each)
     }
 
