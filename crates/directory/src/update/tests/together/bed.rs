@@ -9,7 +9,7 @@ use ldap::transaction::EndTransaction;
 use ldap::{ControlBuf, ExtendedRequest, Message, ModifyOperation, client};
 use tempfile::TempDir;
 
-use super::model::{Entry, Kind, Manner, Op, SUFFIXES, parent_of};
+use super::model::{Entry, Kind, Manner, Op, Qualifier, SUFFIXES, parent_of};
 use super::steps::ldif;
 use crate::apply::queue;
 use crate::apply::tests::bed::problems;
@@ -24,6 +24,7 @@ pub struct Bed {
     fixture: Fixture,
     session: Session,
     message: i32,
+    qualifier: Qualifier,
 }
 
 fn tables(manner: Manner) -> String {
@@ -40,7 +41,9 @@ fn tables(manner: Manner) -> String {
 impl Bed {
     pub fn new(manner: Manner) -> Bed {
         let mut indexes = default_indexes();
-        indexes.extend(["manager", "seeAlso"].map(|name| IndexConfig::new(name, &[IndexKind::Equality])));
+        indexes.extend(
+            ["manager", "seeAlso", "l", "employeeType"].map(|name| IndexConfig::new(name, &[IndexKind::Equality])),
+        );
         let fixture = Fixture::with(&[SUFFIXES[0]], indexes, &ldif(), |config| {
             let plugins = Config::parse(&tables(manner), "pando.toml".as_ref()).unwrap();
             (config.plugins, config.plugins_text) = (plugins.plugins, plugins.plugins_text);
@@ -48,23 +51,23 @@ impl Bed {
             let (directory, base_dns) = (first.directory.with_file_name("second"), vec![SUFFIXES[1].to_owned()]);
             config.backends.push(BackendConfig { id: "second".to_owned(), base_dns, directory, ..first });
         });
-        Self::over(fixture)
+        Self::over(fixture, manner.qualifier)
     }
 
     /// What waits is left to whoever tests; see [`Bed::work`].
-    fn over(fixture: Fixture) -> Bed {
+    fn over(fixture: Fixture, qualifier: Qualifier) -> Bed {
         fixture.directory.updates.references.stop();
-        Bed { fixture, session: Session { identity: root(), ..Session::anonymous(1) }, message: 0 }
+        Bed { fixture, session: Session { identity: root(), ..Session::anonymous(1) }, message: 0, qualifier }
     }
 
-    fn directory(&self) -> &Directory {
+    pub fn directory(&self) -> &Directory {
         &self.fixture.directory
     }
 
     /// Sends an update and gives its result code.
     pub fn send(&mut self, op: &Op, controls: &[ControlBuf]) -> i32 {
         self.message += 1;
-        let bytes = encoded(self.message, op, controls);
+        let bytes = encoded(self.message, op, self.qualifier, controls);
         self.submit(&bytes).result.code.as_i32()
     }
 
@@ -143,7 +146,7 @@ impl Bed {
         while waiting(&directory) > 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        Self::over(Fixture::over(directory, folder))
+        Self::over(Fixture::over(directory, folder), self.qualifier)
     }
 
     /// Everything into LMDB.
@@ -196,6 +199,16 @@ impl Bed {
     }
 }
 
+impl Qualifier {
+    fn word(self) -> &'static str {
+        match self {
+            Qualifier::Default => "",
+            Qualifier::Override => " override",
+            Qualifier::Merge => " merge-schemes",
+        }
+    }
+}
+
 /// Names that wait to be followed.
 fn waiting(directory: &Directory) -> u64 {
     let count = |backend: &crate::Backend| {
@@ -219,7 +232,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-fn encoded(id: i32, op: &Op, controls: &[ControlBuf]) -> Vec<u8> {
+fn encoded(id: i32, op: &Op, qualifier: Qualifier, controls: &[ControlBuf]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut change = |dn: &str, operation: ModifyOperation, attribute: &str, value: &str| {
         client::modify(&mut out, id, dn, [(operation, attribute.as_bytes(), [value.as_bytes()])], controls);
@@ -229,7 +242,15 @@ fn encoded(id: i32, op: &Op, controls: &[ControlBuf]) -> Vec<u8> {
         Op::Take { dn, attribute, value } => change(dn, ModifyOperation::Delete, attribute, value),
         Op::Replace { dn, attribute, value } => change(dn, ModifyOperation::Replace, attribute, value),
         Op::Add { dn, entry } => {
-            let attributes = stored(entry);
+            let mut attributes = stored(entry);
+            if entry.kind.is_hidden() {
+                attributes.push(("cosAttribute", format!("l{}", qualifier.word())));
+            }
+            match entry.kind {
+                Kind::Classic => attributes.push(("cosSpecifier", "employeeType".to_owned())),
+                Kind::Indirect => attributes.push(("cosIndirectSpecifier", "manager".to_owned())),
+                _ => {}
+            }
             let attributes = attributes.iter().map(|(name, value)| (name.as_bytes(), [value.as_bytes()]));
             client::add(&mut out, id, dn, attributes, controls);
         }
@@ -258,6 +279,10 @@ fn stored(entry: &Entry) -> Vec<(&'static str, String)> {
         Kind::Unique => &["groupOfUniqueNames"],
         Kind::Dynamic => &["groupOfURLs"],
         Kind::Virtual => &["groupOfNames", "ds-virtual-static-group"],
+        Kind::Template => &["cosTemplate", "extensibleObject"],
+        Kind::Pointer => &["cosPointerDefinition"],
+        Kind::Classic => &["cosClassicDefinition"],
+        Kind::Indirect => &["cosIndirectDefinition"],
     };
     let mut all: Vec<(&'static str, String)> =
         classes.iter().map(|class| ("objectClass", (*class).to_owned())).collect();

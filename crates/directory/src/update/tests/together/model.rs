@@ -29,6 +29,26 @@ pub enum Kind {
     Dynamic,
     /// `groupOfNames` with `ds-virtual-static-group`
     Virtual,
+    /// `cosTemplate`
+    Template,
+    /// `cosPointerDefinition` of `l`
+    Pointer,
+    /// `cosClassicDefinition` of `l` by `employeeType`
+    Classic,
+    /// `cosIndirectDefinition` of `l` by `manager`
+    Indirect,
+}
+
+impl Kind {
+    /// Shown only to who asks for subentries.
+    pub fn is_hidden(self) -> bool {
+        matches!(self, Kind::Pointer | Kind::Classic | Kind::Indirect)
+    }
+
+    /// Whether its classes allow `l`.
+    fn may_have_place(self) -> bool {
+        matches!(self, Kind::Suffix | Kind::Unit | Kind::Person | Kind::Template)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,9 +93,18 @@ pub struct Queue {
     left_here: usize,
 }
 
-/// How references are kept.
+/// What stands behind `l` in each `cosAttribute`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Qualifier {
+    Default,
+    Override,
+    Merge,
+}
+
+/// How references are kept, and what definitions do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
+    pub qualifier: Qualifier,
     /// In the change itself, within its backend.
     pub at_once: bool,
     /// New references must name an entry, within their backend.
@@ -86,7 +115,7 @@ pub struct Manner {
 pub struct Model {
     pub entries: BTreeMap<String, Entry>,
     pub queues: [Queue; 2],
-    manner: Manner,
+    pub manner: Manner,
 }
 
 /// The backend that holds a name.
@@ -308,7 +337,7 @@ impl Model {
                     Kind::Virtual => {
                         of("ds-target-group-dn").iter().filter_map(|it| all.get(it)).flatten().cloned().collect()
                     }
-                    Kind::Suffix | Kind::Unit | Kind::Person => continue,
+                    _ => continue,
                 };
                 next.insert(dn.clone(), own);
             }
@@ -316,6 +345,53 @@ impl Model {
                 return all;
             }
             all = next;
+        }
+    }
+
+    /// The definitions whose trees an entry is in.
+    pub fn definitions(&self, dn: &str) -> impl Iterator<Item = &Entry> {
+        let all = self.entries.iter().filter(|(_, entry)| entry.kind.is_hidden());
+        all.filter(move |(definition, _)| is_at_or_below(dn, parent_of(definition))).map(|(_, entry)| entry)
+    }
+
+    /// The values of `l` that an entry shows (Sun's Class of Service).
+    pub fn places(&self, dn: &str) -> Values {
+        let entry = &self.entries[dn];
+        let real = entry.values.get("l").cloned().unwrap_or_default();
+        let is_kept = !real.is_empty() && self.manner.qualifier != Qualifier::Override;
+        if is_kept || !entry.kind.may_have_place() {
+            return real;
+        }
+        let mut found: Vec<(u32, &Values)> = Vec::new();
+        let mut take = |name: &str, must_be_template: bool| {
+            let it = self.entries.get(name).filter(|it| it.kind == Kind::Template || !must_be_template);
+            let Some(values) = it.and_then(|it| it.values.get("l")) else { return };
+            // An indirect definition knows no priorities.
+            let priority = it.and_then(|it| it.values.get("cospriority")).filter(|_| must_be_template);
+            let priority = priority.and_then(|it| it.first()).map_or(u32::MAX, |it| it.parse().unwrap());
+            found.push((priority, values));
+        };
+        let first = |entry: &Entry, name: &str| entry.values.get(name).and_then(|it| it.first()).cloned();
+        for definition in self.definitions(dn) {
+            let template = first(definition, "costemplatedn").unwrap_or_default();
+            match definition.kind {
+                Kind::Pointer => take(&template, true),
+                Kind::Classic => {
+                    if let Some(value) = first(entry, "employeetype") {
+                        take(&format!("cn={value},{template}"), true);
+                    }
+                }
+                _ => {
+                    if let Some(manager) = first(entry, "manager") {
+                        take(&manager, false);
+                    }
+                }
+            }
+        }
+        match (self.manner.qualifier, found.iter().min()) {
+            (_, None) => real,
+            (Qualifier::Merge, _) => found.iter().flat_map(|(_, values)| values.iter().cloned()).collect(),
+            (_, Some((_, values))) => (*values).clone(),
         }
     }
 

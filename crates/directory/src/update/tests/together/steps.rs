@@ -3,20 +3,70 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::model::{Attributes, Entry, Kind, Model, Op, SUFFIXES, backend_of, naming, parent_of};
+use super::model::{Attributes, Entry, Kind, Model, Op, Qualifier, SUFFIXES, backend_of, naming, parent_of};
 
 /// What to do; numbers choose among what there is.
 #[derive(Clone, Debug)]
 pub enum Step {
-    Add { kind: Kind, under: usize, name: usize, of: usize },
-    Delete { at: usize, subtree: bool },
-    Rename { at: usize, name: usize },
-    Move { at: usize, under: usize },
-    Refer { at: usize, attribute: bool, to: Target, identifier: bool },
-    Unrefer { at: usize, which: usize },
-    Mail { at: usize, which: usize },
-    Colour { at: usize, which: usize },
-    Retarget { at: usize, to: usize },
+    Add {
+        kind: Kind,
+        under: usize,
+        name: usize,
+        of: usize,
+    },
+    Delete {
+        at: usize,
+        subtree: bool,
+    },
+    Rename {
+        at: usize,
+        name: usize,
+    },
+    Move {
+        at: usize,
+        under: usize,
+    },
+    Refer {
+        at: usize,
+        attribute: bool,
+        to: Target,
+        identifier: bool,
+    },
+    Unrefer {
+        at: usize,
+        which: usize,
+    },
+    Mail {
+        at: usize,
+        which: usize,
+    },
+    Colour {
+        at: usize,
+        which: usize,
+    },
+    Retarget {
+        at: usize,
+        to: usize,
+    },
+    /// A value of `l`, its own.
+    Place {
+        at: usize,
+        which: usize,
+    },
+    /// Which template a classic definition takes.
+    Specify {
+        at: usize,
+        name: usize,
+    },
+    Rank {
+        at: usize,
+        rank: usize,
+    },
+    /// Another template.
+    Redefine {
+        at: usize,
+        of: usize,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +94,8 @@ pub enum Event {
     Fold,
 }
 
+/// Values of `l`.
+pub const PLACES: [&str; 4] = ["aachen", "basel", "cadiz", "delft"];
 /// So few that names come again.
 const NAMES: usize = 4;
 
@@ -56,13 +108,17 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Kind::Unique),
         1 => Just(Kind::Dynamic),
         1 => Just(Kind::Virtual),
+        2 => Just(Kind::Template),
+        1 => Just(Kind::Pointer),
+        1 => Just(Kind::Classic),
+        1 => Just(Kind::Indirect),
     ];
     let target = prop_oneof![
         5 => at().prop_map(Target::Living),
         1 => (at(), 0..NAMES).prop_map(|(under, name)| Target::Named(under, name)),
     ];
     prop_oneof![
-        6 => (kind, at(), 0..NAMES, at()).prop_map(|(kind, under, name, of)| Step::Add { kind, under, name, of }),
+        9 => (kind, at(), 0..NAMES, at()).prop_map(|(kind, under, name, of)| Step::Add { kind, under, name, of }),
         2 => (at(), prop::bool::weighted(0.2)).prop_map(|(at, subtree)| Step::Delete { at, subtree }),
         2 => (at(), 0..NAMES).prop_map(|(at, name)| Step::Rename { at, name }),
         2 => (at(), at()).prop_map(|(at, under)| Step::Move { at, under }),
@@ -72,6 +128,10 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (at(), 0..3usize).prop_map(|(at, which)| Step::Mail { at, which }),
         1 => (at(), 0..3usize).prop_map(|(at, which)| Step::Colour { at, which }),
         1 => (at(), at()).prop_map(|(at, to)| Step::Retarget { at, to }),
+        3 => (at(), 0..PLACES.len()).prop_map(|(at, which)| Step::Place { at, which }),
+        2 => (at(), 0..NAMES).prop_map(|(at, name)| Step::Specify { at, name }),
+        1 => (at(), 0..64usize).prop_map(|(at, rank)| Step::Rank { at, rank }),
+        1 => (at(), at()).prop_map(|(at, of)| Step::Redefine { at, of }),
     ]
 }
 
@@ -90,15 +150,13 @@ pub fn events() -> impl Strategy<Value = Vec<Event>> {
 
 /// The update that a step means here; none if there is nothing for it.
 pub fn resolve(model: &Model, step: &Step) -> Option<Op> {
-    let is = |dn: &&String, kinds: &[Kind]| {
-        kinds.is_empty() || model.entries.get(*dn).is_some_and(|it| kinds.contains(&it.kind))
-    };
-    let pick = |kinds: &[Kind], at: usize| {
-        let all: Vec<&String> = model.entries.keys().filter(|dn| is(dn, kinds)).collect();
+    let choose = |is: &dyn Fn(&Kind) -> bool, at: usize| {
+        let all: Vec<&String> = model.entries.iter().filter(|(_, it)| is(&it.kind)).map(|(dn, _)| dn).collect();
         (!all.is_empty()).then(|| all[at % all.len()].clone())
     };
+    let pick = |kinds: &[Kind], at: usize| choose(&|it| kinds.contains(it), at);
     let above = [Kind::Suffix, Kind::Unit];
-    let below: &[Kind] = &[Kind::Unit, Kind::Person, Kind::Names, Kind::Unique, Kind::Dynamic, Kind::Virtual];
+    let below = |it: &Kind| *it != Kind::Suffix;
     let groups = [Kind::Names, Kind::Unique, Kind::Dynamic, Kind::Virtual];
     match step {
         Step::Add { kind, under, name, of } => {
@@ -107,6 +165,12 @@ pub fn resolve(model: &Model, step: &Step) -> Option<Op> {
                 Kind::Dynamic => drop(values.insert("base", [pick(&above, *of)?].into())),
                 Kind::Virtual => drop(values.insert("ds-target-group-dn", [pick(&groups, *of)?].into())),
                 Kind::Person if *of % 4 == 0 => drop(values.insert("mail", [mail(*of / 4)].into())),
+                Kind::Template => {
+                    values.insert("l", [PLACES[*of % PLACES.len()].to_owned()].into());
+                    values.insert("cospriority", [rank(model, *of)?].into());
+                }
+                Kind::Pointer => drop(values.insert("costemplatedn", [choose(&|_| true, *of)?].into())),
+                Kind::Classic => drop(values.insert("costemplatedn", [pick(&above, *of)?].into())),
                 _ => {}
             }
             let attribute = match kind {
@@ -115,29 +179,35 @@ pub fn resolve(model: &Model, step: &Step) -> Option<Op> {
                 _ => "cn",
             };
             let dn = format!("{attribute}=n{name},{}", pick(&above, *under)?);
+            if *kind == Kind::Template && is_given(model, &dn) {
+                return None;
+            }
             Some(Op::Add { dn, entry: Entry { kind: *kind, values } })
         }
-        Step::Delete { at, subtree } => Some(Op::Delete { dn: pick(below, *at)?, subtree: *subtree }),
+        Step::Delete { at, subtree } => Some(Op::Delete { dn: choose(&below, *at)?, subtree: *subtree }),
         Step::Rename { at, name } => {
-            let dn = pick(below, *at)?;
+            let dn = choose(&below, *at)?;
             let (rdn, superior) = (format!("{}=n{name}", naming(&dn).0), parent_of(&dn).to_owned());
             Some(Op::Rename { dn, rdn, superior })
         }
         Step::Move { at, under } => {
-            let (dn, superior) = (pick(below, *at)?, pick(&above, *under)?);
+            let (dn, superior) = (choose(&below, *at)?, pick(&above, *under)?);
             let rdn = dn.split(',').next()?.to_owned();
             (backend_of(&dn) == backend_of(&superior)).then_some(Op::Rename { dn, rdn, superior })
         }
         Step::Refer { at, attribute, to, identifier } => {
-            let dn = pick(below, *at)?;
-            let attribute = match model.entries[&dn].kind {
+            let dn = choose(&|it| below(it) && !it.is_hidden() && *it != Kind::Template, *at)?;
+            let entry = &model.entries[&dn];
+            let attribute = match entry.kind {
+                // Of several the first would count, and the model knows no order.
+                Kind::Person if *attribute && entry.values.contains_key("manager") => return None,
                 Kind::Person if *attribute => "manager",
                 Kind::Names if *attribute => "member",
                 Kind::Unique if *attribute => "uniquemember",
                 _ => "seealso",
             };
             let mut value = match to {
-                Target::Living(to) => pick(&[], *to)?,
+                Target::Living(to) => choose(&|_| true, *to)?,
                 Target::Named(under, name) => format!("uid=n{name},{}", pick(&above, *under)?),
             };
             if *identifier && attribute == "uniquemember" {
@@ -168,7 +238,38 @@ pub fn resolve(model: &Model, step: &Step) -> Option<Op> {
             let (dn, value) = (pick(&[Kind::Virtual], *at)?, pick(&groups, *to)?);
             Some(Op::Replace { dn, attribute: "ds-target-group-dn", value })
         }
+        Step::Place { at, which } => {
+            let dn = pick(&[Kind::Person, Kind::Template, Kind::Unit], *at)?;
+            (!is_given(model, &dn)).then(|| Op::Replace { dn, attribute: "l", value: PLACES[*which].to_owned() })
+        }
+        Step::Specify { at, name } => {
+            Some(Op::Replace { dn: pick(&[Kind::Person], *at)?, attribute: "employeetype", value: format!("n{name}") })
+        }
+        Step::Rank { at, rank: wanted } => Some(Op::Replace {
+            dn: pick(&[Kind::Template], *at)?,
+            attribute: "cospriority",
+            value: rank(model, *wanted)?,
+        }),
+        Step::Redefine { at, of } => {
+            let dn = pick(&[Kind::Pointer, Kind::Classic], *at)?;
+            let value = match model.entries[&dn].kind {
+                Kind::Pointer => choose(&|_| true, *of)?,
+                _ => pick(&above, *of)?,
+            };
+            Some(Op::Replace { dn, attribute: "costemplatedn", value })
+        }
     }
+}
+
+/// Whether `l` is given there instead of what is stored: then it cannot be written.
+fn is_given(model: &Model, dn: &str) -> bool {
+    model.manner.qualifier == Qualifier::Override && model.definitions(dn).next().is_some()
+}
+
+/// A priority that no template has yet: of equal ones any may win.
+fn rank(model: &Model, wanted: usize) -> Option<String> {
+    let rank = wanted.to_string();
+    model.having("cospriority", |taken| *taken == rank).is_empty().then_some(rank)
 }
 
 fn mail(which: usize) -> String {
