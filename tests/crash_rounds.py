@@ -7,8 +7,9 @@ Each writer owns its entries, so that it knows what every one of them must look 
 last, or the state that the update in flight at the kill would have made; of a transaction in flight, all or nothing. Each
 modify writes the same number into two attributes (one of them substring-indexed), so that half an update would show. Writers race
 for a few mail addresses that only one may have. One more thread puts people into a crowd of groups and deletes or renames them at
-once, so that many kills meet a clean-up half done; referential integrity works at once in some rounds and a second behind in others. In
-the end no reference names nobody, and every entry's groups are those of a computation from scratch.
+once, so that many kills meet a clean-up half done; referential integrity works at once in some rounds and a second behind in others;
+another one changes roles and a class of service. In the end no reference names nobody, and every entry's groups, roles and given values are
+those of a computation from scratch.
 """
 import random
 import re
@@ -33,6 +34,8 @@ STRANGE = f"ou=Strange,{BASE}"
 IN_GROUPS = f"ou=Groups,{BASE}"
 ABSENT = None
 GROUPS = [f"cn=crash.{n},{IN_GROUPS}" for n in range(3)]
+ROLES = {name: f"cn=crash.{name},{BASE}" for name in ("managed", "filtered", "nested", "circle")}
+TEMPLATE, POINTER = f"cn=crash.template,{IN_GROUPS}", f"cn=crash.pointer,{PEOPLE}"
 # More than referential integrity changes in one go.
 CROWD = [f"cn=crash.crowd.{n},{IN_GROUPS}" for n in range(160)]
 SHARED = [f"shared.{n}@example.com" for n in range(4)]
@@ -120,7 +123,7 @@ class Load(threading.Thread):
                 self.step(con)
         except (ldap.SERVER_DOWN, ldap.CONNECT_ERROR, ldap.TIMEOUT, ldap.UNAVAILABLE):
             pass
-        except ldap.LDAPError as e:
+        except Exception as e:
             self.failure = f"{self.label}: {type(e).__name__} {e} for {self.in_flight}"
 
 
@@ -209,6 +212,51 @@ class Crowd(Load):
         self.done += 1
 
 
+class Definer(Load):
+    """Changes what roles mean, who is in the managed one, and what a class of service gives."""
+
+    def __init__(self, server: Pando, seed: float):
+        super().__init__("definer", server, seed)
+
+    def step(self, con):
+        kind = self.random.randrange(7)
+        if kind == 0:
+            names = [ROLES["managed"].encode()] if self.random.randrange(2) else None
+            con.modify_s(f"uid=user.{self.random.randrange(8)},{PEOPLE}", [(ldap.MOD_REPLACE, "nsRoleDN", names)])
+        elif kind == 1:
+            wanted = self.random.choice([b"(sn=Crash)", b"(sn=Crowd)", b"(uid=user.3)"])
+            con.modify_s(ROLES["filtered"], [(ldap.MOD_REPLACE, "nsRoleFilter", wanted)])
+        elif kind == 2:
+            listed = self.random.sample([ROLES[name].encode() for name in ("managed", "filtered", "circle")], 2)
+            con.modify_s(ROLES["nested"], [(ldap.MOD_REPLACE, "nsRoleDN", listed)])
+        elif kind == 3:
+            names = [ROLES["circle"], f"cn=crash.circling,{BASE}"]
+            (old,) = [dn for dn, _ in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(&(objectClass=ldapSubentry)(cn=crash.circl*))", ["1.1"]) if dn]
+            con.rename_s(old, next(dn for dn in names if dn != old).split(",")[0])
+        elif kind == 4:
+            con.modify_s(TEMPLATE, [(ldap.MOD_REPLACE, "l", self.random.choice([b"Aachen", b"Basel", b"Cadiz"]))])
+        else:
+            again(con, *([ROLES["managed"], role("nsManagedRoleDefinition")] if kind == 5 else [POINTER, pointer()]))
+        self.done += 1
+
+
+def again(con, dn, attributes):
+    """Deletes an entry and adds it. A kill in between leaves none."""
+    try:
+        con.delete_s(dn)
+    except ldap.NO_SUCH_OBJECT:
+        pass
+    con.add_s(dn, attributes)
+
+
+def pointer():
+    return role("cosPointerDefinition", cosTemplateDn=TEMPLATE, cosAttribute="l")
+
+
+def role(kind, **more):
+    return [("objectClass", [b"ldapSubentry", kind.encode()]), *((name, [value.encode()]) for name, value in more.items())]
+
+
 def counting(state: State):
     value = str(state.counter).encode()
     return [(ldap.MOD_REPLACE, "employeeNumber", [value]), (ldap.MOD_REPLACE, "cn", [b"Counter " + value])]
@@ -255,16 +303,29 @@ def check_members(server: Pando):
         assert time.time() < deadline, "references are not cleaned"
         time.sleep(0.05)
     entries = membership.check(con, BASE)
+    check_service(con, entries)
     # Transactions that put people into the crowd: all of them or none.
     listed = [{value.lower() for value in entries[group.lower()].get("member", [])} for group in CROWD]
     assert all(own == listed[0] for own in listed), "a transaction is half applied"
     con.unbind_s()
 
 
+def check_service(con, entries: dict):
+    """Whoever a writer made, and is below the definition, has what the template has."""
+    is_there = any(dn for dn, _ in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(&(objectClass=ldapSubentry)(cn=crash.pointer))", ["1.1"]))
+    made = {dn: attrs for dn, attrs in entries.items() if attrs.get("sn") == ["Crash"]}
+    given = entries[TEMPLATE.lower()]["l"]
+    having = {dn for dn in made if is_there and dn.endswith("," + PEOPLE.lower())}
+    for dn, attrs in made.items():
+        assert attrs.get("l", []) == (given if dn in having else []), f"l of {dn}"
+    found = {dn.lower() for dn, _ in con.search_s(BASE, ldap.SCOPE_SUBTREE, f"(&(sn=Crash)(l={given[0]}))", ["1.1"]) if dn}
+    assert found == having, "the filter on what is given"
+
+
 def one_round(server: Pando, states: list[dict], rng: random.Random, number: int) -> int:
     """Load, kill, restart, compare; gives the number of acknowledged updates."""
     writers = [Writer(n, server, states[n], rng.random()) for n in range(WRITERS)]
-    threads = [*writers, Crowd(server, number, rng.random())]
+    threads = [*writers, Crowd(server, number, rng.random()), Definer(server, rng.random())]
     for thread in threads:
         thread.start()
     time.sleep(rng.uniform(0.05, 1.5))
@@ -288,7 +349,8 @@ def one_round(server: Pando, states: list[dict], rng: random.Random, number: int
 
 
 def plant(server: Pando):
-    """The groups: some that list everybody, a crowd, one of groups, two that list each other, one by a search."""
+    """The groups: some that list everybody, a crowd, one of groups, two that list each other, one by a search. A role of each kind, a class
+    of service."""
     con = connect(server)
     somebody = f"uid=user.1,{PEOPLE}"
     names = lambda dn, *members: con.add_s(dn, [("objectClass", [b"groupOfNames"]), ("member", [m.encode() for m in members])])
@@ -300,6 +362,12 @@ def plant(server: Pando):
     names(circle[1], circle[0])
     url = f"ldap:///{STRANGE}??sub?(sn=Crash)"
     con.add_s(f"cn=crash.dynamic,{IN_GROUPS}", [("objectClass", [b"groupOfURLs"]), ("memberURL", [url.encode()])])
+    con.add_s(TEMPLATE, [("objectClass", [b"cosTemplate", b"extensibleObject"]), ("l", [b"Aachen"])])
+    con.add_s(POINTER, pointer())
+    con.add_s(ROLES["managed"], role("nsManagedRoleDefinition"))
+    con.add_s(ROLES["filtered"], role("nsFilteredRoleDefinition", nsRoleFilter="(sn=Crash)"))
+    con.add_s(ROLES["nested"], role("nsNestedRoleDefinition", nsRoleDN=ROLES["filtered"]))
+    con.add_s(ROLES["circle"], role("nsNestedRoleDefinition", nsRoleDN=ROLES["nested"]))
     con.unbind_s()
 
 

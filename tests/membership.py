@@ -1,7 +1,8 @@
-"""Who is in which group, and which references lead nowhere, computed from scratch: all entries are read, names compared as texts.
+"""Who is in which group, who has which role, and which references lead nowhere, computed from scratch: all entries are read, names compared
+as texts.
 
-The oracle of the crash rounds. Knows the groups that they make: `member`, `uniqueMember`, `memberURL` with a base and a filter
-`(attribute=value)`, at most; it knows no index and asks the server nothing but everything.
+The oracle of the crash rounds. Knows the groups and roles that they make: `member`, `uniqueMember`, `memberURL` with a base and a filter
+`(attribute=value)`, roles with such a filter, at most; it knows no index and asks the server nothing but everything.
 """
 import re
 
@@ -10,21 +11,51 @@ import ldap
 REFERENCES = ("member", "uniqueMember", "manager", "seeAlso")
 
 
-def everything(con, base: str) -> dict:
+def everything(con, base: str, wanted="(objectClass=*)") -> dict:
     """Name in lower case → attributes, names in lower case."""
     found = {}
-    for dn, attrs in con.search_s(base, ldap.SCOPE_SUBTREE, "(objectClass=*)", ["*", "isMemberOf", "memberOf"]):
+    for dn, attrs in con.search_s(base, ldap.SCOPE_SUBTREE, wanted, ["*", "isMemberOf", "memberOf", "nsRole", "nsRoleDN"]):
         if dn is not None:
             found[dn.lower()] = {name.lower(): [value.decode(errors="replace") for value in values] for name, values in attrs.items()}
     return found
 
 
+def is_at_or_below(dn: str, base: str) -> bool:
+    return dn == base or dn.endswith("," + base)
+
+
+def matches(attrs: dict, wanted: str) -> bool:
+    assert wanted.startswith("(") and wanted.endswith(")"), wanted
+    attribute, value = wanted[1:-1].lower().split("=", 1)
+    return any(value in ("*", own.lower()) for own in attrs.get(attribute, []))
+
+
 def described(entries: dict, url: str) -> set:
     base, _, scope, wanted = url.removeprefix("ldap:///").split("?")
-    assert scope == "sub" and wanted.startswith("(") and wanted.endswith(")"), url
-    attribute, value = wanted[1:-1].lower().split("=", 1)
-    has = lambda attrs: any(value in ("*", own.lower()) for own in attrs.get(attribute, []))
-    return {dn for dn, attrs in entries.items() if (dn == base.lower() or dn.endswith("," + base.lower())) and has(attrs)}
+    assert scope == "sub", url
+    return {dn for dn, attrs in entries.items() if is_at_or_below(dn, base.lower()) and matches(attrs, wanted)}
+
+
+def roles(entries: dict, definitions: dict) -> dict:
+    """Role → the entries that have it."""
+    own, nested = {}, {}
+    for dn, attrs in definitions.items():
+        classes = {value.lower() for value in attrs["objectclass"]}
+        reached = {name: other for name, other in entries.items() if is_at_or_below(name, dn.split(",", 1)[1])}
+        if "nsmanagedroledefinition" in classes:
+            own[dn] = {name for name, other in reached.items() if dn in (value.lower() for value in other.get("nsroledn", []))}
+        elif "nsfilteredroledefinition" in classes:
+            own[dn] = {name for name, other in reached.items() if matches(other, attrs["nsrolefilter"][0])}
+        elif "nsnestedroledefinition" in classes:
+            own[dn], nested[dn] = set(), (reached.keys(), [value.lower() for value in attrs["nsroledn"]])
+    changed = True
+    while changed:
+        changed = False
+        for dn, (reached, listed) in nested.items():
+            having = set().union(*(own.get(name, set()) for name in listed)) & reached
+            changed |= having != own[dn]
+            own[dn] = having
+    return own
 
 
 def members(entries: dict) -> dict:
@@ -49,7 +80,7 @@ def members(entries: dict) -> dict:
 
 
 def check(con, base: str) -> dict:
-    """Raises where an entry's groups are not those of the computation, or a reference names nobody; gives all entries."""
+    """Raises where an entry's groups or roles are not those of the computation, or a reference names nobody; gives all entries."""
     entries = everything(con, base)
     groups = members(entries)
     for dn, attrs in entries.items():
@@ -59,6 +90,13 @@ def check(con, base: str) -> dict:
         for attribute in REFERENCES:
             for value in attrs.get(attribute.lower(), []):
                 assert value.lower() in entries, f"{attribute} of {dn} names {value}, who is not there"
+    having = roles(entries, everything(con, base, "(objectClass=ldapSubentry)"))
+    for dn, attrs in entries.items():
+        expected = sorted(role for role, own in having.items() if dn in own)
+        assert sorted(value.lower() for value in attrs.get("nsrole", [])) == expected, f"nsRole of {dn}"
+    for role, own in having.items():
+        found = {dn.lower() for dn, _ in con.search_s(base, ldap.SCOPE_SUBTREE, f"(nsRole={role})", ["1.1"]) if dn}
+        assert found == own, f"the filter on {role}"
     for group, own in groups.items():
         if re.match(r"cn=crash\.(?!crowd\.[1-9])", group):
             found = {dn.lower() for dn, _ in con.search_s(base, ldap.SCOPE_SUBTREE, f"(memberOf={group})", ["1.1"]) if dn}
