@@ -145,7 +145,7 @@ def test_an_index_is_created_used_dropped_and_created_again_under_load(online): 
     load = Load(online, ENTRIES)
     for _ in range(2):
         said = dsconfig(online, "create-backend-index", "l", "--set", "index-type:equality")
-        assert "The index l was created." in said
+        assert 'The Backend Index "l" was created.' in said
         wait_for(root, LOCALITY, is_valid)
         assert {f"uid=p{number},{PEOPLE}" for number in range(ENTRIES) if number // 3 == (ENTRIES - 1) // 3} >= found(plain, last)
         assert " unindexed" not in last_search(online, last)
