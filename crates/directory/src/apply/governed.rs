@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};
 use schema::{NormalizedDn, TypeIndex};
+use smallvec::SmallVec;
 
 use super::draft::failed;
 use super::work::{Target, Work};
@@ -17,19 +18,42 @@ use crate::error::refuse;
 use crate::facts::{ClassFlags, Facts};
 use crate::notices::Notices;
 
-/// Definitions as the rules of one backend keep them. Class sets are known by number: see [`super::class_cache`].
-pub(super) struct Governed(ComputedService);
+/// Definitions as the rules of one backend keep them.
+///
+/// Invariant: what is kept is that of the proposal before, as long as no entry that defines something was written. Whatever may write
+/// one (or give another name to what is above one), or take numbers of class sets back, drops it.
+pub(super) struct Governed {
+    service: ComputedService,
+    /// None before somebody asked.
+    known: Option<Option<Arc<Definitions>>>,
+}
 
 impl Default for Governed {
     fn default() -> Self {
-        Governed(ComputedService::new(&[], 1, &Arc::new(Notices::default())))
+        Governed { service: ComputedService::new(&[], 1, &Arc::new(Notices::default())), known: None }
+    }
+}
+
+impl Governed {
+    /// Something may have been moved or removed. Where nothing refuses writes, that makes nothing refuse them.
+    pub(super) fn forget_some(&mut self) {
+        if !matches!(self.known, Some(None)) {
+            *self = Governed::default();
+        }
     }
 }
 
 impl Work<'_, '_> {
     /// Refuses to give a stored entry values of an attribute that is given to it.
-    pub(super) fn check_not_given(&self, target: &Target, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {
-        let Some(definitions) = self.definitions()? else { return Ok(()) };
+    pub(super) fn check_not_given(&mut self, target: &Target, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {
+        let definitions = self.definitions()?;
+        let is_class = |name: &[u8]| name.eq_ignore_ascii_case(b"objectClass") || name == b"2.5.4.0";
+        if target.classes.flags.has(ClassFlags::DEFINITION)
+            || request.changes.iter().any(|change| is_class(change.attribute.description))
+        {
+            self.rules.governed = Governed::default();
+        }
+        let Some(definitions) = definitions.filter(|_| !self.is_relaxed()) else { return Ok(()) };
         if target.classes.flags.has(ClassFlags::SUBENTRY) {
             return Ok(());
         }
@@ -49,16 +73,22 @@ impl Work<'_, '_> {
 
     /// The same for an entry that is added with `attributes`: descriptions and values.
     pub(super) fn check_new_not_given<'v>(
-        &self,
+        &mut self,
         dn: &[u8],
         attributes: impl Iterator<Item = (&'v [u8], ldap::Strings<'v>)> + Clone,
     ) -> Result<(), LdapResult> {
-        let Some(definitions) = self.definitions()? else { return Ok(()) };
-        let schema = &self.facts.schema;
+        let definitions = self.definitions()?;
+        let facts = Arc::clone(&self.facts);
+        let schema = &facts.schema;
         let type_of = |name: &[u8]| schema.attribute_type(name).map(|it| it.index);
         let classes = attributes.clone().filter(|(name, _)| type_of(name) == self.facts.object_class);
-        let classes: Vec<&[u8]> = classes.flat_map(|(_, values)| values.iter()).collect();
-        let is_subentry = classes.iter().filter_map(|name| schema.object_class(name)).any(|class| {
+        let classes: SmallVec<[&[u8]; 8]> = classes.flat_map(|(_, values)| values.iter()).collect();
+        let known = || classes.iter().filter_map(|name| schema.object_class(name));
+        if known().any(|class| facts.definitions.flags_of(class).has(ClassFlags::DEFINITION)) {
+            self.rules.governed = Governed::default();
+        }
+        let Some(definitions) = definitions.filter(|_| !self.is_relaxed()) else { return Ok(()) };
+        let is_subentry = known().any(|class| {
             let above = [&b"subentry"[..], b"ldapSubentry"].into_iter().filter_map(|name| schema.object_class(name));
             above.into_iter().any(|above| class.is_subclass_of(above.index))
         });
@@ -70,11 +100,18 @@ impl Work<'_, '_> {
         check(&self.facts, &definitions, &name, &has, attributes.clone().map(|(name, _)| name))
     }
 
-    fn definitions(&self) -> Result<Option<Arc<Definitions>>, LdapResult> {
-        if self.is_relaxed() {
-            return Ok(None);
+    /// What the backend's entries define; nothing where none refuses writes.
+    fn definitions(&mut self) -> Result<Option<Arc<Definitions>>, LdapResult> {
+        if let Some(known) = &self.rules.governed.known {
+            return Ok(known.clone());
         }
-        self.rules.governed.0.definitions(0, &self.facts, &self.view(), None).map_err(failed)
+        let found = self.rules.governed.service.definitions(0, &self.facts, &self.view(), None).map_err(failed)?;
+        let refuses = |it: &Arc<Definitions>| {
+            it.groups().iter().flat_map(|group| &group.definitions).any(|(_, definition)| definition.refuses_writes)
+        };
+        let found = found.filter(refuses);
+        self.rules.governed.known = Some(found.clone());
+        Ok(found)
     }
 }
 

@@ -168,11 +168,16 @@ impl UpdateRules {
         self.checker = Arc::new(Checker::new(Arc::clone(&schema), self.leniency));
         self.facts = Arc::new(Facts::new(schema));
         self.classes.clear();
+        self.governed = Governed::default();
         self.is_settled = false;
     }
 }
 
 fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), LdapResult> {
+    // Adds and modifications see for themselves; all others may change, move or remove what defines something.
+    if !matches!(proposal.kind, Kind::Add | Kind::Modify | Kind::PasswordModify) {
+        work.rules.governed.forget_some();
+    }
     if proposal.kind == Kind::ModifySchema {
         return modify_schema::modify_schema(work, proposal.operation_bytes);
     }

@@ -17,6 +17,7 @@ use schema::{NormalizedDn, TypeIndex};
 use super::definition::check_attribute;
 use super::kinds::Reading;
 use super::{BelowBase, Definition, OfEntry, OfNamed, Reach, Source};
+use crate::facts::Facts;
 
 /// Attributes of one definition entry.
 const ATTRIBUTES_MAX: usize = 1_000;
@@ -65,7 +66,8 @@ pub(super) fn read_pointer(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
 /// `cosIndirectDefinition`
 pub(super) fn read_indirect(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
     let by = attribute_in(reading, "cosIndirectSpecifier")?;
-    definitions(reading, |qualifiers| Arc::new(OfNamed { by, all: qualifiers.merges }))
+    let follows_groups = tells_groups(reading.facts, by);
+    definitions(reading, |qualifiers| Arc::new(OfNamed { by, all: qualifiers.merges, follows_groups }))
 }
 
 /// `cosClassicDefinition` and the older `cosDefinition`
@@ -79,6 +81,7 @@ pub(super) fn read_classic(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
     if !named_by.contains(&specifier) {
         named_by.push(specifier);
     }
+    let follows_groups = tells_groups(reading.facts, specifier);
     definitions(reading, |qualifiers| {
         Arc::new(BelowBase {
             base: base.clone(),
@@ -87,8 +90,14 @@ pub(super) fn read_classic(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
             must_be_template: true,
             fallback: Some(format!("{name}-default")),
             all: qualifiers.merges,
+            follows_groups,
         })
     })
+}
+
+/// Whether the values of an attribute are the groups of an entry.
+fn tells_groups(facts: &Facts, attribute: TypeIndex) -> bool {
+    facts.virtual_types().iter().any(|(index, computed)| *index == attribute && computed.is_membership())
 }
 
 /// `cosTemplateDn`; without it the entry above the definition.

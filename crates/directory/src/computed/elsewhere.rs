@@ -38,6 +38,8 @@ pub(crate) struct OfNamed {
     pub by: TypeIndex,
     /// Of all entries that it names; else of the first.
     pub all: bool,
+    /// The attribute tells groups.
+    pub follows_groups: bool,
 }
 
 /// The values of the entry that is named like a value of the target, right below a base (classic CoS; inherited from RDN).
@@ -55,6 +57,8 @@ pub(crate) struct BelowBase {
     pub fallback: Option<String>,
     /// Values of all entries that are found; else of the one with the best priority.
     pub all: bool,
+    /// The specifier tells groups.
+    pub follows_groups: bool,
 }
 
 impl OfEntry {
@@ -116,6 +120,10 @@ impl Source for OfNamed {
 
     fn concerns(&self, has: &dyn Fn(TypeIndex) -> bool) -> bool {
         has(self.by)
+    }
+
+    fn is_costly(&self) -> bool {
+        self.follows_groups
     }
 
     fn narrow(
@@ -188,6 +196,10 @@ impl Source for BelowBase {
 
     fn concerns(&self, has: &dyn Fn(TypeIndex) -> bool) -> bool {
         has(self.specifier)
+    }
+
+    fn is_costly(&self) -> bool {
+        self.follows_groups
     }
 
     fn narrow(

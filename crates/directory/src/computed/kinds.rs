@@ -11,7 +11,7 @@ use super::roles::{self, Role};
 use super::{Definition, cos};
 use crate::entry::{DnParts, EntryView};
 use crate::facts::{ClassFlags, Facts};
-use crate::search::ids_of_class;
+use crate::search::ids_of_classes;
 
 /// Reads what an entry defines; why it defines nothing, in words that follow "The entry "DN" defines nothing: it".
 pub(crate) type Read = fn(&Reading<'_>) -> Result<Vec<Definition>, String>;
@@ -107,13 +107,8 @@ impl DefinitionTypes {
 
 /// The entries of a backend that define something, ascending.
 pub(super) fn ids(facts: &Facts, view: &View<'_>) -> Result<Vec<EntryId>, StoreError> {
-    let mut all = Vec::new();
-    for (class, _) in KINDS {
-        all.extend(ids_of_class(facts, view, class, ClassFlags::DEFINITION)?.iter());
-    }
-    all.sort_unstable();
-    all.dedup();
-    Ok(all)
+    let classes = KINDS.iter().map(|(class, _)| *class);
+    Ok(ids_of_classes(facts, view, classes, ClassFlags::DEFINITION)?.iter().collect())
 }
 
 /// Reads one entry, whose name is `dn`.

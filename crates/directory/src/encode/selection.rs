@@ -198,8 +198,10 @@ impl Selection {
             return Arc::clone(choice);
         }
         let ask = |attribute: TypeIndex| {
+            // Computed values come in one piece, also to who asks for a range of them.
+            let mut described = self.descriptions.iter().chain(self.ranges.iter().map(|range| &range.description));
             let is_named = self.types.iter().any(|asked| is_subtype(facts, attribute, *asked))
-                || self.descriptions.iter().any(|asked| {
+                || described.any(|asked| {
                     asked.options.is_empty() && asked.attribute.is_some_and(|asked| is_subtype(facts, attribute, asked))
                 });
             let is_of_kind = if facts.is_operational(attribute) { self.operational } else { self.user };

@@ -19,7 +19,7 @@ use crate::circle;
 use crate::entry::{DnParts, EntryView};
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::Truth;
-use crate::search::ids_of_class;
+use crate::search::ids_of_classes;
 
 /// Entries that one chain of references is followed through.
 pub const CHAIN_MAX: usize = 100_000;
@@ -273,13 +273,8 @@ impl GroupsAt<'_> {
     /// The entries of a backend that may be groups of some of these kinds.
     pub(super) fn groups_of(&self, backend: usize, kinds: ClassFlags) -> Result<Vec<EntryId>, StoreError> {
         let view = self.view_of(backend)?;
-        let mut all = Vec::new();
-        for class in GroupTypes::class_names(kinds) {
-            all.extend(ids_of_class(self.facts(), &view, class, kinds)?.iter());
-        }
-        all.sort_unstable();
-        all.dedup();
-        Ok(all)
+        let classes = GroupTypes::class_names(kinds);
+        Ok(ids_of_classes(self.facts(), &view, classes, kinds)?.iter().collect())
     }
 
     /// The dynamic and virtual static groups of all backends.

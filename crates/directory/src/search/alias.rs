@@ -9,7 +9,7 @@ use ldap::{LdapResult, ResultCode, Scope};
 use store::{EntryId, StoreError};
 
 use super::base::{Following, alias_target, find_base};
-use super::prepare::ids_of_class;
+use super::prepare::ids_of_classes;
 use super::{SearchPlan, Worker};
 use crate::directory::Directory;
 use crate::entry::{DnParts, EntryView};
@@ -73,7 +73,7 @@ fn targets_below(
         return Ok(targets);
     }
     let view = snapshot.view();
-    for id in ids_of_class(facts, &view, b"alias", ClassFlags::ALIAS).map_err(failure)?.iter() {
+    for id in ids_of_classes(facts, &view, [&b"alias"[..]], ClassFlags::ALIAS).map_err(failure)?.iter() {
         let Some(record) = view.entry(id).map_err(failure)? else { continue };
         let record = record.view().map_err(failure)?;
         let in_scope = match part.scope {

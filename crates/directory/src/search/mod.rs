@@ -50,7 +50,7 @@ pub(crate) use names::ParentNames;
 pub use paged::CookieKey;
 pub use plan::Candidates;
 pub(crate) use plan::{FEW_CANDIDATES, Found, Planner, RANGE_IDS_MAX, whole};
-pub(crate) use prepare::ids_of_class;
+pub(crate) use prepare::ids_of_classes;
 pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates, subtree};
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.

@@ -294,7 +294,7 @@ impl Directory {
                 None => None,
             };
             let referrals = if has_referrals && scope != Scope::BaseObject {
-                ids_of_class(facts, &view, b"referral", ClassFlags::REFERRAL)?
+                ids_of_classes(facts, &view, [&b"referral"[..]], ClassFlags::REFERRAL)?
             } else {
                 IdSet::default()
             };
@@ -432,26 +432,31 @@ pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResul
     }
 }
 
-/// All entries of a class that the server treats specially, by the objectClass index or, without one, by looking at every entry.
-pub(crate) fn ids_of_class(
+/// All entries of classes that the server treats specially, by the objectClass index or, without one, by looking at every entry for
+/// `flags`.
+pub(crate) fn ids_of_classes<'c>(
     facts: &Facts,
     view: &View<'_>,
-    class: &[u8],
+    classes: impl IntoIterator<Item = &'c [u8]>,
     flags: ClassFlags,
 ) -> Result<IdSet, StoreError> {
     let indexes = view.indexes();
     let attribute = facts.object_class.and_then(|index| facts.schema.attribute_by_index(index));
+    let mut ids = IdSet::default();
     if let Some(attribute) = attribute
         && let Some(rule) = attribute.equality
         && let Some(index) = indexes.set().equality(attribute.index, rule)
         && indexes.is_trusted(index.id)
     {
         let mut form = Vec::new();
-        if rule.normalize_assertion(&facts.schema, class, &mut form).is_ok() {
-            return Ok(IdSet::from_ascending(view.postings(&IndexKey::new(index.id, &form))?.iter()));
+        for class in classes {
+            form.clear();
+            if rule.normalize_assertion(&facts.schema, class, &mut form).is_ok() {
+                ids.extend(view.postings(&IndexKey::new(index.id, &form))?.iter());
+            }
         }
+        return Ok(ids);
     }
-    let mut ids = IdSet::default();
     for id in view.all()?.iter() {
         if let Some(record) = view.entry(id)?
             && facts.class_flags(record.view()?.object_classes()).has(flags)

@@ -299,6 +299,49 @@ fn the_target_tree_is_where_it_says_or_below_the_parent() {
     assert_eq!(matching(&mut moved, "(&(uid=*)(title=x))"), Vec::<String>::new());
 }
 
+/// The writer keeps definitions: it must drop them with everything that changes them, also in one batch, and what is taken back.
+#[test]
+fn writes_are_refused_by_the_definitions_of_the_moment() {
+    let mut it = fixture(&[
+        template("one", &["title: X"]),
+        definition("a", "cosPointerDefinition", &[&format!("cosTemplateDn: cn=one,{BASE}"), "cosAttribute: title"]),
+        person("ann", &[]),
+    ]);
+    let (cos, ann) = (format!("cn=a,{BASE}"), dn("ann"));
+    let write = |it: &Fixture, value: &str| try_modify(it, &ann, ModifyOperation::Replace, "title", value);
+    assert_eq!(write(&it, "1"), ResultCode::SUCCESS);
+    modify(&it, &cos, ModifyOperation::Replace, "cosAttribute", "title override");
+    assert_eq!(write(&it, "2"), ResultCode::UNWILLING_TO_PERFORM);
+    // Refused: the definition stays as it was.
+    assert_ne!(try_modify(&it, &cos, ModifyOperation::Replace, "cosPriorityless", "x"), ResultCode::SUCCESS);
+    assert_eq!(write(&it, "3"), ResultCode::UNWILLING_TO_PERFORM);
+    let mut bytes = Vec::new();
+    client::modify_dn(&mut bytes, 1, &cos, "cn=b", true, Some(&ann), &[]);
+    assert_eq!(result_of(&it, &Message::decode(&bytes).unwrap()), ResultCode::SUCCESS);
+    assert_eq!(write(&it, "4"), ResultCode::UNWILLING_TO_PERFORM, "it is the parent now");
+    bytes.clear();
+    client::delete(&mut bytes, 1, &format!("cn=b,{ann}"), &[]);
+    assert_eq!(result_of(&it, &Message::decode(&bytes).unwrap()), ResultCode::SUCCESS);
+    assert_eq!(write(&it, "5"), ResultCode::SUCCESS);
+    assert_eq!(of(&mut it, "ann", "title"), ["5"]);
+    bytes.clear();
+    let added: [(&str, &[&[u8]]); 4] = [
+        ("objectClass", &[b"cosPointerDefinition"]),
+        ("cn", &[b"c"]),
+        ("cosAttribute", &[b"title override"]),
+        ("cosTemplateDn", &[b"cn=one,dc=example,dc=com"]),
+    ];
+    client::add(
+        &mut bytes,
+        1,
+        &format!("cn=c,{BASE}"),
+        added.map(|(name, values)| (name.as_bytes(), values.iter().copied())),
+        &[],
+    );
+    assert_eq!(result_of(&it, &Message::decode(&bytes).unwrap()), ResultCode::SUCCESS);
+    assert_eq!(write(&it, "6"), ResultCode::UNWILLING_TO_PERFORM);
+}
+
 /// A specifier may be computed itself: here the groups of an entry.
 #[test]
 fn a_specifier_may_be_computed() {
