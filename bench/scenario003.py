@@ -239,12 +239,11 @@ def run_story(options, plan: Story, server: Pando, echo: Echo) -> None:
             gone.append(n)
         if burst < bursts - 1:
             time.sleep(max(0, start + (burst + 1) * options.seconds / bursts - time.monotonic()))
-    while monitor(link, "Referential Integrity")["queue-length"] != "0":
-        check(time.monotonic() - start < options.seconds + options.interval + 300, "the references are not clean after five minutes")
-        time.sleep(0.02)
+    clean(link, options.interval + 300)
     lag = time.monotonic() - start - sum(deletes[-1])
     crew.finish()
     check(not crew.wrong_count, f"{crew.wrong_count} operations went wrong, such as {crew.wrong[:3]}")
+    gone += deleted_together(plan, link, set(gone))
     after_story(options, plan, server, link, before, gone, unnamed)
     if options.report:
         print(f"{len(gone)} people deleted, {sum(plan.references(n) for n in gone)} references followed, {unnamed} deletes of entries that nobody names")
@@ -261,8 +260,31 @@ def run_story(options, plan: Story, server: Pando, echo: Echo) -> None:
     print(f"story: {len(gone)} people gone, nothing refused, nobody refers to them any more")
 
 
+def deleted_together(plan: Story, link: Link, dead: set) -> list:
+    """S3-23: five members of all the roles go at once; each role is changed once for all of them, not once for each."""
+    proposals = lambda: int(monitor(link, "userRoot Backend")["proposals-accepted"])
+    doomed = [n for n in range(2, plan.members) if n not in dead][:5]
+    before = proposals()
+    link.send(b"".join(load.numbered(load.delete(person(n)), number) for number, n in enumerate(doomed)))
+    codes = [link.answer() for _ in doomed]
+    check(codes == [0] * len(doomed), f"deletes that came together are refused: {codes}")
+    clean(link, 300)
+    # The first may be due a moment before the others.
+    grown = proposals() - before
+    check(len(doomed) < grown <= len(doomed) + 3, f"{grown} changes for {len(doomed)} deletes of members of the same groups")
+    return doomed
+
+
+def clean(link: Link, seconds: float) -> None:
+    """Waits until no references wait."""
+    end = time.monotonic() + seconds
+    while monitor(link, "Referential Integrity")["queue-length"] != "0":
+        check(time.monotonic() < end, f"the references are not clean after {seconds:.0f} s")
+        time.sleep(0.02)
+
+
 def after_story(options, plan: Story, server: Pando, link: Link, before: dict, gone: list, unnamed: int) -> None:
-    # S3-23: nobody refers to who is gone.
+    # Nobody refers to who is gone.
     for n in gone if len(gone) <= 2000 else gone[::len(gone) // 2000]:
         anywhere = either(*(equal(name, person(n)) for name in ATTRIBUTES))
         for suffix in [CUSTOMER, *HOLDERS]:

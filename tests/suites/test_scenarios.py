@@ -6,7 +6,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import aging
 import groups
+import ldap
 import scenario003
+from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
 
 
 # S3-01, S3-17, S3-18, S3-19, S3-20, S3-21, S3-22, S3-23, S3-27, S3-29, S3-30, S3-32
@@ -28,3 +30,33 @@ def test_a_user_is_in_groups_of_groups(tmp_path):
 # S3-03
 def test_many_updates_leave_what_a_fresh_import_makes(tmp_path):
     aging.main(["--folder", str(tmp_path), "--updates", "3000", "--entries", "600", "--turns", "1"])
+
+
+# S2-40, S2-41
+def test_what_many_share_takes_less_room_as_a_class_of_service(tmp_path):
+    """3,000 people with the same entitlements: stored with each of them, and given to them by one definition. Both are found by the same search."""
+    words = [f"urn:mace:example.com:entitlement:library-{n:03}" for n in range(8)]
+    stored = [f"description: {word}" for word in words]
+    people = [f"dn: uid=p{n},{BASE}\nobjectClass: inetOrgPerson\nuid: p{n}\ncn: P {n}\nsn: P" for n in range(3000)]
+    top = f"dn: {BASE}\nobjectClass: domain\ndc: example"
+    service = [f"dn: cn=template,{BASE}\nobjectClass: cosTemplate\nobjectClass: extensibleObject\ncn: template\n" + "\n".join(stored),
+               f"dn: cn=pointer,{BASE}\nobjectClass: cosPointerDefinition\ncn: pointer\ncosTemplateDn: cn=template,{BASE}\ncosAttribute: description"]
+    sizes, shown = [], []
+    for name, entries in (("each", ["\n".join([person, *stored]) for person in people]), ("given", people + service)):
+        instance = Pando(tmp_path / name).setup()
+        file = instance.dir / "pando.toml"
+        file.write_text(file.read_text() + '[backend.userRoot.index.description]\nindex-type = "equality"\n')
+        (tmp_path / "data.ldif").write_text("\n\n".join([top, *entries]) + "\n")
+        instance.import_ldif(tmp_path / "data.ldif").start()
+        try:
+            sizes.append(sum(part.stat().st_blocks * 512 for part in (instance.dir / "db").rglob("*.mdb")))
+            con = ldap.initialize(instance.url)
+            con.simple_bind_s(ROOT_DN, ROOT_PW)
+            found = con.search_s(BASE, ldap.SCOPE_SUBTREE, f"(&(objectClass=inetOrgPerson)(description={words[3]}))", ["description"])
+            shown.append(sorted((dn, sorted(attrs["description"])) for dn, attrs in found))
+            assert instance.stop() == 0
+        finally:
+            instance.remove()
+    assert len(shown[0]) == 3000 and shown[0] == shown[1]
+    # Entries of some 150 bytes without, 550 with.
+    assert sizes[1] < 0.6 * sizes[0], sizes
