@@ -16,8 +16,8 @@ use crate::{
     plugin::{PluginConfig, plugins, plugins_text},
     read,
     views::{
-        AccessLogConfig, BackendConfig, ErrorLogConfig, GlobalConfig, LdapHandler, LimitsRule, PasswordStorage, RootDn,
-        SchemaConfig,
+        AccessLogConfig, AuditLogConfig, BackendConfig, ErrorLogConfig, GlobalConfig, LdapHandler, LimitsRule,
+        PasswordStorage, RootDn, SchemaConfig,
     },
     virtual_attribute::{self, VirtualAttributeConfig},
 };
@@ -49,6 +49,8 @@ pub struct Config {
     pub schema: SchemaConfig,
     /// `[log-publisher.*]` of type `file-based-access`
     pub access_logs: Vec<AccessLogConfig>,
+    /// `[log-publisher.*]` of type `file-based-audit`
+    pub audit_logs: Vec<AuditLogConfig>,
     /// `[log-publisher.*]` of type `file-based-error`
     pub error_logs: Vec<ErrorLogConfig>,
     /// Everything, as the file has it.
@@ -110,6 +112,7 @@ impl Config {
             plugins_text: plugins_text(objects),
             schema: read::schema(&first_or_defaults("schema-provider").unwrap_or(empty), directory),
             access_logs: logs("file-based-access").map(|object| read::access_log(object, directory, objects)).collect(),
+            audit_logs: logs("file-based-audit").map(|object| read::audit_log(object, directory, objects)).collect(),
             error_logs: logs("file-based-error").map(|object| read::error_log(object, directory, objects)).collect(),
             objects: objects.to_vec(),
         }

@@ -407,14 +407,18 @@ static SCHEMA_PROVIDER: Class = Class {
     help: "Where the schema comes from and how strict it is.",
 };
 
-/// What both kinds of log file share.
+/// Not of an audit log, which is always continued.
+const APPEND: Property =
+    property("append", Syntax::Boolean, "A start of the server continues the file; otherwise it empties it.")
+        .default(&["true"]);
+
+/// What all kinds of log file share.
 macro_rules! log_properties {
-    ($file:literal, $($more:expr),* $(,)?) => {
+    ($file:literal, $enabled:literal, $($more:expr),* $(,)?) => {
         &[
-            property("enabled", Syntax::Boolean, "Whether the log is written.").default(&["true"]),
+            property("enabled", Syntax::Boolean, "Whether the log is written.").default(&[$enabled]),
             property("log-file", Syntax::Path, "The file.").default(&[$file]),
             property("log-file-permissions", Syntax::Mode, "Permission bits of the file.").default(&["640"]),
-            property("append", Syntax::Boolean, "A start of the server continues the file; otherwise it empties it.").default(&["true"]),
             property("time-interval", AT_LEAST_A_SECOND, "Pause between two looks at the rotation and retention policies.").default(&["5 seconds"]),
             property("rotation-policy", Syntax::Reference("log-rotation-policy"), "When the file is put aside and a new one begun; any that applies does it.").absent("The file grows without end.").multi(),
             property("retention-policy", Syntax::Reference("log-retention-policy"), "Which files that were put aside are deleted; all are enforced.").absent("Files that were put aside stay.").multi(),
@@ -432,6 +436,8 @@ static LOG_PUBLISHER: Class = Class {
             help: "A line for each request and its result.",
             properties: log_properties![
                 "logs/access",
+                "true",
+                APPEND,
                 property(
                     "log-format",
                     Syntax::Choice(&["combined", "multi-line"]),
@@ -455,10 +461,27 @@ static LOG_PUBLISHER: Class = Class {
             ],
         },
         Variant {
+            type_name: "file-based-audit",
+            help: "Every change of an entry as an LDIF change record, in order, none left out; a restart goes on where the file ends.",
+            properties: log_properties![
+                "logs/audit",
+                "false",
+                property(
+                    "obscure-attribute",
+                    Syntax::AttributeType,
+                    "Attributes, with their subtypes, whose values are written as ********, in comments; [] hides none."
+                )
+                .default(&["userPassword", "authPassword"])
+                .multi(),
+            ],
+        },
+        Variant {
             type_name: "file-based-error",
             help: "What the server has to say about itself.",
             properties: log_properties![
                 "logs/errors",
+                "true",
+                APPEND,
                 property("default-severity", Syntax::Choice(&SEVERITIES), "Severities that are written.")
                     .default(&["error", "warning", "notice"])
                     .multi(),

@@ -15,10 +15,10 @@ use crate::{
     mask::AddressMask,
     value::Value,
     views::{
-        AccessLogConfig, BackendConfig, Behavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig,
-        IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage,
-        RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, VlvScope,
-        Writability,
+        AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, DnScope, ErrorLogConfig, EtimeResolution,
+        GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig,
+        PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig,
+        VlvScope, Writability,
     },
 };
 
@@ -276,7 +276,7 @@ fn log_file(get: &Get<'_>, all: &[Object]) -> LogFileConfig {
         enabled: get.boolean("enabled"),
         path: get.path("log-file"),
         mode: u32::try_from(get.number("log-file-permissions")).unwrap_or(0o640),
-        append: get.boolean("append"),
+        append: get.object.variant.property("append").is_none() || get.boolean("append"),
         check_interval: get.duration("time-interval"),
         rotation: named("log-rotation-policy", "rotation-policy")
             .into_iter()
@@ -321,6 +321,11 @@ pub(crate) fn access_log(object: &Object, instance: &Path, all: &[Object]) -> Ac
         control_oids: get.boolean("log-control-oids"),
         queue_lines_max: get.count("queue-size"),
     }
+}
+
+pub(crate) fn audit_log(object: &Object, instance: &Path, all: &[Object]) -> AuditLogConfig {
+    let get = Get { object, instance };
+    AuditLogConfig { file: log_file(&get, all), obscured: get.texts("obscure-attribute") }
 }
 
 pub(crate) fn error_log(object: &Object, instance: &Path, all: &[Object]) -> ErrorLogConfig {

@@ -265,7 +265,7 @@ pub struct SchemaConfig {
     pub strip_syntax_length: bool,
 }
 
-/// What both kinds of log publisher have.
+/// What all kinds of log publisher have.
 #[derive(Debug, Clone)]
 pub struct LogFileConfig {
     /// The table's name.
@@ -299,6 +299,15 @@ pub struct AccessLogConfig {
     pub control_oids: bool,
     /// `queue-size`, in lines.
     pub queue_lines_max: usize,
+}
+
+/// `[log-publisher.NAME]` of type `file-based-audit`
+#[derive(Debug, Clone)]
+pub struct AuditLogConfig {
+    /// The file.
+    pub file: LogFileConfig,
+    /// `obscure-attribute`
+    pub obscured: Vec<String>,
 }
 
 /// `[log-publisher.NAME]` of type `file-based-error`

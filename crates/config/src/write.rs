@@ -172,6 +172,12 @@ fn logs(out: &mut String) {
     let one = |value: &str| vec![value.to_owned()];
     let access = [("rotation-policy", vec![DAILY.to_owned(), BIG.to_owned()]), ("retention-policy", one(TEN))];
     object(out, "log-publisher", "file-based-access", "File-Based Access Logger", &access);
+    let audit = [
+        ("enabled", one("false")),
+        ("rotation-policy", vec![WEEKLY.to_owned(), BIG.to_owned()]),
+        ("retention-policy", one(TEN)),
+    ];
+    object(out, "log-publisher", "file-based-audit", "File-Based Audit Logger", &audit);
     let errors = [("rotation-policy", vec![WEEKLY.to_owned(), BIG.to_owned()]), ("retention-policy", one(TEN))];
     object(out, "log-publisher", "file-based-error", "File-Based Error Logger", &errors);
     object(out, "log-rotation-policy", "time-limit", DAILY, &[("rotation-interval", one("24 hours"))]);

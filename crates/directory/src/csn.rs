@@ -50,6 +50,23 @@ impl Csn {
     }
 }
 
+impl Csn {
+    /// The time in ISO 8601 with milliseconds, for people: `2026-11-21T10:15:00.123Z`.
+    pub fn write_iso(self, out: &mut Vec<u8>) {
+        let mut compact = Vec::with_capacity(19);
+        self.write_timestamp_ms(&mut compact);
+        for (at, byte) in compact.iter().enumerate() {
+            match at {
+                4 | 6 => out.push(b'-'),
+                8 => out.push(b'T'),
+                10 | 12 => out.push(b':'),
+                _ => {}
+            }
+            out.push(*byte);
+        }
+    }
+}
+
 /// Hands out CSNs that only grow, also when the machine's clock is set back.
 #[derive(Debug, Default)]
 pub struct CsnClock {

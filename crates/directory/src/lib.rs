@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod apply;
+pub mod audit;
 pub mod backend;
 pub mod computed;
 pub mod controls;
@@ -25,6 +26,7 @@ pub mod rootdse;
 pub mod search;
 pub mod session;
 pub mod synthetic;
+pub mod undo;
 pub mod virtual_attributes;
 
 mod account;
@@ -59,4 +61,7 @@ pub use open::{OpenError, configured_indexes, index_configs, leniency, load_sche
 pub use rootdse::Capabilities;
 pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
 pub use session::{Identity, Session};
-pub use update::{FollowedName, InternalLog, PasswordModifyTarget, SlowUpdate, Submitted, UpdateCallback, UpdateDone};
+pub use update::{
+    FollowedName, InternalLog, PasswordModifyTarget, SlowUpdate, Submitted, TRANSACTION_BYTES_MAX,
+    TRANSACTION_UPDATES_MAX, UpdateCallback, UpdateDone,
+};

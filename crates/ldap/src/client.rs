@@ -2,7 +2,10 @@
 //!
 //! Each `…_op` writes the bare operation, which [`crate::Request::decode_op`] reads; the other functions append whole messages.
 
+mod change;
 pub mod controls;
+
+pub use change::{change, change_op};
 
 use ber::{BOOLEAN, ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, SET, Tag, Writer};
 
@@ -166,17 +169,20 @@ pub fn modify_dn(
     new_superior: Option<&str>,
     controls: &[ControlBuf],
 ) {
+    message(out, id, controls, |w| modify_dn_op(w, dn, new_rdn, delete_old_rdn, new_superior));
+}
+
+/// The operation of [`modify_dn`].
+pub fn modify_dn_op(w: &mut Writer<'_>, dn: &str, new_rdn: &str, delete_old_rdn: bool, new_superior: Option<&str>) {
     const NEW_SUPERIOR: Tag = 0x80;
-    message(out, id, controls, |w| {
-        let op = w.begin(tags::MODIFY_DN);
-        w.octets(OCTET_STRING, dn.as_bytes());
-        w.octets(OCTET_STRING, new_rdn.as_bytes());
-        w.boolean(BOOLEAN, delete_old_rdn);
-        if let Some(superior) = new_superior {
-            w.octets(NEW_SUPERIOR, superior.as_bytes());
-        }
-        w.end(op);
-    });
+    let op = w.begin(tags::MODIFY_DN);
+    w.octets(OCTET_STRING, dn.as_bytes());
+    w.octets(OCTET_STRING, new_rdn.as_bytes());
+    w.boolean(BOOLEAN, delete_old_rdn);
+    if let Some(superior) = new_superior {
+        w.octets(NEW_SUPERIOR, superior.as_bytes());
+    }
+    w.end(op);
 }
 
 /// A compare.

@@ -67,6 +67,16 @@ pub fn encode_end_response(failed: Option<i32>, controls: &[(i32, Vec<ControlBuf
     Some(out)
 }
 
+/// The message id of the update that failed, from the value of an end transaction response; `None` when it names none.
+#[must_use]
+pub fn decode_failed(value: &[u8]) -> Option<i32> {
+    let mut inner = Reader::new(value).sequence().ok()?;
+    if inner.peek_tag() != Some(INTEGER) {
+        return None;
+    }
+    i32::try_from(inner.integer().ok()?).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,9 +95,12 @@ mod tests {
     fn a_response_says_only_what_there_is_to_say() {
         assert_eq!(encode_end_response(None, &[]), None);
         assert_eq!(encode_end_response(Some(5), &[]).unwrap(), b"\x30\x03\x02\x01\x05");
+        assert_eq!(decode_failed(b"\x30\x03\x02\x01\x05"), Some(5));
         let control = ControlBuf::new("1.2", Some(b"v".to_vec()));
         let value = encode_end_response(None, &[(3, vec![control])]).unwrap();
         assert_eq!(value, b"\x30\x13\x30\x11\x30\x0f\x02\x01\x03\x30\x0a\x30\x08\x04\x031.2\x04\x01v");
+        assert_eq!(decode_failed(&value), None);
+        assert_eq!(decode_failed(b""), None);
     }
 
     proptest! {

@@ -78,6 +78,8 @@ pub enum Tool {
     Dsconfig(tools::dsconfig::Options),
     /// Show which searches an index would help, and make it
     IndexAdvice(tools::index_advice::Options),
+    /// Take back changes of entries: what one number, one person or some hours did
+    Undo(tools::undo::Options),
     /// Make sample data from a template
     Makeldif(tools::makeldif::Options),
     /// Encode a password, or compare one with its encoded form
@@ -107,6 +109,7 @@ impl Tool {
             Tool::VerifyIndex(_) => "verify-index",
             Tool::Backendstat(_) => "backendstat",
             Tool::IndexAdvice(_) => "index-advice",
+            Tool::Undo(_) => "undo",
             Tool::Makeldif(_) => "makeldif",
             Tool::EncodePassword(_) => "encode-password",
             Tool::Completions(_) => "completions",

@@ -14,8 +14,11 @@ use ber::{Frame, frame};
 use clap::Args;
 use config::{Config, ListenAddress};
 use ldap::{
-    DerefAliases, LdapResult, ResultCode, Scope,
+    ControlBuf, DerefAliases, LdapResult, ResultCode, Scope,
     client::{self, Response, Search, ServerMessage},
+    ldif::LdifChange,
+    oids,
+    transaction::EndTransaction,
 };
 
 use crate::{
@@ -150,12 +153,67 @@ impl Client {
         }
     }
 
+    /// Does what a change record says; how it ended.
+    pub fn change(&mut self, change: &LdifChange) -> Result<LdapResult, Failure> {
+        let mut request = Vec::new();
+        client::change(&mut request, self.next_id(), change, &[]);
+        self.ask(&request, &mut |_| {})
+    }
+
+    /// Does what change records say, all or none, in a transaction (RFC 5805). When it is none: the place of the record that was refused,
+    /// if one was, and how it ended.
+    pub fn change_all<'c>(
+        &mut self,
+        changes: impl IntoIterator<Item = &'c LdifChange>,
+    ) -> Result<Result<(), (Option<usize>, LdapResult)>, Failure> {
+        let mut identifier = Vec::new();
+        let mut request = Vec::new();
+        client::extended(&mut request, self.next_id(), oids::extended::START_TRANSACTION, None, &[]);
+        let result = self.ask(&request, &mut |response| {
+            if let Response::Extended { value: Some(value), .. } = response {
+                identifier = value.to_vec();
+            }
+        })?;
+        if !result.is_success() {
+            return Ok(Err((None, result)));
+        }
+        let control = ControlBuf::new(oids::control::TRANSACTION_SPECIFICATION, Some(identifier.clone())).critical();
+        let first = self.id + 1;
+        for (at, change) in changes.into_iter().enumerate() {
+            request.clear();
+            client::change(&mut request, self.next_id(), change, std::slice::from_ref(&control));
+            let result = self.ask(&request, &mut |_| {})?;
+            if !result.is_success() {
+                // What is refused here ends nothing by itself.
+                self.end(&identifier, false)?;
+                return Ok(Err((Some(at), result)));
+            }
+        }
+        let (result, failed) = self.end(&identifier, true)?;
+        let place = failed.and_then(|id| usize::try_from(id - first).ok());
+        Ok(if result.is_success() { Ok(()) } else { Err((place, result)) })
+    }
+
+    /// Ends a transaction; gives the message id of the update that was refused, if one was.
+    fn end(&mut self, identifier: &[u8], commit: bool) -> Result<(LdapResult, Option<i32>), Failure> {
+        let value = EndTransaction { commit, identifier }.encode();
+        let mut request = Vec::new();
+        client::extended(&mut request, self.next_id(), oids::extended::END_TRANSACTION, Some(&value), &[]);
+        let mut failed = None;
+        let result = self.ask(&request, &mut |response| {
+            if let Response::Extended { value: Some(value), .. } = response {
+                failed = ldap::transaction::decode_failed(value);
+            }
+        })?;
+        Ok((result, failed))
+    }
+
     fn next_id(&mut self) -> i32 {
         self.id += 1;
         self.id
     }
 
-    /// Sends a request and hands over what comes before its result.
+    /// Sends a request and hands over everything that comes up to its result, this included.
     fn ask(&mut self, request: &[u8], each: &mut dyn FnMut(&Response<'_>)) -> Result<LdapResult, Failure> {
         self.stream.write_all(request).context("sending to the server")?;
         let mut room = vec![0; READ_BYTES];
@@ -163,9 +221,9 @@ impl Client {
             while let Frame::Complete(length) = frame(&self.received, MESSAGE_BYTES_MAX).map_err(Failure::new)? {
                 let bytes: Vec<u8> = self.received.drain(..length).collect();
                 let message = ServerMessage::decode(&bytes).context("the server's answer")?;
-                match message.op.result() {
-                    Some(result) => return Ok(result.clone()),
-                    None => each(&message.op),
+                each(&message.op);
+                if let Some(result) = message.op.result() {
+                    return Ok(result.clone());
                 }
             }
             let count = self.stream.read(&mut room).context("reading from the server")?;

@@ -6,7 +6,7 @@ use config::{BackendConfig, Config, Instance};
 use directory::{Suffix, apply::UpdateRules, facts::Facts};
 use schema::{NormalizedDn, Schema};
 use server::pid_file::{PidFile, PidFileError};
-use store::{BackendOptions, ReadOnlyBackend, Snapshot};
+use store::{BackendOptions, ReadOnlyBackend, Snapshot, Trial, log::Log};
 
 use crate::{
     failure::{Context, Failure},
@@ -90,7 +90,8 @@ pub fn backend_above<'c>(config: &'c Config, schema: &Schema, dn: &str) -> Resul
     config.backends.iter().find(above).ok_or_else(|| Failure::new(format_args!("no backend holds \"{dn}\"")))
 }
 
-fn normalized(schema: &Schema, dn: &str) -> Result<NormalizedDn, Failure> {
+/// The normal form of a name.
+pub fn normalized(schema: &Schema, dn: &str) -> Result<NormalizedDn, Failure> {
     NormalizedDn::parse(schema, dn.as_bytes()).context(format_args!("\"{dn}\" is not a DN"))
 }
 
@@ -114,6 +115,16 @@ impl Reader {
         let is_served = running(&config.instance).is_some();
         let store = if is_served { store } else { store.with_configured_indexes() };
         Ok(Self { store })
+    }
+
+    /// The log with all that is kept of it.
+    pub fn log(&self) -> Result<Arc<dyn Log>, Failure> {
+        self.store.log().map_err(Failure::new)
+    }
+
+    /// Everything as it is now, to try changes on.
+    pub fn trial(&mut self) -> Result<Trial<'_>, Failure> {
+        self.store.trial().map_err(Failure::new)
     }
 
     /// Everything as it is now.
@@ -143,9 +154,14 @@ fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> Result<BackendOptio
     Ok(BackendOptions::of_schema(backend.directory.clone(), schema, indexes))
 }
 
-fn rules(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Box<dyn store::Rules>, Failure> {
+/// The names at the top of a backend.
+pub fn suffixes(backend: &BackendConfig, schema: &Schema) -> Result<Vec<Suffix>, Failure> {
     let suffix = |dn: &String| Ok(Suffix { dn: dn.clone(), normalized: normalized(schema, dn)? });
-    let suffixes = backend.base_dns.iter().map(suffix).collect::<Result<Vec<_>, Failure>>()?;
+    backend.base_dns.iter().map(suffix).collect()
+}
+
+fn rules(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Box<dyn store::Rules>, Failure> {
+    let suffixes = suffixes(backend, schema)?;
     let facts = Arc::new(Facts::new(Arc::clone(schema)));
     Ok(Box::new(UpdateRules::new(suffixes, directory::leniency(config), facts)))
 }

@@ -25,6 +25,7 @@ use crate::{
     log::{
         AccessLog, Category, ErrorLog,
         access::OpenAccessLog,
+        audit::AuditLog,
         error::message_id,
         internal::InternalAccessLog,
         writer::{LogThread, LogThreadBuilder},
@@ -90,6 +91,7 @@ pub struct Server {
     addresses: Vec<ListenAt>,
     errors: ErrorLog,
     keeper: Option<Keeper>,
+    audits: Vec<AuditLog>,
     log_thread: LogThread,
 }
 
@@ -139,7 +141,7 @@ impl Server {
     ///
     /// # Errors
     /// When a socket cannot be opened.
-    pub fn start_with(directory: Arc<Directory>, settings: Settings, mut logs: Logs) -> Result<Self, StartError> {
+    pub fn start_with(directory: Arc<Directory>, mut settings: Settings, mut logs: Logs) -> Result<Self, StartError> {
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
         warn_of_missing_groups(&directory, logs.errors());
@@ -153,7 +155,13 @@ impl Server {
             let (directory, pools) = (Arc::clone(&directory), pools.clone());
             move || -> Box<dyn Executor> { Box::new(DirectoryExecutor::new(Arc::clone(&directory), pools.clone())) }
         };
+        let audits = std::mem::take(&mut settings.audit_logs);
         let mut server = Self::launch(settings, logs, executor)?;
+        for audit in audits {
+            let path = audit.file.path.display().to_string();
+            let started = AuditLog::start(audit, Arc::clone(&directory), server.errors.clone());
+            server.audits.push(started.map_err(|error| StartError::Log { path, error })?);
+        }
         directory.set_monitor(Arc::new(Monitor {
             shared: Arc::clone(&server.shared),
             metrics: server.metrics.clone(),
@@ -267,6 +275,7 @@ impl Server {
             addresses,
             errors: logs.errors,
             keeper,
+            audits: Vec::new(),
             log_thread,
         })
     }
@@ -317,6 +326,8 @@ impl Server {
         if let Some(pools) = &self.pools {
             pools.stop();
         }
+        // Nobody changes anything any more: they write the rest.
+        self.audits.clear();
         for at in &self.addresses {
             if let ListenAt::Path(path) = at {
                 let _ = std::fs::remove_file(path);

@@ -11,7 +11,7 @@ use crate::{
     limits::Limits,
     listener::{ListenAt, ListenerSettings},
     log::{
-        AccessLogSettings, ErrorLogSettings, LogFormat,
+        AccessLogSettings, AuditLogSettings, ErrorLogSettings, LogFormat,
         access::EtimeResolution,
         clock::{TimeFormat, TimeFormatError},
         error::{Severities, parse_override},
@@ -59,6 +59,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Access logs.
     pub access_logs: Vec<AccessLogSettings>,
+    /// Audit logs.
+    pub audit_logs: Vec<AuditLogSettings>,
     /// Error logs.
     pub error_logs: Vec<ErrorLogSettings>,
     /// What waits longer inside the server is told; `None` for nothing.
@@ -94,6 +96,7 @@ impl Settings {
             listeners,
             limits,
             access_logs,
+            audit_logs: config.audit_logs.iter().filter(|log| log.file.enabled).map(audit_log).collect(),
             error_logs: config.error_logs.iter().filter(|log| log.file.enabled).map(error_log).collect(),
             stall_threshold: global.stall_threshold,
             loops: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -156,6 +159,10 @@ fn access_log(
         queue_bytes_max: log.queue_lines_max.saturating_mul(LOG_LINE_BYTES),
         ..AccessLogSettings::new(log_file(&log.file))
     })
+}
+
+fn audit_log(log: &config::AuditLogConfig) -> AuditLogSettings {
+    AuditLogSettings { file: log_file(&log.file), obscured: log.obscured.clone() }
 }
 
 fn error_log(log: &config::ErrorLogConfig) -> ErrorLogSettings {

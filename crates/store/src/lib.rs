@@ -44,7 +44,7 @@ pub use ids::{ClassSetId, DescId, EntryId, IndexId, ListId, NameId};
 pub use posting::IndexKey;
 pub use postings::{IdSet, PostingIter, Postings};
 pub use queue::Source;
-pub use read_only::ReadOnlyBackend;
+pub use read_only::{ReadOnlyBackend, Trial};
 pub use record::{Attribute, Content, LargeStub, RecordBuilder, RecordView, Values};
 pub use rules::{Outcome, Rules};
 pub use scan::{EntryScan, KeyedValue, PostingScan, ValueScan};

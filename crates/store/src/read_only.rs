@@ -13,10 +13,11 @@ use crate::error::StoreError;
 use crate::extract::IndexBinder;
 use crate::index::{BackendIndexes, ConfiguredIndexes};
 use crate::log::{Disk, FileLog, FolderDisk, Log, LogOptions};
-use crate::rules::Rules;
+use crate::rules::{Outcome, Rules};
 use crate::tables::TypeResolver;
 use crate::txn::{Txn, TxnState};
-use crate::version::{Shared, Snapshot};
+use crate::version::{Shared, Snapshot, Version};
+use crate::view::View;
 
 /// The server folds and recycles segments while we read; so often is it tried again.
 const ATTEMPTS: u32 = 20;
@@ -56,40 +57,8 @@ impl ReadOnlyBackend {
     /// Everything as it is now. Replays up to two seconds' worth of log; take a new one now and then in long work, because LMDB
     /// cannot reuse pages that it still sees.
     pub fn snapshot(&mut self) -> Result<Snapshot, StoreError> {
-        let mut attempt = 0;
-        loop {
-            attempt += 1;
-            match self.try_snapshot() {
-                Err(StoreError::LogDamaged(_) | StoreError::Io { .. }) if attempt < ATTEMPTS => {
-                    std::thread::sleep(PAUSE);
-                }
-                result => return result,
-            }
-        }
-    }
-
-    fn try_snapshot(&mut self) -> Result<Snapshot, StoreError> {
         let taken = Instant::now();
-        let txn = self.env.read()?;
-        let (mut state, mut version, folded, uuid) =
-            read_base(&self.env, &txn, self.resolver.clone(), self.binder.clone(), &self.indexes)?;
-        let options = LogOptions {
-            uuid,
-            rules: self.rules.version(),
-            segment_bytes: self.segment_bytes,
-            keep_from: u64::MAX,
-            read_only: true,
-        };
-        let log = FileLog::open(self.disk.clone(), options, folded)?;
-        self.rules.forget();
-        let mut seq = folded;
-        log.tail_from(folded + 1, &mut |record| {
-            self.replay(&txn, &mut state, record.proposal, record.code, record.seq)?;
-            seq = record.seq;
-            Ok(())
-        })?;
-        self.rules.forget();
-        state.overlay.ops = seq - folded;
+        let Replayed { txn, state, mut version } = self.replayed()?;
         version.active = state.overlay;
         version.tables = state.tables;
         version.next_entry = state.next_entry;
@@ -100,9 +69,65 @@ impl ReadOnlyBackend {
             let extractor = self.binder.bind(&self.indexes, &states);
             version.indexes = Arc::new(BackendIndexes::new(Arc::new(self.indexes.clone()), states, extractor));
         }
-        version.seq = seq;
         let shared = Arc::new(Shared::new(self.env.clone(), version));
         Ok(Snapshot::of(shared, txn, taken))
+    }
+
+    /// Everything as it is now, to try proposals on: what they change is seen by the next one and by nobody else, and gone with the
+    /// trial.
+    ///
+    /// # Errors
+    /// As [`ReadOnlyBackend::snapshot`].
+    pub fn trial(&mut self) -> Result<Trial<'_>, StoreError> {
+        let Replayed { txn, state, .. } = self.replayed()?;
+        Ok(Trial { backend: self, txn, state })
+    }
+
+    /// The log as the files have it now, with all that is kept of it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn log(&self) -> Result<Arc<dyn Log>, StoreError> {
+        let txn = self.env.read()?;
+        let (.., folded, uuid) = read_base(&self.env, &txn, self.resolver.clone(), self.binder.clone(), &self.indexes)?;
+        Ok(Arc::new(self.open_log(uuid, folded, 0)?))
+    }
+
+    fn open_log(&self, uuid: [u8; 16], folded: u64, keep_from: u64) -> Result<FileLog, StoreError> {
+        let (rules, segment_bytes) = (self.rules.version(), self.segment_bytes);
+        let options = LogOptions { uuid, rules, segment_bytes, keep_from, read_only: true };
+        FileLog::open(self.disk.clone(), options, folded)
+    }
+
+    fn replayed(&mut self) -> Result<Replayed, StoreError> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            match self.try_replay() {
+                Err(StoreError::LogDamaged(_) | StoreError::Io { .. }) if attempt < ATTEMPTS => {
+                    std::thread::sleep(PAUSE);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn try_replay(&mut self) -> Result<Replayed, StoreError> {
+        let txn = self.env.read()?;
+        let (mut state, mut version, folded, uuid) =
+            read_base(&self.env, &txn, self.resolver.clone(), self.binder.clone(), &self.indexes)?;
+        let log = self.open_log(uuid, folded, u64::MAX)?;
+        self.rules.forget();
+        let mut seq = folded;
+        log.tail_from(folded + 1, &mut |record| {
+            self.replay(&txn, &mut state, record.proposal, record.code, record.seq)?;
+            seq = record.seq;
+            Ok(())
+        })?;
+        self.rules.forget();
+        state.overlay.ops = seq - folded;
+        version.seq = seq;
+        Ok(Replayed { txn, state, version })
     }
 
     fn replay(
@@ -119,5 +144,43 @@ impl ReadOnlyBackend {
             return Err(StoreError::ReplayMismatch { seq, then, now: outcome.code });
         }
         Ok(())
+    }
+}
+
+/// LMDB and what the log has beyond it, not yet put together.
+struct Replayed {
+    txn: ReadTxn,
+    state: TxnState,
+    version: Version,
+}
+
+/// A moment of the directory on which proposals are tried, in memory. Not to be kept long, as a snapshot.
+pub struct Trial<'b> {
+    backend: &'b mut ReadOnlyBackend,
+    txn: ReadTxn,
+    state: TxnState,
+}
+
+impl Trial<'_> {
+    /// Applies a proposal as the server would. One that is refused leaves nothing behind.
+    pub fn apply(&mut self, proposal: &[u8]) -> Outcome {
+        let mut txn = Txn::begin(&self.txn, self.backend.env.dbs(), None, &mut self.state);
+        let outcome = self.backend.rules.apply(&mut txn, proposal);
+        if !outcome.accepted {
+            txn.undo();
+        }
+        outcome
+    }
+
+    /// Hands what is there now, the changes tried included, to `read`.
+    pub fn look<T>(&mut self, read: impl FnOnce(&View<'_>) -> T) -> T {
+        read(&Txn::begin(&self.txn, self.backend.env.dbs(), None, &mut self.state).view())
+    }
+}
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        // They remember entries and numbers that were never there.
+        self.backend.rules.forget();
     }
 }

@@ -56,6 +56,7 @@ pub use plugins::queue::Tally;
 pub use plugins::{PLUGINS_KEY, plugins_text};
 pub(crate) use plugins::{ReferenceProbe, Standing, queue, standing};
 pub(crate) use transaction::{TransactionReport, join, split};
+pub(crate) use value_set::normal_form;
 
 use crate::backend::Suffix;
 use crate::error::refuse;

@@ -112,7 +112,7 @@ impl<'s> Iterator for SetIter<'s> {
 }
 
 /// What values are compared by.
-pub(super) fn normal_form(rule: Option<&'static MatchingRule>, schema: &Schema, value: &[u8]) -> Box<[u8]> {
+pub(crate) fn normal_form(rule: Option<&'static MatchingRule>, schema: &Schema, value: &[u8]) -> Box<[u8]> {
     let mut normal = Vec::with_capacity(value.len());
     match rule {
         Some(rule) if rule.normalize(schema, value, &mut normal).is_ok() => normal.into(),

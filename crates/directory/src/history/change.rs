@@ -69,6 +69,8 @@ pub struct Change<'a> {
     pub entry_uuid: [u8; 16],
     /// Its name; before the change, when that renames it. As in the request, if the request names it.
     pub dn: &'a str,
+    /// The entry that the request names, as it names it; empty where the server acts by itself. Of a subtree delete not always `dn`.
+    pub target: &'a str,
     /// The new name of a renamed entry.
     pub rename: Option<Rename<'a>>,
     /// Who asked for it, or for what it follows.
@@ -115,6 +117,7 @@ impl<'a> Change<'a> {
             Some(Request::ModifyDn(request)) => request.entry,
             _ => b"",
         };
+        let target = std::str::from_utf8(named).ok()?;
         let dn = std::str::from_utf8(if body.dn.is_empty() { named } else { body.dn }).ok()?;
         let rename = match &request {
             Some(Request::ModifyDn(request)) if body.kind == ChangeKind::ModifyDn => {
@@ -135,6 +138,7 @@ impl<'a> Change<'a> {
             entry: body.entry,
             entry_uuid: body.entry_uuid,
             dn,
+            target,
             rename,
             authority: proposal.authority,
             connection,

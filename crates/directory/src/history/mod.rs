@@ -87,6 +87,14 @@ impl History {
         Ok(Self { numbers, logs, purged })
     }
 
+    /// The changes that stand in logs which nobody writes in this process.
+    ///
+    /// # Errors
+    /// When a log cannot be read.
+    pub fn of_files(logs: Vec<Arc<dyn Log>>) -> Result<Self, StoreError> {
+        Self::open(ChangeNumbers::new(logs.len()), logs)
+    }
+
     /// Whether changes are traced now.
     #[must_use]
     pub fn is_on(&self) -> bool {

@@ -32,6 +32,7 @@ pub(crate) use plugins::check_declared_plugins;
 pub use references::{FollowedName, InternalLog};
 pub(crate) use schema_change::{SERVER_NAME, bind_schema};
 pub(crate) use transaction::TransactionSlot;
+pub use transaction::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX};
 
 use crate::apply::Report;
 use crate::backend::{Backend, holder};

@@ -20,10 +20,10 @@ use crate::session::Session;
 use super::controls::OwnedControls;
 
 /// Updates of one transaction.
-const UPDATES_MAX: usize = 1_000;
+pub const TRANSACTION_UPDATES_MAX: usize = 1_000;
 
 /// Bytes of their requests, controls included. Half of the largest proposal.
-const BYTES_MAX: usize = 4 << 20;
+pub const TRANSACTION_BYTES_MAX: usize = 4 << 20;
 
 /// A connection's transaction, if there is one. Clones of a session share it.
 #[derive(Clone, Debug, Default)]
@@ -172,8 +172,9 @@ fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Res
         return Err(refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, message));
     }
     let bytes = open.bytes + decided.op_bytes.len() + decided.controls.value_bytes();
-    if open.updates.len() >= UPDATES_MAX || bytes > BYTES_MAX {
-        let message = format!("A transaction has at most {UPDATES_MAX} updates and {} MiB", BYTES_MAX >> 20);
+    if open.updates.len() >= TRANSACTION_UPDATES_MAX || bytes > TRANSACTION_BYTES_MAX {
+        let mib = TRANSACTION_BYTES_MAX >> 20;
+        let message = format!("A transaction has at most {TRANSACTION_UPDATES_MAX} updates and {mib} MiB");
         return Err(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
     }
     open.backend = Some(decided.backend);

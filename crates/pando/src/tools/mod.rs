@@ -20,6 +20,7 @@ pub mod start;
 pub mod status;
 pub mod stop;
 mod template_source;
+pub mod undo;
 pub mod verify_index;
 
 use crate::{
@@ -44,6 +45,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::VerifyIndex(options) => verify_index::run(&instance, options),
         Tool::Backendstat(options) => backendstat::run(&instance, options),
         Tool::IndexAdvice(options) => index_advice::run(&instance, options),
+        Tool::Undo(options) => undo::run(&instance, options),
         Tool::Makeldif(options) => makeldif::run(options),
         Tool::EncodePassword(options) => encode_password::run(options),
         Tool::Completions(options) => documents::completions(options),

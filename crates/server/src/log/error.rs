@@ -198,6 +198,8 @@ pub mod message_id {
     pub const BAD_MESSAGE: u32 = 31;
     /// Lines of a log were dropped.
     pub const LINES_DROPPED: u32 = 40;
+    /// What the audit log cannot show or write.
+    pub const AUDIT: u32 = 41;
     /// A configuration was taken.
     pub const CONFIG_TAKEN: u32 = 50;
     /// A configuration was not taken.

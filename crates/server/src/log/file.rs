@@ -108,6 +108,11 @@ impl LogFile {
         &self.settings.path
     }
 
+    /// Whether nothing is in the current file: it is new, or was put aside just now.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
     /// Pause between two calls of [`LogFile::check`].
     pub fn check_interval(&self) -> Duration {
         self.settings.check_interval
@@ -239,7 +244,7 @@ fn missing_space(oldest_first: &[(PathBuf, u64)], bytes: u64) -> usize {
 }
 
 /// The rotated siblings of a log file, oldest first, with their sizes.
-fn rotated_files(current: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
+pub(super) fn rotated_files(current: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let folder = current.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = current.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut found = Vec::new();

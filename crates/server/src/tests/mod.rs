@@ -235,6 +235,7 @@ impl TestServer {
             listeners: vec![ListenerSettings::new(ListenAt::Tcp("127.0.0.1:0".parse().unwrap()))],
             limits: Limits { tick: Duration::from_millis(20), ..Limits::default() },
             access_logs: vec![access],
+            audit_logs: Vec::new(),
             error_logs: vec![ErrorLogSettings::new(LogFileSettings::new(dir.path().join("errors")))],
             stall_threshold: None,
             loops: 2,

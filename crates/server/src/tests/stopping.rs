@@ -59,6 +59,7 @@ fn a_stopped_server_leaves_its_port_and_socket_to_the_next() {
             listeners: vec![ListenerSettings::new(ListenAt::Tcp(address))],
             limits: Limits::default(),
             access_logs: Vec::new(),
+            audit_logs: Vec::new(),
             error_logs: Vec::new(),
             stall_threshold: None,
             loops: 1,

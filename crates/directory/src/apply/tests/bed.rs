@@ -10,7 +10,7 @@ use schema::check::Leniency;
 use schema::{NormalizedDn, Schema};
 use store::bulk::{Cancel, Problem, VerifyOptions, verify};
 use store::index::{ConfiguredIndexes, IndexConfig, Indexer, default_indexes};
-use store::{Backend, BackendOptions};
+use store::{Backend, BackendOptions, ReadOnlyBackend};
 
 use crate::apply::queue::{BATCH_JOBS, Bounds, Slice, bounds, job};
 use crate::apply::{Report, UpdateRules, plugins_text, schema_text};
@@ -32,6 +32,8 @@ pub struct Bed {
     pub backend: Backend,
     pub history: History,
     proposals: u64,
+    /// Number of the operation of the next proposals.
+    pub operation: u32,
     /// All that the log has.
     accepted: Vec<Vec<u8>>,
 }
@@ -55,7 +57,7 @@ impl Bed {
     pub fn with_schema(schema: Arc<Schema>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
         let (backend, history) = open(folder.path(), &schema, default_indexes());
-        let mut bed = Bed { folder, schema, backend, history, proposals: 0, accepted: Vec::new() };
+        let mut bed = Bed { folder, schema, backend, history, proposals: 0, operation: 1, accepted: Vec::new() };
         let text = schema_text(&bed.schema);
         if !text.is_empty() {
             bed.propose(Kind::ModifySchema, &text, With::default()).ok();
@@ -139,7 +141,7 @@ impl Bed {
             assert!(outcome.accepted);
         }
         let (schema, proposals) = (Arc::clone(&self.schema), self.proposals);
-        Bed { folder, schema, backend, history, proposals, accepted: Vec::new() }
+        Bed { folder, schema, backend, history, proposals, operation: 1, accepted: Vec::new() }
     }
 
     /// Closes and opens again.
@@ -148,6 +150,14 @@ impl Bed {
         drop(self.backend);
         let (backend, history) = open(self.folder.path(), &self.schema, default_indexes());
         Bed { backend, history, ..self }
+    }
+
+    /// Closes; gives its files, to be read.
+    pub fn closed(self) -> (tempfile::TempDir, ReadOnlyBackend) {
+        self.backend.close().unwrap();
+        drop((self.history, self.backend));
+        let (options, rules) = parts(self.folder.path(), &self.schema, default_indexes());
+        (self.folder, ReadOnlyBackend::open(options, Box::new(rules)).unwrap())
     }
 
     pub fn person(&mut self, uid: &str) {
@@ -193,7 +203,7 @@ impl Bed {
             csn: Csn { time_us: 1_795_256_100_000_000 + self.proposals * 1000, count: 0, replica: 0 },
             entry_uuid,
             connection: 1,
-            operation: 1,
+            operation: self.operation,
             authority: with.authority.unwrap_or(ROOT),
             assertion: with.assertion,
             pre_read: with.pre_read,
@@ -352,19 +362,23 @@ pub(crate) fn problems(schema: &Arc<Schema>, backend: &Backend, temporary: &std:
 }
 
 fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (Backend, History) {
-    let facts = Arc::new(Facts::new(Arc::clone(schema)));
-    let normalized = NormalizedDn::parse(schema, SUFFIX.as_bytes()).unwrap();
-    let suffixes = vec![Suffix { dn: SUFFIX.to_owned(), normalized }];
     let numbers = ChangeNumbers::new(1);
     let recorder = Recorder::new(Arc::clone(&numbers), 0);
-    let rules = UpdateRules::new(suffixes, Leniency::default(), facts).noting(recorder);
-    let indexes = ConfiguredIndexes::new(schema, indexes).unwrap();
-    let options =
-        BackendOptions { keep_log_from: Some(0), ..BackendOptions::of_schema(path.to_owned(), schema, indexes) };
-    let backend = Backend::open(options, Box::new(rules)).unwrap();
+    let (options, rules) = parts(path, schema, indexes);
+    let backend = Backend::open(options, Box::new(rules.noting(recorder))).unwrap();
     let history = History::open(Arc::clone(&numbers), vec![Arc::clone(backend.log())]).unwrap();
     numbers.switch(true);
     (backend, history)
+}
+
+fn parts(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (BackendOptions, UpdateRules) {
+    let facts = Arc::new(Facts::new(Arc::clone(schema)));
+    let normalized = NormalizedDn::parse(schema, SUFFIX.as_bytes()).unwrap();
+    let suffixes = vec![Suffix { dn: SUFFIX.to_owned(), normalized }];
+    let indexes = ConfiguredIndexes::new(schema, indexes).unwrap();
+    let options =
+        BackendOptions { keep_log_from: Some(0), ..BackendOptions::of_schema(path.to_owned(), schema, indexes) };
+    (options, UpdateRules::new(suffixes, Leniency::default(), facts))
 }
 
 /// What became of a proposal.

@@ -12,3 +12,4 @@ mod random;
 mod random_references;
 mod references;
 mod results;
+mod undo;

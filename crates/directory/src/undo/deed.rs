@@ -1,0 +1,78 @@
+//! What happened to an entry, as undoing sees it.
+//!
+//! Knows values and whose they are to write; not when, by whom, or why.
+
+use crate::facts::Facts;
+use crate::history::{AttributeChange, Change, ChangeKind};
+
+/// How one attribute changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Type and options.
+    pub description: String,
+    /// Whether all values that went are known; if not, none is.
+    pub is_complete: bool,
+    /// Values that went.
+    pub removed: Vec<Vec<u8>>,
+    /// Values that came.
+    pub added: Vec<Vec<u8>>,
+}
+
+/// What happened to an entry. Attributes that the server writes are among the edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// What became of it.
+    pub kind: ChangeKind,
+    /// Its name before.
+    pub dn: String,
+    /// Its name afterwards.
+    pub new_dn: String,
+    /// Its attributes.
+    pub edits: Vec<Edit>,
+}
+
+impl Deed {
+    /// What a change of the history did.
+    #[must_use]
+    pub fn of(change: &Change<'_>) -> Deed {
+        let edit = |attribute: AttributeChange<'_>| Edit {
+            description: attribute.description.to_owned(),
+            is_complete: attribute.is_complete,
+            removed: attribute.removed().map(<[u8]>::to_vec).collect(),
+            added: attribute.added().map(<[u8]>::to_vec).collect(),
+        };
+        Deed {
+            kind: change.kind,
+            dn: change.dn.to_owned(),
+            new_dn: change.dn_now().to_owned(),
+            edits: change.attributes().map(edit).collect(),
+        }
+    }
+}
+
+/// Who writes an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upkeep {
+    /// Clients.
+    Client,
+    /// The server, once and for good: an entry that comes back has it as before.
+    Stamp,
+    /// The server, with every change, or it is not stored at all.
+    Server,
+}
+
+/// Stamps of the latest change: those of the undoing itself.
+const LATEST: [&str; 3] = ["modifyTimestamp", "modifiersName", "entryCSN"];
+
+/// Who writes that attribute. One that the schema does not know any more is the clients'.
+#[must_use]
+pub fn upkeep(facts: &Facts, description: &str) -> Upkeep {
+    let name = description.split(';').next().unwrap_or_default();
+    match facts.schema.attribute_type(name.as_bytes()) {
+        Some(attribute) if facts.is_virtual(attribute.index) => Upkeep::Server,
+        Some(attribute) if !attribute.is_no_user_modification() => Upkeep::Client,
+        Some(attribute) if LATEST.iter().any(|latest| attribute.has_name(latest)) => Upkeep::Server,
+        Some(_) => Upkeep::Stamp,
+        None => Upkeep::Client,
+    }
+}
