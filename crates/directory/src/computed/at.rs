@@ -45,6 +45,9 @@ struct State {
     reaches: HashMap<usize, Rc<Resolved>>,
     requirements: HashMap<ClassSetId, Option<Rc<Requirement>>>,
     templates: HashMap<(Place, TypeIndex), Option<Rc<Template>>>,
+    /// Of the entry looked at last, by attribute and depth.
+    nested: HashMap<(TypeIndex, usize), Option<Rc<[u8]>>>,
+    nested_of: Option<EntryId>,
     scratch: FilterScratch,
 }
 
@@ -269,7 +272,7 @@ impl<'g> ComputedAt<'g> {
         }
         let group = self.group(attribute).filter(|_| self.moment.depth.get() < DEPTH_MAX);
         if let Some(group) = group
-            && self.shown(entry, group, Ask::ByName, &mut wire)? == Shown::Computed
+            && let Some(wire) = self.nested(entry, group)?
         {
             let _ = Values::new(0, &wire).iter().try_for_each(each);
             return Ok(());
@@ -278,6 +281,28 @@ impl<'g> ComputedAt<'g> {
             return Ok(());
         }
         each_stored(entry, attribute, each)
+    }
+
+    /// What an entry shows of an attribute that others depend on, found once for each of them; none if just what is stored.
+    fn nested(&self, entry: &EntryView<'_>, group: &Group) -> Result<Option<Rc<[u8]>>, StoreError> {
+        let key = (group.attribute, self.moment.depth.get());
+        {
+            let state = &mut *self.moment.state.borrow_mut();
+            if state.nested_of != Some(entry.id) {
+                state.nested.clear();
+                state.nested_of = Some(entry.id);
+            }
+            if let Some(known) = state.nested.get(&key) {
+                return Ok(known.clone());
+            }
+        }
+        let mut wire = Vec::new();
+        let found = match self.shown(entry, group, Ask::ByName, &mut wire)? {
+            Shown::Computed => Some(Rc::from(wire)),
+            Shown::Stored => None,
+        };
+        self.moment.state.borrow_mut().nested.insert(key, found.clone());
+        Ok(found)
     }
 
     /// Whether an attribute's values may be computed: then an index of what is stored does not tell them.

@@ -24,6 +24,10 @@ pub(crate) const ALTERNATIVES_MAX: usize = 1_000;
 /// Computed attributes that come from computed attributes: deeper ones are not looked through.
 const DEPTH_MAX: usize = 3;
 
+/// Definitions and alternatives that are looked at for one filter: definitions that depend on each other multiply. Beyond it everybody
+/// counts.
+const STEPS_MAX: usize = 20_000;
+
 /// The rewritten filter.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -41,6 +45,7 @@ struct Rewriter<'r, 'g> {
     out: Matcher,
     origins: Vec<Option<usize>>,
     depth: usize,
+    steps: usize,
 }
 
 /// Where a source puts the components of which whoever gets a value from it matches one.
@@ -60,7 +65,8 @@ trait Push {
 impl Program {
     /// Rewrites a filter. `branch_max` is the number of entries of a branch up to which all of them may be looked at.
     pub fn of(at: &ComputedAt<'_>, filter: &Matcher, branch_max: u64) -> Result<Program, StoreError> {
-        let mut rewriter = Rewriter { at, branch_max, out: Matcher::default(), origins: Vec::new(), depth: 0 };
+        let mut rewriter =
+            Rewriter { at, branch_max, out: Matcher::default(), origins: Vec::new(), depth: 0, steps: 0 };
         rewriter.node(filter, 0)?;
         Ok(Program { matcher: rewriter.out, origins: rewriter.origins })
     }
@@ -240,7 +246,19 @@ impl Rewriter<'_, '_> {
         Ok(())
     }
 
+    /// Adds "everybody".
+    fn push_everybody(&mut self) {
+        let open = self.out.open_and();
+        self.out.close(open);
+        self.mark(None);
+    }
+
     fn definition(&mut self, number: usize, definition: &Definition, wanted: &Wanted<'_>) -> Result<(), StoreError> {
+        self.steps += 1;
+        if self.steps > STEPS_MAX {
+            self.push_everybody();
+            return Ok(());
+        }
         let start = self.out.open_and();
         if let Some(filter) = definition.reach.filter() {
             self.out.push_copy(filter, 0);
@@ -280,10 +298,9 @@ impl Rewriter<'_, '_> {
     /// An alternative: it may be about a computed attribute in turn.
     fn nested(&mut self, one: &Matcher) -> Result<(), StoreError> {
         let is_computed = self.at.definitions().concern_filter(one);
-        if is_computed && self.depth >= DEPTH_MAX {
-            let open = self.out.open_and();
-            self.out.close(open);
-            self.mark(None);
+        self.steps += 1;
+        if is_computed && (self.depth >= DEPTH_MAX || self.steps > STEPS_MAX) {
+            self.push_everybody();
             return Ok(());
         }
         self.depth += 1;

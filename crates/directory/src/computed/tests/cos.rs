@@ -299,6 +299,51 @@ fn the_target_tree_is_where_it_says_or_below_the_parent() {
     assert_eq!(matching(&mut moved, "(&(uid=*)(title=x))"), Vec::<String>::new());
 }
 
+/// Definitions may depend on each other, also in a circle.
+// S2-42
+#[test]
+fn what_is_given_may_depend_on_what_is_given() {
+    let classic = |name: &str, specifier: &str, attribute: &str| {
+        let lines = [
+            format!("cosTemplateDn: {BASE}"),
+            format!("cosSpecifier: {specifier}"),
+            format!("cosAttribute: {attribute}"),
+        ];
+        definition(name, "cosClassicDefinition", &lines.each_ref().map(String::as_str))
+    };
+    let mut it = fixture(&[
+        definition("kinds", "cosIndirectDefinition", &["cosIndirectSpecifier: manager", "cosAttribute: employeeType"]),
+        classic("places", "employeeType", "l"),
+        classic("streets", "l", "street"),
+        classic("round", "street", "st"),
+        classic("about", "st", "roomNumber"),
+        classic("again", "roomNumber", "businessCategory"),
+        template("gold", &["l: Athens"]),
+        template("athens", &["street: Main"]),
+        template("main", &["st: Attica"]),
+        template("attica", &["roomNumber: 7"]),
+        template("7", &["businessCategory: shop"]),
+        person("boss", &["employeeType: Gold"]),
+        person("ann", &[&format!("manager: {}", dn("boss"))]),
+        person("ben", &["l: Sparta", &format!("manager: {}", dn("boss"))]),
+    ]);
+    assert_eq!(of(&mut it, "ann", "employeeType"), ["Gold"]);
+    assert_eq!(of(&mut it, "ann", "st"), ["Attica"]);
+    assert_eq!(matching(&mut it, "(&(uid=*)(street=main))"), ["ann", "boss"]);
+    assert_eq!(matching(&mut it, "(&(uid=*)(st=attica))"), ["ann", "boss"]);
+    // Whatever is shown is found, however deep it comes from.
+    for attribute in ["roomNumber", "businessCategory"] {
+        let with: Vec<String> = shown(&mut it, "(uid=*)", attribute)
+            .into_iter()
+            .filter(|(_, own)| !own.is_empty())
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(matching(&mut it, &format!("(&(uid=*)({attribute}=*))")), with);
+    }
+    modify(&it, &format!("cn=kinds,{BASE}"), ModifyOperation::Replace, "cosIndirectSpecifier", "secretary");
+    assert_eq!(matching(&mut it, "(&(uid=*)(street=main))"), ["boss"]);
+}
+
 /// The writer keeps definitions: it must drop them with everything that changes them, also in one batch, and what is taken back.
 #[test]
 fn writes_are_refused_by_the_definitions_of_the_moment() {

@@ -135,6 +135,10 @@ proptest! {
                 let found: BTreeSet<String> = matching(&mut it, &format!("(!(title={value}))")).into_iter().collect();
                 prop_assert_eq!(&found, &others);
             }
+            for name in PEOPLE {
+                let is_z = it.compare(user(), &dn(name), "title", b"Z") == ldap::ResultCode::COMPARE_TRUE;
+                prop_assert_eq!(is_z, titles[name].iter().any(|title| title == "z"));
+            }
             let any: BTreeSet<String> = titles.iter().filter(|(_, titles)| !titles.is_empty()).map(|(name, _)| name.clone()).collect();
             prop_assert_eq!(matching(&mut it, "(title=*)").into_iter().collect::<BTreeSet<_>>(), any);
         }
