@@ -4,7 +4,8 @@
 
 use std::ops::ControlFlow;
 
-use store::{DescId, EntryId, RecordView, StoreError};
+use store::record::Attribute;
+use store::{Content, DescId, EntryId, RecordView, StoreError};
 
 use crate::computed::ComputedAt;
 use crate::groups::GroupsAt;
@@ -115,4 +116,28 @@ pub struct EntryView<'a> {
     pub dn: DnParts<'a>,
     /// Where the rest is.
     pub source: &'a dyn EntrySource,
+}
+
+impl<'a> EntryView<'a> {
+    /// Calls `each` with the values of some of its attributes, wherever they are stored, until it says stop.
+    pub fn each_value(
+        &self,
+        attributes: impl Iterator<Item = Attribute<'a>>,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        for stored in attributes {
+            let mut flow = ControlFlow::Continue(());
+            match stored.content {
+                Content::Inline(values) => flow = values.iter().try_for_each(&mut *each),
+                Content::Large(_) => self.source.large_values(self.id, stored.desc, &mut |value| {
+                    flow = each(value);
+                    flow
+                })?,
+            }
+            if flow.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
 }

@@ -459,15 +459,5 @@ pub(crate) fn each_stored(
     attribute: TypeIndex,
     each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
-    for stored in plain(&entry.record, attribute) {
-        match stored.content {
-            Content::Inline(values) => {
-                if values.iter().try_for_each(&mut *each).is_break() {
-                    return Ok(());
-                }
-            }
-            Content::Large(_) => entry.source.large_values(entry.id, stored.desc, each)?,
-        }
-    }
-    Ok(())
+    entry.each_value(plain(&entry.record, attribute), each)
 }

@@ -6,6 +6,7 @@
 //! Invariant: every entry of the own backend that is in the group is among the candidates.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use ldap::Scope;
 use schema::TypeIndex;
@@ -395,54 +396,38 @@ impl GroupsAt<'_> {
         down: &mut Down,
         stop: &mut dyn FnMut() -> bool,
     ) -> Result<Step, StoreError> {
-        let view = self.view_of(group.backend)?;
         let mut form = Vec::new();
         for (attribute, kind) in self.facts().groups.lists() {
             let Some(rule) = equality_of(self.facts(), attribute).filter(|_| lists_by(flags, kind)) else { continue };
-            for stored in attributes(record, attribute) {
-                let mut one = |value: &[u8]| -> Result<Step, StoreError> {
-                    form.clear();
-                    down.names += 1;
-                    if down.names > MEMBERS_MAX {
-                        return Ok(Step::NotIndexed);
+            let mut one = |value: &[u8]| -> Result<Step, StoreError> {
+                form.clear();
+                down.names += 1;
+                if down.names > MEMBERS_MAX {
+                    return Ok(Step::NotIndexed);
+                }
+                if down.names.is_multiple_of(NAMES_PER_LOOK) && stop() {
+                    return Ok(Step::Stopped);
+                }
+                if rule.normalize(&self.facts().schema, value, &mut form).is_ok()
+                    && let Some(place) = self.locate(&form)?
+                {
+                    if place.backend == self.own {
+                        down.found.insert(place.id);
                     }
-                    if down.names.is_multiple_of(NAMES_PER_LOOK) && stop() {
-                        return Ok(Step::Stopped);
-                    }
-                    if rule.normalize(&self.facts().schema, value, &mut form).is_ok()
-                        && let Some(place) = self.locate(&form)?
-                    {
-                        if place.backend == self.own {
-                            down.found.insert(place.id);
-                        }
-                        if self.flags_at(place)?.has(ANY_GROUP) {
-                            down.visit(place);
-                        }
-                    }
-                    Ok(Step::On)
-                };
-                let mut ended = Step::On;
-                match stored.content {
-                    Content::Inline(values) => {
-                        for value in values.iter() {
-                            ended = one(value)?;
-                            if ended != Step::On {
-                                break;
-                            }
-                        }
-                    }
-                    Content::Large(_) => {
-                        for value in view.large_values(group.id, stored.desc)? {
-                            ended = one(&value?.1)?;
-                            if ended != Step::On {
-                                break;
-                            }
-                        }
+                    if self.flags_at(place)?.has(ANY_GROUP) {
+                        down.visit(place);
                     }
                 }
-                if ended != Step::On {
-                    return Ok(ended);
-                }
+                Ok(Step::On)
+            };
+            let mut ended = Ok(Step::On);
+            self.each_value(group, record, attribute, &mut |value| {
+                ended = one(value);
+                if matches!(ended, Ok(Step::On)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+            match ended? {
+                Step::On => {}
+                end => return Ok(end),
             }
         }
         Ok(Step::On)

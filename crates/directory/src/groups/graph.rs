@@ -5,6 +5,7 @@
 //! (2) What [`GroupsAt::all_above`] finds and what [`GroupsAt::contains`] says agree.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use schema::{MatchingRule, TypeIndex};
@@ -307,6 +308,7 @@ impl GroupsAt<'_> {
                 let told = |why| self.report_bad_url(group, why);
                 let service = &self.groups.service;
                 urls.extend(service.urls.get(&self.groups.facts, value, self.groups.now_unix_seconds, told));
+                ControlFlow::Continue(())
             };
             self.each_value(group, record, member_url, &mut add)?;
             if !urls.is_empty() {
@@ -327,26 +329,17 @@ impl GroupsAt<'_> {
         Ok(())
     }
 
-    /// Calls `each` with the values of an attribute, wherever they are.
+    /// Calls `each` with the values of an attribute, its options and subtypes, until it says stop.
     pub(super) fn each_value(
         &self,
         place: Place,
         record: &RecordView<'_>,
         attribute: TypeIndex,
-        each: &mut dyn FnMut(&[u8]),
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let view = self.view_of(place.backend)?;
-        for stored in attributes(record, attribute) {
-            match stored.content {
-                Content::Inline(values) => values.iter().for_each(&mut *each),
-                Content::Large(_) => {
-                    for value in view.large_values(place.id, stored.desc)? {
-                        each(&value?.1);
-                    }
-                }
-            }
-        }
-        Ok(())
+        let entry = EntryView { id: place.id, record: *record, dn: DnParts::default(), source: &view };
+        entry.each_value(attributes(record, attribute), each)
     }
 
     /// Whether an entry is in such a chain; undefined when the attribute has no equality index.

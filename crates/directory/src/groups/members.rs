@@ -5,6 +5,7 @@
 //! Values that such an entry has itself win over these.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use schema::TypeIndex;
 use store::record::put_value;
@@ -130,9 +131,11 @@ impl GroupsAt<'_> {
         for (attribute, kind) in self.facts().groups.lists() {
             if lists_by(flags, kind) {
                 self.each_value(group, &record, attribute, &mut |value| {
-                    if self.spend() {
-                        put_value(out, value);
+                    if !self.spend() {
+                        return ControlFlow::Break(());
                     }
+                    put_value(out, value);
+                    ControlFlow::Continue(())
                 })?;
             }
         }

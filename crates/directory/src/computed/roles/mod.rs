@@ -100,7 +100,8 @@ impl RoleSet {
                     "Nested roles list more than {LINKS_MAX} roles in all: nobody has the role \"{}\" until they list fewer",
                     role.dn
                 ));
-                break;
+                links -= own.len();
+                continue;
             }
             for listed in &own {
                 if let Some(above) = listed_by.get_mut(*listed) {
@@ -241,10 +242,7 @@ impl Source for RoleSet {
                 Some(role) => self.leaves(*role),
                 None => return Ok(Narrowing::Nobody),
             },
-            Test::Present => {
-                any.present(self.role_dn)?;
-                self.filtered.iter().filter_map(|at| self.roles.get(*at)).collect()
-            }
+            Test::Present => self.roles.iter().collect(),
             _ => return Ok(Narrowing::Everybody),
         };
         for leaf in leaves {

@@ -235,3 +235,26 @@ fn roles_give_attributes_through_classes_of_service() {
     modify(&it, &format!("uid=cay,{LAB}"), ModifyOperation::Replace, "description", "red");
     assert_eq!(people(&mut it, "(roomNumber=2)"), ["ben", "cay"]);
 }
+
+/// Hundreds of values are not in the record; more roles than are followed belong to nobody, which is said.
+#[test]
+fn long_lists_are_read_up_to_a_limit_that_is_told() {
+    let listing = |count: usize| {
+        let names = (0..count).map(|at| format!("nsRoleDN: cn=role {at:05},{BASE}"));
+        names.collect::<Vec<_>>().join("\n")
+    };
+    let text = [
+        person("ann", SALES, &[&format!("nsRoleDN: cn=role 00299,{BASE}")]),
+        role("role 00299", BASE, "Managed", &[]),
+        role("many", BASE, "Nested", &[&listing(300)]),
+        role("toomany", BASE, "Nested", &[&listing(super::super::LISTED_MAX + 1)]),
+    ];
+    let mut it = Fixture::new(&[BASE], indexes(), &ldif(&text.concat()));
+    let told = notices(&it);
+    assert_eq!(matching(&mut it, &format!("(nsRole=cn=many,{BASE})")), ["ann"]);
+    let ann = roles_of(&mut it, &format!("uid=ann,{SALES}"));
+    assert_eq!(ann, [format!("cn=role 00299,{BASE}"), format!("cn=many,{BASE}")]);
+    assert_eq!(matching(&mut it, &format!("(nsRole=cn=toomany,{BASE})")), [""; 0]);
+    let told = told.lock().unwrap();
+    assert!(told.len() == 1 && told[0].contains("cn=toomany,") && told[0].contains("10000"), "{told:?}");
+}
