@@ -16,7 +16,7 @@ use crate::{
     plugin::{PluginConfig, plugins, plugins_text},
     read,
     views::{
-        AccessLogConfig, AuditLogConfig, BackendConfig, ErrorLogConfig, GlobalConfig, LdapHandler, LimitsRule,
+        AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig, LdapHandler, LimitsRule,
         PasswordStorage, RootDn, SchemaConfig,
     },
     virtual_attribute::{self, VirtualAttributeConfig},
@@ -37,6 +37,8 @@ pub struct Config {
     pub virtual_attributes: Vec<VirtualAttributeConfig>,
     /// `[backend.*]`
     pub backends: Vec<BackendConfig>,
+    /// `[changelog]`
+    pub changelog: ChangelogConfig,
     /// `[connection-handler.*]`
     pub handlers: Vec<LdapHandler>,
     /// `[password-policy."Default Password Policy"]`
@@ -103,6 +105,7 @@ impl Config {
                 .collect(),
             root_users: of("root-dn-user").map(|object| read::root_dn(object, directory)).collect(),
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
+            changelog: read::changelog(&first_or_defaults("changelog").unwrap_or(empty.clone()), directory),
             handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),
             passwords: read::password_storage(
                 &first_or_defaults("password-policy").unwrap_or(empty.clone()),

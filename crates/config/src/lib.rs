@@ -38,7 +38,7 @@ pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use reference::reference_manual;
 pub use value::{PATTERN_BYTES_MAX, Value, duration_text, parse_duration, parse_size, size_text};
 pub use views::{
-    AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ConflictBehavior, DnScope, ErrorLogConfig,
+    AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior, DnScope, ErrorLogConfig,
     EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress,
     LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig,
     VlvIndexConfig, VlvScope, Writability,

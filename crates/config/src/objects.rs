@@ -11,11 +11,12 @@ use crate::{
 };
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 13] = [
+pub static CLASSES: [&Class; 14] = [
     &GLOBAL,
     &LIMITS,
     &ROOT_DN_USER,
     &BACKEND,
+    &CHANGELOG,
     &CONNECTION_HANDLER,
     &KEY_MANAGER_PROVIDER,
     &PASSWORD_POLICY,
@@ -368,6 +369,18 @@ static PASSWORD_POLICY: Class = Class {
     )],
     children: &[],
     help: "Rules for passwords.",
+};
+
+static CHANGELOG: Class = Class {
+    name: "changelog",
+    named_by: None,
+    variants: &[single("", &[
+        property("enabled", Syntax::Boolean, "What changes is kept, before and after, to be read as cn=changelog, by persistent searches and by pando undo. Without it none of these has anything to tell.").default(&["true"]).action(Action::Reload),
+        property("max-age", Syntax::Duration { unit: Unit::Seconds, min_ms: 1000, max_ms: u64::MAX }, "Changes older than this are let go, a log segment at a time.").default(&["3 days"]).action(Action::Reload),
+        property("max-size", Syntax::Size { min: 1 << 20, max: u64::MAX }, "Most room that the logs of all backends take together; beyond, the oldest changes are let go, a segment of 16 MiB at a time. What recovery needs stays in any case.").default(&["1 gib"]).action(Action::Reload),
+    ])],
+    children: &[],
+    help: "How long changes are remembered. They are kept in the logs of the backends, so that remembering them takes room and little else.",
 };
 
 static SCHEMA_PROVIDER: Class = Class {

@@ -15,7 +15,7 @@ use crate::{
     mask::AddressMask,
     value::Value,
     views::{
-        AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, DnScope, ErrorLogConfig, EtimeResolution,
+        AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope, ErrorLogConfig, EtimeResolution,
         GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig,
         PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig,
         VlvScope, Writability,
@@ -247,6 +247,15 @@ pub(crate) fn password_storage(object: &Object, instance: &Path) -> PasswordStor
         scheme: get.text("default-password-storage-scheme"),
         allow_pre_encoded_passwords: get.boolean("allow-pre-encoded-passwords"),
         allow_user_password_changes: get.boolean("allow-user-password-changes"),
+    }
+}
+
+pub(crate) fn changelog(object: &Object, instance: &Path) -> ChangelogConfig {
+    let get = Get { object, instance };
+    ChangelogConfig {
+        enabled: get.boolean("enabled"),
+        max_age: get.duration("max-age"),
+        max_bytes: get.number("max-size"),
     }
 }
 

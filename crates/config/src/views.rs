@@ -246,6 +246,17 @@ pub struct PasswordStorage {
     pub allow_user_password_changes: bool,
 }
 
+/// `[changelog]`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangelogConfig {
+    /// `enabled`
+    pub enabled: bool,
+    /// `max-age`
+    pub max_age: Duration,
+    /// `max-size` in bytes.
+    pub max_bytes: u64,
+}
+
 /// `[schema-provider.NAME]`
 #[derive(Debug, Clone)]
 pub struct SchemaConfig {

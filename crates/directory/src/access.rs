@@ -55,6 +55,14 @@ impl Access {
         }
     }
 
+    /// `cn=changelog`, which has what entries held.
+    pub fn check_changelog(self) -> Result<(), LdapResult> {
+        match self {
+            Access::Root => Ok(()),
+            Access::User | Access::Anonymous => Err(refused("cn=changelog may be read by root users only")),
+        }
+    }
+
     /// `cn=monitor`.
     pub fn check_monitor(self) -> Result<(), LdapResult> {
         match self {

@@ -2,6 +2,7 @@
 //!
 //! Opened from a configuration, shared by all threads. Knows no connection: whoever asks comes as a [`Session`](crate::Session).
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -20,7 +21,8 @@ use crate::encode::RangeCursors;
 use crate::error;
 use crate::facts::Facts;
 use crate::groups::{GroupOptions, GroupService};
-use crate::history::{ChangeNumbers, History, Recorder};
+use crate::history::entry::CHANGELOG_DN;
+use crate::history::{Bounds, ChangeNumbers, History, Recorder, Source, kept_from};
 use crate::indexes::IndexWork;
 use crate::limits::LiveLimits;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
@@ -60,6 +62,10 @@ pub struct Directory {
 #[derive(Debug)]
 pub(crate) struct OwnEntries {
     pub root_dse: Arc<SyntheticEntry>,
+    /// The same with the change numbers of that moment.
+    numbered: Mutex<Option<(Bounds, Arc<SyntheticEntry>)>>,
+    /// The changelog's name.
+    pub changelog: NormalizedDn,
     pub schema: Arc<SyntheticEntry>,
     /// The monitor's name; its entries are made for each search.
     pub monitor: NormalizedDn,
@@ -103,10 +109,7 @@ impl Directory {
         let capabilities = Capabilities::default();
         let own = own_entries(&facts, &backends, &capabilities)
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
-        let logs = backends.iter().map(|backend| Arc::clone(backend.store.log())).collect();
-        let history = History::open(Arc::clone(&numbers), logs)
-            .map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })?;
-        numbers.switch(true);
+        let history = open_history(config, numbers, &backends)?;
         let notices = Arc::new(Notices::default());
         let group_options = GroupOptions::of(&config.virtual_attributes);
         check_tables(&facts, &config.virtual_attributes)?;
@@ -125,13 +128,14 @@ impl Directory {
             monitor: OnceLock::new(),
             groups: Arc::new(GroupService::new(group_options, computed, &notices)),
             group_options,
-            history: Arc::new(history),
+            history,
             notices,
             range_cursors: Arc::default(),
         };
         directory.settle_schema()?;
         directory.settle_indexes()?;
         directory.set_plugins(config)?;
+        directory.history.start().map_err(|error| OpenError::Thread { error })?;
         Ok(directory)
     }
 
@@ -224,10 +228,31 @@ impl Directory {
         self.own.load_full()
     }
 
+    /// The root DSE, which says where the changelog begins and ends.
+    pub(crate) fn root_dse(&self, facts: &Facts, own: &OwnEntries) -> Result<Arc<SyntheticEntry>, LdapResult> {
+        if !self.history.is_on() {
+            return Ok(Arc::clone(&own.root_dse));
+        }
+        let bounds = self.history.bounds();
+        let mut numbered = own.numbered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((known, entry)) = &*numbered
+            && *known == bounds
+        {
+            return Ok(Arc::clone(entry));
+        }
+        let capabilities = self.capabilities.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let contexts: Vec<&str> = naming_contexts(&self.backends).collect();
+        let made = root_dse(facts, contexts.into_iter(), &capabilities, Some(bounds));
+        let entry = Arc::new(made.map_err(|problem| error::store_failure(&problem))?);
+        *numbered = Some((bounds, Arc::clone(&entry)));
+        Ok(entry)
+    }
+
     pub(crate) fn monitor_entries(&self, facts: &Facts) -> Result<Vec<SyntheticEntry>, LdapResult> {
         let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends);
         told.push(self.updates.references.monitor_entry(&self.backends));
         told.push(self.updates.intake().monitor_entry());
+        told.push(self.history.monitor_entry());
         if let Some(provider) = self.monitor.get() {
             told.extend(provider.monitor_entries());
         }
@@ -240,6 +265,7 @@ impl Directory {
     /// The first failure; all backends are closed nevertheless.
     pub fn close(&self) -> Result<(), OpenError> {
         self.index_work.stop();
+        self.history.stop();
         self.updates.references.stop();
         let mut first = Ok(());
         for backend in self.backends.iter() {
@@ -273,6 +299,10 @@ fn open_backend(
     let key_makers = ArcSwap::from_pointee(indexes.configs.clone());
     let options =
         BackendOptions { log_disk, ..BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes) };
+    let options = BackendOptions {
+        keep_log_from: config.changelog.enabled.then(|| kept_from(&change_numbers(config), &configured.id)),
+        ..BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes)
+    };
     let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone()).noting(recorder);
     let store = store::Backend::open(options, Box::new(rules))
         .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;
@@ -287,12 +317,33 @@ fn open_backend(
     })
 }
 
+fn open_history(config: &Config, numbers: Arc<ChangeNumbers>, backends: &[Backend]) -> Result<Arc<History>, OpenError> {
+    let source = |backend: &Backend| Source {
+        id: backend.id.clone(),
+        data: backend.store.data_uuid(),
+        log: Arc::clone(backend.store.log()),
+    };
+    let (sources, path) = (backends.iter().map(source).collect(), change_numbers(config));
+    let history = History::open(numbers, sources, config.changelog, Some(path));
+    history.map(Arc::new).map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })
+}
+
+/// The file that is kept beside the logs for the history.
+fn change_numbers(config: &Config) -> PathBuf {
+    config.instance.changelog().join("numbers")
+}
+
 fn own_entries(facts: &Facts, backends: &[Backend], capabilities: &Capabilities) -> Result<OwnEntries, StoreError> {
-    let contexts: Vec<&str> =
-        backends.iter().flat_map(|backend| &backend.suffixes).map(|suffix| suffix.dn.as_str()).collect();
+    let contexts: Vec<&str> = naming_contexts(backends).collect();
     Ok(OwnEntries {
-        root_dse: Arc::new(root_dse(facts, contexts.into_iter(), capabilities)?),
+        root_dse: Arc::new(root_dse(facts, contexts.into_iter(), capabilities, None)?),
+        numbered: Mutex::default(),
+        changelog: NormalizedDn::parse(&facts.schema, CHANGELOG_DN.as_bytes()).unwrap_or_default(),
         schema: Arc::new(schema_entry(facts, None)?),
         monitor: NormalizedDn::parse(&facts.schema, MONITOR_DN.as_bytes()).unwrap_or_default(),
     })
+}
+
+fn naming_contexts(backends: &[Backend]) -> impl Iterator<Item = &str> {
+    backends.iter().flat_map(|backend| &backend.suffixes).map(|suffix| suffix.dn.as_str())
 }

@@ -81,6 +81,10 @@ impl Directory {
         if self.set_plugins(new)? {
             done.changed.push("The plugins changed".to_owned());
         }
+        let changelog = self.history().set(new.changelog);
+        if changelog.map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })? {
+            done.changed.push("The retention of the changelog changed".to_owned());
+        }
         if self.groups().computed.set_tables(&new.virtual_attributes) {
             done.changed.push("The virtual attributes changed".to_owned());
         }

@@ -3,6 +3,8 @@
 use store::StoreError;
 
 use crate::facts::Facts;
+use crate::history::Bounds;
+use crate::history::entry::CHANGELOG_DN;
 use crate::synthetic::{Attributes, SyntheticEntry};
 use crate::virtual_attributes::SCHEMA_DN;
 
@@ -63,7 +65,7 @@ pub struct Capabilities {
     pub extensions: Vec<String>,
 }
 
-/// Makes the root DSE.
+/// Makes the root DSE; with `changes`, if there is a changelog.
 ///
 /// # Errors
 /// When it does not fit a record, which it does.
@@ -71,6 +73,7 @@ pub fn root_dse<'b>(
     facts: &Facts,
     naming_contexts: impl ExactSizeIterator<Item = &'b str>,
     capabilities: &Capabilities,
+    changes: Option<Bounds>,
 ) -> Result<SyntheticEntry, StoreError> {
     let mut attributes = Attributes::new();
     let children = naming_contexts.len();
@@ -89,6 +92,12 @@ pub fn root_dse<'b>(
         attributes.add("supportedLDAPVersion", ["2"]);
     }
     attributes.add("supportedSASLMechanisms", capabilities.sasl_mechanisms.iter().map(String::as_str));
+    if let Some(Bounds { first, last }) = changes {
+        attributes.add("changelog", [CHANGELOG_DN]);
+        attributes.add("firstChangeNumber", [first.to_string()]);
+        attributes.add("lastChangeNumber", [last.to_string()]);
+        attributes.add("lastPurgedChangeNumber", [(first - 1).to_string()]);
+    }
     attributes.add("vendorName", ["Pando"]);
     attributes.add("vendorVersion", [concat!("Pando ", env!("CARGO_PKG_VERSION"))]);
     let mut entry = SyntheticEntry::new(facts, "", &attributes)?;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use store::log::LogPlace;
 
-use super::points::Points;
+use super::points::{Point, Points};
 
 /// No number is on its way.
 const NONE: u64 = u64::MAX;
@@ -33,6 +33,8 @@ struct Lane {
     /// At most the lowest number that was given and is not settled.
     pending: AtomicU64,
     points: Mutex<Points>,
+    /// When the latest change was proposed, in µs since 1970.
+    latest_us: AtomicU64,
 }
 
 #[derive(Default)]
@@ -53,7 +55,7 @@ pub struct Follower {
 impl ChangeNumbers {
     /// For so many backends; off, so that what is replayed gets no numbers.
     pub(crate) fn new(backends: usize) -> Arc<Self> {
-        let lane = || Lane { pending: AtomicU64::new(NONE), points: Mutex::default() };
+        let lane = || Lane { pending: AtomicU64::new(NONE), points: Mutex::default(), latest_us: AtomicU64::new(0) };
         Arc::new(Self {
             is_on: AtomicBool::new(false),
             next: AtomicU64::new(1),
@@ -95,6 +97,25 @@ impl ChangeNumbers {
     /// The known places of a backend's log.
     pub(crate) fn points(&self, lane: usize) -> Option<MutexGuard<'_, Points>> {
         Some(self.lanes.get(lane)?.points.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Adds a place that was found when the log was opened; in their order.
+    pub(crate) fn found(&self, lane: usize, point: Point) {
+        if let Some(mut points) = self.points(lane) {
+            points.push(point);
+        }
+    }
+
+    /// When the latest change of a backend was proposed, in µs since 1970; 0 when there is none.
+    pub(crate) fn latest_us(&self, lane: usize) -> u64 {
+        self.lanes.get(lane).map_or(0, |lane| lane.latest_us.load(Ordering::Relaxed))
+    }
+
+    /// The same, when the log is opened.
+    pub(crate) fn set_latest_us(&self, lane: usize, time_us: u64) {
+        if let Some(lane) = self.lanes.get(lane) {
+            lane.latest_us.fetch_max(time_us, Ordering::Relaxed);
+        }
     }
 
     /// Waits until more than `number` is settled; `false` when it took longer than `longest`.
@@ -196,6 +217,7 @@ impl Recorder {
         if let Some(place) = place {
             let mut points = lane.points.lock().unwrap_or_else(PoisonError::into_inner);
             points.note(place, self.numbers.next(), self.latest_us);
+            lane.latest_us.fetch_max(self.latest_us, Ordering::Relaxed);
         }
         lane.pending.store(NONE, Ordering::SeqCst);
         self.numbers.tell();

@@ -40,6 +40,13 @@ impl Points {
         }
     }
 
+    /// Forgets places in segments before that one.
+    pub(crate) fn forget_before(&mut self, generation: u64) {
+        while self.list.len() > 1 && self.list.front().is_some_and(|point| point.place.generation < generation) {
+            self.list.pop_front();
+        }
+    }
+
     /// Where to begin reading for that number; the first place when it is before all.
     pub(crate) fn at_number(&self, number: u64) -> Option<Point> {
         let after = self.list.partition_point(|point| point.number <= number);
@@ -50,10 +57,5 @@ impl Points {
     pub(crate) fn at_time(&self, time_us: u64) -> Option<Point> {
         let after = self.list.partition_point(|point| point.before_us < time_us);
         self.list.get(after.saturating_sub(1)).copied()
-    }
-
-    /// The last place.
-    pub(crate) fn last(&self) -> Option<Point> {
-        self.list.back().copied()
     }
 }

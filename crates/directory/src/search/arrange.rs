@@ -85,6 +85,11 @@ impl Directory {
 }
 
 impl Arrangement {
+    /// Whether another order than the natural one is asked for.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.order.is_some() || self.list_view.is_some()
+    }
+
     fn take_order(
         &mut self,
         facts: &Facts,
@@ -155,7 +160,7 @@ impl SearchPlan {
 
     /// About how many entries the whole result has; 0 when nothing is known.
     pub(super) fn estimate(&self) -> u64 {
-        let own = self.synthetic.len() as u64;
+        let own = self.synthetic.len() as u64 + self.changes.as_ref().map_or(0, |changes| changes.count());
         self.parts.iter().try_fold(own, |sum, part| Some(sum.saturating_add(part.candidates.count()?))).unwrap_or(0)
     }
 }

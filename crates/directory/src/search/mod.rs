@@ -8,6 +8,7 @@ pub mod advice;
 mod alias;
 mod arrange;
 mod base;
+mod changelog;
 mod covered;
 mod explain;
 pub mod idset;
@@ -226,6 +227,8 @@ pub struct SearchPlan {
     in_searching: bool,
     parts: SmallVec<[Part; 1]>,
     synthetic: Vec<Arc<SyntheticEntry>>,
+    /// Changes to be looked at, when the base is the changelog.
+    changes: Option<Box<changelog::ChangeScan>>,
     limits: Limits,
     unindexed: bool,
     now_unix_seconds: i64,
@@ -291,7 +294,7 @@ impl SearchPlan {
     #[must_use]
     pub fn is_long(&self) -> bool {
         let follows_groups = self.groups.as_ref().is_some_and(|asking| asking.is_long);
-        self.parts.len() > 1 || self.candidate_count() > LONG_CANDIDATES || follows_groups
+        self.changes.is_some() || self.parts.len() > 1 || self.candidate_count() > LONG_CANDIDATES || follows_groups
     }
 
     /// Candidates of all bases; everything counts as very many.
@@ -332,6 +335,7 @@ impl SearchPlan {
         self.backends = None;
         self.parts.clear();
         self.synthetic.clear();
+        self.changes = None;
         self.unindexed = false;
         self.costly = None;
         self.groups = None;

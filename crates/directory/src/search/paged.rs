@@ -190,6 +190,11 @@ impl PageProgress {
         self.start.as_ref().is_some_and(|start| position <= start)
     }
 
+    /// The last of the server's own entries on the pages before.
+    pub(super) fn start_of_synthetic(&self) -> Option<usize> {
+        self.start.as_ref().and_then(Position::as_synthetic)
+    }
+
     /// The number after which to go on in `part`; none when it is done.
     pub(super) fn start_in(&self, part: &Part) -> Option<EntryId> {
         let Some(start) = &self.start else { return Some(EntryId::ROOT) };

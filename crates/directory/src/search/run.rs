@@ -120,6 +120,7 @@ impl SearchPlan {
         mut page: Option<&mut PageProgress>,
     ) -> Result<(), Stop> {
         self.run_synthetic(worker, output, done, page.as_deref_mut())?;
+        self.run_changes(worker, output, done, page.as_deref_mut())?;
         self.each_part(worker, output, done, |run, snapshot, ids| {
             let from = page.as_deref().map_or(Some(EntryId::ROOT), |page| page.start_in(run.part));
             let Some(from) = from else { return Ok(Some(snapshot)) };
@@ -224,6 +225,11 @@ impl SearchPlan {
         worker.ids = ids;
         part.snapshot = ended?;
         Ok(())
+    }
+
+    /// Whether the search was given up or takes too long.
+    pub(super) fn look_at_clock(&self, output: &impl SearchOutput) -> Result<(), Stop> {
+        look_at_clock(&self.limits, output)
     }
 
     fn run_synthetic(
@@ -361,13 +367,7 @@ impl<O: SearchOutput> Run<'_, O> {
 
     /// Ends the run when it was abandoned or its time is over.
     pub(super) fn look_at_clock(&self) -> Result<(), Stop> {
-        if self.output.cancelled() {
-            return Err(Stop::Cancelled);
-        }
-        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(Stop::time_limit());
-        }
-        Ok(())
+        look_at_clock(&self.limits, self.output)
     }
 
     #[inline]
@@ -532,7 +532,17 @@ impl<O: SearchOutput> Run<'_, O> {
     }
 }
 
-fn check_size(limit: Option<u64>, done: &SearchDone) -> Result<(), Stop> {
+fn look_at_clock(limits: &super::Limits, output: &impl SearchOutput) -> Result<(), Stop> {
+    if output.cancelled() {
+        return Err(Stop::Cancelled);
+    }
+    if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return Err(Stop::time_limit());
+    }
+    Ok(())
+}
+
+pub(super) fn check_size(limit: Option<u64>, done: &SearchDone) -> Result<(), Stop> {
     match limit {
         Some(limit) if done.entries_sent >= limit => Err(Stop::size_limit(limit)),
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! Searches of what is in no backend: the root DSE, the schema, the monitor.
+//! Searches of what is in no backend: the root DSE, the schema, the monitor, the changelog.
 
 use std::sync::Arc;
 
@@ -31,12 +31,16 @@ impl Directory {
             if request.scope != Scope::BaseObject {
                 return Ok(false);
             }
-            vec![own.root_dse.clone()]
+            vec![self.root_dse(facts, &own)?]
         } else if *base == *own.schema.normalized() {
             vec![own.schema.clone()]
         } else if own.monitor.is_ancestor_or_equal(base) {
             plan.access.check_monitor()?;
             self.monitor_entries(facts)?.into_iter().map(Arc::new).collect()
+        } else if self.history().is_on() && own.changelog.is_ancestor_or_equal(base) {
+            let found = self.plan_changelog(plan, worker, facts, request)?;
+            check_assertion(plan, facts, wanted, context, &found)?;
+            return Ok(true);
         } else {
             return Ok(false);
         };
@@ -44,15 +48,24 @@ impl Directory {
             let shown = String::from_utf8_lossy(request.base);
             return Err(error::no_such_object(&shown, crate::monitor::MONITOR_DN));
         };
-        if let Some(assertion) = &wanted.assertion {
-            let mut matcher = Matcher::default();
-            matcher.compile(facts, plan.access, assertion, context);
-            let truth = found.view().and_then(|view| matcher.matches(facts, &view, &mut FilterScratch::default()));
-            asserted(truth)?;
-        }
+        check_assertion(plan, facts, wanted, context, found)?;
         plan.synthetic.extend(entries.iter().filter(|entry| in_scope(entry, base, request.scope)).cloned());
         Ok(true)
     }
+}
+
+fn check_assertion(
+    plan: &SearchPlan,
+    facts: &Facts,
+    wanted: &ReadControls<'_>,
+    context: MatchContext,
+    base: &SyntheticEntry,
+) -> Result<(), LdapResult> {
+    let Some(assertion) = &wanted.assertion else { return Ok(()) };
+    let mut matcher = Matcher::default();
+    matcher.compile(facts, plan.access, assertion, context);
+    let truth = base.view().and_then(|view| matcher.matches(facts, &view, &mut FilterScratch::default()));
+    asserted(truth)
 }
 
 fn in_scope(entry: &SyntheticEntry, base: &schema::NormalizedDn, scope: Scope) -> bool {

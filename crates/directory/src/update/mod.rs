@@ -40,6 +40,7 @@ use crate::csn::Csn;
 use crate::directory::Directory;
 use crate::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
 use crate::facts::Facts;
+use crate::history::entry::CHANGELOG_DN;
 use crate::monitor::MONITOR_DN;
 use crate::password::Scheme;
 use crate::proposal::{Authority, Flags, Kind, Proposal};
@@ -288,6 +289,9 @@ impl Directory {
         };
         if is_or_is_below(MONITOR_DN) {
             return Err(unwilling("The monitor"));
+        }
+        if is_or_is_below(CHANGELOG_DN) {
+            return Err(unwilling("The changelog"));
         }
         if !is_or_is_below(SCHEMA_DN) {
             return Ok(None);

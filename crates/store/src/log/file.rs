@@ -143,6 +143,21 @@ impl FileLog {
             }
         }
         found.sort_by_key(|(header, _)| header.generation);
+        // Spares that were segments once stand before a gap: of what is folded, only what leads to the rest is history.
+        let folded_count =
+            found.windows(2).take_while(|pair| pair.last().is_some_and(|next| next.0.first_seq <= folded + 1)).count();
+        let is_gap = |pair: &[(SegmentHeader, Slot)]| match pair {
+            [(one, _), (next, _)] => next.generation != one.generation + 1,
+            _ => false,
+        };
+        let begin = found.windows(2).take(folded_count).rposition(is_gap).map_or(0, |at| at + 1);
+        for (_, slot) in found.drain(..begin) {
+            if slots.spares.len() < SPARES_MAX && slot.bytes == options.segment_bytes {
+                slots.spares.push(slot);
+            } else if !options.read_only {
+                disk.remove(&slot.name).map_err(|error| StoreError::io("log segment", &error))?;
+            }
+        }
         let next_generation = found.last().map_or(1, |(header, _)| header.generation + 1);
         let mut last = folded;
         let ends = found.iter().skip(1).map(|(header, _)| Some(header.first_seq)).chain([None]).collect::<Vec<_>>();

@@ -43,6 +43,22 @@ fn records(log: &FileLog, from: u64) -> Result<Vec<u64>, StoreError> {
     Ok(seen)
 }
 
+/// Everything that the log still has, frame by frame.
+fn frames(log: &FileLog) -> Vec<u64> {
+    let Some(first) = log.segments().first().copied() else { return Vec::new() };
+    let (mut place, mut frame, mut seen) = (first.start, FrameBuffer::default(), Vec::new());
+    while let FrameRead::Frame(next) = log.read_frame(place, &mut frame).unwrap() {
+        while frame.advance().unwrap() {
+            let record = frame.record().unwrap();
+            assert_eq!((record.proposal, record.trace), (&*proposal(record.seq), &*trace(record.seq)));
+            seen.push(record.seq);
+        }
+        assert_eq!(next.seq, seen.last().unwrap() + 1);
+        place = next;
+    }
+    seen
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Append(u64),
@@ -108,6 +124,9 @@ proptest! {
             prop_assert!(log.last() >= acknowledged);
             acknowledged = log.last();
             prop_assert_eq!(records(&log, folded + 1).unwrap(), (folded + 1..=acknowledged).collect::<Vec<_>>());
+            let frames = frames(&log);
+            prop_assert_eq!(&frames, &(acknowledged + 1 - frames.len() as u64..=acknowledged).collect::<Vec<_>>());
+            prop_assert!(frames.len() as u64 >= acknowledged - folded);
         }
     }
 }
@@ -197,6 +216,135 @@ fn a_batch_larger_than_a_segment_gets_its_own() {
     log.append(&mut next).unwrap();
     assert_eq!(open(&disk, 0).last(), 2);
     log.trim(2).unwrap();
+}
+
+/// A log that keeps everything, with so many records in several segments, none of which recovery needs.
+fn keeping(disk: &SimDisk, count: u64) -> FileLog {
+    let options = LogOptions { keep_from: 0, ..options() };
+    let log = FileLog::open(Arc::new(disk.clone()), options, 0).unwrap();
+    for _ in 0..count {
+        log.append(&mut batch(&log, 1)).unwrap();
+    }
+    log.trim(count).unwrap();
+    log
+}
+
+#[test]
+fn what_is_kept_stays_until_it_is_let_go() {
+    let disk = SimDisk::default();
+    let log = keeping(&disk, 100);
+    assert_eq!(frames(&log), (1..=100).collect::<Vec<_>>());
+    drop(log);
+    let options = LogOptions { keep_from: 0, ..options() };
+    let log = FileLog::open(Arc::new(disk.clone()), options, 100).unwrap();
+    let segments = log.segments();
+    assert!(segments.len() > 3, "{segments:?}");
+    assert_eq!(frames(&log), (1..=100).collect::<Vec<_>>());
+    log.keep_from(segments[2].start.seq).unwrap();
+    assert_eq!(frames(&log), (segments[2].start.seq..=100).collect::<Vec<_>>());
+    let mut frame = FrameBuffer::default();
+    assert_eq!(log.read_frame(segments[0].start, &mut frame), Ok(FrameRead::Gone));
+    log.keep_from(u64::MAX).unwrap();
+    assert!(frames(&log).is_empty());
+    assert_eq!(log.append(&mut batch(&log, 1)).unwrap(), log.end());
+    assert_eq!(frames(&log), [101]);
+}
+
+#[test]
+fn invariant_4_a_full_disk_takes_what_is_only_kept() {
+    let disk = SimDisk::default();
+    let log = keeping(&disk, 100);
+    let files = disk.files().unwrap().len();
+    disk.set_faults(Faults { no_room: true, ..Faults::default() });
+    for _ in 0..100 {
+        log.append(&mut batch(&log, 1)).unwrap();
+        log.trim(log.last()).unwrap();
+    }
+    assert_eq!(disk.files().unwrap().len(), files);
+    let kept = frames(&log);
+    assert_eq!(kept, (201 - kept.len() as u64..=200).collect::<Vec<_>>());
+    let before = log.segments().len();
+    assert!(log.relieve());
+    assert_eq!((log.segments().len(), disk.files().unwrap().len()), (before - 1, files - 1));
+    while log.relieve() {}
+    assert_eq!(log.segments().len(), 1, "the one that is written stays");
+}
+
+#[test]
+fn spares_that_were_segments_do_not_come_back_before_a_gap() {
+    let disk = SimDisk::default();
+    let log = open(&disk, 0);
+    for _ in 0..100 {
+        log.append(&mut batch(&log, 1)).unwrap();
+    }
+    // Three of these files are spares now, the next of them is used at once.
+    log.trim(100).unwrap();
+    for _ in 0..60 {
+        log.append(&mut batch(&log, 1)).unwrap();
+    }
+    let last = log.last();
+    drop(log);
+    let options = LogOptions { keep_from: 0, ..options() };
+    let log = FileLog::open(Arc::new(disk.clone()), options, last).unwrap();
+    let frames = frames(&log);
+    assert_eq!(frames, (last + 1 - frames.len() as u64..=last).collect::<Vec<_>>());
+    assert!(frames.len() >= 60);
+}
+
+#[test]
+fn a_reader_notices_that_its_segment_is_used_anew() {
+    let disk = SimDisk::default();
+    let log = keeping(&disk, 100);
+    let (mut place, mut frame) = (log.segments()[0].start, FrameBuffer::default());
+    let FrameRead::Frame(next) = log.read_frame(place, &mut frame).unwrap() else { panic!("a frame") };
+    place = next;
+    disk.set_faults(Faults { no_room: true, ..Faults::default() });
+    for _ in 0..100 {
+        log.append(&mut batch(&log, 1)).unwrap();
+    }
+    assert_eq!(log.read_frame(place, &mut frame), Ok(FrameRead::Gone));
+}
+
+#[test]
+fn a_log_of_the_former_format_is_read() {
+    let disk = SimDisk::default();
+    let header = frame::SegmentHeader {
+        format: frame::FORMAT_WITHOUT_TRACES,
+        rules: 3,
+        uuid: [7; 16],
+        generation: 1,
+        first_seq: 1,
+    };
+    let mut payload = Vec::new();
+    for seq in 1..=2u64 {
+        payload.extend_from_slice(&(proposal(seq).len() as u32).to_le_bytes());
+        payload.extend_from_slice(&(seq as u32 % 3).to_le_bytes());
+        payload.extend_from_slice(&proposal(seq));
+    }
+    let mut rest = (payload.len() as u32).to_le_bytes().to_vec();
+    rest.extend_from_slice(&header.salt().to_le_bytes());
+    rest.extend_from_slice(&1u64.to_le_bytes());
+    rest.extend_from_slice(&2u32.to_le_bytes());
+    rest.extend_from_slice(&[0; 4]);
+    rest.extend_from_slice(&payload);
+    let mut bytes = header.encode();
+    bytes.extend_from_slice(&crc32fast::hash(&rest).to_le_bytes());
+    bytes.extend_from_slice(&rest);
+    let file = disk.create("00000000.log", SMALL_SEGMENT).unwrap();
+    file.write_at(0, &bytes).unwrap();
+    file.sync().unwrap();
+    let log = open(&disk, 0);
+    log.append(&mut batch(&log, 1)).unwrap();
+    drop(log);
+    let mut seen = Vec::new();
+    open(&disk, 0)
+        .tail_from(1, &mut |record| {
+            assert_eq!(record.proposal, proposal(record.seq));
+            seen.push((record.seq, record.code, record.trace.len()));
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(seen, [(1, 1, 0), (2, 2, 0), (3, 0, trace(3).len())]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::backend::Suffix;
 use crate::csn::Csn;
 use crate::entry::EntrySource;
 use crate::facts::Facts;
-use crate::history::{ChangeNumbers, History, Recorder};
+use crate::history::{ChangeNumbers, History, Recorder, Source, kept_from};
 use crate::locate::locate;
 use crate::proposal::{Authority, Flags, Kind, Proposal};
 
@@ -27,7 +27,7 @@ pub const ROOT: Authority<'static> = Authority::Root { dn: "cn=Directory Manager
 
 /// See the module.
 pub struct Bed {
-    folder: tempfile::TempDir,
+    pub folder: tempfile::TempDir,
     schema: Arc<Schema>,
     pub backend: Backend,
     pub history: History,
@@ -365,9 +365,15 @@ fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>)
     let numbers = ChangeNumbers::new(1);
     let recorder = Recorder::new(Arc::clone(&numbers), 0);
     let (options, rules) = parts(path, schema, indexes);
+    let options = BackendOptions {
+        keep_log_from: Some(kept_from(&path.join("numbers"), "test")),
+        segment_bytes: 64 << 10,
+        ..options
+    };
     let backend = Backend::open(options, Box::new(rules.noting(recorder))).unwrap();
-    let history = History::open(Arc::clone(&numbers), vec![Arc::clone(backend.log())]).unwrap();
-    numbers.switch(true);
+    let source = Source { id: "test".to_owned(), data: backend.data_uuid(), log: Arc::clone(backend.log()) };
+    let config = config::Config::parse("", std::path::Path::new("pando.toml")).unwrap().changelog;
+    let history = History::open(numbers, vec![source], config, Some(path.join("numbers"))).unwrap();
     (backend, history)
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use config::ChangelogConfig;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::bed::{Bed, With, add_op, delete_op, modify_op, rename_op};
 use super::random::{any_op, run};
 use crate::apply::join;
-use crate::history::{Cause, Change, ChangeKind};
+use crate::history::{Bounds, Cause, Change, ChangeKind, ChangeNumbers, History, Source};
 use crate::proposal::{Authority, Flags, Kind, Proposal};
 
 type Entry = BTreeMap<String, Vec<String>>;
@@ -299,6 +300,88 @@ fn proposals_that_are_replayed_get_no_new_numbers() {
         last = Some(change.dn.to_owned());
     }
     assert_eq!(last, Some(format!("uid=ben,{PEOPLE}")));
+}
+
+/// Changes in several segments of the log, all of them folded.
+fn long_history() -> Bed {
+    let mut bed = Bed::new();
+    let text = "x".repeat(2_000);
+    for at in 0..100 {
+        bed.modify(PEOPLE, &format!("replace description: {at} {text}")).ok();
+    }
+    bed.reopen()
+}
+
+fn numbers(bed: &Bed) -> Vec<u64> {
+    let mut reader = bed.history.from(0);
+    let mut numbers = Vec::new();
+    while let Some(change) = reader.next_change().unwrap() {
+        numbers.push(change.number);
+    }
+    numbers
+}
+
+fn segment_count(bed: &Bed) -> usize {
+    bed.backend.log().segments().len()
+}
+
+#[test]
+fn what_is_too_much_or_too_old_is_let_go_and_numbers_go_on() {
+    let bed = long_history();
+    let (last, segments) = (bed.history.bounds().last, segment_count(&bed));
+    assert_eq!(numbers(&bed), (1..=last).collect::<Vec<_>>());
+    assert!(segments > 4, "{segments}");
+    let config = ChangelogConfig { max_bytes: 3 * (64 << 10), ..bed.history.settings() };
+    assert!(bed.history.set(config).unwrap());
+    assert!(!bed.history.set(config).unwrap());
+    let first = bed.history.bounds().first;
+    assert_eq!(segment_count(&bed), 3);
+    assert!(first > 1 && first < last, "{first}");
+    assert_eq!(numbers(&bed), (first..=last).collect::<Vec<_>>());
+    let mut bed = bed.reopen();
+    assert_eq!((bed.history.bounds().first, numbers(&bed).len() as u64), (first, last + 1 - first));
+    // When the next change would be proposed.
+    let time_us = Proposal::decode(&bed.encoded(Kind::Delete, b"", With::default())).unwrap().csn.time_us;
+    let age_us = u64::try_from(bed.history.settings().max_age.as_micros()).unwrap();
+    bed.history.prune_at(time_us + age_us / 2).unwrap();
+    assert_eq!(bed.history.bounds().first, first);
+    bed.history.prune_at(time_us + age_us + 2_000_000).unwrap();
+    assert_eq!((bed.history.bounds().first, bed.history.bounds().last), (last + 1, last));
+    assert!(numbers(&bed).is_empty());
+    let mut bed = bed.reopen();
+    assert_eq!(segment_count(&bed), 0);
+    bed.person("ann");
+    assert_eq!(numbers(&bed), [last + 1]);
+}
+
+#[test]
+fn nobody_takes_a_history_with_a_hole_for_a_whole_one() {
+    let mut bed = long_history();
+    let (last, config) = (bed.history.bounds().last, bed.history.settings());
+    bed.history.set(ChangelogConfig { enabled: false, ..config }).unwrap();
+    bed.person("unseen");
+    assert_eq!(bed.history.bounds(), Bounds { first: last + 1, last });
+    bed.history.set(config).unwrap();
+    bed.person("seen");
+    assert_eq!(numbers(&bed), [last + 1]);
+    // A log that begins later than it was left, as after a full disk.
+    let mut bed = long_history();
+    let (last, segments) = (bed.history.bounds().last, bed.backend.log().segments());
+    assert!(bed.backend.log().relieve());
+    bed.history.prune_at(0).unwrap();
+    let first = bed.history.bounds().first;
+    assert!(first > 1 && first < last, "{first}");
+    assert_eq!(numbers(&bed)[0], first);
+    assert_eq!(bed.backend.log().segments()[0], segments[1]);
+    assert!(bed.backend.log().relieve());
+    bed = bed.reopen();
+    let later = bed.history.bounds().first;
+    assert!(later > first && numbers(&bed)[0] == later, "{later} {first}");
+    // Other data: an import.
+    let path = bed.folder.path().join("numbers");
+    let source = Source { id: "test".to_owned(), data: [9; 16], log: bed.backend.log().clone() };
+    let after_import = History::open(ChangeNumbers::new(1), vec![source], config, Some(path)).unwrap();
+    assert_eq!(after_import.bounds(), Bounds { first: last + 1, last });
 }
 
 proptest! {

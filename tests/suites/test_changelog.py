@@ -1,0 +1,214 @@
+"""cn=changelog with python-ldap: what it shows, who may read it, ranges, pages, restarts, and what is let go."""
+import time
+
+import ldap
+import ldap.modlist
+import pytest
+from ldap.controls.libldap import SimplePagedResultsControl
+from ldap.controls.sss import SSSRequestControl
+
+from pando_server import BASE, ROOT_DN, ROOT_PW
+
+PEOPLE = f"ou=History,{BASE}"
+CHANGELOG = "cn=changelog"
+
+
+def connect(server, dn=ROOT_DN, password=ROOT_PW):
+    connection = ldap.initialize(server.url)
+    connection.simple_bind_s(dn, password)
+    return connection
+
+
+def root_numbers(connection):
+    [(_, root)] = connection.search_s("", ldap.SCOPE_BASE, "(objectClass=*)", ["changelog", "firstChangeNumber", "lastChangeNumber", "lastPurgedChangeNumber"])
+    assert root["changelog"] == [CHANGELOG.encode()]
+    first, last, purged = (int(root[name][0]) for name in ("firstChangeNumber", "lastChangeNumber", "lastPurgedChangeNumber"))
+    assert purged == first - 1
+    return first, last
+
+
+def changes(connection, filter="(objectClass=changeLogEntry)", attributes=("*", "+"), scope=ldap.SCOPE_ONELEVEL):
+    return connection.search_s(CHANGELOG, scope, filter, list(attributes))
+
+
+def add_person(connection, uid, **more):
+    entry = {"objectClass": [b"inetOrgPerson"], "cn": [uid.encode()], "sn": [b"Example"], **more}
+    connection.add_s(f"uid={uid},{PEOPLE}", ldap.modlist.addModlist(entry))
+
+
+@pytest.fixture(scope="module")
+def root(server):
+    connection = connect(server)
+    connection.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
+    return connection
+
+
+def test_each_change_is_an_entry(root):
+    _, before = root_numbers(root)
+    add_person(root, "ann", userPassword=[b"not told in clear"])
+    dn = f"uid=ann,{PEOPLE}"
+    root.modify_s(dn, [(ldap.MOD_REPLACE, "sn", [b"First", b"Second"]), (ldap.MOD_ADD, "description", ["gr\u00fcn".encode()])])
+    root.modify_s(dn, [(ldap.MOD_DELETE, "sn", [b"First"])])
+    root.rename_s(dn, "uid=anna", newsuperior=BASE, delold=1)
+    root.delete_s(f"uid=anna,{BASE}")
+    first, last = root_numbers(root)
+    assert (first, last) == (1, before + 5)
+    found = changes(root, f"(changeNumber>={before + 1})")
+    assert [dn for dn, _ in found] == [f"changeNumber={number},{CHANGELOG}" for number in range(before + 1, last + 1)]
+    entries = [entry for _, entry in found]
+    assert [entry["changeType"] for entry in entries] == [[b"add"], [b"modify"], [b"modify"], [b"modrdn"], [b"delete"]]
+    assert all(entry["changeInitiatorsName"] == [ROOT_DN.encode()] for entry in entries)
+    assert len({entry["targetEntryUUID"][0] for entry in entries}) == 1
+    add, modify, single, rename, delete = entries
+    assert add["targetDN"] == [dn.encode()] and add["objectClass"] == [b"top", b"changeLogEntry"]
+    lines = add["changes"][0].decode().splitlines()
+    assert {"objectClass: inetOrgPerson", "objectClass: top", "uid: ann", "cn: ann", f"creatorsName: {ROOT_DN}"} <= set(lines)
+    assert any(line.startswith("userPassword: {SSHA512}") for line in lines) and "clear" not in add["changes"][0].decode()
+    text = modify["changes"][0].decode()
+    assert "delete: sn\nsn: Example\n-\nadd: sn\nsn: First\nsn: Second\n-\n" in text
+    assert "add: description\ndescription:: Z3LDvG4=\n-\n" in text and "replace: entryCSN\nentryCSN: " in text
+    assert single["changes"][0].decode().startswith("delete: sn\nsn: First\n-\nreplace: ")
+    assert (rename["newRDN"], rename["deleteOldRDN"], rename["newSuperior"]) == ([b"uid=anna"], [b"TRUE"], [BASE.encode()])
+    assert delete["targetDN"] == [f"uid=anna,{BASE}".encode()] and "changes" not in delete
+    assert {"uid: anna", "sn: Second", "cn: ann"} <= set(delete["includedAttributes"][0].decode().splitlines())
+
+
+def test_ranges_and_other_filters(root):
+    _, before = root_numbers(root)
+    for at in range(5):
+        add_person(root, f"range{at}")
+    number = lambda filter: [int(entry["changeNumber"][0]) for _, entry in changes(root, filter)]
+    assert number(f"(changeNumber={before + 2})") == [before + 2]
+    assert number(f"(&(changeNumber>={before + 2})(changeNumber<={before + 4}))") == [before + 2, before + 3, before + 4]
+    assert number(f"(&(objectClass=*)(changeNumber>={before + 5}))") == [before + 5]
+    assert number(f"(targetDN=UID=range3, {PEOPLE})") == [before + 4]
+    assert number(f"(&(changeType=add)(targetDN=uid=range1,{PEOPLE}))") == [before + 2]
+    assert number(f"(changeNumber>={before + 100})") == []
+    moment = changes(root, f"(changeNumber={before + 1})")[0][1]["changeTime"][0].decode()
+    assert set(range(before + 1, before + 6)) <= set(number(f"(changeTime>={moment})"))
+    assert number("(changeTime>=20990101000000Z)") == []
+    assert number(f"(&(changeTime<=20010101000000Z)(changeNumber>={before}))") == []
+    assert len(number("(!(changeNumber=1))")) == before + 4
+
+
+def test_base_and_scopes(root):
+    first, last = root_numbers(root)
+    [(dn, container)] = changes(root, "(objectClass=*)", scope=ldap.SCOPE_BASE)
+    assert dn == CHANGELOG and container["objectClass"] == [b"top", b"container"]
+    subtree = changes(root, "(objectClass=*)", ["1.1"], ldap.SCOPE_SUBTREE)
+    assert len(subtree) == last - first + 2 and subtree[0][0] == CHANGELOG
+    [(dn, one)] = root.search_s(f"CHANGENUMBER={last},{CHANGELOG}", ldap.SCOPE_BASE)
+    assert dn == f"changeNumber={last},{CHANGELOG}" and one["changeNumber"] == [str(last).encode()]
+    for missing in (f"changeNumber={last + 1},{CHANGELOG}", f"cn=other,{CHANGELOG}", f"cn=x,changeNumber={last},{CHANGELOG}"):
+        with pytest.raises(ldap.NO_SUCH_OBJECT):
+            root.search_s(missing, ldap.SCOPE_BASE)
+
+
+def test_only_root_may_read_and_nobody_may_write(root, server):
+    add_person(root, "reader", userPassword=[b"readers-secret"])
+    user = connect(server, f"uid=reader,{PEOPLE}", "readers-secret")
+    anonymous = ldap.initialize(server.url)
+    for connection in (user, anonymous):
+        for base in (CHANGELOG, f"changeNumber=1,{CHANGELOG}"):
+            with pytest.raises(ldap.INSUFFICIENT_ACCESS):
+                connection.search_s(base, ldap.SCOPE_SUBTREE)
+    with pytest.raises(ldap.UNWILLING_TO_PERFORM):
+        root.delete_s(f"changeNumber=1,{CHANGELOG}")
+    with pytest.raises(ldap.UNWILLING_TO_PERFORM):
+        root.modify_s(CHANGELOG, [(ldap.MOD_ADD, "description", [b"x"])])
+    with pytest.raises(ldap.UNWILLING_TO_PERFORM):
+        root.search_ext_s(CHANGELOG, ldap.SCOPE_SUBTREE, serverctrls=[SSSRequestControl(ordering_rules=["changeNumber"])])
+
+
+def test_pages_and_limits(root):
+    first, last = root_numbers(root)
+    control = SimplePagedResultsControl(True, size=3, cookie="")
+    seen = []
+    while True:
+        message = root.search_ext(CHANGELOG, ldap.SCOPE_SUBTREE, "(objectClass=*)", ["changeNumber"], serverctrls=[control])
+        _, data, _, controls = root.result3(message)
+        assert len(data) <= 3
+        seen += [dn for dn, _ in data]
+        control.cookie = controls[0].cookie
+        if not control.cookie:
+            break
+    assert seen == [CHANGELOG] + [f"changeNumber={number},{CHANGELOG}" for number in range(first, last + 1)]
+    with pytest.raises(ldap.SIZELIMIT_EXCEEDED):
+        root.search_ext_s(CHANGELOG, ldap.SCOPE_ONELEVEL, sizelimit=2)
+
+
+def test_refused_updates_are_no_changes(root):
+    before = root_numbers(root)
+    with pytest.raises(ldap.ALREADY_EXISTS):
+        root.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
+    with pytest.raises(ldap.NO_SUCH_OBJECT):
+        root.delete_s(f"uid=nobody,{PEOPLE}")
+    assert root_numbers(root) == before
+
+
+def test_the_monitor_tells(root):
+    first, last = root_numbers(root)
+    [(_, entry)] = root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)
+    assert (entry["first-change-number"], entry["last-change-number"]) == ([str(first).encode()], [str(last).encode()])
+    assert int(entry["changelog-bytes"][0]) >= 16 << 20 and entry["changelog-enabled"] == [b"true"]
+
+
+def test_restart_and_kill(fresh):
+    fresh.start()
+    root = connect(fresh)
+    root.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
+    add_person(root, "ann")
+    before = changes(root)
+    assert fresh.stop() == 0
+    root = connect(fresh.start())
+    assert changes(root) == before
+    add_person(root, "ben")
+    fresh.kill()
+    root = connect(fresh.start())
+    after = changes(root)
+    assert after[:-1] == before and after[-1][1]["targetDN"] == [f"uid=ben,{PEOPLE}".encode()]
+    assert root_numbers(root) == (1, 3)
+
+
+def test_size_is_kept_by_letting_go_of_the_oldest(fresh):
+    config = fresh.dir / "pando.toml"
+    text = config.read_text()
+    config.write_text(text + '\n[changelog]\nmax-size = "40 mib"\n')
+    fresh.start()
+    root = connect(fresh)
+    root.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
+    for at in range(120):
+        root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [(f"{at:03}" + "x" * 400_000).encode()])])
+    # What is let go waits for the fold and the next look, both within seconds.
+    for _ in range(600):
+        first, last = root_numbers(root)
+        [(_, monitor)] = root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)
+        if first > 1 and int(monitor["changelog-bytes"][0]) <= 40 << 20:
+            break
+        time.sleep(0.1)
+    assert last == 121 and first > 1
+    numbers = [int(entry["changeNumber"][0]) for _, entry in changes(root, attributes=["changeNumber"])]
+    assert numbers == list(range(numbers[0], last + 1)) and numbers[0] >= first
+    with pytest.raises(ldap.NO_SUCH_OBJECT):
+        root.search_s(f"changeNumber=1,{CHANGELOG}", ldap.SCOPE_BASE)
+    # Switched off, it is gone; on again, it begins with the next change.
+    config.write_text(text + "\n[changelog]\nenabled = false\n")
+    fresh.tool("reload")
+    wait_for(lambda: "changelog" not in root.search_s("", ldap.SCOPE_BASE, attrlist=["changelog"])[0][1])
+    with pytest.raises(ldap.NO_SUCH_OBJECT):
+        changes(root)
+    root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [b"unseen"])])
+    config.write_text(text)
+    fresh.tool("reload")
+    wait_for(lambda: "changelog" in root.search_s("", ldap.SCOPE_BASE, attrlist=["changelog"])[0][1])
+    root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [b"seen"])])
+    [(dn, entry)] = changes(root)
+    assert dn == f"changeNumber={last + 1},{CHANGELOG}" and b"description: seen\n" in entry["changes"][0]
+
+
+def wait_for(condition):
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it does not come true")
