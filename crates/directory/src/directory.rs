@@ -297,9 +297,8 @@ fn open_backend(
 ) -> Result<Backend, OpenError> {
     let indexes = configured_indexes(&facts.schema, configured)?;
     let key_makers = ArcSwap::from_pointee(indexes.configs.clone());
-    let options =
-        BackendOptions { log_disk, ..BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes) };
     let options = BackendOptions {
+        log_disk,
         keep_log_from: config.changelog.enabled.then(|| kept_from(&change_numbers(config), &configured.id)),
         ..BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes)
     };
