@@ -16,8 +16,8 @@ use crate::{
     plugin::{PluginConfig, plugins, plugins_text},
     read,
     views::{
-        AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig, LdapHandler, LimitsRule,
-        PasswordStorage, RootDn, SchemaConfig,
+        AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig, LdapHandler,
+        LimitsRule, PasswordStorage, RootDn, SchemaConfig,
     },
     virtual_attribute::{self, VirtualAttributeConfig},
 };

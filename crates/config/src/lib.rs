@@ -38,10 +38,10 @@ pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use reference::reference_manual;
 pub use value::{PATTERN_BYTES_MAX, Value, duration_text, parse_duration, parse_size, size_text};
 pub use views::{
-    AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior, DnScope, ErrorLogConfig,
-    EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress,
-    LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig,
-    VlvIndexConfig, VlvScope, Writability,
+    AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior, DnScope,
+    ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,
+    ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity,
+    TlsConfig, VlvIndexConfig, VlvScope, Writability,
 };
 pub use virtual_attribute::{GivenTo, VirtualAttributeConfig, VirtualAttributeKind};
 pub use write::{Setup, default_indexes};

@@ -15,10 +15,10 @@ use crate::{
     mask::AddressMask,
     value::Value,
     views::{
-        AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope, ErrorLogConfig, EtimeResolution,
-        GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress, LogFileConfig,
-        PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig,
-        VlvScope, Writability,
+        AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope, ErrorLogConfig,
+        EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress,
+        LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig,
+        VlvIndexConfig, VlvScope, Writability,
     },
 };
 

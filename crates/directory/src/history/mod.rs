@@ -97,7 +97,19 @@ impl History {
         config: ChangelogConfig,
         path: Option<PathBuf>,
     ) -> Result<Self, StoreError> {
-        let retention = Retention::new(config, path);
+        let history = Self::look(numbers, sources, Retention::new(config, path))?;
+        history.remember()?;
+        if config.enabled {
+            for source in &history.sources {
+                source.log.keep_from(source.first_seq())?;
+            }
+        }
+        history.numbers.switch(config.enabled);
+        Ok(history)
+    }
+
+    /// Changes nothing.
+    fn look(numbers: Arc<ChangeNumbers>, sources: Vec<Source>, retention: Retention) -> Result<Self, StoreError> {
         let kept = retention.read().map_err(|error| StoreError::io("changelog numbers", &error))?;
         let mut next = kept.as_ref().map_or(1, |kept| kept.next.max(1));
         let mut found = Vec::new();
@@ -120,16 +132,8 @@ impl History {
             let before_us = numbers.latest_us(lane).saturating_add(DISORDER_US);
             numbers.found(lane, Point { place: source.log.end(), number: next, before_us });
         }
-        let purged = purged(kept.as_ref(), config.enabled, &sources, &found, next);
-        let history = Self { numbers, sources, purged: AtomicU64::new(purged), retention: Arc::new(retention) };
-        history.remember()?;
-        if config.enabled {
-            for source in &history.sources {
-                source.log.keep_from(source.first_seq())?;
-            }
-        }
-        history.numbers.switch(config.enabled);
-        Ok(history)
+        let purged = purged(kept.as_ref(), retention.is_enabled(), &sources, &found, next);
+        Ok(Self { numbers, sources, purged: AtomicU64::new(purged), retention: Arc::new(retention) })
     }
 
     /// The changes that stand in logs which nobody writes in this process.
@@ -137,7 +141,9 @@ impl History {
     /// # Errors
     /// When a log cannot be read.
     pub fn of_files(logs: Vec<Arc<dyn Log>>) -> Result<Self, StoreError> {
-        Self::open(ChangeNumbers::new(logs.len()), logs)
+        let numbers = ChangeNumbers::new(logs.len());
+        let source = |log| Source { id: String::new(), data: [0; 16], log };
+        Self::look(numbers, logs.into_iter().map(source).collect(), Retention::none())
     }
 
     /// Whether changes are traced now.

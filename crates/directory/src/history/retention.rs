@@ -57,6 +57,15 @@ impl Retention {
         Self { settings: Mutex::new(settings), changed: Condvar::new(), path, thread: Mutex::default() }
     }
 
+    /// Of logs that are only read.
+    pub(super) fn none() -> Self {
+        Self::new(ChangelogConfig { enabled: true, max_age: Duration::MAX, max_bytes: u64::MAX }, None)
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.lock().config.enabled
+    }
+
     fn lock(&self) -> MutexGuard<'_, Settings> {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
