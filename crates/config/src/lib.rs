@@ -20,6 +20,7 @@ mod objects;
 mod plugin;
 mod read;
 mod reference;
+mod template;
 mod value;
 mod views;
 mod virtual_attribute;
@@ -36,6 +37,7 @@ pub use mask::AddressMask;
 pub use objects::{CLASSES, class};
 pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use reference::reference_manual;
+pub use template::{Template, TemplateFault, TemplatePart};
 pub use value::{PATTERN_BYTES_MAX, Value, duration_text, parse_duration, parse_size, size_text};
 pub use views::{
     AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior, DnScope,

@@ -7,6 +7,7 @@ use crate::{
     error::{ConfigError, Places},
     load::Object,
     plugin::is_filter,
+    template::Template,
     value::Value,
     views::{ConflictBehavior, VlvScope},
 };
@@ -82,6 +83,15 @@ pub(crate) static VIRTUAL_ATTRIBUTE: Class = Class {
             help: "The same values for every entry in scope.",
             properties: given_properties![live("value", Syntax::Text, "The values.").multi()],
         },
+        Variant {
+            type_name: "user-template",
+            help: "Values that are made of other attributes of the same entry, one for each combination of their values.",
+            properties: given_properties![live(
+                "template",
+                Syntax::Text,
+                "Text with names of attributes in braces, such as \"{uid}@{domain|example.com}\": what follows | stands for an attribute that the entry lacks; without it there is no value. \\{ is the character itself.",
+            )],
+        },
     ],
     children: &[],
     help: "Attributes whose values the server computes.",
@@ -121,6 +131,13 @@ pub enum VirtualAttributeKind {
         /// Who gets them.
         given: Box<GivenTo>,
     },
+    /// `user-template`
+    UserTemplate {
+        /// `template`
+        template: Template,
+        /// Who gets them.
+        given: Box<GivenTo>,
+    },
 }
 
 /// Which entries get the values of a table, and what becomes of those that they have.
@@ -155,6 +172,11 @@ pub(crate) fn read(object: &Object, places: &Places<'_>) -> VirtualAttributeConf
     let kind = match object.variant.type_name {
         "member" => VirtualAttributeKind::Member { allow_retrieving_membership: is("allow-retrieving-membership") },
         "user-defined" => VirtualAttributeKind::UserDefined { values: texts("value"), given: given() },
+        // `faults` refuses what is no template.
+        "user-template" => VirtualAttributeKind::UserTemplate {
+            template: Template::parse(&text("template")).unwrap_or_default(),
+            given: given(),
+        },
         _ => VirtualAttributeKind::IsMemberOf,
     };
     let ConfigError { line, column, .. } = places.at(object.offset, String::new());
@@ -172,13 +194,17 @@ pub(crate) fn read(object: &Object, places: &Places<'_>) -> VirtualAttributeConf
 pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     for object in objects.iter().filter(|object| object.class.name == VIRTUAL_ATTRIBUTE.name) {
-        let Some(setting) = object.settings.get("filter") else { continue };
-        for (value, offset) in &setting.values {
-            if let Err(reason) = is_filter(&value.to_string()) {
-                let shown = toml_edit::Value::from(value.to_string());
-                faults.push((*offset, format!("\"filter\" is {}: {reason}", shown.to_string().trim())));
+        let mut check = |property: &str, fault: &dyn Fn(&str) -> Option<String>| {
+            let Some(setting) = object.settings.get(property) else { return };
+            for (value, offset) in &setting.values {
+                if let Some(reason) = fault(&value.to_string()) {
+                    let shown = toml_edit::Value::from(value.to_string());
+                    faults.push((*offset, format!("\"{property}\" is {}: {reason}", shown.to_string().trim())));
+                }
             }
-        }
+        };
+        check("filter", &|text| is_filter(text).err());
+        check("template", &|text| Template::parse(text).err().map(|fault| format!("it {fault}")));
     }
     faults
 }
@@ -201,6 +227,22 @@ mod tests {
         assert_eq!(given.scope, VlvScope::SingleLevel);
         assert_eq!(given.conflict, ConflictBehavior::MergeRealAndVirtual);
         assert_eq!((given.filter.as_str(), given.base_dns.len()), ("(objectClass=*)", 0));
+    }
+
+    #[test]
+    fn templates_are_read_or_refused_with_their_place() {
+        let table = |template: &str| {
+            format!(
+                "[virtual-attribute.a]\ntype = \"user-template\"\nattribute-type = \"mail\"\ntemplate = '{template}'\n"
+            )
+        };
+        let config = Config::parse(&table("{uid}@x"), Path::new("pando.toml")).unwrap();
+        let VirtualAttributeKind::UserTemplate { template, .. } = &config.virtual_attributes[0].kind else {
+            panic!("another kind")
+        };
+        assert_eq!(template.parts().len(), 2);
+        let errors = Config::parse(&table("{uid"), Path::new("pando.toml")).unwrap_err().to_string();
+        assert!(errors.contains("4:12") && errors.contains("without its '}'"), "{errors}");
     }
 
     #[test]

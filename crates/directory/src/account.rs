@@ -18,7 +18,7 @@ pub(crate) struct Account {
     pub(crate) id: EntryId,
     /// Values of `userPassword`, as stored.
     pub(crate) passwords: Vec<Vec<u8>>,
-    /// Limits that it carries.
+    /// Limits that it has stored.
     pub(crate) limits: OwnLimits,
 }
 

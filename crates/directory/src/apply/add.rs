@@ -59,6 +59,9 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     let note = Note { sources: &sources, ..Note::requested(ChangeKind::Add, entry_uuid) };
     write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
     let id = draft.id;
+    if judge::defines(work, &draft) {
+        judge::judge_definition(work, id)?;
+    }
     judge_by_plugins(work, &draft, request.entry)?;
     drop(draft);
     work.look_before_add(id)?;

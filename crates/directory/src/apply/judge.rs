@@ -1,17 +1,21 @@
 //! Whether the schema likes what an entry becomes: the final state of the whole request is judged, not the steps to it.
 //!
-//! When the object classes stay, only what was touched can break a rule, so only that is looked at. Knows drafts and the schema's
-//! checker; not who asks.
+//! When the object classes stay, only what was touched can break a rule, so only that is looked at. Knows drafts, the schema's
+//! checker and what makes a definition; not who asks.
+
+use std::cell::RefCell;
 
 use ldap::{LdapResult, ResultCode};
 use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes, Requirement};
 use schema::{Schema, TypeIndex};
-use store::RecordView;
+use store::{EntryId, RecordView};
 
-use super::draft::{Draft, Now, Touched};
+use super::draft::{Draft, Now, Touched, failed};
 use super::value_set::SetIter;
+use super::work::Work;
+use crate::computed::kinds;
 use crate::error::{refuse, shown};
-use crate::facts::Facts;
+use crate::facts::{ClassFlags, Facts};
 
 /// A check error as a result.
 pub(super) fn violation(error: &CheckError) -> LdapResult {
@@ -98,6 +102,28 @@ pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Whether an entry that was just stored can be understood, if it is one that says what other entries get: a mistake in it would show
+/// nowhere but in what they lack.
+pub(super) fn judge_definition(work: &Work<'_, '_>, id: EntryId) -> Result<(), LdapResult> {
+    let view = work.view();
+    let dn = view.dn_of(id).map_err(failed)?.unwrap_or_default();
+    let Some(record) = view.entry(id).map_err(failed)? else { return Ok(()) };
+    let record = record.view().map_err(failed)?;
+    let roles = RefCell::default();
+    kinds::read(&work.facts, &view, id, record, &dn, &roles).map(drop).map_err(|why| {
+        let message = format!("The entry cannot give attributes to others: it {why}");
+        refuse(ResultCode::CONSTRAINT_VIOLATION, message)
+    })
+}
+
+/// Whether [`judge_definition`] has something to say of an entry of these classes.
+pub(super) fn defines(work: &Work<'_, '_>, draft: &Draft<'_>) -> bool {
+    let facts = &work.facts;
+    let mut classes = draft.classes().filter_map(|name| facts.schema.object_class(name));
+    work.rules.checker.leniency().check_schema
+        && classes.any(|class| facts.definitions.flags_of(class).has(ClassFlags::DEFINITION))
 }
 
 /// An entry changes its structural class only by being deleted and added again (RFC 4512 §2.4.2); auxiliary classes come and go.

@@ -15,7 +15,7 @@ use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::csn::Csn;
 use crate::error::{refuse, shown};
-use crate::facts::Facts;
+use crate::facts::{ClassFlags, Facts};
 use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags};
 
@@ -45,6 +45,10 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     let place = Place { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
     write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
+    let may_define = target.classes.flags.has(ClassFlags::DEFINITION) || draft.touches_classes();
+    if may_define && judge::defines(work, &draft) {
+        judge::judge_definition(work, target.id)?;
+    }
     plugins::judge(work, &draft, Some(&target.name), &target.name)?;
     work.look_after(target.id)
 }

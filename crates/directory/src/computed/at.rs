@@ -25,6 +25,7 @@ use crate::entry::{DnParts, EntryView};
 use crate::facts::{ClassFlags, Facts};
 use crate::filter::{FilterScratch, Matcher, Truth};
 use crate::groups::{GroupsAt, Place};
+use crate::virtual_attributes::VirtualAttribute;
 
 /// Computed attributes that depend on computed attributes, which depend on others, and so on: deeper ones see what is stored.
 const DEPTH_MAX: usize = 4;
@@ -146,6 +147,12 @@ impl<'g> ComputedAt<'g> {
         self.groups
     }
 
+    /// The entry's own backend, as its place in the list.
+    #[must_use]
+    pub fn backend(&self) -> usize {
+        self.groups.own()
+    }
+
     /// The suffixes of the entry's own backend.
     #[must_use]
     pub fn suffixes(&self) -> &'g [Suffix] {
@@ -264,6 +271,13 @@ impl<'g> ComputedAt<'g> {
         let mut wire = Vec::new();
         let own = self.facts().virtual_types().iter().find(|(index, _)| *index == attribute);
         if let Some((_, computed)) = own {
+            // The whole name comes with the entry only where filter or answer need it.
+            if *computed == VirtualAttribute::EntryDn {
+                if self.put_dn(entry.id, &mut wire)? {
+                    let _ = each(&wire);
+                }
+                return Ok(());
+            }
             let here = EntryView { source: &self.groups, ..*entry };
             if computed.put(self.facts(), &here, &mut wire)? {
                 let _ = Values::new(0, &wire).iter().try_for_each(each);

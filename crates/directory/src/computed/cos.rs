@@ -15,9 +15,9 @@ use config::ConflictBehavior;
 use schema::{NormalizedDn, TypeIndex};
 
 use super::definition::check_attribute;
+use super::elsewhere::tells_groups;
 use super::kinds::Reading;
 use super::{BelowBase, Definition, OfEntry, OfNamed, Reach, Source};
-use crate::facts::Facts;
 
 /// Attributes of one definition entry.
 const ATTRIBUTES_MAX: usize = 1_000;
@@ -67,7 +67,9 @@ pub(super) fn read_pointer(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
 pub(super) fn read_indirect(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
     let by = attribute_in(reading, "cosIndirectSpecifier")?;
     let follows_groups = tells_groups(reading.facts, by);
-    definitions(reading, |qualifiers| Arc::new(OfNamed { by, all: qualifiers.merges, follows_groups }))
+    definitions(reading, |qualifiers| {
+        Arc::new(OfNamed { by, all: qualifiers.merges, parents: 0, within: None, follows_groups })
+    })
 }
 
 /// `cosClassicDefinition` and the older `cosDefinition`
@@ -93,11 +95,6 @@ pub(super) fn read_classic(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
             follows_groups,
         })
     })
-}
-
-/// Whether the values of an attribute are the groups of an entry.
-fn tells_groups(facts: &Facts, attribute: TypeIndex) -> bool {
-    facts.virtual_types().iter().any(|(index, computed)| *index == attribute && computed.is_membership())
 }
 
 /// `cosTemplateDn`; without it the entry above the definition.

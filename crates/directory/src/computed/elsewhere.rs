@@ -7,17 +7,27 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use schema::{AttributeType, NormalizedDn, TypeIndex};
-use store::{EntryId, StoreError};
+use store::record::put_value;
+use store::{EntryId, StoreError, Values};
 
 use super::at::Template;
 use super::program::holders;
 use super::{Alternatives, ComputedAt, Narrowing, Priority, Source, Wanted};
 use crate::entry::EntryView;
 use crate::facts::Facts;
+use crate::filter::Matcher;
 use crate::groups::Place;
+use crate::search::subtree;
+use crate::virtual_attributes::VirtualAttribute;
 
 /// Entries with a matching value that one assertion is led back to, and children of a base that are looked at for it.
 const LOOKED_AT_MAX: u64 = 1_000;
+
+/// Entries that one entry takes values from.
+const NAMED_MAX: usize = 100;
+
+/// Entries at and below those that an assertion is led back to, where who takes values is below.
+const BELOW_MAX: u64 = 10_000;
 
 /// Children of a base among which a name is looked for that is written otherwise.
 const NAMES_MAX: u64 = 1_000;
@@ -36,10 +46,25 @@ pub(crate) struct OfEntry {
 pub(crate) struct OfNamed {
     /// The target's attribute with the name.
     pub by: TypeIndex,
-    /// Of all entries that it names; else of the first.
+    /// Of all entries that it names, up to a hundred; else of the first.
     pub all: bool,
+    /// RDNs that are taken off the name: that of an entry above is meant.
+    pub parents: usize,
+    /// Only entries at and below this one have something to give.
+    pub within: Option<NormalizedDn>,
     /// The attribute tells groups.
     pub follows_groups: bool,
+}
+
+/// What another source says, with the values of another attribute (OpenDJ: `inheritAttribute` with two names).
+#[derive(Debug)]
+pub(crate) struct Renamed<S> {
+    /// The attribute that the values are taken of.
+    pub attribute: TypeIndex,
+    /// Only one value can be shown.
+    pub takes_one: bool,
+    /// Where they are.
+    pub source: S,
 }
 
 /// The values of the entry that is named like a value of the target, right below a base (classic CoS; inherited from RDN).
@@ -102,10 +127,13 @@ impl Source for OfNamed {
         entry: &EntryView<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Priority>, StoreError> {
-        let mut names = Vec::new();
+        let mut names: Vec<NormalizedDn> = Vec::new();
+        let most = if self.all { NAMED_MAX } else { 1 };
+        let mut seen = 0;
         at.values_of(entry, self.by, &mut |value| {
-            names.extend(NormalizedDn::parse(&at.facts().schema, value).ok());
-            if self.all { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            seen += 1;
+            names.extend(self.meant(at.facts(), value).filter(|name| !names.contains(name)));
+            if seen < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         for name in names {
             if let Some(place) = at.locate(name.as_bytes())?
@@ -150,10 +178,80 @@ impl Source for OfNamed {
                     any.present(self.by)?;
                     return Ok(Narrowing::Alternatives);
                 }
-                any.equal_form(self.by, &form)?;
+                let is_outside = self.within.as_ref().is_some_and(|within| !form.starts_with(within.as_bytes()));
+                if is_outside {
+                    continue;
+                }
+                if self.parents == 0 {
+                    any.equal_form(self.by, &form)?;
+                } else if !self.add_below(at, Place { backend, id }, any)? {
+                    any.present(self.by)?;
+                    return Ok(Narrowing::Alternatives);
+                }
             }
         }
         Ok(any.narrowing())
+    }
+}
+
+impl OfNamed {
+    /// The name of the entry that a value leads to.
+    fn meant(&self, facts: &Facts, value: &[u8]) -> Option<NormalizedDn> {
+        let mut name = NormalizedDn::parse(&facts.schema, value).ok()?;
+        for _ in 0..self.parents {
+            name = name.parent()?;
+        }
+        self.within.as_ref().is_none_or(|within| within.is_ancestor_or_equal(&name)).then_some(name)
+    }
+
+    /// Adds who takes values from an entry above itself; `false` if that cannot be told.
+    fn add_below(&self, at: &ComputedAt<'_>, top: Place, any: &mut Alternatives<'_>) -> Result<bool, StoreError> {
+        let virtual_types = at.facts().virtual_types();
+        let is_own_name = virtual_types.iter().any(|(index, it)| *index == self.by && *it == VirtualAttribute::EntryDn);
+        if !is_own_name || top.backend != at.backend() {
+            return Ok(false);
+        }
+        let Some(below) = subtree(&at.view(), top.id, BELOW_MAX)? else { return Ok(false) };
+        let mut matcher = Matcher::default();
+        matcher.push_set(below);
+        any.filter(&matcher);
+        Ok(true)
+    }
+}
+
+impl<S: Source> Source for Renamed<S> {
+    fn supply(
+        &self,
+        at: &ComputedAt<'_>,
+        _attribute: TypeIndex,
+        entry: &EntryView<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Priority>, StoreError> {
+        let start = out.len();
+        let priority = self.source.supply(at, self.attribute, entry, out)?;
+        if self.takes_one {
+            let first = Values::new(0, out.get(start..).unwrap_or_default()).iter().next().map(<[u8]>::to_vec);
+            out.truncate(start);
+            first.iter().for_each(|value| put_value(out, value));
+        }
+        Ok(priority)
+    }
+
+    fn narrow(
+        &self,
+        at: &ComputedAt<'_>,
+        wanted: &Wanted<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError> {
+        self.source.narrow(at, &Wanted { attribute: self.attribute, ..*wanted }, any)
+    }
+
+    fn concerns(&self, has: &dyn Fn(TypeIndex) -> bool) -> bool {
+        self.source.concerns(has)
+    }
+
+    fn is_costly(&self) -> bool {
+        self.source.is_costly()
     }
 }
 
@@ -169,7 +267,7 @@ impl Source for BelowBase {
         let mut values: Vec<Box<[u8]>> = Vec::new();
         at.values_of(entry, self.specifier, &mut |value| {
             values.push(value.into());
-            ControlFlow::Continue(())
+            if values.len() < NAMED_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         let mut best: Option<Rc<Template>> = None;
         let start = out.len();
@@ -340,6 +438,11 @@ impl BelowBase {
         }
         Ok(true)
     }
+}
+
+/// Whether the values of an attribute are the groups of an entry.
+pub(super) fn tells_groups(facts: &Facts, attribute: TypeIndex) -> bool {
+    facts.virtual_types().iter().any(|(index, computed)| *index == attribute && computed.is_membership())
 }
 
 /// Whether the values of an attribute are names of entries.

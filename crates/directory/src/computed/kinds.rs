@@ -8,7 +8,7 @@ use schema::{ClassIndex, NormalizedDn, ObjectClass, Schema};
 use store::{EntryId, RecordView, StoreError, Values, View};
 
 use super::roles::{self, Role};
-use super::{Definition, cos};
+use super::{Definition, collective, cos, inherited};
 use crate::entry::{DnParts, EntryView};
 use crate::facts::{ClassFlags, Facts};
 use crate::search::ids_of_classes;
@@ -26,6 +26,9 @@ pub(crate) const KINDS: &[(&[u8], Read)] = &[
     (b"cosIndirectDefinition", cos::read_indirect),
     (b"cosClassicDefinition", cos::read_classic),
     (b"cosDefinition", cos::read_classic),
+    (b"collectiveAttributeSubentry", collective::read),
+    (b"inheritedFromDNCollectiveAttributeSubentry", inherited::read_from_dn),
+    (b"inheritedFromRDNCollectiveAttributeSubentry", inherited::read_from_rdn),
 ];
 
 /// An entry that defines something.
@@ -112,7 +115,7 @@ pub(super) fn ids(facts: &Facts, view: &View<'_>) -> Result<Vec<EntryId>, StoreE
 }
 
 /// Reads one entry, whose name is `dn`.
-pub(super) fn read(
+pub(crate) fn read(
     facts: &Facts,
     view: &View<'_>,
     id: EntryId,

@@ -19,10 +19,13 @@
 //! Refuses to know who asks: who may read an attribute is decided before anything is computed.
 
 mod at;
+mod collective;
 mod cos;
 mod definition;
 mod elsewhere;
 mod given;
+mod inherited;
+mod invert;
 mod keep;
 pub(crate) mod kinds;
 mod program;
@@ -30,6 +33,7 @@ mod reach;
 mod roles;
 mod set;
 mod tables;
+mod template;
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +41,7 @@ mod tests;
 pub use at::{Ask, ComputedAt, Moment, Shown};
 pub(crate) use at::{each_stored, is_plain};
 pub use definition::{Definition, Narrowing, Priority, Source, Wanted};
-pub(crate) use elsewhere::{BelowBase, OfEntry, OfNamed};
+pub(crate) use elsewhere::{BelowBase, OfEntry, OfNamed, Renamed};
 pub(crate) use given::Given;
 pub use keep::ComputedService;
 pub(crate) use kinds::DefinitionTypes;

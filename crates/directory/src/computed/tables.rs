@@ -7,13 +7,15 @@ use ldap::Scope;
 use schema::NormalizedDn;
 
 use super::definition::check_attribute;
+use super::template::FromTemplate;
 use super::{Definition, Given, Reach, Source};
 use crate::facts::Facts;
 use crate::open::OpenError;
 
 /// Whether a table is one of those that define values.
 pub(super) fn defines(table: &VirtualAttributeConfig) -> bool {
-    table.enabled && matches!(table.kind, VirtualAttributeKind::UserDefined { .. })
+    table.enabled
+        && matches!(table.kind, VirtualAttributeKind::UserDefined { .. } | VirtualAttributeKind::UserTemplate { .. })
 }
 
 /// Whether all tables can be.
@@ -47,6 +49,9 @@ pub(super) fn definition(facts: &Facts, table: &VirtualAttributeConfig) -> Resul
                 return Err(format!("{} can have one value only", attribute.name()));
             }
             (Arc::new(Given::new(values.iter().map(String::as_bytes))), given)
+        }
+        VirtualAttributeKind::UserTemplate { template, given } => {
+            (Arc::new(FromTemplate::new(facts, attribute, template)?), given)
         }
         VirtualAttributeKind::IsMemberOf | VirtualAttributeKind::Member { .. } => return Ok(None),
     };

@@ -110,7 +110,7 @@ impl GroupOptions {
                         options.unique_member = members;
                     }
                 }
-                (VirtualAttributeKind::UserDefined { .. }, _) => {}
+                (VirtualAttributeKind::UserDefined { .. } | VirtualAttributeKind::UserTemplate { .. }, _) => {}
             }
         }
         options

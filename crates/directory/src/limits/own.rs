@@ -3,10 +3,17 @@
 //!
 //! Values that are no numbers, or are below what the attribute's server knows, say nothing.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use schema::{Schema, TypeIndex};
-use store::{Content, RecordView, StoreError, View};
+use store::{Content, EntryId, RecordView, Snapshot, StoreError, View};
 
 use super::{Allowance, Most, SessionLimits};
+use crate::directory::Directory;
+use crate::entry::{DnParts, EntrySource, EntryView};
+use crate::facts::Facts;
+use crate::groups::Groups;
 
 /// Attribute and whether -1 is its way to say "no limit" (OpenDJ's is 0).
 const NAMES: [[(&str, bool); 2]; 4] = [
@@ -29,6 +36,10 @@ impl OwnLimitTypes {
         let index = |(name, _): (&str, bool)| schema.attribute_type(name.as_bytes()).map(|it| it.index);
         OwnLimitTypes(NAMES.map(|pair| pair.map(index)))
     }
+
+    fn iter(&self) -> impl Iterator<Item = TypeIndex> {
+        self.0.iter().flatten().copied().flatten()
+    }
 }
 
 impl OwnLimits {
@@ -43,17 +54,31 @@ impl OwnLimits {
         view: &View<'_>,
         record: &RecordView<'_>,
     ) -> Result<OwnLimits, StoreError> {
+        OwnLimits::read_by(types, |index, each| {
+            for desc in view.tables().by_type(index.0) {
+                if let Some(Content::Inline(values)) = record.stored(*desc).map(|attribute| attribute.content)
+                    && values.iter().try_for_each(&mut *each).is_break()
+                {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Reads them from wherever `values` takes the values of a type: it calls what it is given with each, until that says stop.
+    fn read_by(
+        types: &OwnLimitTypes,
+        values: impl Fn(TypeIndex, &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError>,
+    ) -> Result<OwnLimits, StoreError> {
         let mut found = OwnLimits::default();
         for ((limit, pair), types) in found.0.iter_mut().zip(NAMES).zip(&types.0) {
             for ((_, has_minus_one), index) in pair.into_iter().zip(types) {
-                let Some(index) = index else { continue };
-                for desc in view.tables().by_type(index.0) {
-                    if limit.is_none()
-                        && let Some(Content::Inline(values)) = record.stored(*desc).map(|attribute| attribute.content)
-                    {
-                        *limit = values.iter().find_map(|value| most(value, has_minus_one));
-                    }
-                }
+                let Some(index) = index.filter(|_| limit.is_none()) else { continue };
+                values(index, &mut |value| {
+                    *limit = most(value, has_minus_one);
+                    if limit.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })?;
             }
         }
         Ok(found)
@@ -71,6 +96,29 @@ impl OwnLimits {
             idle: idle.unwrap_or(others.idle),
             ..others
         }
+    }
+}
+
+impl Directory {
+    /// The limits that an entry shows, if entries of its backend are given some: by a collective attribute, say. Where nothing is
+    /// defined it costs a look at that.
+    pub(crate) fn given_limits(
+        &self,
+        facts: &Arc<Facts>,
+        backend: usize,
+        snapshot: &Snapshot,
+        id: EntryId,
+    ) -> Result<Option<OwnLimits>, StoreError> {
+        let view = snapshot.view();
+        let definitions = self.computed_service().definitions(backend, facts, &view, Some(snapshot.seq()))?;
+        let types = &facts.own_limits;
+        let given = definitions.filter(|it| types.iter().any(|index| !it.concerned(index).is_empty()));
+        let (Some(given), Some(record)) = (given, view.entry(id)?) else { return Ok(None) };
+        let groups = Groups::new(&self.groups(), &self.backends, facts, 0).knowing(backend, Some(given));
+        let source = groups.at(backend, view);
+        let Some(computed) = source.computed()? else { return Ok(None) };
+        let entry = EntryView { id, record: record.view()?, dn: DnParts::default(), source: &source };
+        OwnLimits::read_by(types, |index, each| computed.values_of(&entry, index, each)).map(Some)
     }
 }
 

@@ -105,7 +105,8 @@ impl Directory {
             Identity::Anonymous => Ok(rules.anonymous()),
             Identity::Root { dn } => self.limits_by_rules(&facts, dn, None, true),
             Identity::User { backend, entry, dn } => {
-                let Some(backend) = self.backends.get(*backend) else {
+                let at = *backend;
+                let Some(backend) = self.backends.get(at) else {
                     return self.limits_by_rules(&facts, dn, None, false);
                 };
                 let snapshot = backend.store.snapshot()?;
@@ -114,7 +115,10 @@ impl Directory {
                 let Some(record) = view.entry(*entry)? else {
                     return self.limits_by_rules(&facts, dn, None, false);
                 };
-                let own = OwnLimits::read(&facts.own_limits, &view, &record.view()?)?;
+                let own = match self.given_limits(&facts, at, &snapshot, *entry)? {
+                    Some(own) => own,
+                    None => OwnLimits::read(&facts.own_limits, &view, &record.view()?)?,
+                };
                 if rules.is_empty() {
                     return Ok(own.over(rules.without_rules(false)));
                 }

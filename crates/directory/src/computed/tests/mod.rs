@@ -1,5 +1,6 @@
 //! Computed attributes through whole searches and compares.
 
+mod collective;
 mod cos;
 mod random;
 mod tables;
