@@ -87,6 +87,7 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").default(&["0 seconds"]).action(Action::Reload),
     property("max-allowed-client-connections", COUNT, "Most client connections at once; 0 is no limit.").default(&["0"]),
     property("max-outstanding-operations", POSITIVE, "Most requests of one connection that wait for their answer at once; the next ones are read when there is room.").default(&["256"]),
+    property("max-psearches", Syntax::Integer { min: -1, max: i32::MAX as i64 }, "Most persistent searches at once, of all connections; -1 is no limit, 0 is none. More are refused with adminLimitExceeded.").default(&["5000"]),
     property("writability-mode", WRITABILITY, "Whether clients may change entries; internal-only refuses them as disabled does.").default(&["enabled"]),
     property("bind-with-dn-requires-password", Syntax::Boolean, "A simple bind with a DN and an empty password is refused, not taken for anonymous.").default(&["true"]),
     property("return-bind-error-messages", Syntax::Boolean, "A failed bind tells the client why; the access log has the reason in any case.").default(&["false"]),

@@ -54,6 +54,14 @@ impl Get<'_> {
         Some(self.number(name)).filter(|limit| *limit > 0)
     }
 
+    /// A number of which -1 means "no limit", as in OpenDJ.
+    fn limit_from_minus_one(&self, name: &str) -> Option<u64> {
+        match self.one(name) {
+            Some(Value::Integer(number)) => u64::try_from(number).ok(),
+            _ => None,
+        }
+    }
+
     fn duration(&self, name: &str) -> Duration {
         match self.one(name) {
             Some(Value::Duration(ms)) => Duration::from_millis(ms),
@@ -101,6 +109,7 @@ pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
         idle_time_limit: get.time_limit("idle-time-limit"),
         connections_max: get.limit("max-allowed-client-connections"),
         outstanding_operations_max: get.count("max-outstanding-operations"),
+        persistent_searches_max: get.limit_from_minus_one("max-psearches"),
         writability: get.word("writability-mode", Writability::from_word, Writability::Enabled),
         bind_with_dn_requires_password: get.boolean("bind-with-dn-requires-password"),
         return_bind_error_messages: get.boolean("return-bind-error-messages"),

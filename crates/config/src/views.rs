@@ -21,6 +21,8 @@ pub struct GlobalConfig {
     pub connections_max: Option<u64>,
     /// `max-outstanding-operations`, of one connection.
     pub outstanding_operations_max: usize,
+    /// `max-psearches`; `None` is no limit.
+    pub persistent_searches_max: Option<u64>,
     /// `writability-mode`
     pub writability: Writability,
     /// `bind-with-dn-requires-password`

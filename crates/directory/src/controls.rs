@@ -2,7 +2,7 @@
 //!
 //! Knows the controls' meaning for search and compare; updates have their own list.
 
-use ldap::controls::{self as codec, PagedResults, SortKey, VlvRequest};
+use ldap::controls::{self as codec, PagedResults, PersistentSearch, SortKey, VlvRequest};
 use ldap::{Controls, Filter, LdapResult, ResultCode, oids::control};
 
 use crate::error::{malformed_control, shown};
@@ -16,6 +16,8 @@ pub struct ReadControls<'a> {
     pub subentries: Option<bool>,
     /// A filter that the base entry must match (RFC 4528).
     pub assertion: Option<Filter<'a>>,
+    /// Changes are to be told as they come (draft-ietf-ldapext-psearch-03).
+    pub persistent: Option<PersistentSearch>,
     /// What most searches do not have.
     pub presentation: Option<Box<Presentation<'a>>>,
 }
@@ -80,6 +82,10 @@ impl<'a> ReadControls<'a> {
                     wanted.assertion =
                         Some(codec::decode_assertion(item.value).map_err(malformed_control("assertion"))?);
                 }
+                control::PERSISTENT_SEARCH if is_search => {
+                    let asked = PersistentSearch::decode(item.value);
+                    wanted.persistent = Some(asked.map_err(malformed_control("persistent search"))?);
+                }
                 _ if is_search && wanted.presentation(oid, item.critical, item.value)? => {}
                 _ if item.critical => {
                     let message =
@@ -96,6 +102,13 @@ impl<'a> ReadControls<'a> {
             return Err(contradiction(
                 "The paged results control and the virtual list view control exclude each other",
             ));
+        }
+        if let (Some(_), Some(presentation)) = (&wanted.persistent, &wanted.presentation)
+            && (presentation.paged.is_some() || presentation.sort.is_some() || presentation.list_view.is_some())
+        {
+            // RFC 4511 §4.1.11: nobody has said what they mean together.
+            let message = "A persistent search tells changes as they come: it has no pages, no order and no list view";
+            return Err(LdapResult::new(ResultCode::PROTOCOL_ERROR, message));
         }
         Ok(wanted)
     }

@@ -34,6 +34,7 @@ use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::synthetic::SyntheticEntry;
 use crate::update::UpdateState;
+use crate::watch::Watches;
 
 /// A directory in service.
 pub struct Directory {
@@ -56,6 +57,7 @@ pub struct Directory {
     notices: Arc<Notices>,
     /// Of range retrievals.
     pub(crate) range_cursors: Arc<RangeCursors>,
+    pub(crate) watches: Watches,
 }
 
 /// The entries that are in no backend.
@@ -131,6 +133,7 @@ impl Directory {
             history,
             notices,
             range_cursors: Arc::default(),
+            watches: Watches::new(config.global.persistent_searches_max),
         };
         directory.settle_schema()?;
         directory.settle_indexes()?;
@@ -197,6 +200,11 @@ impl Directory {
         self.notices.set(tell);
     }
 
+    /// What an administrator should know goes here.
+    pub(crate) fn notices(&self) -> &Notices {
+        &self.notices
+    }
+
     /// What is kept for groups.
     pub(crate) fn groups(&self) -> Arc<GroupService> {
         Arc::clone(&self.groups)
@@ -253,6 +261,7 @@ impl Directory {
         told.push(self.updates.references.monitor_entry(&self.backends));
         told.push(self.updates.intake().monitor_entry());
         told.push(self.history.monitor_entry());
+        told.push(self.watches.monitor_entry());
         if let Some(provider) = self.monitor.get() {
             told.extend(provider.monitor_entries());
         }
@@ -264,6 +273,7 @@ impl Directory {
     /// # Errors
     /// The first failure; all backends are closed nevertheless.
     pub fn close(&self) -> Result<(), OpenError> {
+        self.watches.stop();
         self.index_work.stop();
         self.history.stop();
         self.updates.references.stop();

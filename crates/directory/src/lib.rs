@@ -45,6 +45,7 @@ mod limits;
 mod notices;
 mod schema_entry;
 mod update;
+mod watch;
 
 pub use access::Access;
 pub use backend::{Backend, Suffix};
@@ -65,3 +66,4 @@ pub use update::{
     FollowedName, InternalLog, PasswordModifyTarget, SlowUpdate, Submitted, TRANSACTION_BYTES_MAX,
     TRANSACTION_UPDATES_MAX, UpdateCallback, UpdateDone,
 };
+pub use watch::{WatchOutput, WatchWaker};

@@ -9,7 +9,7 @@ use crate::synthetic::{Attributes, SyntheticEntry};
 use crate::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-pub const SUPPORTED_CONTROLS: [&str; 19] = [
+pub const SUPPORTED_CONTROLS: [&str; 20] = [
     "1.2.826.0.1.3344810.2.3",   // matched values (RFC 3876)
     "1.2.840.113556.1.4.1413",   // permissive modify
     "1.2.840.113556.1.4.319",    // paged results (RFC 2696)
@@ -28,6 +28,7 @@ pub const SUPPORTED_CONTROLS: [&str; 19] = [
     "2.16.840.1.113730.3.4.17",  // real attributes only
     "2.16.840.1.113730.3.4.19",  // virtual attributes only
     "2.16.840.1.113730.3.4.2",   // ManageDsaIT (RFC 3296)
+    "2.16.840.1.113730.3.4.3",   // persistent search (draft-ietf-ldapext-psearch)
     "2.16.840.1.113730.3.4.9",   // virtual list view (draft-ietf-ldapext-ldapv3-vlv)
 ];
 

@@ -24,6 +24,8 @@ pub(crate) struct Answer {
     pub(crate) references: u64,
     /// No index could answer the search.
     pub(crate) is_unindexed: bool,
+    /// A search that told changes as they came: how long it took says nothing about the server.
+    pub(crate) is_persistent: bool,
     /// Further items for the log, each with a leading blank.
     pub(crate) additional: String,
     /// What it waited for.
@@ -51,6 +53,7 @@ impl Default for Answer {
             entries: None,
             references: 0,
             is_unindexed: false,
+            is_persistent: false,
             additional: String::new(),
             waits: Waits::default(),
             response_controls: String::new(),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ldap::{Message, Request, ResultCode};
+use ldap::{Message, Request, ResultCode, oids::control};
 
 use crate::{
     answer::Answer,
@@ -78,7 +78,7 @@ impl Engine {
             self.note_bind(connection, answer.code);
         }
         self.count(kind, &answer, elapsed);
-        if self.stalls.is_long(elapsed) {
+        if !answer.is_persistent && self.stalls.is_long(elapsed) {
             self.stalls.look(kind, ids, elapsed, &answer.waits);
         }
         if !self.log.is_enabled() {
@@ -110,7 +110,11 @@ impl Engine {
     }
 
     fn count(&self, kind: OperationKind, answer: &Answer, elapsed: Duration) {
-        self.metrics.record(kind, elapsed);
+        if answer.is_persistent {
+            self.metrics.of(kind).responses.add(1);
+        } else {
+            self.metrics.record(kind, elapsed);
+        }
         if kind == OperationKind::Search {
             self.metrics.entries_returned.add(answer.entries.unwrap_or(0));
             self.metrics.references_returned.add(answer.references);
@@ -134,18 +138,24 @@ impl Engine {
     }
 
     pub(crate) fn log_request(&mut self, kind: OperationKind, ids: OperationIds, message: &Message<'_>) {
+        let mut is_persistent = false;
         if let Request::Search(search) = &message.op {
             request::count_scope(&self.metrics, search);
+            is_persistent = message.controls.find(control::PERSISTENT_SEARCH).is_some();
         }
         if !self.log.is_enabled() {
             return;
         }
         self.fields.clear();
         request::write_fields(&mut self.fields, &message.op);
+        if is_persistent {
+            // As 389 Directory Server marks them.
+            self.fields.extend_from_slice(b" options=persistent");
+        }
         self.controls.clear();
         if self.wants_control_oids {
             request::write_control_oids(&mut self.controls, message.controls);
         }
-        self.log.request(kind, ids, &self.fields, &self.controls);
+        self.log.request(kind, ids, &self.fields, &self.controls, is_persistent);
     }
 }

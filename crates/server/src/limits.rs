@@ -16,6 +16,10 @@ pub(crate) const INLINE_OUTPUT_BYTES_MAX: usize = 256 * 1024;
 /// Output that a pooled search gathers before it is handed to the loop.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
 
+/// Changes that a persistent search may send before its client has taken them. There may be thousands of such searches; one that
+/// is behind goes on from the log.
+pub(crate) const WATCH_UNSENT_BYTES_MAX: usize = 64 * 1024;
+
 /// Capacity beyond which a buffer is given back to the allocator instead of being kept for the next turn.
 pub(crate) const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
 

@@ -5,12 +5,13 @@
 
 use std::{
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use directory::WatchWaker;
 use mio::Waker;
 
 use crate::{answer::Answer, connection::Accepted};
@@ -125,15 +126,30 @@ pub(crate) struct Stream {
     is_cancelled: AtomicBool,
     unsent_bytes: Mutex<usize>,
     changed: Condvar,
+    /// Who wants to be told of changes because it does not sleep here.
+    waker: OnceLock<WatchWaker>,
 }
 
 impl Stream {
+    /// Tells `waker` from now on when there is room again, or nobody wants the rest. Once.
+    pub(crate) fn wake_by(&self, waker: WatchWaker) {
+        let _ = self.waker.set(waker);
+        if self.is_cancelled()
+            && let Some(waker) = self.waker.get()
+        {
+            waker.cancelled();
+        }
+    }
+
     /// Nobody wants the answer any more.
     pub(crate) fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Release);
         // Under the lock, so that a job between its look and its sleep does not miss it.
         drop(lock(&self.unsent_bytes));
         self.changed.notify_all();
+        if let Some(waker) = self.waker.get() {
+            waker.cancelled();
+        }
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
@@ -146,6 +162,14 @@ impl Stream {
         *unsent = unsent.saturating_sub(bytes);
         drop(unsent);
         self.changed.notify_all();
+        if let Some(waker) = self.waker.get() {
+            waker.has_room();
+        }
+    }
+
+    /// Bytes that the client has not taken.
+    pub(crate) fn unsent(&self) -> usize {
+        *lock(&self.unsent_bytes)
     }
 
     pub(crate) fn is_full(&self) -> bool {

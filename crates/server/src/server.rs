@@ -315,6 +315,10 @@ impl Server {
             return;
         }
         let until = Instant::now() + time_max;
+        // They would not end by themselves.
+        if let Some(directory) = &self.directory {
+            directory.end_watches();
+        }
         for one in &self.shared.loops {
             one.mailbox.post(Mail::Stop(until));
         }

@@ -158,6 +158,12 @@ impl History {
         Bounds { first: self.purged.load(Ordering::SeqCst) + 1, last: self.numbers.settled() }
     }
 
+    /// The last number that was given. What has it may not be durable yet, and never become so.
+    #[must_use]
+    pub fn given(&self) -> u64 {
+        self.numbers.next().saturating_sub(1)
+    }
+
     /// Reads from that number on; from the first one when it is lower.
     #[must_use]
     pub fn from(&self, number: u64) -> HistoryReader {

@@ -14,6 +14,7 @@ mod explain;
 pub mod idset;
 mod names;
 mod paged;
+mod persistent;
 mod plan;
 mod prepare;
 pub mod remedy;
@@ -49,10 +50,11 @@ pub(crate) use base::{Following, find_base};
 use explain::Explanation;
 pub(crate) use names::ParentNames;
 pub use paged::CookieKey;
+pub(crate) use persistent::Persistent;
 pub use plan::Candidates;
 pub(crate) use plan::{FEW_CANDIDATES, Found, Planner, RANGE_IDS_MAX, whole};
 pub(crate) use prepare::ids_of_classes;
-pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates, subtree};
+pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates, covers, subtree};
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
 pub const LONG_CANDIDATES: u64 = 200;
@@ -240,6 +242,8 @@ pub struct SearchPlan {
     arrangement: Option<Box<arrange::Arrangement>>,
     /// What the planner did in each part, when the client wants to know that instead of entries.
     explanations: Option<Vec<Explanation>>,
+    /// What is to be told when it has been run, when changes are to be told as they come.
+    persistent: Option<Box<Persistent>>,
 }
 
 /// What may be spent.
@@ -312,6 +316,12 @@ impl SearchPlan {
         self.unindexed
     }
 
+    /// Whether changes are to be told when it has been run.
+    #[must_use]
+    pub fn is_persistent(&self) -> bool {
+        self.persistent.is_some()
+    }
+
     /// Lets go of the snapshots it was planned on, because it has to wait before it is run: ids are stable, and every entry is checked again.
     pub fn release_snapshots(&mut self) {
         for part in &mut self.parts {
@@ -341,6 +351,7 @@ impl SearchPlan {
         self.groups = None;
         self.arrangement = None;
         self.explanations = None;
+        self.persistent = None;
         (self.manage_dsa_it, self.subentries, self.in_searching) = (false, None, false);
     }
 }

@@ -15,7 +15,7 @@ use super::explain::{self, Explanation};
 use super::idset::IdSet;
 use super::plan::{Found, RANGE_IDS_MAX};
 use super::scope::{self, Narrowed, Place};
-use super::{Asking, KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias};
+use super::{Asking, KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias, persistent};
 use crate::access::Access;
 use crate::backend::Backend;
 use crate::computed::{Definitions, Program};
@@ -70,39 +70,37 @@ impl Directory {
     ) -> Result<(), LdapResult> {
         let wanted = ReadControls::read(controls, true)?;
         let facts = self.facts();
-        let access = Access::of(&session.identity);
         let context = MatchContext { now_unix_seconds: time.unix_seconds };
         worker.take_base(&facts, request.base)?;
-        plan.message_id = message_id;
-        plan.access = access;
-        plan.manage_dsa_it = wanted.manage_dsa_it;
-        plan.subentries = wanted.subentries;
-        plan.in_searching = request.deref_aliases.in_searching();
         let own = self.limits_of(session, time.started);
-        plan.limits = limits(&own, request, time);
-        plan.matcher.compile(&facts, access, &request.filter, context);
-        plan.selection.restart(&facts, access, request.attributes.iter(), request.types_only);
-        plan.selection.remember_in(&self.range_cursors);
-        plan.facts = Some(facts.clone());
-        plan.now_unix_seconds = time.unix_seconds;
-        if plan.matcher.needs_groups() || plan.selection.asks_for_groups() {
-            plan.ask(self, true);
-        }
-        if wanted.presentation.is_some() {
-            self.arrange(plan, &facts, request, &wanted, &own, context)?;
-            if plan.is_refused() {
-                return Ok(());
-            }
-        }
-        if self.plan_synthetic(plan, worker, &facts, request, &wanted, context)? {
+        self.compile(plan, &facts, session, message_id, request, &wanted, &own, time)?;
+        let access = plan.access;
+        if plan.is_refused() {
             return Ok(());
         }
+        if self.plan_synthetic(plan, worker, &facts, request, &wanted, context)? {
+            return if wanted.persistent.is_some() { Err(persistent::refuse_own_entries()) } else { Ok(()) };
+        }
         access.check_entries()?;
-        plan.backends = Some(self.backends.clone());
+        if let Some(asked) = wanted.persistent.filter(|_| !explain::is_asked(request)) {
+            plan.persistent = Some(self.admit_persistent(session, request, asked)?);
+        }
+        let is_changes_only = plan.persistent.as_ref().is_some_and(|persistent| persistent.asked.changes_only);
         plan.explanations = explain::is_asked(request).then(Vec::new);
-        self.plan_entries(plan, worker, &facts, request, &wanted)?;
+        if is_changes_only {
+            self.plan_base(plan, worker, &facts, request, &wanted)?;
+        } else {
+            self.plan_entries(plan, worker, &facts, request, &wanted)?;
+        }
+        if plan.is_persistent() {
+            self.note_parts(plan, worker.base.is_root(), &facts)?;
+        }
         if let Some(assertion) = &wanted.assertion {
             self.check_assertion(plan, worker, &facts, assertion, context)?;
+        }
+        if is_changes_only {
+            plan.skip_first_part();
+            return Ok(());
         }
         if let Some(explanations) = plan.explanations.take() {
             return explain::answer(plan, &facts, request, &explanations);
@@ -115,6 +113,42 @@ impl Directory {
         if is_refused {
             plan.record_advice(Went { is_unindexed: true, is_refused, ..Went::default() });
             return Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, UNINDEXED_REFUSED));
+        }
+        Ok(())
+    }
+
+    /// Takes what the request says of entries, of whichever: who asks, filter, attributes, limits.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one request")]
+    pub(super) fn compile(
+        &self,
+        plan: &mut SearchPlan,
+        facts: &Arc<Facts>,
+        session: &Session,
+        message_id: i32,
+        request: &SearchRequest<'_>,
+        wanted: &ReadControls<'_>,
+        own: &SessionLimits,
+        time: RequestTime,
+    ) -> Result<(), LdapResult> {
+        let access = Access::of(&session.identity);
+        let context = MatchContext { now_unix_seconds: time.unix_seconds };
+        plan.message_id = message_id;
+        plan.access = access;
+        plan.manage_dsa_it = wanted.manage_dsa_it;
+        plan.subentries = wanted.subentries;
+        plan.in_searching = request.deref_aliases.in_searching();
+        plan.limits = limits(own, request, time);
+        plan.matcher.compile(facts, access, &request.filter, context);
+        plan.selection.restart(facts, access, request.attributes.iter(), request.types_only);
+        plan.selection.remember_in(&self.range_cursors);
+        plan.facts = Some(facts.clone());
+        plan.backends = Some(self.backends.clone());
+        plan.now_unix_seconds = time.unix_seconds;
+        if plan.matcher.needs_groups() || plan.selection.asks_for_groups() {
+            plan.ask(self, true);
+        }
+        if wanted.presentation.is_some() {
+            self.arrange(plan, facts, request, wanted, own, context)?;
         }
         Ok(())
     }
@@ -145,7 +179,7 @@ impl Directory {
     }
 
     /// The base entry, from memory when it was the last one's too.
-    fn base_entry(
+    pub(super) fn base_entry(
         &self,
         worker: &mut Worker,
         facts: &Arc<Facts>,

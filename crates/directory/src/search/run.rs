@@ -12,6 +12,7 @@ use super::advice::Went;
 use super::covered::Covered;
 use super::explain;
 use super::paged::{PageProgress, Position};
+use super::persistent::Trail;
 use super::plan::Candidates;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
 use crate::backend::Backend;
@@ -40,7 +41,7 @@ impl Stop {
     }
 
     /// One entry more than `limit` would have to be looked at.
-    fn lookthrough_limit(limit: Option<u64>) -> Stop {
+    pub(super) fn lookthrough_limit(limit: Option<u64>) -> Stop {
         let limit = limit.unwrap_or_default();
         let message = format!("This search operation has checked the maximum of {limit} entries for matches");
         Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
@@ -175,10 +176,10 @@ impl SearchPlan {
             None => backend.store.snapshot()?,
         };
         if let Some(members) = &part.members {
-            let at = groups.as_ref().map(|groups| groups.at(part.backend, snapshot.view()));
+            let seen = groups.as_ref().map(|groups| groups.at(part.backend, snapshot.view()));
             let deadline = self.limits.deadline;
             let mut stop = || output.cancelled() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            match at.map(|at| at.expand(members, &mut stop)).transpose()? {
+            match seen.map(|seen| seen.expand(members, &mut stop)).transpose()? {
                 Some(Expanded::Set(set)) => part.candidates = Candidates::Set(set),
                 Some(Expanded::Stopped) if output.cancelled() => return Err(Stop::Cancelled),
                 Some(Expanded::Stopped) => return Err(Stop::time_limit()),
@@ -187,6 +188,9 @@ impl SearchPlan {
                 Some(Expanded::NotIndexed) | None => done.unindexed |= part.candidates.count().is_none(),
             }
             (part.members, part.is_exact) = (None, false);
+            if let Some(persistent) = &mut self.persistent {
+                persistent.chosen_at(at, snapshot.seq());
+            }
             // Looking members up may have taken long.
             if snapshot.age() >= SNAPSHOT_AGE_MAX {
                 snapshot = backend.store.snapshot()?;
@@ -197,7 +201,9 @@ impl SearchPlan {
         let mut fallback = WorkerBackend::default();
         let known = known.unwrap_or(&mut fallback);
         self.selection.meet_tables();
+        let trail = self.persistent.as_mut().and_then(|persistent| persistent.trail(at));
         let mut run = Run {
+            trail,
             facts,
             backend,
             is_exact: is_exact(part, &snapshot),
@@ -282,6 +288,8 @@ impl SearchPlan {
 
 /// One part being run.
 pub(super) struct Run<'r, O> {
+    /// What is noted of what was read when, where changes are told afterwards.
+    trail: Option<&'r mut Trail>,
     pub(super) facts: &'r std::sync::Arc<Facts>,
     pub(super) backend: &'r Backend,
     pub(super) part: &'r Part,
@@ -319,6 +327,9 @@ impl<O: SearchOutput> Run<'_, O> {
         loop {
             ids.clear();
             next_candidates(self.part, &snapshot.view(), after, ids)?;
+            if let Some(trail) = &mut self.trail {
+                trail.limit(ids);
+            }
             let Some(last) = ids.last().copied() else { break };
             let view = snapshot.view();
             after = last;
@@ -329,10 +340,16 @@ impl<O: SearchOutput> Run<'_, O> {
                     break;
                 }
             }
+            if let Some(trail) = &mut self.trail {
+                trail.note(after, snapshot.seq());
+            }
             if ids.len() < CANDIDATES_PER_LOOK && after == last {
                 break;
             }
             snapshot = self.breathe(snapshot)?;
+        }
+        if let Some(trail) = &mut self.trail {
+            trail.finish(snapshot.seq());
         }
         self.referrals(&snapshot.view())
     }

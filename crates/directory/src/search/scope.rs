@@ -5,6 +5,7 @@
 use std::time::Instant;
 
 use ldap::Scope;
+use schema::NormalizedDn;
 use store::{EntryId, IndexKey, StoreError, View};
 
 use super::idset::IdSet;
@@ -25,6 +26,19 @@ pub(crate) struct Place {
     pub scope: Scope,
     /// Everything in the backend is in scope.
     pub is_everything: bool,
+}
+
+/// Whether the entry `dn` is in the scope of a search with that base.
+pub(crate) fn covers(base: &NormalizedDn, scope: Scope, dn: &NormalizedDn) -> bool {
+    match scope {
+        Scope::BaseObject => dn == base,
+        Scope::SingleLevel => {
+            let below = dn.as_bytes().len().checked_sub(base.as_bytes().len());
+            base.is_ancestor_of(dn) && below == dn.rdn().map(|rdn| rdn.as_bytes().len() + 1)
+        }
+        Scope::WholeSubtree => base.is_ancestor_or_equal(dn),
+        Scope::SubordinateSubtree => base.is_ancestor_of(dn),
+    }
 }
 
 /// What the indexes say about filter and scope together.

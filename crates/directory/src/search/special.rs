@@ -6,6 +6,7 @@ use ldap::{LdapResult, Scope, SearchRequest};
 use schema::MatchContext;
 
 use super::prepare::asserted;
+use super::scope::covers;
 use super::{SearchPlan, Worker};
 use crate::controls::ReadControls;
 use crate::directory::Directory;
@@ -49,7 +50,7 @@ impl Directory {
             return Err(error::no_such_object(&shown, crate::monitor::MONITOR_DN));
         };
         check_assertion(plan, facts, wanted, context, found)?;
-        plan.synthetic.extend(entries.iter().filter(|entry| in_scope(entry, base, request.scope)).cloned());
+        plan.synthetic.extend(entries.iter().filter(|entry| covers(base, request.scope, entry.normalized())).cloned());
         Ok(true)
     }
 }
@@ -66,14 +67,4 @@ fn check_assertion(
     matcher.compile(facts, plan.access, assertion, context);
     let truth = base.view().and_then(|view| matcher.matches(facts, &view, &mut FilterScratch::default()));
     asserted(truth)
-}
-
-fn in_scope(entry: &SyntheticEntry, base: &schema::NormalizedDn, scope: Scope) -> bool {
-    let dn = entry.normalized();
-    match scope {
-        Scope::BaseObject => dn == base,
-        Scope::SingleLevel => dn.parent().as_ref() == Some(base),
-        Scope::WholeSubtree => base.is_ancestor_or_equal(dn),
-        Scope::SubordinateSubtree => base.is_ancestor_of(dn),
-    }
 }

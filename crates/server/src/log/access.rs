@@ -260,10 +260,11 @@ impl AccessLog {
         });
     }
 
-    /// A request was read: a line of its own in the multi-line format, and always for unbind, which has no response.
-    pub fn request(&mut self, kind: OperationKind, ids: OperationIds, fields: &[u8], controls: &str) {
+    /// A request was read: a line of its own in the multi-line format, and always where the response comes never (unbind) or
+    /// perhaps days later (`is_endless`: a persistent search).
+    pub fn request(&mut self, kind: OperationKind, ids: OperationIds, fields: &[u8], controls: &str, is_endless: bool) {
         for publisher in &mut self.publishers {
-            if publisher.format == LogFormat::Combined && kind != OperationKind::Unbind {
+            if publisher.format == LogFormat::Combined && kind != OperationKind::Unbind && !is_endless {
                 continue;
             }
             publisher.line(self.now, |out, publisher| {
@@ -453,7 +454,7 @@ mod tests {
     fn combined_search_line_of_the_seed() {
         // S0-44
         let found = lines(LogFormat::Combined, EtimeResolution::Milliseconds, |log| {
-            log.request(OperationKind::Search, IDS, SEARCH, "");
+            log.request(OperationKind::Search, IDS, SEARCH, "", false);
             log.response(OperationKind::Search, IDS, SEARCH, "", &scan());
         });
         assert_eq!(
@@ -467,7 +468,7 @@ mod tests {
     fn multi_line_search_with_controls_and_microseconds() {
         // S3-10, S3-12
         let found = lines(LogFormat::MultiLine, EtimeResolution::Microseconds, |log| {
-            log.request(OperationKind::Search, IDS, SEARCH, "1.2.840.113556.1.4.319,2.16.840.1.113730.3.4.2");
+            log.request(OperationKind::Search, IDS, SEARCH, "1.2.840.113556.1.4.319,2.16.840.1.113730.3.4.2", false);
             let result = ResultFields {
                 code: 50,
                 message: "You do not have sufficient privileges to perform an unindexed search",
@@ -504,7 +505,7 @@ mod tests {
                 ..ResultFields::default()
             };
             log.response(OperationKind::Bind, ids, fields, "", &failed);
-            log.request(OperationKind::Unbind, OperationIds { operation: 1, message: 2, ..ids }, b"", "");
+            log.request(OperationKind::Unbind, OperationIds { operation: 1, message: 2, ..ids }, b"", "", false);
             log.disconnect(5, DisconnectReason::Unbind, "");
             log.disconnect(4, DisconnectReason::ProtocolError, "bad\nbytes");
         });

@@ -1,19 +1,21 @@
-//! Search: planned on the loop, run there when short, in the pool when not.
+//! Search: planned on the loop, run there when short, in the pool when not. A persistent one is then given to the directory, which
+//! tells it changes until it ends.
 
 use std::{
     cell::RefCell,
     ops::ControlFlow,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use directory::{MessageSink, SearchDone, SearchOutput, SearchPlan, Worker};
+use directory::{Directory, MessageSink, SearchDone, SearchOutput, SearchPlan, WatchOutput, WatchWaker, Worker};
 use ldap::{LdapResult, Message, ResultCode, SearchRequest, encode};
 
 use super::{DirectoryExecutor, conclude, on_loss, time_of};
 use crate::{
     answer::Answer,
     executor::{Call, Step},
-    limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX},
+    limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX, WATCH_UNSENT_BYTES_MAX},
     mailbox::{ChunkEnd, Remote},
     pool::{Place, Turn},
     spill::Spill,
@@ -36,8 +38,11 @@ impl DirectoryExecutor {
     pub(super) fn search(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &SearchRequest<'_>) -> Step {
         let mut worker = self.worker.take().unwrap_or_default();
         let time = time_of(call);
-        let planned =
+        let mut planned =
             self.directory.plan_search(&mut worker, call.session, message.id, request, &message.controls, time);
+        if let Ok(plan) = &mut planned {
+            plan.keep_request(message, call.ids.operation);
+        }
         let step = match planned {
             Err(done) => Step::Done(finish(call.out, message.id, *done)),
             Ok(plan) if plan.is_long() => self.search_in_pool(call, message.id, plan),
@@ -49,6 +54,10 @@ impl DirectoryExecutor {
                     // Begun again where a slow client can be waited for; what was written is forgotten.
                     call.out.truncate(mark);
                     self.search_in_pool(call, message.id, plan)
+                } else if plan.is_persistent() && done.result.is_success() {
+                    let remote = call.remote(true, on_loss(message.id, encode::tags::SEARCH_DONE));
+                    self.directory.watch(plan, done, Box::new(Watched { remote, id: message.id }));
+                    Step::Pending
                 } else {
                     worker.recycle(plan);
                     Step::Done(finish(call.out, message.id, done))
@@ -63,13 +72,20 @@ impl DirectoryExecutor {
         let remote = call.remote(true, on_loss(id, encode::tags::SEARCH_DONE));
         // Waiting takes no pages of the database; the entries are looked at as they are when the search runs.
         plan.release_snapshots();
-        let begun = call.begun;
-        self.pools.search.submit(move |place| run_job(place, remote, id, plan, begun));
+        let (begun, directory) = (call.begun, Arc::clone(&self.directory));
+        self.pools.search.submit(move |place| run_job(&directory, place, remote, id, plan, begun));
         Step::Pending
     }
 }
 
-fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>, begun: Instant) {
+fn run_job(
+    directory: &Arc<Directory>,
+    place: Place<'_>,
+    remote: Remote,
+    id: i32,
+    mut plan: Box<SearchPlan>,
+    begun: Instant,
+) {
     let Place::Running(turn) = place else {
         let busy = LdapResult::new(
             ResultCode::BUSY,
@@ -86,12 +102,15 @@ fn run_job(place: Place<'_>, remote: Remote, id: i32, mut plan: Box<SearchPlan>,
         Err(_) => plan.run(&mut Worker::default(), &mut output),
     });
     // The snapshot goes before the client is waited for.
-    drop(plan);
+    plan.release_snapshots();
     output.send_spilled();
-    let Pooled { remote, chunk, turn, .. } = output;
+    let Pooled { remote, chunk, is_within, turn, .. } = output;
     let waits = Waits::pool(queue, turn.waited());
     if !chunk.is_empty() {
         remote.chunk(chunk, ChunkEnd::Whole);
+    }
+    if plan.is_persistent() && done.result.is_success() && !is_within {
+        return directory.watch(plan, done, Box::new(Watched { remote, id }));
     }
     remote.finish(move |out| Answer { waits, ..finish(out, id, done) });
 }
@@ -102,6 +121,35 @@ fn finish(out: &mut Vec<u8>, id: i32, done: SearchDone) -> Answer {
         references: done.references_sent,
         is_unindexed: done.unindexed,
         ..conclude(out, id, encode::tags::SEARCH_DONE, done.result, &done.controls)
+    }
+}
+
+/// A persistent search whose first part is over.
+struct Watched {
+    remote: Remote,
+    id: i32,
+}
+
+impl WatchOutput for Watched {
+    fn send(&mut self, messages: Vec<u8>) {
+        self.remote.chunk(messages, ChunkEnd::Whole);
+    }
+
+    fn has_room(&self) -> bool {
+        self.remote.stream().unsent() < WATCH_UNSENT_BYTES_MAX
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.remote.stream().is_cancelled()
+    }
+
+    fn wake_by(&mut self, waker: WatchWaker) {
+        self.remote.stream().wake_by(waker);
+    }
+
+    fn finish(self: Box<Self>, done: SearchDone) {
+        let Watched { remote, id } = *self;
+        remote.finish(move |out| Answer { is_persistent: true, ..finish(out, id, done) });
     }
 }
 

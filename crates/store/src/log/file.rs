@@ -433,7 +433,14 @@ impl Log for FileLog {
         loop {
             let Some((segment, limit)) = self.slots().find(place.generation) else {
                 // Behind the last segment, or before the first of a log that has none any more.
-                return Ok(if place.seq > self.last() { FrameRead::End } else { FrameRead::Gone });
+                if place.seq > self.last() {
+                    return Ok(FrameRead::End);
+                }
+                // Or it was begun since we looked: an append that we waited for shows it before it ends.
+                if self.slots().find(place.generation).is_some() {
+                    continue;
+                }
+                return Ok(FrameRead::Gone);
             };
             let generation = segment.header.generation;
             if generation != place.generation {

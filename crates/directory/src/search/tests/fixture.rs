@@ -15,7 +15,7 @@ use crate::{Directory, Identity, Session, index_configs, load_schema};
 
 /// An opened directory; its files go when it goes.
 pub struct Fixture {
-    pub directory: Directory,
+    pub directory: std::sync::Arc<Directory>,
     pub worker: Worker,
     _folder: TempDir,
 }
@@ -153,6 +153,7 @@ impl Fixture {
 
     /// Over what was opened in `folder`.
     pub fn over(directory: Directory, folder: TempDir) -> Fixture {
+        let directory = std::sync::Arc::new(directory);
         Fixture { directory, worker: Worker::default(), _folder: folder }
     }
 
@@ -169,9 +170,9 @@ impl Fixture {
         self.search_in(&session, asked, RequestTime { started, ..time }, output)
     }
 
-    /// Only plans, as root.
+    /// Only plans.
     pub fn plan(&mut self, asked: &Asked<'_>) -> Box<crate::search::SearchPlan> {
-        let session = Session { identity: root(), ..Session::anonymous(1) };
+        let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
         self.plan_in(&session, asked, RequestTime::now()).unwrap()
     }
 
@@ -196,7 +197,11 @@ impl Fixture {
         client::search(&mut bytes, 7, &search, asked.controls);
         let message = Message::decode(&bytes).unwrap();
         let Request::Search(request) = &message.op else { panic!("not a search") };
-        self.directory.plan_search(&mut self.worker, session, message.id, request, &message.controls, time)
+        let directory = &self.directory;
+        let mut plan =
+            directory.plan_search(&mut self.worker, session, message.id, request, &message.controls, time)?;
+        plan.keep_request(&message, 3);
+        Ok(plan)
     }
 
     /// Searches in a session that goes on, at `time`; what `asked` says of these does not count.
@@ -226,7 +231,9 @@ impl Fixture {
         let session = Session { identity: root(), ..Session::anonymous(1) };
         let (sender, receiver) = std::sync::mpsc::channel();
         let done = Box::new(move |done: crate::update::UpdateDone| drop(sender.send(done.result)));
-        drop(self.directory.submit(&session, 1, message, done));
+        if let crate::Submitted::Slow(update) = self.directory.submit(&session, 1, message, done) {
+            update.run(&self.directory);
+        }
         receiver.recv().unwrap()
     }
 

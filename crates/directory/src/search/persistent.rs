@@ -1,0 +1,383 @@
+//! The first part of a persistent search: from where on changes are told, and what was shown before.
+//!
+//! A long search renews its snapshot, so entries late in it are shown as of a later change than those at its beginning. What was read
+//! as of which change is noted, piece by piece; a change that an entry was shown with is not told again, and none is left out.
+//! Names may pass from one entry to another meanwhile. So entries that were added since the search began are not shown but told, and
+//! of an entry that was renamed since every change from then on is told: whoever goes by names comes to the right end.
+//! It knows no changes: `watch` reads them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use ldap::controls::PersistentSearch;
+use ldap::{Controls, LdapResult, Message, Request, ResultCode, Scope, SearchRequest};
+use schema::NormalizedDn;
+use smallvec::SmallVec;
+use store::{EntryId, StoreError, Values};
+
+use super::base::Following;
+use super::idset::IdSet;
+use super::plan::Candidates;
+use super::run::Stop;
+use super::{RequestTime, SearchPlan, Worker, covers};
+use crate::controls::ReadControls;
+use crate::directory::Directory;
+use crate::encode::Selection;
+use crate::entry::EntryView;
+use crate::error;
+use crate::facts::{ClassFlags, Facts};
+use crate::filter::{FilterScratch, Truth};
+use crate::session::{Identity, Session};
+use crate::watch::Permit;
+
+/// What a persistent search keeps of its request for as long as it lasts. There may be thousands.
+const REQUEST_BYTES_MAX: usize = 64 * 1024;
+
+/// What a plan keeps of a persistent search.
+#[derive(Debug)]
+pub(crate) struct Persistent {
+    pub asked: PersistentSearch,
+    /// Its place among those that are allowed at once, given back with it.
+    _permit: Permit,
+    pub base: NormalizedDn,
+    pub scope: Scope,
+    /// The base DNs of all backends, where they are what is one level below the base.
+    suffixes: Vec<NormalizedDn>,
+    /// Changes up to this number are in what was shown, or came before it.
+    pub after: u64,
+    /// Backends that may hold entries in scope, and the last change of each that came before the search.
+    pub from: SmallVec<[(usize, u64); 1]>,
+    pub trails: Vec<Trail>,
+    /// Entries that were renamed while they were to be shown, by backend.
+    renamed: HashSet<(usize, EntryId)>,
+    /// The request, to be prepared again when the schema is another one.
+    pub request: Box<[u8]>,
+    /// Its controls.
+    pub controls: Box<[u8]>,
+    /// Who asks, on which connection.
+    pub identity: Identity,
+    pub connection: u64,
+    /// Its number on the connection, as the access log prints it.
+    pub operation: u64,
+}
+
+/// What one part of the search has shown.
+#[derive(Debug)]
+pub(crate) struct Trail {
+    backend: usize,
+    base: NormalizedDn,
+    scope: Scope,
+    /// The change as of which the part was planned, and the number that the next new entry had then.
+    planned: u64,
+    end: EntryId,
+    /// The change as of which the candidates were chosen.
+    chosen: u64,
+    /// The candidates, where they were chosen once for the whole part. Others were not looked at later than that.
+    candidates: Option<IdSet>,
+    /// The entries up to a number, and as of which change they were read. Ascending.
+    pieces: Vec<(EntryId, u64)>,
+}
+
+impl Persistent {
+    /// Whether the client knows already what the change `seq` made of an entry: told by its number, and its name before or after.
+    pub fn knows<'n>(
+        &mut self,
+        backend: usize,
+        id: EntryId,
+        seq: u64,
+        names: impl Iterator<Item = &'n NormalizedDn> + Clone,
+    ) -> bool {
+        let is_in =
+            |trail: &&Trail| trail.backend == backend && names.clone().any(|dn| covers(&trail.base, trail.scope, dn));
+        let mut of_entry = self.trails.iter().filter(is_in).peekable();
+        let is_known = of_entry.peek().is_some() && of_entry.all(|trail| seq <= trail.known(id));
+        if is_known && names.count() > 1 {
+            self.renamed.insert((backend, id));
+        }
+        is_known && !self.renamed.contains(&(backend, id))
+    }
+
+    /// Forgets what was shown of a backend when it is older than `seq`: only that change and later ones are still told.
+    pub fn forget_until(&mut self, backend: usize, seq: u64) {
+        self.trails.retain(|trail| trail.backend != backend || trail.pieces.iter().any(|(_, at)| *at >= seq));
+        if self.trails.is_empty() {
+            self.renamed = HashSet::new();
+        }
+    }
+
+    /// Whether an entry of that name is in scope. One level below the root DSE are the base entries.
+    pub fn covers(&self, dn: &NormalizedDn) -> bool {
+        match (self.base.is_root(), self.scope) {
+            (true, Scope::SingleLevel) => self.suffixes.contains(dn),
+            _ => covers(&self.base, self.scope, dn),
+        }
+    }
+
+    /// The part at `at` begins (anew).
+    pub(super) fn trail(&mut self, at: usize) -> Option<&mut Trail> {
+        let trail = self.trails.get_mut(at)?;
+        trail.pieces.clear();
+        Some(trail)
+    }
+
+    /// The candidates of the part at `at` were chosen later than the plan.
+    pub(super) fn chosen_at(&mut self, at: usize, seq: u64) {
+        if let Some(trail) = self.trails.get_mut(at) {
+            trail.chosen = seq;
+        }
+    }
+}
+
+impl Trail {
+    /// Leaves out candidates that are too new.
+    pub(super) fn limit(&self, ids: &mut Vec<EntryId>) {
+        ids.truncate(ids.partition_point(|id| *id < self.end));
+    }
+
+    /// There is nothing more as of the change `seq`.
+    pub(super) fn finish(&mut self, seq: u64) {
+        self.note(self.end, seq);
+    }
+
+    /// The candidates up to `upto` were read as of the change `seq`.
+    pub(super) fn note(&mut self, upto: EntryId, seq: u64) {
+        match self.pieces.last_mut() {
+            Some((last, at)) if *at == seq => *last = upto,
+            _ => self.pieces.push((upto, seq)),
+        }
+    }
+
+    /// The change as of which the client knows the entry, or knows that it is not in the result.
+    fn known(&self, id: EntryId) -> u64 {
+        if id >= self.end {
+            return self.planned;
+        }
+        if self.candidates.as_ref().is_some_and(|ids| !ids.contains(id)) {
+            return self.chosen;
+        }
+        let at = self.pieces.partition_point(|(upto, _)| *upto < id);
+        self.pieces.get(at).map_or(self.planned, |(_, seq)| *seq)
+    }
+}
+
+impl Directory {
+    /// Makes room for a persistent search, and notes where the changes begin that it will tell. Before anything is planned.
+    ///
+    /// # Errors
+    /// `adminLimitExceeded` when there are as many as `max-psearches` allows.
+    pub(super) fn admit_persistent(
+        &self,
+        session: &Session,
+        request: &SearchRequest<'_>,
+        asked: PersistentSearch,
+    ) -> Result<Box<Persistent>, LdapResult> {
+        if !self.history().is_on() {
+            let message = "Persistent search tells changes from the changelog, which is switched off: set enabled = true in [changelog]";
+            return Err(LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, message));
+        }
+        let selectors = request.attributes.iter().map(<[u8]>::len).sum::<usize>();
+        if request.filter.to_string().len() + selectors > REQUEST_BYTES_MAX {
+            let message =
+                format!("Filter and attributes of a persistent search may have {REQUEST_BYTES_MAX} bytes together");
+            return Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+        }
+        let permit = self.watches.admit()?;
+        // First the number: what is settled by now is in the snapshots.
+        let after = self.history().bounds().last;
+        let suffixes = self.backends.iter().flat_map(|backend| &backend.suffixes).map(|it| it.normalized.clone());
+        let suffixes = if request.scope == Scope::SingleLevel { suffixes.collect() } else { Vec::new() };
+        let mut from = SmallVec::new();
+        for (at, backend) in self.backends.iter().enumerate() {
+            let snapshot = backend.store.snapshot().map_err(|problem| error::store_failure(&problem))?;
+            from.push((at, snapshot.seq()));
+        }
+        Ok(Box::new(Persistent {
+            asked,
+            _permit: permit,
+            base: NormalizedDn::root(),
+            scope: request.scope,
+            suffixes,
+            after,
+            from,
+            trails: Vec::new(),
+            renamed: HashSet::new(),
+            request: Box::default(),
+            controls: Box::default(),
+            identity: session.identity.clone(),
+            connection: session.connection,
+            operation: 0,
+        }))
+    }
+
+    /// Takes the request of a persistent search again, under the schema of now.
+    ///
+    /// # Errors
+    /// When it is none any more.
+    pub(crate) fn prepare_again(
+        &self,
+        plan: &SearchPlan,
+        persistent: &Persistent,
+    ) -> Result<Box<SearchPlan>, LdapResult> {
+        let unreadable = |_| LdapResult::new(ResultCode::OTHER, "The request cannot be read again");
+        let controls = Controls::decode(&persistent.controls).map_err(unreadable)?;
+        let Request::Search(request) = Request::decode_op(&persistent.request).map_err(unreadable)? else {
+            return Err(LdapResult::new(ResultCode::OTHER, "The request is no search any more"));
+        };
+        let wanted = ReadControls::read(&controls, true)?;
+        let time = RequestTime::now();
+        let session = Session { identity: persistent.identity.clone(), ..Session::anonymous(persistent.connection) };
+        let own = self.limits_of(&session, time.started);
+        let mut again = Box::<SearchPlan>::default();
+        self.compile(&mut again, &self.facts(), &session, plan.message_id, &request, &wanted, &own, time)?;
+        Ok(again)
+    }
+
+    /// Plans nothing but the base, which must be there although only changes are asked for.
+    pub(super) fn plan_base(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        request: &SearchRequest<'_>,
+        wanted: &ReadControls<'_>,
+    ) -> Result<(), LdapResult> {
+        if worker.base.is_root() {
+            return Ok(());
+        }
+        let following =
+            Following { aliases: request.deref_aliases.finding_base(), manage_dsa_it: wanted.manage_dsa_it };
+        let (backend, id, snapshot) = self.base_entry(worker, facts, request.base, following)?;
+        self.plan_part(plan, worker, facts, backend, id, Scope::BaseObject, snapshot)
+    }
+
+    /// Notes of a plan that is made what is needed to tell changes afterwards.
+    pub(super) fn note_parts(&self, plan: &mut SearchPlan, is_root: bool, facts: &Facts) -> Result<(), LdapResult> {
+        let Some(persistent) = &mut plan.persistent else { return Ok(()) };
+        for part in &plan.parts {
+            let Some(snapshot) = &part.snapshot else { continue };
+            let dn = snapshot.dn_of(part.base).map_err(|problem| error::store_failure(&problem))?.unwrap_or_default();
+            let base = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap_or_default();
+            persistent.trails.push(Trail {
+                backend: part.backend,
+                base,
+                scope: part.scope,
+                planned: part.seq,
+                end: snapshot.next_entry(),
+                chosen: part.seq,
+                candidates: None,
+                pieces: Vec::new(),
+            });
+        }
+        if let (false, Some(first)) = (is_root, persistent.trails.first()) {
+            persistent.base = first.base.clone();
+        }
+        self.watch_what_may_hold(plan);
+        Ok(())
+    }
+
+    /// Changes of backends that hold nothing in scope need not be read.
+    fn watch_what_may_hold(&self, plan: &mut SearchPlan) {
+        let Some(persistent) = &mut plan.persistent else { return };
+        let base = &persistent.base;
+        persistent.from.retain(|(at, _)| {
+            let suffixes = self.backends.get(*at).map(|backend| backend.suffixes.as_slice()).unwrap_or_default();
+            suffixes.iter().any(|it| base.is_ancestor_or_equal(&it.normalized) || it.normalized.is_ancestor_of(base))
+        });
+    }
+}
+
+impl SearchPlan {
+    /// Keeps the request of a persistent search; `operation` is its number on the connection. Nothing to do for others.
+    pub fn keep_request(&mut self, message: &Message<'_>, operation: u64) {
+        if let Some(persistent) = &mut self.persistent {
+            persistent.request = message.op_bytes.into();
+            persistent.controls = message.controls.encoded().into();
+            persistent.operation = operation;
+        }
+    }
+
+    /// Only changes are asked for: nothing is to be run.
+    pub(super) fn skip_first_part(&mut self) {
+        self.parts.clear();
+        if let Some(persistent) = &mut self.persistent {
+            persistent.trails.clear();
+        }
+    }
+
+    /// The first part is over: what was needed for it goes.
+    pub(crate) fn end_first_part(&mut self) {
+        let Some(persistent) = &mut self.persistent else { return };
+        for (trail, part) in persistent.trails.iter_mut().zip(self.parts.drain(..)) {
+            if let Candidates::Set(ids) = part.candidates {
+                trail.candidates = Some(ids);
+            }
+        }
+        self.costly = None;
+    }
+
+    /// What is kept of a persistent search; none for others.
+    pub(crate) fn take_persistent(&mut self) -> Option<Box<Persistent>> {
+        self.persistent.take()
+    }
+
+    /// Whether filter and attributes were prepared under that schema.
+    pub(crate) fn is_under(&self, facts: &Arc<Facts>) -> bool {
+        self.facts.as_ref().is_some_and(|own| Arc::ptr_eq(own, facts))
+    }
+
+    /// Whether an entry matches the filter.
+    pub(crate) fn matches(&self, entry: &EntryView<'_>, scratch: &mut FilterScratch) -> Result<bool, StoreError> {
+        let Some(facts) = &self.facts else { return Ok(false) };
+        Ok(self.matcher.matches(facts, entry, scratch)? == Truth::True)
+    }
+
+    /// Whether an entry with these object classes is one that the search shows: the rules of every search, referral objects apart, which
+    /// are not told as references.
+    pub(crate) fn shows(&self, classes: Values<'_>, is_base_search: bool, is_base: bool) -> bool {
+        let Some(facts) = &self.facts else { return false };
+        let flags = facts.class_flags(classes);
+        let is_hidden = (flags.has(ClassFlags::REFERRAL) && !self.manage_dsa_it)
+            || (flags.has(ClassFlags::ALIAS) && self.in_searching && !is_base);
+        is_base_search || !is_hidden && flags.has(ClassFlags::SUBENTRY) == self.subentries.unwrap_or(false)
+    }
+
+    /// What is sent of an entry, with the message id.
+    pub(crate) fn selection(&mut self) -> (&mut Selection, i32) {
+        (&mut self.selection, self.message_id)
+    }
+
+    /// Whether it asks for members of groups by name, and how many entries it may look at for one to tell them.
+    pub(crate) fn tells_members(&self) -> Option<Option<u64>> {
+        (!self.selection.members().is_empty()).then_some(self.limits.lookthrough)
+    }
+
+    /// Most entries that may be sent.
+    pub(crate) fn size_limit(&self) -> Option<u64> {
+        self.limits.size
+    }
+
+    /// How the search ends when one more matches.
+    pub(crate) fn size_exceeded(&self) -> LdapResult {
+        ended_by(Stop::size_limit(self.limits.size.unwrap_or_default()))
+    }
+
+    /// How the search ends when telling an entry took more looks at others than allowed.
+    pub(crate) fn lookthrough_exceeded(&self) -> LdapResult {
+        ended_by(Stop::lookthrough_limit(self.limits.lookthrough))
+    }
+}
+
+fn ended_by(stop: Stop) -> LdapResult {
+    match stop {
+        Stop::Limit(code, message) => LdapResult::new(code, message),
+        Stop::Failed(problem) => error::store_failure(&problem),
+        Stop::PageFull | Stop::Cancelled => LdapResult::success(),
+    }
+}
+
+/// Where the server's own entries are asked for.
+pub(super) fn refuse_own_entries() -> LdapResult {
+    let message =
+        "Persistent search tells changes of entries in backends: the root DSE, cn=schema and cn=monitor have none";
+    LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, message)
+}

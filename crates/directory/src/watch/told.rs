@@ -1,0 +1,318 @@
+//! One persistent search after its first part: which changes it is told, and in which form.
+//!
+//! As in OpenDJ: an added or deleted entry is told when it is in scope and matches the filter; a modified one when it matched before or
+//! matches now; a renamed one when its old or its new name is in scope and it matches now. Entries below a renamed one have no
+//! changes of their own. What may be read, and which attributes are sent, is decided as for every search.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ldap::{LdapResult, Request, ResultCode, Scope};
+use store::{Snapshot, StoreError};
+
+use super::event::{Event, Image, Images, Moment};
+use super::{Shared, WatchOutput, WatchWaker};
+use crate::directory::Directory;
+use crate::encode::{EncodeError, search_entry};
+use crate::entry::{DnParts, EntrySource, EntryView};
+use crate::error;
+use crate::facts::Facts;
+use crate::groups::{Groups, GroupsAt};
+use crate::history::ChangeKind;
+use crate::search::{Persistent, SearchDone, SearchPlan};
+
+/// Characters of a filter in `cn=monitor`.
+const FILTER_CHARS_SHOWN: usize = 200;
+
+/// Messages gathered before they are handed over.
+pub(super) const CHUNK_BYTES: usize = 16 * 1024;
+
+/// See the module.
+pub(super) struct Watch {
+    pub id: u64,
+    plan: Box<SearchPlan>,
+    persistent: Box<Persistent>,
+    output: Box<dyn WatchOutput>,
+    waker: WatchWaker,
+    done: SearchDone,
+    /// The last change that it was told, or did not want to be told.
+    pub position: u64,
+    /// Messages that are not handed over yet.
+    chunk: Vec<u8>,
+    /// The client has taken too little: nothing more is told for now.
+    is_full: bool,
+    /// The backend whose numbers the selection goes by.
+    selected_in: Option<usize>,
+}
+
+/// Why a watch is told no more.
+pub(super) enum Stop {
+    /// It has ended with this.
+    Ended(LdapResult),
+    /// The client must take something first. The change was not told.
+    Full,
+}
+
+impl From<EncodeError> for Stop {
+    fn from(error: EncodeError) -> Stop {
+        match error {
+            EncodeError::Store(problem) => problem.into(),
+            EncodeError::Stopped => Stop::Full,
+        }
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(problem: StoreError) -> Stop {
+        Stop::Ended(error::store_failure(&problem))
+    }
+}
+
+/// What all watches need to be told a change.
+pub(super) struct Telling<'t, 's> {
+    pub event: &'t Event,
+    pub images: &'t mut Images<'s>,
+    pub moment: &'s Moment,
+    /// The notification, when somebody wanted it.
+    pub notification: &'t mut Option<Vec<u8>>,
+    /// By backend.
+    pub groups: &'t mut BTreeMap<usize, Groups>,
+    pub scratch: &'t mut Scratch,
+}
+
+/// Buffers.
+#[derive(Default)]
+pub(super) struct Scratch {
+    filter: crate::filter::FilterScratch,
+    values: Vec<u8>,
+}
+
+impl Watch {
+    /// Begins after the first part, which ended with `done`.
+    pub fn new(
+        id: u64,
+        plan: Box<SearchPlan>,
+        persistent: Box<Persistent>,
+        done: SearchDone,
+        output: Box<dyn WatchOutput>,
+        waker: WatchWaker,
+    ) -> Watch {
+        Watch {
+            id,
+            position: persistent.after,
+            plan,
+            persistent,
+            output,
+            waker,
+            done,
+            chunk: Vec::new(),
+            is_full: false,
+            selected_in: None,
+        }
+    }
+
+    /// Nobody wants the rest.
+    pub fn is_cancelled(&self) -> bool {
+        self.output.is_cancelled()
+    }
+
+    /// Whether it may be told something now. If not, it says so when it may.
+    pub fn has_room(&mut self) -> bool {
+        if self.is_full {
+            // First said, then looked: the client may take something in between.
+            self.waker.wait();
+            self.is_full = !self.output.has_room();
+        }
+        !self.is_full
+    }
+
+    /// Prepares filter and selection anew when the schema is another one.
+    pub fn prepare(&mut self, directory: &Directory, facts: &Arc<Facts>) -> Result<(), LdapResult> {
+        if !self.plan.is_under(facts) {
+            self.plan = directory.prepare_again(&self.plan, &self.persistent)?;
+            self.selected_in = None;
+        }
+        Ok(())
+    }
+
+    /// Tells it one change, unless it is none of its own.
+    pub fn tell(&mut self, telling: &mut Telling<'_, '_>, shared: &Shared) -> Result<(), Stop> {
+        let event = telling.event;
+        if self.concerns(event) {
+            self.tell_entry(telling, shared)?;
+        }
+        self.position = event.number;
+        Ok(())
+    }
+
+    /// Whether the change is of a wanted kind, in scope, and not known already.
+    fn concerns(&mut self, event: &Event) -> bool {
+        let persistent = &mut *self.persistent;
+        if persistent.asked.change_types & event.change_type() == 0 {
+            return false;
+        }
+        if !event.names().any(|dn| persistent.covers(dn)) {
+            return false;
+        }
+        match persistent.from.iter().find(|(backend, _)| *backend == event.backend) {
+            Some((_, first)) if event.sequence > *first => {}
+            _ => return false,
+        }
+        if !persistent.trails.is_empty() {
+            persistent.forget_until(event.backend, event.sequence);
+        }
+        !persistent.knows(event.backend, event.entry, event.sequence, event.names())
+    }
+
+    fn tell_entry(&mut self, telling: &mut Telling<'_, '_>, shared: &Shared) -> Result<(), Stop> {
+        let event = telling.event;
+        let moment = telling.moment;
+        let Some(snapshot) = moment.snapshots.get(event.backend) else { return Ok(()) };
+        if self.selected_in.replace(event.backend) != Some(event.backend) {
+            self.plan.selection().0.meet_tables();
+        }
+        // Telling members is limited, for each search by itself; all else is the same for all.
+        let own = self.plan.tells_members().map(|most| moment.groups().within(most));
+        let groups = match &own {
+            Some(groups) => groups,
+            None => telling.groups.entry(event.backend).or_insert_with(|| moment.groups()),
+        };
+        let seen = Seen { facts: &moment.facts, snapshot, event, source: groups.at(event.backend, snapshot.view()) };
+        let start = self.chunk.len();
+        let is_told = match event.kind {
+            ChangeKind::Delete => match telling.images.before()? {
+                Some(image) => self.put(&seen, image, None, telling.notification, telling.scratch)?,
+                None => false,
+            },
+            ChangeKind::Add | ChangeKind::ModifyDn => match telling.images.after()? {
+                Some(image) => self.put(&seen, image, None, telling.notification, telling.scratch)?,
+                None => false,
+            },
+            ChangeKind::Modify => self.put_modified(&seen, telling.images, telling.notification, telling.scratch)?,
+        };
+        if !is_told {
+            return Ok(());
+        }
+        if own.as_ref().is_some_and(Groups::is_spent) {
+            self.chunk.truncate(start);
+            return Err(Stop::Ended(self.plan.lookthrough_exceeded()));
+        }
+        self.done.entries_sent += 1;
+        shared.told.fetch_add(1, Ordering::Relaxed);
+        if self.chunk.len() >= CHUNK_BYTES {
+            self.flush();
+        }
+        Ok(())
+    }
+
+    /// A modified entry is told when it matches, and when it does not any more.
+    fn put_modified(
+        &mut self,
+        seen: &Seen<'_>,
+        images: &mut Images<'_>,
+        notification: &mut Option<Vec<u8>>,
+        scratch: &mut Scratch,
+    ) -> Result<bool, Stop> {
+        let Some(after) = images.after()? else { return Ok(false) };
+        if self.put(seen, after, None, notification, scratch)? {
+            return Ok(true);
+        }
+        match images.both()? {
+            (Some(after), Some(before)) => self.put(seen, after, Some(before), notification, scratch),
+            _ => Ok(false),
+        }
+    }
+
+    /// Appends `image` if it, or the `matching` one in its stead, is visible and matches the filter.
+    fn put(
+        &mut self,
+        seen: &Seen<'_>,
+        image: &Image,
+        matching: Option<&Image>,
+        notification: &mut Option<Vec<u8>>,
+        scratch: &mut Scratch,
+    ) -> Result<bool, Stop> {
+        let facts = seen.facts;
+        let source: &dyn EntrySource = &seen.source;
+        let tried = matching.unwrap_or(image);
+        let record = tried.record(seen.snapshot)?;
+        let is_base = self.persistent.scope == Scope::BaseObject;
+        let is_base_entry = seen.event.names().any(|dn| *dn == self.persistent.base);
+        if !self.plan.shows(record.object_classes(), is_base, is_base_entry) {
+            return Ok(false);
+        }
+        let dn = DnParts::whole(tried.dn.as_bytes());
+        let tried = EntryView { id: seen.event.entry, record, dn, source };
+        if !self.plan.matches(&tried, &mut scratch.filter)? {
+            return Ok(false);
+        }
+        if self.plan.size_limit().is_some_and(|limit| self.done.entries_sent >= limit) {
+            return Err(Stop::Ended(self.plan.size_exceeded()));
+        }
+        // Looked at only when there is something to send, so that changes of no concern do not make anybody wait.
+        if !self.has_room() {
+            return Err(Stop::Full);
+        }
+        let controls = match self.persistent.asked.return_controls {
+            true => notification.get_or_insert_with(|| seen.event.notification()).as_slice(),
+            false => &[],
+        };
+        let dn = DnParts::whole(image.dn.as_bytes());
+        let shown = EntryView { id: seen.event.entry, record: image.record(seen.snapshot)?, dn, source };
+        let (selection, message_id) = self.plan.selection();
+        search_entry(facts, &shown, selection, message_id, controls, &mut scratch.values, &mut self.chunk)?;
+        Ok(true)
+    }
+
+    /// Hands over what was gathered.
+    pub fn flush(&mut self) {
+        if self.chunk.is_empty() {
+            return;
+        }
+        self.output.send(std::mem::take(&mut self.chunk));
+        if !self.output.has_room() {
+            self.is_full = true;
+            self.has_room();
+        }
+    }
+
+    /// The end.
+    pub fn end(mut self, result: LdapResult) {
+        self.flush();
+        let Watch { output, done, persistent, .. } = self;
+        // Its place is free before the client knows.
+        drop(persistent);
+        let is_cancelled = result.code == ResultCode::CANCELED;
+        output.finish(SearchDone { result, is_cancelled, ..done });
+    }
+}
+
+/// Where a change is seen from.
+struct Seen<'a> {
+    facts: &'a Facts,
+    snapshot: &'a Snapshot,
+    event: &'a Event,
+    source: GroupsAt<'a>,
+}
+
+/// For `cn=monitor`.
+impl fmt::Display for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Persistent { connection, operation, identity, asked, .. } = &*self.persistent;
+        write!(f, "conn={connection} op={operation} authDN=\"{}\" changeTypes={}", identity.dn(), asked.change_types)?;
+        if let Ok(Request::Search(request)) = Request::decode_op(&self.persistent.request) {
+            let base = String::from_utf8_lossy(request.base);
+            let filter: String = request.filter.to_string().chars().take(FILTER_CHARS_SHOWN).collect();
+            write!(f, " base=\"{base}\" scope={} filter=\"{filter}\"", request.scope.as_str())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("id", &self.id).field("position", &self.position).finish_non_exhaustive()
+    }
+}
