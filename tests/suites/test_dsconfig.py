@@ -120,6 +120,22 @@ def test_a_virtual_attribute_comes_and_goes(fresh):
     assert fresh.stop() == 0
 
 
+def test_a_user_defined_attribute_is_there_at_once(fresh):
+    fresh.start()
+    con = connect(fresh)
+    dsconfig(fresh, "create-virtual-attribute", "--name", "Site", "--type", "user-defined", "--set", "attribute-type:physicalDeliveryOfficeName",
+             "--set", "value:Glasshouse 7", "--set", f"base-dn:{PEOPLE}")
+    person = f"uid=user.1,{PEOPLE}"
+    office = lambda: con.search_s(person, ldap.SCOPE_BASE, attrlist=["physicalDeliveryOfficeName"])[0][1]
+    assert office() == {"physicalDeliveryOfficeName": [b"Glasshouse 7"]}
+    dsconfig(fresh, "set-virtual-attribute-prop", "--name", "Site", "--set", "value:Glasshouse 8")
+    assert office() == {"physicalDeliveryOfficeName": [b"Glasshouse 8"]}
+    assert "noSuchType" in refused(fresh, "set-virtual-attribute-prop", "--name", "Site", "--set", "attribute-type:noSuchType")
+    dsconfig(fresh, "delete-virtual-attribute", "--name", "Site")
+    assert office() == {}
+    assert fresh.stop() == 0
+
+
 def test_what_the_running_server_refuses_is_taken_back(fresh):
     """A schema file that was edited while the server runs: the tool reads the new one, the server still has the old one."""
     fresh.start()

@@ -8,11 +8,13 @@ use config::Config;
 use schema::Schema;
 
 use crate::bind::RootUsers;
+use crate::computed::check_tables;
+use crate::facts::Facts;
 use crate::limits::LiveLimits;
 use crate::open::{OpenError, configured_indexes};
 use crate::update::check_declared_plugins;
 
-/// Looks at indexes, plugins, limits and root users under a schema.
+/// Looks at indexes, plugins, virtual attributes, limits and root users under a schema.
 ///
 /// # Errors
 /// The first that cannot be, with what to do.
@@ -21,6 +23,7 @@ pub fn check_configuration(config: &Config, schema: &Arc<Schema>) -> Result<(), 
         configured_indexes(schema, backend)?;
     }
     check_declared_plugins(config, schema)?;
+    check_tables(&Facts::new(Arc::clone(schema)), &config.virtual_attributes)?;
     LiveLimits::new(config, schema)?;
     RootUsers::new(config, schema)?;
     Ok(())

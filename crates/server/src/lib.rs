@@ -23,6 +23,7 @@ pub mod metrics;
 mod monitor;
 mod operation;
 mod output;
+mod periodic;
 pub mod pid_file;
 pub mod pool;
 mod process;
@@ -41,6 +42,7 @@ pub mod sys;
 mod tests;
 pub mod tls;
 mod transport;
+mod watch;
 
 pub use limits::Limits;
 pub use listener::{ListenAt, ListenerSettings};

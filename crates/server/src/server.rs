@@ -4,7 +4,7 @@ use std::{
     io,
     net::SocketAddr,
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, AtomicUsize},
     },
     thread::JoinHandle,
@@ -34,10 +34,12 @@ use crate::{
     metrics::LoopMetrics,
     monitor::Monitor,
     operation::{DirectoryExecutor, Pools},
+    periodic::Periodic,
     settings::{Settings, SettingsError},
     signals::{Signal, Signals},
     stalls::Stalls,
     tls::{Reload, TlsAcceptor},
+    watch::watch,
 };
 
 /// How long running operations may take after a stop was asked for.
@@ -90,7 +92,8 @@ pub struct Server {
     directory: Option<Arc<Directory>>,
     addresses: Vec<ListenAt>,
     errors: ErrorLog,
-    keeper: Option<Keeper>,
+    keeper: Option<Periodic>,
+    watch: Option<Periodic>,
     audits: Vec<AuditLog>,
     log_thread: LogThread,
 }
@@ -177,6 +180,7 @@ impl Server {
             IndexNotice::Failed { .. } => errors.error(Category::Backend, message_id::INDEXES, notice),
             _ => errors.notice(Category::Backend, message_id::INDEXES, notice),
         }))?;
+        server.watch = Some(watch(Arc::clone(&directory), Arc::clone(&server.stalls))?);
         server.directory = Some(directory);
         server.errors.notice(Category::Core, message_id::STARTED, "The server is ready");
         Ok(server)
@@ -263,7 +267,7 @@ impl Server {
         for at in &addresses {
             logs.errors.notice(Category::Protocol, message_id::LISTENING, format_args!("Listening on {at}"));
         }
-        let keeper = Keeper::start(&listeners, logs.errors.clone())?;
+        let keeper = keep_certificates(&listeners, logs.errors.clone())?;
         Ok(Self {
             loops,
             shared,
@@ -275,6 +279,7 @@ impl Server {
             addresses,
             errors: logs.errors,
             keeper,
+            watch: None,
             audits: Vec::new(),
             log_thread,
         })
@@ -327,6 +332,7 @@ impl Server {
             let _ = thread.join();
         }
         self.keeper = None;
+        self.watch = None;
         if let Some(pools) = &self.pools {
             pools.stop();
         }
@@ -439,50 +445,19 @@ pub(crate) fn warn_of_missing_groups(directory: &Directory, errors: &ErrorLog) {
     }
 }
 
-/// Looks at certificate files from time to time.
-struct Keeper {
-    stop: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Keeper {
-    /// `None` when there is nothing to look at.
-    fn start(listeners: &[ListenerSettings], errors: ErrorLog) -> io::Result<Option<Self>> {
-        let mut acceptors: Vec<Arc<TlsAcceptor>> = Vec::new();
-        for tls in listeners.iter().filter_map(|settings| settings.tls.as_ref()) {
-            if !acceptors.iter().any(|known| Arc::ptr_eq(known, tls)) {
-                acceptors.push(Arc::clone(tls));
-            }
-        }
-        if acceptors.is_empty() {
-            return Ok(None);
-        }
-        let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().name("keeper".into()).spawn(move || {
-            while !sleep_or_stop(&stopped, CERTIFICATE_CHECK_INTERVAL) {
-                acceptors.iter().for_each(|acceptor| check_certificate(acceptor, &errors));
-            }
-        })?;
-        Ok(Some(Self { stop, thread: Some(thread) }))
-    }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        *self.stop.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.stop.1.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+/// Looks at certificate files from time to time; `None` when there is nothing to look at.
+fn keep_certificates(listeners: &[ListenerSettings], errors: ErrorLog) -> io::Result<Option<Periodic>> {
+    let mut acceptors: Vec<Arc<TlsAcceptor>> = Vec::new();
+    for tls in listeners.iter().filter_map(|settings| settings.tls.as_ref()) {
+        if !acceptors.iter().any(|known| Arc::ptr_eq(known, tls)) {
+            acceptors.push(Arc::clone(tls));
         }
     }
-}
-
-/// True when it is time to stop.
-fn sleep_or_stop(stop: &(Mutex<bool>, Condvar), time: Duration) -> bool {
-    let stopped = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let wait = stop.1.wait_timeout_while(stopped, time, |stopped| !*stopped);
-    *wait.unwrap_or_else(PoisonError::into_inner).0
+    if acceptors.is_empty() {
+        return Ok(None);
+    }
+    let look = move || acceptors.iter().for_each(|acceptor| check_certificate(acceptor, &errors));
+    Periodic::start("keeper", CERTIFICATE_CHECK_INTERVAL, look).map(Some)
 }
 
 fn check_certificate(acceptor: &TlsAcceptor, errors: &ErrorLog) {

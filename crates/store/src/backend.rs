@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 use schema::Schema;
@@ -31,7 +31,7 @@ use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYT
 use crate::overlay::Overlay;
 use crate::queue::{Proposed, Queue, Source};
 use crate::rules::Rules;
-use crate::stats::{Meters, Stats};
+use crate::stats::{Doing, Meters, Stats};
 use crate::tables::TypeResolver;
 use crate::txn::TxnState;
 use crate::version::{Shared, Snapshot, Version};
@@ -275,6 +275,12 @@ impl Backend {
     /// Whether proposals wait.
     pub fn is_busy(&self) -> bool {
         self.meters.queue_length.load(Ordering::Relaxed) > 0
+    }
+
+    /// What the writer does at this moment, for how long already, and how many proposals wait. Costs nothing worth mentioning.
+    pub fn doing(&self) -> (Doing, Duration, u64) {
+        let (doing, time) = self.meters.doing_now();
+        (doing, time, self.meters.queue_length.load(Ordering::Relaxed))
     }
 
     /// Whether the overlay is filling up while the one before it is still being folded: whoever can wait should.

@@ -236,6 +236,16 @@ impl Meters {
         self.doing.store(Doing::Nothing as u64, Ordering::Relaxed);
     }
 
+    /// What the writer does, and for how long already.
+    pub fn doing_now(&self) -> (Doing, Duration) {
+        let doing = self.doing.load(Ordering::Relaxed);
+        let (what, since) = (Doing::ALL.get(doing as usize & 7).copied(), Duration::from_micros(doing >> 3));
+        match (what, self.begun.get()) {
+            (Some(what), Some(begun)) if what != Doing::Nothing => (what, begun.elapsed().saturating_sub(since)),
+            _ => (Doing::Nothing, Duration::ZERO),
+        }
+    }
+
     pub fn batch_ended(&self, batch: BatchFigures) {
         let mut worst = self.worst();
         if batch.wait.0 > worst.wait.0 {
@@ -299,19 +309,14 @@ impl Meters {
     pub fn look(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let time = |counter: &AtomicU64| Duration::from_nanos(counter.load(Ordering::Relaxed));
-        let doing = get(&self.doing);
-        let (what, since) = (Doing::ALL.get(doing as usize & 7).copied(), Duration::from_micros(doing >> 3));
-        let doing_for = match (what, self.begun.get()) {
-            (Some(what), Some(begun)) if what != Doing::Nothing => begun.elapsed().saturating_sub(since),
-            _ => Duration::ZERO,
-        };
+        let (doing, doing_for) = self.doing_now();
         let worst = self.worst();
         let ((wait_max, wait_max_reason), (hold_max, hold_max_source)) = (worst.wait, worst.hold);
         Stats {
             minutes: worst.minutes.iter().copied().collect(),
             hold_max,
             hold_max_source,
-            doing: what.unwrap_or_default(),
+            doing,
             doing_for,
             queue_length: get(&self.queue_length),
             queue_bytes: get(&self.queue_bytes),

@@ -1,0 +1,102 @@
+//! The watch over the writers: a writer that does not come back is told while it hangs, not only when its updates end.
+//!
+//! Knows what a writer says it does, and the error log.
+
+use std::{fmt, io, sync::Arc, time::Duration};
+
+use directory::Directory;
+use store::Doing;
+
+use crate::{
+    log::{Category, error::message_id},
+    periodic::Periodic,
+    stalls::Stalls,
+};
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A writer that does one thing for so long hangs; the next line comes when it is twice as long.
+const HANG_FROM: Duration = Duration::from_secs(2);
+
+/// What is remembered of one writer between two looks.
+#[derive(Debug, Default)]
+struct Hang {
+    /// How long it had hung when that was told last; nothing when it does not.
+    told: Duration,
+}
+
+impl Hang {
+    /// Whether a line is due.
+    fn is_due(&mut self, doing: Doing, time: Duration) -> bool {
+        // Waiting for folds is bounded, and everything counts anew with each batch.
+        if doing == Doing::Nothing || time < HANG_FROM || time < self.told {
+            self.told = Duration::ZERO;
+        }
+        let is_due = doing != Doing::Nothing && time >= HANG_FROM && time >= self.told * 2;
+        if is_due {
+            self.told = time;
+        }
+        is_due
+    }
+}
+
+/// The sentence about a writer.
+struct Hanging<'h>(&'h str, Doing, Duration, u64);
+
+impl fmt::Display for Hanging<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(backend, doing, time, waiting) = self;
+        let (what, advice) = match doing {
+            Doing::Sync => ("has waited for the disk of its log", "see whether that disk is busy or failing"),
+            Doing::Apply => ("has applied one batch", "see in the access log which update has no answer yet"),
+            Doing::Slowed => ("has waited for folds", "see whether the disk of its database is busy or failing"),
+            Doing::Rebind => ("has taken a new schema", "it goes on by itself"),
+            Doing::Nothing | Doing::Answer => ("has answered updates", "see whether the processors are overloaded"),
+        };
+        let seconds = time.as_secs();
+        write!(
+            out,
+            "The writer of backend \"{backend}\" {what} for {seconds} s, and {waiting} updates wait behind: {advice}"
+        )
+    }
+}
+
+/// Looks at the writers of a directory from now on, unless stalls are not told.
+pub(crate) fn watch(directory: Arc<Directory>, stalls: Arc<Stalls>) -> io::Result<Periodic> {
+    let mut hangs: Vec<Hang> = directory.backends().iter().map(|_| Hang::default()).collect();
+    Periodic::start("watch", LOOK_EVERY, move || {
+        for (backend, hang) in directory.backends().iter().zip(&mut hangs) {
+            let (doing, time, waiting) = backend.store.doing();
+            if hang.is_due(doing, time) && stalls.is_long(time) {
+                let sentence = Hanging(&backend.id, doing, time, waiting);
+                stalls.errors().warning(Category::Backend, message_id::STALL, format_args!("{sentence}"));
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hang_is_told_at_once_and_then_ever_more_rarely() {
+        let seconds = Duration::from_secs;
+        let mut hang = Hang::default();
+        let told: Vec<u64> = (0..60).filter(|second| hang.is_due(Doing::Sync, seconds(*second))).collect();
+        assert_eq!(told, [2, 4, 8, 16, 32]);
+        // It came back, and hangs again.
+        assert!(!hang.is_due(Doing::Sync, seconds(1)) && !hang.is_due(Doing::Nothing, seconds(0)));
+        assert!(hang.is_due(Doing::Apply, seconds(3)) && !hang.is_due(Doing::Apply, seconds(4)));
+        // Between two looks it came back and hung again.
+        assert!(hang.is_due(Doing::Sync, seconds(2)));
+    }
+
+    #[test]
+    fn the_sentence_names_the_backend_and_the_reason() {
+        let sentence = Hanging("userRoot", Doing::Sync, Duration::from_millis(4_200), 37).to_string();
+        let expected = "The writer of backend \"userRoot\" has waited for the disk of its log for 4 s, and 37 updates wait behind: see \
+                        whether that disk is busy or failing";
+        assert_eq!(sentence, expected);
+    }
+}
