@@ -63,7 +63,7 @@ def test_a_plugin_comes_changes_and_goes_offline(fresh):
     (("set-plugin-prop", "--plugin-name", "x", "--set", "enabled:false"), "there is no [plugin.x]"),
     (("get-plugin-prop", "--plugin-name", "x"), 'there is no plugin "x"'),
     (("list-backend-indexes", "--backend-name", "x"), 'there is no backend "x"'),
-    (("delete-log-rotation-policy", "--policy-name", "7 Days Time Limit Rotation Policy"), 'there is no log-rotation-policy "7 Days'),
+    (("delete-log-rotation-policy", "--policy-name", "24 Hours Time Limit Rotation Policy"), 'there is no log-rotation-policy "24 Hours'),
     (("set-global-configuration-prop", "--set", "size-limit:-1"), "it must be a whole number"),
 ])
 def test_what_makes_no_sense_is_one_sentence(server, words, told):
