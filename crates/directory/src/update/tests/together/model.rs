@@ -296,6 +296,19 @@ impl Model {
         }
     }
 
+    /// Puts these names first, in that order: of a tree that was deleted, names wait in an order that nobody promises.
+    pub fn bring_forward(&mut self, at: usize, names: &[String]) {
+        let jobs = &mut self.queues[at].jobs;
+        for (place, name) in names.iter().enumerate() {
+            let found = jobs.iter().skip(place).position(|job| job.old == *name);
+            let found = place + found.unwrap_or_else(|| panic!("{name} does not wait: {jobs:?}"));
+            let is_of_a_tree = jobs.iter().skip(place).take(found - place).all(|job| job.new.is_none());
+            assert!(is_of_a_tree, "{name} comes before its turn: {jobs:?}");
+            let job = jobs.remove(found).unwrap();
+            jobs.insert(place, job);
+        }
+    }
+
     /// Follows the first names that wait, in the other backends; if wanted in their own too, and takes them out.
     pub fn work(&mut self, at: usize, count: usize, is_finished: bool) {
         let jobs: Vec<Job> = self.queues[at].jobs.iter().take(count).cloned().collect();

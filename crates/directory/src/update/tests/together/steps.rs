@@ -276,6 +276,37 @@ fn mail(which: usize) -> String {
     format!("m{}@example.com", which % 3)
 }
 
+/// What is there at first, so that steps have something to meet: units within units, groups within groups, and definitions whose trees
+/// overlap.
+pub fn planted() -> Vec<Op> {
+    let first = SUFFIXES[0];
+    let (outer, inner) = (format!("ou=n0,{first}"), format!("ou=n1,ou=n0,{first}"));
+    let add = |dn: String, kind: Kind, values: &[(&'static str, &str)]| {
+        let values = values.iter().map(|(name, value)| (*name, [(*value).to_owned()].into())).collect();
+        Op::Add { dn, entry: Entry { kind, values } }
+    };
+    let (ann, ben, cid) = (format!("uid=n0,{outer}"), format!("uid=n1,{inner}"), format!("uid=n2,{inner}"));
+    let template = |n: usize| format!("cn=n{n},{first}");
+    let crew = format!("cn=n0,{inner}");
+    vec![
+        add(outer.clone(), Kind::Unit, &[]),
+        add(inner.clone(), Kind::Unit, &[]),
+        add(ann.clone(), Kind::Person, &[("employeetype", "n1")]),
+        add(ben.clone(), Kind::Person, &[("employeetype", "n2"), ("manager", &ann)]),
+        add(cid.clone(), Kind::Person, &[("manager", &ben), ("description", "red")]),
+        add(template(0), Kind::Template, &[("l", PLACES[0]), ("cospriority", "40")]),
+        add(template(1), Kind::Template, &[("l", PLACES[1]), ("cospriority", "20")]),
+        add(template(2), Kind::Template, &[("l", PLACES[2]), ("cospriority", "30")]),
+        add(format!("cn=n3,{outer}"), Kind::Pointer, &[("costemplatedn", &template(0))]),
+        add(format!("cn=n3,{inner}"), Kind::Pointer, &[("costemplatedn", &template(1))]),
+        add(format!("cn=n2,{outer}"), Kind::Classic, &[("costemplatedn", first)]),
+        add(format!("cn=n1,{inner}"), Kind::Indirect, &[]),
+        add(crew.clone(), Kind::Names, &[("member", &ben)]),
+        add(format!("cn=n0,{}", SUFFIXES[1]), Kind::Unique, &[("uniquemember", &crew)]),
+        add(format!("cn=n1,{}", SUFFIXES[1]), Kind::Dynamic, &[("base", &outer)]),
+    ]
+}
+
 /// The suffixes as LDIF, for two backends.
 pub fn ldif() -> String {
     let class = |suffix: &str| if suffix.starts_with("dc") { "domain" } else { "organization" };
