@@ -238,6 +238,10 @@ def test_files_are_put_aside_without_a_gap(tmp_path):
         con = bound(instance)
         for n in range(60):
             con.modify_s(BASE, [(ldap.MOD_REPLACE, "description", [b"%d" % n])])
+            if n == 30:
+                instance.stop()
+                instance.start()
+                con = bound(instance)
         logged(instance, "description: 59")
         assert len(list((instance.dir / "logs").glob("audit.*Z"))) >= 2
         own = numbers(instance)

@@ -107,6 +107,9 @@ impl AuditWriter {
             this.say_where()?;
         }
         this.begin_file()?;
+        if !this.directory.history().is_on() {
+            this.say("No history of changes is kept, so that there is nothing to write: switch it on in pando.toml")?;
+        }
         Ok(this)
     }
 
