@@ -377,7 +377,6 @@ fn ended_by(stop: Stop) -> LdapResult {
 
 /// Where the server's own entries are asked for.
 pub(super) fn refuse_own_entries() -> LdapResult {
-    let message =
-        "Persistent search tells changes of entries in backends: the root DSE, cn=schema and cn=monitor have none";
+    let message = "Persistent search tells changes of entries in backends: the root DSE, cn=schema, cn=monitor and cn=changelog are not";
     LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, message)
 }
