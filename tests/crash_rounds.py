@@ -9,7 +9,7 @@ modify writes the same number into two attributes (one of them substring-indexed
 for a few mail addresses that only one may have. One more thread puts people into a crowd of groups and deletes or renames them at
 once, so that many kills meet a clean-up half done; referential integrity works at once in some rounds and a second behind in others;
 another one changes roles and a class of service. In the end no reference names nobody, and every entry's groups, roles and given values are
-those of a computation from scratch.
+those of a computation from scratch, and cn=changelog tells the same entries.
 """
 import random
 import re
@@ -25,6 +25,7 @@ from ldap.controls import LDAPControl
 from ldap.extop import ExtendedRequest
 
 import membership
+from changelog_mirror import Mirror
 from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
 
 WRITERS = 6
@@ -294,8 +295,9 @@ def read_all(server: Pando) -> dict:
     return found
 
 
-def check_members(server: Pando):
-    """Waits until references are clean; then groups and references are those of a computation from scratch."""
+def check_members(server: Pando, mirror: Mirror):
+    """Waits until references are clean; then groups and references are those of a computation from scratch, and the changelog tells the
+    entries that are there, under numbers that never come again."""
     con = connect(server)
     waiting = lambda: con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1]["queue-length"] != [b"0"]
     deadline = time.time() + 60
@@ -304,6 +306,15 @@ def check_members(server: Pando):
         time.sleep(0.05)
     entries = membership.check(con, BASE)
     check_service(con, entries)
+    mirror.follow(con)
+    told = {dn: attrs for dn, attrs in mirror.entries.items() if attrs.get("sn", set()) & {b"Crash", b"Crowd"}}
+    made = {dn: attrs for dn, attrs in entries.items() if set(attrs.get("sn", [])) & {"Crash", "Crowd"}}
+    assert told.keys() == made.keys(), f"the changelog tells other entries: {told.keys() ^ made.keys()}"
+    for dn, attrs in made.items():
+        for name in ("cn", "employeenumber", "mail", "manager"):
+            assert {value.decode() for value in told[dn].get(name, ())} == set(attrs.get(name, [])), f"{name} of {dn} by the changelog"
+    for group in GROUPS + CROWD:
+        assert {value.decode().lower() for value in mirror.entries[group.lower()].get("member", ())} == {value.lower() for value in entries[group.lower()].get("member", [])}, f"members of {group} by the changelog"
     # Transactions that put people into the crowd: all of them or none.
     listed = [{value.lower() for value in entries[group.lower()].get("member", [])} for group in CROWD]
     assert all(own == listed[0] for own in listed), "a transaction is half applied"
@@ -322,7 +333,7 @@ def check_service(con, entries: dict):
     assert found == having, "the filter on what is given"
 
 
-def one_round(server: Pando, states: list[dict], rng: random.Random, number: int) -> int:
+def one_round(server: Pando, states: list[dict], mirror: Mirror, rng: random.Random, number: int) -> int:
     """Load, kill, restart, compare; gives the number of acknowledged updates."""
     writers = [Writer(n, server, states[n], rng.random()) for n in range(WRITERS)]
     threads = [*writers, Crowd(server, number, rng.random()), Definer(server, rng.random())]
@@ -335,7 +346,7 @@ def one_round(server: Pando, states: list[dict], rng: random.Random, number: int
         assert thread.failure is None, thread.failure
     server.start()
     found = read_all(server)
-    check_members(server)
+    check_members(server, mirror)
     for w in writers:
         if len(w.in_flight) > 1:
             kept = {found.get(name) == new for name, new in w.in_flight.items()}
@@ -381,13 +392,13 @@ def set_interval(server: Pando, interval: str):
 
 def rounds(server: Pando, count: int, seed: int, report=lambda line: None) -> int:
     rng = random.Random(seed)
-    states = [{} for _ in range(WRITERS)]
+    states, mirror = [{} for _ in range(WRITERS)], Mirror()
     plant(server)
     total = 0
     for n in range(count):
         # The server starts within the round; what waits under one interval is worked off under the other.
         set_interval(server, INTERVALS[n % 2])
-        total += one_round(server, states, rng, n)
+        total += one_round(server, states, mirror, rng, n)
         if n % 10 == 9 or n == count - 1:
             server.kill()
             server.tool("verify-index", "-b", BASE)

@@ -38,6 +38,16 @@ def free_ports(count: int) -> list[int]:
             s.close()
 
 
+def until(condition, seconds=30):
+    """Waits for what comes a moment later: a line of a log, an index that is built."""
+    deadline = time.time() + seconds
+    while time.time() < deadline:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never came to that")
+
+
 class Pando:
     """One instance directory and, when started, the server on it."""
 

@@ -8,9 +8,9 @@ import ldap
 import ldap.dn
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, until
 from slapd_server import ADMIN_DN, ADMIN_PW, connect, slapd_url
-from test_integrity import GROUPS, PEOPLE, REFERENCES, entry, group, person, until
+from test_integrity import GROUPS, PEOPLE, REFERENCES, entry, group, person
 
 HEADLINE = re.compile(r"^# (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z); conn=(-?\d+); op=(-?\d+); csn=(\S+); changenumber=(\d+); user=(.*); cause=(.*)$", re.M)
 PUBLISHER = '[log-publisher."File-Based Audit Logger"]'

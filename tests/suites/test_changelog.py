@@ -7,7 +7,7 @@ import pytest
 from ldap.controls.libldap import SimplePagedResultsControl
 from ldap.controls.sss import SSSRequestControl
 
-from pando_server import BASE, ROOT_DN, ROOT_PW
+from pando_server import BASE, ROOT_DN, ROOT_PW, until
 
 PEOPLE = f"ou=History,{BASE}"
 CHANGELOG = "cn=changelog"
@@ -194,21 +194,13 @@ def test_size_is_kept_by_letting_go_of_the_oldest(fresh):
     # Switched off, it is gone; on again, it begins with the next change.
     config.write_text(text + "\n[changelog]\nenabled = false\n")
     fresh.tool("reload")
-    wait_for(lambda: "changelog" not in root.search_s("", ldap.SCOPE_BASE, attrlist=["changelog"])[0][1])
+    until(lambda: "changelog" not in root.search_s("", ldap.SCOPE_BASE, attrlist=["changelog"])[0][1])
     with pytest.raises(ldap.NO_SUCH_OBJECT):
         changes(root)
     root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [b"unseen"])])
     config.write_text(text)
     fresh.tool("reload")
-    wait_for(lambda: "changelog" in root.search_s("", ldap.SCOPE_BASE, attrlist=["changelog"])[0][1])
+    until(lambda: "changelog" in root.search_s("", ldap.SCOPE_BASE, attrlist=["changelog"])[0][1])
     root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [b"seen"])])
     [(dn, entry)] = changes(root)
     assert dn == f"changeNumber={last + 1},{CHANGELOG}" and b"description: seen\n" in entry["changes"][0]
-
-
-def wait_for(condition):
-    for _ in range(600):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it does not come true")

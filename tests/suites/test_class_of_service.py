@@ -8,7 +8,7 @@ import ldap
 import pytest
 from ldap.controls import LDAPControl
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, until
 
 PEOPLE = f"ou=People,{BASE}"
 REAL_ONLY, VIRTUAL_ONLY = "2.16.840.1.113730.3.4.17", "2.16.840.1.113730.3.4.19"
@@ -91,15 +91,6 @@ def values(con, dn, attribute, attributes=None):
 
 def names(con, filterstr):
     return sorted(ldap.dn.str2dn(dn)[0][0][1] for dn, _ in con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, filterstr, ["1.1"]) if dn)
-
-
-def until(condition, seconds=30):
-    deadline = time.time() + seconds
-    while time.time() < deadline:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never came to that")
 
 
 def test_sun_pointer_example(con, add):  # S2-38 S2-40

@@ -7,7 +7,7 @@ import time
 import ldap
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, binary
+from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, binary, until
 from slapd_server import connect, slapd_url
 
 PEOPLE, GROUPS = f"ou=People,{BASE}", f"ou=Groups,{BASE}"
@@ -97,15 +97,6 @@ def members(con, dn):
 
 def monitor(con):
     return {k: v[0].decode() for k, v in con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1].items()}
-
-
-def until(condition, seconds=30):
-    deadline = time.time() + seconds
-    while time.time() < deadline:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never came to that")
 
 
 def test_references_follow_and_are_told(ruled, root):

@@ -1,10 +1,9 @@
 """cn=monitor and the logs after some work: what the writer, the folds and the server's own changes did."""
 import re
-import time
 
 import ldap
 
-from pando_server import BASE, ROOT_DN, ROOT_PW
+from pando_server import BASE, ROOT_DN, ROOT_PW, until
 
 PEOPLE = f"ou=People,{BASE}"
 
@@ -22,13 +21,6 @@ def monitor(con, name):
 
 def number(entry, name):
     return int(entry[name][0])
-
-
-def until(check, seconds=60):
-    deadline = time.time() + seconds
-    while not check():
-        assert time.time() < deadline, "it does not happen"
-        time.sleep(0.05)
 
 
 def test_the_monitor_tells_what_the_writer_did(fresh):

@@ -9,7 +9,7 @@ from ldap.controls import RequestControl
 from ldap.controls.libldap import SimplePagedResultsControl
 from ldap.controls.psearch import EntryChangeNotificationControl, PersistentSearchControl
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, until
 
 PEOPLE = f"ou=People,{BASE}"
 KINDS = ["add", "delete", "modify", "modDN"]
@@ -145,7 +145,8 @@ def test_abandon_ends_it_silently(server, root):
     con.abandon(4711)
     assert con.whoami_s() == f"dn:{ROOT_DN}"
     con.unbind_s()
-    assert re.search(r'SEARCH REQ conn=\d+ op=1 .*filter="\(uid=user.5\)" attrs="ALL" options=persistent', server.access_log())
+    line = re.compile(r'SEARCH REQ conn=\d+ op=1 .*filter="\(uid=user.5\)" attrs="ALL" options=persistent')
+    until(lambda: line.search(server.access_log()))
 
 
 def test_cancel_is_answered(server, root):
