@@ -3,6 +3,7 @@
 
   groups.py deletes [--users 60000] [--seconds 30] [--deletes-per-second 1000] [--groups 20] [--searchers 8] [--report]
   groups.py depth   [--groups 1000] [--levels 5] [--times 1000] [--report]
+  groups.py sizes   [--members 1000000] [--times 1000] [--report]
 
 Makes an instance in a temporary folder (--folder keeps it), fills it, starts the server under test ($PANDO, else
 target/release/pando), loads it, stops it, and asserts what must be right whatever the machine does; it exits with 1 when something is
@@ -10,15 +11,19 @@ not. --report prints figures too; with --ldapload PATH (the shared generator) be
 
 deletes: --users people, each in --groups groups; --deletes-per-second of them go while --searchers connections look people up.
 depth:   isMemberOf of a user in --groups groups, nested in --levels levels.
+sizes:   a group of ten, of ten thousand and of --members: one member comes and goes, is compared, looked for; all are read, whole and in
+         pieces, and the memory that takes is looked at.
 
 For the figures of bench/RESULTS.md, with a release build and nothing else on the machine:
 
   bench/groups.py deletes --report --ldapload PATH
   bench/groups.py depth --report
+  bench/groups.py sizes --report
 """
 import argparse
 import re
 import time
+from pathlib import Path
 
 import load
 from instances import ROOT, check, entry, instance, monitor, print_waits, setup
@@ -145,19 +150,83 @@ def depth(options) -> None:
         print(f"depth: {len(named)} groups in {options.levels} levels")
 
 
+def timed(times: int, call) -> list:
+    took = []
+    for n in range(times):
+        began = time.monotonic()
+        call(n)
+        took.append(time.monotonic() - began)
+    return took
+
+
+def anonymous_kib(server: Pando) -> int:
+    """Memory that is the server's own; pages of the database are the system's."""
+    return int(re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{server.process.pid}/status").read_text())[1])
+
+
+def sizes(options) -> None:
+    base, most = "dc=example,dc=com", options.members
+    name = lambda n: f"uid=user.{n},ou=people,{base}"
+    group = lambda size: f"cn=group{size},{base}"
+    with instance(options.folder) as (server, place):
+        setup(server, base)
+        with open(place / "groups.ldif", "w") as out:
+            out.write(entry(base, "objectClass: domain", "dc: example"))
+            for size in (10, most // 100, most):
+                out.write(f"dn: {group(size)}\nobjectClass: groupOfNames\ncn: group{size}\n")
+                out.writelines(f"member: {name(n)}\n" for n in range(size))
+                out.write("\n")
+        with open(server.dir / "pando.toml", "a") as out:
+            out.write('[plugin."Referential Integrity"]\ntype = "referential-integrity"\n')
+        server.import_ldif(place / "groups.ldif")
+        progress(f"groups of 10, {most // 100} and {most}")
+        server.start()
+        link = Link(server.port, *ROOT)
+
+        def one(dn: str, n: int) -> None:
+            check(link.call(load.modify(dn, (n % 2, "member", name(most + n // 2)))) == 0, f"a member of {dn} is refused")
+
+        told = []
+        for turn in range(2):
+            for size in (10, most // 100, most):
+                told.append(f"one member more or less of {size}, ms: {load.told(timed(options.times, lambda n: one(group(size), n)))}")
+        found = equal("member", name(most // 100 + 1))
+        took = timed(options.times, lambda _: check(link.call(load.search(base, 2, found)) == 0 and len(link.entries) == 1, "(member=x) does not find the largest group alone"))
+        told.append(f"(member=x), ms: {load.told(took)}")
+        before = anonymous_kib(server)
+        took = timed(3, lambda _: check(link.call(load.search(group(most), 0, ANY, ("member",))) == 0 and link.entries[0].count(b"uid=user.") == most, "not all members come"))
+        grown = anonymous_kib(server) - before
+        told.append(f"all {most} members, ms: {load.told(took)}; the server's own memory grew by {grown} KiB")
+        check(grown < 16 << 10, f"reading all members takes {grown} KiB")
+        at = pieces = 0
+        began = time.monotonic()
+        while at < most:
+            check(link.call(load.search(group(most), 0, ANY, (f"member;range={at}-{at + 1499}",))) == 0, "a piece is refused")
+            at += link.entries[0].count(b"uid=user.")
+            pieces += 1
+        told.append(f"the same in {pieces} pieces: {time.monotonic() - began:.2f} s")
+        check(at == most, f"{at} members come in pieces, not {most}")
+        if options.report:
+            print("\n".join(told))
+        check(server.stop() == 0, "the server did not end well")
+        server.tool("verify-index", "-b", base)
+        print(f"sizes: groups of 10 to {most}")
+
+
 def main(words=None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["deletes", "depth"])
+    parser.add_argument("what", choices=["deletes", "depth", "sizes"])
     load.add_options(parser)
     parser.add_argument("--users", type=int, default=60_000, help="deletes: people")
     parser.add_argument("--deletes-per-second", type=float, default=1000, help="deletes: how many")
     parser.add_argument("--groups", type=int, help="deletes: groups of each user (20); depth: groups in all (1000)")
     parser.add_argument("--searchers", type=int, default=8, help="deletes: connections that search")
     parser.add_argument("--levels", type=int, default=5, help="depth: how deep the groups are nested")
-    parser.add_argument("--times", type=int, default=1000, help="depth: searches")
+    parser.add_argument("--times", type=int, default=1000, help="depth: searches; sizes: changes of each group, and searches")
+    parser.add_argument("--members", type=int, default=1_000_000, help="sizes: members of the largest group")
     options = parser.parse_args(words)
     options.groups = options.groups or (1000 if options.what == "depth" else 20)
-    {"deletes": deletes, "depth": depth}[options.what](options)
+    {"deletes": deletes, "depth": depth, "sizes": sizes}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,11 @@ def test_a_user_is_in_groups_of_groups(tmp_path):
     groups.main(["depth", "--folder", str(tmp_path), "--groups", "100", "--times", "5"])
 
 
+# S3-07, S3-31
+def test_one_member_of_many_and_all_of_them(tmp_path):
+    groups.main(["sizes", "--folder", str(tmp_path), "--members", "100000", "--times", "50"])
+
+
 # S3-03
 def test_many_updates_leave_what_a_fresh_import_makes(tmp_path):
     aging.main(["--folder", str(tmp_path), "--updates", "3000", "--entries", "600", "--turns", "1"])
