@@ -10,6 +10,7 @@
 //! | `modify` | changes of `cn=schema`, and what they would break |
 //! | `attribute`, `class`, `description` | the resolved schema elements |
 //! | `syntax` | what values may look like |
+//! | `uuid` | the text of UUIDs |
 //! | `prep`, `rule` | normal forms: byte strings whose comparison is the matching |
 //! | `dn` | normal forms of DNs, root first |
 //! | `check` | whether an entry obeys the schema |
@@ -33,6 +34,7 @@ pub mod check;
 pub mod prep;
 pub mod rule;
 pub mod syntax;
+pub mod uuid;
 
 pub use attribute::{AttributeType, TypeIndex};
 pub use builder::{SchemaBuilder, SchemaError, SchemaErrors, SchemaProblem};

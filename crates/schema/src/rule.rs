@@ -21,7 +21,7 @@ mod table;
 pub use assertion::{Assertion, KeyRange, MatchContext, PartialDate};
 pub use collation::COLLATION_VERSION;
 pub use display::text as display_text;
-pub(crate) use number::{bit_string, boolean, uuid};
+pub(crate) use number::{bit_string, boolean};
 pub(crate) use structured::{auth_password, split_unique_member};
 pub use substring::{Position, Substrings};
 pub use table::RULES;

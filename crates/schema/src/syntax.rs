@@ -209,7 +209,7 @@ impl Kind {
             Kind::TeletexTerminalId => text::is_teletex(value),
             Kind::TelexNumber => text::is_telex(value),
             Kind::UtcTime => rule::is_utc_time(value),
-            Kind::Uuid => rule::uuid(value).is_some(),
+            Kind::Uuid => crate::uuid::parse(value).is_some(),
             Kind::Csn => text::is_csn(value),
             Kind::CsnSid => value.len() == 3 && value.iter().all(u8::is_ascii_hexdigit),
             Kind::AuthPassword => rule::auth_password(value).is_some(),

@@ -211,24 +211,25 @@ impl store::Rules for UpdateRules {
         self.noting.begin();
         let mut time_us = 0;
         let decoded = Proposal::decode(proposal).inspect(|proposal| time_us = proposal.csn.time_us);
-        let report = match decoded {
+        let (code, response) = match decoded {
             Ok(proposal) if proposal.kind == Kind::Transaction => {
                 let report = self.run_transaction(txn, proposal.operation_bytes);
-                let code = report.refusal().map_or(ResultCode::SUCCESS, |result| result.code);
-                let accepted = report.refusal().is_none();
-                if accepted {
-                    self.noting.finish(txn, time_us);
-                }
-                return Outcome { code: code.as_i32(), accepted, response: report.encode(), ..Outcome::default() };
+                (report.refusal().map_or(ResultCode::SUCCESS, |result| result.code), report.encode())
             }
-            Ok(proposal) => self.run(txn, &proposal),
-            Err(error) => Report::of(refuse(ResultCode::OTHER, error.to_string())),
+            Ok(proposal) => {
+                let report = self.run(txn, &proposal);
+                (report.result.code, report.encode())
+            }
+            Err(error) => {
+                let report = Report::of(refuse(ResultCode::OTHER, error.to_string()));
+                (report.result.code, report.encode())
+            }
         };
-        let accepted = report.result.is_success();
+        let accepted = code == ResultCode::SUCCESS;
         if accepted {
             self.noting.finish(txn, time_us);
         }
-        Outcome { code: report.result.code.as_i32(), accepted, response: report.encode(), ..Outcome::default() }
+        Outcome { code: code.as_i32(), accepted, response, ..Outcome::default() }
     }
 
     fn settled(&mut self, place: Option<LogPlace>) {

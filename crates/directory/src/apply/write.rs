@@ -5,6 +5,7 @@
 //!
 //! Knows no rules: whatever comes here was judged.
 
+use schema::uuid;
 use store::{Attribute, Content, DescId, EntryId, Interner, RecordBuilder, RecordView, StoreError, Txn};
 
 use super::draft::{Before, Draft, Now, Touched};
@@ -25,9 +26,9 @@ pub(super) struct Place<'p> {
 }
 
 /// Stamps of a new entry.
-pub(super) fn stamps_of_add(csn: Csn, creator: &str, uuid: &[u8; 16]) -> Stamps {
+pub(super) fn stamps_of_add(csn: Csn, creator: &str, entry_uuid: &[u8; 16]) -> Stamps {
     let mut stamps = vec![
-        (DescId::ENTRY_UUID, uuid_text(uuid)),
+        (DescId::ENTRY_UUID, uuid::text(entry_uuid)),
         (DescId::CREATE_TIMESTAMP, text(|out| csn.write_timestamp(out))),
         (DescId::CREATORS_NAME, creator.as_bytes().to_vec()),
     ];
@@ -182,24 +183,5 @@ fn text(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 pub(super) fn uuid_of(draft: &Draft<'_>) -> Option<[u8; 16]> {
     let touched = draft.touched.iter().find(|touched| touched.description == "entryUUID")?;
     let Now::Set(set) = &touched.now else { return None };
-    let mut uuid = [0; 16];
-    let mut digits = set.iter().next()?.iter().filter(|byte| **byte != b'-').map(|byte| (*byte as char).to_digit(16));
-    for byte in &mut uuid {
-        *byte = u8::try_from(digits.next()?? << 4 | digits.next()??).ok()?;
-    }
-    Some(uuid)
-}
-
-/// A UUID as text (RFC 4530 §2.1).
-fn uuid_text(uuid: &[u8; 16]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(36);
-    for (at, byte) in uuid.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            out.push(b'-');
-        }
-        for half in [byte >> 4, byte & 15] {
-            out.push(b"0123456789abcdef"[usize::from(half)]);
-        }
-    }
-    out
+    uuid::parse(set.iter().next()?)
 }

@@ -89,8 +89,7 @@ pub(crate) struct BelowBase {
 impl OfEntry {
     fn found(&self, at: &ComputedAt<'_>, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError> {
         let Some(place) = at.locate(self.name.as_bytes())? else { return Ok(None) };
-        let found = at.template(place, attribute)?;
-        Ok(found.filter(|found| found.is_template || !self.must_be_template))
+        usable(at, place, attribute, self.must_be_template)
     }
 }
 
@@ -341,7 +340,7 @@ impl BelowBase {
             let Ok(form) = NormalizedDn::parse(schema, rdn.as_bytes()) else { continue };
             let Some(rdn) = form.as_bytes().strip_suffix(&[0]) else { continue };
             if let Some(id) = view.child(base.id, rdn)?
-                && let Some(found) = self.usable(at, Place { backend: base.backend, id }, attribute)?
+                && let Some(found) = usable(at, Place { backend: base.backend, id }, attribute, self.must_be_template)?
             {
                 return Ok(Some(found));
             }
@@ -373,22 +372,12 @@ impl BelowBase {
             let Some(record) = view.entry(id)? else { continue };
             let own = self.value_of(at.facts(), record.view()?.rdn());
             if own.is_some_and(|own| NormalizedDn::parse(schema, &own).ok().as_ref() == Some(&name))
-                && let Some(found) = self.usable(at, Place { backend: base.backend, id }, attribute)?
+                && let Some(found) = usable(at, Place { backend: base.backend, id }, attribute, self.must_be_template)?
             {
                 return Ok(Some(found));
             }
         }
         Ok(None)
-    }
-
-    fn usable(
-        &self,
-        at: &ComputedAt<'_>,
-        place: Place,
-        attribute: TypeIndex,
-    ) -> Result<Option<Rc<Template>>, StoreError> {
-        let found = at.template(place, attribute)?;
-        Ok(found.filter(|found| found.is_template || !self.must_be_template))
     }
 
     /// The value that an entry below the base is called by, if it has such a name.
@@ -427,7 +416,7 @@ impl BelowBase {
                 continue;
             }
             let Some(value) = self.value_of(at.facts(), record.rdn()) else { continue };
-            let found = self.usable(at, place, wanted.attribute)?;
+            let found = usable(at, place, wanted.attribute, self.must_be_template)?;
             if found.is_none_or(|found| !wanted.accepts_one_of(&found.body)) {
                 continue;
             }
@@ -438,6 +427,17 @@ impl BelowBase {
         }
         Ok(true)
     }
+}
+
+/// What an entry has of an attribute, if values may be taken from it.
+fn usable(
+    at: &ComputedAt<'_>,
+    place: Place,
+    attribute: TypeIndex,
+    must_be_template: bool,
+) -> Result<Option<Rc<Template>>, StoreError> {
+    let found = at.template(place, attribute)?;
+    Ok(found.filter(|found| found.is_template || !must_be_template))
 }
 
 /// Whether the values of an attribute are the groups of an entry.

@@ -3,7 +3,7 @@
 //! Knows attributes and LDIF; who may read them and which are asked for is the search's business.
 
 use ldap::ldif::put_line;
-use schema::Schema;
+use schema::{Schema, uuid};
 use store::StoreError;
 
 use super::change::{AttributeChange, Change, ChangeKind};
@@ -44,7 +44,7 @@ fn make(facts: &Facts, change: &Change<'_>, with_values: bool) -> Result<Synthet
     add("changeType", change_type(change.kind).as_bytes());
     add("targetDN", change.dn.as_bytes());
     add("replicationCSN", &csn);
-    add("targetEntryUUID", uuid_text(&change.entry_uuid).as_bytes());
+    add("targetEntryUUID", &uuid::text(&change.entry_uuid));
     if !change.initiator().is_empty() {
         add("changeInitiatorsName", change.initiator().as_bytes());
     }
@@ -113,10 +113,4 @@ fn put_modification<'v>(out: &mut Vec<u8>, word: &str, description: &str, values
     put_line(out, word.as_bytes(), description.as_bytes(), None);
     values.for_each(|value| put_line(out, description.as_bytes(), value, None));
     out.extend_from_slice(b"-\n");
-}
-
-fn uuid_text(uuid: &[u8; 16]) -> String {
-    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
-    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }

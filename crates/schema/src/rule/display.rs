@@ -62,17 +62,7 @@ fn time(normal: &[u8]) -> Option<String> {
 }
 
 fn uuid(normal: &[u8]) -> Option<String> {
-    if normal.len() != 16 {
-        return None;
-    }
-    let mut out = String::with_capacity(36);
-    for (at, byte) in normal.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            out.push('-');
-        }
-        let _ = write!(out, "{byte:02x}");
-    }
-    Some(out)
+    String::from_utf8(crate::uuid::text(normal.try_into().ok()?)).ok()
 }
 
 /// The primary name of an object class or attribute type, in lower case.

@@ -109,30 +109,8 @@ pub(super) fn normalize_bit_string(value: &[u8], out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// The sixteen bytes of a UUID in its usual writing (RFC 4530 §2.1).
-pub(crate) fn uuid(value: &[u8]) -> Option<[u8; 16]> {
-    let mut bytes = [0u8; 16];
-    let mut nibbles = 0;
-    if value.len() != 36 {
-        return None;
-    }
-    for (at, byte) in value.iter().enumerate() {
-        if matches!(at, 8 | 13 | 18 | 23) {
-            if *byte != b'-' {
-                return None;
-            }
-            continue;
-        }
-        let nibble = char::from(*byte).to_digit(16)? as u8;
-        let slot = bytes.get_mut(nibbles / 2)?;
-        *slot = *slot << 4 | nibble;
-        nibbles += 1;
-    }
-    Some(bytes)
-}
-
 pub(super) fn normalize_uuid(value: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let bytes = uuid(value).ok_or(InvalidValue::NotA("a UUID"))?;
+    let bytes = crate::uuid::parse(value).ok_or(InvalidValue::NotA("a UUID"))?;
     out.extend_from_slice(&bytes);
     Ok(())
 }

@@ -189,7 +189,7 @@ impl<'p> Preparer<'p> {
         if !has_uuid {
             let at = self.names.find(usize::MAX, b"entryUUID")?;
             let text = name_uuid(self.dn.as_bytes());
-            append_attribute(batch, at, text.as_bytes());
+            append_attribute(batch, at, &text);
         }
         Ok(classes)
     }
@@ -350,21 +350,11 @@ fn key_of<'n>(schema: &Schema, name: &'n str) -> AttributeKey<'n> {
 
 /// The name-based UUID (RFC 4122, version 3) of a normalised DN, as OpenDJ gives entries that come without: importing the same
 /// names gives the same UUIDs.
-fn name_uuid(name: &[u8]) -> String {
+fn name_uuid(name: &[u8]) -> Vec<u8> {
     let mut uuid: [u8; 16] = Md5::digest(name).into();
     uuid[6] = uuid[6] & 0x0f | 0x30;
     uuid[8] = uuid[8] & 0x3f | 0x80;
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(36);
-    for (at, byte) in uuid.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for digit in [byte >> 4, byte & 15] {
-            text.push(char::from(HEX[usize::from(digit)]));
-        }
-    }
-    text
+    schema::uuid::text(&uuid)
 }
 
 /// The first RDN of a well-formed DN as written.

@@ -1,5 +1,7 @@
 //! The head of a record: tree position and the operational values every entry has, in about 45 bytes.
 
+use schema::uuid;
+
 use super::FORMAT_PLAIN;
 use super::time::{Timestamp, digits, number, seconds_of, write_seconds};
 use super::values::put_value;
@@ -183,7 +185,7 @@ impl<'a> Header<'a> {
         let start = out.len();
         out.extend_from_slice(&[0x04, 0]);
         let written = match desc {
-            DescId::ENTRY_UUID => self.uuid.map(|uuid| write_uuid(&uuid, out)),
+            DescId::ENTRY_UUID => self.uuid.map(|it| uuid::put(&it, out)),
             DescId::CREATE_TIMESTAMP => self.created.map(|time| time.write(out)),
             DescId::MODIFY_TIMESTAMP => self.modified.map(|time| time.write(out)),
             DescId::ENTRY_CSN => self.csn.map(|csn| csn.write(out)),
@@ -248,29 +250,7 @@ fn put_hex(value: u32, count: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Byte positions of a UUID after which its text has a hyphen.
-const HYPHEN_BEFORE: [usize; 4] = [4, 6, 8, 10];
-
+/// Only what comes back as it was written: not upper case.
 fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
-    if text.len() != 36 {
-        return None;
-    }
-    let mut uuid = [0; 16];
-    let mut rest = text;
-    for (at, byte) in uuid.iter_mut().enumerate() {
-        if HYPHEN_BEFORE.contains(&at) && take_bytes(&mut rest, 1)? != b"-" {
-            return None;
-        }
-        *byte = hex(take_bytes(&mut rest, 2)?)? as u8;
-    }
-    Some(uuid)
-}
-
-fn write_uuid(uuid: &[u8; 16], out: &mut Vec<u8>) {
-    for (at, byte) in uuid.iter().enumerate() {
-        if HYPHEN_BEFORE.contains(&at) {
-            out.push(b'-');
-        }
-        put_hex(u32::from(*byte), 2, out);
-    }
+    uuid::parse(text).filter(|_| !text.iter().any(u8::is_ascii_uppercase))
 }
