@@ -35,9 +35,9 @@ impl Default for Governed {
 }
 
 impl Governed {
-    /// Something may have been moved or removed. Where nothing refuses writes, that makes nothing refuse them.
+    /// Something may have been moved or removed. Where nothing refuses writes, or nobody asked yet, that changes nothing.
     pub(super) fn forget_some(&mut self) {
-        if !matches!(self.known, Some(None)) {
+        if matches!(self.known, Some(Some(_))) {
             *self = Governed::default();
         }
     }

@@ -125,8 +125,12 @@ impl History {
         if old == config {
             return Ok(false);
         }
-        if old.enabled != config.enabled {
-            self.switch(config.enabled)?;
+        if old.enabled != config.enabled
+            && let Err(error) = self.switch(config.enabled)
+        {
+            // Not in force: the next reload tries again.
+            self.retention.lock().config = old;
+            return Err(error);
         }
         self.prune()?;
         Ok(true)
@@ -181,6 +185,11 @@ impl History {
         drop(settings);
         // Invariant 1.
         self.remember()?;
+        // Under the lock: whoever switches off sets the settings first, and lets everything go after it.
+        let settings = self.retention.lock();
+        if !settings.config.enabled {
+            return Ok(());
+        }
         for (lane, segment) in gone {
             if let Some(source) = self.sources.get(lane) {
                 source.log.keep_from(segment.next_seq)?;

@@ -202,8 +202,9 @@ impl SearchPlan {
             }
             check_page(page.as_deref_mut(), position)?;
             check_size(self.limits.size, done)?;
-            let buffer = output.buffer();
-            search_entry(&facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, buffer)?;
+            // Every change has tables of its own.
+            self.selection.meet_tables();
+            search_entry(&facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
             done.entries_sent += 1;
             if let ControlFlow::Break(()) = output.entry_written() {
                 return Err(Stop::Cancelled);

@@ -40,12 +40,9 @@ use crate::csn::Csn;
 use crate::directory::Directory;
 use crate::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
 use crate::facts::Facts;
-use crate::history::entry::CHANGELOG_DN;
-use crate::monitor::MONITOR_DN;
 use crate::password::Scheme;
 use crate::proposal::{Authority, Flags, Kind, Proposal};
 use crate::session::{Identity, Session};
-use crate::virtual_attributes::SCHEMA_DN;
 use controls::UpdateControls;
 use inbound::Inbound;
 pub(crate) use intake::{Cause, Intake};
@@ -239,7 +236,7 @@ impl Directory {
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         check_authenticated(&order.session.identity)?;
         self.updates.inbound.load().check_seven_bit(&facts.schema, &name, order.request)?;
-        if let Some(change) = self.own_entry(&facts, order, controls.flags, &name)? {
+        if let Some(change) = self.own_entry(order, controls.flags, &name)? {
             if controls.transaction.is_some() {
                 let message = "The schema is changed outside of transactions";
                 return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
@@ -274,7 +271,6 @@ impl Directory {
     /// The entries that are in no backend: the schema can be changed, the others cannot.
     fn own_entry(
         &self,
-        facts: &Facts,
         order: &Order<'_, '_>,
         flags: Flags,
         name: &NormalizedDn,
@@ -284,16 +280,14 @@ impl Directory {
         if name.is_root() {
             return Err(unwilling("The root DSE"));
         }
-        let is_or_is_below = |dn: &str| {
-            NormalizedDn::parse(&facts.schema, dn.as_bytes()).is_ok_and(|own| own.is_ancestor_or_equal(name))
-        };
-        if is_or_is_below(MONITOR_DN) {
+        let own = self.own_entries();
+        if own.monitor.is_ancestor_or_equal(name) {
             return Err(unwilling("The monitor"));
         }
-        if is_or_is_below(CHANGELOG_DN) {
+        if own.changelog.is_ancestor_or_equal(name) {
             return Err(unwilling("The changelog"));
         }
-        if !is_or_is_below(SCHEMA_DN) {
+        if !own.schema.normalized().is_ancestor_or_equal(name) {
             return Ok(None);
         }
         match order.request {

@@ -217,7 +217,9 @@ impl Directory {
         shared.lock().arrived.push(watch);
         if let Err(error) = self.start_watches() {
             let message = format!("The server has no thread to follow changes with: {error}");
-            for watch in std::mem::take(&mut shared.lock().arrived) {
+            let arrived = std::mem::take(&mut shared.lock().arrived);
+            for watch in arrived {
+                lock(&shared.named).remove(&watch.id);
                 watch.end(LdapResult::new(ResultCode::UNAVAILABLE, message.clone()));
             }
         }

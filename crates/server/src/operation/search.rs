@@ -96,20 +96,25 @@ fn run_job(
     };
     let queue = begun.elapsed();
     let mut output =
-        Pooled { remote, turn, chunk: Vec::new(), is_within: false, spill: None, patience: MESSAGE_WAIT_MAX };
+        Pooled { remote, turn, chunk: Vec::new(), is_open: false, spill: None, patience: MESSAGE_WAIT_MAX };
     let done = WORKER.with(|worker| match worker.try_borrow_mut() {
         Ok(mut worker) => plan.run(&mut worker, &mut output),
         Err(_) => plan.run(&mut Worker::default(), &mut output),
     });
     // The snapshot goes before the client is waited for.
     plan.release_snapshots();
-    output.send_spilled();
-    let Pooled { remote, chunk, is_within, turn, .. } = output;
+    if !output.is_open {
+        output.send_spilled();
+    }
+    let Pooled { remote, chunk, is_open, turn, .. } = output;
     let waits = Waits::pool(queue, turn.waited());
-    if !chunk.is_empty() {
+    if is_open {
+        // What has begun cannot be ended: the loop closes the connection.
+        remote.chunk(Vec::new(), ChunkEnd::Within);
+    } else if !chunk.is_empty() {
         remote.chunk(chunk, ChunkEnd::Whole);
     }
-    if plan.is_persistent() && done.result.is_success() && !is_within {
+    if plan.is_persistent() && done.result.is_success() && !is_open {
         return directory.watch(plan, done, Box::new(Watched { remote, id }));
     }
     remote.finish(move |out| Answer { waits, ..finish(out, id, done) });
@@ -187,8 +192,8 @@ struct Pooled<'t> {
     remote: Remote,
     turn: &'t mut Turn,
     chunk: Vec<u8>,
-    /// The last chunk ended within a message.
-    is_within: bool,
+    /// A message has begun, parts of it were sent or put aside, and it has not ended.
+    is_open: bool,
     /// The rest of a long message, for a slow client.
     spill: Option<Spill>,
     /// How much longer the client is waited for in the middle of a message, which holds a snapshot.
@@ -199,18 +204,19 @@ impl Pooled<'_> {
     fn send_chunk(&mut self, end: ChunkEnd) {
         let next = Vec::with_capacity(self.chunk.len() + self.chunk.len() / 8);
         self.remote.chunk(std::mem::replace(&mut self.chunk, next), end);
-        self.is_within = end == ChunkEnd::Within;
     }
 
     /// Sends what was put aside, no faster than the client reads. A message that cannot be completed ends the connection.
     fn send_spilled(&mut self) {
         let Some(mut spill) = self.spill.take() else { return };
+        self.is_open = true;
         while !spill.is_empty() && !self.cancelled() {
             self.wait_for_client();
-            let Ok(bytes) = spill.read(CHUNK_BYTES) else { return };
+            // Ends the search, too.
+            let Ok(bytes) = spill.read(CHUNK_BYTES) else { return self.remote.stream().cancel() };
             let end = if spill.is_empty() { ChunkEnd::Whole } else { ChunkEnd::Within };
             self.remote.chunk(bytes, end);
-            self.is_within = end == ChunkEnd::Within;
+            self.is_open = end == ChunkEnd::Within;
         }
     }
 
@@ -239,6 +245,7 @@ impl MessageSink for Pooled<'_> {
     }
 
     fn part_written(&mut self) -> ControlFlow<()> {
+        self.is_open = true;
         if self.cancelled() {
             return ControlFlow::Break(());
         }
@@ -263,8 +270,10 @@ impl SearchOutput for Pooled<'_> {
             if self.put_aside().is_err() {
                 return ControlFlow::Break(());
             }
-        } else if self.chunk.len() >= CHUNK_BYTES || self.is_within {
+            self.is_open = false;
+        } else if self.chunk.len() >= CHUNK_BYTES || self.is_open {
             self.send_chunk(ChunkEnd::Whole);
+            self.is_open = false;
             // The loop that sends it may want this core.
             std::thread::yield_now();
             if self.remote.stream().is_overfull() {
