@@ -22,6 +22,7 @@ mod run;
 mod scope;
 mod sort;
 mod special;
+mod visible;
 mod vlv;
 mod vlv_index;
 
@@ -55,6 +56,7 @@ pub use plan::Candidates;
 pub(crate) use plan::{FEW_CANDIDATES, Found, Planner, RANGE_IDS_MAX, whole};
 pub(crate) use prepare::ids_of_classes;
 pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates, covers, subtree};
+use visible::Visibility;
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
 pub const LONG_CANDIDATES: u64 = 200;
@@ -224,9 +226,7 @@ pub struct SearchPlan {
     matcher: Matcher,
     selection: Selection,
     access: Access,
-    manage_dsa_it: bool,
-    subentries: Option<bool>,
-    in_searching: bool,
+    visibility: Visibility,
     parts: SmallVec<[Part; 1]>,
     synthetic: Vec<Arc<SyntheticEntry>>,
     /// Changes to be looked at, when the base is the changelog.
@@ -352,6 +352,6 @@ impl SearchPlan {
         self.arrangement = None;
         self.explanations = None;
         self.persistent = None;
-        (self.manage_dsa_it, self.subentries, self.in_searching) = (false, None, false);
+        self.visibility = Visibility::default();
     }
 }

@@ -25,7 +25,7 @@ use crate::directory::Directory;
 use crate::encode::Selection;
 use crate::entry::EntryView;
 use crate::error;
-use crate::facts::{ClassFlags, Facts};
+use crate::facts::Facts;
 use crate::filter::{FilterScratch, Truth};
 use crate::session::{Identity, Session};
 use crate::watch::Permit;
@@ -331,14 +331,11 @@ impl SearchPlan {
         Ok(self.matcher.matches(facts, entry, scratch)? == Truth::True)
     }
 
-    /// Whether an entry with these object classes is one that the search shows: the rules of every search, referral objects apart, which
-    /// are not told as references.
+    /// Whether an entry with these object classes is one that the search shows. Referral objects are not told as references.
     pub(crate) fn shows(&self, classes: Values<'_>, is_base_search: bool, is_base: bool) -> bool {
         let Some(facts) = &self.facts else { return false };
-        let flags = facts.class_flags(classes);
-        let is_hidden = (flags.has(ClassFlags::REFERRAL) && !self.manage_dsa_it)
-            || (flags.has(ClassFlags::ALIAS) && self.in_searching && !is_base);
-        is_base_search || !is_hidden && flags.has(ClassFlags::SUBENTRY) == self.subentries.unwrap_or(false)
+        let names_subentries = || self.matcher.names_subentries(facts);
+        is_base_search || self.visibility.shows(facts.class_flags(classes), is_base, names_subentries)
     }
 
     /// What is sent of an entry, with the message id.

@@ -15,6 +15,7 @@ use super::explain::{self, Explanation};
 use super::idset::IdSet;
 use super::plan::{Found, RANGE_IDS_MAX};
 use super::scope::{self, Narrowed, Place};
+use super::visible::Visibility;
 use super::{Asking, KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias, persistent};
 use crate::access::Access;
 use crate::backend::Backend;
@@ -134,9 +135,11 @@ impl Directory {
         let context = MatchContext { now_unix_seconds: time.unix_seconds };
         plan.message_id = message_id;
         plan.access = access;
-        plan.manage_dsa_it = wanted.manage_dsa_it;
-        plan.subentries = wanted.subentries;
-        plan.in_searching = request.deref_aliases.in_searching();
+        plan.visibility = Visibility {
+            manage_dsa_it: wanted.manage_dsa_it,
+            subentries: wanted.subentries,
+            in_searching: request.deref_aliases.in_searching(),
+        };
         plan.limits = limits(own, request, time);
         plan.matcher.compile(facts, access, &request.filter, context);
         plan.selection.restart(facts, access, request.attributes.iter(), request.types_only);
@@ -172,7 +175,7 @@ impl Directory {
         if request.scope != Scope::BaseObject {
             self.plan_suffixes_below(plan, worker, facts, request.scope)?;
         }
-        if plan.in_searching {
+        if plan.visibility.in_searching {
             alias::add_targets(self, plan, worker, facts)?;
         }
         Ok(())
@@ -288,7 +291,7 @@ impl Directory {
         let known = worker.backend(at);
         known.refresh(facts, &snapshot);
         known.find_suffix_entry(backend, &snapshot).map_err(|problem| error::store_failure(&problem))?;
-        let has_referrals = known.classes.any(ClassFlags::REFERRAL) && !plan.manage_dsa_it;
+        let has_referrals = known.classes.any(ClassFlags::REFERRAL) && !plan.visibility.manage_dsa_it;
         // Only where there are groups that do not list their members: others pay nothing.
         let has_computed = known.classes.any(self.group_options.answering());
         let tells_members = !plan.selection.members().is_empty() && self.group_options.shows_members();

@@ -14,6 +14,7 @@ use super::explain;
 use super::paged::{PageProgress, Position};
 use super::persistent::Trail;
 use super::plan::Candidates;
+use super::visible::Visibility;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
 use crate::backend::Backend;
 use crate::encode::{EncodeError, Layout, Selection, search_entry};
@@ -211,10 +212,8 @@ impl SearchPlan {
             matcher: &self.matcher,
             selection: &mut self.selection,
             message_id: self.message_id,
-            manage_dsa_it: self.manage_dsa_it,
-            subentries: self.subentries,
+            visibility: self.visibility,
             names_subentries: false,
-            in_searching: self.in_searching,
             limits: self.limits,
             known,
             filter: &mut worker.filter,
@@ -298,11 +297,9 @@ pub(super) struct Run<'r, O> {
     matcher: &'r Matcher,
     selection: &'r mut Selection,
     message_id: i32,
-    manage_dsa_it: bool,
-    subentries: Option<bool>,
+    visibility: Visibility,
     /// The filter names the class of subentries, so that they are seen beside other entries.
     names_subentries: bool,
-    in_searching: bool,
     limits: super::Limits,
     known: &'r mut WorkerBackend,
     filter: &'r mut FilterScratch,
@@ -378,8 +375,7 @@ impl<O: SearchOutput> Run<'_, O> {
 
     /// Whether every entry of the backend is visible: none is a referral, an alias or a subentry.
     pub(super) fn all_are_plain(&self) -> bool {
-        let special = ClassFlags::REFERRAL.with(ClassFlags::ALIAS).with(ClassFlags::SUBENTRY);
-        !self.known.classes.any(special) && self.subentries != Some(true)
+        !self.known.classes.any(Visibility::SPECIAL) && self.visibility.subentries != Some(true)
     }
 
     /// Ends the run when it was abandoned or its time is over.
@@ -492,26 +488,21 @@ impl<O: SearchOutput> Run<'_, O> {
 
     /// Only where there are subentries does it matter whether the filter names them.
     fn look_for_subentries(&mut self) {
-        let has_some = self.subentries.is_none() && self.known.classes.any(ClassFlags::SUBENTRY);
+        let has_some = self.visibility.subentries.is_none() && self.known.classes.any(ClassFlags::SUBENTRY);
         self.names_subentries = has_some && self.matcher.names_subentries(self.facts);
     }
 
-    /// Referral objects are sent as references, aliases that are followed (the base is not: RFC 4511 §4.5.1.3) not at all,
-    /// subentries when asked for: by the control (RFC 3672 §3), or by their class in the filter (draft-ietf-ldup-subentry-08 §4).
+    /// See [`Visibility::shows`].
     #[inline]
     fn is_visible(&self, id: EntryId, record: &RecordView<'_>) -> bool {
-        let special = ClassFlags::REFERRAL.with(ClassFlags::ALIAS).with(ClassFlags::SUBENTRY);
-        let is_base_search = self.part.scope == Scope::BaseObject;
-        if !self.known.classes.any(special) {
-            return self.subentries != Some(true) || is_base_search;
-        }
-        let flags = self.known.classes.of(self.facts, record);
-        if is_base_search {
+        if self.part.scope == Scope::BaseObject {
             return true;
         }
-        let is_hidden = (flags.has(ClassFlags::REFERRAL) && !self.manage_dsa_it)
-            || (flags.has(ClassFlags::ALIAS) && self.in_searching && id != self.part.base);
-        !is_hidden && (self.names_subentries || flags.has(ClassFlags::SUBENTRY) == self.subentries.unwrap_or(false))
+        if !self.known.classes.any(Visibility::SPECIAL) {
+            return self.visibility.subentries != Some(true);
+        }
+        let flags = self.known.classes.of(self.facts, record);
+        self.visibility.shows(flags, id == self.part.base, || self.names_subentries)
     }
 
     /// The continuation references of the part.

@@ -1,5 +1,7 @@
 //! Persistent searches of a directory: what is told of which change, to whom, and when not.
 
+mod hidden;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Condvar, Mutex};
@@ -211,10 +213,6 @@ fn delete(fixture: &Fixture, dn: &str) {
 
 fn rename(fixture: &Fixture, dn: &str, rdn: &str, superior: Option<&str>) {
     update(fixture, |out| client::modify_dn(out, 1, dn, rdn, true, superior, &[]));
-}
-
-fn manage_dsa_it() -> ControlBuf {
-    ControlBuf::new(control::MANAGE_DSA_IT, None).critical()
 }
 
 fn brief(told: &[Told]) -> Vec<String> {
@@ -591,35 +589,6 @@ fn groups_count_as_they_are_now() {
     let told = client.told(1);
     assert_eq!(brief(&told), [format!("4 {BO} one of us")]);
     assert_eq!(told[0].value("isMemberOf"), staff);
-}
-
-#[test]
-fn hidden_entries_stay_hidden() {
-    let mut fixture = fixture();
-    let (plain, all) = (Client::default(), Client::default());
-    let only_changes = control(15, true);
-    let asked = Asked { controls: &only_changes, deref: DerefAliases::Always, ..Asked::new(BASE, "(objectClass=*)") };
-    watch(&mut fixture, &asked, &plain);
-    let controls = [only_changes[0].clone(), manage_dsa_it()];
-    watch(&mut fixture, &Asked { controls: &controls, ..Asked::new(BASE, "(objectClass=*)") }, &all);
-    let referral = "cn=elsewhere,dc=example,dc=com";
-    let attributes = [
-        (&b"objectClass"[..], vec![&b"referral"[..], b"extensibleObject"]),
-        (b"cn", vec![b"elsewhere"]),
-        (b"ref", vec![b"ldap://other.example/dc=example,dc=com"]),
-    ];
-    update(&fixture, |out| client::add(out, 1, referral, attributes, &[manage_dsa_it()]));
-    let alias = "cn=alias,dc=example,dc=com";
-    let attributes = [
-        (&b"objectClass"[..], vec![&b"alias"[..], b"extensibleObject"]),
-        (b"cn", vec![b"alias"]),
-        (b"aliasedObjectName", vec![ANN.as_bytes()]),
-    ];
-    update(&fixture, |out| client::add(out, 1, alias, attributes, &[]));
-    replace(&fixture, ANN, "last");
-    let names = |told: Vec<Told>| told.into_iter().map(|it| it.dn).collect::<Vec<_>>();
-    assert_eq!(names(all.told(3)), [referral, alias, ANN]);
-    assert_eq!(names(plain.told(1)), [ANN]);
 }
 
 #[test]
