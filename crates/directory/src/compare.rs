@@ -73,11 +73,13 @@ impl Directory {
             || own.is_none_or(|index| facts.is_virtual(index) || facts.groups.is_list(index));
         // Values that the entry is given, of the attribute or of its subtypes.
         let service = self.computed_service();
-        let seq = Some(base.snapshot.seq());
-        let definitions = service.definitions(base.backend, &facts, &view, seq).map_err(failure)?;
+        let definitions = service.definitions(base.backend, &facts, &view).map_err(failure)?;
         let is_given = |index| definitions.as_ref().is_some_and(|it| !it.concerned(index).is_empty());
         let may_ask_for_groups = may_ask_for_groups || own.is_some_and(is_given);
-        let groups = may_ask_for_groups.then(|| Groups::new(&self.groups(), &self.backends, &facts, time.unix_seconds));
+        let groups = may_ask_for_groups.then(|| {
+            let groups = Groups::new(&self.groups(), &self.backends, &facts, time.unix_seconds);
+            groups.knowing(base.backend, definitions)
+        });
         let groups = groups.as_ref().map(|groups| groups.at(base.backend, view));
         let source: &dyn EntrySource = groups.as_ref().map_or(&view, |groups| groups);
         asked.answer(Ok(EntryView { id: base.id, record, dn, source }))

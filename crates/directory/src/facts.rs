@@ -229,7 +229,7 @@ pub struct ClassFlagTable {
 impl ClassFlagTable {
     /// Looks at the class sets that came since the last time; afterwards [`ClassFlagTable::any`] speaks for every entry.
     pub fn refresh(&mut self, facts: &Facts, tables: &Tables) {
-        for set in tables.class_sets().skip(self.flags.len()) {
+        for set in tables.class_sets_from(self.flags.len()) {
             let flags = facts.class_flags(set.values());
             self.any = self.any.with(flags);
             self.flags.push(flags);

@@ -32,13 +32,8 @@ impl Directory {
     ) -> Result<bool, StoreError> {
         let Some(lock) = facts.account_lock else { return Ok(false) };
         let view = snapshot.view();
-        let service = self.computed_service();
-        let definitions = if service.may_define(at, facts, &view) {
-            let all = service.definitions(at, facts, &view, Some(snapshot.seq()))?;
-            all.filter(|all| !all.concerned(lock).is_empty())
-        } else {
-            None
-        };
+        let definitions = self.computed_service().definitions(at, facts, &view)?;
+        let definitions = definitions.filter(|all| !all.concerned(lock).is_empty());
         if definitions.is_none() && view.tables().by_type(lock.0).is_empty() {
             return Ok(false);
         }

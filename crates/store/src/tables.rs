@@ -133,7 +133,12 @@ impl Tables {
 
     /// All class sets, in the order of their numbers.
     pub fn class_sets(&self) -> impl Iterator<Item = &ClassSet> {
-        self.class_sets.iter().map(|set| &**set)
+        self.class_sets_from(0)
+    }
+
+    /// Those from number `from` on: for who knows the others already.
+    pub fn class_sets_from(&self, from: usize) -> impl Iterator<Item = &ClassSet> {
+        self.class_sets.iter().skip(from).map(|set| &**set)
     }
 
     /// The number of `name`, if it has one.

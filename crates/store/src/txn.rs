@@ -76,7 +76,14 @@ impl<'a> Txn<'a> {
     /// Everything as it is now, the changes of this proposal included.
     pub fn view(&self) -> View<'_> {
         let layers = [Some(&self.state.overlay), self.frozen];
-        View { txn: self.txn, dbs: self.dbs, layers, tables: &self.state.tables, indexes: &self.state.indexes }
+        View {
+            txn: self.txn,
+            dbs: self.dbs,
+            layers,
+            tables: &self.state.tables,
+            indexes: &self.state.indexes,
+            seq: None,
+        }
     }
 
     /// The number tables.

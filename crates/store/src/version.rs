@@ -156,6 +156,7 @@ impl Snapshot {
             layers: [active, frozen],
             tables: &self.version.tables,
             indexes: &self.version.indexes,
+            seq: Some(self.version.seq),
         }
     }
 

@@ -35,6 +35,7 @@ pub struct View<'s> {
     pub(crate) layers: [Option<&'s Overlay>; 2],
     pub(crate) tables: &'s Tables,
     pub(crate) indexes: &'s BackendIndexes,
+    pub(crate) seq: Option<u64>,
 }
 
 /// The bytes of an entry: in the map, or shared with the overlay.
@@ -70,13 +71,20 @@ impl<'s> View<'s> {
     /// What LMDB has, without layers above: a closed backend, whose configured indexes nobody searches.
     pub(crate) fn of_base(txn: &'s ReadTxn, dbs: &'s Dbs, tables: &'s Tables) -> View<'s> {
         static NO_INDEXES: LazyLock<BackendIndexes> = LazyLock::new(BackendIndexes::default);
-        View { txn, dbs, layers: [None, None], tables, indexes: &NO_INDEXES }
+        View { txn, dbs, layers: [None, None], tables, indexes: &NO_INDEXES, seq: None }
     }
 
     /// The indexes at this moment, and which of them may be used.
     #[inline]
     pub fn indexes(&self) -> &'s BackendIndexes {
         self.indexes
+    }
+
+    /// The last change that it sees: what is known of one view is true of every other with this number. None in a transaction, whose
+    /// changes have no number yet.
+    #[inline]
+    pub fn seq(&self) -> Option<u64> {
+        self.seq
     }
 
     /// The number tables.

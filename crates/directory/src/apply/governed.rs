@@ -105,7 +105,7 @@ impl Work<'_, '_> {
         if let Some(known) = &self.rules.governed.known {
             return Ok(known.clone());
         }
-        let found = self.rules.governed.service.definitions(0, &self.facts, &self.view(), None).map_err(failed)?;
+        let found = self.rules.governed.service.definitions(0, &self.facts, &self.view()).map_err(failed)?;
         let refuses = |it: &Arc<Definitions>| {
             it.groups().iter().flat_map(|group| &group.definitions).any(|(_, definition)| definition.refuses_writes)
         };

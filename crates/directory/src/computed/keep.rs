@@ -2,12 +2,13 @@
 //!
 //! Invariant: definitions are used for a moment only if the entries that they were made of are, at that moment, the same entries with
 //! the same bytes below the same names, and schema and tables are the same. That is looked up for every moment, so an update of a
-//! definition is seen by the next search; it is not looked up again where the store has not changed since (its `seq` is the same), and
-//! not at all in a backend that never had an entry of such a class.
+//! definition is seen by the next search; it is not looked up again where the store has not changed since (the view's `seq` is the
+//! same), and not at all in a backend that never had an entry of such a class.
 //!
 //! What a template or another entry says is not kept: it is read at the asker's moment.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -52,7 +53,7 @@ struct MadeOf {
     /// Ascending, with their bytes.
     entries: Vec<(EntryId, Box<[u8]>)>,
     /// The entries above these, with their names.
-    parents: Vec<(EntryId, String)>,
+    parents: BTreeMap<EntryId, String>,
 }
 
 impl ComputedService {
@@ -81,21 +82,8 @@ impl ComputedService {
         !self.tables.load().is_empty()
     }
 
-    /// Whether entries of a backend may be given something: no look at an index.
-    #[must_use]
-    pub fn may_define(&self, backend: usize, facts: &Arc<Facts>, view: &View<'_>) -> bool {
-        if self.has_tables() {
-            return true;
-        }
-        let kept = self.kept.get(backend).map(ArcSwapOption::load);
-        kept.as_deref().and_then(Option::as_ref).is_none_or(|known| {
-            let has_more = view.tables().class_sets().nth(known.class_sets).is_some();
-            known.defines || has_more || !Arc::ptr_eq(&known.facts, facts)
-        })
-    }
-
-    /// The definitions for entries of a backend at one moment, if there are any. `seq` is the store's last change at that moment, if
-    /// it is that of a snapshot.
+    /// The definitions for entries of a backend at one moment, if there are any. Where nothing is defined it costs a look at that, none
+    /// at an index.
     ///
     /// # Errors
     /// When something cannot be read.
@@ -104,31 +92,23 @@ impl ComputedService {
         backend: usize,
         facts: &Arc<Facts>,
         view: &View<'_>,
-        seq: Option<u64>,
     ) -> Result<Option<Arc<Definitions>>, StoreError> {
         let Some(place) = self.kept.get(backend) else { return Ok(None) };
-        let tables = self.tables.load_full();
+        let tables = self.tables.load();
         let kept = place.load();
         let known =
             kept.as_ref().filter(|known| Arc::ptr_eq(&known.facts, facts) && Arc::ptr_eq(&known.tables, &tables));
         if let Some(known) = known
-            && seq.is_some()
-            && known.seq == seq
+            && (known.is_of(view) || known.is_nothing(view))
         {
             return Ok(known.definitions.clone());
         }
+        let seq = view.seq();
         let mut next = match known {
             Some(known) => Kept { seq, ..Kept::clone(known) },
             None => Kept::unknown(facts, &tables, seq),
         };
         next.look_at_classes(view);
-        if !next.defines && tables.is_empty() {
-            // Nothing but the change is new: not worth a word.
-            if known.is_none_or(|known| known.class_sets != next.class_sets) {
-                place.store(Some(Arc::new(next)));
-            }
-            return Ok(None);
-        }
         if known.is_none() || !next.is_made_of(view)? {
             self.make(&mut next, view)?;
         }
@@ -160,10 +140,9 @@ impl ComputedService {
         let roles = RefCell::default();
         for (id, bytes) in &made_of.entries {
             let record = store::RecordView::parse(bytes, view.tables())?;
-            let parent = made_of.parents.iter().find(|(parent, _)| *parent == record.parent());
             let rdn = String::from_utf8_lossy(record.rdn()).into_owned();
-            let dn = match parent {
-                Some((_, above)) => format!("{rdn},{above}"),
+            let dn = match made_of.parents.get(&record.parent()) {
+                Some(above) => format!("{rdn},{above}"),
                 None => rdn,
             };
             match kinds::read(&facts, view, *id, record, &dn, &roles) {
@@ -193,9 +172,19 @@ impl Kept {
         }
     }
 
+    /// Whether it was found out at the moment of a view.
+    fn is_of(&self, view: &View<'_>) -> bool {
+        self.seq.is_some() && self.seq == view.seq()
+    }
+
+    /// Whether nothing is defined, at the moment of a view either.
+    fn is_nothing(&self, view: &View<'_>) -> bool {
+        !self.defines && self.tables.is_empty() && view.tables().class_sets_from(self.class_sets).next().is_none()
+    }
+
     /// Looks at the class sets that came since.
     fn look_at_classes(&mut self, view: &View<'_>) {
-        for set in view.tables().class_sets().skip(self.class_sets) {
+        for set in view.tables().class_sets_from(self.class_sets) {
             self.defines |= self.facts.class_flags(set.values()).has(ClassFlags::DEFINITION);
             self.class_sets += 1;
         }
@@ -233,7 +222,7 @@ impl MadeOf {
         for id in kinds::ids(facts, view)?.into_iter().take(ENTRIES_MAX) {
             let Some(found) = view.entry(id)? else { continue };
             let parent = found.view()?.parent();
-            if parent != EntryId::ROOT && !made_of.parents.iter().any(|(known, _)| *known == parent) {
+            if parent != EntryId::ROOT && !made_of.parents.contains_key(&parent) {
                 made_of.parents.extend(view.dn_of(parent)?.map(|name| (parent, name)));
             }
             made_of.entries.push((id, found.into_bytes().into()));
@@ -244,4 +233,80 @@ impl MadeOf {
 
 fn defining(tables: &[VirtualAttributeConfig]) -> Vec<VirtualAttributeConfig> {
     tables.iter().filter(|table| tables::defines(table)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use config::default_indexes;
+    use ldap::ModifyOperation;
+
+    use super::*;
+    use crate::entry::EntrySource;
+    use crate::groups::Groups;
+    use crate::groups::tests::modify;
+    use crate::search::tests::fixture::{Asked, Fixture, user};
+
+    const BASE: &str = "dc=example,dc=com";
+
+    fn fixture(more: &str) -> Fixture {
+        let ldif = format!(
+            "dn: {BASE}\nobjectClass: domain\n\n\
+             dn: cn=zip,{BASE}\nobjectClass: cosTemplate\nobjectClass: extensibleObject\ncn: zip\npostalCode: 44438\n\n\
+             dn: uid=ann,{BASE}\nobjectClass: inetOrgPerson\nuid: ann\ncn: ann\nsn: ann\n\n{more}"
+        );
+        Fixture::new(&[BASE], default_indexes(), &ldif)
+    }
+
+    fn kept(it: &Fixture) -> Arc<Kept> {
+        it.directory.computed_service().kept[0].load_full().unwrap()
+    }
+
+    /// Whoever looks first after a change spares all others the look: also a search for groups, a compare, a bind.
+    #[test]
+    fn one_look_for_each_change() {
+        let mut it = fixture(&format!(
+            "dn: cn=gives,{BASE}\nobjectClass: ldapSubEntry\nobjectClass: cosSuperDefinition\n\
+             objectClass: cosPointerDefinition\ncn: gives\ncosTemplateDn: cn=zip,{BASE}\ncosAttribute: postalCode\n\n"
+        ));
+        let ann = format!("uid=ann,{BASE}");
+        let groups = Asked { attributes: &["memberOf"], ..Asked::new(BASE, "(uid=ann)") };
+        let looks: [&dyn Fn(&mut Fixture); 4] = [
+            &|it| drop(it.search(&groups).unwrap()),
+            &|it| drop(it.search(&Asked::new(BASE, "(uid=ann)")).unwrap()),
+            &|it| assert_eq!(it.compare(user(), &ann, "postalCode", b"44438"), ldap::ResultCode::COMPARE_TRUE),
+            &|it| {
+                let snapshot = it.directory.backends[0].store.snapshot().unwrap();
+                let directory = &it.directory;
+                let groups = Groups::new(&directory.groups(), &directory.backends, &directory.facts(), 0);
+                assert!(groups.at(0, snapshot.view()).computed().unwrap().is_some());
+            },
+        ];
+        for (at, look) in looks.into_iter().enumerate() {
+            modify(&it, &ann, ModifyOperation::Replace, "description", &at.to_string());
+            let seq = it.directory.backends[0].store.snapshot().unwrap().seq();
+            look(&mut it);
+            let first = kept(&it);
+            assert_eq!(first.seq, Some(seq), "{at}");
+            for again in looks {
+                again(&mut it);
+                assert!(Arc::ptr_eq(&first, &kept(&it)), "{at}: looked up again");
+            }
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_defined_a_change_is_no_reason_to_look() {
+        let mut it = fixture("");
+        let ann = format!("uid=ann,{BASE}");
+        let look = |it: &mut Fixture| {
+            assert_ne!(it.compare(user(), &ann, "postalCode", b"44438"), ldap::ResultCode::COMPARE_TRUE);
+            kept(it)
+        };
+        let first = look(&mut it);
+        modify(&it, &ann, ModifyOperation::Replace, "description", "other");
+        assert!(Arc::ptr_eq(&first, &look(&mut it)));
+        // Another set of classes could.
+        modify(&it, &ann, ModifyOperation::Add, "objectClass", "extensibleObject");
+        assert!(!Arc::ptr_eq(&first, &look(&mut it)));
+    }
 }

@@ -312,7 +312,7 @@ impl EntrySource for GroupsAt<'_> {
         let Some(cell) = self.groups.computed.get(self.own) else { return Ok(None) };
         if cell.get().is_none() {
             let service = &self.groups.service.computed;
-            let definitions = service.definitions(self.own, &self.groups.facts, &self.view, None)?;
+            let definitions = service.definitions(self.own, &self.groups.facts, &self.view)?;
             let _ = cell.set(Moment::new(definitions));
         }
         Ok(cell.get().and_then(|moment| moment.at(*self)))

@@ -110,7 +110,7 @@ impl Directory {
         id: EntryId,
     ) -> Result<Option<OwnLimits>, StoreError> {
         let view = snapshot.view();
-        let definitions = self.computed_service().definitions(backend, facts, &view, Some(snapshot.seq()))?;
+        let definitions = self.computed_service().definitions(backend, facts, &view)?;
         let types = &facts.own_limits;
         let given = definitions.filter(|it| types.iter().any(|index| !it.concerned(index).is_empty()));
         let (Some(given), Some(record)) = (given, view.entry(id)?) else { return Ok(None) };

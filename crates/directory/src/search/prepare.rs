@@ -305,10 +305,7 @@ impl Directory {
         let place = Place { base, scope, is_everything };
         let mut explanation = plan.explanations.is_some().then(|| Explanation::new(at, scope));
         let trace = explanation.as_mut().map(|explanation| &mut explanation.trace);
-        let groups = plan.groups_now().map(|groups| match &definitions {
-            Some(definitions) => groups.knowing(at, Some(Arc::clone(definitions))),
-            None => groups,
-        });
+        let groups = plan.groups_now().map(|groups| groups.knowing(at, definitions.clone()));
         let program = match &groups {
             Some(groups) if is_rewritten && scope != Scope::BaseObject => {
                 rewritten(groups, at, view, &plan.matcher, backend.entry_limit())
@@ -360,7 +357,7 @@ impl Directory {
         Ok(())
     }
 
-    /// What entries of a backend are given, if the filter or the attributes ask for something of it; and whether the filter does.
+    /// What entries of a backend are given, if filter or attributes ask for something of it, or for groups; and whether the filter does.
     fn definitions(
         &self,
         plan: &mut SearchPlan,
@@ -374,14 +371,13 @@ impl Directory {
             return Ok((None, false));
         }
         let service = self.computed_service();
-        let found = service.definitions(at, facts, &snapshot.view(), Some(snapshot.seq()));
+        let found = service.definitions(at, facts, &snapshot.view());
         let Some(found) = found.map_err(|problem| error::store_failure(&problem))? else { return Ok((None, false)) };
         let is_filtered = found.concern_filter(&plan.matcher);
-        if !is_filtered && plan.selection.given(facts, &found).is_empty() {
-            return Ok((None, false));
+        if is_filtered || !plan.selection.given(facts, &found).is_empty() {
+            plan.ask(self, found.is_costly());
         }
-        plan.ask(self, found.is_costly());
-        Ok((Some(found), is_filtered))
+        Ok((plan.groups.is_some().then_some(found), is_filtered))
     }
 
     /// RFC 4528: the search is done only if its base entry matches.
