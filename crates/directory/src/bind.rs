@@ -14,6 +14,7 @@ use crate::account::stored_passwords;
 use crate::backend::holder;
 use crate::directory::Directory;
 use crate::error::{invalid_dn, refuse, shown, store_failure};
+use crate::groups::Place;
 use crate::inactive;
 use crate::limits::Bound;
 use crate::open::OpenError;
@@ -210,10 +211,11 @@ impl Directory {
         }
         let stored_name = view.dn_of(account.id).map_err(|error| store_failure(&error))?.unwrap_or_default();
         let limits = self.limits_by_rules(&facts, &stored_name, Some(&name), false);
-        let given = self.given_limits(&facts, at, &snapshot, account.id).map_err(|error| store_failure(&error))?;
+        let place = Place { backend: at, id: account.id };
+        let given = self.given_limits(&facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         let limits = given.unwrap_or(account.limits).over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
-        let is_inactive = self.is_inactive(&facts, at, &snapshot, account.id).map_err(|error| store_failure(&error))?;
+        let is_inactive = self.is_inactive(&facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         Ok(self.judge(account.passwords, clear, Bound { identity, limits }, is_inactive))
     }
 

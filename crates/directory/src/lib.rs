@@ -44,6 +44,7 @@ mod json;
 mod limits;
 mod notices;
 mod schema_entry;
+mod shown;
 mod update;
 mod watch;
 

@@ -7,13 +7,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use schema::{Schema, TypeIndex};
-use store::{Content, EntryId, RecordView, Snapshot, StoreError, View};
+use store::{Content, RecordView, Snapshot, StoreError, View};
 
 use super::{Allowance, Most, SessionLimits};
 use crate::directory::Directory;
-use crate::entry::{DnParts, EntrySource, EntryView};
 use crate::facts::Facts;
-use crate::groups::Groups;
+use crate::groups::Place;
 
 /// Attribute and whether -1 is its way to say "no limit" (OpenDJ's is 0).
 const NAMES: [[(&str, bool); 2]; 4] = [
@@ -100,25 +99,17 @@ impl OwnLimits {
 }
 
 impl Directory {
-    /// The limits that an entry shows, if entries of its backend are given some: by a collective attribute, say. Where nothing is
-    /// defined it costs a look at that.
+    /// The limits that an entry shows, if entries of its backend are given some: by a collective attribute, say.
     pub(crate) fn given_limits(
         &self,
         facts: &Arc<Facts>,
-        backend: usize,
+        place: Place,
         snapshot: &Snapshot,
-        id: EntryId,
     ) -> Result<Option<OwnLimits>, StoreError> {
-        let view = snapshot.view();
-        let definitions = self.computed_service().definitions(backend, facts, &view)?;
         let types = &facts.own_limits;
-        let given = definitions.filter(|it| types.iter().any(|index| !it.concerned(index).is_empty()));
-        let (Some(given), Some(record)) = (given, view.entry(id)?) else { return Ok(None) };
-        let groups = Groups::new(&self.groups(), &self.backends, facts, 0).knowing(backend, Some(given));
-        let source = groups.at(backend, view);
-        let Some(computed) = source.computed()? else { return Ok(None) };
-        let entry = EntryView { id, record: record.view()?, dn: DnParts::default(), source: &source };
-        OwnLimits::read_by(types, |index, each| computed.values_of(&entry, index, each)).map(Some)
+        self.if_given(facts, place, snapshot, types.iter(), |computed, entry| {
+            OwnLimits::read_by(types, |index, each| computed.values_of(entry, index, each))
+        })
     }
 }
 

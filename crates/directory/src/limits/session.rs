@@ -16,6 +16,7 @@ use crate::directory::Directory;
 use crate::entry::{DnParts, EntryView};
 use crate::facts::Facts;
 use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::groups::Place;
 use crate::locate::locate;
 use crate::session::{Identity, Session};
 
@@ -115,7 +116,7 @@ impl Directory {
                 let Some(record) = view.entry(*entry)? else {
                     return self.limits_by_rules(&facts, dn, None, false);
                 };
-                let own = match self.given_limits(&facts, at, &snapshot, *entry)? {
+                let own = match self.given_limits(&facts, Place { backend: at, id: *entry }, &snapshot)? {
                     Some(own) => own,
                     None => OwnLimits::read(&facts.own_limits, &view, &record.view()?)?,
                 };
