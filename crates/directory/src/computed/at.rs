@@ -432,18 +432,19 @@ impl<'g> ComputedAt<'g> {
 }
 
 /// Values of one attribute, each once.
-struct Distinct<'f> {
+pub(super) struct Distinct<'f> {
     facts: &'f Facts,
     attribute: TypeIndex,
     forms: HashSet<Vec<u8>>,
 }
 
 impl<'f> Distinct<'f> {
-    fn new(facts: &'f Facts, attribute: TypeIndex) -> Distinct<'f> {
+    pub fn new(facts: &'f Facts, attribute: TypeIndex) -> Distinct<'f> {
         Distinct { facts, attribute, forms: HashSet::new() }
     }
 
-    fn add(&mut self, value: &[u8], out: &mut Vec<u8>) {
+    /// Appends a value in wire form unless there is an equal one.
+    pub fn add(&mut self, value: &[u8], out: &mut Vec<u8>) {
         let mut form = Vec::new();
         let rule = self.facts.schema.attribute_by_index(self.attribute).and_then(|it| it.equality);
         if rule.is_none_or(|rule| rule.normalize(&self.facts.schema, value, &mut form).is_err()) {
@@ -452,6 +453,11 @@ impl<'f> Distinct<'f> {
         if self.forms.insert(form) {
             put_value(out, value);
         }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.forms.len()
     }
 }
 

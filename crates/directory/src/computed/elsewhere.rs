@@ -15,9 +15,7 @@ use super::program::holders;
 use super::{Alternatives, ComputedAt, Narrowing, Priority, Source, Wanted};
 use crate::entry::EntryView;
 use crate::facts::Facts;
-use crate::filter::Matcher;
 use crate::groups::Place;
-use crate::search::subtree;
 use crate::virtual_attributes::VirtualAttribute;
 
 /// Entries with a matching value that one assertion is led back to, and children of a base that are looked at for it.
@@ -26,7 +24,7 @@ const LOOKED_AT_MAX: u64 = 1_000;
 /// Entries that one entry takes values from.
 const NAMED_MAX: usize = 100;
 
-/// Entries at and below those that an assertion is led back to, where who takes values is below.
+/// Entries at and below one that an assertion is led back to, where who takes values is below.
 const BELOW_MAX: u64 = 10_000;
 
 /// Children of a base among which a name is looked for that is written otherwise.
@@ -210,11 +208,7 @@ impl OfNamed {
         if !is_own_name || top.backend != at.backend() {
             return Ok(false);
         }
-        let Some(below) = subtree(&at.view(), top.id, BELOW_MAX)? else { return Ok(false) };
-        let mut matcher = Matcher::default();
-        matcher.push_set(below);
-        any.filter(&matcher);
-        Ok(true)
+        any.below(top.id, BELOW_MAX)
     }
 }
 

@@ -10,13 +10,13 @@
 
 use ldap::Scope;
 use schema::{NormalizedDn, TypeIndex};
-use store::StoreError;
+use store::{EntryId, StoreError};
 
 use super::{ComputedAt, Definition, Narrowing, Wanted};
 use crate::facts::Facts;
 use crate::filter::{Item, Matcher, Node, Target};
 use crate::search::idset::IdSet;
-use crate::search::{Candidates, Narrowed, Place, scoped_candidates, whole};
+use crate::search::{Candidates, Narrowed, Place, scoped_candidates, subtree, whole};
 
 /// Alternatives of one assertion; with more, everybody in reach counts.
 pub(crate) const ALTERNATIVES_MAX: usize = 1_000;
@@ -42,6 +42,8 @@ struct Rewriter<'r, 'g> {
     at: &'r ComputedAt<'g>,
     /// Entries of a branch up to which they are candidates.
     branch_max: u64,
+    /// Entries of all branches together that may still be looked at.
+    branches_left: u64,
     out: Matcher,
     origins: Vec<Option<usize>>,
     depth: usize,
@@ -60,13 +62,27 @@ trait Push {
     fn present(&mut self, attribute: TypeIndex) -> Result<(), StoreError>;
     fn copy(&mut self, matcher: &Matcher);
     fn copy_below(&mut self, matcher: &Matcher, top: &NormalizedDn) -> Result<(), StoreError>;
+    fn below(&mut self, top: EntryId, max: u64) -> Result<bool, StoreError>;
 }
 
 impl Program {
-    /// Rewrites a filter. `branch_max` is the number of entries of a branch up to which all of them may be looked at.
-    pub fn of(at: &ComputedAt<'_>, filter: &Matcher, branch_max: u64) -> Result<Program, StoreError> {
-        let mut rewriter =
-            Rewriter { at, branch_max, out: Matcher::default(), origins: Vec::new(), depth: 0, steps: 0 };
+    /// Rewrites a filter. `branch_max` is the number of entries of a branch up to which all of them may be looked at, `branches_max` that
+    /// of all such branches together: whoever is in one that is too large is found as if there were no branches.
+    pub fn of(
+        at: &ComputedAt<'_>,
+        filter: &Matcher,
+        branch_max: u64,
+        branches_max: u64,
+    ) -> Result<Program, StoreError> {
+        let mut rewriter = Rewriter {
+            at,
+            branch_max,
+            branches_left: branches_max,
+            out: Matcher::default(),
+            origins: Vec::new(),
+            depth: 0,
+            steps: 0,
+        };
         rewriter.node(filter, 0)?;
         Ok(Program { matcher: rewriter.out, origins: rewriter.origins })
     }
@@ -119,6 +135,17 @@ impl Alternatives<'_> {
     pub fn filter_below(&mut self, matcher: &Matcher, top: &NormalizedDn) -> Result<(), StoreError> {
         self.count += 1;
         self.rewriter.copy_below(matcher, top)
+    }
+
+    /// An entry of the own backend and all below it; `false`, and nothing is added, if they are more than `max`, or than may be looked at
+    /// for one filter.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn below(&mut self, top: EntryId, max: u64) -> Result<bool, StoreError> {
+        let is_added = self.rewriter.below(top, max)?;
+        self.count += usize::from(is_added);
+        Ok(is_added)
     }
 
     /// What was added comes to: nobody, these, or everybody if they are too many.
@@ -176,6 +203,13 @@ impl Push for Rewriter<'_, '_> {
         self.out.close(open);
         self.mark(None);
         Ok(())
+    }
+
+    fn below(&mut self, top: EntryId, max: u64) -> Result<bool, StoreError> {
+        let Some(branch) = self.branch(top, max)? else { return Ok(false) };
+        self.out.push_set(branch);
+        self.mark(None);
+        Ok(true)
     }
 }
 
@@ -279,7 +313,9 @@ impl Rewriter<'_, '_> {
             Narrowing::Alternatives => self.out.close(open),
             Narrowing::Everybody => {
                 self.take_back(open);
-                if let Some(branch) = self.branch(number, definition)? {
+                if let Some(root) = at.resolved(number, definition)?.only_root()
+                    && let Some(branch) = self.branch(root, self.branch_max)?
+                {
                     self.out.push_set(branch);
                 }
             }
@@ -289,10 +325,13 @@ impl Rewriter<'_, '_> {
         Ok(())
     }
 
-    /// The entries of the branch that a definition is for, if they are few.
-    fn branch(&self, number: usize, definition: &Definition) -> Result<Option<IdSet>, StoreError> {
-        let Some(root) = self.at.resolved(number, definition)?.only_root() else { return Ok(None) };
-        crate::search::subtree(&self.at.view(), root, self.branch_max)
+    /// An entry and all below it, if they are at most `max`, and as many may still be looked at.
+    fn branch(&mut self, top: EntryId, max: u64) -> Result<Option<IdSet>, StoreError> {
+        let most = max.min(self.branches_left);
+        let mut left = most;
+        let branch = subtree(&self.at.view(), top, &mut left)?;
+        self.branches_left -= most - left;
+        Ok(branch)
     }
 
     /// An alternative: it may be about a computed attribute in turn.
@@ -323,7 +362,7 @@ pub(super) fn holders(
     let groups = at.groups();
     let Some(known) = groups.backends().get(backend) else { return Ok(None) };
     let view = groups.view_of(backend)?;
-    let place = Place { base: store::EntryId::ROOT, scope: Scope::WholeSubtree, is_everything: true };
+    let place = Place { base: EntryId::ROOT, scope: Scope::WholeSubtree, is_everything: true };
     let Narrowed { found, is_unindexed } = scoped_candidates(&one, at.facts(), known, &view, place, None)?;
     Ok(match found.candidates {
         Candidates::Set(set) if !is_unindexed && set.len() <= max => Some(set),

@@ -3,14 +3,13 @@
 //! An entry gets one value for each combination of the values that it shows of the attributes named, and none if it lacks one that has
 //! no default. [`super::invert`] goes the other way, from a value to the entries that may have it.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use config::{Template, TemplatePart};
 use schema::{AttributeType, TypeIndex};
 use store::StoreError;
-use store::record::put_value;
 
+use super::at::Distinct;
 use super::elsewhere::tells_groups;
 use super::invert::{Inverse, Split};
 use super::{Alternatives, ComputedAt, Narrowing, Priority, Source, Wanted};
@@ -129,7 +128,7 @@ impl Source for FromTemplate {
     ) -> Result<Option<Priority>, StoreError> {
         let Some(choices) = self.choices(at, entry)? else { return Ok(None) };
         let known = at.facts().schema.attribute_by_index(attribute);
-        let mut seen: HashSet<Vec<u8>> = HashSet::new();
+        let mut distinct = Distinct::new(at.facts(), attribute);
         let most = if self.takes_one { 1 } else { VALUES_MAX };
         let mut tried = 0;
         combine(&choices, &mut |value| {
@@ -138,16 +137,13 @@ impl Source for FromTemplate {
             let is_good = value.len() <= VALUE_BYTES_MAX
                 && known.is_some_and(|known| known.syntax.validate(&at.facts().schema, value).is_ok());
             if is_good {
-                let mut form = Vec::new();
-                let rule = known.and_then(|known| known.equality);
-                if rule.is_none_or(|rule| rule.normalize(&at.facts().schema, value, &mut form).is_err()) {
-                    form = value.to_vec();
-                }
-                if seen.insert(form) {
-                    put_value(out, value);
-                }
+                distinct.add(value, out);
             }
-            if seen.len() >= most || tried >= VALUES_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if distinct.len() >= most || tried >= VALUES_MAX {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
         Ok(Some(Priority::LOWEST))
     }

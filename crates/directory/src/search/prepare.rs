@@ -410,7 +410,7 @@ fn rewritten(
     let groups = groups.at(at, view);
     let Some(computed) = groups.computed()? else { return Ok(None) };
     let branch_max = if entry_limit == 0 { RANGE_IDS_MAX } else { entry_limit };
-    Ok(Some(Box::new(Program::of(&computed, matcher, branch_max)?)))
+    Ok(Some(Box::new(Program::of(&computed, matcher, branch_max, RANGE_IDS_MAX)?)))
 }
 
 impl SearchPlan {

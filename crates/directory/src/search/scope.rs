@@ -150,7 +150,8 @@ fn by_subtree(found: Found, view: &View<'_>, place: Place, limit: u64) -> Result
     } else {
         None
     };
-    let collected = if reason.is_none() { subtree(view, place.base, collect_max)? } else { None };
+    let mut left = collect_max;
+    let collected = if reason.is_none() { subtree(view, place.base, &mut left)? } else { None };
     let Some(all) = collected else {
         let reason = reason.unwrap_or(Reason::ScopeOverLimit { limit: collect_max });
         let step = step(Count::NotIndexed, &found.candidates, cost::KEY, Some(reason));
@@ -171,15 +172,15 @@ fn by_subtree(found: Found, view: &View<'_>, place: Place, limit: u64) -> Result
     Ok((Narrowed { found: Found { candidates, ..found }, is_unindexed: false }, step))
 }
 
-/// The base and all entries below it, if they are at most `limit`.
-pub(crate) fn subtree(view: &View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, StoreError> {
+/// The base and all entries below it, if they are at most `left`; from that goes what was looked at, also where they are more.
+pub(crate) fn subtree(view: &View<'_>, base: EntryId, left: &mut u64) -> Result<Option<IdSet>, StoreError> {
+    *left = left.saturating_sub(1);
     let mut all = IdSet::one(base);
     let mut open = vec![base];
     while let Some(id) = open.pop() {
         let children = view.children(id)?;
-        if all.len() + children.count() > limit {
-            return Ok(None);
-        }
+        let Some(rest) = left.checked_sub(children.count()) else { return Ok(None) };
+        *left = rest;
         for child in children.iter() {
             all.insert(child);
             open.push(child);

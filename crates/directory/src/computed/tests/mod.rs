@@ -1,5 +1,6 @@
 //! Computed attributes through whole searches and compares.
 
+mod branches;
 mod collective;
 mod cos;
 mod random;
