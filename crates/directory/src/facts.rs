@@ -178,6 +178,13 @@ impl Facts {
         self.subentry_names.iter().any(|name| name == form)
     }
 
+    /// Which of the server's own computed attributes a type is.
+    #[inline]
+    #[must_use]
+    pub fn virtual_attribute(&self, attribute: TypeIndex) -> Option<VirtualAttribute> {
+        self.virtual_types.iter().find(|(index, _)| *index == attribute).map(|(_, computed)| *computed)
+    }
+
     /// The types that the server computes.
     #[must_use]
     pub fn virtual_types(&self) -> &[(TypeIndex, VirtualAttribute)] {

@@ -269,10 +269,9 @@ impl<'g> ComputedAt<'g> {
         each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let mut wire = Vec::new();
-        let own = self.facts().virtual_types().iter().find(|(index, _)| *index == attribute);
-        if let Some((_, computed)) = own {
+        if let Some(computed) = self.facts().virtual_attribute(attribute) {
             // The whole name comes with the entry only where filter or answer need it.
-            if *computed == VirtualAttribute::EntryDn {
+            if computed == VirtualAttribute::EntryDn {
                 if self.put_dn(entry.id, &mut wire)? {
                     let _ = each(&wire);
                 }

@@ -65,7 +65,7 @@ pub(super) fn read_pointer(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
 
 /// `cosIndirectDefinition`
 pub(super) fn read_indirect(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
-    let by = attribute_in(reading, "cosIndirectSpecifier")?;
+    let by = reading.attribute_in("cosIndirectSpecifier")?.index;
     let follows_groups = tells_groups(reading.facts, by);
     definitions(reading, |qualifiers| {
         Arc::new(OfNamed { by, all: qualifiers.merges, parents: 0, within: None, follows_groups })
@@ -75,8 +75,8 @@ pub(super) fn read_indirect(reading: &Reading<'_>) -> Result<Vec<Definition>, St
 /// `cosClassicDefinition` and the older `cosDefinition`
 pub(super) fn read_classic(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
     let base = template_name(reading)?;
-    let specifier = attribute_in(reading, "cosSpecifier")?;
-    let name = reading.facts.schema.attribute_by_index(specifier).map(|it| it.name()).unwrap_or_default();
+    let known = reading.attribute_in("cosSpecifier")?;
+    let (specifier, name) = (known.index, known.name());
     // Sun names templates by cn; others by what they stand for.
     let mut named_by: Vec<TypeIndex> =
         reading.facts.schema.attribute_type(b"cn").map(|it| it.index).into_iter().collect();
@@ -100,19 +100,6 @@ pub(super) fn read_classic(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
 /// `cosTemplateDn`; without it the entry above the definition.
 fn template_name(reading: &Reading<'_>) -> Result<NormalizedDn, String> {
     Ok(reading.name_in("cosTemplateDn")?.unwrap_or_else(|| reading.parent()))
-}
-
-/// The attribute that is named in another one.
-fn attribute_in(reading: &Reading<'_>, attribute: &str) -> Result<TypeIndex, String> {
-    let named = reading.value(attribute.as_bytes()).ok_or_else(|| format!("has no {attribute}"))?;
-    let shown = || String::from_utf8_lossy(named).into_owned();
-    let known = reading.facts.schema.attribute_type(named);
-    let known = known
-        .ok_or_else(|| format!("names in {attribute} an attribute type that the schema does not have: {}", shown()))?;
-    if reading.facts.is_secret(known.index) {
-        return Err(format!("must not name {} in {attribute}", shown()));
-    }
-    Ok(known.index)
 }
 
 fn definitions(

@@ -203,8 +203,7 @@ impl OfNamed {
 
     /// Adds who takes values from an entry above itself; `false` if that cannot be told.
     fn add_below(&self, at: &ComputedAt<'_>, top: Place, any: &mut Alternatives<'_>) -> Result<bool, StoreError> {
-        let virtual_types = at.facts().virtual_types();
-        let is_own_name = virtual_types.iter().any(|(index, it)| *index == self.by && *it == VirtualAttribute::EntryDn);
+        let is_own_name = at.facts().virtual_attribute(self.by) == Some(VirtualAttribute::EntryDn);
         if !is_own_name || top.backend != at.backend() {
             return Ok(false);
         }
@@ -436,7 +435,7 @@ fn usable(
 
 /// Whether the values of an attribute are the groups of an entry.
 pub(super) fn tells_groups(facts: &Facts, attribute: TypeIndex) -> bool {
-    facts.virtual_types().iter().any(|(index, computed)| *index == attribute && computed.is_membership())
+    facts.virtual_attribute(attribute).is_some_and(VirtualAttribute::is_membership)
 }
 
 /// Whether the values of an attribute are names of entries.

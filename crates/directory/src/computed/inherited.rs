@@ -4,13 +4,12 @@
 //! Only entries at or below the administrative point give anything: whoever may write a reference must not get to read other branches
 //! by it. Knows what the subentries mean; values and filters are for [`super::elsewhere`].
 
-use schema::{AttributeType, NormalizedDn};
+use schema::NormalizedDn;
 
 use super::collective::Subentry;
 use super::elsewhere::tells_groups;
 use super::kinds::Reading;
 use super::{BelowBase, Definition, OfNamed, Renamed, Source};
-use crate::facts::Facts;
 
 /// RDNs that can be taken off a name.
 const PARENTS_MAX: usize = ldap::dn::RDNS_MAX;
@@ -20,7 +19,7 @@ const DN_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.12";
 
 /// Reads an `inheritedFromDNCollectiveAttributeSubentry`.
 pub(super) fn read_from_dn(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
-    let by = attribute_in(reading, "inheritFromDNAttribute")?;
+    let by = reading.attribute_in("inheritFromDNAttribute")?;
     if by.syntax.oid() != DN_SYNTAX {
         return Err(format!("inherits by {}, whose values are not names of entries", by.name()));
     }
@@ -38,11 +37,8 @@ pub(super) fn read_from_dn(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
 
 /// Reads an `inheritedFromRDNCollectiveAttributeSubentry`.
 pub(super) fn read_from_rdn(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
-    let by = attribute_in(reading, "inheritFromRDNAttribute")?;
-    let naming = attribute_in(reading, "inheritFromRDNType")?;
-    if reading.facts.is_secret(by.index) {
-        return Err(format!("inherits by {}, which is secret", by.name()));
-    }
+    let by = reading.attribute_in("inheritFromRDNAttribute")?;
+    let naming = reading.attribute_in("inheritFromRDNType")?;
     let relative = reading.name_in("inheritFromBaseRDN")?.ok_or("has no inheritFromBaseRDN")?;
     read(reading, |point| BelowBase {
         base: point.join(&relative),
@@ -67,24 +63,14 @@ fn read<S: Source + 'static>(
         let text = String::from_utf8_lossy(value);
         // ForgeRock DS: what is inherited, and the name under which it is shown.
         let (inherited, shown) = text.split_once(':').unwrap_or((&text, &text));
-        let inherited = known(facts, "inheritAttribute", inherited)?;
+        let inherited = reading.known("inheritAttribute", inherited.as_bytes())?;
         if facts.is_secret(inherited.index) || facts.is_virtual(inherited.index) {
             return Err(format!("inherits {}, which is no attribute that entries can inherit", inherited.name()));
         }
-        let shown = known(facts, "inheritAttribute", shown)?;
+        let shown = reading.known("inheritAttribute", shown.as_bytes())?;
         let source =
             Renamed { attribute: inherited.index, takes_one: shown.is_single_value(), source: from(&subentry.point) };
         all.push(subentry.definition(facts, shown, source)?);
     }
     Ok(all)
-}
-
-fn attribute_in<'r>(reading: &Reading<'r>, name: &str) -> Result<&'r AttributeType, String> {
-    let value = reading.value(name.as_bytes()).ok_or_else(|| format!("has no {name}"))?;
-    known(reading.facts, name, &String::from_utf8_lossy(value))
-}
-
-fn known<'f>(facts: &'f Facts, property: &str, name: &str) -> Result<&'f AttributeType, String> {
-    let found = facts.schema.attribute_type(name.trim().as_bytes());
-    found.ok_or_else(|| format!("names in {property} the attribute type \"{name}\", which is not in the schema"))
 }

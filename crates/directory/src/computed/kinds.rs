@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 
-use schema::{ClassIndex, NormalizedDn, ObjectClass, Schema};
+use schema::{AttributeType, ClassIndex, NormalizedDn, ObjectClass, Schema};
 use store::{EntryId, RecordView, StoreError, Values, View};
 
 use super::roles::{self, Role};
@@ -65,6 +65,24 @@ impl<'r> Reading<'r> {
     /// The only value of an attribute, or its first.
     pub fn value(&self, attribute: &[u8]) -> Option<&'r [u8]> {
         self.values(attribute).next()
+    }
+
+    /// The attribute type that is called `name` in `property`.
+    pub fn known(&self, property: &str, name: &[u8]) -> Result<&'r AttributeType, String> {
+        self.facts.schema.attribute_type(name.trim_ascii()).ok_or_else(|| {
+            let name = String::from_utf8_lossy(name);
+            format!("names in {property} the attribute type \"{name}\", which is not in the schema")
+        })
+    }
+
+    /// The attribute type that a property names, by whose values entries are told apart: no secret one.
+    pub fn attribute_in(&self, property: &str) -> Result<&'r AttributeType, String> {
+        let name = self.value(property.as_bytes()).ok_or_else(|| format!("has no {property}"))?;
+        let known = self.known(property, name)?;
+        if self.facts.is_secret(known.index) {
+            return Err(format!("names in {property} the attribute type {}, which is secret", known.name()));
+        }
+        Ok(known)
     }
 
     /// A value as a name; `Err` when it is none.

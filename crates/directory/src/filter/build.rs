@@ -89,8 +89,7 @@ impl Matcher {
     }
 
     fn push_test(&mut self, facts: &Facts, attribute: &AttributeType, test: Test) {
-        let computed = facts.virtual_types().iter().find(|(index, _)| *index == attribute.index);
-        let target = computed.map_or(Target::Type(attribute.index), |(index, it)| Target::Virtual(*index, *it));
+        let target = Target::of(facts, attribute.index);
         let rule = if test == Test::Present { None } else { attribute.equality };
         let item = Item { target, test, rule, with_dn: false };
         self.needs_groups |= item.asks_for_groups();

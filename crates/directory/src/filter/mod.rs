@@ -120,6 +120,14 @@ pub enum Target {
     Every,
 }
 
+impl Target {
+    /// An attribute without options.
+    #[inline]
+    fn of(facts: &Facts, attribute: TypeIndex) -> Target {
+        facts.virtual_attribute(attribute).map_or(Target::Type(attribute), |it| Target::Virtual(attribute, it))
+    }
+}
+
 /// What is asserted of a value's normal form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test {
@@ -383,9 +391,7 @@ impl Matcher {
             if !access.may_read(facts, attribute.index) {
                 return None;
             }
-            let computed = facts.virtual_types().iter().find(|(index, _)| *index == attribute.index);
-            let target = computed.map_or(Target::Type(attribute.index), |(index, it)| Target::Virtual(*index, *it));
-            return Some((target, attribute));
+            return Some((Target::of(facts, attribute.index), attribute));
         }
         let description = AttributeDescription::parse(&facts.schema, description).ok()?;
         let attribute = facts.schema.attribute_by_index(description.attribute?)?;
