@@ -158,6 +158,11 @@ impl Source for OfNamed {
         any: &mut Alternatives<'_>,
     ) -> Result<Narrowing, StoreError> {
         let groups = at.groups();
+        // A name in an attribute of text leads to an entry too, but is not found there by its normal form.
+        if !at.facts().schema.attribute_by_index(self.by).is_some_and(holds_names) {
+            any.present(self.by)?;
+            return Ok(Narrowing::Alternatives);
+        }
         for backend in 0..groups.backends().len() {
             let Some(ids) = holders(at, backend, wanted, LOOKED_AT_MAX)? else {
                 any.present(self.by)?;
@@ -441,6 +446,11 @@ pub(super) fn tells_groups(facts: &Facts, attribute: TypeIndex) -> bool {
 /// Whether the values of an attribute are names of entries.
 fn is_of_names(attribute: &AttributeType) -> bool {
     attribute.equality.is_some_and(|rule| rule.name() == "distinguishedNameMatch")
+}
+
+/// Whether values are compared as names of entries, also where an identifier may follow the name.
+fn holds_names(attribute: &AttributeType) -> bool {
+    is_of_names(attribute) || attribute.equality.is_some_and(|rule| rule.name() == "uniqueMemberMatch")
 }
 
 /// Whether values that differ in case only are equal under the attribute's equality rule.

@@ -108,6 +108,23 @@ fn an_indirect_one_gives_what_the_named_entry_has() {
     assert_eq!(it.compare(user(), &dn("ben"), "departmentNumber", b"318842"), ResultCode::NO_SUCH_ATTRIBUTE);
 }
 
+/// Where a name is in an attribute of text, it leads to the entry all the same, and so does the filter.
+// S2-38 S2-42
+#[test]
+fn an_indirect_one_goes_by_names_in_text() {
+    let mut it = fixture(&[
+        definition(
+            "byText",
+            "cosIndirectDefinition",
+            &["cosIndirectSpecifier: givenName", "cosAttribute: telephoneNumber"],
+        ),
+        person("boss", &["telephoneNumber: +1 2"]),
+        person("ann", &[&format!("givenName: UID=boss, ou=people,{BASE}")]),
+    ]);
+    assert_eq!(of(&mut it, "ann", "telephoneNumber"), ["+1 2"]);
+    assert_eq!(matching(&mut it, "(telephoneNumber=+12)"), ["ann", "boss"]);
+}
+
 fn classic(more: &[String]) -> Fixture {
     let mut entries = vec![
         definition(
