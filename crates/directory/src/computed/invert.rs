@@ -16,6 +16,9 @@ use crate::filter::{Matcher, Test};
 /// Ways to take one value apart that are followed.
 const SPLITS_MAX: usize = 32;
 
+/// Bytes that are looked at to find them: most ways lead nowhere, and there may be as many as powers of the value's length.
+const WORK_MAX: usize = 1_000_000;
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Inverse {
@@ -93,6 +96,8 @@ struct Walk<'w> {
     is_prefix: bool,
     so_far: Vec<Condition>,
     splits: &'w mut Vec<Split>,
+    /// What remains of [`WORK_MAX`].
+    work_left: usize,
     /// There are too many ways, or one without a condition.
     is_lost: bool,
 }
@@ -160,7 +165,7 @@ impl Inverse {
 
     fn splits(&self, form: &[u8], is_prefix: bool) -> Option<Vec<Split>> {
         let mut splits = Vec::new();
-        let mut walk = Walk { is_prefix, so_far: Vec::new(), splits: &mut splits, is_lost: false };
+        let mut walk = Walk { is_prefix, so_far: Vec::new(), splits: &mut splits, work_left: WORK_MAX, is_lost: false };
         walk.step(&self.pieces, form);
         (!walk.is_lost).then_some(splits)
     }
@@ -176,10 +181,19 @@ impl Walk<'_> {
         }
     }
 
+    /// Whether that may still be looked at.
+    fn looks_at(&mut self, rest: &[u8]) -> bool {
+        match self.work_left.checked_sub(rest.len() + 1) {
+            Some(left) => self.work_left = left,
+            None => self.is_lost = true,
+        }
+        !self.is_lost
+    }
+
     /// Explains `rest` by `pieces`, in all ways. Templates have few parts, so the recursion is bounded.
     fn step(&mut self, pieces: &[Piece], rest: &[u8]) {
         let rest = rest.trim_ascii_start();
-        if self.is_lost {
+        if self.is_lost || !self.looks_at(rest) {
             return;
         }
         if self.is_prefix && rest.is_empty() {
@@ -195,6 +209,9 @@ impl Walk<'_> {
             },
             Some((value @ Piece::Value { .. }, more)) => {
                 for end in ends(more, rest, self.is_prefix) {
+                    if !self.looks_at(rest) {
+                        return;
+                    }
                     let (own, after) = rest.split_at(end.min(rest.len()));
                     self.condition(value, own.trim_ascii_end(), false, |walk| walk.step(more, after));
                 }
@@ -324,6 +341,16 @@ mod tests {
         let by_letter =
             inverse(&facts, "displayName", &[own("homeDirectory", None), text("x"), own("uid", None)]).unwrap();
         assert_eq!(shown(&facts, by_letter.splits(b"/ax1", false)), Some(vec!["uid=1".to_owned()]));
+    }
+
+    #[test]
+    fn a_value_with_too_many_ways_is_given_up() {
+        let facts = Facts::new(Schema::standard());
+        let own = |name| value(&facts, name, None);
+        let parts = [own("uid"), own("sn"), own("cn"), own("l"), text("!")];
+        let names = inverse(&facts, "displayName", &parts).unwrap();
+        assert_eq!(names.splits(&[b'a'; 3_000], false), None);
+        assert_eq!(names.splits(&[b'a'; 5], false), Some(Vec::new()), "few ways are all followed");
     }
 
     fn word() -> impl Strategy<Value = String> {
