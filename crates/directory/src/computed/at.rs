@@ -116,6 +116,13 @@ impl Moment {
         Moment { definitions, depth: Cell::default(), state: RefCell::default() }
     }
 
+    /// Forgets what was found out about the entry looked at last.
+    pub(crate) fn forget_entry(&self) {
+        let state = &mut *self.state.borrow_mut();
+        state.nested_of = None;
+        state.nested.clear();
+    }
+
     /// Seen with the groups of the same moment; none when nothing is defined.
     pub(crate) fn at<'g>(&'g self, groups: GroupsAt<'g>) -> Option<ComputedAt<'g>> {
         Some(ComputedAt { groups, moment: self, definitions: self.definitions.as_ref()? })

@@ -36,6 +36,8 @@ pub struct Groups {
     computed: Box<[OnceCell<Moment>]>,
     /// Entries that may still be looked at to tell the members of groups.
     pub(super) budget: Cell<u64>,
+    /// Which image of an entry is looked at, see [`GroupsAt::look_at`].
+    image: Cell<Option<ImageNumber>>,
     pub(super) state: RefCell<State>,
 }
 
@@ -47,6 +49,9 @@ pub struct GroupsAt<'g> {
     pub(super) own: usize,
     view: View<'g>,
 }
+
+/// The change that an entry is looked at beside, and whether as it was before it.
+pub(crate) type ImageNumber = (u64, bool);
 
 /// An attribute and the normalized name that a chain of its values leads to.
 pub(super) type ChainStart = (TypeIndex, Box<[u8]>);
@@ -97,6 +102,7 @@ impl Groups {
             backends: Arc::clone(backends),
             now_unix_seconds,
             budget: Cell::new(u64::MAX),
+            image: Cell::new(None),
             others: (0..backends.len()).map(|_| OnceCell::new()).collect(),
             computed: (0..backends.len()).map(|_| OnceCell::new()).collect(),
             state: RefCell::new(state),
@@ -148,6 +154,14 @@ impl Groups {
 }
 
 impl<'g> GroupsAt<'g> {
+    /// An entry is looked at as a change left it, or found it: what was found out of another image of it is forgotten.
+    pub(crate) fn look_at(&self, image: ImageNumber) {
+        if self.groups.image.replace(Some(image)) != Some(image) {
+            self.groups.state.borrow_mut().last = None;
+            self.groups.computed.iter().filter_map(OnceCell::get).for_each(Moment::forget_entry);
+        }
+    }
+
     pub(crate) fn facts(&self) -> &'g Facts {
         &self.groups.facts
     }

@@ -1,5 +1,6 @@
 //! Persistent searches of a directory: what is told of which change, to whom, and when not.
 
+mod given;
 mod hidden;
 
 use std::collections::BTreeMap;

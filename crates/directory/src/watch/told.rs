@@ -244,6 +244,7 @@ impl Watch {
             return Ok(false);
         }
         let dn = DnParts::whole(tried.dn.as_bytes());
+        seen.source.look_at((seen.event.number, matching.is_some()));
         let tried = EntryView { id: seen.event.entry, record, dn, source };
         if !self.plan.matches(&tried, &mut scratch.filter)? {
             return Ok(false);
@@ -260,6 +261,7 @@ impl Watch {
             false => &[],
         };
         let dn = DnParts::whole(image.dn.as_bytes());
+        seen.source.look_at((seen.event.number, false));
         let shown = EntryView { id: seen.event.entry, record: image.record(seen.snapshot)?, dn, source };
         let (selection, message_id) = self.plan.selection();
         search_entry(facts, &shown, selection, message_id, controls, &mut scratch.values, &mut self.chunk)?;
