@@ -124,19 +124,12 @@ impl Reach {
         let everywhere = [NormalizedDn::root()];
         let bases = if self.bases.is_empty() { &everywhere[..] } else { &self.bases };
         for base in bases {
-            match at.locate_here(base)? {
-                Some(id) => resolved.roots.push((id, 0)),
-                // A base above a suffix: what is below it here begins with the suffix.
-                None => {
-                    for suffix in suffixes.iter().filter(|suffix| base.is_ancestor_of(&suffix.normalized)) {
-                        let below = suffix.normalized.len() - base.len();
-                        resolved.roots.extend(at.locate_here(&suffix.normalized)?.map(|id| (id, below)));
-                    }
-                }
-            }
+            resolved.roots.extend(tops(at, base)?);
         }
         for excluded in &self.excluded {
-            resolved.excluded.extend(at.locate_here(&excluded.base)?.map(|id| (id, excluded.keeps_top)));
+            // Of a suffix below the top the base entry goes too.
+            let own = |(id, below)| (id, excluded.keeps_top && below == 0);
+            resolved.excluded.extend(tops(at, &excluded.base)?.into_iter().map(own));
         }
         Ok(resolved)
     }
@@ -194,6 +187,18 @@ impl Reach {
         }
         Ok(true)
     }
+}
+
+/// Where what is at and below a name begins in the tree, with how many RDNs that is below the name: at its entry, and at each suffix of the
+/// own backend below it, whose base entries are below no other.
+fn tops(at: &ComputedAt<'_>, name: &NormalizedDn) -> Result<SmallVec<[(EntryId, usize); 1]>, StoreError> {
+    let mut tops = SmallVec::new();
+    tops.extend(at.locate_here(name)?.map(|id| (id, 0)));
+    for suffix in at.suffixes().iter().filter(|suffix| name.is_ancestor_of(&suffix.normalized)) {
+        let below = suffix.normalized.len() - name.len();
+        tops.extend(at.locate_here(&suffix.normalized)?.map(|id| (id, below)));
+    }
+    Ok(tops)
 }
 
 /// A filter that decides by what entries have stored. Passwords match nothing: who makes definitions may not be who may read them.

@@ -135,6 +135,20 @@ fn only_entries_in_scope_get_them() {
     assert_eq!(matching(&mut it, "(l=thebes)"), Vec::<String>::new());
 }
 
+/// The base entry of a suffix is below no other entry, whatever its name says.
+#[test]
+fn a_suffix_below_the_base_is_in_scope() {
+    let mut table = table("l", &["Sparta"]);
+    let VirtualAttributeKind::UserDefined { given, .. } = &mut table.kind else { unreachable!() };
+    (given.base_dns, given.scope) = (vec![BASE.to_owned()], VlvScope::SubordinateSubtree);
+    given.filter = "(objectClass=*)".to_owned();
+    let people = format!("ou=people,{BASE}");
+    let mut it =
+        Fixture::with(&[BASE, &people], default_indexes(), LDIF, |config| config.virtual_attributes.push(table));
+    assert_eq!(matching(&mut it, "(l=sparta)"), ["ben", "cay", "guests", "people"]);
+    assert_eq!(of(&mut it, "ben", "l"), ["Sparta"]);
+}
+
 /// Whoever may not search unindexed is refused where nothing narrows, and only there.
 #[test]
 fn a_filter_that_everybody_matches_is_unindexed_unless_something_narrows() {
