@@ -12,7 +12,7 @@ use config::ConflictBehavior;
 use ldap::FilterNode;
 use schema::syntax::subtree::{Exclusion, Refinement, SpecificationFilter, SubtreeSpecification};
 use schema::{AttributeDescription, AttributeType, NormalizedDn, TypeIndex};
-use store::{Content, StoreError};
+use store::StoreError;
 
 use super::definition::check_attribute;
 use super::kinds::Reading;
@@ -48,35 +48,11 @@ pub(super) fn read(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
         if description.options.iter().any(|option| option != COLLECTIVE) {
             return Err(format!("has {shown}: entries can be given attributes without options only"));
         }
-        let values = values(reading, stored.desc, stored.content, attribute)?;
+        let values = reading.all_of(std::iter::once(stored), attribute.name(), VALUES_MAX)?;
         let given = Given::new(values.iter().map(Vec::as_slice));
         all.push(subentry.definition(facts, attribute, given)?);
     }
     Ok(all)
-}
-
-/// The values of one attribute of a subentry.
-fn values(
-    reading: &Reading<'_>,
-    desc: store::DescId,
-    content: Content<'_>,
-    attribute: &AttributeType,
-) -> Result<Vec<Vec<u8>>, String> {
-    let mut values: Vec<Vec<u8>> = Vec::new();
-    match content {
-        Content::Inline(inline) => values.extend(inline.iter().map(<[u8]>::to_vec)),
-        Content::Large(_) => {
-            let read = reading.entry.source.large_values(reading.entry.id, desc, &mut |value| {
-                values.push(value.to_vec());
-                if values.len() > VALUES_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            read.map_err(|problem| problem.to_string())?;
-        }
-    }
-    if values.len() > VALUES_MAX {
-        return Err(format!("has more than {VALUES_MAX} values of {}", attribute.name()));
-    }
-    Ok(values)
 }
 
 /// What every subentry of collective attributes says.
@@ -93,11 +69,11 @@ impl Subentry {
     pub fn read(reading: &Reading<'_>) -> Result<Subentry, String> {
         let facts = reading.facts;
         let point = reading.parent();
-        let text = reading.value(b"subtreeSpecification").ok_or("has no subtreeSpecification")?;
-        let text = std::str::from_utf8(text).map_err(|_| "has a subtreeSpecification that is not UTF-8")?;
+        let text = reading.value("subtreeSpecification")?.ok_or("has no subtreeSpecification")?;
+        let text = std::str::from_utf8(&text).map_err(|_| "has a subtreeSpecification that is not UTF-8")?;
         let specification = SubtreeSpecification::parse(text)
             .map_err(|problem| format!("has a subtreeSpecification that is none: {problem}"))?;
-        let conflict = match reading.value(b"collectiveConflictBehavior") {
+        let conflict = match reading.value("collectiveConflictBehavior")? {
             None => ConflictBehavior::RealOverridesVirtual,
             Some(word) if word.eq_ignore_ascii_case(b"real-overrides-virtual") => {
                 ConflictBehavior::RealOverridesVirtual
@@ -107,7 +83,10 @@ impl Subentry {
             }
             Some(word) if word.eq_ignore_ascii_case(b"merge-real-and-virtual") => ConflictBehavior::MergeRealAndVirtual,
             Some(word) => {
-                return Err(format!("has an unknown collectiveConflictBehavior \"{}\"", String::from_utf8_lossy(word)));
+                return Err(format!(
+                    "has an unknown collectiveConflictBehavior \"{}\"",
+                    String::from_utf8_lossy(&word)
+                ));
             }
         };
         let mut dn = Vec::new();

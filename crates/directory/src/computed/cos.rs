@@ -108,8 +108,8 @@ fn definitions(
 ) -> Result<Vec<Definition>, String> {
     let target = reading.name_in("cosTargetTree")?.unwrap_or_else(|| reading.parent());
     let mut all = Vec::new();
-    for value in reading.values(b"cosAttribute").take(ATTRIBUTES_MAX) {
-        let (name, qualifiers) = qualified(value)?;
+    for value in reading.all_values("cosAttribute", ATTRIBUTES_MAX)? {
+        let (name, qualifiers) = qualified(&value)?;
         let known = reading.facts.schema.attribute_type(name.as_bytes());
         let known = known.ok_or_else(|| format!("gives the attribute {name}, which the schema does not have"))?;
         check_attribute(reading.facts, known.index)

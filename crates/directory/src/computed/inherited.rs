@@ -14,6 +14,9 @@ use super::{BelowBase, Definition, OfNamed, Renamed, Source};
 /// RDNs that can be taken off a name.
 const PARENTS_MAX: usize = ldap::dn::RDNS_MAX;
 
+/// Attributes that one subentry gives.
+const ATTRIBUTES_MAX: usize = 1_000;
+
 /// The syntax of names.
 const DN_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.12";
 
@@ -23,10 +26,10 @@ pub(super) fn read_from_dn(reading: &Reading<'_>) -> Result<Vec<Definition>, Str
     if by.syntax.oid() != DN_SYNTAX {
         return Err(format!("inherits by {}, whose values are not names of entries", by.name()));
     }
-    let parents = match reading.value(b"inheritFromDNParent") {
+    let parents = match reading.value("inheritFromDNParent")? {
         None => 0,
         Some(number) => {
-            let number = std::str::from_utf8(number).ok().and_then(|text| text.trim().parse().ok());
+            let number = std::str::from_utf8(&number).ok().and_then(|text| text.trim().parse().ok());
             let message = || format!("has an inheritFromDNParent that is no number from 0 to {PARENTS_MAX}");
             number.filter(|number| *number <= PARENTS_MAX).ok_or_else(message)?
         }
@@ -59,8 +62,8 @@ fn read<S: Source + 'static>(
     let facts = reading.facts;
     let subentry = Subentry::read(reading)?;
     let mut all = subentry.says_so(facts);
-    for value in reading.values(b"inheritAttribute") {
-        let text = String::from_utf8_lossy(value);
+    for value in reading.all_values("inheritAttribute", ATTRIBUTES_MAX)? {
+        let text = String::from_utf8_lossy(&value);
         // ForgeRock DS: what is inherited, and the name under which it is shown.
         let (inherited, shown) = text.split_once(':').unwrap_or((&text, &text));
         let inherited = reading.known("inheritAttribute", inherited.as_bytes())?;

@@ -3,9 +3,11 @@
 //! Knows names of classes; what their attributes mean is for the readers.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 
 use schema::{AttributeType, ClassIndex, NormalizedDn, ObjectClass, Schema};
-use store::{EntryId, RecordView, StoreError, Values, View};
+use store::record::Attribute;
+use store::{EntryId, RecordView, StoreError, View};
 
 use super::roles::{self, Role};
 use super::{Definition, collective, cos, inherited};
@@ -49,22 +51,44 @@ impl<'r> Reading<'r> {
         self.name.parent().unwrap_or_default()
     }
 
-    /// The values of an attribute, whatever its options; those of a large one (hundreds of values) are not read.
-    pub fn values(&self, attribute: &[u8]) -> impl Iterator<Item = &'r [u8]> + use<'r> {
-        let known = self.facts.schema.attribute_type(attribute).map(|it| it.index);
-        let record = self.entry.record;
-        let stored = known.into_iter().flat_map(move |it| record.tables().by_type(it.0).iter().copied());
-        stored
-            .filter_map(move |desc| match record.stored(desc)?.content {
-                store::Content::Inline(values) => Some(values),
-                store::Content::Large(_) => None,
-            })
-            .flat_map(|values: Values<'r>| values.iter())
+    /// All values of an attribute, whatever its options; `Err` when they are more than `most`.
+    pub fn all_values(&self, attribute: &str, most: usize) -> Result<Vec<Vec<u8>>, String> {
+        self.all_of(self.stored(attribute), attribute, most)
+    }
+
+    /// All values of what the entry has stored of `attribute`; `Err` when they are more than `most`.
+    pub fn all_of(
+        &self,
+        stored: impl Iterator<Item = Attribute<'r>>,
+        attribute: &str,
+        most: usize,
+    ) -> Result<Vec<Vec<u8>>, String> {
+        let mut values: Vec<Vec<u8>> = Vec::new();
+        let read = self.entry.each_value(stored, &mut |value| {
+            values.push(value.to_vec());
+            if values.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        read.map_err(|problem| format!("cannot be read: {problem}"))?;
+        if values.len() > most { Err(format!("has more than {most} values of {attribute}")) } else { Ok(values) }
     }
 
     /// The only value of an attribute, or its first.
-    pub fn value(&self, attribute: &[u8]) -> Option<&'r [u8]> {
-        self.values(attribute).next()
+    pub fn value(&self, attribute: &str) -> Result<Option<Vec<u8>>, String> {
+        let mut first = None;
+        let read = self.entry.each_value(self.stored(attribute), &mut |value| {
+            first = Some(value.to_vec());
+            ControlFlow::Break(())
+        });
+        read.map_err(|problem| format!("cannot be read: {problem}"))?;
+        Ok(first)
+    }
+
+    /// What the entry has stored of an attribute, whatever its options.
+    fn stored(&self, attribute: &str) -> impl Iterator<Item = Attribute<'r>> + use<'r> {
+        let record = self.entry.record;
+        let known = self.facts.schema.attribute_type(attribute.as_bytes());
+        let descs = known.map(|it| record.tables().by_type(it.index.0)).unwrap_or_default();
+        record.attributes().filter(move |stored| descs.contains(&stored.desc))
     }
 
     /// The attribute type that is called `name` in `property`.
@@ -77,8 +101,8 @@ impl<'r> Reading<'r> {
 
     /// The attribute type that a property names, by whose values entries are told apart: no secret one.
     pub fn attribute_in(&self, property: &str) -> Result<&'r AttributeType, String> {
-        let name = self.value(property.as_bytes()).ok_or_else(|| format!("has no {property}"))?;
-        let known = self.known(property, name)?;
+        let name = self.value(property)?.ok_or_else(|| format!("has no {property}"))?;
+        let known = self.known(property, &name)?;
         if self.facts.is_secret(known.index) {
             return Err(format!("names in {property} the attribute type {}, which is secret", known.name()));
         }
@@ -87,8 +111,8 @@ impl<'r> Reading<'r> {
 
     /// A value as a name; `Err` when it is none.
     pub fn name_in(&self, attribute: &str) -> Result<Option<NormalizedDn>, String> {
-        let Some(value) = self.value(attribute.as_bytes()) else { return Ok(None) };
-        let parsed = NormalizedDn::parse(&self.facts.schema, value);
+        let Some(value) = self.value(attribute)? else { return Ok(None) };
+        let parsed = NormalizedDn::parse(&self.facts.schema, &value);
         parsed.map(Some).map_err(|problem| format!("has in {attribute} no name of an entry: {problem}"))
     }
 }

@@ -83,8 +83,8 @@ pub(crate) fn managed(reading: &Reading<'_>) -> Result<Vec<Definition>, String> 
 
 /// Reads a `nsFilteredRoleDefinition`.
 pub(crate) fn filtered(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
-    let Some(value) = reading.value(b"nsRoleFilter") else { return Err("has no nsRoleFilter".to_owned()) };
-    let matcher = role_filter(reading.facts, &String::from_utf8_lossy(value))
+    let Some(value) = reading.value("nsRoleFilter")? else { return Err("has no nsRoleFilter".to_owned()) };
+    let matcher = role_filter(reading.facts, &String::from_utf8_lossy(&value))
         .map_err(|why| format!("has an nsRoleFilter by which nobody has the role, {why}"))?;
     Ok(Role::of(reading, Kind::Filtered(matcher)).put(reading))
 }

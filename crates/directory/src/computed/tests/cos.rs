@@ -108,6 +108,24 @@ fn an_indirect_one_gives_what_the_named_entry_has() {
     assert_eq!(it.compare(user(), &dn("ben"), "departmentNumber", b"318842"), ResultCode::NO_SUCH_ATTRIBUTE);
 }
 
+/// Hundreds of values are stored elsewhere than few, and read all the same.
+#[test]
+fn a_definition_may_give_hundreds_of_attributes() {
+    let values = |count: usize| -> Vec<String> {
+        (0..count).map(|at| format!("cosAttribute: postalCode{}", " default".repeat(at))).collect()
+    };
+    let given = |count: usize| {
+        let mut lines = values(count);
+        lines.push(format!("cosTemplateDn: cn=zip,{BASE}"));
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let zip = template("zip", &["postalCode: 44438"]);
+        let mut it = fixture(&[zip, definition("many", "cosPointerDefinition", &lines), person("ann", &[])]);
+        of(&mut it, "ann", "postalCode")
+    };
+    assert_eq!(given(400), ["44438"]);
+    assert_eq!(given(1_001), Vec::<String>::new(), "too many are reported");
+}
+
 /// Where a name is in an attribute of text, it leads to the entry all the same, and so does the filter.
 // S2-38 S2-42
 #[test]

@@ -67,6 +67,17 @@ fn each_kind_gives_its_role_within_its_scope() {
     assert_eq!(names(&mut it, LAB), [""; 0]);
 }
 
+/// Long values are stored elsewhere than short ones, and read all the same.
+#[test]
+fn a_long_filter_gives_its_role() {
+    let nobody: String = (0..100).map(|at| format!("(description=nobody {at:08})")).collect();
+    let filter = format!("nsRoleFilter: (|{nobody}(description=red))");
+    let text = [person("ann", SALES, &["description: red"]), role("long", SALES, "Filtered", &[&filter])];
+    let mut it = Fixture::new(&[BASE], indexes(), &ldif(&text.concat()));
+    assert_eq!(roles_of(&mut it, &format!("uid=ann,{SALES}")), [format!("cn=long,{SALES}")]);
+    assert_eq!(people(&mut it, &format!("(nsRole=cn=long,{SALES})")), ["ann"]);
+}
+
 // S2-42
 #[test]
 fn filters_and_compares_go_by_what_is_shown() {
