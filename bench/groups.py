@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 
 import load
-from instances import ROOT, check, entry, instance, monitor, print_waits, setup
+from instances import ROOT, check, clean, entry, instance, monitor, print_waits, setup
 from load import ANY, Crew, Echo, Link, both, equal, expect, progress
 from pando_server import Pando
 
@@ -48,8 +48,7 @@ def deletes(options) -> None:
                     members[(n + step * (groups // options.groups)) % groups].append(n)
             for g, own in enumerate(members):
                 out.write(entry(f"cn=group{g},ou=groups,{base}", "objectClass: groupOfNames", f"cn: group{g}", *(f"member: {name(n)}" for n in own)))
-        with open(server.dir / "pando.toml", "a") as out:
-            out.write('[plugin."Referential Integrity"]\ntype = "referential-integrity"\n')
+        server.configure('[plugin."Referential Integrity"]\ntype = "referential-integrity"\n')
         server.import_ldif(place / "people.ldif")
         progress(f"{people} people, {groups} groups of {len(members[0])}")
         server.start()
@@ -90,8 +89,7 @@ def run_deletes(options, server: Pando, echo: Echo, base: str, name, total: int)
             answered += 1
         time.sleep(0.0005)
     took = time.monotonic() - due
-    while monitor(link, "Referential Integrity")["queue-length"] != "0":
-        time.sleep(0.02)
+    clean(link)
     lag = time.monotonic() - due - took
     crew.finish()
     check(not crew.wrong_count, f"{crew.wrong_count} searches went wrong, such as {crew.wrong[:3]}")
@@ -176,8 +174,7 @@ def sizes(options) -> None:
                 out.write(f"dn: {group(size)}\nobjectClass: groupOfNames\ncn: group{size}\n")
                 out.writelines(f"member: {name(n)}\n" for n in range(size))
                 out.write("\n")
-        with open(server.dir / "pando.toml", "a") as out:
-            out.write('[plugin."Referential Integrity"]\ntype = "referential-integrity"\n')
+        server.configure('[plugin."Referential Integrity"]\ntype = "referential-integrity"\n')
         server.import_ldif(place / "groups.ldif")
         progress(f"groups of 10, {most // 100} and {most}")
         server.start()

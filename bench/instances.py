@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 import load
 from load import ANY, Link
-from pando_server import ROOT_DN, ROOT_PW, Pando
+from pando_server import ROOT_DN, ROOT_PW, Pando, until
 
 ROOT = (ROOT_DN, ROOT_PW)
 
@@ -51,6 +51,12 @@ def equality(backend: str, names) -> str:
 def monitor(link: Link, name: str) -> dict:
     check(link.call(load.search(f"cn={name},cn=monitor", 0, ANY, ("*", "+"))) == 0 and len(link.entries) == 1, f"cn={name},cn=monitor is not there")
     return values_of(link.entries[0])
+
+
+def clean(link: Link, seconds: float = 300) -> None:
+    """Waits until no references wait."""
+    queue = lambda: monitor(link, "Referential Integrity")["queue-length"]
+    until(lambda: queue() == "0", seconds, say=lambda: f"after {seconds:.0f} s the references of {queue()} names are not clean")
 
 
 def values_of(entry_message: bytes) -> dict:

@@ -24,9 +24,9 @@ import time
 from pathlib import Path
 
 import load
-from instances import ROOT, check, entry, equality, instance, monitor, print_waits, setup
+from instances import ROOT, check, clean, entry, equality, instance, monitor, print_waits, setup
 from load import ANY, Crew, Echo, Link, both, either, equal, expect, progress
-from pando_server import Pando, binary
+from pando_server import Pando, binary, until
 
 ATTRIBUTES = ["owner", "seeAlso", "uniqueMember", "parent", "domain", "jobmember"]
 CUSTOMER = "o=customer"
@@ -166,8 +166,7 @@ type = "referential-integrity"
 attribute-type = {str(ATTRIBUTES).replace("'", '"')}
 update-interval = "{options.interval} s"
 """
-        with open(server.dir / "pando.toml", "a") as out:
-            out.write(equality("userRoot", [name for name in ATTRIBUTES if name != "uniqueMember"]) + backends + rules)
+        server.configure(equality("userRoot", [name for name in ATTRIBUTES if name != "uniqueMember"]) + backends + rules)
         for suffix, file in files.items():
             began = time.monotonic()
             server.tool("import-ldif", "--backendID", "userRoot" if suffix == CUSTOMER else suffix[2:], "--ldifFile", file, "--offline")
@@ -180,8 +179,7 @@ update-interval = "{options.interval} s"
             check(refused.returncode != 0, "the server starts although o=counter has no reference indexes")
             missing = re.search(r'(\w+) has no equality index in backend "counter" \(o=counter\)', words)
             check(missing and f"--backend-name counter --index-name {missing[1]} --set index-type:equality" in words, f"no command for the missing index: {words}")
-            with open(server.dir / "pando.toml", "a") as out:
-                out.write(equality("counter", [missing[1]]))
+            server.configure(equality("counter", [missing[1]]))
         server.tool("rebuild-index", "-b", COUNTER, *(word for name in ATTRIBUTES for word in ("-i", name)), "--offline")
         counted = frequent_keys(server, plan)
         check(counted == plan.frequent, f"backendstat --min-count 20 counts {counted} values, not {plan.frequent}")
@@ -268,19 +266,11 @@ def deleted_together(plan: Story, link: Link, dead: set) -> list:
     link.send(b"".join(load.numbered(load.delete(person(n)), number) for number, n in enumerate(doomed)))
     codes = [link.answer() for _ in doomed]
     check(codes == [0] * len(doomed), f"deletes that came together are refused: {codes}")
-    clean(link, 300)
+    clean(link)
     # The first may be due a moment before the others.
     grown = proposals() - before
     check(len(doomed) < grown <= len(doomed) + 3, f"{grown} changes for {len(doomed)} deletes of members of the same groups")
     return doomed
-
-
-def clean(link: Link, seconds: float) -> None:
-    """Waits until no references wait."""
-    end = time.monotonic() + seconds
-    while monitor(link, "Referential Integrity")["queue-length"] != "0":
-        check(time.monotonic() < end, f"the references are not clean after {seconds:.0f} s")
-        time.sleep(0.02)
 
 
 def after_story(options, plan: Story, server: Pando, link: Link, before: dict, gone: list, unnamed: int) -> None:
@@ -303,7 +293,8 @@ def after_story(options, plan: Story, server: Pando, link: Link, before: dict, g
     check(grown("references-found") == references, f"the monitor counts {grown('references-found')} references, not {references}")
     check(grown("names-followed") == len(gone), f"the monitor counts {grown('names-followed')} names, not {len(gone)}")
     check(grown("entries-changed") == references, f"the monitor counts {grown('entries-changed')} entries, not {references}")
-    time.sleep(0.5)
+    # A clean-up is logged a moment after it is done.
+    until(lambda: log_text(server, "access").count('type=internal plugin="Referential Integrity"') >= len(gone), say=lambda: "not every clean-up is in the access log")
     log = log_text(server, "access")
     internal = dict()
     for line in log.splitlines():
@@ -321,11 +312,7 @@ def after_story(options, plan: Story, server: Pando, link: Link, before: dict, g
     check(len(internal) == len(gone), f"{len(internal)} clean-ups for {len(gone)} names: {unnamed} other deletes must have none")
     # S3-01: no errors, S3-29: the circle is named.
     link.call(load.search(app_group(0), 0, ANY, ("isMemberOf",)))
-    told_of = lambda: [line for line in log_text(server, "errors").splitlines() if "circle" in line]
-    deadline = time.monotonic() + 20
-    while not told_of() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    (circle,) = told_of()
+    (circle,) = until(lambda: [line for line in log_text(server, "errors").splitlines() if "circle" in line])
     check(app_group(0) in circle and app_group(1) in circle, f"the error log does not name the circle: {circle}")
 
 

@@ -1,8 +1,9 @@
 """Instances of the real binary for the suites: made by `pando setup`, filled by `pando import-ldif`, ended by their own process id.
 
-Knows the command line and the ports; knows nothing of what a suite asks the server.
+Knows the command line, the ports and the files of an instance; knows nothing of what a suite asks the server.
 """
 import os
+import re
 import shutil
 import signal
 import socket
@@ -15,7 +16,8 @@ BASE = "dc=example,dc=com"
 ROOT_DN = "cn=Directory Manager"
 ROOT_PW = "secret12"
 DIRECTORY_LDIF = HERE / "data" / "directory.ldif"
-START_SECONDS_MAX = 60
+# For what comes a moment later: much more than it takes, as other work may have the machine.
+PATIENCE_SECONDS = 120
 
 
 def binary() -> str:
@@ -38,14 +40,27 @@ def free_ports(count: int) -> list[int]:
             s.close()
 
 
-def until(condition, seconds=30):
-    """Waits for what comes a moment later: a line of a log, an index that is built."""
-    deadline = time.time() + seconds
-    while time.time() < deadline:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never came to that")
+def until(condition, seconds=PATIENCE_SECONDS, say=lambda: ""):
+    """Waits for what comes a moment later, such as a line of a log or an index that is built, and gives it: the first true value of the
+    condition. When it never comes, what `say` gives is shown. Counts its own waits: a machine that stands still takes none of the seconds."""
+    for _ in range(round(seconds / 0.02)):
+        if came := condition():
+            return came
+        time.sleep(0.02)
+    raise AssertionError(f"it never came to that: {say()}")
+
+
+def connect(url: str, dn: str = ROOT_DN, password: str = ROOT_PW):
+    """A bound connection of python-ldap. It follows no references, and takes any certificate."""
+    # Scenarios of bench/ do without it.
+    import ldap
+    con = ldap.initialize(url)
+    con.set_option(ldap.OPT_REFERRALS, 0)
+    if url.startswith("ldaps:"):
+        con.set_option(ldap.OPT_X_TLS_REQUIRE_CERT, ldap.OPT_X_TLS_NEVER)
+        con.set_option(ldap.OPT_X_TLS_NEWCTX, 0)
+    con.simple_bind_s(dn, password)
+    return con
 
 
 class Pando:
@@ -64,6 +79,10 @@ class Pando:
     def tls_url(self) -> str:
         return f"ldaps://127.0.0.1:{self.tls_port}"
 
+    @property
+    def config(self) -> Path:
+        return self.dir / "pando.toml"
+
     def tool(self, *args, check=True, **kw) -> subprocess.CompletedProcess:
         """Runs `pando TOOL --instance DIR …`; with check, a failure shows what the tool printed."""
         command = [binary(), args[0], *map(str, args[1:]), "--instance", str(self.dir)]
@@ -81,19 +100,34 @@ class Pando:
         self.tool("import-ldif", "--backendID", "userRoot", "--ldifFile", ldif, "--offline", *more)
         return self
 
-    def start(self) -> "Pando":
+    def configure(self, tables: str) -> "Pando":
+        """Appends tables to the configuration; a running server is told to take them."""
+        with open(self.config, "a") as file:
+            file.write(tables)
+        if self.process:
+            self.tool("reload")
+        return self
+
+    def start(self, **environment) -> "Pando":
+        """Gives the server further variables of the environment."""
         log = open(self.dir / "logs" / "stdout", "ab")
-        self.process = subprocess.Popen([binary(), "start", "--instance", str(self.dir)], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        deadline = time.time() + START_SECONDS_MAX
-        while time.time() < deadline:
-            if self.process.poll() is not None:
-                raise AssertionError(f"the server ended with {self.process.returncode}:\n{(self.dir / 'logs' / 'stdout').read_text()}")
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return self
-            except OSError:
-                time.sleep(0.02)
-        raise AssertionError("the server does not listen")
+        self.process = subprocess.Popen([binary(), "start", "--instance", str(self.dir)], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                        env={**os.environ, **environment})
+        until(self.is_listening)
+        return self
+
+    def is_listening(self) -> bool:
+        if self.process.poll() is not None:
+            raise AssertionError(f"the server ended with {self.process.returncode}:\n{(self.dir / 'logs' / 'stdout').read_text()}")
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            return True
+        except OSError:
+            return False
+
+    def connect(self, dn: str = ROOT_DN, password: str = ROOT_PW):
+        """A bound connection of python-ldap, by default as root."""
+        return connect(self.url, dn, password)
 
     def stop(self) -> int:
         """SIGTERM, as an operator would; gives the exit status."""
@@ -116,3 +150,14 @@ class Pando:
 
     def access_log(self) -> str:
         return (self.dir / "logs" / "access").read_text()
+
+    def error_log(self) -> str:
+        return (self.dir / "logs" / "errors").read_text()
+
+    def answer_to(self, request: str) -> str:
+        """The line of the access log with the answer to the first search whose request has the text."""
+        def answered():
+            log = self.access_log()
+            asked = re.search(rf"SEARCH REQ (conn=\d+ op=\d+) .*{re.escape(request)}", log)
+            return asked and re.search(rf"^.* SEARCH RES {asked[1]} .*$", log, re.M)
+        return until(answered, say=lambda: self.access_log()[-2000:])[0]
