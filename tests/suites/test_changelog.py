@@ -1,22 +1,14 @@
 """cn=changelog with python-ldap: what it shows, who may read it, ranges, pages, restarts, and what is let go."""
-import time
-
 import ldap
 import ldap.modlist
 import pytest
 from ldap.controls.libldap import SimplePagedResultsControl
 from ldap.controls.sss import SSSRequestControl
 
-from pando_server import BASE, ROOT_DN, ROOT_PW, until
+from pando_server import BASE, ROOT_DN, until
 
 PEOPLE = f"ou=History,{BASE}"
 CHANGELOG = "cn=changelog"
-
-
-def connect(server, dn=ROOT_DN, password=ROOT_PW):
-    connection = ldap.initialize(server.url)
-    connection.simple_bind_s(dn, password)
-    return connection
 
 
 def root_numbers(connection):
@@ -38,7 +30,7 @@ def add_person(connection, uid, **more):
 
 @pytest.fixture(scope="module")
 def root(server):
-    connection = connect(server)
+    connection = server.connect()
     connection.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
     return connection
 
@@ -71,6 +63,24 @@ def test_each_change_is_an_entry(root):
     assert (rename["newRDN"], rename["deleteOldRDN"], rename["newSuperior"]) == ([b"uid=anna"], [b"TRUE"], [BASE.encode()])
     assert delete["targetDN"] == [f"uid=anna,{BASE}".encode()] and "changes" not in delete
     assert {"uid: anna", "sn: Second", "cn: ann"} <= set(delete["includedAttributes"][0].decode().splitlines())
+
+
+@pytest.mark.parametrize("attribute, having", [
+    ("changes", ["add", "modify"]), ("newRDN", ["modrdn"]), ("changeType", ["add", "modify", "modrdn", "delete"]), ("targetDN", ["add", "modify", "modrdn", "delete"])])
+def test_each_entry_has_the_attribute_that_is_asked_for(root, attribute, having):
+    """Alone, in a row of changes that do not all have it."""
+    _, before = root_numbers(root)
+    dn, renamed = (f"uid={attribute}.{number},{PEOPLE}" for number in range(2))
+    for _ in range(2):
+        add_person(root, f"{attribute}.0")
+        root.modify_s(dn, [(ldap.MOD_REPLACE, "sn", [b"Other"])])
+        root.rename_s(dn, f"uid={attribute}.1")
+        root.delete_s(renamed)
+    told = changes(root, f"(changeNumber>={before + 1})", [attribute])
+    kinds = ["add", "modify", "modrdn", "delete"] * 2
+    assert [list(entry) for _, entry in told] == [[attribute] if kind in having else [] for kind in kinds]
+    whole = changes(root, f"(changeNumber>={before + 1})")
+    assert [entry.get(attribute) for _, entry in told] == [entry.get(attribute) for _, entry in whole]
 
 
 def test_ranges_and_other_filters(root):
@@ -106,7 +116,7 @@ def test_base_and_scopes(root):
 
 def test_only_root_may_read_and_nobody_may_write(root, server):
     add_person(root, "reader", userPassword=[b"readers-secret"])
-    user = connect(server, f"uid=reader,{PEOPLE}", "readers-secret")
+    user = server.connect(f"uid=reader,{PEOPLE}", "readers-secret")
     anonymous = ldap.initialize(server.url)
     for connection in (user, anonymous):
         for base in (CHANGELOG, f"changeNumber=1,{CHANGELOG}"):
@@ -154,51 +164,45 @@ def test_the_monitor_tells(root):
 
 
 def test_restart_and_kill(fresh):
-    fresh.start()
-    root = connect(fresh)
+    root = fresh.start().connect()
     root.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
     add_person(root, "ann")
     before = changes(root)
     assert fresh.stop() == 0
-    root = connect(fresh.start())
+    root = fresh.start().connect()
     assert changes(root) == before
     add_person(root, "ben")
     fresh.kill()
-    root = connect(fresh.start())
+    root = fresh.start().connect()
     after = changes(root)
     assert after[:-1] == before and after[-1][1]["targetDN"] == [f"uid=ben,{PEOPLE}".encode()]
     assert root_numbers(root) == (1, 3)
 
 
 def test_size_is_kept_by_letting_go_of_the_oldest(fresh):
-    config = fresh.dir / "pando.toml"
-    text = config.read_text()
-    config.write_text(text + '\n[changelog]\nmax-size = "40 mib"\n')
-    fresh.start()
-    root = connect(fresh)
+    text, most = fresh.config.read_text(), 40 << 20
+    fresh.configure(f'\n[changelog]\nmax-size = "{most >> 20} mib"\n')
+    root = fresh.start().connect()
     root.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
     for at in range(120):
         root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [(f"{at:03}" + "x" * 400_000).encode()])])
     # What is let go waits for the fold and the next look, both within seconds.
-    for _ in range(600):
-        first, last = root_numbers(root)
-        [(_, monitor)] = root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)
-        if first > 1 and int(monitor["changelog-bytes"][0]) <= 40 << 20:
-            break
-        time.sleep(0.1)
-    assert last == 121 and first > 1
+    size = lambda: int(root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)[0][1]["changelog-bytes"][0])
+    until(lambda: root_numbers(root)[0] > 1 and size() <= most, say=size)
+    first, last = root_numbers(root)
+    assert last == 121
     numbers = [int(entry["changeNumber"][0]) for _, entry in changes(root, attributes=["changeNumber"])]
     assert numbers == list(range(numbers[0], last + 1)) and numbers[0] >= first
     with pytest.raises(ldap.NO_SUCH_OBJECT):
         root.search_s(f"changeNumber=1,{CHANGELOG}", ldap.SCOPE_BASE)
     # Switched off, it is gone; on again, it begins with the next change.
-    config.write_text(text + "\n[changelog]\nenabled = false\n")
-    fresh.tool("reload")
+    fresh.config.write_text(text)
+    fresh.configure("\n[changelog]\nenabled = false\n")
     until(lambda: "changelog" not in root.search_s("", ldap.SCOPE_BASE, attrlist=["changelog"])[0][1])
     with pytest.raises(ldap.NO_SUCH_OBJECT):
         changes(root)
     root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [b"unseen"])])
-    config.write_text(text)
+    fresh.config.write_text(text)
     fresh.tool("reload")
     until(lambda: "changelog" in root.search_s("", ldap.SCOPE_BASE, attrlist=["changelog"])[0][1])
     root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [b"seen"])])

@@ -6,7 +6,7 @@ import struct
 import ldap
 import pytest
 
-from pando_server import BASE, ROOT_DN, ROOT_PW
+from pando_server import BASE, PATIENCE_SECONDS, ROOT_DN, ROOT_PW
 
 PROTOCOL_ERROR = 2
 
@@ -40,9 +40,12 @@ PRESENT = tlv(0x87, b"objectClass")
 class Raw:
     """A socket that reads whole messages."""
 
-    def __init__(self, server, bound=True):
-        self.socket = socket.create_connection(("127.0.0.1", server.port), 10)
-        self.socket.settimeout(20)
+    def __init__(self, server, bound=True, buffer_bytes=None):
+        self.socket = socket.socket()
+        self.socket.settimeout(PATIENCE_SECONDS)
+        if buffer_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)
+        self.socket.connect(("127.0.0.1", server.port))
         if bound:
             assert self.ask(message(bind()))[1] == 0
 
@@ -65,7 +68,7 @@ class Raw:
         return tag, content[2] if content[:2] == b"\x0a\x01" else None, body
 
     def exactly(self, count):
-        got = b""
+        got = bytearray()
         while len(got) < count:
             try:
                 more = self.socket.recv(count - len(got))
@@ -74,7 +77,7 @@ class Raw:
             if not more:
                 return None
             got += more
-        return got
+        return bytes(got)
 
     def ask(self, data):
         self.send(data)
@@ -88,8 +91,7 @@ class Raw:
 
 
 def lives(server):
-    con = ldap.initialize(server.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
+    con = server.connect()
     return len(con.search_s(f"ou=People,{BASE}", ldap.SCOPE_SUBTREE, "(uid=user.1)")) == 1
 
 
@@ -214,8 +216,7 @@ def test_random_damage_never_hurts_the_server(server):
 
 def test_a_client_that_does_not_read_is_bounded(server):
     """It asks for the directory ten thousand times and reads nothing; others are served, the memory stays."""
-    raw = Raw(server)
-    raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw = Raw(server, buffer_bytes=4096)
     raw.socket.settimeout(2)
     asked = message(search(PRESENT), 5)
     try:
