@@ -26,7 +26,7 @@ from ldap.extop import ExtendedRequest
 
 import membership
 from changelog_mirror import Mirror
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, until
 
 WRITERS = 6
 ENTRIES_PER_WRITER = 12
@@ -68,9 +68,7 @@ index-type = "equality"
 
 def with_rules(server: Pando) -> Pando:
     """Before its start: puts the rules into force that work beside the writers."""
-    with open(server.dir / "pando.toml", "a") as file:
-        file.write(RULES)
-    return server.import_ldif(DIRECTORY_LDIF)
+    return server.configure(RULES).import_ldif(DIRECTORY_LDIF)
 
 
 class State(NamedTuple):
@@ -268,15 +266,9 @@ def entry(name, counter):
     return [(k, [v.encode()]) for k, v in attrs.items()]
 
 
-def connect(server: Pando):
-    con = ldap.initialize(server.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    return con
-
-
 def read_all(server: Pando) -> dict:
     """name → State of every entry that a writer made; raises where the attributes that count differ."""
-    con = connect(server)
+    con = server.connect()
     found, mails = {}, set()
     for dn, attrs in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(sn=Crash)", ["uid", "cn", "employeeNumber", "mail"]):
         if dn is None:
@@ -298,12 +290,9 @@ def read_all(server: Pando) -> dict:
 def check_members(server: Pando, mirror: Mirror):
     """Waits until references are clean; then groups and references are those of a computation from scratch, and the changelog tells the
     entries that are there, under numbers that never come again."""
-    con = connect(server)
-    waiting = lambda: con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1]["queue-length"] != [b"0"]
-    deadline = time.time() + 60
-    while waiting():
-        assert time.time() < deadline, "references are not cleaned"
-        time.sleep(0.05)
+    con = server.connect()
+    monitor = lambda: con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1]
+    until(lambda: monitor()["queue-length"] == [b"0"], say=monitor)
     entries = membership.check(con, BASE)
     check_service(con, entries)
     mirror.follow(con)
@@ -362,7 +351,7 @@ def one_round(server: Pando, states: list[dict], mirror: Mirror, rng: random.Ran
 def plant(server: Pando):
     """The groups: some that list everybody, a crowd, one of groups, two that list each other, one by a search. A role of each kind, a class
     of service."""
-    con = connect(server)
+    con = server.connect()
     somebody = f"uid=user.1,{PEOPLE}"
     names = lambda dn, *members: con.add_s(dn, [("objectClass", [b"groupOfNames"]), ("member", [m.encode() for m in members])])
     for group in GROUPS + CROWD:
@@ -384,10 +373,9 @@ def plant(server: Pando):
 
 def set_interval(server: Pando, interval: str):
     """Takes effect when the server starts again."""
-    file = server.dir / "pando.toml"
-    text, count = re.subn(r'(?m)^update-interval = ".*"$', f'update-interval = "{interval}"', file.read_text())
+    text, count = re.subn(r'(?m)^update-interval = ".*"$', f'update-interval = "{interval}"', server.config.read_text())
     assert count == 1
-    file.write_text(text)
+    server.config.write_text(text)
 
 
 def rounds(server: Pando, count: int, seed: int, report=lambda line: None) -> int:

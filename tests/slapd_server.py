@@ -4,17 +4,16 @@ Knows how to start it; knows nothing of what a suite asks.
 """
 import shutil
 import subprocess
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import ldap
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, free_ports
+import pando_server
+from pando_server import BASE, DIRECTORY_LDIF, free_ports, until
 
 ADMIN_DN, ADMIN_PW = f"cn=admin,{BASE}", "secret"
-START_SECONDS_MAX = 60
 
 CONF = """
 include /etc/ldap/schema/core.schema
@@ -52,26 +51,20 @@ def slapd_url(directory: Path, database: str, server: str = "", modules: str = "
     url = f"ldap://127.0.0.1:{port}"
     process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", url])
     try:
-        wait_for(url)
+        until(lambda: is_listening(url))
         yield url
     finally:
         process.terminate()
         process.wait()
 
 
-def wait_for(url: str) -> None:
-    deadline = time.time() + START_SECONDS_MAX
-    while time.time() < deadline:
-        try:
-            ldap.initialize(url).simple_bind_s(ADMIN_DN, ADMIN_PW)
-            return
-        except ldap.SERVER_DOWN:
-            time.sleep(0.05)
-    raise AssertionError("slapd does not listen")
+def is_listening(url: str) -> bool:
+    try:
+        connect(url).unbind_s()
+        return True
+    except ldap.SERVER_DOWN:
+        return False
 
 
 def connect(url: str) -> ldap.ldapobject.LDAPObject:
-    con = ldap.initialize(url)
-    con.simple_bind_s(ADMIN_DN, ADMIN_PW)
-    con.set_option(ldap.OPT_REFERRALS, 0)
-    return con
+    return pando_server.connect(url, ADMIN_DN, ADMIN_PW)

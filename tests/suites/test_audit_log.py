@@ -2,7 +2,6 @@
 import re
 import subprocess
 import threading
-import time
 
 import ldap
 import ldap.dn
@@ -10,7 +9,7 @@ import pytest
 
 from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, until
 from slapd_server import ADMIN_DN, ADMIN_PW, connect, slapd_url
-from test_integrity import GROUPS, PEOPLE, REFERENCES, entry, group, person
+from test_integrity import PEOPLE, REFERENCES, entry, group, person
 
 HEADLINE = re.compile(r"^# (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z); conn=(-?\d+); op=(-?\d+); csn=(\S+); changenumber=(\d+); user=(.*); cause=(.*)$", re.M)
 PUBLISHER = '[log-publisher."File-Based Audit Logger"]'
@@ -19,18 +18,10 @@ PUBLISHER = '[log-publisher."File-Based Audit Logger"]'
 def audited(tmp_path, publisher="", rules=REFERENCES):
     """An instance with the audit log on; `publisher` is further lines of its table, `rules` are other tables."""
     instance = Pando(tmp_path / "inst").setup()
-    config = instance.dir / "pando.toml"
-    text = config.read_text()
+    text = instance.config.read_text()
     at = text.index(PUBLISHER)
-    text = text[:at] + text[at:].replace("enabled = false", f"enabled = true\n{publisher}", 1)
-    config.write_text(text + rules)
-    return instance.import_ldif(DIRECTORY_LDIF)
-
-
-def bound(instance):
-    con = ldap.initialize(instance.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    return con
+    instance.config.write_text(text[:at] + text[at:].replace("enabled = false", f"enabled = true\n{publisher}", 1))
+    return instance.configure(rules).import_ldif(DIRECTORY_LDIF)
 
 
 def audit(instance):
@@ -72,7 +63,7 @@ def bare(found):
 
 def everything(instance):
     """Changes of every kind, by two connections, with what plugins do after them."""
-    con, other = bound(instance), bound(instance)
+    con, other = instance.connect(), instance.connect()
     a, b, c = (person(con, uid, ("userPassword", "clear-" + uid)) for uid in ("aline", "bruno", "carla"))
     both = group(other, "both", a, b, c)
     con.modify_s(a, [(ldap.MOD_REPLACE, "description", [b" begins with a space", "ümlaut\nand line".encode()]), (ldap.MOD_ADD, "mail", [b"a@example.com"])])
@@ -105,7 +96,7 @@ def filled(tmp_path_factory):
 
 def test_off_unless_asked_for(fresh):  # S2-09
     fresh.start()
-    person(bound(fresh), "nobody")
+    person(fresh.connect(), "nobody")
     assert fresh.stop() == 0
     assert not (fresh.dir / "logs" / "audit").exists()
 
@@ -127,6 +118,23 @@ def test_records_are_in_order_and_say_who_and_why(filled):  # S2-09
     assert deletes[-1] == f"ou=Branch,{BASE}" and sorted(deletes[-4:-1]) == [f"ou=B{n},ou=Branch,{BASE}" for n in range(3)]
     added = record_of(instance, f"uid=aline,{PEOPLE}", "add")
     assert re.search(r"^# entryUUID: [0-9a-f-]{36}$", added, re.M) and f"# creatorsName: {ROOT_DN}" in added
+
+
+def test_a_change_is_found_in_both_logs(filled):  # S3-09
+    """The access log says when and how long; the audit log, under the same numbers, with which CSN."""
+    instance, con = filled
+    dn = person(con, "emma")
+    con.modify_s(dn, [(ldap.MOD_REPLACE, "description", [b"told in both"])])
+    logged(instance, "told in both")
+    _, connection, operation, csn, *_ = HEADLINE.search(record_of(instance, dn, "modify")).groups()
+    assert con.search_s(dn, ldap.SCOPE_BASE, attrlist=["entryCSN"])[0][1]["entryCSN"] == [csn.encode()]
+    ids = f"conn={connection} op={operation}"
+    answer = until(lambda: re.search(rf"MODIFY RES {ids} (msgID=\d+) result=0 queue=\d+ apply=\d+ sync=\d+ etime=\d+$", instance.access_log(), re.M))
+    assert f'MODIFY REQ {ids} {answer[1]} dn="{dn}"\n' in instance.access_log()
+    other = instance.connect()
+    other.unbind_s()
+    left = until(lambda: re.search(r"UNBIND REQ (conn=\d+) op=1 msgID=2", instance.access_log()))
+    until(lambda: f'DISCONNECT {left[1]} reason="Client Unbind"' in instance.access_log())
 
 
 def test_no_password_is_in_it(filled):
@@ -151,7 +159,7 @@ def test_a_replay_gives_the_same_directory(filled, tmp_path, rules):  # S2-09
     try:
         done = replay(copy.url, ROOT_DN, ROOT_PW, instance.dir / "logs" / "audit")
         assert done.returncode == 0, done.stderr
-        assert bare(contents(bound(copy))) == bare(contents(con))
+        assert bare(contents(copy.connect())) == bare(contents(con))
     finally:
         copy.remove()
 
@@ -168,7 +176,7 @@ def test_passwords_are_shown_where_that_is_wanted(tmp_path):
     instance = audited(tmp_path / "one", 'obscure-attribute = ["mail"]').start()
     copy = audited(tmp_path / "two").start()
     try:
-        con = bound(instance)
+        con = instance.connect()
         dn = person(con, "dora", ("userPassword", "first"), ("mail", "dora@example.com"))
         con.modify_s(dn, [(ldap.MOD_REPLACE, "userPassword", [b"second"])])
         con.modify_s(dn, [(ldap.MOD_ADD, "description", [b"the last change"])])
@@ -200,7 +208,7 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(tmp_path):
 
     try:
         for life in range(3):
-            writers = [threading.Thread(target=write, args=(bound(instance), f"life{life}w{w}n")) for w in range(2)]
+            writers = [threading.Thread(target=write, args=(instance.connect(), f"life{life}w{w}n")) for w in range(2)]
             for writer in writers:
                 writer.start()
             until(lambda: len(answered) >= 40 * (life + 1))
@@ -212,7 +220,7 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(tmp_path):
                 log = instance.dir / "logs" / "audit"
                 log.write_bytes(log.read_bytes()[:-25])
             instance.start()
-        con = bound(instance)
+        con = instance.connect()
         con.modify_s(BASE, [(ldap.MOD_REPLACE, "description", [b"the last change"])])
         logged(instance, "the last change")
         own = numbers(instance)
@@ -229,19 +237,18 @@ def test_nothing_is_lost_or_doubled_when_the_server_is_killed(tmp_path):
 def test_files_are_put_aside_without_a_gap(tmp_path):
     rules = '\n[log-rotation-policy.small]\ntype = "size-limit"\nfile-size-limit = "4 kib"\n'
     instance = audited(tmp_path, rules=rules)
-    config = instance.dir / "pando.toml"
-    text = config.read_text()
+    text = instance.config.read_text()
     at = text.index(PUBLISHER)
-    config.write_text(text[:at] + re.sub(r"rotation-policy = .*", 'rotation-policy = "small"', text[at:], count=1))
+    instance.config.write_text(text[:at] + re.sub(r"rotation-policy = .*", 'rotation-policy = "small"', text[at:], count=1))
     instance.start()
     try:
-        con = bound(instance)
+        con = instance.connect()
         for n in range(60):
             con.modify_s(BASE, [(ldap.MOD_REPLACE, "description", [b"%d" % n])])
             if n == 30:
                 instance.stop()
                 instance.start()
-                con = bound(instance)
+                con = instance.connect()
         logged(instance, "description: 59")
         assert len(list((instance.dir / "logs").glob("audit.*Z"))) >= 2
         own = numbers(instance)

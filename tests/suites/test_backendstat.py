@@ -2,10 +2,9 @@
 import json
 import re
 
-import ldap
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+from pando_server import BASE, DIRECTORY_LDIF, Pando
 
 N = ("-n", "userRoot")
 NB = (*N, "-b", BASE)
@@ -13,8 +12,7 @@ NB = (*N, "-b", BASE)
 
 @pytest.fixture(scope="module")
 def client(server):
-    connection = ldap.initialize(server.url)
-    connection.simple_bind_s(ROOT_DN, ROOT_PW)
+    connection = server.connect()
     yield connection
     connection.unbind_s()
 
@@ -154,9 +152,8 @@ def test_mistakes_are_told(server, arguments, message):
 def test_an_index_that_is_not_built_has_no_figures(tmp_path):
     instance = Pando(tmp_path / "inst")
     instance.setup().import_ldif(DIRECTORY_LDIF)
-    config = instance.dir / "pando.toml"
     heading = "[backend.userRoot.index]\n"
-    config.write_text(config.read_text().replace(heading, heading + 'l = { index-type = "equality" }\n'))
+    instance.config.write_text(instance.config.read_text().replace(heading, heading + 'l = { index-type = "equality" }\n'))
     text = stat(instance, "show-index-status", *NB, "-i", "l")
     row = text.splitlines()[2].split()
     assert row == ["l.caseIgnoreMatch", "/dc=com,dc=example/l.caseIgnoreMatch", "false", "(0%)", "false", "-", "-", "-", "-", "-"]
@@ -168,8 +165,7 @@ def test_an_index_that_is_not_built_has_no_figures(tmp_path):
 def test_a_sorted_list_has_records_and_no_limit(tmp_path):
     instance = Pando(tmp_path / "inst")
     instance.setup()
-    config = instance.dir / "pando.toml"
-    config.write_text(config.read_text() + f"""
+    instance.configure(f"""
 [backend.userRoot.vlv-index.people]
 base-dn = "{BASE}"
 scope = "whole-subtree"
@@ -199,8 +195,7 @@ def test_an_index_near_and_over_its_limit(tmp_path):  # S0-10, S0-12
     """Limit 20: 20 entries of one surname are near it, 21 are over."""
     instance = Pando(tmp_path / "inst")
     instance.setup()
-    config = instance.dir / "pando.toml"
-    config.write_text(re.sub(r'(?m)^(\[backend\.userRoot\].*)$', r'\1\nindex-entry-limit = 20', config.read_text()))
+    instance.config.write_text(re.sub(r'(?m)^(\[backend\.userRoot\].*)$', r'\1\nindex-entry-limit = 20', instance.config.read_text()))
     people = [f"dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n"]
     surnames = ["Over"] * 21 + ["Full"] * 20 + ["Ninety"] * 18 + ["Eighty"] * 16 + ["Few"] * 15
     for number, surname in enumerate(surnames):

@@ -2,15 +2,17 @@
 Server has with them; what may be searched without an index, and by whom."""
 import json
 import subprocess
-import time
+from functools import partial
 
 import ldap
 import pytest
 from ldap.controls import LDAPControl
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, until
+import found
+from pando_server import BASE, DIRECTORY_LDIF, Pando, until
 
 PEOPLE = f"ou=People,{BASE}"
+names = partial(found.names, base=PEOPLE)
 REAL_ONLY, VIRTUAL_ONLY = "2.16.840.1.113730.3.4.17", "2.16.840.1.113730.3.4.19"
 ENTITLEMENT = "urn:mace:dir:entitlement:common-lib-terms"
 TABLES = f"""
@@ -35,23 +37,15 @@ filter = "(objectClass=inetOrgPerson)"
 @pytest.fixture(scope="module")
 def instance(tmp_path_factory):
     instance = Pando(tmp_path_factory.mktemp("pando") / "inst").setup()
-    with open(instance.dir / "pando.toml", "a") as file:
-        file.write(TABLES)
-    instance.import_ldif(DIRECTORY_LDIF).start()
+    instance.configure(TABLES).import_ldif(DIRECTORY_LDIF).start()
     yield instance
     assert instance.stop() == 0
-
-
-def connect(instance, dn=ROOT_DN, password=ROOT_PW):
-    con = ldap.initialize(instance.url)
-    con.simple_bind_s(dn, password)
-    return con
 
 
 @pytest.fixture
 def con(instance):
     """A connection as root; entries made through `add` are gone afterwards."""
-    con = connect(instance)
+    con = instance.connect()
     yield con
     con.unbind_s()
 
@@ -85,12 +79,8 @@ def definition(add, name, kind, base=BASE, **more):
 
 
 def values(con, dn, attribute, attributes=None):
-    (_, found), = con.search_s(dn, ldap.SCOPE_BASE, attrlist=attributes or [attribute])
-    return sorted(value.decode() for value in found.get(attribute, []))
-
-
-def names(con, filterstr):
-    return sorted(ldap.dn.str2dn(dn)[0][0][1] for dn, _ in con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, filterstr, ["1.1"]) if dn)
+    (_, shown), = con.search_s(dn, ldap.SCOPE_BASE, attrlist=attributes or [attribute])
+    return sorted(value.decode() for value in shown.get(attribute, []))
 
 
 def test_sun_pointer_example(con, add):  # S2-38 S2-40
@@ -204,8 +194,8 @@ def test_controls_tell_real_from_virtual(con, add):
     dn = f"uid=user.0,{PEOPLE}"
 
     def ask(oid):
-        found = con.search_ext_s(dn, ldap.SCOPE_BASE, attrlist=["l", "cn"], serverctrls=[LDAPControl(oid, True)])
-        return {name: [v.decode() for v in vs] for name, vs in found[0][1].items()}
+        (_, shown), = con.search_ext_s(dn, ldap.SCOPE_BASE, attrlist=["l", "cn"], serverctrls=[LDAPControl(oid, True)])
+        return {name: [v.decode() for v in vs] for name, vs in shown.items()}
 
     assert ask(REAL_ONLY) == {"l": ["Grove"], "cn": ["Ada Ashgrove"]}
     assert ask(VIRTUAL_ONLY) == {"l": ["Athens"]}
@@ -226,7 +216,7 @@ def test_the_same_value_for_everybody(instance, con):  # S2-40
 def test_whoever_may_not_search_unindexed_is_refused_only_where_nothing_narrows(instance, con, add):  # S2-42
     dn = person(add, "boss", userPassword="secret12", departmentNumber="7")
     person(add, "wholiday", manager=dn)
-    mine = connect(instance, dn, "secret12")
+    mine = instance.connect(dn, "secret12")
     definition(add, "departments", "Indirect", cosIndirectSpecifier="manager", cosAttribute="departmentNumber")
     assert names(mine, "(departmentNumber=7)") == ["boss", "wholiday"]
     # No index of street tells who has such a value stored.
@@ -240,17 +230,16 @@ def test_whoever_may_not_search_unindexed_is_refused_only_where_nothing_narrows(
 
 
 def test_tables_are_taken_by_a_running_server(instance, con):
-    file = instance.dir / "pando.toml"
+    file = instance.config
     before = file.read_text()
     dn = f"uid=user.0,{PEOPLE}"
-    errors = lambda: (instance.dir / "logs" / "errors").read_text()
     try:
         file.write_text(before.replace(ENTITLEMENT, "urn:new"))
         instance.tool("reload")
         until(lambda: values(con, dn, "eduPersonEntitlement") == ["urn:new"])
         file.write_text(before.replace('"eduPersonEntitlement"', '"userPassword"'))
         instance.tool("reload", check=False)
-        until(lambda: "[virtual-attribute.Library card] cannot be: userPassword must be stored" in errors())
+        until(lambda: "[virtual-attribute.Library card] cannot be: userPassword must be stored" in instance.error_log())
         assert values(con, dn, "eduPersonEntitlement") == ["urn:new"]
     finally:
         file.write_text(before)

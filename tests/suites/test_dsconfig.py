@@ -5,15 +5,9 @@ import subprocess
 import ldap
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, binary
+from pando_server import BASE, binary
 
 PEOPLE, GROUPS = f"ou=People,{BASE}", f"ou=Groups,{BASE}"
-
-
-def connect(instance):
-    con = ldap.initialize(instance.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    return con
 
 
 def dsconfig(instance, *words, check=True):
@@ -22,11 +16,11 @@ def dsconfig(instance, *words, check=True):
 
 def refused(instance, *words):
     """The one sentence that a command is refused with."""
-    before = (instance.dir / "pando.toml").read_text()
+    before = instance.config.read_text()
     done = dsconfig(instance, *words, check=False)
     lines = done.stderr.splitlines()
     assert done.returncode != 0 and len(lines) == 1, done.stderr
-    assert (instance.dir / "pando.toml").read_text() == before
+    assert instance.config.read_text() == before
     return lines[0]
 
 
@@ -35,7 +29,7 @@ def rows(text):
 
 
 def test_a_plugin_comes_changes_and_goes_offline(fresh):
-    file = fresh.dir / "pando.toml"
+    file = fresh.config
     before = file.read_text()
     word = refused(fresh, "create-plugin", "--plugin-name", "Unique mail", "--type", "unique-attribute")
     assert "create-plugin needs --set attribute-type:VALUE (the name or OID of an attribute type)" in word
@@ -85,7 +79,7 @@ def test_an_attribute_without_an_index_is_refused_with_the_command_that_makes_it
 
 def test_a_running_server_takes_rules_at_once(fresh):
     fresh.start()
-    con = connect(fresh)
+    con = fresh.connect()
     person = f"uid=user.1,{PEOPLE}"
     said = dsconfig(fresh, "create-plugin", "--plugin-name", "ASCII", "--type", "seven-bit-clean", "--set", "attribute-type:description").stdout
     assert "has taken the change" in said
@@ -122,7 +116,7 @@ def test_a_virtual_attribute_comes_and_goes(fresh):
 
 def test_a_user_defined_attribute_is_there_at_once(fresh):
     fresh.start()
-    con = connect(fresh)
+    con = fresh.connect()
     dsconfig(fresh, "create-virtual-attribute", "--name", "Site", "--type", "user-defined", "--set", "attribute-type:physicalDeliveryOfficeName",
              "--set", "value:Glasshouse 7", "--set", f"base-dn:{PEOPLE}")
     person = f"uid=user.1,{PEOPLE}"
@@ -152,7 +146,7 @@ def test_what_the_running_server_refuses_is_taken_back(fresh):
 
 def test_everything_declared_has_its_commands(fresh):
     told = fresh.tool("dsconfig", "--help").stdout
-    text = (fresh.dir / "pando.toml").read_text()
+    text = fresh.config.read_text()
     for table, noun in (("plugin", "plugin"), ("virtual-attribute", "virtual-attribute"), ("limits", "limits-rule"), ("connection-handler", "connection-handler"),
                         ("log-publisher", "log-publisher"), ("backend", "backend"), ("root-dn-user", "root-dn-user")):
         for word in (f"create-{noun}", f"get-{noun}-prop", f"set-{noun}-prop", f"delete-{noun}", f"list-{noun}s"):

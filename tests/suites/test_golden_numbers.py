@@ -10,7 +10,7 @@ import ldap
 import pytest
 
 import opendj_example
-from pando_server import BASE, ROOT_DN, ROOT_PW, Pando, binary
+from pando_server import BASE, Pando, binary
 
 CONTAINER = "/dc=com,dc=example/"
 
@@ -151,8 +151,7 @@ def printed(value):
 
 
 def explained(instance, base, scope, text):
-    connection = ldap.initialize(instance.url)
-    connection.simple_bind_s(ROOT_DN, ROOT_PW)
+    connection = instance.connect()
     ((dn, attributes),) = connection.search_s(base, scope, text, ["debugsearchindex"])
     connection.unbind_s()
     assert dn == "cn=debugsearch" and list(attributes) == ["debugsearchindex"]  # S0-30

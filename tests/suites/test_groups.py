@@ -1,12 +1,11 @@
 """Who is in which group, as clients ask: memberOf and isMemberOf, filters, chains, pieces of members. Groups and their changes are
 the same in slapd with its memberof overlay, and with its dynlist overlay; what these cannot is asked of Pando alone."""
-import time
-
 import ldap
 import ldap3
 import pytest
 
-from pando_server import BASE, ROOT_DN, ROOT_PW
+from found import first_values, names
+from pando_server import BASE, ROOT_DN, ROOT_PW, until
 from slapd_server import connect, slapd_url
 
 PEOPLE, GROUPS = f"ou=People,{BASE}", f"ou=Groups,{BASE}"
@@ -31,26 +30,15 @@ def add_group(con, name, *members, kind="groupOfNames", attribute="member"):
     con.add_s(group(name), list(values.items()))
 
 
-def names(dns):
-    return sorted(ldap.dn.str2dn(dn)[0][0][1].lower() for dn in dns)
-
-
 def groups_of(con, dn, among, attribute="memberOf"):
     """The groups of an entry that are among those of the test."""
     (_, values), = con.search_s(dn, ldap.SCOPE_BASE, attrlist=[attribute])
-    return [name for name in names(value.decode() for value in values.get(attribute, [])) if name in among]
-
-
-def matching(con, filterstr, base=PEOPLE):
-    return names(dn for dn, _ in con.search_s(base, ldap.SCOPE_SUBTREE, filterstr, ["1.1"]) if dn)
+    return [name for name in first_values(value.decode() for value in values.get(attribute, [])) if name in among]
 
 
 @pytest.fixture(scope="module")
 def con(server):
-    con = ldap.initialize(server.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    con.set_option(ldap.OPT_REFERRALS, 0)
-    return con
+    return server.connect()
 
 
 @pytest.fixture
@@ -79,9 +67,9 @@ def static_story(con):
     yield "members replaced", state()
     con.rename_s(group("choir"), "cn=renamed")
     yield "renamed", state()
-    yield "filter", [matching(con, f"(memberOf={group(name)})") for name in ("crew", "renamed", "choir")]
-    yield "or", matching(con, f"(|(memberOf={group('crew')})(memberOf={group('renamed')}))")
-    yield "and not", matching(con, f"(&(memberOf={group('crew')})(!(uid=user.2)))")
+    yield "filter", [names(con, f"(memberOf={group(name)})") for name in ("crew", "renamed", "choir")]
+    yield "or", names(con, f"(|(memberOf={group('crew')})(memberOf={group('renamed')}))")
+    yield "and not", names(con, f"(&(memberOf={group('crew')})(!(uid=user.2)))")
     yield "compare", [con.compare_s(user(2), "memberOf", group(name)) for name in ("crew", "CREW")]
     con.delete_s(group("crew"))
     yield "deleted", state()
@@ -103,8 +91,8 @@ def nested_story(con):
     url = f"ldap:///{PEOPLE}??sub?(uid=user.3)"
     add_group(con, "dynamic", url, kind="groupOfURLs", attribute="memberURL")
     yield [groups_of(con, user(number), among) for number in (1, 2, 3, 4)]
-    yield matching(con, f"(memberOf={group('outer')})")
-    yield matching(con, f"(memberOf={group('dynamic')})")
+    yield names(con, f"(memberOf={group('outer')})")
+    yield names(con, f"(memberOf={group('dynamic')})")
     con.modify_s(group("outer"), [(ldap.MOD_DELETE, "member", group("inner").encode())])
     yield [groups_of(con, user(number), among) for number in (1, 2, 3, 4)]
     for name in ("outer", "inner", "dynamic"):
@@ -135,7 +123,7 @@ def test_ldap3_reads_groups_and_the_chain(server, con, made):
     add_group(con, "high", group("low"))
     client = ldap3.Connection(ldap3.Server(server.url), ROOT_DN, ROOT_PW, auto_bind=True)
     client.search(user(5), "(objectClass=*)", ldap3.BASE, attributes=["memberOf"])
-    assert {"low", "high"} <= set(names(client.entries[0].memberOf.values))
+    assert {"low", "high"} <= set(first_values(client.entries[0].memberOf.values))
     client.search(BASE, f"(member:{IN_CHAIN}:={user(5)})", attributes=["cn"])
     assert {"low", "high"} <= {entry.cn.value for entry in client.entries}
     client.search(BASE, f"(&(objectClass=person)(memberOf:{IN_CHAIN}:={group('high')}))", attributes=["uid"])
@@ -150,12 +138,7 @@ def test_a_circle_ends_and_is_in_the_error_log(server, con, made):
     add_group(con, "two", group("one"))
     for _ in range(3):
         assert groups_of(con, user(6), {"one", "two"}) == ["one", "two"]
-    log = server.dir / "logs" / "errors"
-    told = lambda: [line for line in log.read_text().splitlines() if "circle" in line]
-    deadline = time.time() + 30
-    while not told() and time.time() < deadline:
-        time.sleep(0.05)
-    (line,) = told()
+    (line,) = until(lambda: [line for line in server.error_log().splitlines() if "circle" in line])
     assert group("one") in line and group("two") in line
 
 
@@ -164,7 +147,7 @@ def test_spaces_and_case_of_names_do_not_matter(con, made):
     made += ["spaced"]
     add_group(con, "spaced", f"UID=User.7 ,  ou=people,{BASE.upper()}")
     assert groups_of(con, user(7), {"spaced"}) == ["spaced"]
-    assert matching(con, f"(memberOf=CN = Spaced, {GROUPS.upper()})") == ["user.7"]
+    assert names(con, f"(memberOf=CN = Spaced, {GROUPS.upper()})") == ["user.7"]
 
 
 # S2-06
@@ -202,7 +185,7 @@ def test_members_come_in_pieces(con, made, count):
     con.modify_s(group("crowd"), [(ldap.MOD_ADD, "member", user(9).encode())])
     assert groups_of(con, user(9), {"crowd"}) == ["crowd"]
     assert con.compare_s(group("crowd"), "member", user(9))
-    assert matching(con, f"(memberOf={group('crowd')})") == ["user.9"]
+    assert names(con, f"(memberOf={group('crowd')})") == ["user.9"]
 
 
 def test_nobody_writes_membership(con):

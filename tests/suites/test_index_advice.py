@@ -23,8 +23,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def root(server):
-    connection = ldap.initialize(server.url)
-    connection.simple_bind_s(ROOT_DN, ROOT_PW)
+    connection = server.connect()
     yield connection
     connection.unbind_s()
 

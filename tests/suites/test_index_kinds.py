@@ -1,13 +1,13 @@
 """Extensible, confidential and VLV indexes from configuration to verification, under updates, and without their secret."""
 import json
 import re
-import time
 
 import ldap
 import ldap.modlist
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+from found import dns
+from pando_server import BASE, DIRECTORY_LDIF, Pando, until
 
 NB = ("-n", "userRoot", "-b", BASE)
 PEOPLE = f"ou=People,{BASE}"
@@ -35,18 +35,15 @@ sort-order = "+sn -givenName"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     it = Pando(tmp_path_factory.mktemp("kinds") / "inst").setup()
-    config = it.dir / "pando.toml"
-    text = re.sub(r"(?m)^(mail +=.*?) }$", r"\1, confidentiality-enabled = true }", config.read_text())
-    config.write_text(text + MORE)
-    it.import_ldif(DIRECTORY_LDIF).start()
+    it.config.write_text(re.sub(r"(?m)^(mail +=.*?) }$", r"\1, confidentiality-enabled = true }", it.config.read_text()))
+    it.configure(MORE).import_ldif(DIRECTORY_LDIF).start()
     yield it
     it.remove()
 
 
 @pytest.fixture
 def client(server):
-    connection = ldap.initialize(server.url)
-    connection.simple_bind_s(ROOT_DN, ROOT_PW)
+    connection = server.connect()
     yield connection
     connection.unbind_s()
 
@@ -58,18 +55,11 @@ def status(server):
 
 def wait_for(server, there, gone):
     """Until the indexes are built, and those that go are gone."""
-    deadline = time.time() + 60
-    while True:
+    def are_as_wanted():
         of = status(server)
-        if all(of.get(name, {}).get("valid") for name in there) and not set(gone) & set(of):
-            return
-        assert time.time() < deadline, of
-        time.sleep(0.1)
+        return all(of.get(name, {}).get("valid") for name in there) and not set(gone) & set(of)
 
-
-def found(client, filter_text):
-    # References to elsewhere have no DN.
-    return sorted(dn for dn, _ in client.search_s(BASE, ldap.SCOPE_SUBTREE, filter_text, ["1.1"]) if dn)
+    until(are_as_wanted, say=lambda: status(server))
 
 
 def person(uid, sn, **more):
@@ -96,7 +86,7 @@ def test_a_confidential_index_shows_no_value(server, client):
     for name in HASHED:
         keys = re.findall(r"Key \(len 16\): ([0-9a-f]{32})\n", server.tool("backendstat", "dump-index", *NB, "-i", name).stdout)
         assert keys and server.tool("backendstat", "dump-index", *NB, "-i", name).stdout.count("Key (len") == len(keys)
-    assert dn in found(client, f"(mail={mail.upper()})") and dn in found(client, f"(mail=*{mail[1:]})")
+    assert dn in dns(client, f"(mail={mail.upper()})") and dn in dns(client, f"(mail=*{mail[1:]})")
     assert (server.dir / "keys" / "index.secret").stat().st_mode & 0o777 == 0o600
 
 
@@ -105,13 +95,13 @@ def test_a_list_is_dumped_in_its_order(server, client):
     surnames = [key.split(",")[0] for key in re.findall(r"Key \(len \d+\): (.*)", text)]
     assert len(surnames) > 10 and surnames == sorted(surnames, key=lambda surname: (surname == "", surname))
     ids = sum(int(count) for count in re.findall(r"\[COUNT:(\d+)\]", text))
-    assert ids == len(found(client, "(|(objectClass=person)(member=*))"))
+    assert ids == len(dns(client, "(|(objectClass=person)(member=*))"))
 
 
 def test_updates_keep_every_kind(server, client):
     dn = f"uid=zo\u00eb,{PEOPLE}"
     client.add_s(dn, person("zo\u00eb", "Zander", mail=["zoe@example.com"], description=["Gro\u00dfe \u00c9toile"]))
-    assert found(client, "(description:fr:=grosse etoile)") == found(client, DE_SUB) != []
+    assert dns(client, "(description:fr:=grosse etoile)") == dns(client, DE_SUB) != []
     client.modify_s(dn, [(ldap.MOD_REPLACE, "sn", [b"Abel"]), (ldap.MOD_DELETE, "mail", None), (ldap.MOD_ADD, "description", [b"x"])])
     # So many members that they are outside the record: on the way there, with all of them, and back.
     group = f"cn=many,{BASE}"
@@ -128,11 +118,11 @@ def test_updates_keep_every_kind(server, client):
     assert server.tool("verify-index", "-b", BASE).returncode == 0
     text = server.tool("backendstat", "dump-index", *NB, "-i", "vlv.people").stdout
     ids = sum(int(count) for count in re.findall(r"\[COUNT:(\d+)\]", text))
-    assert ids == len(found(client, "(|(objectClass=person)(member=*))"))
+    assert ids == len(dns(client, "(|(objectClass=person)(member=*))"))
 
 
 def test_kinds_change_while_the_server_runs(server, client):
-    config = server.dir / "pando.toml"
+    config = server.config
     before = config.read_text()
     text = before.replace('"+sn -givenName"', '"-uid"').replace(", confidentiality-enabled = true", "")
     config.write_text(text.replace('"fr", "de.sub"', '"fr", "sv.lt"'))
@@ -167,11 +157,10 @@ def test_without_its_secret_an_index_is_built_anew(server, client):
     # By the server, which finds the entries meanwhile too.
     secret.unlink()
     server.start()
-    again = ldap.initialize(server.url)
-    again.simple_bind_s(ROOT_DN, ROOT_PW)
-    assert dn in found(again, mail)
+    again = server.connect()
+    assert dn in dns(again, mail)
     wait_for(server, HASHED, [])
-    assert dn in found(again, mail)
+    assert dn in dns(again, mail)
     assert server.tool("verify-index", "-b", BASE).returncode == 0
     again.unbind_s()
 
@@ -182,7 +171,7 @@ def test_without_its_secret_an_index_is_built_anew(server, client):
     ('sort-order = "+colour"', '"colour"'),
 ])
 def test_a_list_that_cannot_be_is_refused(server, line, told):
-    config = server.dir / "pando.toml"
+    config = server.config
     good = config.read_text()
     name = line.split(" = ")[0]
     try:

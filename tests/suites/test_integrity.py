@@ -2,12 +2,11 @@
 import re
 import subprocess
 import threading
-import time
 
 import ldap
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, binary, until
+from pando_server import BASE, DIRECTORY_LDIF, Pando, binary, until
 from slapd_server import connect, slapd_url
 
 PEOPLE, GROUPS = f"ou=People,{BASE}", f"ou=Groups,{BASE}"
@@ -56,10 +55,7 @@ rename-inbound-attributes = "lastname:sn"
 
 
 def made(tmp_path, rules):
-    instance = Pando(tmp_path / "inst").setup()
-    with open(instance.dir / "pando.toml", "a") as file:
-        file.write(rules)
-    return instance.import_ldif(DIRECTORY_LDIF)
+    return Pando(tmp_path / "inst").setup().configure(rules).import_ldif(DIRECTORY_LDIF)
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +67,7 @@ def ruled(tmp_path_factory):
 
 @pytest.fixture
 def root(ruled):
-    con = ldap.initialize(ruled.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
+    con = ruled.connect()
     yield con
     con.unbind_s()
 
@@ -128,8 +123,7 @@ def test_two_racing_adds_have_one_winner(ruled):
     outcomes = []
 
     def add(number):
-        con = ldap.initialize(ruled.url)
-        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        con = ruled.connect()
         for n in range(30):
             try:
                 person(con, f"race.{number}.{n}", ("mail", f"race.{n}@example.com"))
@@ -160,8 +154,7 @@ def test_much_work_is_finished_after_a_kill(tmp_path):
     # S0-22, S3-23: 700 groups; the delete is answered when 128 of them are clean. After kill -9 the rest follows.
     instance = made(tmp_path, REFERENCES).start()
     try:
-        con = ldap.initialize(instance.url)
-        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        con = instance.connect()
         a, b = person(con, "kill.a"), person(con, "kill.b")
         for n in range(700):
             group(con, f"kill.{n}", a, b)
@@ -169,8 +162,7 @@ def test_much_work_is_finished_after_a_kill(tmp_path):
         con.rename_s(b, "uid=kill.b2")
         instance.kill()
         instance.start()
-        con = ldap.initialize(instance.url)
-        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        con = instance.connect()
         until(lambda: monitor(con)["queue-length"] == "0")
         left = con.search_ext_s(GROUPS, ldap.SCOPE_SUBTREE, "(cn=kill.*)", ["member"], sizelimit=0)
         assert len(left) == 700
@@ -185,8 +177,7 @@ def test_delayed_references_go_together_after_the_interval(tmp_path):
     # S3-22
     instance = made(tmp_path, REFERENCES + 'update-interval = "2 s"\n').start()
     try:
-        con = ldap.initialize(instance.url)
-        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        con = instance.connect()
         a, b = person(con, "late.a"), person(con, "late.b")
         g = group(con, "late", a, b, f"uid=user.1,{PEOPLE}")
         con.delete_s(a)
@@ -223,8 +214,7 @@ def test_six_attributes_in_six_suffixes(tmp_path):
     rules = indexes("userRoot", SIX[2:]) + "".join(f'[backend.b{n}]\nbase-dn = "o=b{n}"\n' + indexes(f"b{n}", SIX) for n in range(5))
     instance = made(tmp_path, rules + REFERENCES + f"attribute-type = {SIX}\n".replace("'", '"')).start()
     try:
-        con = ldap.initialize(instance.url)
-        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        con = instance.connect()
         a, b = person(con, "six.a"), person(con, "six.b")
         holders = []
         for n in range(5):
@@ -250,15 +240,12 @@ def test_six_attributes_in_six_suffixes(tmp_path):
 def test_an_index_that_a_rule_needs_stays(tmp_path):
     instance = made(tmp_path, REFERENCES).start()
     try:
-        file = instance.dir / "pando.toml"
-        text, count = re.subn(r"(?m)^member +=.*\n", "", file.read_text())
+        text, count = re.subn(r"(?m)^member +=.*\n", "", instance.config.read_text())
         assert count == 1
-        file.write_text(text)
+        instance.config.write_text(text)
         instance.tool("reload", check=False)
-        errors = lambda: (instance.dir / "logs" / "errors").read_text()
-        until(lambda: "member has no equality index" in errors())
-        con = ldap.initialize(instance.url)
-        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        until(lambda: "member has no equality index" in instance.error_log())
+        con = instance.connect()
         a = person(con, "stay.a")
         g = group(con, "stay", a)
         con.delete_s(a)
@@ -325,8 +312,8 @@ def step(con, operation):
         return e.args[0].get("result")
 
 
-def test_a_script_of_updates_as_with_the_overlays(tmp_path_factory, root):
-    """S2-10, S2-11, S2-12: the same results, and the same values in the end."""
+def test_a_script_of_updates_as_with_the_overlays(tmp_path_factory, root):  # S2-10, S2-11, S2-12
+    """The same results, and the same values in the end."""
     with slapd_url(tmp_path_factory.mktemp("slapd"), OVERLAYS, modules=MODULES) as url:
         slapd = connect(url)
         for number, operation in enumerate(SCRIPT):
@@ -350,14 +337,11 @@ def test_relax_lifts_rules_for_root(root):
 def test_rules_change_while_the_server_runs(tmp_path):
     instance = made(tmp_path, "").start()
     try:
-        con = ldap.initialize(instance.url)
-        con.simple_bind_s(ROOT_DN, ROOT_PW)
+        con = instance.connect()
         a = person(con, "live.a")
         g = group(con, "live", a, f"uid=user.1,{PEOPLE}")
-        with open(instance.dir / "pando.toml", "a") as file:
-            file.write(RULES)
-        instance.tool("reload")
-        until(lambda: "The plugins changed" in (instance.dir / "logs" / "errors").read_text())
+        instance.configure(RULES)
+        until(lambda: "The plugins changed" in instance.error_log())
         con.delete_s(a)
         assert members(con, g) == [f"uid=user.1,{PEOPLE}".lower()]
         with pytest.raises(ldap.CONSTRAINT_VIOLATION):

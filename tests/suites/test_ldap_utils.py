@@ -1,10 +1,9 @@
 """ldap-utils: the command lines that operators type, and what they print."""
+import os
 import re
 import subprocess
 
-import pytest
-
-from pando_server import BASE, ROOT_DN, ROOT_PW
+from pando_server import BASE, ROOT_DN, ROOT_PW, until
 
 PEOPLE = f"ou=People,{BASE}"
 
@@ -75,7 +74,6 @@ def test_ldapwhoami_and_ldappasswd(server):
 
 
 def test_tls_of_both_kinds(server):
-    import os
     env = {**os.environ, "LDAPTLS_REQCERT": "never"}
     assert ldap_tool(server, "ldapwhoami", "-ZZ", env=env)[1].strip() == f"dn:{ROOT_DN}"
     assert ldap_tool(server, "ldapwhoami", env=env, url=server.tls_url)[1].strip() == f"dn:{ROOT_DN}"
@@ -99,7 +97,7 @@ def test_ldapsearch_controls(server):
 def test_a_no_op_modify_changes_nothing(server):
     change = f"dn: uid=user.19,{PEOPLE}\nchangetype: modify\nreplace: title\ntitle: Nothing\n"
     code, _, err = ldap_tool(server, "ldapmodify", "-e", "!noop", stdin=change)
-    assert code != 0 and "X-NO-OPERATION" in err.upper() or "0x410e" in err or "16654" in err, err
+    assert code != 0 and "No Operation (X) (16654)" in err, err
     assert "title: Nothing" not in search(server, "-b", f"uid=user.19,{PEOPLE}")
 
 
@@ -111,9 +109,4 @@ def test_ldapurl_and_extensible_filters(server):
 def test_an_access_log_line_for_each_operation(server):  # S0-44
     search(server, "-b", BASE, "-s", "sub", "(uid=user.12)", "cn")
     line = re.compile(r'\[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] SEARCH (REQ )?conn=\d+ op=1 msgID=2 base="dc=example,dc=com" scope=sub filter="\(uid=user\.12\)" attrs="cn"')
-    import time
-    for _ in range(100):
-        if line.search(server.access_log()):
-            return
-        time.sleep(0.05)
-    pytest.fail(server.access_log()[-2000:])
+    until(lambda: line.search(server.access_log()), say=lambda: server.access_log()[-2000:])

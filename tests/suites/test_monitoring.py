@@ -3,15 +3,9 @@ import re
 
 import ldap
 
-from pando_server import BASE, ROOT_DN, ROOT_PW, until
+from pando_server import BASE, until
 
 PEOPLE = f"ou=People,{BASE}"
-
-
-def connect(instance):
-    con = ldap.initialize(instance.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    return con
 
 
 def monitor(con, name):
@@ -26,7 +20,7 @@ def number(entry, name):
 def test_the_monitor_tells_what_the_writer_did(fresh):
     fresh.tool("dsconfig", "create-plugin", "--plugin-name", "References", "--type", "referential-integrity", "--set", "update-interval:1 s")
     fresh.start()
-    con = connect(fresh)
+    con = fresh.connect()
     waiting = [con.modify(f"uid=user.{n % 5},{PEOPLE}", [(ldap.MOD_REPLACE, "description", [b"number %d" % n])]) for n in range(300)]
     for message in waiting:
         con.result(message)
@@ -62,16 +56,15 @@ def test_the_monitor_tells_what_the_writer_did(fresh):
 
 
 def test_the_threshold_of_stalls_is_live(fresh):
-    # S3-16: at one millisecond a modify that waits for the disk is one; how long a sync takes is the disk's to say, so many are tried.
+    # S3-02, S3-16: at one millisecond a modify that waits for the disk is one; how long a sync takes is the disk's to say, so many are tried.
     fresh.start()
-    con = connect(fresh)
-    errors = lambda: (fresh.dir / "logs" / "errors").read_text()
-    assert "msgID=15" not in errors()
+    con = fresh.connect()
+    assert "msgID=15" not in fresh.error_log()
     fresh.tool("dsconfig", "set-global-configuration-prop", "--set", "stall-threshold:1 ms")
     def stalled():
         for n in range(50):
             con.modify_s(f"uid=user.1,{PEOPLE}", [(ldap.MOD_REPLACE, "description", [b"x" * 100_000])])
-        return re.search(r"msgID=15 msg=conn=\d+ op=\d+ msgID=\d+: MODIFY took \d+ ms, .*: queue \d+, apply \d+, others of its batch \d+, sync \d+, publish \d+, \d+ in the batch; ", errors())
+        return re.search(r"msgID=15 msg=conn=\d+ op=\d+ msgID=\d+: MODIFY took \d+ ms, .*: queue \d+, apply \d+, others of its batch \d+, sync \d+, publish \d+, \d+ in the batch; ", fresh.error_log())
     until(stalled)
     assert number(monitor(con, "Stalls"), "stalls") > 0
     fresh.tool("dsconfig", "set-global-configuration-prop", "--reset", "stall-threshold")

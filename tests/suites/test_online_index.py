@@ -2,17 +2,16 @@
 import os
 import signal
 import threading
-import time
 
 import ldap
 import pytest
 
-from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
+import found
+from pando_server import BASE, ROOT_DN, ROOT_PW, Pando, until
 
 PEOPLE = f"ou=People,{BASE}"
 ENTRIES = int(os.environ.get("PANDO_ONLINE_ENTRIES", "6000"))
 WRITERS = 3
-PATIENCE_SECONDS = 180
 LOCALITY, WORDS = "l.caseIgnoreMatch", "description.caseIgnoreSubstringsMatch:6"
 
 
@@ -33,14 +32,8 @@ def directory_ldif(path):
     return path
 
 
-def connect(server, dn=ROOT_DN, password=ROOT_PW):
-    con = ldap.initialize(server.url)
-    con.simple_bind_s(dn, password)
-    return con
-
-
 class Load:
-    """Connections that add, change and delete until told to stop. What is refused is kept."""
+    """Connections that add, change and delete until told to stop; the second half of the people stays as it is. What is refused is kept."""
 
     def __init__(self, server, first):
         self.server, self.next, self.refused, self.done = server, first, [], 0
@@ -51,7 +44,7 @@ class Load:
             thread.start()
 
     def run(self):
-        con = connect(self.server)
+        con = self.server.connect()
         while not self.over.is_set():
             with self.lock:
                 number, self.next = self.next, self.next + 1
@@ -59,7 +52,7 @@ class Load:
             try:
                 entry = {name: [value.encode() for value in values] for name, values in person(number).items()}
                 con.add_s(dn, list(entry.items()))
-                other = f"uid=p{number % ENTRIES},{PEOPLE}"
+                other = f"uid=p{number % (ENTRIES // 2)},{PEOPLE}"
                 con.modify_s(other, [(ldap.MOD_REPLACE, "l", [f"moved {number}".encode()])])
                 con.modify_s(dn, [(ldap.MOD_REPLACE, "description", [f"person {number} went to other groves".encode()])])
                 if number % 3 == 0:
@@ -75,7 +68,7 @@ class Load:
         for thread in self.threads:
             thread.join()
         assert self.refused == []
-        return self.next
+        assert self.done > 0
 
 
 def index_states(con):
@@ -86,14 +79,14 @@ def index_states(con):
 
 def wait_for(con, name, is_reached):
     """Waits until the state of an index is as wanted; gives all states that were seen."""
-    seen, deadline = [], time.time() + PATIENCE_SECONDS
-    while time.time() < deadline:
-        state = index_states(con).get(name)
-        seen.append(state)
-        if is_reached(state):
-            return seen
-        time.sleep(0.02)
-    raise AssertionError(f"{name}: {seen[-1]}")
+    seen = []
+
+    def reached():
+        seen.append(index_states(con).get(name))
+        return is_reached(seen[-1])
+
+    until(reached, say=lambda: f"{name}: {seen[-1]}")
+    return seen
 
 
 def is_valid(state):
@@ -113,10 +106,6 @@ def row(line):
     return [cell.strip() for cell in line.split(" : ")]
 
 
-def found(con, filter_text):
-    return {dn for dn, _ in con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, filter_text, ["1.1"])}
-
-
 def verify(server):
     return server.tool("verify-index", "-b", BASE).stdout
 
@@ -131,41 +120,37 @@ def online(tmp_path_factory):
 
 
 def test_an_index_is_created_used_dropped_and_created_again_under_load(online):  # S0-15
-    root, plain = connect(online), connect(online, f"uid=p5,{PEOPLE}", "password")
+    root, plain = online.connect(), online.connect(f"uid=p5,{PEOPLE}", "password")
     online.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--set", "index-entry-limit:100", "-n")
-    last = f"(l=place {(ENTRIES - 1) // 3})"
-    deadline = time.time() + PATIENCE_SECONDS
-    while True:  # The limit is taken without a restart: below People are more than 100 entries, so this search is not indexed now.
+
+    def is_refused(filter_text):
         try:
-            found(plain, last)
+            found.dns(plain, filter_text, PEOPLE)
+            return False
         except ldap.INSUFFICIENT_ACCESS:
-            break
-        assert time.time() < deadline
-        time.sleep(0.02)
+            return True
+
+    # The limit is taken without a restart: below People are more than 100 entries, so this search is not indexed now.
+    until(lambda: is_refused("(l=place 0)"))
     load = Load(online, ENTRIES)
-    for _ in range(2):
+    for place in (ENTRIES // 3 - 2, ENTRIES // 3 - 3):
+        indexed, unindexed = f"(l=place {place})", f"(l=PLACE {place})"
         said = dsconfig(online, "create-backend-index", "l", "--set", "index-type:equality")
         assert 'The Backend Index "l" was created.' in said
         wait_for(root, LOCALITY, is_valid)
-        assert {f"uid=p{number},{PEOPLE}" for number in range(ENTRIES) if number // 3 == (ENTRIES - 1) // 3} >= found(plain, last)
-        assert " unindexed" not in last_search(online, last)
+        assert found.dns(plain, indexed, PEOPLE) == sorted(f"uid=p{number},{PEOPLE}" for number in range(3 * place, 3 * place + 3))
+        assert " nentries=3 etime=" in online.answer_to(indexed)
         assert "no problem found" in verify(online)
         dsconfig(online, "delete-backend-index", "l")
         wait_for(root, LOCALITY, lambda state: state is None)
-        with pytest.raises(ldap.INSUFFICIENT_ACCESS):
-            found(plain, last)
-    assert load.stop() > ENTRIES
-    assert load.done > 0
+        assert is_refused(unindexed)
+        assert " nentries=0 unindexed etime=" in online.answer_to(unindexed)
+    load.stop()
     assert "no problem found" in verify(online)
 
 
-def last_search(server, filter_text):
-    lines = [line for line in server.access_log().splitlines() if filter_text in line]
-    return lines[-1] if lines else ""
-
-
 def test_a_build_goes_on_after_kill_9(online):  # S0-09 S0-18
-    root = connect(online)
+    root = online.connect()
     load = Load(online, 10 * ENTRIES)
     dsconfig(online, "create-backend-index", "description", "--set", "index-type:substring", "--set", "index-type:equality")
     seen = wait_for(root, WORDS, lambda state: is_half_built(state) or is_valid(state))
@@ -175,20 +160,20 @@ def test_a_build_goes_on_after_kill_9(online):  # S0-09 S0-18
     online.kill()
     load.stop()
     online.start()
-    root = connect(online)
+    root = online.connect()
     after = wait_for(root, WORDS, lambda state: is_valid(state))
     assert not any(state.startswith("building 0 ") for state in after if state), "it begins again, instead of going on"
     load = Load(online, 20 * ENTRIES)
-    expected = {f"uid=p{number},{PEOPLE}" for number in (7, 77)}
-    plain = connect(online, f"uid=p5,{PEOPLE}", "password")
-    assert found(plain, "(|(description=*on 7 keeps*)(description=*on 77 keeps*))") == expected
+    expected = sorted(f"uid=p{number},{PEOPLE}" for number in (7, 77))
+    plain = online.connect(f"uid=p5,{PEOPLE}", "password")
+    assert found.dns(plain, "(|(description=*on 7 keeps*)(description=*on 77 keeps*))", PEOPLE) == expected
     online.tool("rebuild-index", "-b", BASE, "-i", "description")
     wait_for(root, WORDS, lambda state: not is_valid(state))
     wait_for(root, WORDS, is_valid)
-    assert found(plain, "(|(description=*on 7 keeps*)(description=*on 77 keeps*))") == expected
+    assert found.dns(plain, "(|(description=*on 7 keeps*)(description=*on 77 keeps*))", PEOPLE) == expected
     load.stop()
     assert "no problem found" in verify(online)
-    errors = (online.dir / "logs" / "errors").read_text()
+    errors = online.error_log()
     assert "Building indexes of the backend" in errors and "are complete and in use" in errors
     assert online.stop() == 0
     assert "no problem found" in verify(online)
@@ -196,7 +181,7 @@ def test_a_build_goes_on_after_kill_9(online):  # S0-09 S0-18
 
 
 def test_a_file_with_faults_is_refused_whole(online):
-    root, file = connect(online), online.dir / "pando.toml"
+    root, file = online.connect(), online.config
     good = file.read_text()
     states = index_states(root)
     try:
@@ -205,25 +190,18 @@ def test_a_file_with_faults_is_refused_whole(online):
         refused = online.tool("reload", check=False)
         assert refused.returncode != 0 and "\"sounds\"" in refused.stderr and "pando.toml:" in refused.stderr
         os.kill(online.process.pid, signal.SIGHUP)
-        wait_for_error(online, "the server goes on with the one before")
-        assert "\"sounds\"" in (online.dir / "logs" / "errors").read_text()
+        until(lambda: "the server goes on with the one before" in online.error_log())
+        assert "\"sounds\"" in online.error_log()
         assert index_states(root) == states
         file.write_text(good.replace("[global]", "[global]\ncheck-schema = false"))
         online.tool("reload")
-        wait_for_error(online, "[global] check-schema differs from what the server started with: restart it")
+        until(lambda: "[global] check-schema differs from what the server started with: restart it" in online.error_log())
     finally:
         file.write_text(good)
 
 
-def wait_for_error(server, text):
-    deadline = time.time() + PATIENCE_SECONDS
-    while text not in (server.dir / "logs" / "errors").read_text():
-        assert time.time() < deadline, text
-        time.sleep(0.02)
-
-
 def test_dsconfig_edits_the_file_and_keeps_the_rest(fresh):
-    before = (fresh.dir / "pando.toml").read_text()
+    before = fresh.config.read_text()
     shown = fresh.tool("dsconfig", "get-backend-prop", "--backend-name", "userRoot").stdout.splitlines()
     assert ["index-entry-limit", "4000"] in [row(line) for line in shown]  # S0-13
     changed = fresh.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--set", "index-entry-limit:5000", "-n")
@@ -245,5 +223,5 @@ def test_dsconfig_edits_the_file_and_keeps_the_rest(fresh):
     done = fresh.tool("dsconfig", "create-backend-index", "--backend-name", "userRoot", "--index-name", "noSuchType", "--set", "index-type:equality", check=False)
     assert done.returncode != 0 and "noSuchType" in done.stderr
     dsconfig(fresh, "delete-backend-index", "street")
-    assert (fresh.dir / "pando.toml").read_text() == before
+    assert fresh.config.read_text() == before
     assert "street" in (fresh.dir / "pando.toml.bak").read_text()

@@ -5,9 +5,10 @@ import contextlib
 import ldap
 import pytest
 
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando
+import found
+from pando_server import BASE, until
 from slapd_server import connect, slapd_url
-from test_integrity import GROUPS, PEOPLE, entry, group, members, modify, person, step, until
+from test_integrity import GROUPS, PEOPLE, entry, group, made, members, modify, person, step
 
 WORDS = f"ou=Words,{BASE}"
 NOBODY = f"cn=nobody,{GROUPS}"
@@ -112,13 +113,8 @@ SCRIPT = [
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
     """A connection to each server."""
-    instance = Pando(tmp_path_factory.mktemp("pando") / "inst").setup()
-    with open(instance.dir / "pando.toml", "a") as file:
-        file.write(RULES)
-    instance.import_ldif(DIRECTORY_LDIF).start()
-    con = ldap.initialize(instance.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    con.set_option(ldap.OPT_REFERRALS, 0)
+    instance = made(tmp_path_factory.mktemp("pando"), RULES).start()
+    con = instance.connect()
     with slapd_url(tmp_path_factory.mktemp("slapd"), OVERLAYS, modules=MODULES) as url:
         yield con, connect(url)
     assert instance.stop() == 0
@@ -187,10 +183,10 @@ def test_members_of_a_dynamic_group(both):
     for con in both:
         con.add_s(dn, entry(("objectClass", "groupOfURLs"), ("cn", "dyn"), ("memberURL", url)))
         compare = lambda who: con.compare_s(dn, "member", f"uid={who},{PEOPLE}")
-        found = lambda who: sorted(name for name, _ in con.search_s(GROUPS, ldap.SCOPE_SUBTREE, f"(&(cn=dyn)(member=uid={who},{PEOPLE}))", ["1.1"]) if name)
-        told.append((members(con, dn), compare("user.1"), compare("user.2"), found("user.1"), found("user.2")))
+        with_member = lambda who: found.dns(con, f"(&(cn=dyn)(member=uid={who},{PEOPLE}))", GROUPS)
+        told.append((members(con, dn), compare("user.1"), compare("user.2"), with_member("user.1"), with_member("user.2")))
         con.add_s(f"uid=user.1x,{PEOPLE}", entry(("objectClass", "inetOrgPerson"), ("uid", "user.1x"), ("cn", "x"), ("sn", "x")))
-        told[-1] += (members(con, dn), found("user.1x"))
+        told[-1] += (members(con, dn), with_member("user.1x"))
         con.delete_s(f"uid=user.1x,{PEOPLE}")
         told[-1] += (members(con, dn),)
     assert told[0] == told[1]

@@ -9,22 +9,14 @@ from ldap.controls.readentry import PostReadControl, PreReadControl
 from ldap.controls.simple import ValueLessRequestControl
 from ldap.controls.libldap import AssertionControl
 
-from pando_server import BASE, ROOT_DN, ROOT_PW
+from pando_server import BASE, ROOT_DN, ROOT_PW, connect
 
 PEOPLE = f"ou=People,{BASE}"
 
 
-def connect(server, dn=ROOT_DN, pw=ROOT_PW):
-    con = ldap.initialize(server.url)
-    con.set_option(ldap.OPT_REFERRALS, 0)
-    if dn is not None:
-        con.simple_bind_s(dn, pw)
-    return con
-
-
 @pytest.fixture(scope="module")
 def root(server):
-    con = connect(server)
+    con = server.connect()
     yield con
     con.unbind_s()
 
@@ -47,13 +39,13 @@ def names(result):
 # ---- bind
 
 def test_simple_bind_as_root_and_as_user(server):
-    assert connect(server).whoami_s() == f"dn:{ROOT_DN}"
+    assert server.connect().whoami_s() == f"dn:{ROOT_DN}"
     user = f"uid=user.3,{PEOPLE}"
-    assert connect(server, user, "password").whoami_s().lower() == f"dn:{user}".lower()
+    assert server.connect(user, "password").whoami_s().lower() == f"dn:{user}".lower()
 
 
 def test_anonymous_is_nobody(server):
-    con = connect(server, "", "")
+    con = server.connect("", "")
     assert con.whoami_s() in ("", None)
 
 
@@ -66,11 +58,11 @@ def test_anonymous_is_nobody(server):
 ])
 def test_refused_binds(server, dn, pw, error):
     with pytest.raises(error):
-        connect(server, dn, pw)
+        server.connect(dn, pw)
 
 
 def test_a_failed_bind_leaves_the_connection_anonymous(server):
-    con = connect(server)
+    con = server.connect()
     with pytest.raises(ldap.INVALID_CREDENTIALS):
         con.simple_bind_s(ROOT_DN, "wrong")
     assert con.whoami_s() in ("", None)
@@ -166,7 +158,7 @@ def test_no_such_object_names_the_matched_dn(root):
 
 
 def test_referral_is_given_for_and_below_a_referral_object(server):
-    con = connect(server)
+    con = server.connect()
     with pytest.raises(ldap.REFERRAL):
         con.search_s(f"cn=x,ou=elsewhere,ou=Strange,{BASE}", ldap.SCOPE_BASE)
     found = con.search_s(f"ou=Strange,{BASE}", ldap.SCOPE_SUBTREE, "(objectClass=referral)")
@@ -183,7 +175,7 @@ def test_referral_is_given_for_and_below_a_referral_object(server):
     (ldap.DEREF_ALWAYS, f"ou=Strange,{BASE}", ldap.SCOPE_SUBTREE, f"uid=user.3,{PEOPLE}"),
 ])
 def test_aliases(server, deref, base, scope, expect):
-    con = connect(server)
+    con = server.connect()
     con.set_option(ldap.OPT_DEREF, deref)
     assert expect in names(con.search_s(base, scope, "(|(uid=user.3)(objectClass=alias))"))
 
@@ -191,7 +183,7 @@ def test_aliases(server, deref, base, scope, expect):
 # ---- what the server says of itself
 
 def test_root_dse(server):
-    con = connect(server, "", "")
+    con = server.connect("", "")
     dse = con.search_s("", ldap.SCOPE_BASE, "(objectClass=*)", ["*", "+"])[0][1]
     assert dse["namingContexts"] == [BASE.encode()]
     assert dse["supportedLDAPVersion"] == [b"3"] or b"3" in dse["supportedLDAPVersion"]
@@ -212,7 +204,7 @@ def test_schema_is_read_by_the_client(server):
 
 
 def test_anonymous_reads_only_the_root_dse_and_the_schema(server):
-    con = connect(server, "", "")
+    con = server.connect("", "")
     with pytest.raises((ldap.INSUFFICIENT_ACCESS, ldap.NO_SUCH_OBJECT)):
         con.search_s(PEOPLE, ldap.SCOPE_BASE)
     found = []
@@ -224,7 +216,7 @@ def test_anonymous_reads_only_the_root_dse_and_the_schema(server):
 
 
 def test_a_user_reads_everything_but_passwords(server):
-    con = connect(server, f"uid=user.3,{PEOPLE}", "password")
+    con = server.connect(f"uid=user.3,{PEOPLE}", "password")
     entry = con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(uid=user.4)", ["*"])[0][1]
     assert "mail" in entry and "userPassword" not in entry
     assert con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(&(uid=user.4)(userPassword=*))") == []
@@ -399,21 +391,21 @@ def test_compare(root):
 
 def test_password_modify(server):
     dn = f"uid=user.16,{PEOPLE}"
-    user = connect(server, dn, "password")
+    user = server.connect(dn, "password")
     user.passwd_s(None, "password", "changed1")
     with pytest.raises(ldap.INVALID_CREDENTIALS):
-        connect(server, dn, "password")
-    connect(server, dn, "changed1")
+        server.connect(dn, "password")
+    server.connect(dn, "changed1")
     with pytest.raises((ldap.INVALID_CREDENTIALS, ldap.UNWILLING_TO_PERFORM)):
         user.passwd_s(None, "wrong", "changed2")
-    _, generated = connect(server).passwd_s(dn, None, None, extract_newpw=True)
-    connect(server, dn, generated.genPasswd.decode() if isinstance(generated.genPasswd, bytes) else generated.genPasswd)
-    stored = connect(server).search_s(dn, ldap.SCOPE_BASE, attrlist=["userPassword"])[0][1]["userPassword"]
+    _, generated = server.connect().passwd_s(dn, None, None, extract_newpw=True)
+    server.connect(dn, generated.genPasswd.decode() if isinstance(generated.genPasswd, bytes) else generated.genPasswd)
+    stored = server.connect().search_s(dn, ldap.SCOPE_BASE, attrlist=["userPassword"])[0][1]["userPassword"]
     assert len(stored) == 1 and stored[0].startswith(b"{") and b"changed" not in stored[0]
 
 
 def test_a_user_may_change_only_the_own_password(server):
-    user = connect(server, f"uid=user.17,{PEOPLE}", "password")
+    user = server.connect(f"uid=user.17,{PEOPLE}", "password")
     with pytest.raises(ldap.INSUFFICIENT_ACCESS):
         user.passwd_s(f"uid=user.18,{PEOPLE}", None, "stolen")
     with pytest.raises(ldap.INSUFFICIENT_ACCESS):
@@ -423,7 +415,7 @@ def test_a_user_may_change_only_the_own_password(server):
     with pytest.raises(ldap.INSUFFICIENT_ACCESS):
         user.delete_s(f"uid=user.18,{PEOPLE}")
     user.modify_s(f"uid=user.17,{PEOPLE}", [(ldap.MOD_REPLACE, "userPassword", [b"mine"])])
-    connect(server, f"uid=user.17,{PEOPLE}", "mine")
+    server.connect(f"uid=user.17,{PEOPLE}", "mine")
 
 
 def test_pre_and_post_read(root):
@@ -469,10 +461,7 @@ def test_start_tls_and_ldaps(server):
     con.start_tls_s()
     con.simple_bind_s(ROOT_DN, ROOT_PW)
     assert con.whoami_s() == f"dn:{ROOT_DN}"
-    con = ldap.initialize(server.tls_url)
-    con.set_option(ldap.OPT_X_TLS_REQUIRE_CERT, ldap.OPT_X_TLS_NEVER)
-    con.set_option(ldap.OPT_X_TLS_NEWCTX, 0)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
+    con = connect(server.tls_url)
     assert len(con.search_s(PEOPLE, ldap.SCOPE_ONELEVEL)) >= 20
 
 
@@ -499,6 +488,6 @@ def test_schema_is_extended_over_ldap(root):
 def test_monitor_is_for_root(server, root):  # S2-14
     entries = root.search_s("cn=monitor", ldap.SCOPE_SUBTREE, "(objectClass=*)", ["*", "+"])
     assert any(dn.lower() == "cn=monitor" for dn, _ in entries)
-    user = connect(server, f"uid=user.3,{PEOPLE}", "password")
+    user = server.connect(f"uid=user.3,{PEOPLE}", "password")
     with pytest.raises((ldap.INSUFFICIENT_ACCESS, ldap.NO_SUCH_OBJECT)):
         user.search_s("cn=monitor", ldap.SCOPE_BASE)

@@ -1,12 +1,12 @@
 """Roles as clients of Sun's servers and 389 know them: nsRole of managed, filtered and nested roles, and accounts that are inactivated."""
 import json
-import time
 
 import ldap
 import pytest
 from ldap.controls.simple import BooleanControl
 
-from pando_server import BASE, ROOT_DN, ROOT_PW
+from found import dns
+from pando_server import BASE, until
 
 PEOPLE, GROUPS = f"ou=People,{BASE}", f"ou=Groups,{BASE}"
 SUBENTRIES = "1.3.6.1.4.1.4203.1.10.1"
@@ -33,15 +33,9 @@ def roles_of(con, dn):
     return sorted(value.decode() for value in values.get("nsRole", []))
 
 
-def matching(con, filterstr, base=BASE):
-    return sorted(dn for dn, _ in con.search_s(base, ldap.SCOPE_SUBTREE, filterstr, ["1.1"]) if dn)
-
-
 @pytest.fixture(scope="module")
 def con(server):
-    con = ldap.initialize(server.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    return con
+    return server.connect()
 
 
 @pytest.fixture
@@ -66,10 +60,10 @@ def test_roles_are_shown_found_and_compared(con, roles):
     assert roles_of(con, user(1)) == [EDITORS, REVIEWERS]
     assert roles_of(con, user(2)) == [ATHENS, REVIEWERS]
     assert roles_of(con, user(3)) == []
-    assert matching(con, f"(nsRole={EDITORS})") == [user(1)]
-    assert matching(con, f"(nsRole={REVIEWERS})") == [user(1), user(2)]
-    assert matching(con, f"(&(nsRole={REVIEWERS})(!(nsRole={ATHENS})))") == [user(1)]
-    assert matching(con, f"(nsRole={REVIEWERS})", GROUPS) == []
+    assert dns(con, f"(nsRole={EDITORS})") == [user(1)]
+    assert dns(con, f"(nsRole={REVIEWERS})") == [user(1), user(2)]
+    assert dns(con, f"(&(nsRole={REVIEWERS})(!(nsRole={ATHENS})))") == [user(1)]
+    assert dns(con, f"(nsRole={REVIEWERS})", GROUPS) == []
     assert con.compare_s(user(2), "nsRole", REVIEWERS.upper()) is True
     assert con.compare_s(user(2), "nsRole", EDITORS) is False
     (_, all_operational), = con.search_s(user(1), ldap.SCOPE_BASE, attrlist=["+"])
@@ -92,7 +86,7 @@ def test_every_update_is_seen_by_the_next_search(con, roles):
     replace(con, REVIEWERS, "nsRoleScopeDN", f"ou=Services,{BASE}")
     assert roles_of(con, moved) == [], "the role below it still holds among people only"
     con.rename_s(moved, "uid=user.3", newsuperior=PEOPLE)
-    assert matching(con, f"(nsRole={REVIEWERS})") == [user(2), user(3)]
+    assert dns(con, f"(nsRole={REVIEWERS})") == [user(2), user(3)]
     con.delete_s(greeks)
     assert roles_of(con, user(3)) == []
     replace(con, user(3), "l")
@@ -101,8 +95,8 @@ def test_every_update_is_seen_by_the_next_search(con, roles):
 def test_definitions_are_subentries(con, roles):
     control = BooleanControl(SUBENTRIES, True, True)
     defined = sorted([EDITORS, ATHENS, REVIEWERS])
-    assert matching(con, "(cn=editors)") == []
-    assert matching(con, "(&(objectClass=ldapSubentry)(objectClass=nsRoleDefinition))") == defined
+    assert dns(con, "(cn=editors)") == []
+    assert dns(con, "(&(objectClass=ldapSubentry)(objectClass=nsRoleDefinition))") == defined
     found = con.search_ext_s(BASE, ldap.SCOPE_SUBTREE, "(objectClass=nsRoleDefinition)", ["1.1"], serverctrls=[control])
     assert sorted(dn for dn, _ in found if dn) == defined
     (_, one), = con.search_s(EDITORS, ldap.SCOPE_BASE)
@@ -128,7 +122,7 @@ def test_a_filter_on_computed_attributes_is_refused(con):
         add_role(con, GROUPED, "Filtered", nsRoleFilter=["(|(memberOf=*)(uid=user.1))"])
     info = refused.value.args[0]["info"]
     assert "nsRoleFilter" in info and "only what is stored decides" in info
-    assert matching(con, f"(nsRole={GROUPED})") == []
+    assert dns(con, f"(nsRole={GROUPED})") == []
 
 
 def test_filters_are_explained_and_indexed(con, server, roles):
@@ -139,23 +133,16 @@ def test_filters_are_explained_and_indexed(con, server, roles):
     command = ["dsconfig", "create-backend-index", "--backend-name", "userRoot", "--set", "index-type:equality", "--no-prompt"]
     for attribute in ("nsRoleDN", "l"):
         server.tool(*command, "--index-name", attribute)
-    # The nested role names the managed one as its member does: a candidate more, which is none.
-    deadline = time.time() + 30
-    while explained(f"(nsRole={REVIEWERS})")["final"] != 3 and time.time() < deadline:
-        time.sleep(0.02)  # the indexes are built
-    found = explained(f"(nsRole={REVIEWERS})")
-    assert found["final"] == 3, found
-    text = json.dumps(found)
+    # The indexes are built. The nested role names the managed one as its member does: a candidate more, which is none.
+    until(lambda: explained(f"(nsRole={REVIEWERS})")["final"] == 3, say=lambda: explained(f"(nsRole={REVIEWERS})"))
+    text = json.dumps(explained(f"(nsRole={REVIEWERS})"))
     assert "nsRoleDN.distinguishedNameMatch" in text and "l.caseIgnoreMatch" in text, text
     assert explained(f"(nsRole={EDITORS})")["final"] == 2
-    assert matching(con, f"(nsRole={REVIEWERS})") == [user(1), user(2)]
+    assert dns(con, f"(nsRole={REVIEWERS})") == [user(1), user(2)]
 
 
 def test_an_inactivated_account_does_not_bind(con, server):
-    def bind(password):
-        other = ldap.initialize(server.url)
-        other.simple_bind_s(user(4), password)
-
+    bind = lambda password: server.connect(user(4), password)
     replace(con, user(4), "userPassword", "open-sesame")
     bind("open-sesame")
     replace(con, user(4), "nsAccountLock", "true")
@@ -184,10 +171,9 @@ def test_a_role_inactivates_accounts(con, server):
         ("cosTemplateDn", templates.encode()), ("cosSpecifier", b"nsRole"), ("cosAttribute", b"nsAccountLock operational"),
     ])
     replace(con, user(5), "userPassword", "open-sesame")
-    other = ldap.initialize(server.url)
-    other.simple_bind_s(user(5), "open-sesame")
+    other = server.connect(user(5), "open-sesame")
     replace(con, user(5), "nsRoleDN", managed)
-    assert matching(con, "(nsAccountLock=true)", PEOPLE) == [user(5)]
+    assert dns(con, "(nsAccountLock=true)", PEOPLE) == [user(5)]
     with pytest.raises(ldap.UNWILLING_TO_PERFORM):
         other.simple_bind_s(user(5), "open-sesame")
     replace(con, user(5), "nsRoleDN")

@@ -8,7 +8,7 @@ import aging
 import groups
 import ldap
 import scenario003
-from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
+from pando_server import BASE, Pando
 
 
 # S3-01, S3-17, S3-18, S3-19, S3-20, S3-21, S3-22, S3-23, S3-27, S3-29, S3-30, S3-32
@@ -49,14 +49,12 @@ def test_what_many_share_takes_less_room_as_a_class_of_service(tmp_path):
     sizes, shown = [], []
     for name, entries in (("each", ["\n".join([person, *stored]) for person in people]), ("given", people + service)):
         instance = Pando(tmp_path / name).setup()
-        file = instance.dir / "pando.toml"
-        file.write_text(file.read_text() + '[backend.userRoot.index.description]\nindex-type = "equality"\n')
+        instance.configure('[backend.userRoot.index.description]\nindex-type = "equality"\n')
         (tmp_path / "data.ldif").write_text("\n\n".join([top, *entries]) + "\n")
         instance.import_ldif(tmp_path / "data.ldif").start()
         try:
             sizes.append(sum(part.stat().st_blocks * 512 for part in (instance.dir / "db").rglob("*.mdb")))
-            con = ldap.initialize(instance.url)
-            con.simple_bind_s(ROOT_DN, ROOT_PW)
+            con = instance.connect()
             found = con.search_s(BASE, ldap.SCOPE_SUBTREE, f"(&(objectClass=inetOrgPerson)(description={words[3]}))", ["description"])
             shown.append(sorted((dn, sorted(attrs["description"])) for dn, attrs in found))
             assert instance.stop() == 0

@@ -13,23 +13,16 @@ from ldap.controls.sss import SSSRequestControl, SSSResponseControl
 from ldap.controls.vlv import VLVRequestControl, VLVResponseControl
 
 from pando_server import BASE, ROOT_DN, ROOT_PW
-from slapd_server import ADMIN_DN, ADMIN_PW, slapd_url
+from slapd_server import connect, slapd_url
 from test_ldap_utils import ldap_tool, search
 
 PEOPLE = f"ou=People,{BASE}"
 USERS = "(uid=user.*)"
 
 
-def connect(url, dn=ROOT_DN, pw=ROOT_PW):
-    con = ldap.initialize(url)
-    con.simple_bind_s(dn, pw)
-    con.set_option(ldap.OPT_REFERRALS, 0)
-    return con
-
-
 @pytest.fixture(scope="module")
 def con(server):
-    return connect(server.url)
+    return server.connect()
 
 
 def ask(con, filterstr, controls, attrs=("1.1",), base=PEOPLE, scope=ldap.SCOPE_SUBTREE):
@@ -73,7 +66,7 @@ def test_a_cookie_outlives_other_operations_and_the_connection(con, server):
     first = SimplePagedResultsControl(True, size=12, cookie="")
     names, response = ask(con, USERS, [first])
     first.cookie = response[first.controlType].cookie
-    rest, _ = ask(connect(server.url), USERS, [first])
+    rest, _ = ask(server.connect(), USERS, [first])
     assert names + rest == whole
 
 
@@ -283,7 +276,7 @@ sssvlv-maxperconn 1000
 @pytest.fixture(scope="module")
 def slapd(tmp_path_factory):
     with slapd_url(tmp_path_factory.mktemp("slapd"), DATABASE, modules="moduleload sssvlv") as url:
-        yield connect(url, ADMIN_DN, ADMIN_PW)
+        yield connect(url)
 
 
 RULE = "caseIgnoreOrderingMatch"

@@ -3,7 +3,7 @@ import ldap
 import ldap.dn
 import pytest
 
-from pando_server import BASE, ROOT_DN, ROOT_PW
+from pando_server import BASE
 from slapd_server import connect, slapd_url
 
 PEOPLE = f"ou=People,{BASE}"
@@ -22,9 +22,7 @@ def slapd(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pando(server):
-    con = ldap.initialize(server.url)
-    con.simple_bind_s(ROOT_DN, ROOT_PW)
-    con.set_option(ldap.OPT_REFERRALS, 0)
+    con = server.connect()
     return con
 
 

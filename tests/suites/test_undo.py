@@ -7,8 +7,8 @@ import ldap
 import pytest
 
 from pando_server import BASE, ROOT_DN, ROOT_PW
-from test_audit_log import audited, bound, contents, heads, logged, numbers
-from test_integrity import GROUPS, PEOPLE, RULES, entry, group, members, person
+from test_audit_log import audited, contents, heads, logged, numbers
+from test_integrity import PEOPLE, RULES, entry, group, members, person
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def con(running):
-    connection = bound(running)
+    connection = running.connect()
     yield connection
     connection.unbind_s()
 
@@ -177,8 +177,7 @@ def test_everything_that_one_identity_did_in_a_time(running, con):
     other = person(con, "max", ("userPassword", "max-max"))
     before = {dn: operational(con, dn).get("userPassword") for dn in (admin, other)}
     start = last(running, con)
-    own = ldap.initialize(running.url)
-    own.simple_bind_s(admin, "lena-lena")
+    own = running.connect(admin, "lena-lena")
     for password in (b"second", b"third"):
         own.modify_s(admin, [(ldap.MOD_REPLACE, "userPassword", [password])])
     con.modify_s(other, [(ldap.MOD_REPLACE, "userPassword", [b"changed by root"])])
