@@ -6,31 +6,35 @@ use std::time::Duration;
 use config::{BackendConfig, Config, IndexConfig, IndexKind, default_indexes};
 use ldap::oids::{control, extended};
 use ldap::transaction::EndTransaction;
-use ldap::{ControlBuf, ExtendedRequest, Message, ModifyOperation, client};
+use ldap::{ControlBuf, ExtendedRequest, Message, ModifyOperation, Request, client};
 use tempfile::TempDir;
 
-use super::model::{Entry, Kind, Manner, Op, Qualifier, SUFFIXES, parent_of};
+use super::model::{Conflict, Entry, Kind, Manner, Op, Qualifier, SUFFIXES, parent_of};
 use super::steps::ldif;
 use crate::apply::queue;
 use crate::apply::tests::bed::problems;
+use crate::bind::BindStep;
 use crate::search::tests::fixture::{Asked, Fixture, root};
 use crate::update::UpdateDone;
 use crate::update::references::Worker;
 use crate::update::tests::bed::none;
 use crate::{Directory, Session};
 
+/// Everybody's.
+const PASSWORD: &str = "opensesame";
+
 /// See the module.
 pub struct Bed {
     fixture: Fixture,
     session: Session,
     message: i32,
-    qualifier: Qualifier,
+    manner: Manner,
 }
 
 fn tables(manner: Manner) -> String {
     let interval = if manner.at_once { "0 s" } else { "1 ms" };
     format!(
-        "[plugin.references]\ntype = \"referential-integrity\"\nattribute-type = [\"member\", \"uniqueMember\", \"manager\", \"seeAlso\"]\n\
+        "[plugin.references]\ntype = \"referential-integrity\"\nattribute-type = [\"member\", \"uniqueMember\", \"manager\", \"seeAlso\", \"nsRoleDN\"]\n\
          update-interval = \"{interval}\"\ncheck-references = {}\n\
          [plugin.mails]\ntype = \"unique-attribute\"\nattribute-type = \"mail\"\n\
          [plugin.colours]\ntype = \"constraint\"\nattribute-type = \"description\"\ncount = 1\nvalue = [\"red\", \"blue\"]\n",
@@ -41,9 +45,11 @@ fn tables(manner: Manner) -> String {
 impl Bed {
     pub fn new(manner: Manner) -> Bed {
         let mut indexes = default_indexes();
-        indexes.extend(
-            ["manager", "seeAlso", "l", "employeeType"].map(|name| IndexConfig::new(name, &[IndexKind::Equality])),
-        );
+        // Integrity needs the first ones.
+        let (always, sometimes) = (["manager", "seeAlso", "nsRoleDN"], ["l", "employeeType", "st", "description"]);
+        let sometimes = sometimes.into_iter().filter(|_| manner.indexed);
+        let equality = |name: &str| IndexConfig::new(name, &[IndexKind::Equality]);
+        indexes.extend(always.into_iter().chain(sometimes).map(equality));
         let fixture = Fixture::with(&[SUFFIXES[0]], indexes, &ldif(), |config| {
             let plugins = Config::parse(&tables(manner), "pando.toml".as_ref()).unwrap();
             (config.plugins, config.plugins_text) = (plugins.plugins, plugins.plugins_text);
@@ -51,13 +57,13 @@ impl Bed {
             let (directory, base_dns) = (first.directory.with_file_name("second"), vec![SUFFIXES[1].to_owned()]);
             config.backends.push(BackendConfig { id: "second".to_owned(), base_dns, directory, ..first });
         });
-        Self::over(fixture, manner.qualifier)
+        Self::over(fixture, manner)
     }
 
     /// What waits is left to whoever tests; see [`Bed::work`].
-    fn over(fixture: Fixture, qualifier: Qualifier) -> Bed {
+    fn over(fixture: Fixture, manner: Manner) -> Bed {
         fixture.directory.updates.references.stop();
-        Bed { fixture, session: Session { identity: root(), ..Session::anonymous(1) }, message: 0, qualifier }
+        Bed { fixture, session: Session { identity: root(), ..Session::anonymous(1) }, message: 0, manner }
     }
 
     pub fn directory(&self) -> &Directory {
@@ -67,7 +73,7 @@ impl Bed {
     /// Sends an update and gives its result code.
     pub fn send(&mut self, op: &Op, controls: &[ControlBuf]) -> i32 {
         self.message += 1;
-        let bytes = encoded(self.message, op, self.qualifier, controls);
+        let bytes = encoded(self.message, op, self.manner, controls);
         self.submit(&bytes).result.code.as_i32()
     }
 
@@ -146,7 +152,7 @@ impl Bed {
         while waiting(&directory) > 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        Self::over(Fixture::over(directory, folder), self.qualifier)
+        Self::over(Fixture::over(directory, folder), self.manner)
     }
 
     /// Everything into LMDB.
@@ -172,17 +178,46 @@ impl Bed {
         }
     }
 
-    /// All entries with what is stored of them and what is computed, names in lower case.
-    pub fn entries(&mut self) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
+    /// All entries with what is stored of them and what is computed, names in lower case; or all subentries.
+    pub fn entries(&mut self, are_subentries: bool) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
         let mut found = BTreeMap::new();
+        let visible = ControlBuf::new(control::SUBENTRIES, Some(vec![1, 1, 0xff])).critical();
+        let controls = [visible];
         for suffix in SUFFIXES {
-            let asked = Asked { attributes: &["*", "isMemberOf", "memberOf"], ..Asked::new(suffix, "(objectClass=*)") };
+            let asked = Asked {
+                attributes: &[
+                    "*",
+                    "isMemberOf",
+                    "memberOf",
+                    "nsRole",
+                    "nsRoleDN",
+                    "nsAccountLock",
+                    "collectiveExclusions",
+                    "collectiveAttributeSubentries",
+                    "subtreeSpecification",
+                ],
+                controls: if are_subentries { &controls } else { &[] },
+                ..Asked::new(suffix, "(objectClass=*)")
+            };
             for (dn, attributes) in self.fixture.search(&asked).unwrap().entries {
                 let lower = |(name, values): (String, Vec<String>)| (name.to_lowercase(), values.into_iter().collect());
                 found.insert(dn, attributes.into_iter().map(lower).collect());
             }
         }
         found
+    }
+
+    /// The result code of a bind with the password that all have.
+    pub fn bind(&self, dn: &str) -> i32 {
+        let mut bytes = Vec::new();
+        client::bind(&mut bytes, 1, dn, PASSWORD.as_bytes(), &[]);
+        let message = Message::decode(&bytes).unwrap();
+        let Request::Bind(request) = &message.op else { panic!("no bind") };
+        let done = match self.directory().bind(request, &message.controls) {
+            BindStep::Done(done) => done,
+            BindStep::SlowHash(job) => job.run(),
+        };
+        done.result.code.as_i32()
     }
 
     /// The names of what a filter finds in both backends.
@@ -232,9 +267,20 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-fn encoded(id: i32, op: &Op, qualifier: Qualifier, controls: &[ControlBuf]) -> Vec<u8> {
+impl Conflict {
+    fn word(self) -> &'static str {
+        match self {
+            Conflict::Real => "real-overrides-virtual",
+            Conflict::Virtual => "virtual-overrides-real",
+            Conflict::Merge => "merge-real-and-virtual",
+        }
+    }
+}
+
+fn encoded(id: i32, op: &Op, manner: Manner, controls: &[ControlBuf]) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut change = |dn: &str, operation: ModifyOperation, attribute: &str, value: &str| {
+    let mut change = |dn: &str, operation: ModifyOperation, attribute: &'static str, value: &str| {
+        let (attribute, value) = shown(attribute, value);
         client::modify(&mut out, id, dn, [(operation, attribute.as_bytes(), [value.as_bytes()])], controls);
     };
     match op {
@@ -243,13 +289,28 @@ fn encoded(id: i32, op: &Op, qualifier: Qualifier, controls: &[ControlBuf]) -> V
         Op::Replace { dn, attribute, value } => change(dn, ModifyOperation::Replace, attribute, value),
         Op::Add { dn, entry } => {
             let mut attributes = stored(entry);
-            if entry.kind.is_hidden() {
-                attributes.push(("cosAttribute", format!("l{}", qualifier.word())));
+            let place = || format!("l{}", manner.qualifier.word());
+            let mut put = |name: &'static str, value: &str| attributes.push((name, value.to_owned()));
+            match entry.kind {
+                Kind::Pointer | Kind::Classic | Kind::Indirect => put("cosAttribute", &place()),
+                Kind::Lock => put("cosAttribute", "nsAccountLock operational-default merge-schemes"),
+                kind if kind.is_collective() => put("collectiveConflictBehavior", manner.conflict.word()),
+                _ => {}
             }
             match entry.kind {
-                Kind::Classic => attributes.push(("cosSpecifier", "employeeType".to_owned())),
-                Kind::Indirect => attributes.push(("cosIndirectSpecifier", "manager".to_owned())),
+                Kind::Person => put("userPassword", &format!("{{CLEAR}}{PASSWORD}")),
+                Kind::Classic => put("cosSpecifier", "employeeType"),
+                Kind::Indirect => put("cosIndirectSpecifier", "manager"),
+                Kind::Lock => put("cosIndirectSpecifier", "nsRole"),
+                Kind::FromDn => put("inheritFromDNAttribute", "manager"),
+                Kind::FromRdn => {
+                    put("inheritFromRDNAttribute", "employeeType");
+                    put("inheritFromRDNType", "uid");
+                }
                 _ => {}
+            }
+            if matches!(entry.kind, Kind::FromDn | Kind::FromRdn) {
+                put("inheritAttribute", "st");
             }
             let attributes = attributes.iter().map(|(name, value)| (name.as_bytes(), [value.as_bytes()]));
             client::add(&mut out, id, dn, attributes, controls);
@@ -282,7 +343,13 @@ fn stored(entry: &Entry) -> Vec<(&'static str, String)> {
         Kind::Template => &["cosTemplate", "extensibleObject"],
         Kind::Pointer => &["cosPointerDefinition"],
         Kind::Classic => &["cosClassicDefinition"],
-        Kind::Indirect => &["cosIndirectDefinition"],
+        Kind::Indirect | Kind::Lock => &["cosIndirectDefinition"],
+        Kind::Managed => &["nsManagedRoleDefinition"],
+        Kind::Filtered => &["nsFilteredRoleDefinition"],
+        Kind::Nested => &["nsNestedRoleDefinition"],
+        Kind::Collective => &["subentry", "collectiveAttributeSubentry", "extensibleObject"],
+        Kind::FromDn => &["inheritedFromDNCollectiveAttributeSubentry"],
+        Kind::FromRdn => &["inheritedFromRDNCollectiveAttributeSubentry"],
     };
     let mut all: Vec<(&'static str, String)> =
         classes.iter().map(|class| ("objectClass", (*class).to_owned())).collect();
@@ -301,6 +368,18 @@ fn stored(entry: &Entry) -> Vec<(&'static str, String)> {
 pub fn shown(name: &'static str, value: &str) -> (&'static str, String) {
     match name {
         "base" => ("memberurl", format!("ldap:///{value}??sub?(description=red)")),
+        "rolefilter" => ("nsrolefilter", format!("({value})")),
+        "subtreespecification" => {
+            let parts: Vec<&str> = value.split('|').collect();
+            let mut text = format!("{{ base \"{}\"", parts[0]);
+            if !parts[1].is_empty() {
+                text.push_str(&format!(", specificExclusions {{ chopBefore:\"{}\" }}", parts[1]));
+            }
+            if !parts[2].is_empty() {
+                text.push_str(&format!(", specificationFilter \"({})\"", parts[2]));
+            }
+            (name, text + " }")
+        }
         _ => (name, value.to_owned()),
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The suffixes, each in a backend of its own.
 pub const SUFFIXES: [&str; 2] = ["dc=example,dc=com", "o=second"];
 /// Attributes whose values follow the entries that they name.
-pub const FOLLOWED: [&str; 4] = ["member", "uniquemember", "manager", "seealso"];
+pub const FOLLOWED: [&str; 5] = ["member", "uniquemember", "manager", "seealso", "nsroledn"];
 /// Values of `description` that the constraint allows.
 pub const COLOURS: [&str; 2] = ["red", "blue"];
 
@@ -37,12 +37,37 @@ pub enum Kind {
     Classic,
     /// `cosIndirectDefinition` of `l` by `manager`
     Indirect,
+    /// `cosIndirectDefinition` of `nsAccountLock` by `nsRole`
+    Lock,
+    /// `nsManagedRoleDefinition`
+    Managed,
+    /// `nsFilteredRoleDefinition`: entries that have what `rolefilter` says
+    Filtered,
+    /// `nsNestedRoleDefinition`
+    Nested,
+    /// `collectiveAttributeSubentry` of `st` and `c-st`
+    Collective,
+    /// `inheritedFromDNCollectiveAttributeSubentry` of `st` by `manager`
+    FromDn,
+    /// `inheritedFromRDNCollectiveAttributeSubentry` of `st` by `employeeType`, which names a person
+    FromRdn,
 }
 
 impl Kind {
     /// Shown only to who asks for subentries.
     pub fn is_hidden(self) -> bool {
-        matches!(self, Kind::Pointer | Kind::Classic | Kind::Indirect)
+        matches!(self, Kind::Pointer | Kind::Classic | Kind::Indirect | Kind::Lock)
+            || self.is_role()
+            || self.is_collective()
+    }
+
+    pub fn is_role(self) -> bool {
+        matches!(self, Kind::Managed | Kind::Filtered | Kind::Nested)
+    }
+
+    /// Gives attributes to a subtree (RFC 3671).
+    pub fn is_collective(self) -> bool {
+        matches!(self, Kind::Collective | Kind::FromDn | Kind::FromRdn)
     }
 
     /// Whether its classes allow `l`.
@@ -55,6 +80,16 @@ impl Kind {
 pub struct Entry {
     pub kind: Kind,
     pub values: Attributes,
+}
+
+impl Entry {
+    pub fn values(&self, attribute: &str) -> impl Iterator<Item = &String> {
+        self.values.get(attribute).into_iter().flatten()
+    }
+
+    pub fn has(&self, attribute: &str, value: &str) -> bool {
+        self.values(attribute).any(|own| own == value)
+    }
 }
 
 /// One update.
@@ -101,10 +136,21 @@ pub enum Qualifier {
     Merge,
 }
 
+/// `collectiveConflictBehavior` of each subentry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    Real,
+    Virtual,
+    Merge,
+}
+
 /// How references are kept, and what definitions do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
     pub qualifier: Qualifier,
+    pub conflict: Conflict,
+    /// What roles and subentries go by has indexes.
+    pub indexed: bool,
     /// In the change itself, within its backend.
     pub at_once: bool,
     /// New references must name an entry, within their backend.
@@ -361,9 +407,10 @@ impl Model {
         }
     }
 
-    /// The definitions whose trees an entry is in.
+    /// The definitions of `l` whose trees an entry is in.
     pub fn definitions(&self, dn: &str) -> impl Iterator<Item = &Entry> {
-        let all = self.entries.iter().filter(|(_, entry)| entry.kind.is_hidden());
+        let gives = |kind: Kind| matches!(kind, Kind::Pointer | Kind::Classic | Kind::Indirect);
+        let all = self.entries.iter().filter(move |(_, entry)| gives(entry.kind));
         all.filter(move |(definition, _)| is_at_or_below(dn, parent_of(definition))).map(|(_, entry)| entry)
     }
 
