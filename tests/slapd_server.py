@@ -46,7 +46,7 @@ def slapd_url(directory: Path, database: str, server: str = "", modules: str = "
     # slapadd takes neither a comment nor a version before the first entry.
     text = DIRECTORY_LDIF.read_text()
     entries.write_text(text[text.index("dn: "):])
-    subprocess.run(["slapadd", "-q", "-f", conf, "-l", entries], check=True)
+    subprocess.run(["slapadd", "-q", "-f", conf, "-b", BASE, "-l", entries], check=True)
     (port,) = free_ports(1)
     url = f"ldap://127.0.0.1:{port}"
     process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", url])
