@@ -4,6 +4,7 @@ import re
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import ldap
 import pytest
@@ -333,3 +334,43 @@ def test_ldapsearch_of_openldap(server, root):
     finally:
         process.terminate()
         process.wait()
+
+
+def test_a_thousand_at_once(fresh):
+    """In ten connections: all are told, each once; no thread and little memory for each; they end by being abandoned, and with the server."""
+    fresh.start()
+    root = fresh.connect()
+    status = lambda name: int(re.search(rf"^{name}:\s+(\d+)", Path(f"/proc/{fresh.process.pid}/status").read_text(), re.MULTILINE)[1])
+    listening = lambda: int(root.search_s("cn=Persistent Searches,cn=monitor", ldap.SCOPE_BASE)[0][1]["currentPersistentSearches"][0])
+    dn = f"uid=user.14,{PEOPLE}"
+    root.modify_s(dn, [(ldap.MOD_REPLACE, "description", [b"before"])])
+    cons = [fresh.connect() for _ in range(10)]
+    Watch(cons[0], dn, attrs=["description"], changes_only=False, scope=ldap.SCOPE_BASE).receive(1)
+    threads, kilobytes = status("Threads"), status("VmRSS")
+    watches = [Watch(con, dn, attrs=["description"], changes_only=False, scope=ldap.SCOPE_BASE) for con in cons for _ in range(100)]
+    for watch in watches:
+        watch.receive(1)
+    assert listening() == len(watches) + 1
+    numbers = set()
+    for value in (b"one", b"two", b"three"):
+        root.modify_s(dn, [(ldap.MOD_REPLACE, "description", [value])])
+        for watch in watches:
+            ((_, attrs, ecn),) = watch.receive(1)
+            assert attrs["description"] == [value]
+            numbers.add(int(ecn.changeNumber))
+    # The same three numbers for all.
+    assert len(numbers) == 3
+    assert status("Threads") == threads
+    assert status("VmRSS") - kilobytes < 20 * len(watches), "20 KiB for each: three times what it is"
+    # Half of them are abandoned; the others hear of the next change, and once only.
+    abandoned, left = watches[::2], watches[1::2]
+    for watch in abandoned:
+        watch.con.abandon(watch.id)
+    until(lambda: listening() == len(left) + 1)
+    root.modify_s(dn, [(ldap.MOD_REPLACE, "description", [b"four"])])
+    for watch in left:
+        assert watch.receive(1)[0][1]["description"] == [b"four"]
+    assert fresh.stop() == 0
+    for watch in left:
+        with pytest.raises(ldap.UNAVAILABLE):
+            watch.end()
