@@ -113,7 +113,7 @@ def run(options, place: Path) -> None:
         workers = [multiprocessing.Process(target=update, args=(n, options, aged.port, results)) for n in range(options.connections)]
         for worker in workers:
             worker.start()
-        done = [results.get() for _ in workers]
+        done = list(load.results_of(workers, results))
         for worker in workers:
             worker.join()
         took = time.monotonic() - began

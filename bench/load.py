@@ -175,6 +175,18 @@ class Worker(multiprocessing.Process):
             self.results.put((self.label, samples, wrong[:5], len(wrong)))
 
 
+def results_of(workers: list, results):
+    """What each of the processes puts into the queue."""
+    for _ in workers:
+        while True:
+            try:
+                yield results.get(timeout=30)
+                break
+            except queue.Empty:
+                if not any(worker.is_alive() for worker in workers):
+                    raise SystemExit("a load process ended without a word")
+
+
 class Crew:
     """Workers that run together, and what they measured."""
 
@@ -194,14 +206,7 @@ class Crew:
 
     def finish(self) -> None:
         self.stop.set()
-        for _ in self.workers:
-            while True:
-                try:
-                    name, samples, wrong, count = self.results.get(timeout=30)
-                    break
-                except queue.Empty:
-                    if not any(worker.is_alive() for worker in self.workers):
-                        raise SystemExit("a load process ended without a word")
+        for name, samples, wrong, count in results_of(self.workers, self.results):
             self.samples.setdefault(name, []).extend(samples)
             self.wrong += [f"{name}: {it}" for it in wrong]
             self.wrong_count += count
