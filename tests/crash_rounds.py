@@ -26,7 +26,7 @@ from ldap.extop import ExtendedRequest
 
 import membership
 from changelog_mirror import Mirror
-from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, until
+from pando_server import BASE, DIRECTORY_LDIF, Pando, until
 
 WRITERS = 6
 ENTRIES_PER_WRITER = 12
@@ -115,9 +115,7 @@ class Load(threading.Thread):
 
     def run(self):
         try:
-            con = ldap.initialize(self.server.url)
-            con.set_option(ldap.OPT_NETWORK_TIMEOUT, 5)
-            con.simple_bind_s(ROOT_DN, ROOT_PW)
+            con = self.server.connect()
             while True:
                 self.step(con)
         except (ldap.SERVER_DOWN, ldap.CONNECT_ERROR, ldap.TIMEOUT, ldap.UNAVAILABLE):

@@ -184,9 +184,9 @@ def test_passwords_are_shown_where_that_is_wanted(tmp_path):
         assert "dora@example.com" not in audit(instance)
         done = replay(copy.url, ROOT_DN, ROOT_PW, instance.dir / "logs" / "audit")
         assert done.returncode == 0, done.stderr
-        ldap.initialize(copy.url).simple_bind_s(dn, "second")
+        copy.connect(dn, "second")
         with pytest.raises(ldap.INVALID_CREDENTIALS):
-            ldap.initialize(copy.url).simple_bind_s(dn, "first")
+            copy.connect(dn, "first")
     finally:
         instance.remove()
         copy.remove()

@@ -84,9 +84,9 @@ def test_a_password_comes_back_as_it_was_stored(running, con):
     number = last(running, con)
     assert "the-second" not in undo(running, str(number)).stdout
     apply(running, str(number))
-    ldap.initialize(running.url).simple_bind_s(dn, "the-first")
+    running.connect(dn, "the-first")
     with pytest.raises(ldap.INVALID_CREDENTIALS):
-        ldap.initialize(running.url).simple_bind_s(dn, "the-second")
+        running.connect(dn, "the-second")
 
 
 def test_a_deleted_entry_comes_back_with_its_references(running, con):
@@ -102,7 +102,7 @@ def test_a_deleted_entry_comes_back_with_its_references(running, con):
     after = operational(con, dn)
     assert after == before
     assert members(con, one) == members(con, two) == sorted([dn.lower(), ROOT_DN.lower()])
-    ldap.initialize(running.url).simple_bind_s(dn, "secret-gustav")
+    running.connect(dn, "secret-gustav")
 
 
 def test_a_rename_goes_back_with_its_references(running, con):
