@@ -100,6 +100,7 @@ pub fn slice<'v>(values: &store::Values<'v>, part: &RangePart) -> &'v [u8] {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use schema::Schema;
 
     use super::*;
@@ -131,6 +132,29 @@ mod tests {
             "member;range=+1-2",
         ] {
             assert_eq!(part(none, 25), None, "{none}");
+        }
+    }
+
+    fn selector() -> impl Strategy<Value = String> {
+        let number = || prop_oneof!["[0-9]{1,2}", "[0-9]{1,21}", Just(u64::MAX.to_string())];
+        let to = prop_oneof![2 => number().boxed(), 1 => Just("*".to_owned()).boxed()];
+        prop_oneof![
+            6 => (number(), to).prop_map(|(from, to)| format!("member;range={from}-{to}")),
+            1 => "member;range=\\PC{0,9}",
+            1 => "\\PC{0,20}",
+        ]
+    }
+
+    proptest! {
+        /// Whatever is asked for is a part of what there is; and what is answered means the same part, if it is asked for.
+        #[test]
+        fn any_selector_means_a_part_or_nothing(selector in selector(), total in prop_oneof![0..100u64, any::<u64>()]) {
+            let facts = Facts::new(Schema::standard());
+            let Some(range) = ValueRange::parse(&facts, selector.as_bytes()) else { return Ok(()) };
+            let part = range.of(total);
+            prop_assert!(part.count == 0 || part.skip.checked_add(part.count).is_some_and(|end| end <= total), "{:?}", part);
+            let answered = ValueRange::parse(&facts, format!("member{}", part.option).as_bytes()).unwrap();
+            prop_assert_eq!(answered.of(total), part);
         }
     }
 }

@@ -262,3 +262,132 @@ fn take_list<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+
+    /// Description, whether all is told, place in the request, values that went and that came.
+    type Coded = (String, bool, Option<usize>, Vec<Vec<u8>>, Vec<Vec<u8>>);
+
+    #[derive(Clone, Debug)]
+    struct Written {
+        kind: ChangeKind,
+        plugin: Option<(String, u64, u32)>,
+        part: usize,
+        entry: u64,
+        entry_uuid: [u8; 16],
+        dn: String,
+        attributes: Vec<Coded>,
+    }
+
+    fn written() -> impl Strategy<Value = Written> {
+        use ChangeKind::{Add, Delete, Modify, ModifyDn};
+        let kind = prop::sample::select(vec![Add, Modify, Delete, ModifyDn]);
+        let values = || vec(vec(any::<u8>(), 0..200), 0..4);
+        let attribute = ("[a-z;]{0,9}", any::<bool>(), prop::option::of(0..1_000usize), values(), values());
+        let plugin = prop::option::of(("\\PC{0,9}", any::<u64>(), any::<u32>()));
+        let head = (kind, plugin, 0..70_000usize, any::<u64>(), any::<[u8; 16]>(), "\\PC{0,9}");
+        (head, vec(attribute, 0..4)).prop_map(|((kind, plugin, part, entry, entry_uuid, dn), attributes)| Written {
+            kind,
+            plugin,
+            part,
+            entry,
+            entry_uuid,
+            dn,
+            attributes,
+        })
+    }
+
+    fn trace_of(all: &[Written], number: u64) -> Vec<u8> {
+        let (mut out, mut tally) = (Vec::new(), TraceTally::default());
+        for one in all {
+            let cause = one.plugin.as_ref().map_or(Cause::Request, |(name, ..)| Cause::Plugin { name });
+            let origin = one.plugin.as_ref().map(|(_, connection, operation)| (*connection, *operation));
+            let (kind, part, entry, entry_uuid) = (one.kind, one.part, EntryId(one.entry), one.entry_uuid);
+            let subject = Subject { kind, cause, origin, part, entry, entry_uuid, dn: &one.dn };
+            let mut writer = TraceWriter::begin(&mut out, &mut tally, &subject);
+            for (description, is_complete, request, removed, added) in &one.attributes {
+                writer.attribute(description, *is_complete, *request);
+                for list in [removed, added] {
+                    list.iter().for_each(|value| writer.value(value));
+                    writer.end_values();
+                }
+            }
+            writer.end();
+        }
+        set_number(&mut out, number, tally.changes);
+        out
+    }
+
+    /// The list as the layout above has it.
+    fn list(values: &[Vec<u8>]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for value in values {
+            varint::put(&mut out, value.len() as u64 + 1);
+            out.extend_from_slice(value);
+        }
+        out
+    }
+
+    /// Reads whatever there is; ends, as every change takes at least four bytes.
+    fn read_all(trace: &[u8]) -> usize {
+        let (mut at, mut count) = (FIRST_CHANGE, 0);
+        while let Some(next) = after(trace, at) {
+            assert!(next >= at + 4);
+            if let Some(body) = Body::decode(trace, at) {
+                let mut rest = body.attributes;
+                while !rest.is_empty() && Attribute::decode(&mut rest).is_some() {}
+                count += 1;
+            }
+            at = next;
+        }
+        count
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(all in vec(written(), 1..4), number: u64) {
+            let trace = trace_of(&all, number);
+            prop_assert_eq!(numbers(&trace), Some((number, all.len() as u32)));
+            let mut at = FIRST_CHANGE;
+            for one in &all {
+                let body = Body::decode(&trace, at).unwrap();
+                prop_assert_eq!((body.kind, body.part, body.entry), (one.kind, one.part, EntryId(one.entry)));
+                prop_assert_eq!((body.entry_uuid, body.dn), (one.entry_uuid, one.dn.as_bytes()));
+                let origin = one.plugin.as_ref().map(|(_, connection, operation)| (*connection, *operation));
+                prop_assert_eq!(body.origin, origin);
+                let cause = one.plugin.as_ref().map_or(Cause::Request, |(name, ..)| Cause::Plugin { name });
+                prop_assert_eq!(body.cause, cause);
+                let mut rest = body.attributes;
+                for (description, is_complete, request, removed, added) in &one.attributes {
+                    let read = Attribute::decode(&mut rest).unwrap();
+                    prop_assert_eq!((read.description, read.is_complete, read.request), (description.as_str(), *is_complete, *request));
+                    prop_assert_eq!((read.removed, read.added), (&list(removed)[..], &list(added)[..]));
+                }
+                prop_assert!(rest.is_empty());
+                at = after(&trace, at).unwrap();
+            }
+            prop_assert_eq!((at, after(&trace, at)), (trace.len(), None));
+        }
+
+        #[test]
+        fn damaged_bytes_never_panic(all in vec(written(), 1..4), places in vec((any::<Index>(), any::<u8>()), 0..4), cut: Index, noise in vec(any::<u8>(), 0..60)) {
+            let mut trace = trace_of(&all, 1);
+            trace.truncate(cut.index(trace.len()) + 1);
+            for (place, byte) in places {
+                let place = place.index(trace.len());
+                trace[place] = byte;
+            }
+            prop_assert!(read_all(&trace) <= trace.len() / 4);
+            trace.extend_from_slice(&noise);
+            read_all(&trace);
+            read_all(&noise);
+            let _ = (numbers(&trace), numbers(&noise));
+        }
+    }
+}
