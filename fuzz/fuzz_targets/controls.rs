@@ -1,13 +1,15 @@
-//! The list of controls, and the value of every control that is spoken. The first byte chooses.
+//! The list of controls, and the value of every control that is spoken, of requests and of responses. The first byte chooses.
 #![no_main]
 
+use ldap::client::controls as client;
 use ldap::controls::*;
+use ldap::transaction::{EndTransaction, decode_failed};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let value = Some(rest);
-    match choice % 10 {
+    match choice % 15 {
         0 => {
             if let Ok(list) = Controls::decode(rest) {
                 assert!(list.iter().count() <= CONTROLS_MAX);
@@ -24,8 +26,30 @@ fuzz_target!(|bytes: &[u8]| {
         4 => drop(decode_read_entry(value).map(|list| list.iter().count())),
         5 => drop(decode_matched_values(value)),
         6 => drop(decode_subentries(value)),
-        7 => drop(PersistentSearch::decode(value)),
+        7 => {
+            if let Ok(search) = PersistentSearch::decode(value) {
+                let again = client::persistent_search(search);
+                assert_eq!(PersistentSearch::decode(again.value.as_deref()), Ok(search));
+            }
+        }
         8 => drop(decode_proxied_authorization_v1(value)),
-        _ => drop(VlvRequest::decode(value)),
+        9 => drop(VlvRequest::decode(value)),
+        10 => {
+            if let Ok(change) = client::EntryChange::decode(value) {
+                let dn = change.previous_dn.map(std::str::from_utf8).transpose();
+                let Ok(dn) = dn else { return };
+                let again = encode_entry_change(change.change_type, dn, change.change_number);
+                assert_eq!(client::EntryChange::decode(Some(&again)), Ok(change));
+            }
+        }
+        11 => drop(client::VlvResponse::decode(value)),
+        12 => drop(client::decode_sort_response(value)),
+        13 => drop(client::decode_read_entry(value).map(|entry| entry.attributes.iter().count())),
+        _ => {
+            if let Ok(end) = EndTransaction::decode(value) {
+                assert_eq!(EndTransaction::decode(Some(&end.encode())), Ok(end));
+            }
+            let _ = decode_failed(rest);
+        }
     }
 });

@@ -111,9 +111,19 @@ mod tests {
             prop_assert_eq!(EndTransaction::decode(Some(&value)), Ok(request));
         }
 
+        /// What is read of damaged bytes is said again as it was read.
         #[test]
-        fn no_bytes_panic(bytes: Vec<u8>) {
-            let _ = EndTransaction::decode(Some(&bytes));
+        fn no_bytes_panic(commit: bool, identifier: Vec<u8>, at: prop::sample::Index, byte: u8, noise: Vec<u8>) {
+            let mut bytes = EndTransaction { commit, identifier: &identifier }.encode();
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            for bytes in [bytes, noise] {
+                if let Ok(request) = EndTransaction::decode(Some(&bytes)) {
+                    let again = request.encode();
+                    prop_assert_eq!(EndTransaction::decode(Some(&again)), Ok(request));
+                }
+                let _ = decode_failed(&bytes);
+            }
         }
     }
 }
