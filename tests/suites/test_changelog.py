@@ -1,4 +1,6 @@
 """cn=changelog with python-ldap: what it shows, who may read it, ranges, pages, restarts, and what is let go."""
+import re
+
 import ldap
 import ldap.modlist
 import pytest
@@ -158,7 +160,11 @@ def test_refused_updates_are_no_changes(root):
 
 def test_the_monitor_tells(root):
     first, last = root_numbers(root)
-    [(_, entry)] = root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)
+    monitor = lambda: root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)[0][1]
+    # The first change is looked for once a second, beside the searches.
+    until(lambda: "oldest-change-time" in monitor())
+    entry = monitor()
+    assert re.fullmatch(rb"\d{14}(\.\d+)?Z", entry["oldest-change-time"][0])
     assert (entry["first-change-number"], entry["last-change-number"]) == ([str(first).encode()], [str(last).encode()])
     assert int(entry["changelog-bytes"][0]) >= 16 << 20 and entry["changelog-enabled"] == [b"true"]
 
@@ -208,3 +214,67 @@ def test_size_is_kept_by_letting_go_of_the_oldest(fresh):
     root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [b"seen"])])
     [(dn, entry)] = changes(root)
     assert dn == f"changeNumber={last + 1},{CHANGELOG}" and b"description: seen\n" in entry["changes"][0]
+
+
+def log_file(server):
+    """The file of the backend's log that has something in it."""
+    files = [file for file in server.dir.glob("db/userRoot/log/*.log") if file.read_bytes()[4096:].strip(b"\0")]
+    assert len(files) == 1
+    return files[0]
+
+
+def damage(file, offset):
+    data = bytearray(file.read_bytes())
+    data[offset] ^= 0xff
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_damaged_file_that_only_the_changelog_needs_does_not_stop_the_server(fresh, is_killed):
+    fresh.start()
+    root = fresh.connect()
+    root.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
+    for at in range(20):
+        add_person(root, f"person{at}")
+    _, last = root_numbers(root)
+    assert fresh.stop() == 0
+    if is_killed:
+        # Everything is in the database, and what is remembered beside the log is not from the end.
+        root = fresh.start().connect()
+        fresh.kill()
+    file = log_file(fresh)
+    damage(file, 4096 + 60)
+    root = fresh.start().connect()
+    first, now = root_numbers(root)
+    assert first == now + 1 and (now > last if is_killed else now == last)
+    assert changes(root) == []
+    errors = fresh.error_log
+    until(lambda: f"begins with change {first} now" in errors())
+    assert errors().count(file.name) == 1 and "severity=WARNING" in next(line for line in errors().splitlines() if file.name in line)
+    assert len(root.search_s(PEOPLE, ldap.SCOPE_ONELEVEL, attrlist=["1.1"])) == 20, "entries are not touched"
+    add_person(root, "after")
+    [(dn, entry)] = changes(root)
+    assert dn == f"changeNumber={first},{CHANGELOG}" and entry["targetDN"] == [f"uid=after,{PEOPLE}".encode()]
+    until(lambda: "oldest-change-time" in root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)[0][1])
+    assert fresh.stop() == 0
+    root = fresh.start().connect()
+    add_person(root, "again")
+    assert root_numbers(root) == (first, first + 1) and len(changes(root)) == 2
+    assert errors().count(file.name) == 1, "told once"
+
+
+def test_numbers_that_cannot_be_read_are_not_taken_for_lower_ones(fresh):
+    fresh.start()
+    fresh.connect().add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
+    assert fresh.stop() == 0
+    numbers = fresh.dir / "changelog" / "numbers"
+    text = numbers.read_text()
+    assert "next 2\n" in text and "final\n" in text
+    numbers.write_text(text.replace("next 2", "next 1"))
+    with pytest.raises(AssertionError, match=r'changelog/numbers.*checksum.*"next NUMBER"'):
+        fresh.start()
+    numbers.write_text("next 500\n")
+    root = fresh.start().connect()
+    assert root_numbers(root) == (500, 499)
+    add_person(root, "ann")
+    assert [dn for dn, _ in changes(root)] == [f"changeNumber=500,{CHANGELOG}"]

@@ -138,7 +138,7 @@ impl Directory {
         directory.settle_schema()?;
         directory.settle_indexes()?;
         directory.set_plugins(config)?;
-        directory.history.start().map_err(|error| OpenError::Thread { error })?;
+        directory.history.start(&directory.notices).map_err(|error| OpenError::Thread { error })?;
         Ok(directory)
     }
 
@@ -285,7 +285,9 @@ impl Directory {
                 first = Err(OpenError::Store { backend: backend.id.clone(), error });
             }
         }
-        first
+        // Now no more numbers are given.
+        let ended = self.history.end().map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error });
+        first.and(ended)
     }
 }
 
@@ -333,8 +335,7 @@ fn open_history(config: &Config, numbers: Arc<ChangeNumbers>, backends: &[Backen
         log: Arc::clone(backend.store.log()),
     };
     let (sources, path) = (backends.iter().map(source).collect(), change_numbers(config));
-    let history = History::open(numbers, sources, config.changelog, Some(path));
-    history.map(Arc::new).map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })
+    History::open(numbers, sources, config.changelog, Some(path)).map(Arc::new)
 }
 
 /// The file that is kept beside the logs for the history.

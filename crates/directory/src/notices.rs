@@ -1,6 +1,6 @@
 //! What an administrator should know and no client is told: one sentence each, for the error log.
 //!
-//! Knows no log: whoever serves the directory says where sentences go. What comes before is dropped.
+//! Knows no log: whoever serves the directory says where sentences go. What comes before waits for it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,6 +8,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Sentences that are remembered, so that each is told once.
 const REMEMBERED_MAX: usize = 10_000;
+
+/// Sentences that wait until somebody says where they go.
+const WAITING_MAX: usize = 100;
 
 /// Takes a sentence.
 pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
@@ -17,18 +20,27 @@ pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 pub struct Notices {
     tell: OnceLock<Tell>,
     told: Mutex<HashSet<String>>,
+    waiting: Mutex<Vec<String>>,
 }
 
 impl Notices {
     /// Sets it; a second one is refused.
     pub fn set(&self, tell: Tell) {
         let _ = self.tell.set(tell);
+        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        waiting.iter().for_each(|sentence| self.warn(sentence));
     }
 
     /// Tells something that is wrong while the server goes on.
     pub fn warn(&self, sentence: &str) {
-        if let Some(tell) = self.tell.get() {
-            tell(sentence);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.tell.get() {
+            Some(tell) => {
+                drop(waiting);
+                tell(sentence);
+            }
+            None if waiting.len() < WAITING_MAX => waiting.push(sentence.to_owned()),
+            None => {}
         }
     }
 
@@ -45,5 +57,27 @@ impl Notices {
 impl fmt::Debug for Notices {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Notices({})", self.tell.get().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn what_comes_before_the_log_waits_for_it() {
+        let notices = Notices::default();
+        notices.warn("first");
+        (0..2 * WAITING_MAX).for_each(|at| notices.warn(&at.to_string()));
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let keeper = Arc::clone(&told);
+        notices.set(Box::new(move |sentence| keeper.lock().unwrap().push(sentence.to_owned())));
+        notices.warn_once("last".to_owned());
+        notices.warn_once("last".to_owned());
+        let told = told.lock().unwrap();
+        assert_eq!((told[0].as_str(), told.len()), ("first", WAITING_MAX + 1));
+        assert_eq!(told.last().unwrap(), "last");
     }
 }

@@ -125,6 +125,18 @@ pub enum OpenError {
         error: std::io::Error,
     },
     /// The secret of confidential indexes cannot be read or made.
+    /// What is remembered of change numbers cannot be read.
+    #[error(
+        "{}, which remembers what change numbers were given, cannot be read: {reason}; put a copy of it in place, or write the one line \
+         \"next NUMBER\" into it, with a number above all that any client has seen: the changelog then begins there",
+        path.display()
+    )]
+    ChangeNumbers {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     #[error("the secret of confidential indexes, {}: {reason}", path.display())]
     IndexSecret {
         /// Its file.

@@ -133,14 +133,15 @@ impl Reader {
     }
 }
 
-/// Brings everything that the log of a backend has into its database, as work on the files needs it. Takes the backend's lock for
-/// that long.
+/// Brings everything that the log of a backend has into its database, as work on the files needs it; what the changelog has of the log
+/// stays. Takes the backend's lock for that long.
 pub fn fold(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<(), Failure> {
     if !store::database_path(&backend.directory).exists() {
         return Ok(());
     }
-    let open = store::Backend::open(options(backend, schema)?, rules(config, backend, schema)?)
-        .map_err(|error| in_backend(backend, error))?;
+    let options = BackendOptions { keep_log_from: Some(0), ..options(backend, schema)? };
+    let open =
+        store::Backend::open(options, rules(config, backend, schema)?).map_err(|error| in_backend(backend, error))?;
     open.close().map_err(|error| in_backend(backend, error))
 }
 

@@ -106,6 +106,13 @@ impl ChangeNumbers {
         }
     }
 
+    /// Forgets the places that were found so far.
+    pub(crate) fn forget(&self, lane: usize) {
+        if let Some(mut points) = self.points(lane) {
+            *points = Points::default();
+        }
+    }
+
     /// When the latest change of a backend was proposed, in µs since 1970; 0 when there is none.
     pub(crate) fn latest_us(&self, lane: usize) -> u64 {
         self.lanes.get(lane).map_or(0, |lane| lane.latest_us.load(Ordering::Relaxed))

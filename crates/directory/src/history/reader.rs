@@ -8,6 +8,7 @@ use store::StoreError;
 use store::log::{FrameBuffer, FrameRead, Log, LogPlace};
 
 use super::change::Change;
+use super::damage::Damages;
 use super::numbers::ChangeNumbers;
 use super::trace;
 
@@ -34,6 +35,7 @@ pub enum HistoryError {
 /// Reads changes one after the other.
 pub struct HistoryReader {
     numbers: Arc<ChangeNumbers>,
+    damages: Arc<Damages>,
     lanes: Vec<Lane>,
     /// The next number that is wanted.
     next: u64,
@@ -64,19 +66,21 @@ impl Lane {
         Self { log, place, frame: FrameBuffer::default(), ready: None }
     }
 
-    /// Makes the next change with number `from` or higher ready, if there is one by now. `false` when it was let go.
-    fn fill(&mut self, from: u64) -> Result<bool, StoreError> {
+    /// Makes the next change with number `from` or higher ready, if there is one by now. `false` when it was let go. An error comes with
+    /// the number of the record that cannot be read.
+    fn fill(&mut self, from: u64) -> Result<bool, (u64, StoreError)> {
         while self.ready.is_none_or(|ready| ready.number < from) {
             if let Some(ready) = self.ready.take().filter(|ready| ready.more > 0) {
                 self.skip(ready);
                 continue;
             }
-            if self.frame.advance()? {
+            let seq = self.place.seq;
+            if self.frame.advance().map_err(|error| (seq.saturating_sub(1), error))? {
                 let numbers = self.frame.record().and_then(|record| trace::numbers(record.trace));
                 self.ready = numbers.map(|(number, count)| Ready { number, at: trace::FIRST_CHANGE, more: count - 1 });
                 continue;
             }
-            match self.log.read_frame(self.place, &mut self.frame)? {
+            match self.log.read_frame(self.place, &mut self.frame).map_err(|error| (seq, error))? {
                 FrameRead::Frame(next) => self.place = next,
                 FrameRead::End => return Ok(true),
                 FrameRead::Gone => return Ok(false),
@@ -94,8 +98,8 @@ impl Lane {
 }
 
 impl HistoryReader {
-    pub(super) fn new(numbers: Arc<ChangeNumbers>, lanes: Vec<Lane>, next: u64) -> Self {
-        Self { numbers, lanes, next, upto: 0, given: None }
+    pub(super) fn new(numbers: Arc<ChangeNumbers>, damages: Arc<Damages>, lanes: Vec<Lane>, next: u64) -> Self {
+        Self { numbers, damages, lanes, next, upto: 0, given: None }
     }
 
     /// The next change; none when there is none for now: ask again when there may be more
@@ -146,9 +150,14 @@ impl HistoryReader {
 
     fn fill(&mut self, at: usize) -> Result<(), HistoryError> {
         let next = self.next;
-        match self.lanes.get_mut(at).map(|lane| lane.fill(next)).transpose()? {
-            Some(false) => Err(HistoryError::Purged { purged: next }),
-            _ => Ok(()),
+        match self.lanes.get_mut(at).map(|lane| lane.fill(next)) {
+            Some(Ok(false)) => Err(HistoryError::Purged { purged: next }),
+            Some(Err((seq, error))) => {
+                // The history will begin behind it, so that whoever asks again gets on.
+                self.damages.note(at, seq, &error);
+                Err(error.into())
+            }
+            Some(Ok(true)) | None => Ok(()),
         }
     }
 }

@@ -10,7 +10,8 @@
 //! (3) A file is used anew only when all its records are trimmed.
 //! (4) What is kept beyond recovery (`keep_from`) never stands in the way of an append: without room, its oldest segment is used.
 //! (5) Read in order of generation, each segment up to its first bad frame or the first sequence number of the next one, the
-//!     records are without gap. A gap, or a good frame behind a bad one, is damage, never silently skipped.
+//!     records are without gap. A gap, or a good frame behind a bad one, is damage, never silently skipped: of what recovery needs
+//!     the log does not open; of what is only kept, whoever reads there is told.
 
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -179,6 +180,8 @@ impl FileLog {
             if segment_last > folded && header.rules != options.rules {
                 return Err(StoreError::RulesVersion { found: header.rules, ours: options.rules });
             }
+            // What was folded was here once, even if it cannot be read any more: the next segment begins behind it.
+            let segment_last = if end.is_none() { segment_last.max(folded) } else { segment_last };
             slots.sealed.push(Sealed { slot, header, last: segment_last });
         }
         slots.last = last;
@@ -516,7 +519,7 @@ fn read_header(slot: &Slot) -> Result<Option<SegmentHeader>, StoreError> {
 }
 
 /// Gives the records of a segment from `from` on, up to (not including) `end`, and returns the last sequence number in it
-/// (one less than its first when there is none). Nothing behind `limit` bytes is looked at.
+/// (one less than its first when there is none). Nothing behind `limit` bytes is looked at. Damage before `from` is passed over.
 fn walk(
     slot: &Slot,
     header: &SegmentHeader,
@@ -532,34 +535,38 @@ fn walk(
     let salt = header.salt();
     let mut next = header.first_seq;
     let mut offset = HEADER_BYTES;
-    while let Some(frame) = Frame::decode(bytes.get(offset..).unwrap_or_default(), salt) {
-        if frame.first_seq != next {
-            return Err(gap(next, frame.first_seq));
-        }
-        let mut records = frame.records(header.format);
-        while let Some(record) = records.next_record()? {
-            if end.is_some_and(|end| record.seq >= end) {
-                return Ok(next - 1);
+    loop {
+        while let Some(frame) = Frame::decode(bytes.get(offset..).unwrap_or_default(), salt) {
+            if frame.first_seq != next {
+                return Err(gap(next, frame.first_seq));
             }
-            if record.seq >= from {
-                each(record)?;
+            let mut records = frame.records(header.format);
+            while let Some(record) = records.next_record()? {
+                if end.is_some_and(|end| record.seq >= end) {
+                    return Ok(next - 1);
+                }
+                if record.seq >= from {
+                    each(record)?;
+                }
+                next = record.seq + 1;
             }
-            next = record.seq + 1;
+            offset += frame.bytes;
         }
-        offset += frame.bytes;
+        // The bad frame may be the torn tail. If a good one follows, it is not: something that was durable is damaged.
+        let later = later_frame(&bytes, offset, salt)
+            .filter(|(_, later)| later.first_seq > next && end.is_none_or(|end| end > next));
+        match later {
+            None => return Ok(next - 1),
+            Some((at, later)) if later.first_seq <= from => (offset, next) = (at, later.first_seq),
+            Some((_, later)) => {
+                return Err(StoreError::LogDamaged(format!(
+                    "changes {next} to {} in {} cannot be read, but later ones can",
+                    later.first_seq - 1,
+                    slot.name
+                )));
+            }
+        }
     }
-    // The bad frame may be the torn tail. If a good one follows, it is not: something that was durable is damaged.
-    if let Some(later) = later_frame(&bytes, offset, salt)
-        && later.first_seq > next
-        && end.is_none_or(|end| end > next)
-    {
-        return Err(StoreError::LogDamaged(format!(
-            "changes {next} to {} in {} cannot be read, but later ones can",
-            later.first_seq - 1,
-            slot.name
-        )));
-    }
-    Ok(next - 1)
 }
 
 /// Reads the frame at a place of a segment; the place of the next one, or `None` when there is no whole and true one.
@@ -570,7 +577,9 @@ fn read_frame(
     frame: &mut FrameBuffer,
 ) -> Result<Option<LogPlace>, StoreError> {
     let read = |offset: u64, bytes: &mut [u8]| {
-        segment.slot.file.read_at(offset, bytes).map_err(|error| StoreError::io("log segment", &error))
+        let unreadable =
+            |error| StoreError::LogDamaged(format!("change {} in {}: {error}", place.seq, segment.slot.name));
+        segment.slot.file.read_at(offset, bytes).map_err(unreadable)
     };
     frame.clear();
     frame.bytes.resize(FRAME_HEAD_BYTES, 0);
@@ -587,11 +596,13 @@ fn read_frame(
     Ok((first == place.seq).then_some(LogPlace { offset, seq: first + u64::from(count), ..place }))
 }
 
-fn later_frame(bytes: &[u8], from: usize, salt: u64) -> Option<Frame<'_>> {
+/// The next good frame behind a bad one at `from`, and where it is.
+fn later_frame(bytes: &[u8], from: usize, salt: u64) -> Option<(usize, Frame<'_>)> {
     let salt_bytes = salt.to_le_bytes();
     (from..bytes.len().saturating_sub(FRAME_HEAD_BYTES)).step_by(ALIGN_BYTES).skip(1).find_map(|offset| {
         let candidate = bytes.get(offset..)?;
-        (candidate.get(8..16)? == salt_bytes).then(|| Frame::decode(candidate, salt)).flatten()
+        let frame = (candidate.get(8..16)? == salt_bytes).then(|| Frame::decode(candidate, salt)).flatten();
+        frame.map(|frame| (offset, frame))
     })
 }
 

@@ -251,6 +251,44 @@ fn what_is_kept_stays_until_it_is_let_go() {
 }
 
 #[test]
+fn invariant_5_damage_in_what_is_only_kept_is_told_to_readers_alone() {
+    // (frame that is damaged: from the beginning of the last segment, or from its end; how many records recovery needs)
+    for (from_end, needed, opens) in [(false, 0, true), (false, 1, true), (true, 0, true), (false, 100, false)] {
+        let disk = SimDisk::default();
+        let log = keeping(&disk, 100);
+        let last = *log.segments().last().unwrap();
+        let (mut place, mut frame, mut places) = (last.start, FrameBuffer::default(), Vec::new());
+        while let FrameRead::Frame(next) = log.read_frame(place, &mut frame).unwrap() {
+            places.push(std::mem::replace(&mut place, next));
+        }
+        drop(log);
+        let damaged = places[if from_end { places.len() - 1 } else { 1 }];
+        for name in disk.files().unwrap() {
+            let mut head = vec![0; 4_096];
+            disk.open(&name).unwrap().read_at(0, &mut head).unwrap();
+            if frame::SegmentHeader::decode(&head).unwrap().is_some_and(|it| it.generation == last.start.generation) {
+                disk.damage(&name, damaged.offset as usize + 40);
+            }
+        }
+        let options = LogOptions { keep_from: 0, ..options() };
+        let log = FileLog::open(Arc::new(disk.clone()), options, 100 - needed);
+        if !opens {
+            assert!(matches!(log, Err(StoreError::LogDamaged(_))));
+            continue;
+        }
+        let log = log.unwrap();
+        assert_eq!((log.last(), log.segments().last().unwrap().last), (100, 100));
+        assert!(matches!(log.read_frame(damaged, &mut frame), Err(StoreError::LogDamaged(_))));
+        assert_eq!(records(&log, 101 - needed).unwrap(), (101 - needed..=100).collect::<Vec<_>>());
+        let next = log.append(&mut batch(&log, 1)).unwrap();
+        assert_eq!(next.seq, 102);
+        // Who reads on behind the damaged segment gets there.
+        let place = LogPlace { generation: last.start.generation, offset: place.offset, seq: 101 };
+        assert!(matches!(log.read_frame(place, &mut frame), Ok(FrameRead::Frame(next)) if next.seq == 102));
+    }
+}
+
+#[test]
 fn invariant_4_a_full_disk_takes_what_is_only_kept() {
     let disk = SimDisk::default();
     let log = keeping(&disk, 100);

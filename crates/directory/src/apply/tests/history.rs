@@ -303,7 +303,7 @@ fn proposals_that_are_replayed_get_no_new_numbers() {
 }
 
 /// Changes in several segments of the log, all of them folded.
-fn long_history() -> Bed {
+pub(super) fn long_history() -> Bed {
     let mut bed = Bed::new();
     let text = "x".repeat(2_000);
     for at in 0..100 {
@@ -312,7 +312,7 @@ fn long_history() -> Bed {
     bed.reopen()
 }
 
-fn numbers(bed: &Bed) -> Vec<u64> {
+pub(super) fn numbers(bed: &Bed) -> Vec<u64> {
     let mut reader = bed.history.from(0);
     let mut numbers = Vec::new();
     while let Some(change) = reader.next_change().unwrap() {

@@ -5,6 +5,7 @@
 pub(crate) mod bed;
 mod constraints;
 mod history;
+mod history_damage;
 mod index_changes;
 mod model;
 mod operations;
