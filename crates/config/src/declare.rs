@@ -131,8 +131,6 @@ pub enum Action {
     Reload,
     /// The server reads the file again (`pando reload`, SIGHUP); indexes that this changes are built in the background.
     Rebuild,
-    /// The object cannot be changed, only made anew.
-    ReadOnly,
 }
 
 impl Class {
@@ -160,6 +158,11 @@ impl Variant {
 /// Starts a declaration: mandatory, single-valued; the methods below change that.
 pub(crate) const fn property(name: &'static str, syntax: Syntax, help: &'static str) -> Property {
     Property { name, syntax, default: Default::Mandatory, multi_valued: false, action: Action::Restart, help }
+}
+
+/// Starts the declaration of a property that a running server takes.
+pub(crate) const fn live(name: &'static str, syntax: Syntax, help: &'static str) -> Property {
+    property(name, syntax, help).action(Action::Reload)
 }
 
 impl Property {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::{
-    declare::{Action, Class, Property, Syntax, Unit, Variant, property},
+    declare::{Class, Property, Syntax, Unit, Variant, live},
     error::{ConfigError, Places},
     load::{Object, quoted},
     value::Value,
@@ -15,11 +15,6 @@ use crate::{
 /// Longest `update-interval`: a week.
 const INTERVAL_MS_MAX: u64 = 7 * 86_400_000;
 const COUNT: Syntax = Syntax::Integer { min: 0, max: i32::MAX as i64 };
-
-/// A property that a running server takes.
-const fn live(name: &'static str, syntax: Syntax, help: &'static str) -> Property {
-    property(name, syntax, help).action(Action::Reload)
-}
 
 /// What most plugins share.
 macro_rules! plugin_properties {

@@ -72,7 +72,7 @@ fn table(out: &mut String, variant: &Variant) {
                 " A running server takes a change at `pando reload`, and builds indexes in the background."
             }
             Action::Reload => " A running server takes a change at `pando reload`.",
-            Action::Restart | Action::ReadOnly => "",
+            Action::Restart => "",
         };
         let _ = writeln!(
             out,

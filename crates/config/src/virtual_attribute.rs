@@ -3,7 +3,7 @@
 //! Declarations and the struct that the server reads; does not know how anything is computed.
 
 use crate::{
-    declare::{Action, Class, Property, Syntax, Variant, property},
+    declare::{Class, Syntax, Variant, live, property},
     error::{ConfigError, Places},
     load::Object,
     plugin::is_filter,
@@ -11,11 +11,6 @@ use crate::{
     value::Value,
     views::{ConflictBehavior, VlvScope},
 };
-
-/// A property that a running server takes.
-const fn live(name: &'static str, syntax: Syntax, help: &'static str) -> Property {
-    property(name, syntax, help).action(Action::Reload)
-}
 
 /// What all attributes have that are given to entries by a table.
 macro_rules! given_properties {
