@@ -144,6 +144,55 @@ def test_what_the_running_server_refuses_is_taken_back(fresh):
     assert fresh.stop() == 0
 
 
+def test_after_a_refusal_the_server_has_what_the_file_says(fresh):
+    """Somebody edited the file and did not reload; then the server refuses a change of somebody else."""
+    fresh.start()
+    (fresh.dir / "schema" / "99-user.ldif").write_text(
+        "dn: cn=schema\nobjectClass: subschema\nattributeTypes: ( 1.3.6.1.4.1.32473.7.1 NAME 'exampleBadge' SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )\n")
+    file = fresh.config
+    file.write_text(file.read_text() + "\n[backend.userRoot.index.employeeType]\nindex-type = \"equality\"\n")
+    told = refused(fresh, "create-plugin", "--plugin-name", "Badges", "--type", "seven-bit-clean", "--set", "attribute-type:exampleBadge")
+    assert "the server refuses this, and nothing was changed" in told
+    assert "employeeType" in fresh.tool("backendstat", "show-index-status", "-n", "userRoot").stdout
+    errors = fresh.error_log()
+    assert "built now: employeeType" in errors
+    assert fresh.stop() == 0
+
+
+def test_two_backends_cannot_have_one_name(fresh):
+    """Spelled otherwise, it is the same name under the schema."""
+    create = ("create-backend", "--backend-name", "other", "--set")
+    base = "base-dn:0.9.2342.19200300.100.1.25=EXAMPLE, DC=com"
+    assert 'belongs to two backends: "userRoot" and "other"' in refused(fresh, *create, base)
+    dsconfig(fresh, *create, "base-dn:dc=other,dc=com")
+    assert "belongs to two backends" in refused(fresh, "set-backend-prop", "--backend-name", "other", "--add", base)
+    dsconfig(fresh, "set-backend-prop", "--backend-name", "other", "--set", "enabled:false", "--add", base)
+    assert "belongs to two backends" in refused(fresh, "set-backend-prop", "--backend-name", "other", "--set", "enabled:true")
+    fresh.start()
+    assert fresh.stop() == 0
+
+
+def test_a_configuration_is_checked_under_its_own_schema(fresh):
+    (fresh.dir / "schema" / "99-user.ldif").write_text(
+        "dn: cn=schema\nobjectClass: subschema\nattributeTypes: ( 1.3.6.1.4.1.32473.7.2 NAME 'exampleBare' )\n")
+    words = ("create-schema-provider", "--provider-name", "Core Schema", "--set")
+    done = dsconfig(fresh, *words, "allow-attribute-types-with-no-sup-or-syntax:false", check=False)
+    assert done.returncode != 0 and "exampleBare" in done.stderr
+    fresh.start()
+    assert fresh.stop() == 0
+
+
+def test_changes_made_at_once_are_all_kept(fresh):
+    words = ["--type", "seven-bit-clean", "--set", "attribute-type:uid", "--no-prompt", "--quiet", "--instance", str(fresh.dir)]
+    names = [f"At once {at}" for at in range(6)]
+    running = [subprocess.Popen([binary(), "dsconfig", "create-plugin", "--plugin-name", name, *words], stderr=subprocess.PIPE, text=True) for name in names]
+    for process in running:
+        _, told = process.communicate()
+        assert process.returncode == 0, told
+    assert set(names) <= {row[0] for row in rows(dsconfig(fresh, "list-plugins").stdout)}
+    assert not (fresh.dir / "pando.toml.lock").exists()
+
+
 def test_everything_declared_has_its_commands(fresh):
     told = fresh.tool("dsconfig", "--help").stdout
     text = fresh.config.read_text()

@@ -71,8 +71,15 @@ pub struct Listed {
 impl Config {
     /// Reads `pando.toml`; the instance is the folder that holds it.
     pub fn load(file: &Path) -> Result<Self, ConfigErrors> {
-        let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
-        Self::parse(&text, file)
+        Self::parse(&Self::text_of(file)?, file)
+    }
+
+    /// The text of the file, for [`Config::parse`].
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn text_of(file: &Path) -> Result<String, ConfigErrors> {
+        fs::read_to_string(file).map_err(|error| unreadable(file, &error))
     }
 
     /// Reads the text of `file`, which is opened for nothing.

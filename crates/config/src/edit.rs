@@ -70,6 +70,8 @@ impl From<ConfigErrors> for EditError {
 #[derive(Debug)]
 pub struct Edit {
     file: PathBuf,
+    /// What the file said when it was opened.
+    before: String,
     document: DocumentMut,
 }
 
@@ -82,7 +84,7 @@ impl Edit {
         let text = fs::read_to_string(file).map_err(|error| EditError::Io(file.to_owned(), error))?;
         Config::parse(&text, file)?;
         let document = text.parse().map_err(|error| EditError::Refused(format!("{}: {error}", file.display())))?;
-        Ok(Self { file: file.to_owned(), document })
+        Ok(Self { file: file.to_owned(), before: text, document })
     }
 
     /// Makes an object with nothing set but its `type`, which is needed where a class has several kinds of object.
@@ -229,14 +231,20 @@ impl Edit {
         Ok(Config::parse(&self.text(), &self.file)?)
     }
 
-    /// Writes the file so that a crash leaves the old or the new one whole; the old one stays as `pando.toml.bak`.
+    /// Writes the file so that a crash leaves the old or the new one whole; the old one stays as `pando.toml.bak`. Two programs that
+    /// edit keep each other out by a lock of their own: here only a file that somebody saved meanwhile is noticed.
     ///
     /// # Errors
-    /// When it would have faults, or cannot be written.
+    /// When it would have faults, was changed since it was opened, or cannot be written.
     pub fn save(&self) -> Result<(), EditError> {
         self.config()?;
         let (temporary, backup) = (self.beside(".new"), self.beside(".bak"));
         let old = fs::read(&self.file).map_err(|error| EditError::Io(self.file.clone(), error))?;
+        if old != self.before.as_bytes() {
+            let message =
+                format!("{} was changed meanwhile by somebody else: give the command again", self.file.display());
+            return Err(EditError::Refused(message));
+        }
         write_synced(&backup, &old, &self.file)?;
         write_synced(&temporary, self.text().as_bytes(), &self.file)?;
         let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -505,6 +513,18 @@ size-limit = 10
         edit.change(&[("global", "")], "time-limit", Change::Reset, &[]).unwrap();
         edit.change(&[("global", "")], "size-limit", Change::Set, &texts(&["10"])).unwrap();
         assert_eq!(edit.config().unwrap().plugins.len(), 0, "{}", edit.text());
+    }
+
+    #[test]
+    fn what_somebody_else_saved_meanwhile_is_not_lost() {
+        let (folder, mut edit) = edit();
+        let file = folder.path().join("pando.toml");
+        edit.change(&[("global", "")], "size-limit", Change::Set, &texts(&["20"])).unwrap();
+        let other = FILE.replace("size-limit = 10", "size-limit = 10\ntime-limit = \"9 s\"");
+        fs::write(&file, &other).unwrap();
+        let refused = edit.save().unwrap_err().to_string();
+        assert!(refused.contains("changed meanwhile"), "{refused}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), other);
     }
 
     #[test]

@@ -79,6 +79,12 @@ impl Instance {
         self.logs().join("server.pid")
     }
 
+    /// The file that names the tool that is changing the configuration, and that it keeps locked.
+    #[must_use]
+    pub fn edit_lock(&self) -> PathBuf {
+        self.directory.join(format!("{}.lock", Self::CONFIG_FILE))
+    }
+
     /// Every folder of the layout.
     #[must_use]
     pub fn folders(&self) -> [PathBuf; 6] {

@@ -11,14 +11,15 @@ use crate::bind::RootUsers;
 use crate::computed::check_tables;
 use crate::facts::Facts;
 use crate::limits::LiveLimits;
-use crate::open::{OpenError, configured_indexes};
+use crate::open::{OpenError, all_suffixes, configured_indexes};
 use crate::update::check_declared_plugins;
 
-/// Looks at indexes, plugins, virtual attributes, limits and root users under a schema.
+/// Looks at base DNs, indexes, plugins, virtual attributes, limits and root users under a schema.
 ///
 /// # Errors
 /// The first that cannot be, with what to do.
 pub fn check_configuration(config: &Config, schema: &Arc<Schema>) -> Result<(), OpenError> {
+    all_suffixes(config, schema)?;
     for backend in &config.backends {
         configured_indexes(schema, backend)?;
     }

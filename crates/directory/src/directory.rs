@@ -27,7 +27,7 @@ use crate::indexes::IndexWork;
 use crate::limits::LiveLimits;
 use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
 use crate::notices::{Notices, Tell};
-use crate::open::{OpenError, configured_indexes, leniency, load_schema};
+use crate::open::{OpenError, all_suffixes, configured_indexes, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
 use crate::search::CookieKey;
@@ -92,18 +92,9 @@ impl Directory {
     ) -> Result<Directory, OpenError> {
         let facts = Arc::new(Facts::new(load_schema(config)?));
         let mut backends: Vec<Backend> = Vec::new();
-        let enabled = || config.backends.iter().filter(|backend| backend.enabled);
-        let numbers = ChangeNumbers::new(enabled().count());
-        for configured in enabled() {
-            let suffixes = suffixes(&facts.schema, &configured.base_dns)?;
-            for other in &backends {
-                let double =
-                    suffixes.iter().find(|it| other.suffixes.iter().any(|its| its.normalized == it.normalized));
-                if let Some(double) = double {
-                    let (first, second) = (other.id.clone(), configured.id.clone());
-                    return Err(OpenError::DoubleSuffix { dn: double.dn.clone(), first, second });
-                }
-            }
+        let all = all_suffixes(config, &facts.schema)?;
+        let numbers = ChangeNumbers::new(all.len());
+        for (configured, suffixes) in all {
             let recorder = Recorder::new(Arc::clone(&numbers), backends.len());
             let disk = log_disk(&configured.id);
             backends.push(open_backend(config, configured, suffixes, &facts, recorder, disk)?);
@@ -289,14 +280,6 @@ impl Directory {
         let ended = self.history.end().map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error });
         first.and(ended)
     }
-}
-
-fn suffixes(schema: &Schema, base_dns: &[String]) -> Result<Vec<Suffix>, OpenError> {
-    let suffix = |dn: &String| match NormalizedDn::parse(schema, dn.as_bytes()) {
-        Ok(normalized) if !normalized.is_root() => Ok(Suffix { dn: dn.clone(), normalized }),
-        _ => Err(OpenError::BadDn { what: "the base DN", dn: dn.clone() }),
-    };
-    base_dns.iter().map(suffix).collect()
 }
 
 fn open_backend(

@@ -59,7 +59,7 @@ pub use indexes::Reconfigured;
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};
 pub use monitor::{MonitorEntry, MonitorProvider};
 pub use notices::Tell;
-pub use open::{OpenError, configured_indexes, index_configs, leniency, load_schema};
+pub use open::{OpenError, configured_indexes, index_configs, leniency, load_schema, suffixes};
 pub use rootdse::Capabilities;
 pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
 pub use session::{Identity, Session};

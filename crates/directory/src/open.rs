@@ -5,12 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use config::{Behavior, Config};
+use config::{BackendConfig, Behavior, Config};
 use schema::check::Leniency;
-use schema::{Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
+use schema::{NormalizedDn, Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
 use store::StoreError;
 use store::index::{ConfiguredIndexes, IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig, VlvScope};
 
+use crate::backend::Suffix;
 use crate::filter::IndexFilters;
 use crate::index_secret;
 
@@ -124,7 +125,6 @@ pub enum OpenError {
         /// Why.
         error: std::io::Error,
     },
-    /// The secret of confidential indexes cannot be read or made.
     /// What is remembered of change numbers cannot be read.
     #[error(
         "{}, which remembers what change numbers were given, cannot be read: {reason}; put a copy of it in place, or write the one line \
@@ -137,6 +137,7 @@ pub enum OpenError {
         /// Why.
         reason: String,
     },
+    /// The secret of confidential indexes cannot be read or made.
     #[error("the secret of confidential indexes, {}: {reason}", path.display())]
     IndexSecret {
         /// Its file.
@@ -199,12 +200,46 @@ pub fn leniency(config: &Config) -> Leniency {
     }
 }
 
+/// The names at the top of a backend.
+///
+/// # Errors
+/// When one is no name under the schema, or the root.
+pub fn suffixes(schema: &Schema, backend: &BackendConfig) -> Result<Vec<Suffix>, OpenError> {
+    let suffix = |dn: &String| match NormalizedDn::parse(schema, dn.as_bytes()) {
+        Ok(normalized) if !normalized.is_root() => Ok(Suffix { dn: dn.clone(), normalized }),
+        _ => Err(OpenError::BadDn { what: "the base DN", dn: dn.clone() }),
+    };
+    backend.base_dns.iter().map(suffix).collect()
+}
+
+/// The backends that are to be in service, each with its suffixes.
+///
+/// # Errors
+/// As [`suffixes`], and when one belongs to two of them.
+pub fn all_suffixes<'c>(
+    config: &'c Config,
+    schema: &Schema,
+) -> Result<Vec<(&'c BackendConfig, Vec<Suffix>)>, OpenError> {
+    let mut all: Vec<(&BackendConfig, Vec<Suffix>)> = Vec::new();
+    for backend in config.backends.iter().filter(|backend| backend.enabled) {
+        let own = suffixes(schema, backend)?;
+        for (other, known) in &all {
+            if let Some(double) = own.iter().find(|it| known.iter().any(|its| its.normalized == it.normalized)) {
+                let (first, second) = (other.id.clone(), backend.id.clone());
+                return Err(OpenError::DoubleSuffix { dn: double.dn.clone(), first, second });
+            }
+        }
+        all.push((backend, own));
+    }
+    Ok(all)
+}
+
 /// The indexes of a backend in the store's words, with what it takes to make their keys. The secret of confidential indexes is made
 /// when the first one needs it.
 ///
 /// # Errors
 /// When a secret is needed and cannot be read or made.
-pub fn index_configs(backend: &config::BackendConfig) -> Result<IndexConfigs, OpenError> {
+pub fn index_configs(backend: &BackendConfig) -> Result<IndexConfigs, OpenError> {
     let kind = |configured: &config::IndexKind| match configured {
         config::IndexKind::Equality => IndexKind::Equality,
         config::IndexKind::Presence => IndexKind::Presence,
@@ -247,10 +282,7 @@ pub fn index_configs(backend: &config::BackendConfig) -> Result<IndexConfigs, Op
 ///
 /// # Errors
 /// When an index cannot be.
-pub fn configured_indexes(
-    schema: &Arc<Schema>,
-    backend: &config::BackendConfig,
-) -> Result<ConfiguredIndexes, OpenError> {
+pub fn configured_indexes(schema: &Arc<Schema>, backend: &BackendConfig) -> Result<ConfiguredIndexes, OpenError> {
     ConfiguredIndexes::new(schema, index_configs(backend)?)
         .map_err(|error| OpenError::Index { backend: backend.id.clone(), error })
 }

@@ -1,6 +1,10 @@
 //! An instance as the tools meet it: its configuration, its schema, whether a server runs on it.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use config::{BackendConfig, Config, Instance};
 use directory::{Suffix, apply::UpdateRules, facts::Facts};
@@ -50,6 +54,28 @@ pub fn lock(instance: &Instance, instead: &str) -> Result<PidFile, Failure> {
         )),
         error => Failure::new(error),
     })
+}
+
+/// So long a tool waits for another one that is changing the configuration: longer than that one waits for the server.
+const EDITED_WITHIN: Duration = Duration::from_secs(45);
+/// Pause between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Takes the configuration for this process, so that what two tools change at once is not lost; held until it is dropped.
+pub fn lock_configuration(instance: &Instance) -> Result<PidFile, Failure> {
+    let until = Instant::now() + EDITED_WITHIN;
+    loop {
+        match PidFile::acquire(&instance.edit_lock()) {
+            Err(PidFileError::Held { .. }) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            Err(PidFileError::Held { pid, path }) => {
+                return Err(Failure::new(format_args!(
+                    "process {pid} is changing the configuration (it holds {}): give the command again when it has ended",
+                    path.display()
+                )));
+            }
+            taken => return taken.map_err(Failure::new),
+        }
+    }
 }
 
 /// The backend that an id names; without an id the only one there is.
@@ -157,8 +183,7 @@ fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> Result<BackendOptio
 
 /// The names at the top of a backend.
 pub fn suffixes(backend: &BackendConfig, schema: &Schema) -> Result<Vec<Suffix>, Failure> {
-    let suffix = |dn: &String| Ok(Suffix { dn: dn.clone(), normalized: normalized(schema, dn)? });
-    backend.base_dns.iter().map(suffix).collect()
+    directory::suffixes(schema, backend).map_err(Failure::new)
 }
 
 fn rules(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Box<dyn store::Rules>, Failure> {

@@ -5,6 +5,7 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{self, Read, Seek, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +14,7 @@ use thiserror::Error;
 /// Why an instance cannot be taken.
 #[derive(Debug, Error)]
 pub enum PidFileError {
-    /// Another process serves it.
+    /// Another process has it.
     #[error("process {pid} already serves this instance (it holds {})", path.display())]
     Held {
         /// The file.
@@ -45,15 +46,19 @@ impl PidFile {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(PidFileError::Held { path: path.to_owned(), pid: read_pid(&mut file) });
+        let mut file = loop {
+            let mut file =
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+            match file.try_lock() {
+                // Whoever held it before may have removed the file since it was opened: its lock keeps nobody out.
+                Ok(()) if is_still(path, &file).map_err(failed)? => break file,
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(PidFileError::Held { path: path.to_owned(), pid: read_pid(&mut file) });
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-        }
+        };
         file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
         Ok(Self { path: path.to_owned(), _locked: file })
@@ -76,6 +81,16 @@ impl Drop for PidFile {
     }
 }
 
+/// Whether an open file is the one of that path.
+fn is_still(path: &Path, file: &File) -> io::Result<bool> {
+    let opened = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(now) => Ok((now.dev(), now.ino()) == (opened.dev(), opened.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 fn read_pid(file: &mut File) -> String {
     let mut text = String::new();
     // An unreadable number only makes the message poorer.
@@ -85,7 +100,30 @@ fn read_pid(file: &mut File) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
+
+    #[test]
+    fn many_take_turns_and_two_never_have_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("turns.lock");
+        let inside = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut turns = 0;
+                    while turns < 200 {
+                        let Ok(held) = PidFile::acquire(&path) else { continue };
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        drop(held);
+                        turns += 1;
+                    }
+                });
+            }
+        });
+    }
 
     #[test]
     fn one_holder_at_a_time_and_stale_files_do_not_matter() {

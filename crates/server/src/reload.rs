@@ -15,8 +15,11 @@ use crate::{
 /// Takes the configuration as the file has it now, then the requests that tools left. Everything that happens is told in the error log.
 pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) {
     let instance = &directory.config().instance;
-    let digest = std::fs::read(instance.config_file()).map_or(0, |text| ReloadAnswer::digest_of(&text));
-    let refused = match Config::load(&instance.config_file()) {
+    let file = instance.config_file();
+    // Read once: the answer is about the very text that was taken or refused.
+    let text = Config::text_of(&file);
+    let digest = text.as_ref().map_or(0, |text| ReloadAnswer::digest_of(text.as_bytes()));
+    let refused = match text.and_then(|text| Config::parse(&text, &file)) {
         Ok(config) => reconfigure(directory, &config, stalls, errors),
         Err(faults) => {
             for fault in faults.to_string().lines() {

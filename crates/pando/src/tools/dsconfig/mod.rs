@@ -200,28 +200,31 @@ fn changing(
     done: &str,
     change: impl FnOnce(&mut Edit) -> Result<(), Failure>,
 ) -> Outcome {
-    let config = instance::open(directory)?;
+    let instance = instance::open(directory)?.instance;
     let owner = Owner::of(directory)?;
-    let schema = instance::schema(&config)?;
-    let mut edit = Edit::open(&config.instance.config_file()).map_err(Failure::new)?;
+    // Until the server has answered: another tool's change comes after this one, or is told of it.
+    let _only_one = instance::lock_configuration(&instance)?;
+    let mut edit = Edit::open(&instance.config_file()).map_err(Failure::new)?;
+    let config = edit.config().map_err(Failure::new)?;
     change(&mut edit)?;
     let new = edit.config().map_err(Failure::new)?;
+    let schema = instance::schema(&new)?;
     directory::check_configuration(&new, &schema).map_err(Failure::new)?;
     Settings::from_config(&new).map_err(Failure::new)?;
-    let answer = &config.instance;
-    ReloadAnswer::forget(answer).context("the server's last answer")?;
     edit.save().map_err(Failure::new)?;
     owner.settle(directory)?;
-    let process = if connection.offline { None } else { reload::reload(&new)? };
-    let is_taken = match process {
-        None => true,
-        Some(_) => match answered(&new)? {
-            Some(Err(reason)) => {
+    let (process, is_taken) = match connection.offline {
+        true => (None, true),
+        false => match tell_server(&new)? {
+            (process, Some(Err(reason))) => {
                 edit.take_back().map_err(Failure::new)?;
-                return Err(Failure::new(format_args!("the server refuses this, and nothing was changed: {reason}")));
+                owner.settle(directory)?;
+                return Err(refused(&config, process, &reason));
             }
-            Some(Ok(())) => is_taken_by_server(&new, &schema)?,
-            None => false,
+            (None, _) => (None, true),
+            // Its schema is the one that it was started with.
+            (process, Some(Ok(()))) => (process, is_taken_by_server(&new, &instance::schema(&config)?)?),
+            (process, None) => (process, false),
         },
     };
     if !connection.quiet {
@@ -231,8 +234,35 @@ fn changing(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the server says of the file as it is now; `None` when it says nothing for long.
-fn answered(config: &Config) -> Result<Option<Result<(), String>>, Failure> {
+/// What a server says of the file: that it took it, or why not; `None` when it says nothing for long.
+type Answer = Option<Result<(), String>>;
+
+/// Has a running server read the file, and gives its process and what it says.
+fn tell_server(config: &Config) -> Result<(Option<u32>, Answer), Failure> {
+    ReloadAnswer::forget(&config.instance).context("the server's last answer")?;
+    let process = reload::reload(config)?;
+    let answer = if process.is_some() { answered(config)? } else { None };
+    Ok((process, answer))
+}
+
+/// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it goes back to the
+/// file as it is again.
+fn refused(old: &Config, process: Option<u32>, reason: &str) -> Failure {
+    match tell_server(old) {
+        Ok((None, _) | (_, Some(Ok(())))) => {
+            Failure::new(format_args!("the server refuses this, and nothing was changed: {reason}"))
+        }
+        _ => Failure::new(format_args!(
+            "the server refuses this, and the file is as before: {reason}; but the server (process {}) has not taken the file again: \
+             {}/errors tells why",
+            process.unwrap_or_default(),
+            old.instance.logs().display()
+        )),
+    }
+}
+
+/// What the server says of the file as it is now.
+fn answered(config: &Config) -> Result<Answer, Failure> {
     let file = config.instance.config_file();
     let digest = ReloadAnswer::digest_of(&fs::read(&file).context(file.display())?);
     let until = Instant::now() + TAKEN_WITHIN;
