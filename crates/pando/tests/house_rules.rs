@@ -58,6 +58,36 @@ fn imports_run_downwards() {
     assert_eq!(crates, FLOORS.len());
 }
 
+/// Where the links of a page lead that stay in the repository, without places in the page.
+fn links(page: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(page).unwrap();
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    let is_local = |target: &&str| !target.is_empty() && !target.contains("://");
+    let lead = |target: &str| page.parent().unwrap().join(target).canonicalize();
+    targets
+        .filter(is_local)
+        .map(|it| lead(it).unwrap_or_else(|_| panic!("{}: ({it}) leads nowhere", page.display())))
+        .collect()
+}
+
+#[test]
+fn every_page_is_found_and_every_link_leads_somewhere() {
+    let docs = root().join("docs").canonicalize().unwrap();
+    let tour = docs.join("README.md");
+    let mut pages = vec![root().join("README.md"), root().join("ARCHITECTURE.md")];
+    for folder in [docs.clone(), docs.join("reference")] {
+        pages.extend(fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()));
+    }
+    assert!(pages.len() > 15, "{pages:?}");
+    let found = links(&tour);
+    for page in &pages {
+        links(page);
+        let is_found = found.contains(page) || *page == tour || !page.starts_with(&docs);
+        assert!(is_found, "{} is not linked from docs/README.md", page.display());
+    }
+    assert!(found.contains(&docs.join("decisions")));
+}
+
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
