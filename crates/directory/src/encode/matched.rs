@@ -64,11 +64,7 @@ impl<'a> Layout<'a> {
                         let body = scratch.get(start..start + piece.values).unwrap_or_default();
                         Values::new(0, body).iter().for_each(keep);
                     }
-                    Body::LargePart(part) => part.each(entry, &mut |_, value| {
-                        keep(value);
-                        ControlFlow::Continue(())
-                    })?,
-                    Body::Large(desc) => entry.source.large_values(entry.id, desc, &mut |value| {
+                    Body::Large(part) => part.each(entry, &mut |_, value| {
                         keep(value);
                         ControlFlow::Continue(())
                     })?,

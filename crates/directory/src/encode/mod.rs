@@ -115,12 +115,11 @@ enum Body<'a> {
     Stored(&'a [u8]),
     /// In the scratch buffer, from here on for the set's length.
     Computed(usize),
-    Large(DescId),
-    /// Some values of a large attribute.
-    LargePart(LargePart),
+    /// In rows of their own. Boxed, so that a layout of ordinary attributes is not made larger by it.
+    Large(Box<LargePart>),
 }
 
-/// Neighbouring values of a large attribute.
+/// Neighbouring values of a large attribute, or all of them.
 struct LargePart {
     desc: DescId,
     /// The row behind which they lie; empty for the first.
@@ -230,8 +229,9 @@ impl<'a> Layout<'a> {
                     if stub.bytes > LONG_BYTES && may_be_long().is_break() {
                         return Err(EncodeError::Stopped);
                     }
-                    let (bytes, _) = LargePart::whole(attribute.desc).measure(entry)?;
-                    self.push(name(attribute.desc), Body::Large(attribute.desc), bytes);
+                    let whole = Box::new(LargePart::whole(attribute.desc));
+                    let (bytes, _) = whole.measure(entry)?;
+                    self.push(name(attribute.desc), Body::Large(whole), bytes);
                 }
             }
         }
@@ -296,7 +296,7 @@ impl<'a> Layout<'a> {
             }
             Content::Large(_) => {
                 let (large, bytes) = asked.measure(entry, attribute.desc, &part, may_be_long)?;
-                (Body::LargePart(large), bytes)
+                (Body::Large(large), bytes)
             }
         };
         self.push_range(description, option, body, bytes);
@@ -393,8 +393,7 @@ impl<'a> Layout<'a> {
                 Body::Computed(start) => {
                     out.extend_from_slice(scratch.get(*start..*start + piece.values).unwrap_or_default())
                 }
-                Body::Large(desc) => write_large(&LargePart::whole(*desc), entry, piece.values, sink)?,
-                Body::LargePart(part) => write_large(part, entry, piece.values, sink)?,
+                Body::Large(part) => write_large(part, entry, piece.values, sink)?,
             }
         }
         Ok(())
@@ -442,11 +441,11 @@ impl AskedRange<'_> {
         desc: DescId,
         part: &RangePart,
         may_be_long: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(LargePart, usize), EncodeError> {
+    ) -> Result<(Box<LargePart>, usize), EncodeError> {
         let state = AttributeState::of(entry.id, entry.record.header(), desc);
         let known = self.cursors.zip(state);
         let (number, behind) = known.map_or((0, Box::default()), |(cursors, state)| cursors.find(state, part.skip));
-        let large = LargePart { desc, behind, skip: part.skip - number, count: part.count };
+        let large = Box::new(LargePart { desc, behind, skip: part.skip - number, count: part.count });
         if large.skip.saturating_add(large.count) > LONG_VALUES && may_be_long().is_break() {
             return Err(EncodeError::Stopped);
         }
