@@ -196,7 +196,9 @@ mod tests {
     use std::{collections::BTreeSet, time::Duration};
 
     use super::*;
-    use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity, VlvScope};
+    use ldap::Scope;
+
+    use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity};
 
     fn errors(text: &str) -> String {
         Config::parse(text, Path::new("pando.toml")).unwrap_err().to_string()
@@ -351,7 +353,7 @@ mod tests {
         assert_eq!((mail.extensible_rules.join(" ").as_str(), mail.is_confidential), ("fr 2.5.13.5", true));
         assert_eq!(config.backends[0].index_secret, Path::new("./keys/index.secret"));
         let [people] = config.backends[0].vlv_indexes.as_slice() else { panic!("one list") };
-        assert_eq!((people.name.as_str(), people.scope), ("people", VlvScope::SingleLevel));
+        assert_eq!((people.name.as_str(), people.scope), ("people", Scope::SingleLevel));
         assert_eq!((people.filter.as_str(), people.sort_order.as_str()), ("(objectClass=person)", "+sn -givenName"));
         assert_eq!(
             (cn.kinds.as_slice(), cn.entry_limit, cn.substring_length),

@@ -43,7 +43,7 @@ pub use views::{
     AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior, DnScope,
     ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,
     ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity,
-    TlsConfig, VlvIndexConfig, VlvScope, Writability,
+    TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, VirtualAttributeConfig, VirtualAttributeKind};
 pub use write::{Setup, default_indexes};

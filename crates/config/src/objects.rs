@@ -3,6 +3,8 @@
 //! Names, defaults and ranges are OpenDJ's where OpenDJ has the property. A property is declared when something reads it,
 //! never before.
 
+use ldap::Scope;
+
 use crate::{
     declare::{Action, Class, Property, Syntax, Unit, Variant, property},
     plugin::PLUGIN,
@@ -255,7 +257,7 @@ static BACKEND_VLV_INDEX: Class = Class {
             property("base-dn", Syntax::Dn, "Base of the searches that the index serves.").action(Action::Rebuild),
             property(
                 "scope",
-                Syntax::Choice(&["base-object", "single-level", "subordinate-subtree", "whole-subtree"]),
+                Syntax::Choice(&Scope::WORDS),
                 "Scope of the searches that the index serves.",
             )
             .action(Action::Rebuild),

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use ldap::Scope;
+
 use crate::{
     instance::Instance,
     load::Object,
@@ -18,7 +20,7 @@ use crate::{
         AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope, ErrorLogConfig,
         EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress,
         LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig,
-        VlvIndexConfig, VlvScope, Writability,
+        VlvIndexConfig, Writability,
     },
 };
 
@@ -188,7 +190,7 @@ fn vlv_index(object: &Object, instance: &Path) -> VlvIndexConfig {
     VlvIndexConfig {
         name: object.name.clone(),
         base_dn: get.text("base-dn"),
-        scope: get.word("scope", VlvScope::from_word, VlvScope::WholeSubtree),
+        scope: get.word("scope", Scope::from_word, Scope::WholeSubtree),
         filter: get.text("filter"),
         sort_order: get.text("sort-order"),
     }

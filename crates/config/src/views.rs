@@ -4,6 +4,8 @@
 
 use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
 
+use ldap::Scope;
+
 use crate::mask::AddressMask;
 
 /// `[global]`
@@ -173,7 +175,7 @@ pub struct VlvIndexConfig {
     /// `base-dn`
     pub base_dn: String,
     /// `scope`
-    pub scope: VlvScope,
+    pub scope: Scope,
     /// `filter`
     pub filter: String,
     /// `sort-order`
@@ -440,19 +442,6 @@ words! {
         Approximate = "approximate",
         /// `(a:rule:=v)`
         Extensible = "extensible",
-    }
-}
-words! {
-    /// Scope of the searches that a VLV index serves.
-    VlvScope {
-        /// The base entry.
-        BaseObject = "base-object",
-        /// Its children.
-        SingleLevel = "single-level",
-        /// Everything below it.
-        SubordinateSubtree = "subordinate-subtree",
-        /// It and everything below it.
-        WholeSubtree = "whole-subtree",
     }
 }
 words! {

@@ -2,6 +2,8 @@
 //!
 //! Declarations and the struct that the server reads; does not know how anything is computed.
 
+use ldap::Scope;
+
 use crate::{
     declare::{Class, Syntax, Variant, live, property},
     error::{ConfigError, Places},
@@ -9,7 +11,7 @@ use crate::{
     plugin::is_filter,
     template::Template,
     value::Value,
-    views::{ConflictBehavior, VlvScope},
+    views::ConflictBehavior,
 };
 
 /// What all attributes have that are given to entries by a table.
@@ -22,7 +24,7 @@ macro_rules! given_properties {
             live("base-dn", Syntax::Dn, "Only entries at and below these DNs.").absent("Entries everywhere.").multi(),
             live(
                 "scope",
-                Syntax::Choice(&["base-object", "single-level", "subordinate-subtree", "whole-subtree"]),
+                Syntax::Choice(&Scope::WORDS),
                 "Which entries below base-dn.",
             )
             .default(&["whole-subtree"]),
@@ -141,7 +143,7 @@ pub struct GivenTo {
     /// `base-dn`; empty is everywhere.
     pub base_dns: Vec<String>,
     /// `scope`
-    pub scope: VlvScope,
+    pub scope: Scope,
     /// `group-dn`; empty is everybody.
     pub group_dns: Vec<String>,
     /// `filter`
@@ -157,7 +159,7 @@ pub(crate) fn read(object: &Object, places: &Places<'_>) -> VirtualAttributeConf
     let given = || {
         Box::new(GivenTo {
             base_dns: texts("base-dn"),
-            scope: VlvScope::from_word(&text("scope")).unwrap_or(VlvScope::WholeSubtree),
+            scope: Scope::from_word(&text("scope")).unwrap_or(Scope::WholeSubtree),
             group_dns: texts("group-dn"),
             filter: text("filter"),
             conflict: ConflictBehavior::from_word(&text("conflict-behavior"))
@@ -219,7 +221,7 @@ mod tests {
         assert_eq!((only.attribute.as_str(), only.line, only.enabled), ("mail", 1, true));
         let VirtualAttributeKind::UserDefined { values, given } = &only.kind else { panic!("another kind") };
         assert_eq!(values, &["x", "y"]);
-        assert_eq!(given.scope, VlvScope::SingleLevel);
+        assert_eq!(given.scope, Scope::SingleLevel);
         assert_eq!(given.conflict, ConflictBehavior::MergeRealAndVirtual);
         assert_eq!((given.filter.as_str(), given.base_dns.len()), ("(objectClass=*)", 0));
     }

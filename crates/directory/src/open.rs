@@ -9,7 +9,7 @@ use config::{BackendConfig, Behavior, Config};
 use schema::check::Leniency;
 use schema::{NormalizedDn, Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
 use store::StoreError;
-use store::index::{ConfiguredIndexes, IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig, VlvScope};
+use store::index::{ConfiguredIndexes, IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig};
 
 use crate::backend::Suffix;
 use crate::filter::IndexFilters;
@@ -259,12 +259,7 @@ pub fn index_configs(backend: &BackendConfig) -> Result<IndexConfigs, OpenError>
     let vlv = |configured: &config::VlvIndexConfig| VlvConfig {
         name: configured.name.clone(),
         base_dn: configured.base_dn.clone(),
-        scope: match configured.scope {
-            config::VlvScope::BaseObject => VlvScope::BaseObject,
-            config::VlvScope::SingleLevel => VlvScope::SingleLevel,
-            config::VlvScope::SubordinateSubtree => VlvScope::SubordinateSubtree,
-            config::VlvScope::WholeSubtree => VlvScope::WholeSubtree,
-        },
+        scope: configured.scope,
         filter: configured.filter.clone(),
         sort_order: configured.sort_order.clone(),
     };

@@ -4,6 +4,7 @@
 //! Knows also the change of a user's own password, which comes as a modify request of `userPassword`.
 
 use ldap::{Change, LdapResult, ModifyOperation, ModifyRequest, ResultCode};
+use schema::syntax::oid;
 use store::View;
 
 use super::draft::{Described, Draft, Now, Start, failed};
@@ -18,9 +19,6 @@ use crate::error::{refuse, shown};
 use crate::facts::{ClassFlags, Facts};
 use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags};
-
-/// OID of the integer syntax: what can be incremented.
-const INTEGER_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.27";
 
 /// Applies a modify request.
 pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {
@@ -210,7 +208,7 @@ fn increment(draft: &mut Draft<'_>, described: &Described<'_>, change: &Change<'
         let message = format!("An increment of {name} needs exactly one value: the number to add");
         return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
     };
-    let Some(attribute) = described.attribute.filter(|attribute| attribute.syntax.oid() == INTEGER_SYNTAX) else {
+    let Some(attribute) = described.attribute.filter(|attribute| attribute.syntax.oid() == oid::INTEGER) else {
         let message = format!("The attribute {name} has no integers as values, so it cannot be incremented");
         return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
     };

@@ -5,6 +5,7 @@
 //! by it. Knows what the subentries mean; values and filters are for [`super::elsewhere`].
 
 use schema::NormalizedDn;
+use schema::syntax::oid;
 
 use super::collective::Subentry;
 use super::elsewhere::tells_groups;
@@ -17,13 +18,10 @@ const PARENTS_MAX: usize = ldap::dn::RDNS_MAX;
 /// Attributes that one subentry gives.
 const ATTRIBUTES_MAX: usize = 1_000;
 
-/// The syntax of names.
-const DN_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.12";
-
 /// Reads an `inheritedFromDNCollectiveAttributeSubentry`.
 pub(super) fn read_from_dn(reading: &Reading<'_>) -> Result<Vec<Definition>, String> {
     let by = reading.attribute_in("inheritFromDNAttribute")?;
-    if by.syntax.oid() != DN_SYNTAX {
+    if by.syntax.oid() != oid::DN {
         return Err(format!("inherits by {}, whose values are not names of entries", by.name()));
     }
     let parents = match reading.value("inheritFromDNParent")? {

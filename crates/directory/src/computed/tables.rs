@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use config::{GivenTo, VirtualAttributeConfig, VirtualAttributeKind, VlvScope};
-use ldap::Scope;
+use config::{GivenTo, VirtualAttributeConfig, VirtualAttributeKind};
 use schema::NormalizedDn;
 
 use super::definition::check_attribute;
@@ -76,12 +75,7 @@ fn reach(facts: &Facts, given: &GivenTo) -> Result<Reach, String> {
         texts.iter().map(name).collect()
     };
     let mut reach = Reach::below(names(&given.base_dns)?);
-    reach.scope = match given.scope {
-        VlvScope::BaseObject => Scope::BaseObject,
-        VlvScope::SingleLevel => Scope::SingleLevel,
-        VlvScope::SubordinateSubtree => Scope::SubordinateSubtree,
-        VlvScope::WholeSubtree => Scope::WholeSubtree,
-    };
+    reach.scope = given.scope;
     reach.groups = names(&given.group_dns)?;
     reach.set_filter(facts, &given.filter)?;
     Ok(reach)

@@ -176,7 +176,7 @@ proptest! {
 /// Limits that entries are given go by the time of day like everything else: members of a group are those of now.
 #[test]
 fn given_limits_are_those_of_now() {
-    use config::{ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind, VlvScope};
+    use config::{ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind};
 
     use crate::search::tests::fixture::{Asked, Fixture, user};
 
@@ -198,7 +198,7 @@ fn given_limits_are_those_of_now() {
             values: vec!["2".to_owned()],
             given: Box::new(GivenTo {
                 base_dns: Vec::new(),
-                scope: VlvScope::WholeSubtree,
+                scope: ldap::Scope::WholeSubtree,
                 group_dns: vec![group],
                 filter: "(objectClass=*)".to_owned(),
                 conflict: ConflictBehavior::RealOverridesVirtual,

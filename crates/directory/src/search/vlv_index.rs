@@ -9,7 +9,7 @@ use std::ops::{Bound, ControlFlow, Range};
 
 use ldap::Scope;
 use smallvec::SmallVec;
-use store::index::{SortOrder, VlvIndex, VlvScope};
+use store::index::{SortOrder, VlvIndex};
 use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, Postings, StoreError, View};
 
@@ -65,7 +65,7 @@ pub(super) fn index_for<O: SearchOutput>(
         return Ok(None);
     }
     let is_asked = |index: &&VlvIndex| {
-        scope_of(index.scope) == run.part.scope
+        index.scope == run.part.scope
             && index.filter.text() == sorting.filter
             && index.order.is_same_order(&sorting.order)
             && view.indexes().is_trusted(index.id)
@@ -78,15 +78,6 @@ pub(super) fn index_for<O: SearchOutput>(
         }
     }
     Ok(None)
-}
-
-fn scope_of(scope: VlvScope) -> Scope {
-    match scope {
-        VlvScope::BaseObject => Scope::BaseObject,
-        VlvScope::SingleLevel => Scope::SingleLevel,
-        VlvScope::SubordinateSubtree => Scope::SubordinateSubtree,
-        VlvScope::WholeSubtree => Scope::WholeSubtree,
-    }
 }
 
 /// Which entries of the index are in scope: it holds those of the whole backend.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use config::{Config, PluginConfig, PluginKind};
 use schema::Schema;
+use schema::syntax::oid;
 use store::index::IndexKind;
 
 use super::controls::OwnedControls;
@@ -19,8 +20,8 @@ use crate::proposal::Kind;
 use crate::search::remedy::{Remedy, Step, Wanted};
 use crate::session::Identity;
 
-/// OIDs of the syntaxes of references: DN, Name And Optional UID.
-const REFERENCE_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];
+/// The syntaxes of references.
+const REFERENCE_SYNTAXES: [&str; 2] = [oid::DN, oid::NAME_AND_OPTIONAL_UID];
 
 impl Directory {
     /// Whether every backend can carry the plugins of a configuration, and the indexes that it gives them.

@@ -97,6 +97,11 @@ pub enum Scope {
 }
 
 impl Scope {
+    const ALL: [Self; 4] = [Self::BaseObject, Self::SingleLevel, Self::SubordinateSubtree, Self::WholeSubtree];
+    /// All of them as [`Scope::word`] spells them.
+    pub const WORDS: [&'static str; 4] =
+        [Self::ALL[0].word(), Self::ALL[1].word(), Self::ALL[2].word(), Self::ALL[3].word()];
+
     fn from_wire(value: i64) -> Result<Self, DecodeError> {
         Ok(match value {
             0 => Self::BaseObject,
@@ -110,6 +115,21 @@ impl Scope {
     /// The number on the wire.
     pub fn as_wire(self) -> i64 {
         self as i64
+    }
+
+    /// The word that configurations use: OpenDJ's. It is also what backends keep, so it does not change.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::BaseObject => "base-object",
+            Self::SingleLevel => "single-level",
+            Self::SubordinateSubtree => "subordinate-subtree",
+            Self::WholeSubtree => "whole-subtree",
+        }
+    }
+
+    /// The scope of that [`Scope::word`], letter case aside.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.word().eq_ignore_ascii_case(word))
     }
 
     /// The word that logs and LDAP URLs use.

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use ldap::Scope;
+
 use super::secret::IndexSecret;
 use super::vlv::CompileFilter;
 
@@ -41,19 +43,6 @@ pub struct IndexConfig {
     pub is_confidential: bool,
 }
 
-/// `scope` of a VLV index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum VlvScope {
-    /// `base-object`
-    BaseObject,
-    /// `single-level`
-    SingleLevel,
-    /// `subordinate-subtree`
-    SubordinateSubtree,
-    /// `whole-subtree`
-    WholeSubtree,
-}
-
 /// A list of entries kept in order (`backend-vlv-index`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VlvConfig {
@@ -62,7 +51,7 @@ pub struct VlvConfig {
     /// Which searches it is for: their base,
     pub base_dn: String,
     /// their scope,
-    pub scope: VlvScope,
+    pub scope: Scope,
     /// their filter,
     pub filter: String,
     /// and their order (`+sn -givenName`).

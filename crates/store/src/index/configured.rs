@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
+use ldap::Scope;
 use schema::Schema;
 
-use super::config::{IndexConfig, IndexConfigs, IndexKind, VlvConfig, VlvScope};
+use super::config::{IndexConfig, IndexConfigs, IndexKind, VlvConfig};
 use super::set::{IndexError, IndexSet};
 use super::state::IndexStates;
 
@@ -61,7 +62,7 @@ impl ConfiguredIndexes {
         }
         for config in &self.configs.vlv {
             let VlvConfig { name, base_dn, scope, filter, sort_order } = config;
-            put_line(&mut out, &["vlv", name, base_dn, word_of(*scope), filter, sort_order]);
+            put_line(&mut out, &["vlv", name, base_dn, scope.word(), filter, sort_order]);
         }
         self.names.iter().for_each(|name| put_line(&mut out, &["name", name]));
         out.into_bytes()
@@ -100,23 +101,13 @@ fn index_of(fields: &[&str]) -> Option<IndexConfig> {
 
 fn vlv_of(fields: &[&str]) -> Option<VlvConfig> {
     let [name, base_dn, scope, filter, sort_order] = fields else { return None };
-    let all = [VlvScope::BaseObject, VlvScope::SingleLevel, VlvScope::SubordinateSubtree, VlvScope::WholeSubtree];
     Some(VlvConfig {
         name: (*name).to_owned(),
         base_dn: (*base_dn).to_owned(),
-        scope: all.into_iter().find(|own| word_of(*own) == *scope)?,
+        scope: Scope::from_word(scope)?,
         filter: (*filter).to_owned(),
         sort_order: (*sort_order).to_owned(),
     })
-}
-
-fn word_of(scope: VlvScope) -> &'static str {
-    match scope {
-        VlvScope::BaseObject => "base-object",
-        VlvScope::SingleLevel => "single-level",
-        VlvScope::SubordinateSubtree => "subordinate-subtree",
-        VlvScope::WholeSubtree => "whole-subtree",
-    }
 }
 
 fn put_line(out: &mut String, fields: &[&str]) {
@@ -170,7 +161,7 @@ mod tests {
         configured.configs.vlv.push(VlvConfig {
             name: "people".to_owned(),
             base_dn: "ou=a\tb\\2c,dc=example,dc=com".to_owned(),
-            scope: VlvScope::SingleLevel,
+            scope: Scope::SingleLevel,
             filter: "(cn=a\nb)".to_owned(),
             sort_order: "+sn -givenName".to_owned(),
         });

@@ -20,7 +20,7 @@ mod tests;
 
 pub use config::{
     DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexConfigs, IndexKind, SUBSTRING_LENGTH_MIN,
-    VlvConfig, VlvScope, default_indexes,
+    VlvConfig, default_indexes,
 };
 pub use configured::ConfiguredIndexes;
 pub use extract::SchemaTypes;

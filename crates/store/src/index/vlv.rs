@@ -11,10 +11,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ldap::Scope;
 use schema::{NormalizedDn, Schema, TypeIndex};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::config::{IndexConfigs, VlvConfig, VlvScope};
+use super::config::{IndexConfigs, VlvConfig};
 use super::indexer::IndexedEntry;
 use super::set::IndexError;
 use super::sort_key::SortOrder;
@@ -53,7 +54,7 @@ pub struct VlvIndex {
     /// Its normal form.
     pub base: NormalizedDn,
     /// `scope`
-    pub scope: VlvScope,
+    pub scope: Scope,
     /// `filter`
     pub filter: Arc<dyn IndexFilter>,
     /// `sort-order`

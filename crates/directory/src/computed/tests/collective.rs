@@ -1,7 +1,7 @@
 //! Collective attributes and templates: which entries a subtree specification covers, against its definition word by word; and that
 //! whoever shows a value is found by it.
 
-use ldap::ModifyOperation;
+use ldap::{ModifyOperation, Scope};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -234,7 +234,7 @@ fn people() -> Fixture {
         template: config::Template::parse("{givenName|nobody}@{l} of {sn}").unwrap(),
         given: Box::new(GivenTo {
             base_dns: Vec::new(),
-            scope: VlvScope::WholeSubtree,
+            scope: Scope::WholeSubtree,
             group_dns: Vec::new(),
             filter: "(objectClass=person)".to_owned(),
             conflict: ConflictBehavior::RealOverridesVirtual,

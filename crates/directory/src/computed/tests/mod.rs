@@ -8,7 +8,7 @@ mod tables;
 
 use std::collections::BTreeMap;
 
-use config::{ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind, VlvScope, default_indexes};
+use config::{ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind, default_indexes};
 
 use crate::search::tests::fixture::{Asked, Fixture, user};
 

@@ -1,6 +1,6 @@
 //! Tables of type `user-defined`.
 
-use ldap::{ModifyOperation, ResultCode};
+use ldap::{ModifyOperation, ResultCode, Scope};
 
 use super::*;
 use crate::groups::tests::modify;
@@ -49,7 +49,7 @@ fn table(attribute: &str, values: &[&str]) -> VirtualAttributeConfig {
             values: values.iter().map(|value| (*value).to_owned()).collect(),
             given: Box::new(GivenTo {
                 base_dns: Vec::new(),
-                scope: VlvScope::WholeSubtree,
+                scope: Scope::WholeSubtree,
                 group_dns: Vec::new(),
                 filter: "(objectClass=person)".to_owned(),
                 conflict: ConflictBehavior::RealOverridesVirtual,
@@ -121,10 +121,10 @@ fn only_entries_in_scope_get_them() {
     let people = format!("OU=People,{BASE}");
     let mut it = with(|given| given.base_dns = vec![people.clone()]);
     assert_eq!(matching(&mut it, "(l=thebes)"), ["ben"]);
-    let mut it = with(|given| (given.base_dns, given.scope) = (vec![BASE.to_owned()], VlvScope::SingleLevel));
+    let mut it = with(|given| (given.base_dns, given.scope) = (vec![BASE.to_owned()], Scope::SingleLevel));
     assert_eq!(matching(&mut it, "(l=thebes)"), Vec::<String>::new());
     let mut it = with(|given| {
-        (given.base_dns, given.scope) = (vec![people.clone(), "dc=com".to_owned()], VlvScope::SubordinateSubtree);
+        (given.base_dns, given.scope) = (vec![people.clone(), "dc=com".to_owned()], Scope::SubordinateSubtree);
     });
     assert_eq!(matching(&mut it, "(l=thebes)"), ["ben", "cay"]);
     let mut it = with(|given| given.filter = "(sn=hill)".to_owned());
@@ -140,7 +140,7 @@ fn only_entries_in_scope_get_them() {
 fn a_suffix_below_the_base_is_in_scope() {
     let mut table = table("l", &["Sparta"]);
     let VirtualAttributeKind::UserDefined { given, .. } = &mut table.kind else { unreachable!() };
-    (given.base_dns, given.scope) = (vec![BASE.to_owned()], VlvScope::SubordinateSubtree);
+    (given.base_dns, given.scope) = (vec![BASE.to_owned()], Scope::SubordinateSubtree);
     given.filter = "(objectClass=*)".to_owned();
     let people = format!("ou=people,{BASE}");
     let mut it =

@@ -122,7 +122,7 @@ fn lists_are_configured_and_kept() {
         config.backends[0].vlv_indexes = vec![config::VlvIndexConfig {
             name: "people".to_owned(),
             base_dn: BASE.to_owned(),
-            scope: config::VlvScope::SingleLevel,
+            scope: ldap::Scope::SingleLevel,
             filter: "(&(objectClass=account)(!(uidNumber=6)))".to_owned(),
             sort_order: "-mail".to_owned(),
         }];

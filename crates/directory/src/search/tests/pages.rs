@@ -99,7 +99,7 @@ proptest! {
             config.backends[0].vlv_indexes = listed.iter().map(|base| config::VlvIndexConfig {
                 name: "list".to_owned(),
                 base_dn: (*base).to_owned(),
-                scope: config::VlvScope::WholeSubtree,
+                scope: ldap::Scope::WholeSubtree,
                 filter: filter.to_owned(),
                 sort_order: order.join(" "),
             }).collect();

@@ -386,11 +386,7 @@ fn a_list_kept_in_order_gives_the_window_wherever_its_base_is() {
     people.sort();
     let filter = "(objectClass=inetOrgPerson)";
     let bases = [BASE, &format!("ou=b,{BASE}"), &format!("ou=c,ou=b,{BASE}")];
-    let scopes = [
-        (Scope::WholeSubtree, config::VlvScope::WholeSubtree),
-        (Scope::SubordinateSubtree, config::VlvScope::SubordinateSubtree),
-        (Scope::SingleLevel, config::VlvScope::SingleLevel),
-    ];
+    let scopes = [Scope::WholeSubtree, Scope::SubordinateSubtree, Scope::SingleLevel];
     let mut it = Fixture::with(&[BASE], default_indexes(), &ldif, |config| {
         let list = |(at, base, scope)| config::VlvIndexConfig {
             name: format!("list{at}"),
@@ -399,12 +395,12 @@ fn a_list_kept_in_order_gives_the_window_wherever_its_base_is() {
             filter: filter.to_owned(),
             sort_order: "cn".to_owned(),
         };
-        let all = bases.iter().flat_map(|base| scopes.map(|(_, scope)| ((*base).to_owned(), scope)));
+        let all = bases.iter().flat_map(|base| scopes.map(|scope| ((*base).to_owned(), scope)));
         config.backends[0].vlv_indexes = all.enumerate().map(|(at, (base, scope))| list((at, base, scope))).collect();
     });
     let values = [b"name 4".to_vec(), b"a".to_vec(), b"z".to_vec(), format!("{long}33").into_bytes()];
     for base in bases {
-        for (scope, _) in scopes {
+        for scope in scopes {
             let is_in = |dn: &str| {
                 let below = dn.strip_suffix(base).and_then(|rest| rest.strip_suffix(','));
                 below.is_some_and(|below| scope != Scope::SingleLevel || !below.contains(','))

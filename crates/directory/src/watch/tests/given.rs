@@ -1,6 +1,6 @@
 //! Changes of what entries are given: what is told is what each image of the entry shows.
 
-use config::{ConflictBehavior, GivenTo, Template, VirtualAttributeConfig, VirtualAttributeKind, VlvScope};
+use config::{ConflictBehavior, GivenTo, Template, VirtualAttributeConfig, VirtualAttributeKind};
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn table(attribute: &str, template: &str) -> VirtualAttributeConfig {
             template: Template::parse(template).unwrap(),
             given: Box::new(GivenTo {
                 base_dns: Vec::new(),
-                scope: VlvScope::WholeSubtree,
+                scope: Scope::WholeSubtree,
                 group_dns: Vec::new(),
                 filter: "(objectClass=account)".to_owned(),
                 conflict: ConflictBehavior::RealOverridesVirtual,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use ldap::Scope;
 use schema::TypeIndex;
 
 use super::*;
 use crate::index::{
-    CompileFilter, IndexConfig, IndexFilter, IndexKind, IndexSecret, IndexedEntry, SECRET_BYTES, VlvConfig, VlvScope,
-    sort_key,
+    CompileFilter, IndexConfig, IndexFilter, IndexKind, IndexSecret, IndexedEntry, SECRET_BYTES, VlvConfig, sort_key,
 };
 
 /// Filters that are the name of an attribute: it is there, or with `!` it is not.
@@ -46,7 +46,7 @@ fn list(name: &str, filter: &str, sort_order: &str) -> VlvConfig {
     VlvConfig {
         name: name.to_owned(),
         base_dn: "dc=example,dc=com".to_owned(),
-        scope: VlvScope::WholeSubtree,
+        scope: Scope::WholeSubtree,
         filter: filter.to_owned(),
         sort_order: sort_order.to_owned(),
     }
