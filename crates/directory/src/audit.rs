@@ -69,8 +69,7 @@ impl AuditFormat {
     }
 
     fn is_obscured(&self, description: &str) -> bool {
-        let name = description.split(';').next().unwrap_or_default();
-        let attribute = self.facts.schema.attribute_type(name.as_bytes());
+        let attribute = self.facts.schema.type_of_description(description.as_bytes());
         attribute.is_some_and(|attribute| self.obscured.iter().any(|hidden| attribute.is_subtype_of(*hidden)))
     }
 

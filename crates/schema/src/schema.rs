@@ -110,6 +110,11 @@ impl Schema {
         self.attributes.get(self.attribute_names.get(name)? as usize)
     }
 
+    /// The attribute type that an attribute description (RFC 4512 §2.5) is of, whatever its options.
+    pub fn type_of_description(&self, description: &[u8]) -> Option<&AttributeType> {
+        self.attribute_type(description.split(|byte| *byte == b';').next()?)
+    }
+
     /// The attribute type with that number.
     pub fn attribute_by_index(&self, index: TypeIndex) -> Option<&AttributeType> {
         self.attributes.get(index.0 as usize)

@@ -9,7 +9,7 @@
 
 use ldap::{LdapResult, ResultCode};
 use schema::{AttributeDescription, AttributeType, Options, Schema, TypeIndex};
-use store::{Content, DescId, EntryId, LargeStub, RecordView, StoreError, View};
+use store::{Content, DescId, EntryId, LargeStub, RecordView, StoreError, Tables, View};
 
 use super::large_edit::LargeEdit;
 use super::value_set::ValueSet;
@@ -128,16 +128,12 @@ impl<'d> Draft<'d> {
             return true;
         }
         self.record.is_some_and(|record| {
-            let of_type = |desc: DescId| self.type_of(record.tables(), desc) == Some(index);
+            let of_type = |desc: DescId| {
+                stored_type(self.schema, record.tables(), desc).is_some_and(|attribute| attribute.index == index)
+            };
             record.attributes().any(|attribute| of_type(attribute.desc) && !touched(attribute.desc))
                 || (of_type(DescId::OBJECT_CLASS) && !touched(DescId::OBJECT_CLASS))
         })
-    }
-
-    /// The type of a stored description, by its name: the numbers in the tables may be those of the schema before this one.
-    pub(super) fn type_of(&self, tables: &store::Tables, desc: DescId) -> Option<TypeIndex> {
-        let name = tables.description(desc)?.split(';').next()?;
-        self.schema.attribute_type(name.as_bytes()).map(|attribute| attribute.index)
     }
 
     /// The object classes as they will be.
@@ -154,6 +150,11 @@ impl<'d> Draft<'d> {
     pub(super) fn touches_classes(&self) -> bool {
         self.touched.iter().any(Touched::is_object_class)
     }
+}
+
+/// The type of a stored description, by its name: the numbers in the tables may be those of the schema before this one.
+pub(super) fn stored_type<'s>(schema: &'s Schema, tables: &Tables, desc: DescId) -> Option<&'s AttributeType> {
+    schema.type_of_description(tables.description(desc)?.as_bytes())
 }
 
 impl Touched {

@@ -10,7 +10,7 @@ use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes
 use schema::{Schema, TypeIndex};
 use store::{EntryId, RecordView};
 
-use super::draft::{Draft, Now, Touched, failed};
+use super::draft::{Draft, Now, Touched, failed, stored_type};
 use super::value_set::SetIter;
 use super::work::Work;
 use crate::computed::kinds;
@@ -197,7 +197,7 @@ fn untouched<'a>(
     let is_touched = |desc| draft.touched.iter().any(|touched| touched.desc == Some(desc));
     let rest = record.attributes().filter(move |attribute| !is_touched(attribute.desc));
     let rest = rest.map(move |attribute| {
-        let index = draft.type_of(tables, attribute.desc);
+        let index = stored_type(draft.schema, tables, attribute.desc).map(|own| own.index);
         (key_of(index, tables.description(attribute.desc).unwrap_or_default()), SetIter::default())
     });
     // The classes are in the header, where `attributes` does not look.

@@ -69,8 +69,7 @@ pub(super) fn modify_schema(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), 
 fn check_use(work: &Work<'_, '_>, old: &Schema, new: &Schema) -> Result<(), LdapResult> {
     let tables = work.txn.tables();
     let doomed = |name: &str| {
-        let name = name.split(';').next().unwrap_or(name);
-        let before = old.attribute_type(name.as_bytes());
+        let before = old.type_of_description(name.as_bytes());
         before.filter(|before| is_broken(before, new.attribute_type(before.oid().as_bytes()))).is_some()
     };
     let descriptions: Vec<DescId> =

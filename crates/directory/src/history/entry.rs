@@ -92,8 +92,8 @@ fn content(change: &Change<'_>, values: impl Fn(&AttributeChange<'_>, &mut dyn F
 fn modifications(schema: &Schema, change: &Change<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     for attribute in change.attributes() {
-        let name = attribute.description.split(';').next().unwrap_or_default();
-        let is_single = schema.attribute_type(name.as_bytes()).is_some_and(|it| it.is_single_value());
+        let is_single =
+            schema.type_of_description(attribute.description.as_bytes()).is_some_and(|it| it.is_single_value());
         let has_added = attribute.added().next().is_some();
         if !attribute.is_complete || (is_single && has_added) {
             put_modification(&mut out, "replace", attribute.description, attribute.added());

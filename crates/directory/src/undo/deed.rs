@@ -67,8 +67,7 @@ const LATEST: [&str; 3] = ["modifyTimestamp", "modifiersName", "entryCSN"];
 /// Who writes that attribute. One that the schema does not know any more is the clients'.
 #[must_use]
 pub fn upkeep(facts: &Facts, description: &str) -> Upkeep {
-    let name = description.split(';').next().unwrap_or_default();
-    match facts.schema.attribute_type(name.as_bytes()) {
+    match facts.schema.type_of_description(description.as_bytes()) {
         Some(attribute) if facts.is_virtual(attribute.index) => Upkeep::Server,
         Some(attribute) if !attribute.is_no_user_modification() => Upkeep::Client,
         Some(attribute) if LATEST.iter().any(|latest| attribute.has_name(latest)) => Upkeep::Server,

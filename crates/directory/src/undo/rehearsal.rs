@@ -168,8 +168,7 @@ impl<'b> Rehearsal<'b> {
         let LdifOperation::Modify(modifications) = &request.operation else { return None };
         let schema = &self.facts.schema;
         let is_single = |description: &str| {
-            let name = description.split(';').next().unwrap_or_default();
-            schema.attribute_type(name.as_bytes()).is_some_and(|attribute| attribute.is_single_value())
+            schema.type_of_description(description.as_bytes()).is_some_and(|attribute| attribute.is_single_value())
         };
         let mut wanted = modifications.clone();
         for modification in &mut wanted {
@@ -250,8 +249,8 @@ impl Value {
     }
 
     fn shown(&self, facts: &Facts) -> String {
-        let name = self.description.split(';').next().unwrap_or_default();
-        let is_secret = facts.schema.attribute_type(name.as_bytes()).is_some_and(|it| facts.is_secret(it.index));
+        let attribute = facts.schema.type_of_description(self.description.as_bytes());
+        let is_secret = attribute.is_some_and(|it| facts.is_secret(it.index));
         match is_secret {
             true => format!("another {}", self.description),
             false => format!("{}: {}", self.description, crate::error::shown(&self.normal)),

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use ber::Writer;
 use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode, client};
-use schema::{NormalizedDn, TypeIndex};
+use schema::NormalizedDn;
 
 use super::{Order, snapshot};
 use crate::account::stored_passwords;
@@ -52,10 +52,8 @@ pub(super) fn prepare(
 }
 
 fn is_password(facts: &Facts, description: &[u8]) -> bool {
-    let name = description.split(|byte| *byte == b';').next().unwrap_or_default();
-    // Length first: the look-up is not needed for any other attribute.
-    let is_type = |index: TypeIndex| Some(index) == facts.user_password;
-    facts.schema.attribute_type(name).is_some_and(|attribute| is_type(attribute.index))
+    let attribute = facts.schema.type_of_description(description);
+    attribute.is_some_and(|attribute| Some(attribute.index) == facts.user_password)
 }
 
 struct Passwords<'p, 'o, 'm> {

@@ -42,9 +42,7 @@ impl SelectionOptions {
             ldap::Dn::parse(branch).map_err(|error| Failure::new(format_args!("\"{branch}\" is not a DN: {error}")))?;
         }
         for name in self.include_attributes.iter().chain(&self.exclude_attributes) {
-            if !matches!(name.as_str(), "*" | "+")
-                && schema.attribute_type(name.split(';').next().unwrap_or("").as_bytes()).is_none()
-            {
+            if !matches!(name.as_str(), "*" | "+") && schema.type_of_description(name.as_bytes()).is_none() {
                 return Err(Failure::new(format_args!("the schema has no attribute \"{name}\"")));
             }
         }

@@ -51,8 +51,7 @@ impl IndexBinder for SchemaTypes {
 
 impl TypeResolver for SchemaTypes {
     fn types_of(&self, description: &str, out: &mut Vec<u32>) {
-        let name = description.split(';').next().unwrap_or_default();
-        let mut next = self.schema.attribute_type(name.as_bytes());
+        let mut next = self.schema.type_of_description(description.as_bytes());
         while let Some(attribute) = next {
             out.push(attribute.index.0);
             next = attribute.superior.and_then(|superior| self.schema.attribute_by_index(superior));

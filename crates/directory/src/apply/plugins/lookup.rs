@@ -10,8 +10,9 @@ use std::ops::Bound;
 use schema::{MatchingRule, Schema, TypeIndex};
 use store::index::{BackendIndexes, Index};
 use store::posting::key::{KEY_BYTES_MAX, KEY_PREFIX_BYTES};
-use store::{Content, DescId, EntryId, IndexId, IndexKey, RecordView, StoreError, Tables, View};
+use store::{Content, DescId, EntryId, IndexId, IndexKey, RecordView, StoreError, View};
 
+use super::super::draft::stored_type;
 use super::super::value_set::normal_form;
 
 /// One attribute whose values are looked up.
@@ -148,11 +149,8 @@ impl Lookup {
     /// The descriptions of the attribute and its subtypes, with whatever options, that a record has.
     pub(super) fn descriptions(&self, schema: &Schema, record: &RecordView<'_>) -> Vec<DescId> {
         let tables = record.tables();
-        let is_own = |desc: &DescId| {
-            type_of(schema, tables, *desc)
-                .and_then(|own| schema.attribute_by_index(own))
-                .is_some_and(|own| own.is_subtype_of(self.attribute))
-        };
+        let is_own =
+            |desc: &DescId| stored_type(schema, tables, *desc).is_some_and(|own| own.is_subtype_of(self.attribute));
         record.attributes().map(|attribute| attribute.desc).filter(is_own).collect()
     }
 
@@ -221,12 +219,6 @@ pub(crate) fn standing(schema: &Schema, indexes: &BackendIndexes, attribute: &st
     }
 }
 
-/// The type of a stored description, by its name.
-pub(super) fn type_of(schema: &Schema, tables: &Tables, desc: DescId) -> Option<TypeIndex> {
-    let name = tables.description(desc)?.split(';').next()?;
-    schema.attribute_type(name.as_bytes()).map(|attribute| attribute.index)
-}
-
 /// The normal forms of one attribute's values that begin with `prefix`.
 pub(super) fn normals_below(
     schema: &Schema,
@@ -236,8 +228,7 @@ pub(super) fn normals_below(
     desc: DescId,
     prefix: &[u8],
 ) -> Result<Vec<Box<[u8]>>, StoreError> {
-    let own = type_of(schema, record.tables(), desc).and_then(|own| schema.attribute_by_index(own));
-    let rule = own.and_then(|own| own.equality);
+    let rule = stored_type(schema, record.tables(), desc).and_then(|own| own.equality);
     let mut found = Vec::new();
     let mut take = |value: &[u8]| {
         let normal = normal_form(rule, schema, value);

@@ -15,14 +15,14 @@ use ldap::{Dn, LdapResult, ResultCode};
 use schema::{NormalizedDn, Schema, TypeIndex};
 use store::{EntryId, RecordView, StoreError, View};
 
-use super::super::draft::{Described, Draft, Start};
+use super::super::draft::{Described, Draft, Start, stored_type};
 use super::super::modify::leaf_rdn;
 use super::super::noting::Note;
 use super::super::outcome::ReferenceReport;
 use super::super::value_set::normal_form;
 use super::super::work::Work;
 use super::super::write::{self, Place};
-use super::lookup::{Lookup, Pair, normals_below, type_of};
+use super::lookup::{Lookup, Pair, normals_below};
 use super::queue::{self, Job, Slice, Tally};
 use super::scope::{Scope, matcher, matches};
 use super::{Judged, Plugins, failed, new_values};
@@ -301,7 +301,7 @@ impl References {
         for desc in descs {
             let Some(name) = tables.description(desc) else { continue };
             let described = Described::parse(schema, name.as_bytes(), false)?;
-            let of_type = type_of(schema, &tables, desc);
+            let of_type = stored_type(schema, &tables, desc).map(|own| own.index);
             let view = work.txn.view();
             for (at, wanted) in wanted {
                 let (Some(job), Some(target)) = (jobs.get(*at), targets.get(*at)) else { continue };

@@ -6,9 +6,10 @@
 use ldap::{LdapResult, ResultCode};
 use store::{Content, EntryId};
 
+use super::super::draft::stored_type;
 use super::super::value_set::normal_form;
 use super::super::work::Work;
-use super::lookup::{Lookup, type_of};
+use super::lookup::Lookup;
 use super::scope::Scope;
 use super::{Judged, failed, new_values};
 use crate::error::{refuse, shown};
@@ -64,7 +65,7 @@ impl Unique {
         let mut scratch = Vec::new();
         for lookup in &self.attributes {
             for desc in lookup.descriptions(schema, &record) {
-                let own = type_of(schema, record.tables(), desc).and_then(|own| schema.attribute_by_index(own));
+                let own = stored_type(schema, record.tables(), desc);
                 let name = own.map_or(lookup.name.as_str(), |own| own.name());
                 if let Some(Content::Inline(inline)) = record.attribute(desc, &mut scratch).map(|it| it.content) {
                     values.extend(inline.iter().map(|value| (name.to_owned(), value.to_vec())));
