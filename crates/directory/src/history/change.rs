@@ -99,6 +99,19 @@ pub struct AttributeChange<'a> {
     request: Option<Strings<'a>>,
 }
 
+/// An [`AttributeChange`] with values of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Type and options.
+    pub description: String,
+    /// Whether all values that went are known; if not, none is.
+    pub is_complete: bool,
+    /// Values that went.
+    pub removed: Vec<Vec<u8>>,
+    /// Values that came.
+    pub added: Vec<Vec<u8>>,
+}
+
 impl<'a> Change<'a> {
     /// The change whose body begins at `at` in the trace of a record, with its number; `None` when the bytes are damaged.
     pub(super) fn decode(backend: usize, record: LogRecord<'a>, at: usize, number: u64) -> Option<Self> {
@@ -200,6 +213,17 @@ impl<'a> AttributeChange<'a> {
     /// Values that it has now and had not.
     pub fn added(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
         self.request.into_iter().flat_map(Strings::iter).chain(coded_values(self.added))
+    }
+
+    /// The same to keep when the record of the log is gone.
+    #[must_use]
+    pub fn to_edit(&self) -> Edit {
+        Edit {
+            description: self.description.to_owned(),
+            is_complete: self.is_complete,
+            removed: self.removed().map(<[u8]>::to_vec).collect(),
+            added: self.added().map(<[u8]>::to_vec).collect(),
+        }
     }
 }
 

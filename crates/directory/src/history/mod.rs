@@ -34,7 +34,7 @@ use config::ChangelogConfig;
 use store::StoreError;
 use store::log::{FrameBuffer, FrameRead, Log, LogPlace, LogSegment};
 
-pub use change::{AttributeChange, Cause, Change, ChangeKind, Rename};
+pub use change::{AttributeChange, Cause, Change, ChangeKind, Edit, Rename};
 pub(crate) use numbers::{ChangeNumbers, Recorder};
 pub use numbers::{Follower, Wake};
 pub use reader::{HistoryError, HistoryReader};

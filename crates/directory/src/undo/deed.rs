@@ -3,20 +3,7 @@
 //! Knows values and whose they are to write; not when, by whom, or why.
 
 use crate::facts::Facts;
-use crate::history::{AttributeChange, Change, ChangeKind};
-
-/// How one attribute changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
-    /// Type and options.
-    pub description: String,
-    /// Whether all values that went are known; if not, none is.
-    pub is_complete: bool,
-    /// Values that went.
-    pub removed: Vec<Vec<u8>>,
-    /// Values that came.
-    pub added: Vec<Vec<u8>>,
-}
+use crate::history::{Change, ChangeKind, Edit};
 
 /// What happened to an entry. Attributes that the server writes are among the edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,17 +22,11 @@ impl Deed {
     /// What a change of the history did.
     #[must_use]
     pub fn of(change: &Change<'_>) -> Deed {
-        let edit = |attribute: AttributeChange<'_>| Edit {
-            description: attribute.description.to_owned(),
-            is_complete: attribute.is_complete,
-            removed: attribute.removed().map(<[u8]>::to_vec).collect(),
-            added: attribute.added().map(<[u8]>::to_vec).collect(),
-        };
         Deed {
             kind: change.kind,
             dn: change.dn.to_owned(),
             new_dn: change.dn_now().to_owned(),
-            edits: change.attributes().map(edit).collect(),
+            edits: change.attributes().map(|attribute| attribute.to_edit()).collect(),
         }
     }
 }

@@ -10,10 +10,10 @@ use ldap::oids::control;
 use ldap::{ControlBuf, ModifyOperation};
 use schema::Schema;
 
-use super::deed::{Deed, Edit, Upkeep, upkeep};
+use super::deed::{Deed, Upkeep, upkeep};
 use crate::apply::normal_form;
 use crate::facts::Facts;
-use crate::history::ChangeKind;
+use crate::history::{ChangeKind, Edit};
 
 /// Bytes of values in one request; more are sent in several. A fifth of what a server reads at most (`max-request-size`).
 pub const REQUEST_BYTES: usize = 1 << 20;

@@ -13,6 +13,6 @@ mod inverse;
 mod rehearsal;
 
 pub use choose::{Brief, Chosen, choose};
-pub use deed::{Deed, Edit, Upkeep, upkeep};
+pub use deed::{Deed, Upkeep, upkeep};
 pub use inverse::{Lost, REQUEST_BYTES, inverse, permissive};
 pub use rehearsal::{Obstacle, Rehearsal, Rehearsed, Step};

@@ -17,7 +17,7 @@ use crate::backend::Backend;
 use crate::directory::Directory;
 use crate::facts::Facts;
 use crate::groups::{GroupService, Groups};
-use crate::history::{Change, ChangeKind, HistoryError, HistoryReader};
+use crate::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
 use crate::search::RequestTime;
 
 /// Changes of one stretch.
@@ -38,17 +38,7 @@ pub(super) struct Event {
     pub normalized: NormalizedDn,
     /// Its name after, when that is another one.
     pub new_name: Option<(String, NormalizedDn)>,
-    pub attributes: Vec<AttributeDiff>,
-}
-
-/// What became of one attribute.
-#[derive(Debug)]
-pub(super) struct AttributeDiff {
-    pub description: String,
-    /// All values that went are told.
-    pub is_complete: bool,
-    pub removed: Vec<Vec<u8>>,
-    pub added: Vec<Vec<u8>>,
+    pub edits: Vec<Edit>,
 }
 
 impl Event {
@@ -57,13 +47,6 @@ impl Event {
         let new_name = match &change.rename {
             Some(rename) => Some((rename.new_dn.clone(), normalized(&rename.new_dn)?)),
             None => None,
-        };
-        let owned = |values: &mut dyn Iterator<Item = &[u8]>| values.map(<[u8]>::to_vec).collect();
-        let diff = |attribute: crate::history::AttributeChange<'_>| AttributeDiff {
-            description: attribute.description.to_owned(),
-            is_complete: attribute.is_complete,
-            removed: owned(&mut attribute.removed()),
-            added: owned(&mut attribute.added()),
         };
         Some(Event {
             number: change.number,
@@ -74,14 +57,14 @@ impl Event {
             dn: change.dn.to_owned(),
             normalized: normalized(change.dn)?,
             new_name,
-            attributes: change.attributes().map(diff).collect(),
+            edits: change.attributes().map(|attribute| attribute.to_edit()).collect(),
         })
     }
 
     fn bytes(&self) -> usize {
         let values = |list: &[Vec<u8>]| list.iter().map(|value| value.len() + 24).sum::<usize>();
-        let of = |diff: &AttributeDiff| diff.description.len() + values(&diff.removed) + values(&diff.added);
-        self.dn.len() + self.attributes.iter().map(of).sum::<usize>()
+        let of = |edit: &Edit| edit.description.len() + values(&edit.removed) + values(&edit.added);
+        self.dn.len() + self.edits.iter().map(of).sum::<usize>()
     }
 
     /// The bit of the draft's `changeTypes`, which is the `changeType` of the notification.
@@ -258,19 +241,19 @@ impl<'s> Images<'s> {
         let state = match (event.kind, is_before) {
             (ChangeKind::Add, true) | (ChangeKind::Delete, false) => return Ok(None),
             (ChangeKind::Add, false) => {
-                changed = EntryState::added(&event.attributes, tables);
+                changed = EntryState::added(&event.edits, tables);
                 self.states.insert((event.backend, event.entry), (at, changed.clone()));
                 &changed
             }
             (ChangeKind::Delete, true) => {
-                changed = EntryState::deleted(&event.attributes, tables);
+                changed = EntryState::deleted(&event.edits, tables);
                 &changed
             }
             (ChangeKind::Modify | ChangeKind::ModifyDn, is_before) => {
                 let Some(state) = self.state_after(event, at)? else { return Ok(None) };
                 if is_before {
                     let mut before = state.clone();
-                    before.take_back(&event.attributes, tables);
+                    before.take_back(&event.edits, tables);
                     changed = before;
                     &changed
                 } else {
@@ -301,7 +284,7 @@ impl<'s> Images<'s> {
         let key = (event.backend, event.entry);
         if let Some((from, state)) = self.states.get_mut(&key) {
             let between = stretch.events.iter().take(at + 1).skip(*from + 1);
-            between.filter(of_entry).for_each(|change| state.repeat(&change.attributes, tables));
+            between.filter(of_entry).for_each(|change| state.repeat(&change.edits, tables));
             *from = at;
         } else {
             let later = stretch.events.iter().skip(at + 1).filter(of_entry).filter(|other| moment.has(other));
@@ -311,13 +294,13 @@ impl<'s> Images<'s> {
             let mut state = match (stored, later.peek()) {
                 (Some(stored), _) => EntryState::stored(stored.view()?),
                 (None, Some(last)) if last.kind == ChangeKind::Delete => {
-                    let deleted = EntryState::deleted(&last.attributes, tables);
+                    let deleted = EntryState::deleted(&last.edits, tables);
                     later.next();
                     deleted
                 }
                 (None, _) => return Ok(None),
             };
-            later.for_each(|change| state.take_back(&change.attributes, tables));
+            later.for_each(|change| state.take_back(&change.edits, tables));
             self.states.insert(key, (at, state));
         }
         Ok(self.states.get(&key).map(|(_, state)| state))

@@ -8,7 +8,7 @@ use store::{
     ClassSetId, Content, DescId, EntryId, Interner, NameId, RecordBuilder, RecordView, StoreError, Tables, Values,
 };
 
-use super::event::AttributeDiff;
+use crate::history::Edit;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -37,21 +37,21 @@ impl EntryState {
     }
 
     /// An entry that was just added.
-    pub fn added(changes: &[AttributeDiff], tables: &Tables) -> EntryState {
+    pub fn added(changes: &[Edit], tables: &Tables) -> EntryState {
         let mut state = EntryState::default();
         state.repeat(changes, tables);
         state
     }
 
     /// An entry that was just deleted, before that.
-    pub fn deleted(changes: &[AttributeDiff], tables: &Tables) -> EntryState {
+    pub fn deleted(changes: &[Edit], tables: &Tables) -> EntryState {
         let mut state = EntryState::default();
         state.take_back(changes, tables);
         state
     }
 
     /// Does the changes.
-    pub fn repeat(&mut self, changes: &[AttributeDiff], tables: &Tables) {
+    pub fn repeat(&mut self, changes: &[Edit], tables: &Tables) {
         for change in changes {
             let Some(values) = self.values(&change.description, tables) else { continue };
             if change.is_complete {
@@ -64,7 +64,7 @@ impl EntryState {
     }
 
     /// Takes the changes back. What an attribute was whose values are not told is not known: it stays without those that were added.
-    pub fn take_back(&mut self, changes: &[AttributeDiff], tables: &Tables) {
+    pub fn take_back(&mut self, changes: &[Edit], tables: &Tables) {
         for change in changes {
             let Some(values) = self.values(&change.description, tables) else { continue };
             values.retain(|value| !change.added.contains(value));
@@ -142,13 +142,13 @@ mod tests {
         EntryState::added(&diff(&Attributes::new(), attributes), tables)
     }
 
-    fn diff(from: &Attributes, to: &Attributes) -> Vec<AttributeDiff> {
+    fn diff(from: &Attributes, to: &Attributes) -> Vec<Edit> {
         let none = std::collections::BTreeSet::new();
         ["a", "b", "c"]
             .into_iter()
             .map(|name| {
                 let (old, new) = (from.get(name).unwrap_or(&none), to.get(name).unwrap_or(&none));
-                AttributeDiff {
+                Edit {
                     description: name.to_owned(),
                     is_complete: true,
                     removed: old.difference(new).cloned().collect(),
@@ -197,7 +197,7 @@ mod tests {
     fn what_is_not_told_completely_is_all_that_was_added() {
         let tables = tables();
         let mut state = EntryState::added(
-            &[AttributeDiff {
+            &[Edit {
                 description: "a".to_owned(),
                 is_complete: true,
                 removed: Vec::new(),
@@ -206,7 +206,7 @@ mod tests {
             &tables,
         );
         let added = vec![b"new".to_vec()];
-        let replaced = [AttributeDiff { description: "a".to_owned(), is_complete: false, removed: Vec::new(), added }];
+        let replaced = [Edit { description: "a".to_owned(), is_complete: false, removed: Vec::new(), added }];
         state.repeat(&replaced, &tables);
         assert_eq!(as_sets(&state, &tables), [("a", [b"new".to_vec()].into())].into());
     }
