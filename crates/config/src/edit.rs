@@ -4,8 +4,7 @@
 //! whether a server runs.
 
 use std::{
-    fs::{self, File},
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -18,6 +17,7 @@ use crate::{
     nearest::nearest,
     objects::class,
     reference::setting_line,
+    replace::{beside, replace_file},
     value::parse,
 };
 
@@ -238,19 +238,21 @@ impl Edit {
     /// When it would have faults, was changed since it was opened, or cannot be written.
     pub fn save(&self) -> Result<(), EditError> {
         self.config()?;
-        let (temporary, backup) = (self.beside(".new"), self.beside(".bak"));
+        // Only those may read them who may read the file: there are passwords in it.
+        let write = |path: &Path, bytes: &[u8]| {
+            let permissions = fs::metadata(&self.file).map(|metadata| metadata.permissions());
+            permissions
+                .and_then(|permissions| replace_file(path, bytes, Some(permissions)))
+                .map_err(|error| EditError::Io(path.to_owned(), error))
+        };
         let old = fs::read(&self.file).map_err(|error| EditError::Io(self.file.clone(), error))?;
         if old != self.before.as_bytes() {
             let message =
                 format!("{} was changed meanwhile by somebody else: give the command again", self.file.display());
             return Err(EditError::Refused(message));
         }
-        write_synced(&backup, &old, &self.file)?;
-        write_synced(&temporary, self.text().as_bytes(), &self.file)?;
-        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::rename(&temporary, &self.file)
-            .and_then(|()| File::open(folder)?.sync_all())
-            .map_err(|error| EditError::Io(self.file.clone(), error))
+        write(&self.backup(), &old)?;
+        write(&self.file, self.text().as_bytes())
     }
 
     /// Writes what was there before [`Edit::save`]: whoever should take the change did not.
@@ -259,13 +261,11 @@ impl Edit {
     /// When it cannot be written.
     pub fn take_back(&self) -> Result<(), EditError> {
         let failed = |error| EditError::Io(self.file.clone(), error);
-        fs::rename(self.beside(".bak"), &self.file).map_err(failed)
+        fs::rename(self.backup(), &self.file).map_err(failed)
     }
 
-    fn beside(&self, ending: &str) -> PathBuf {
-        let mut name = self.file.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
+    fn backup(&self) -> PathBuf {
+        beside(&self.file, ".bak")
     }
 
     /// The object, if it is written in one line; no comment can be in there.
@@ -290,27 +290,6 @@ impl Edit {
         }
         Some(at)
     }
-}
-
-/// Writes a file that only those may read who may read `like`: there are passwords in it.
-fn write_synced(path: &Path, bytes: &[u8], like: &Path) -> Result<(), EditError> {
-    let write = || -> io::Result<()> {
-        // A file left behind by a crash may have other permissions.
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = private_file(path)?;
-        file.set_permissions(fs::metadata(like)?.permissions())?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    };
-    write().map_err(|error| EditError::Io(path.to_owned(), error))
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// The key as the file spells it.

@@ -12,8 +12,7 @@
 //!
 //! A damaged file is an error, not a default: a lower number could be given a second time.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -99,14 +98,7 @@ impl Kept {
 
     /// Puts the file in place in one step, durably.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let new = path.with_extension("new");
-        let mut file = File::create(&new)?;
-        file.write_all(self.text().as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&new, path)?;
-        File::open(folder)?.sync_all()
+        config::replace_file(path, self.text().as_bytes(), None)
     }
 }
 

@@ -6,7 +6,6 @@
 //!
 //! Knows files and backends; what a change would break is said by `schema` and by `apply`.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -202,17 +201,8 @@ pub(super) type SchemaLock = Mutex<()>;
 
 /// Writes user schema files so that a crash leaves the old or the new one.
 fn write_files(folder: &Path, names: &[String], schema: &Schema) -> Result<(), LdapResult> {
-    let write = |name: &String| -> std::io::Result<()> {
-        std::fs::create_dir_all(folder)?;
-        let temporary = folder.join(format!("{name}.new"));
-        let mut file = std::fs::File::create(&temporary)?;
-        file.write_all(schema.user_file_text(name).as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, folder.join(name))?;
-        std::fs::File::open(folder)?.sync_all()
-    };
     for name in names {
-        write(name).map_err(|error| {
+        config::replace_file(&folder.join(name), schema.user_file_text(name).as_bytes(), None).map_err(|error| {
             let message = format!("The schema file {name} cannot be written ({error}): nothing was changed");
             refuse(ResultCode::UNWILLING_TO_PERFORM, message)
         })?;

@@ -3,7 +3,7 @@
 use std::{
     fs,
     net::{IpAddr, Ipv4Addr, TcpListener},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -329,7 +329,9 @@ fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
     .to_toml();
     let config = Config::parse(&text, &instance.config_file())?;
     import(&config, plan)?;
-    write_config(&instance.config_file(), &text)?;
+    let file = instance.config_file();
+    let permissions = fs::Permissions::from_mode(0o600);
+    config::replace_file(&file, text.as_bytes(), Some(permissions)).context(file.display())?;
     Ok(config)
 }
 
@@ -341,17 +343,6 @@ fn make_folder(folder: &Path, mode: u32) -> Result<(), Failure> {
         fs::create_dir_all(parent).context(parent.display())?;
     }
     fs::DirBuilder::new().mode(mode).create(folder).context(folder.display())
-}
-
-fn write_config(file: &Path, text: &str) -> Result<(), Failure> {
-    let temporary = file.with_extension("toml.new");
-    let write = || -> std::io::Result<()> {
-        let mut out = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-        std::io::Write::write_all(&mut out, text.as_bytes())?;
-        out.sync_all()?;
-        fs::rename(&temporary, file)
-    };
-    write().context(file.display())
 }
 
 fn import(config: &Config, plan: &Plan) -> Result<(), Failure> {
