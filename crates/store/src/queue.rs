@@ -4,7 +4,8 @@
 //! everybody else, not behind all that somebody sent ahead. The proposals of one source stay in their order. Knows nothing of what they
 //! say; how many may wait is the business of whoever takes them in.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
 use std::time::Instant;
 
 use crate::writer::Done;
@@ -57,13 +58,14 @@ impl Queue {
     /// The next one.
     pub fn pop(&mut self) -> Option<Proposed> {
         let source = self.turns.pop_front()?;
-        let own = self.waiting.get_mut(&source)?;
-        let next = own.pop_front();
-        if !own.is_empty() {
+        let Entry::Occupied(mut own) = self.waiting.entry(source) else { return None };
+        let next = own.get_mut().pop_front();
+        if !own.get().is_empty() {
             self.turns.push_back(source);
-        } else if let Some(own) = self.waiting.remove(&source)
-            && self.spares.len() < SPARES_MAX
-        {
+            return next;
+        }
+        let own = own.remove();
+        if self.spares.len() < SPARES_MAX {
             self.spares.push(own);
         }
         next
