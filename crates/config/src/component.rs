@@ -74,7 +74,7 @@ impl Component {
     pub fn title(&self) -> String {
         let word = |word: &str| match word {
             "vlv" | "dn" => word.to_uppercase(),
-            _ => word.get(..1).map(str::to_uppercase).unwrap_or_default() + word.get(1..).unwrap_or_default(),
+            _ => capitalized(word),
         };
         self.name().split('-').map(word).collect::<Vec<_>>().join(" ")
     }
@@ -105,6 +105,12 @@ impl Component {
     pub fn types(&self) -> impl Iterator<Item = &'static Variant> {
         self.class().variants.iter().filter(|variant| !variant.type_name.is_empty())
     }
+}
+
+/// The text with a capital at its beginning, if it begins with a letter of ASCII.
+#[must_use]
+pub fn capitalized(text: &str) -> String {
+    text.get(..1).map(str::to_uppercase).unwrap_or_default() + text.get(1..).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ mod views;
 mod virtual_attribute;
 mod write;
 
-pub use component::Component;
+pub use component::{Component, capitalized};
 pub use config::{Config, Listed};
 pub use declare::{Action, Class, Default, Property, Syntax, Unit, Variant};
 pub use edit::{Change, Edit, EditError, Step};

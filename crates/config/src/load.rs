@@ -75,11 +75,26 @@ impl Object {
         self.children.iter().filter(move |child| child.class.name == class)
     }
 
+    /// Adds what judges find in what the file sets of their properties, each with its place.
+    pub(crate) fn judge(&self, judges: &[(&str, Judge)], faults: &mut Vec<(usize, String)>) {
+        for (name, judge) in judges {
+            for (value, offset) in self.settings.get(name).iter().flat_map(|setting| &setting.values) {
+                if let Err(reason) = judge(&value.to_string()) {
+                    let shown = toml_edit::Value::from(value.to_string());
+                    faults.push((*offset, format!("\"{name}\" is {}: {reason}", shown.to_string().trim())));
+                }
+            }
+        }
+    }
+
     /// Where the first value of a property stands, else where the object begins.
     pub(crate) fn offset_of(&self, name: &str) -> usize {
         self.settings.get(name).and_then(|setting| setting.values.first()).map_or(self.offset, |(_, offset)| *offset)
     }
 }
+
+/// Says why the text of a value cannot be, in words that follow the value and a colon.
+pub(crate) type Judge = fn(&str) -> Result<(), String>;
 
 /// A name as a TOML key.
 pub(crate) fn quoted(name: &str) -> String {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::{
     declare::{Class, Property, Syntax, Unit, Variant, live},
     error::{ConfigError, Places},
-    load::{Object, quoted},
+    load::{Judge, Object, quoted},
     value::Value,
 };
 
@@ -255,15 +255,7 @@ pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     let plugins = || objects.iter().filter(|object| object.class.name == PLUGIN.name);
     for object in plugins() {
-        for (name, judge) in JUDGED {
-            let Some(setting) = object.settings.get(name) else { continue };
-            for (value, offset) in &setting.values {
-                if let Err(reason) = judge(&value.to_string()) {
-                    let shown = toml_edit::Value::from(value.to_string());
-                    faults.push((*offset, format!("\"{name}\" is {}: {reason}", shown.to_string().trim())));
-                }
-            }
-        }
+        object.judge(&JUDGED, &mut faults);
         let is_set = |name: &str| object.settings.get(name).is_some_and(|setting| !setting.values.is_empty());
         let limits = ["count", "size", "pattern", "forbidden-pattern", "value", "value-uri"];
         if object.variant.type_name == "constraint" && !limits.into_iter().any(is_set) {
@@ -281,8 +273,6 @@ pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     }
     faults
 }
-
-type Judge = fn(&str) -> Result<(), String>;
 
 const JUDGED: [(&str, Judge); 4] = [
     ("filter", is_filter),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
+    component::capitalized,
     declare::{Action, Class, Default, Property, Variant},
     load::quoted,
     objects::CLASSES,
@@ -63,10 +64,7 @@ fn table(out: &mut String, variant: &Variant) {
     out.push_str("\n| property | value | default | meaning |\n|---|---|---|---|\n");
     for property in variant.properties {
         let several = if property.multi_valued { "; several are allowed" } else { "" };
-        let mut allowed = property.syntax.allowed();
-        if let Some(first) = allowed.get(..1).map(str::to_uppercase) {
-            allowed.replace_range(..1, &first);
-        }
+        let allowed = capitalized(&property.syntax.allowed());
         let rebuild = match property.action {
             Action::Rebuild => {
                 " A running server takes a change at `pando reload`, and builds indexes in the background."

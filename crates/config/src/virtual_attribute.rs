@@ -7,7 +7,7 @@ use ldap::Scope;
 use crate::{
     declare::{Class, Syntax, Variant, live, property},
     error::{ConfigError, Places},
-    load::Object,
+    load::{Judge, Object},
     plugin::is_filter,
     template::Template,
     value::Value,
@@ -191,19 +191,15 @@ pub(crate) fn read(object: &Object, places: &Places<'_>) -> VirtualAttributeConf
 pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     for object in objects.iter().filter(|object| object.class.name == VIRTUAL_ATTRIBUTE.name) {
-        let mut check = |property: &str, fault: &dyn Fn(&str) -> Option<String>| {
-            let Some(setting) = object.settings.get(property) else { return };
-            for (value, offset) in &setting.values {
-                if let Some(reason) = fault(&value.to_string()) {
-                    let shown = toml_edit::Value::from(value.to_string());
-                    faults.push((*offset, format!("\"{property}\" is {}: {reason}", shown.to_string().trim())));
-                }
-            }
-        };
-        check("filter", &|text| is_filter(text).err());
-        check("template", &|text| Template::parse(text).err().map(|fault| format!("it {fault}")));
+        object.judge(&JUDGED, &mut faults);
     }
     faults
+}
+
+const JUDGED: [(&str, Judge); 2] = [("filter", is_filter), ("template", is_template)];
+
+fn is_template(text: &str) -> Result<(), String> {
+    Template::parse(text).map(drop).map_err(|fault| format!("it {fault}"))
 }
 
 #[cfg(test)]

@@ -19,11 +19,7 @@ use crate::facts::{ClassFlags, Facts};
 
 /// A check error as a result.
 pub(super) fn violation(error: &CheckError) -> LdapResult {
-    let mut message = error.to_string();
-    if let Some(first) = message.get(..1).map(str::to_uppercase) {
-        message.replace_range(..1, &first);
-    }
-    refuse(error.result_code(), message)
+    refuse(error.result_code(), config::capitalized(&error.to_string()))
 }
 
 /// The attributes of an RDN.

@@ -9,7 +9,7 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser},
     error::ErrorKind,
 };
-use config::{Component, Default as Unset, Property, Step, Variant};
+use config::{Component, Default as Unset, Property, Step, Variant, capitalized};
 
 use super::Changes;
 
@@ -28,8 +28,8 @@ pub enum Verb {
 pub struct Request {
     pub verb: Verb,
     pub component: &'static Component,
-    /// The names of the objects on the way, the outermost first; `None` only for the last, and only where a list needs none.
-    names: Vec<Option<String>>,
+    /// The names of the objects on the way that have one, the outermost first. What a list lists is not among them.
+    names: Vec<String>,
     /// The kind of a new object.
     pub type_name: Option<String>,
     pub changes: Changes,
@@ -135,17 +135,13 @@ fn nature(property: &Property) -> String {
     format!("{}{several}; {unset}", property.syntax.allowed())
 }
 
-fn capitalized(text: &str) -> String {
-    text.get(..1).map(str::to_uppercase).unwrap_or_default() + text.get(1..).unwrap_or_default()
-}
-
 impl Request {
     /// The way to the object; for a list, to the object that has those of the list.
     pub fn path(&self) -> Vec<Step<'_>> {
         let mut names = self.names.iter();
         let classes = self.component.classes();
         let classes = if self.verb == Verb::List { &classes[..classes.len() - 1] } else { classes };
-        let name = |is_named: bool| if is_named { names.next().and_then(Option::as_deref).unwrap_or("") } else { "" };
+        let name = |is_named: bool| if is_named { names.next().map_or("", String::as_str) } else { "" };
         let mut name = name;
         classes.iter().map(|class| (class.name, name(class.named_by.is_some()))).collect()
     }
@@ -154,7 +150,7 @@ impl Request {
     pub fn title(&self) -> String {
         let title = self.component.title();
         match self.names.last() {
-            Some(Some(name)) if self.verb != Verb::List => format!("{title} \"{name}\""),
+            Some(name) if self.verb != Verb::List => format!("{title} \"{name}\""),
             _ => title,
         }
     }
@@ -175,7 +171,8 @@ impl FromArgMatches for Request {
         let missing = || Error::raw(ErrorKind::MissingSubcommand, "a subcommand is needed\n");
         let (name, own) = matches.subcommand().ok_or_else(missing)?;
         let word = words().iter().find(|word| word.name == name).ok_or_else(missing)?;
-        let names = word.options.iter().map(|(option, _)| own.get_one::<String>(option).cloned()).collect();
+        let names =
+            word.options.iter().map(|(option, _)| own.get_one::<String>(option).cloned().unwrap_or_default()).collect();
         let changes = match word.verb {
             Verb::Create | Verb::Set => Changes::from_arg_matches(own)?,
             Verb::List | Verb::Get | Verb::Delete => Changes::default(),
