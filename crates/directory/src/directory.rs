@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Config;
 use ldap::LdapResult;
 use schema::{NormalizedDn, Schema};
@@ -49,7 +49,7 @@ pub struct Directory {
     facts: ArcSwap<Facts>,
     own: ArcSwap<OwnEntries>,
     /// Taken while the entries of its own are made anew.
-    capabilities: Mutex<Capabilities>,
+    remaking: Mutex<()>,
     monitor: OnceLock<Arc<dyn MonitorProvider>>,
     groups: Arc<GroupService>,
     pub(crate) group_options: GroupOptions,
@@ -64,13 +64,22 @@ pub struct Directory {
 #[derive(Debug)]
 pub(crate) struct OwnEntries {
     pub root_dse: Arc<SyntheticEntry>,
-    /// The same with the change numbers of that moment.
-    numbered: Mutex<Option<(Bounds, Arc<SyntheticEntry>)>>,
+    /// The same with the change numbers of that moment, when it was last asked for.
+    numbered: ArcSwapOption<NumberedDse>,
+    /// What `root_dse` says the server can do.
+    capabilities: Capabilities,
     /// The changelog's name.
     pub changelog: NormalizedDn,
     pub schema: Arc<SyntheticEntry>,
     /// The monitor's name; its entries are made for each search.
     pub monitor: NormalizedDn,
+}
+
+/// The root DSE while the changelog begins and ends there.
+#[derive(Debug)]
+struct NumberedDse {
+    bounds: Bounds,
+    entry: Arc<SyntheticEntry>,
 }
 
 impl Directory {
@@ -99,8 +108,7 @@ impl Directory {
             let disk = log_disk(&configured.id);
             backends.push(open_backend(config, configured, suffixes, &facts, recorder, disk)?);
         }
-        let capabilities = Capabilities::default();
-        let own = own_entries(&facts, &backends, &capabilities)
+        let own = own_entries(&facts, &backends, Capabilities::default())
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
         let history = open_history(config, numbers, &backends)?;
         let notices = Arc::new(Notices::default());
@@ -117,7 +125,7 @@ impl Directory {
             cookies: CookieKey::default(),
             own: ArcSwap::from_pointee(own),
             facts: ArcSwap::new(facts),
-            capabilities: Mutex::new(capabilities),
+            remaking: Mutex::default(),
             monitor: OnceLock::new(),
             groups: Arc::new(GroupService::new(group_options, computed, &notices)),
             group_options,
@@ -162,9 +170,8 @@ impl Directory {
     /// # Errors
     /// When the root DSE would be too large.
     pub fn set_capabilities(&self, capabilities: Capabilities) -> Result<(), StoreError> {
-        let mut kept = self.capabilities.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        *kept = capabilities;
-        self.own.store(Arc::new(own_entries(&self.facts(), &self.backends, &kept)?));
+        let _only_one = self.remaking.lock().unwrap_or_else(PoisonError::into_inner);
+        self.own.store(Arc::new(own_entries(&self.facts(), &self.backends, capabilities)?));
         Ok(())
     }
 
@@ -173,9 +180,10 @@ impl Directory {
     /// # Errors
     /// When the schema's entry would be too large.
     pub fn set_schema(&self, schema: Arc<Schema>) -> Result<(), StoreError> {
-        let kept = self.capabilities.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _only_one = self.remaking.lock().unwrap_or_else(PoisonError::into_inner);
         let facts = Arc::new(Facts::new(schema));
-        self.own.store(Arc::new(own_entries(&facts, &self.backends, &kept)?));
+        let capabilities = self.own.load().capabilities.clone();
+        self.own.store(Arc::new(own_entries(&facts, &self.backends, capabilities)?));
         self.facts.store(facts);
         Ok(())
     }
@@ -233,17 +241,16 @@ impl Directory {
             return Ok(Arc::clone(&own.root_dse));
         }
         let bounds = self.history.bounds();
-        let mut numbered = own.numbered.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some((known, entry)) = &*numbered
-            && *known == bounds
+        if let Some(numbered) = own.numbered.load().as_deref()
+            && numbered.bounds == bounds
         {
-            return Ok(Arc::clone(entry));
+            return Ok(Arc::clone(&numbered.entry));
         }
-        let capabilities = self.capabilities.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Two searches may make it at once; whose is kept does not matter.
         let contexts: Vec<&str> = naming_contexts(&self.backends).collect();
-        let made = root_dse(facts, contexts.into_iter(), &capabilities, Some(bounds));
+        let made = root_dse(facts, contexts.into_iter(), &own.capabilities, Some(bounds));
         let entry = Arc::new(made.map_err(|problem| error::store_failure(&problem))?);
-        *numbered = Some((bounds, Arc::clone(&entry)));
+        own.numbered.store(Some(Arc::new(NumberedDse { bounds, entry: Arc::clone(&entry) })));
         Ok(entry)
     }
 
@@ -326,11 +333,12 @@ fn change_numbers(config: &Config) -> PathBuf {
     config.instance.changelog().join("numbers")
 }
 
-fn own_entries(facts: &Facts, backends: &[Backend], capabilities: &Capabilities) -> Result<OwnEntries, StoreError> {
+fn own_entries(facts: &Facts, backends: &[Backend], capabilities: Capabilities) -> Result<OwnEntries, StoreError> {
     let contexts: Vec<&str> = naming_contexts(backends).collect();
     Ok(OwnEntries {
-        root_dse: Arc::new(root_dse(facts, contexts.into_iter(), capabilities, None)?),
-        numbered: Mutex::default(),
+        root_dse: Arc::new(root_dse(facts, contexts.into_iter(), &capabilities, None)?),
+        numbered: ArcSwapOption::empty(),
+        capabilities,
         changelog: NormalizedDn::parse(&facts.schema, CHANGELOG_DN.as_bytes()).unwrap_or_default(),
         schema: Arc::new(schema_entry(facts, None)?),
         monitor: NormalizedDn::parse(&facts.schema, MONITOR_DN.as_bytes()).unwrap_or_default(),

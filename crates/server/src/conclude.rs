@@ -138,14 +138,14 @@ impl Engine {
     }
 
     pub(crate) fn log_request(&mut self, kind: OperationKind, ids: OperationIds, message: &Message<'_>) {
-        let mut is_persistent = false;
         if let Request::Search(search) = &message.op {
             request::count_scope(&self.metrics, search);
-            is_persistent = message.controls.find(control::PERSISTENT_SEARCH).is_some();
         }
         if !self.log.is_enabled() {
             return;
         }
+        let is_persistent =
+            kind == OperationKind::Search && message.controls.find(control::PERSISTENT_SEARCH).is_some();
         self.fields.clear();
         request::write_fields(&mut self.fields, &message.op);
         if is_persistent {

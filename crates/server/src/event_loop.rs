@@ -291,7 +291,12 @@ impl EventLoop {
             return partial.deferred.push(mail);
         }
         match mail {
-            Mail::Chunk(_, bytes, end) => self.deliver(address, bytes, end),
+            Mail::Chunk(_, bytes, end) => {
+                let Some(deferred) = deliver(connection, address.operation, bytes, end) else { return };
+                self.written.push(address.slot);
+                // Read next, in their order; the list is taken from its end.
+                self.mails.extend(deferred.into_iter().rev());
+            }
             Mail::Finished(..) if connection.partial.is_some() => {
                 // The rest of the message will never come, and nothing else can follow.
                 let message = "an answer could not be completed: see the free space of the folder for temporary files";
@@ -304,35 +309,6 @@ impl EventLoop {
                 self.written.push(address.slot);
             }
             Mail::Accepted(_) | Mail::Stop(_) => {}
-        }
-    }
-
-    fn deliver(&mut self, address: Address, bytes: Vec<u8>, end: ChunkEnd) {
-        let Some(connection) = find(&mut self.connections, address) else { return };
-        let operation = connection.outstanding.iter_mut().find(|one| one.ids.operation == address.operation);
-        let Some(operation) = operation else { return };
-        if operation.is_abandoned {
-            operation.stream.sent(bytes.len());
-            return;
-        }
-        operation.unacknowledged_bytes += bytes.len();
-        if connection.output_bytes() == 0 && connection.output.capacity() < bytes.len() {
-            connection.output = bytes;
-            connection.output_start = 0;
-        } else {
-            connection.output.extend_from_slice(&bytes);
-        }
-        self.written.push(address.slot);
-        match end {
-            ChunkEnd::Within if connection.partial.is_none() => {
-                connection.partial = Some(Box::new(Partial { operation: address.operation, deferred: Vec::new() }));
-            }
-            ChunkEnd::Within => {}
-            ChunkEnd::Whole => {
-                // Read next, in their order; the list is taken from its end.
-                let deferred = connection.partial.take().map(|partial| partial.deferred);
-                self.mails.extend(deferred.into_iter().flatten().rev());
-            }
         }
     }
 
@@ -431,6 +407,30 @@ impl EventLoop {
 /// The connection that mail is for, unless it is gone.
 fn find(connections: &mut Slab<Connection>, address: Address) -> Option<&mut Connection> {
     connections.get_mut(address.slot).filter(|connection| connection.id == address.connection)
+}
+
+/// Appends part of an answer to the connection's output, unless nobody wants it any more: then it says `None`. Otherwise it says what was
+/// put off until now.
+fn deliver(connection: &mut Connection, operation: u64, bytes: Vec<u8>, end: ChunkEnd) -> Option<Vec<Mail>> {
+    let outstanding = connection.outstanding.iter_mut().find(|one| one.ids.operation == operation)?;
+    if outstanding.is_abandoned {
+        outstanding.stream.sent(bytes.len());
+        return None;
+    }
+    outstanding.unacknowledged_bytes += bytes.len();
+    if connection.output_bytes() == 0 && connection.output.capacity() < bytes.len() {
+        connection.output = bytes;
+        connection.output_start = 0;
+    } else {
+        connection.output.extend_from_slice(&bytes);
+    }
+    match end {
+        ChunkEnd::Within => {
+            connection.partial.get_or_insert_with(|| Box::new(Partial { operation, deferred: Vec::new() }));
+            Some(Vec::new())
+        }
+        ChunkEnd::Whole => Some(connection.partial.take().map(|partial| partial.deferred).unwrap_or_default()),
+    }
 }
 
 impl Engine {
