@@ -336,25 +336,25 @@ pub struct ErrorLogConfig {
     pub overrides: Vec<(String, BTreeSet<Severity>)>,
 }
 
-/// `[log-rotation-policy.NAME]`
+/// When a log file is put aside and a new one begun: `[log-rotation-policy.NAME]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RotationPolicy {
-    /// `rotation-interval`
+    /// `rotation-interval`: the file is this old.
     Interval(Duration),
-    /// `file-size-limit`, bytes.
+    /// `file-size-limit`: the file has this many bytes.
     Size(u64),
-    /// `time-of-day`, hours and minutes.
+    /// `time-of-day`: one of these (hour, minute) of local time has passed.
     TimesOfDay(Vec<(u8, u8)>),
 }
 
-/// `[log-retention-policy.NAME]`
+/// Which rotated log files are deleted: `[log-retention-policy.NAME]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RetentionPolicy {
-    /// `number-of-files`
+    /// `number-of-files`: at most this many rotated files are kept.
     FileCount(usize),
-    /// `disk-space-used`, bytes.
+    /// `disk-space-used`: rotated files together have at most this many bytes.
     DiskSpaceUsed(u64),
-    /// `free-disk-space`, bytes.
+    /// `free-disk-space`: the oldest go until this many bytes are free.
     FreeDiskSpace(u64),
 }
 
@@ -417,7 +417,7 @@ words! {
     }
 }
 words! {
-    /// Unit of etime.
+    /// Unit of etime: OpenDJ's two, and one between.
     EtimeResolution {
         /// ms
         Milliseconds = "milliseconds",

@@ -1,6 +1,6 @@
 //! From the configuration to what the server runs with.
 //!
-//! The only place of this crate that reads `config`'s views.
+//! The only place of this crate that reads `config`'s views; elsewhere are only words of it, such as the policies of a log file.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,10 +12,9 @@ use crate::{
     listener::{ListenAt, ListenerSettings},
     log::{
         AccessLogSettings, AuditLogSettings, ErrorLogSettings, LogFormat,
-        access::EtimeResolution,
         clock::{TimeFormat, TimeFormatError},
         error::{Severities, parse_override},
-        file::{LogFileSettings, RetentionPolicy, RotationPolicy},
+        file::LogFileSettings,
     },
     tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSettings},
 };
@@ -150,11 +149,7 @@ fn access_log(
     Ok(AccessLogSettings {
         format: if log.combined { LogFormat::Combined } else { LogFormat::MultiLine },
         time_format,
-        etime: match etime {
-            config::EtimeResolution::Milliseconds => EtimeResolution::Milliseconds,
-            config::EtimeResolution::Microseconds => EtimeResolution::Microseconds,
-            config::EtimeResolution::Nanoseconds => EtimeResolution::Nanoseconds,
-        },
+        etime,
         control_oids: log.control_oids,
         queue_bytes_max: log.queue_lines_max.saturating_mul(LOG_LINE_BYTES),
         ..AccessLogSettings::new(log_file(&log.file))
@@ -181,22 +176,12 @@ fn error_log(log: &config::ErrorLogConfig) -> ErrorLogSettings {
 }
 
 fn log_file(file: &config::LogFileConfig) -> LogFileSettings {
-    let rotation = file.rotation.iter().map(|policy| match policy {
-        config::RotationPolicy::Interval(interval) => RotationPolicy::Interval(*interval),
-        config::RotationPolicy::Size(bytes) => RotationPolicy::Size(*bytes),
-        config::RotationPolicy::TimesOfDay(times) => RotationPolicy::TimesOfDay(times.clone()),
-    });
-    let retention = file.retention.iter().map(|policy| match policy {
-        config::RetentionPolicy::FileCount(count) => RetentionPolicy::FileCount(*count),
-        config::RetentionPolicy::DiskSpaceUsed(bytes) => RetentionPolicy::DiskSpaceUsed(*bytes),
-        config::RetentionPolicy::FreeDiskSpace(bytes) => RetentionPolicy::FreeDiskSpace(*bytes),
-    });
     LogFileSettings {
         path: file.path.clone(),
         mode: file.mode,
         append: file.append,
         check_interval: file.check_interval,
-        rotation: rotation.collect(),
-        retention: retention.collect(),
+        rotation: file.rotation.clone(),
+        retention: file.retention.clone(),
     }
 }

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use config::EtimeResolution;
+
 use super::{
     clock::{LogClock, TimeFormat},
     file::LogFileSettings,
@@ -24,18 +26,6 @@ pub enum LogFormat {
     MultiLine,
     /// One line when it is answered, with the fields of both.
     Combined,
-}
-
-/// Global `etime-resolution`, with microseconds as our own middle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EtimeResolution {
-    /// OpenDJ's default.
-    #[default]
-    Milliseconds,
-    /// Ours.
-    Microseconds,
-    /// OpenDJ's other value.
-    Nanoseconds,
 }
 
 /// One access log as configured.
@@ -64,7 +54,7 @@ impl AccessLogSettings {
             file,
             format: LogFormat::default(),
             time_format: TimeFormat::default(),
-            etime: EtimeResolution::default(),
+            etime: EtimeResolution::Milliseconds,
             control_oids: false,
             overload: Overload::default(),
             queue_bytes_max: BUFFER_BYTES_MAX,

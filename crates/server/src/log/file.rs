@@ -12,29 +12,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use config::{RetentionPolicy, RotationPolicy};
 use jiff::{Timestamp, civil::Time, tz::TimeZone};
-
-/// When a file is put aside and a new one begun.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RotationPolicy {
-    /// `file-size-limit`: the file has this many bytes.
-    Size(u64),
-    /// `rotation-interval`: the file is this old.
-    Interval(Duration),
-    /// `time-of-day`: one of these (hour, minute) of local time has passed.
-    TimesOfDay(Vec<(u8, u8)>),
-}
-
-/// Which rotated files are deleted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RetentionPolicy {
-    /// `number-of-files`: keep at most this many rotated files.
-    FileCount(usize),
-    /// `free-disk-space`: delete the oldest until this many bytes are free.
-    FreeDiskSpace(u64),
-    /// `disk-space-used`: rotated files together have at most this many bytes.
-    DiskSpaceUsed(u64),
-}
 
 /// What a log file is configured with.
 #[derive(Debug, Clone)]
