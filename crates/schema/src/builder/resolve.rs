@@ -100,6 +100,17 @@ impl Resolver {
         self.errors.push(SchemaError { file: source.file.to_string(), line: source.line, problem });
     }
 
+    fn name_taken(&mut self, source: &Source, name: &str, owner: &Source) {
+        let problem = SchemaProblem::NameTaken {
+            name: name.to_owned(),
+            oid: source.definition.head().oid.clone(),
+            other: owner.definition.head().oid.clone(),
+            file: owner.file.to_string(),
+            line: owner.line,
+        };
+        self.error(source, problem);
+    }
+
     fn unknown(&mut self, source: &Source, what: &'static str, name: &str) {
         let of = source.definition.head().name_or_oid().to_owned();
         self.error(source, SchemaProblem::Unknown { of, what, name: name.to_owned() });
@@ -108,6 +119,16 @@ impl Resolver {
     fn forbidden(&mut self, source: &Source, reason: &'static str) {
         let of = source.definition.head().name_or_oid().to_owned();
         self.error(source, SchemaProblem::Forbidden { of, reason });
+    }
+
+    /// The table of the OIDs and names of all definitions of a kind, checked.
+    fn names<T>(&mut self, all: &[(&Source, T)]) -> NameTable {
+        let owners: Vec<&Source> = all.iter().map(|(source, _)| *source).collect();
+        let mut names = NameTable::default();
+        for (number, source) in (0u32..).zip(&owners) {
+            self.name(source, &mut names, number, &owners);
+        }
+        names
     }
 
     /// Checks OID and names and enters them in a table.
@@ -129,14 +150,7 @@ impl Resolver {
             }
             let taken = table.insert(name.as_bytes(), number).filter(|owner| *owner != number);
             if let Some(owner) = taken.and_then(|owner| owners.get(owner as usize)) {
-                let problem = SchemaProblem::NameTaken {
-                    name: name.clone(),
-                    oid: head.oid.clone(),
-                    other: owner.definition.head().oid.clone(),
-                    file: owner.file.to_string(),
-                    line: owner.line,
-                };
-                self.error(source, problem);
+                self.name_taken(source, name, owner);
             }
         }
     }
@@ -208,11 +222,7 @@ impl Resolver {
     fn attributes(&mut self, sources: &[Arc<Source>]) {
         let all: Vec<(&Source, &AttributeTypeDefinition)> =
             of_kind!(sources, AttributeType).map(|(source, it)| (&**source, it)).collect();
-        let owners: Vec<&Source> = all.iter().map(|(source, _)| *source).collect();
-        let mut names = NameTable::default();
-        for (number, (source, _)) in (0u32..).zip(&all) {
-            self.name(source, &mut names, number, &owners);
-        }
+        let names = self.names(&all);
         self.schema.subtypes = vec![Vec::new(); all.len()];
         for (number, (source, it)) in (0u32..).zip(&all) {
             let index = TypeIndex(number);

@@ -71,16 +71,21 @@ pub(super) fn normalize_list_piece(piece: &[u8], edges: Edges, out: &mut Vec<u8>
 }
 
 fn unescape_line(line: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(line.len());
-    let mut rest = line;
+    unescape(line, b"24", b'$')
+}
+
+/// Reads `\\5C` as a backslash, and a backslash with `digits` as `character`; others stay (RFC 4517 §3.3.28 and §3.3.30).
+pub(super) fn unescape(text: &[u8], digits: &[u8; 2], character: u8) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
-        let escaped = match rest.get(..3) {
-            Some(b"\\24") => Some(b'$'),
-            Some(b"\\5C" | b"\\5c") => Some(b'\\'),
+        let escaped = match after.get(..2) {
+            Some(found) if *first == b'\\' && found.eq_ignore_ascii_case(digits) => Some(character),
+            Some(b"5C" | b"5c") if *first == b'\\' => Some(b'\\'),
             _ => None,
         };
         plain.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { rest.get(3..).unwrap_or_default() } else { after };
+        rest = if escaped.is_some() { after.get(2..).unwrap_or_default() } else { after };
     }
     plain
 }

@@ -71,7 +71,8 @@ impl Substrings {
 
     /// Parses a substring assertion in its string form, `initial*any*final` with `\2A` and `\5C` (RFC 4517 §3.3.30).
     pub fn parse(rule: &MatchingRule, assertion: &[u8]) -> Result<Substrings, InvalidValue> {
-        let parts: Vec<Vec<u8>> = assertion.split(|byte| *byte == b'*').map(unescape).collect();
+        let parts: Vec<Vec<u8>> =
+            assertion.split(|byte| *byte == b'*').map(|part| structured::unescape(part, b"2A", b'*')).collect();
         let last = parts.len() - 1;
         if last == 0 {
             return Err(InvalidValue::NotA("a substring assertion such as a*b*c"));
@@ -216,21 +217,6 @@ fn double_inner(text: &[u8], out: &mut Vec<u8>) {
             out.push(b' ');
         }
     }
-}
-
-fn unescape(piece: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(piece.len());
-    let mut rest = piece;
-    while let Some((first, after)) = rest.split_first() {
-        let escaped = match rest.get(..3) {
-            Some(b"\\2A" | b"\\2a") => Some(b'*'),
-            Some(b"\\5C" | b"\\5c") => Some(b'\\'),
-            _ => None,
-        };
-        plain.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { rest.get(3..).unwrap_or_default() } else { after };
-    }
-    plain
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl SubtreeSpecification {
             }
             match word {
                 "base" => it.base = parser.local_name()?,
-                "specificExclusions" => it.exclusions = parser.exclusions()?,
+                "specificExclusions" => it.exclusions = parser.list(Parser::exclusion)?,
                 "minimum" => it.minimum = parser.number()?,
                 "maximum" => it.maximum = Some(parser.number()?),
                 _ => it.filter = Some(parser.filter()?),
@@ -208,23 +208,28 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn exclusions(&mut self) -> Result<Vec<Exclusion>> {
+    /// `{ item, item … }`
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         self.symbol("{", "'{'")?;
         let mut list = Vec::new();
         while !self.take("}") {
             if !list.is_empty() {
                 self.symbol(",", "',' or '}'")?;
             }
-            let kind = self.word();
-            self.symbol(":", "chopBefore: or chopAfter:")?;
-            let name = self.local_name()?;
-            list.push(match kind {
-                "chopBefore" => Exclusion::Before(name),
-                "chopAfter" => Exclusion::After(name),
-                _ => return Err(self.error("chopBefore: or chopAfter:")),
-            });
+            list.push(item(self)?);
         }
         Ok(list)
+    }
+
+    fn exclusion(&mut self) -> Result<Exclusion> {
+        let kind = self.word();
+        self.symbol(":", "chopBefore: or chopAfter:")?;
+        let name = self.local_name()?;
+        match kind {
+            "chopBefore" => Ok(Exclusion::Before(name)),
+            "chopAfter" => Ok(Exclusion::After(name)),
+            _ => Err(self.error("chopBefore: or chopAfter:")),
+        }
     }
 
     fn filter(&mut self) -> Result<SpecificationFilter> {
@@ -257,22 +262,10 @@ impl<'a> Parser<'a> {
                 }
             }
             "not" => Ok(Refinement::Not(Box::new(self.refinement(depth + 1)?))),
-            "and" => Ok(Refinement::And(self.refinements(depth + 1)?)),
-            "or" => Ok(Refinement::Or(self.refinements(depth + 1)?)),
+            "and" => Ok(Refinement::And(self.list(|parser| parser.refinement(depth + 1))?)),
+            "or" => Ok(Refinement::Or(self.list(|parser| parser.refinement(depth + 1))?)),
             _ => Err(self.error("item:, and:, or: or not:")),
         }
-    }
-
-    fn refinements(&mut self, depth: usize) -> Result<Vec<Refinement>> {
-        self.symbol("{", "'{'")?;
-        let mut list = Vec::new();
-        while !self.take("}") {
-            if !list.is_empty() {
-                self.symbol(",", "',' or '}'")?;
-            }
-            list.push(self.refinement(depth)?);
-        }
-        Ok(list)
     }
 }
 

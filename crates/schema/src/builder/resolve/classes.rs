@@ -7,7 +7,7 @@ use super::Resolver;
 use crate::attribute::TypeIndex;
 use crate::builder::SchemaProblem;
 use crate::class::{ClassIndex, ContentRule, NameForm, ObjectClass, StructureRule};
-use crate::definition::{ClassKind, Definition, Head, ObjectClassDefinition};
+use crate::definition::{ClassKind, Definition, ObjectClassDefinition};
 use crate::name_table::NameTable;
 use crate::schema::Source;
 
@@ -38,11 +38,7 @@ impl Resolver {
         }
         let all: Vec<(&Source, &ObjectClassDefinition)> =
             of_kind!(sources, ObjectClass).map(|(source, it)| (&**source, it)).collect();
-        let owners: Vec<&Source> = all.iter().map(|(source, _)| *source).collect();
-        let mut names = NameTable::default();
-        for (number, (source, _)) in (0u32..).zip(&all) {
-            self.name(source, &mut names, number, &owners);
-        }
+        let names = self.names(&all);
         let superiors: Vec<Vec<ClassIndex>> =
             all.iter().map(|(source, it)| self.superior_classes(source, it, &names, &all)).collect();
         let own: Vec<[Vec<TypeIndex>; 2]> =
@@ -111,23 +107,17 @@ impl Resolver {
     }
 
     /// Enters names that no table of their own needs, for OID matching.
-    fn other_name(&mut self, source: &Source, head: &Head, owners: &mut Vec<Arc<Source>>, all: &Arc<Source>) {
+    fn other_name(&mut self, source: &Arc<Source>, owners: &mut Vec<Arc<Source>>) {
+        let head = source.definition.head();
         let number = self.schema.other_oids.len() as u32;
         self.schema.other_oids.push(head.oid.as_str().into());
-        owners.push(Arc::clone(all));
+        owners.push(Arc::clone(source));
         for name in &head.names {
             // Content rules and name forms may share names with each other; the first owner answers.
             let taken = self.schema.other_names.insert(name.as_bytes(), number);
             let other = taken.and_then(|at| owners.get(at as usize)).cloned();
             if let Some(other) = other.filter(|other| other.definition.kind() == source.definition.kind()) {
-                let problem = SchemaProblem::NameTaken {
-                    name: name.clone(),
-                    oid: head.oid.clone(),
-                    other: other.definition.head().oid.clone(),
-                    file: other.file.to_string(),
-                    line: other.line,
-                };
-                self.error(source, problem);
+                self.name_taken(source, name, &other);
             }
         }
     }
@@ -138,7 +128,7 @@ impl Resolver {
         }
         let mut owners = Vec::new();
         for (source, it) in of_kind!(sources, NameForm) {
-            self.other_name(source, &it.head, &mut owners, source);
+            self.other_name(source, &mut owners);
             let Some(class) = self.class(source, &it.class) else { continue };
             if self.schema.class_by_index(class).is_some_and(|class| class.kind() != ClassKind::Structural) {
                 self.forbidden(source, "a name form needs a structural object class");
@@ -147,11 +137,11 @@ impl Resolver {
             let may = self.types(source, &it.may);
             self.schema.name_forms.push(NameForm { definition: it.clone(), class, must, may });
         }
-        for (source, it) in of_kind!(sources, ContentRule) {
-            self.other_name(source, &it.head, &mut owners, source);
+        for (source, _) in of_kind!(sources, ContentRule) {
+            self.other_name(source, &mut owners);
         }
-        for (source, it) in of_kind!(sources, StructureRule) {
-            self.other_name(source, &it.head, &mut owners, source);
+        for (source, _) in of_kind!(sources, StructureRule) {
+            self.other_name(source, &mut owners);
         }
     }
 
