@@ -97,26 +97,7 @@ impl CsnClock {
 /// `YYYYMMDDhhmmss` in UTC; times after the year 9999 print as its last second.
 fn write_date_and_time(out: &mut Vec<u8>, seconds: u64) {
     const LAST_SECOND_OF_9999: u64 = 253_402_300_799;
-    let seconds = seconds.min(LAST_SECOND_OF_9999);
-    let (year, month, day) = civil_from_days(seconds / 86_400);
-    write_decimal(out, year, 4);
-    for part in [month, day, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60] {
-        write_decimal(out, part, 2);
-    }
-}
-
-/// The date of a day counted from 1970-01-01. Years are taken to begin in March, so that the leap day is their last.
-fn civil_from_days(days: u64) -> (u64, u64, u64) {
-    const DAYS_OF_400_YEARS: u64 = 146_097;
-    const DAYS_FROM_YEAR_0_MARCH_TO_1970: u64 = 719_468;
-    let days = days + DAYS_FROM_YEAR_0_MARCH_TO_1970;
-    let (era, day_of_era) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+    store::record::write_seconds(seconds.min(LAST_SECOND_OF_9999), out);
 }
 
 fn write_decimal(out: &mut Vec<u8>, mut number: u64, digits: usize) {

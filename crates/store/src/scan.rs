@@ -8,7 +8,7 @@ use heed::types::Bytes;
 
 use crate::error::StoreError;
 use crate::overlay::{PostingDelta, Row, RowKey};
-use crate::posting::block::index_range;
+use crate::posting::block::key_bounds;
 use crate::posting::{BlockIter, BlockView, Damaged, IndexKey, List};
 use crate::postings::Postings;
 use crate::rows::{entry_key, parse_entry_key, parse_value_key, split_first_piece};
@@ -39,15 +39,7 @@ impl<'s> PostingScan<'s> {
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> Result<PostingScan<'s>, StoreError> {
-        let (first, end) = index_range(index);
-        let from = match from {
-            Bound::Unbounded => Bound::Included(first),
-            bound => bound.map(|key| IndexKey::new(index, key)),
-        };
-        let to = match to {
-            Bound::Unbounded => Bound::Excluded(end),
-            bound => bound.map(|key| IndexKey::new(index, key)),
-        };
+        let (from, to) = key_bounds(index, from, to);
         let start = match &from {
             Bound::Included(key) | Bound::Excluded(key) => key.clone(),
             Bound::Unbounded => IndexKey::from_bytes(b""),

@@ -12,7 +12,7 @@ use heed::types::Bytes;
 use crate::IndexId;
 use crate::error::StoreError;
 use crate::overlay::PostingDelta;
-use crate::posting::block::index_range;
+use crate::posting::block::{index_range, key_bounds};
 use crate::posting::{BlockView, IndexKey, List};
 use crate::postings::Postings;
 use crate::scan::range_is_sane;
@@ -42,15 +42,8 @@ impl<'s> PostingScanBack<'s> {
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> Result<PostingScanBack<'s>, StoreError> {
-        let (first, end) = index_range(index);
-        let from = match from {
-            Bound::Unbounded => Bound::Included(first.clone()),
-            bound => bound.map(|key| IndexKey::new(index, key)),
-        };
-        let to = match to {
-            Bound::Unbounded => Bound::Excluded(end),
-            bound => bound.map(|key| IndexKey::new(index, key)),
-        };
+        let (first, _) = index_range(index);
+        let (from, to) = key_bounds(index, from, to);
         let is_sane = range_is_sane(&from, &to);
         let overlays = view.layers.map(|layer| {
             layer

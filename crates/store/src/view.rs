@@ -38,6 +38,20 @@ pub struct View<'s> {
     pub(crate) seq: Option<u64>,
 }
 
+/// A row and the further pieces of it.
+fn joined<'t>(
+    head: &[u8],
+    further: u16,
+    piece: impl Fn(u16) -> Result<Option<&'t [u8]>, heed::Error>,
+    missing: &'static str,
+) -> Result<Vec<u8>, StoreError> {
+    let mut whole = head.to_vec();
+    for part in 1..=further {
+        whole.extend_from_slice(piece(part)?.ok_or(Damaged(missing))?);
+    }
+    Ok(whole)
+}
+
 /// The bytes of an entry: in the map, or shared with the overlay.
 #[derive(Clone, Debug)]
 pub struct RecordRef<'s> {
@@ -114,12 +128,8 @@ impl<'s> View<'s> {
         if further == 0 {
             return Ok(Some(Cow::Borrowed(head)));
         }
-        let mut whole = head.to_vec();
-        for part in 1..=further {
-            let piece = self.dbs.entries.get(self.txn, &entry_part_key(id, part))?;
-            whole.extend_from_slice(piece.ok_or(Damaged("piece of an entry is missing"))?);
-        }
-        Ok(Some(Cow::Owned(whole)))
+        let piece = |part| self.dbs.entries.get(self.txn, &entry_part_key(id, part));
+        Ok(Some(Cow::Owned(joined(head, further, piece, "piece of an entry is missing")?)))
     }
 
     /// The posting list of `key`; empty when nothing has that key.
@@ -227,12 +237,8 @@ impl<'s> View<'s> {
         if further == 0 {
             return Ok(Some(Cow::Borrowed(head)));
         }
-        let mut whole = head.to_vec();
-        for part in 1..=further {
-            let piece = self.dbs.values.get(self.txn, &value_part_key(key, part))?;
-            whole.extend_from_slice(piece.ok_or(Damaged("piece of a large value is missing"))?);
-        }
-        Ok(Some(Cow::Owned(whole)))
+        let piece = |part| self.dbs.values.get(self.txn, &value_part_key(key, part));
+        Ok(Some(Cow::Owned(joined(head, further, piece, "piece of a large value is missing")?)))
     }
 
     /// All values of a large attribute, in the order of their keys.

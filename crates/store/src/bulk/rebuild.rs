@@ -23,9 +23,6 @@ use crate::record::{LargeStub, RecordView};
 use crate::view::View;
 use crate::{DescId, EntryId, IndexId, StoreError};
 
-/// Memory of the sort when nothing else is said.
-const SORT_BYTES: usize = 256 << 20;
-
 /// Which indexes are made anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RebuildWhich {
@@ -117,13 +114,8 @@ fn rebuild_in(
         let tables = env::read_tables(dbs, &read, SchemaTypes::shared(&options.schema))?;
         let view = View::of_base(&read, dbs, &tables);
         let mut watcher = Counter { entries: 0, total: view.entry_count()?, started, progress };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let settings = Settings {
-            threads: if options.threads == 0 { cores } else { options.threads },
-            memory_bytes: if options.memory_bytes == 0 { SORT_BYTES } else { options.memory_bytes },
-            temporary: options.temporary_directory.as_deref().unwrap_or(&options.directory),
-            cancel: &options.cancel,
-        };
+        let temporary = options.temporary_directory.as_deref().unwrap_or(&options.directory);
+        let settings = Settings::new(options.threads, options.memory_bytes, temporary, &options.cancel);
         let slots = Slots::of(chosen.clone());
         let sorted = rekey(view, &indexer, &slots, &settings, &mut watcher)?;
         summary.entries = watcher.entries;

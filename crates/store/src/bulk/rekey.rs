@@ -36,6 +36,22 @@ pub(super) struct Settings<'a> {
     pub cancel: &'a Cancel,
 }
 
+/// Memory of the sort when nothing else is said.
+const SORT_BYTES: usize = 256 << 20;
+
+impl<'a> Settings<'a> {
+    /// 0 threads are as many as there are cores, 0 bytes as many as are sensible.
+    pub fn new(threads: usize, memory_bytes: usize, temporary: &'a Path, cancel: &'a Cancel) -> Self {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            threads: if threads == 0 { cores() } else { threads },
+            memory_bytes: if memory_bytes == 0 { SORT_BYTES } else { memory_bytes },
+            temporary,
+            cancel,
+        }
+    }
+}
+
 /// Is told what is met on the way; in the order of ids, on the calling thread.
 pub(super) trait Watcher {
     /// An entry whose record can be read.

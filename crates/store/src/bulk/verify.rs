@@ -26,9 +26,6 @@ use crate::version::Snapshot;
 use crate::view::View;
 use crate::{DescId, EntryId, IndexId, ListId, StoreError};
 
-/// Memory of the sort when nothing else is said.
-const SORT_BYTES: usize = 256 << 20;
-
 /// What to verify, and how.
 #[derive(Debug, Clone)]
 pub struct VerifyOptions {
@@ -144,13 +141,8 @@ pub(super) fn verify_view(
             _ => check.problem(&Problem::Untrusted { index: name }),
         }
     }
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let settings = Settings {
-        threads: if options.threads == 0 { cores } else { options.threads },
-        memory_bytes: if options.memory_bytes == 0 { SORT_BYTES } else { options.memory_bytes },
-        temporary: &options.temporary_directory,
-        cancel: &options.cancel,
-    };
+    let temporary = &options.temporary_directory;
+    let settings = Settings::new(options.threads, options.memory_bytes, temporary, &options.cancel);
     let sorted = rekey(view, indexer, &slots, &settings, &mut check)?;
     for (slot, index) in slots.iter() {
         if options.cancel.is_cancelled() {

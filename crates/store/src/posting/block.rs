@@ -8,6 +8,8 @@
 //! (2) Keys ascend strictly, and all belong to one index.
 //! (3) `shared` is the longest common prefix with the key before. [`BlockView::find`] depends on it.
 
+use std::ops::Bound;
+
 use super::key::index_of;
 use super::list::List;
 use super::{Damaged, IndexKey};
@@ -191,6 +193,16 @@ impl BlockWriter {
 /// First key of the rows of `index` and of the index after it: the range its rows lie in.
 pub fn index_range(index: crate::IndexId) -> (IndexKey, IndexKey) {
     (IndexKey::new(index, b""), IndexKey::new(crate::IndexId(index.0.saturating_add(1)), b""))
+}
+
+/// Bounds in one index as bounds among the keys of all.
+pub fn key_bounds(index: crate::IndexId, from: Bound<&[u8]>, to: Bound<&[u8]>) -> (Bound<IndexKey>, Bound<IndexKey>) {
+    let (first, end) = index_range(index);
+    let key = |bound: Bound<&[u8]>, unbounded| match bound {
+        Bound::Unbounded => unbounded,
+        bound => bound.map(|key| IndexKey::new(index, key)),
+    };
+    (key(from, Bound::Included(first)), key(to, Bound::Excluded(end)))
 }
 
 #[inline]

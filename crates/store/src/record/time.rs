@@ -63,8 +63,8 @@ pub(super) fn seconds_of(text: &[u8]) -> Option<u64> {
     Some(((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
 }
 
-/// Appends `YYYYMMDDhhmmss`.
-pub(super) fn write_seconds(seconds: u64, out: &mut Vec<u8>) {
+/// Appends `YYYYMMDDhhmmss` of seconds since 1970; the year has its last four digits.
+pub fn write_seconds(seconds: u64, out: &mut Vec<u8>) {
     let (year, month, day) = civil_from_days(seconds / 86_400);
     digits(year, 4, out);
     for part in [month, day, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60] {
