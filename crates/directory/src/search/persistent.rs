@@ -15,7 +15,6 @@ use schema::NormalizedDn;
 use smallvec::SmallVec;
 use store::{EntryId, StoreError, Values};
 
-use super::base::Following;
 use super::idset::IdSet;
 use super::plan::Candidates;
 use super::run::Stop;
@@ -244,9 +243,7 @@ impl Directory {
         if worker.base.is_root() {
             return Ok(());
         }
-        let following =
-            Following { aliases: request.deref_aliases.finding_base(), manage_dsa_it: wanted.manage_dsa_it };
-        let (backend, id, snapshot) = self.base_entry(worker, facts, request.base, following)?;
+        let (backend, id, snapshot) = self.base_entry(worker, facts, request, wanted)?;
         self.plan_part(plan, worker, facts, backend, id, Scope::BaseObject, snapshot)
     }
 

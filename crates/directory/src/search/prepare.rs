@@ -168,9 +168,7 @@ impl Directory {
         if worker.base.is_root() {
             return self.plan_all_suffixes(plan, worker, facts, request.scope);
         }
-        let following =
-            Following { aliases: request.deref_aliases.finding_base(), manage_dsa_it: wanted.manage_dsa_it };
-        let (backend, id, snapshot) = self.base_entry(worker, facts, request.base, following)?;
+        let (backend, id, snapshot) = self.base_entry(worker, facts, request, wanted)?;
         self.plan_part(plan, worker, facts, backend, id, request.scope, snapshot)?;
         if request.scope != Scope::BaseObject {
             self.plan_suffixes_below(plan, worker, facts, request.scope)?;
@@ -186,8 +184,8 @@ impl Directory {
         &self,
         worker: &mut Worker,
         facts: &Arc<Facts>,
-        shown: &[u8],
-        following: Following,
+        request: &SearchRequest<'_>,
+        wanted: &ReadControls<'_>,
     ) -> Result<(usize, EntryId, Snapshot), LdapResult> {
         let failure = |problem: StoreError| error::store_failure(&problem);
         if let Some((at, _)) = crate::backend::holder(&self.backends, worker.base.as_bytes()) {
@@ -200,7 +198,9 @@ impl Directory {
                 return Ok((at, id, snapshot));
             }
         }
-        let shown = String::from_utf8_lossy(shown);
+        let shown = String::from_utf8_lossy(request.base);
+        let following =
+            Following { aliases: request.deref_aliases.finding_base(), manage_dsa_it: wanted.manage_dsa_it };
         let found = find_base(&self.backends, facts, &worker.base, &shown, following)?;
         let dn = worker.base.as_bytes().to_vec();
         let holder = crate::backend::holder(&self.backends, &dn).map(|(at, _)| at);

@@ -342,12 +342,9 @@ impl Directory {
             }
             .go_on();
         }
-        let entry_uuid = match decided.kind {
-            Kind::Add => match random_uuid() {
-                Ok(uuid) => uuid,
-                Err(result) => return done(UpdateDone::refused(result)),
-            },
-            _ => [0; 16],
+        let entry_uuid = match uuid_for(decided.kind) {
+            Ok(uuid) => uuid,
+            Err(result) => return done(UpdateDone::refused(result)),
         };
         let (csn, proposal) = intake.encode(&decided, entry_uuid);
         let generated = decided.generated;
@@ -491,6 +488,11 @@ pub(crate) fn check_authenticated(identity: &Identity) -> Result<(), LdapResult>
         return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
     }
     Ok(())
+}
+
+/// The `entryUUID` that a proposal brings: only an added entry needs one.
+fn uuid_for(kind: Kind) -> Result<[u8; 16], LdapResult> {
+    if kind == Kind::Add { random_uuid() } else { Ok([0; 16]) }
 }
 
 /// A random UUID (RFC 9562 §5.4).

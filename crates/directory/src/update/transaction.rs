@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ldap::transaction::{EndTransaction, encode_end_response};
 use ldap::{Controls, ExtendedRequest, LdapResult, ResultCode};
 
-use super::{Decided, Order, UpdateCallback, UpdateDone, check_authenticated, out_of_service, phases_of, random_uuid};
+use super::{Decided, Order, UpdateCallback, UpdateDone, check_authenticated, out_of_service, phases_of, uuid_for};
 use crate::apply::{TransactionReport, join};
 use crate::csn::Csn;
 use crate::directory::Directory;
@@ -112,12 +112,9 @@ impl Directory {
         let intake = &self.updates.intake;
         let mut parts = Vec::with_capacity(updates.len());
         for update in &updates {
-            let uuid = match update.decided.kind {
-                Kind::Add => match random_uuid() {
-                    Ok(uuid) => uuid,
-                    Err(result) => return done(UpdateDone::refused(result)),
-                },
-                _ => [0; 16],
+            let uuid = match uuid_for(update.decided.kind) {
+                Ok(uuid) => uuid,
+                Err(result) => return done(UpdateDone::refused(result)),
             };
             parts.push(intake.encode(&update.decided, uuid).1);
         }

@@ -261,6 +261,15 @@ impl<'p> Planner<'p, '_> {
         self.usable(found, Wanted::Kind(kind))
     }
 
+    /// The same, if its keys lie in the order of the forms.
+    fn ordered(&self, attribute: TypeIndex, rule: &'static MatchingRule, test: &Test) -> Result<&'p Index, Missing> {
+        let index = self.normal(attribute, rule, test)?;
+        match index.is_ordered() {
+            true => Ok(index),
+            false => Err(Missing { index: Some(index.id), ..Missing::because(Reason::Hashed) }),
+        }
+    }
+
     fn usable(&self, index: Option<&'p Index>, wanted: Wanted) -> Result<&'p Index, Missing> {
         let index = index.ok_or_else(|| Missing::because(Reason::NoIndex(wanted)))?;
         match self.view.indexes().why_untrusted(index.id) {
@@ -323,13 +332,10 @@ impl<'p> Planner<'p, '_> {
         is_plain: bool,
         all: &mut Conjunction<'p>,
     ) -> Option<Missing> {
-        let index = match self.normal(attribute, rule, &item.test) {
+        let index = match self.ordered(attribute, rule, &item.test) {
             Ok(index) => index,
             Err(missing) => return Some(missing),
         };
-        if !index.is_ordered() {
-            return Some(Missing { index: Some(index.id), ..Missing::because(Reason::Hashed) });
-        }
         let range = range_read(at, attribute, index, from, to);
         let range = RangeRead { is_exact: range.is_exact && is_plain, is_last: true, ..range };
         if is_plain && self.has_one_value(attribute) && all.pair(&range) {
@@ -354,13 +360,10 @@ impl<'p> Planner<'p, '_> {
         if !rule.has_keys() {
             return Some(Missing::because(Reason::Rule));
         }
-        let index = match self.normal(attribute, rule, &item.test) {
+        let index = match self.ordered(attribute, rule, &item.test) {
             Ok(index) => index,
             Err(missing) => return Some(missing),
         };
-        if !index.is_ordered() {
-            return Some(Missing { index: Some(index.id), ..Missing::because(Reason::Hashed) });
-        }
         let range = range_read(at, attribute, index, Bound::Unbounded, Bound::Unbounded);
         all.ranges.push(RangeRead { tried: Some(assertion), is_exact: is_plain, is_last: true, ..range });
         None
