@@ -14,7 +14,7 @@ use crate::{
     config::Config,
     declare::{Class, Default, Property, Variant},
     error::ConfigErrors,
-    nearest::nearest,
+    nearest::hint,
     objects::class,
     reference::setting_line,
     replace::{beside, replace_file},
@@ -350,12 +350,7 @@ fn declared(path: &[Step<'_>], type_name: Option<&str>, property: &str) -> Resul
             return EditError::Refused(message);
         }
         let known: Vec<&str> = properties.iter().map(|own| own.name).collect();
-        let close = nearest(property, known.iter().copied());
-        let hint = if close.is_empty() {
-            format!("known are {}", known.join(", "))
-        } else {
-            format!("did you mean {}?", close.join(", "))
-        };
+        let hint = hint(property, &known);
         EditError::Refused(format!("unknown property \"{property}\" of {}: {hint}", title(path)))
     })
 }

@@ -9,7 +9,7 @@ use toml_edit::{Document, Item, TableLike, Value as TomlValue};
 use crate::{
     declare::{Class, Default, Property, Syntax, Variant},
     error::{ConfigError, Places},
-    nearest::nearest,
+    nearest::hint,
     objects::{CLASSES, class},
     value::{Value, parse},
 };
@@ -149,13 +149,7 @@ impl Reader<'_> {
 
     /// Reports an unknown name with those that look like it, or with all.
     fn unknown(&mut self, offset: usize, what: &str, name: &str, known: &[&str]) {
-        let close = nearest(name, known.iter().copied());
-        let hint = if close.is_empty() {
-            format!("known are {}", known.join(", "))
-        } else {
-            format!("did you mean {}?", close.join(", "))
-        };
-        self.fault(offset, format!("{what}: {hint}"));
+        self.fault(offset, format!("{what}: {}", hint(name, known)));
     }
 
     /// All objects of a class: one table, or a table of named tables.

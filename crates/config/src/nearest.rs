@@ -21,6 +21,15 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>)
     scored.into_iter().take(SUGGESTIONS_MAX).map(|(_, name)| name).collect()
 }
 
+/// What to write instead of an unknown name: those that look like it, or all.
+pub(crate) fn hint(wrong: &str, known: &[&str]) -> String {
+    let close = nearest(wrong, known.iter().copied());
+    match close.is_empty() {
+        true => format!("known are {}", known.join(", ")),
+        false => format!("did you mean {}?", close.join(", ")),
+    }
+}
+
 /// Edits (insert, remove, replace) from one word to the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();

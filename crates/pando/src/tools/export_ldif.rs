@@ -52,10 +52,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
     let owner = Owner::of(directory)?;
     let schema = instance::schema(&config)?;
-    let backend = match (&options.backend, options.selection.first_branch()) {
-        (None, Some(branch)) => instance::backend_above(&config, &schema, branch)?,
-        (id, _) => instance::backend(&config, id.as_deref())?,
-    };
+    let backend = options.selection.backend(&config, &schema, options.backend.as_deref())?;
     let export_options = ExportOptions {
         selection: options.selection.selection(&schema)?,
         exclude_operational: options.exclude_operational,

@@ -114,10 +114,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let owner = Owner::of(directory)?;
     let _lock = instance::lock(&config.instance, "or add the entries through it with ldapadd")?;
     let schema = instance::schema(&config)?;
-    let backend = match (&options.backend, options.selection.first_branch()) {
-        (None, Some(branch)) => instance::backend_above(&config, &schema, branch)?,
-        (id, _) => instance::backend(&config, id.as_deref())?,
-    };
+    let backend = options.selection.backend(&config, &schema, options.backend.as_deref())?;
     let mode = if options.append {
         ImportMode::Append { replace_existing: options.replace_existing }
     } else {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use clap::Args;
+use config::{BackendConfig, Config};
 use schema::Schema;
 use store::bulk::Selection;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, instance};
 
 #[derive(Debug, Args, Default)]
 pub struct SelectionOptions {
@@ -31,9 +32,17 @@ pub struct SelectionOptions {
 }
 
 impl SelectionOptions {
-    /// The first branch that is asked for, by which a backend may be found.
-    pub fn first_branch(&self) -> Option<&str> {
-        self.include_branches.first().map(String::as_str)
+    /// The backend that is named; without a name the one that holds the first branch asked for, or the only one.
+    pub fn backend<'c>(
+        &self,
+        config: &'c Config,
+        schema: &Schema,
+        id: Option<&str>,
+    ) -> Result<&'c BackendConfig, Failure> {
+        match (id, self.include_branches.first()) {
+            (None, Some(branch)) => instance::backend_above(config, schema, branch),
+            (id, _) => instance::backend(config, id),
+        }
     }
 
     /// The selection that the store applies.
