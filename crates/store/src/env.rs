@@ -24,6 +24,8 @@ const MAP_BYTES_MAX: usize = 1 << 40;
 const MAP_BYTES_MIN: usize = 1 << 30;
 /// Snapshots at one time: event loops, pool threads and tools.
 const READERS_MAX: u32 = 4_096;
+/// Name of the data file in the folder of an environment.
+pub(crate) const DATA_FILE: &str = "data.mdb";
 /// Format of the tables; another one is refused.
 pub const FORMAT: u32 = 1;
 
@@ -145,7 +147,7 @@ impl Env {
 
     /// Opens an existing environment for reading, beside a server that writes it.
     pub fn open_read_only(path: &Path) -> Result<Env, StoreError> {
-        if !path.join("data.mdb").exists() {
+        if !path.join(DATA_FILE).exists() {
             return Err(StoreError::Io { what: "database", detail: format!("{} has no database", path.display()) });
         }
         let env = open_env(path, EnvFlags::READ_ONLY)?;

@@ -35,6 +35,7 @@ pub mod varint;
 mod version;
 mod view;
 mod waits;
+pub mod write_out;
 mod writer;
 
 pub use backend::{Backend, BackendOptions, InstanceLock, Rebound, database_path, log_path, new_uuid};

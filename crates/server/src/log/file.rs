@@ -15,6 +15,9 @@ use std::{
 use config::{RetentionPolicy, RotationPolicy};
 use jiff::{Timestamp, civil::Time, tz::TimeZone};
 
+/// The disk is told to begin writing after this many bytes: a log of many operations is no burst then, which updates would wait for.
+const WRITE_OUT_BYTES: u64 = 256 << 10;
+
 /// What a log file is configured with.
 #[derive(Debug, Clone)]
 pub struct LogFileSettings {
@@ -53,6 +56,8 @@ pub struct LogFile {
     zone: TimeZone,
     file: File,
     bytes: u64,
+    /// The disk was told to write up to here.
+    written_out: u64,
     /// When the current file began, for the policies of time.
     begun: SystemTime,
     size_limit: Option<u64>,
@@ -79,7 +84,7 @@ impl LogFile {
                 _ => None,
             })
             .min();
-        Ok(Self { settings, zone, file, bytes, begun, size_limit })
+        Ok(Self { settings, zone, file, bytes, written_out: bytes, begun, size_limit })
     }
 
     /// Where the current file is.
@@ -101,6 +106,10 @@ impl LogFile {
     pub fn write(&mut self, lines: &[u8], now: SystemTime) -> io::Result<()> {
         self.file.write_all(lines)?;
         self.bytes += lines.len() as u64;
+        if self.bytes - self.written_out >= WRITE_OUT_BYTES {
+            store::write_out::begin(&self.file, self.written_out..self.bytes);
+            self.written_out = self.bytes;
+        }
         if self.size_limit.is_some_and(|limit| self.bytes >= limit) {
             self.rotate(now)?;
         }
@@ -124,6 +133,7 @@ impl LogFile {
     pub fn reopen(&mut self, now: SystemTime) -> io::Result<()> {
         self.file = open_file(&self.settings, true)?;
         self.bytes = self.file.metadata()?.len();
+        self.written_out = self.bytes;
         if self.bytes == 0 {
             self.begun = now;
         }
@@ -135,7 +145,7 @@ impl LogFile {
         let aside = self.free_name(now);
         fs::rename(&self.settings.path, &aside)?;
         self.file = open_file(&self.settings, true)?;
-        self.bytes = 0;
+        (self.bytes, self.written_out) = (0, 0);
         self.begun = now;
         self.retain()
     }

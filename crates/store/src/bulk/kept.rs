@@ -21,7 +21,7 @@ use super::options::ImportMode;
 use super::plan::Plan;
 use super::source::{Chunk, Chunks, LdifSource, Source};
 use crate::backend::{database_path, log_path};
-use crate::env::{self, Env, meta};
+use crate::env::{self, DATA_FILE, Env, meta};
 use crate::index::SchemaTypes;
 use crate::log::{FileLog, FolderDisk, Log, LogOptions};
 use crate::postings::PostingIter;
@@ -80,7 +80,7 @@ impl Old {
         let (include, exclude) = plan.branches();
         let path = database_path(&options.directory);
         let wanted = is_append || !include.is_empty() || !exclude.is_empty();
-        if !wanted || !path.join("data.mdb").exists() {
+        if !wanted || !path.join(DATA_FILE).exists() {
             return Ok(None);
         }
         let env = Env::open_read_only(&path)?;

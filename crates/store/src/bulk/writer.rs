@@ -8,7 +8,6 @@
 //! (docs/decisions/003-import-sort.md). The disk is told to start writing early, so that the last sync is short.
 
 use std::fs::{File, OpenOptions};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::thread::JoinHandle;
 
@@ -18,7 +17,8 @@ use heed::{PutFlags, RwTxn};
 use super::BulkError;
 use super::postings::RowSink;
 use crate::StoreError;
-use crate::env::{Dbs, Env, Table};
+use crate::env::{DATA_FILE, Dbs, Env, Table};
+use crate::write_out;
 
 /// Rows are handed over in batches of about this size.
 const BATCH_BYTES: usize = 512 << 10;
@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 512 << 10;
 /// Batches under way between the pipeline and the writer.
 const BATCHES_MAX: usize = 8;
 
-/// A commit each so many bytes of rows: LMDB keeps changed pages in memory until then.
+/// A commit each so many bytes of rows.
 const COMMIT_BYTES: usize = 32 << 20;
 
 /// LMDB's page.
@@ -147,10 +147,10 @@ fn write_all(env: &Env, receiver: &Receiver<Rows>) -> Result<(), BulkError> {
                 done = true;
                 break;
             };
-            append(env.dbs(), &mut txn, &rows)?;
             bytes += rows.bytes.len();
+            paving.extend(env, bytes as u64)?;
+            append(env.dbs(), &mut txn, &rows)?;
         }
-        paving.extend(env, bytes as u64)?;
         txn.commit().map_err(StoreError::from)?;
         paving.start_writeback(env);
     }
@@ -184,37 +184,30 @@ static ZEROS: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];
 
 impl Paving {
     fn new(env: &Env) -> Result<Self, BulkError> {
-        let open = OpenOptions::new().write(true).open(env.path().join("data.mdb"));
+        let open = OpenOptions::new().write(true).open(env.path().join(DATA_FILE));
         let file = open.map_err(|error| StoreError::io("database file", &error))?;
         let end = env.bytes().0;
         Ok(Self { file, end, writeback: end })
     }
 
-    /// Paves what a commit of `bytes` of rows can take: pages are at least half full, and each table has branch pages.
+    /// Paves what a transaction with `bytes` of rows can take: pages are at least half full, and each table has branch pages. Called before
+    /// LMDB is given the rows, because it writes pages of a large transaction before the commit.
     fn extend(&mut self, env: &Env, bytes: u64) -> Result<(), BulkError> {
+        let failed = |error| StoreError::io("database file", &error);
+        // What is behind the pavement was written by LMDB.
+        self.end = self.end.max(self.file.metadata().map_err(failed)?.len());
         let target = env.bytes().0 + 2 * bytes + 64 * PAGE_BYTES;
         while self.end < target {
-            self.file.write_all_at(&ZEROS, self.end).map_err(|error| StoreError::io("database file", &error))?;
+            self.file.write_all_at(&ZEROS, self.end).map_err(failed)?;
             self.end += PAGE_BYTES;
         }
         Ok(())
     }
 
-    /// Tells the disk to begin writing what was committed. Advice only: failing is no error.
+    /// Tells the disk to begin writing what was committed.
     fn start_writeback(&mut self, env: &Env) {
         let end = env.bytes().0;
-        let length = end.saturating_sub(self.writeback);
-        // SAFETY: a call on an open descriptor that touches no memory of ours.
-        #[cfg(target_os = "linux")]
-        #[allow(unsafe_code)]
-        unsafe {
-            libc::sync_file_range(
-                self.file.as_raw_fd(),
-                self.writeback as libc::off64_t,
-                length as libc::off64_t,
-                libc::SYNC_FILE_RANGE_WRITE,
-            );
-        }
+        write_out::begin(&self.file, self.writeback..end);
         self.writeback = end;
     }
 

@@ -1,5 +1,6 @@
 //! The thread that folds: takes frozen overlays, commits them, publishes, trims the log, and keeps the house in between.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -8,15 +9,20 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::fold;
+use crate::env::DATA_FILE;
 use crate::error::StoreError;
 use crate::log::Log;
 use crate::stats::Meters;
 use crate::version::{Frozen, Shared, Version};
+use crate::write_out;
 
 /// Work between two breaths. Shorter than a scheduler's slice, so that nobody on this core waits for a fold.
 const WORK_SLICE: Duration = Duration::from_millis(2);
 /// A breath, while the writer is not waiting for us.
 const BREATH: Duration = Duration::from_micros(500);
+/// Rows between two times that the disk is given what LMDB wrote: about as many pages. What the disk has to take at once is what a sync
+/// of the log waits for.
+const ROWS_WRITTEN_OUT: u64 = 512;
 /// Chores are done this often when nothing happens.
 const CHORES_EVERY: Duration = Duration::from_millis(500);
 /// Readers of dead processes are looked for this often.
@@ -41,7 +47,10 @@ pub(crate) struct FoldThread {
 impl FoldThread {
     pub fn start(shared: Arc<Shared>, log: Arc<dyn Log>, meters: Arc<Meters>) -> Result<FoldThread, StoreError> {
         let (jobs, receiver) = crossbeam_channel::unbounded();
-        let mut folder = Folder { shared, log, meters, receiver, retired: Vec::new(), stale_looked: Instant::now() };
+        let data =
+            File::open(shared.env.path().join(DATA_FILE)).map_err(|error| StoreError::io("database file", &error))?;
+        let mut folder =
+            Folder { shared, log, meters, receiver, data, retired: Vec::new(), stale_looked: Instant::now() };
         let handle = std::thread::Builder::new()
             .name("fold".to_owned())
             .spawn(move || folder.run())
@@ -55,6 +64,8 @@ struct Folder {
     log: Arc<dyn Log>,
     meters: Arc<Meters>,
     receiver: Receiver<FoldJob>,
+    /// LMDB's file.
+    data: File,
     /// Folded overlays that readers may still hold. They are dropped here: giving back a million nodes takes a while, and an
     /// event loop must not be the one to do it.
     retired: Vec<Arc<Frozen>>,
@@ -102,20 +113,9 @@ impl Folder {
         let mut txn = env.write()?;
         let fold_txn = txn.id();
         frozen.set_fold_txn(fold_txn);
-        let meters = &self.meters;
-        let (mut slice, mut done) = (Instant::now(), 0u64);
-        let mut pace = || {
-            done += 1;
-            if done.is_multiple_of(16) && slice.elapsed() >= WORK_SLICE {
-                meters.fold_done.store(done, Ordering::Relaxed);
-                if !meters.is_behind.load(Ordering::Relaxed) {
-                    std::thread::sleep(BREATH);
-                }
-                slice = Instant::now();
-            }
-        };
-        meters.fold_total.store(frozen.overlay.rows() as u64, Ordering::Relaxed);
-        fold(&mut txn, env.dbs(), frozen, &mut pace)?;
+        let mut pacer = Pacer { meters: &self.meters, data: &self.data, slice: start, done: 0 };
+        self.meters.fold_total.store(frozen.overlay.rows() as u64, Ordering::Relaxed);
+        fold(&mut txn, env.dbs(), frozen, &mut || pacer.row_done())?;
         let committing = Instant::now();
         txn.commit()?;
         self.shared.publish(|current| Version {
@@ -143,6 +143,35 @@ impl Folder {
         if self.stale_looked.elapsed() >= STALE_READERS_EVERY {
             self.stale_looked = Instant::now();
             let _ = self.shared.env.clear_stale_readers();
+        }
+    }
+}
+
+/// Keeps a fold from being in the way of others, as long as the writer does not wait for it.
+struct Pacer<'f> {
+    meters: &'f Meters,
+    data: &'f File,
+    /// Since when it has worked without a breath.
+    slice: Instant,
+    done: u64,
+}
+
+impl Pacer<'_> {
+    fn row_done(&mut self) {
+        self.done += 1;
+        if !self.done.is_multiple_of(16) {
+            return;
+        }
+        let is_awaited = self.meters.is_behind.load(Ordering::Relaxed);
+        if self.done.is_multiple_of(ROWS_WRITTEN_OUT) && !is_awaited {
+            write_out::wait(self.data);
+        }
+        if self.slice.elapsed() >= WORK_SLICE {
+            self.meters.fold_done.store(self.done, Ordering::Relaxed);
+            if !is_awaited {
+                std::thread::sleep(BREATH);
+            }
+            self.slice = Instant::now();
         }
     }
 }

@@ -9,9 +9,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::write_out;
+
 /// New files are filled in pieces of a page: files written in large pieces cost several times as much per rewritten page
 /// (decision 002).
 const FILL_BYTES: usize = 4_096;
+
+/// Bytes of a new file that are handed to the disk at once: it is made beside appends, whose syncs would wait for more.
+const WRITE_OUT_BYTES: u64 = 512 << 10;
 
 /// The log holds what entries hold: nobody else reads it.
 const FILE_MODE: u32 = 0o600;
@@ -82,8 +87,11 @@ impl Disk for FolderDisk {
         let fill = || -> io::Result<File> {
             let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(&path)?;
             let zeros = [0; FILL_BYTES];
-            for _ in 0..bytes / FILL_BYTES as u64 {
+            for filled in (0..bytes).step_by(FILL_BYTES) {
                 file.write_all(&zeros)?;
+                if filled % WRITE_OUT_BYTES == 0 {
+                    write_out::wait(&file);
+                }
             }
             file.sync_all()?;
             self.sync_folder()?;

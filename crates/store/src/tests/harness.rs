@@ -222,11 +222,11 @@ pub fn normal(bytes: &[u8]) -> Vec<u8> {
     bytes.to_ascii_lowercase()
 }
 
-/// The keys of one value.
+/// The keys of one value: itself, and windows near its beginning.
 pub fn keys_of(value: &[u8]) -> Vec<(IndexId, Vec<u8>)> {
     let value = normal(value);
     let mut keys = vec![(EQUALITY, value.clone())];
-    keys.extend((0..value.len()).map(|at| (WINDOWS, value[at..value.len().min(at + WINDOW)].to_vec())));
+    keys.extend((0..value.len().min(1_000)).map(|at| (WINDOWS, value[at..value.len().min(at + WINDOW)].to_vec())));
     keys
 }
 
