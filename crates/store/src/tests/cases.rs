@@ -239,12 +239,12 @@ fn records_and_values_of_many_pieces_come_back() {
 /// LMDB writes pages before the commit when a transaction has changed more of them than it keeps in memory (decision 004).
 #[test]
 fn folds_larger_than_what_lmdb_keeps_in_memory_are_whole() {
-    const PAGES_IN_MEMORY: u64 = 2_047;
+    const PAGES_IN_MEMORY: u64 = 4_095;
     let (mut store, mut model) = (Store::new(), Model::new());
     let member = |i: u64, round: u64| format!("{i}.{round}.{}", "m".repeat(60_000));
     let values = |i: u64, round: u64| (0..4).map(|n| (format!("text{n}"), format!("{i}.{round}"))).collect::<Vec<_>>();
-    let adds = (1..=200).map(|i| Op::Add { parent: 0, name: format!("user.{i}"), values: values(i, 0) });
-    let members = (1..=200).map(|id| Op::AddMember { id, member: member(id, 0) });
+    let adds = (1..=300).map(|i| Op::Add { parent: 0, name: format!("user.{i}"), values: values(i, 0) });
+    let members = (1..=300).map(|id| Op::AddMember { id, member: member(id, 0) });
     run(&mut store, &mut model, &adds.chain(members).collect::<Vec<_>>());
     store.fold();
     let (old, old_model) = (store.backend().snapshot().unwrap(), model.clone());
@@ -252,7 +252,7 @@ fn folds_larger_than_what_lmdb_keeps_in_memory_are_whole() {
     let pages: u64 = dbs.sizes(txn).unwrap().iter().map(|size| size.leaf_pages).sum();
     assert!(pages > PAGES_IN_MEMORY, "{pages} pages");
     for round in 1..4 {
-        let of = |third: u64| (1..=200).filter(move |i| (i + round) % 3 != third);
+        let of = |third: u64| (1..=300).filter(move |i| (i + round) % 3 != third);
         let shorter = of(0).map(|id| Op::Modify { id, values: values(id, round)[..(id % 4) as usize].to_vec() });
         let removed = of(1).map(|id| Op::RemoveMember { id, member: member(id, round - 1) });
         let added = of(2).map(|id| Op::AddMember { id, member: member(id, round) });
@@ -262,7 +262,7 @@ fn folds_larger_than_what_lmdb_keeps_in_memory_are_whole() {
     }
     old_model.compare(&old);
     drop(old);
-    run(&mut store, &mut model, &(1..=190).map(|id| Op::Delete { id }).collect::<Vec<_>>());
+    run(&mut store, &mut model, &(1..=290).map(|id| Op::Delete { id }).collect::<Vec<_>>());
     store.crash(&mut |_| 0);
     store.open().unwrap();
     store.fold();
