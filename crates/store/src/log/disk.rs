@@ -9,8 +9,6 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::write_out;
-
 /// New files are filled in pieces of a page: files written in large pieces cost several times as much per rewritten page
 /// (decision 002).
 const FILL_BYTES: usize = 4_096;
@@ -90,7 +88,7 @@ impl Disk for FolderDisk {
             for filled in (0..bytes).step_by(FILL_BYTES) {
                 file.write_all(&zeros)?;
                 if filled % WRITE_OUT_BYTES == 0 {
-                    write_out::wait(&file);
+                    file.sync_data()?;
                 }
             }
             file.sync_all()?;
