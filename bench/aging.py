@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""What random updates do to a backend in the long run: its file and its latencies beside those of a fresh import of the same data.
+"""What random updates do to a backend in the long run: its file and its latencies beside those of a fresh import of the
+same data.
 
   aging.py [--updates 100000] [--entries 20000] [--connections 2] [--pipeline 64] [--report] [--folder DIR]
 
-Makes an instance of --entries people, does --updates random modifies (80 %), adds and deletes (10 % each) over pipelined connections as
-fast as it can, exports, imports that into a second instance, and asks both the same, in turn. Asserts that nothing was refused, that both
-export the same bytes and that verify-index is clean; --report prints sizes, latencies and their ratios. For the figures of
-bench/RESULTS.md, with a release build (about 10 minutes):
+Makes an instance of --entries people, does --updates random modifies (80 %), adds and deletes (10 % each) over
+pipelined connections as fast as it can, exports, imports that into a second instance, and asks both the same, in turn.
+Asserts that nothing was refused, that both export the same bytes and that verify-index is clean; --report prints sizes,
+latencies and their ratios. For the figures of bench/RESULTS.md, with a release build (about 10 minutes):
 
   bench/aging.py --updates 10000000 --entries 1000000 --connections 4 --report
 """
+
 import argparse
 import multiprocessing
 import random
@@ -23,7 +25,28 @@ from load import Link, equal, progress
 from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
 
 PEOPLE = f"ou=people,{BASE}"
-SYLLABLES = "al ber cor dan el fir gor hal in jor ka lu mor ne or pel ri sol ta wen".split()
+SYLLABLES = [
+    "al",
+    "ber",
+    "cor",
+    "dan",
+    "el",
+    "fir",
+    "gor",
+    "hal",
+    "in",
+    "jor",
+    "ka",
+    "lu",
+    "mor",
+    "ne",
+    "or",
+    "pel",
+    "ri",
+    "sol",
+    "ta",
+    "wen",
+]
 
 
 def word(rng) -> str:
@@ -32,8 +55,16 @@ def word(rng) -> str:
 
 def attributes(rng, uid: str) -> dict:
     given, surname = word(rng), word(rng)
-    return {"objectClass": ["inetOrgPerson"], "uid": [uid], "cn": [f"{given} {surname}"], "sn": [surname], "givenName": [given],
-            "mail": [f"{given}.{surname}.{uid}@example.com"], "telephoneNumber": [f"+1 555 {rng.randrange(10**7):07}"], "description": [f"About {given}"]}
+    return {
+        "objectClass": ["inetOrgPerson"],
+        "uid": [uid],
+        "cn": [f"{given} {surname}"],
+        "sn": [surname],
+        "givenName": [given],
+        "mail": [f"{given}.{surname}.{uid}@example.com"],
+        "telephoneNumber": [f"+1 555 {rng.randrange(10**7):07}"],
+        "description": [f"About {given}"],
+    }
 
 
 def dn(uid: str) -> str:
@@ -43,9 +74,14 @@ def dn(uid: str) -> str:
 def write_ldif(file: Path, entries: int) -> None:
     rng = random.Random(1)
     with open(file, "w") as out:
-        out.write(f"dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: {PEOPLE}\nobjectClass: organizationalUnit\nou: people\n\n")
+        out.write(
+            f"dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: {PEOPLE}\nobjectClass: organizationalUnit\n"
+            f"ou: people\n\n"
+        )
         for n in range(entries):
-            lines = "".join(f"{name}: {value}\n" for name, values in attributes(rng, f"user.{n}").items() for value in values)
+            lines = "".join(
+                f"{name}: {value}\n" for name, values in attributes(rng, f"user.{n}").items() for value in values
+            )
             out.write(f"dn: {dn(f'user.{n}')}\n{lines}\n")
 
 
@@ -110,7 +146,10 @@ def run(options, place: Path) -> None:
         aged.setup().import_ldif(place / "people.ldif").start()
         progress(f"{options.entries} entries imported")
         results, began = multiprocessing.Queue(), time.monotonic()
-        workers = [multiprocessing.Process(target=update, args=(n, options, aged.port, results)) for n in range(options.connections)]
+        workers = [
+            multiprocessing.Process(target=update, args=(n, options, aged.port, results))
+            for n in range(options.connections)
+        ]
         for worker in workers:
             worker.start()
         done = list(load.results_of(workers, results))
@@ -128,15 +167,24 @@ def run(options, place: Path) -> None:
         links = [Link(server.start().port, ROOT_DN, ROOT_PW) for server in servers]
         samples = [([], []), ([], [])]
         for turn in range(options.turns):
-            for link, (found, changed) in zip(links, samples):
+            for link, (found, changed) in zip(links, samples, strict=True):
                 more = measure(link, uids, random.Random(turn), 2000, 200)
                 found += more[0]
                 changed += more[1]
         if options.report:
-            print(f"{options.updates / took:.0f} updates/s; database {sizes[0] / 2**20:.1f} MiB aged, {sizes[1] / 2**20:.1f} MiB fresh: {sizes[0] / sizes[1]:.2f}")
+            print(
+                f"{options.updates / took:.0f} updates/s; database {sizes[0] / 2**20:.1f} MiB aged, "
+                f"{sizes[1] / 2**20:.1f} MiB fresh: {sizes[0] / sizes[1]:.2f}"
+            )
             for what, kind in (("search", 0), ("modify", 1)):
                 ours, theirs = (load.figures(one[kind]) for one in samples)
-                print(f"{what}, ms: " + ", ".join(f"{name} {ours[name]:.3f} aged {theirs[name]:.3f} fresh: {ours[name] / theirs[name]:.2f}" for name in ours))
+                print(
+                    f"{what}, ms: "
+                    + ", ".join(
+                        f"{name} {ours[name]:.3f} aged {theirs[name]:.3f} fresh: {ours[name] / theirs[name]:.2f}"
+                        for name in ours
+                    )
+                )
         for server in servers:
             check(server.stop() == 0, "a server did not end well")
         print(f"aging: {options.updates} updates, nothing refused, the same data as a fresh import")

@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """fairness.py PORT DN PASSWORD LDAPLOAD PID [SCANS]: indexed searches while unindexed scans run.
 
-Runs the shared load generator's open-loop search (4 connections, 1,000/s) first alone, then beside SCANS (20) connections that each
-scan everything again and again, and prints the latencies of both and the server's memory. Needs python-ldap.
-"""
-import json, multiprocessing, subprocess, sys, time
+Runs the shared load generator's open-loop search (4 connections, 1,000/s) first alone, then beside SCANS (20)
+connections that each scan everything again and again, and prints the latencies of both and the server's memory. Needs
+python-ldap."""
+
+import json
+import multiprocessing
+import subprocess
+import sys
+import time
 
 import ldap
 
@@ -20,8 +25,29 @@ def scan(port, dn, password, stop, done):
 
 
 def load(generator, port, dn, password, pid, people):
-    words = [generator, "run", "search", "-C", "4", "--rate", "1000", "--duration", "10", "--warmup", "1", "--port", port,
-             "--bind-dn", dn, "--bind-pw", password, "--server-pid", pid, "--range", str(people)]
+    words = [
+        generator,
+        "run",
+        "search",
+        "-C",
+        "4",
+        "--rate",
+        "1000",
+        "--duration",
+        "10",
+        "--warmup",
+        "1",
+        "--port",
+        port,
+        "--bind-dn",
+        dn,
+        "--bind-pw",
+        password,
+        "--server-pid",
+        pid,
+        "--range",
+        str(people),
+    ]
     result = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[0])
     return {name: result["latency_us"][name] for name in result["latency_us"]}, result["ops_per_s"], result["errors"]
 

@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 """filters.py NAME=PORT:PID:DN:PASSWORD... : the same searches on several servers in turn, with what each costs.
 
-Needs python-ldap. For each case and server: entries returned, median wall time of a search as the client sees it, and the server's CPU
-(user + system, from /proc) per search. Servers take turns (A B A B ...), so that all see the same noise. `--only WORD` picks cases,
-`--seconds` is the time per server and case. The cases are those of docs and bench/RESULTS.md for the bench's people (shared bench folder).
-"""
-import argparse, os, statistics, sys, time
+Needs python-ldap. For each case and server: entries returned, median wall time of a search as the client sees it, and
+the server's CPU (user + system, from /proc) per search. Servers take turns (A B A B ...), so that all see the same
+noise. `--only WORD` picks cases, `--seconds` is the time per server and case. The cases are those of docs and
+bench/RESULTS.md for the bench's people (shared bench folder)."""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
 
 import ldap
 from ldap.controls import SimplePagedResultsControl
@@ -17,7 +23,10 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 def cases(people):
     """(name, filter, attributes, controls)"""
-    sort = lambda: [SSSRequestControl(True, ["uid"]), SimplePagedResultsControl(True, 20, "")]
+
+    def sort():
+        return [SSSRequestControl(True, ["uid"]), SimplePagedResultsControl(True, 20, "")]
+
     middle = people // 2
     return [
         ("uid", f"(uid=user.{middle})", ["*"], None),
@@ -41,7 +50,7 @@ class Server:
         self.link.simple_bind_s(self.dn, password)
 
     def cpu(self):
-        fields = open(f"/proc/{self.pid}/stat").read().rsplit(")", 1)[1].split()
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICK
 
     def search(self, case):

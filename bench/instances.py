@@ -2,6 +2,7 @@
 
 Knows `pando setup` and cn=monitor; knows nothing of what a scenario does.
 """
+
 import contextlib
 import re
 import sys
@@ -40,8 +41,21 @@ def instance(folder: str | None):
 
 
 def setup(server: Pando, base: str, *more: str) -> None:
-    server.tool("setup", "--baseDN", base, "--rootUserDN", ROOT_DN, "--rootUserPassword", ROOT_PW, "--ldapPort", server.port,
-                "--ldapsPort", server.tls_port, "--no-prompt", *more)
+    server.tool(
+        "setup",
+        "--baseDN",
+        base,
+        "--rootUserDN",
+        ROOT_DN,
+        "--rootUserPassword",
+        ROOT_PW,
+        "--ldapPort",
+        server.port,
+        "--ldapsPort",
+        server.tls_port,
+        "--no-prompt",
+        *more,
+    )
 
 
 def equality(backend: str, names) -> str:
@@ -49,27 +63,39 @@ def equality(backend: str, names) -> str:
 
 
 def monitor(link: Link, name: str) -> dict:
-    check(link.call(load.search(f"cn={name},cn=monitor", 0, ANY, ("*", "+"))) == 0 and len(link.entries) == 1, f"cn={name},cn=monitor is not there")
+    check(
+        link.call(load.search(f"cn={name},cn=monitor", 0, ANY, ("*", "+"))) == 0 and len(link.entries) == 1,
+        f"cn={name},cn=monitor is not there",
+    )
     return values_of(link.entries[0])
 
 
 def clean(link: Link, seconds: float = 300) -> None:
     """Waits until no references wait."""
-    queue = lambda: monitor(link, "Referential Integrity")["queue-length"]
-    until(lambda: queue() == "0", seconds, say=lambda: f"after {seconds:.0f} s the references of {queue()} names are not clean")
+
+    def queue():
+        return monitor(link, "Referential Integrity")["queue-length"]
+
+    until(
+        lambda: queue() == "0",
+        seconds,
+        say=lambda: f"after {seconds:.0f} s the references of {queue()} names are not clean",
+    )
 
 
 def values_of(entry_message: bytes) -> dict:
     """First value of each attribute of a search result entry."""
+
     def children(body):
         at = 0
         while at < len(body):
             length, head = body[at + 1], 2
             if length & 0x80:
                 head += length & 0x7F
-                length = int.from_bytes(body[at + 2:at + head], "big")
-            yield body[at + head:at + head + length]
+                length = int.from_bytes(body[at + 2 : at + head], "big")
+            yield body[at + head : at + head + length]
             at += head + length
+
     (whole,) = children(entry_message)
     _, operation = list(children(whole))[:2]
     _, attributes = list(children(operation))[:2]
@@ -85,6 +111,12 @@ def print_waits(link: Link) -> None:
     link.call(load.search("cn=monitor", 2, ANY, ("*", "+")))
     for one in link.entries:
         values = values_of(one)
-        waits = {name: value for name, value in values.items() if re.search(r"wait|stall|slow|longest|max-us|sync", name, re.I)}
+        waits = {
+            name: value
+            for name, value in values.items()
+            if re.search(r"wait|stall|slow|longest|max-us|sync", name, re.I)
+        }
         if waits:
-            print(f"  {values.get('cn', '?')}: " + ", ".join(f"{name} {value}" for name, value in sorted(waits.items())))
+            print(
+                f"  {values.get('cn', '?')}: " + ", ".join(f"{name} {value}" for name, value in sorted(waits.items()))
+            )

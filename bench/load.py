@@ -1,9 +1,10 @@
-"""A small load generator for the scenarios beside it: requests encoded by hand, one process a connection, latencies by window.
+"""A small load generator for the scenarios beside it: requests encoded by hand, one process a connection, latencies by
+window.
 
-An operation's latency counts from the moment it was due, so that a stall is charged to every operation that it delays. Beside a
-server's figures stand those of an echo server that only answers, loaded in the same seconds: what of a tail is the machine's.
-Knows LDAP messages; knows nothing of what a scenario asks.
-"""
+An operation's latency counts from the moment it was due, so that a stall is charged to every operation that it delays.
+Beside a server's figures stand those of an echo server that only answers, loaded in the same seconds: what of a tail is
+the machine's. Knows LDAP messages; knows nothing of what a scenario asks."""
+
 import math
 import multiprocessing
 import queue
@@ -37,7 +38,7 @@ def message(operation: bytes) -> bytes:
 def numbered(request: bytes, number: int) -> bytes:
     """The same under a message id of its own, for requests that are outstanding together."""
     at = 4 + (request[1] & 0x7F if request[1] & 0x80 else 0)
-    return request[:at] + (MESSAGE_ID + number % MESSAGE_ID).to_bytes(4, "big") + request[at + 4:]
+    return request[:at] + (MESSAGE_ID + number % MESSAGE_ID).to_bytes(4, "big") + request[at + 4 :]
 
 
 def octets(value) -> bytes:
@@ -60,13 +61,24 @@ ANY = tlv(0x87, b"objectClass")
 
 
 def search(base: str, scope: int, wanted: bytes, attributes=("1.1",)) -> bytes:
-    return message(tlv(SEARCH, octets(base), bytes((0x0A, 1, scope, 0x0A, 1, 0)), b"\x02\x01\x00\x02\x01\x00\x01\x01\x00",
-                       wanted, tlv(0x30, *map(octets, attributes))))
+    return message(
+        tlv(
+            SEARCH,
+            octets(base),
+            bytes((0x0A, 1, scope, 0x0A, 1, 0)),
+            b"\x02\x01\x00\x02\x01\x00\x01\x01\x00",
+            wanted,
+            tlv(0x30, *map(octets, attributes)),
+        )
+    )
 
 
 def modify(dn: str, *changes) -> bytes:
     """Each change: 0 add, 1 delete or 2 replace, attribute, values."""
-    encoded = [tlv(0x30, bytes((0x0A, 1, how)), tlv(0x30, octets(name), tlv(0x31, *map(octets, values)))) for how, name, *values in changes]
+    encoded = [
+        tlv(0x30, bytes((0x0A, 1, how)), tlv(0x30, octets(name), tlv(0x31, *map(octets, values))))
+        for how, name, *values in changes
+    ]
     return message(tlv(MODIFY, octets(dn), tlv(0x30, *encoded)))
 
 
@@ -134,8 +146,8 @@ class Link:
             length = int.from_bytes(buffer[2:head], "big")
         if len(buffer) < head + length:
             return None
-        part = bytes(buffer[:head + length])
-        del buffer[:head + length]
+        part = bytes(buffer[: head + length])
+        del buffer[: head + length]
         return part
 
 
@@ -145,7 +157,9 @@ class Worker(multiprocessing.Process):
     `requests` gives (request, check): the check is called with (code, entries) and says what is wrong, or None.
     """
 
-    def __init__(self, name: str, port: int, bind: tuple, requests, rate: float, start: float, stop, results, seed: int):
+    def __init__(
+        self, name: str, port: int, bind: tuple, requests, rate: float, start: float, stop, results, seed: int
+    ):
         super().__init__(daemon=True)
         self.label, self.port, self.bind, self.requests, self.rate = name, port, bind, requests, rate
         self.begin, self.stop, self.results, self.seed = start, stop, results, seed
@@ -184,7 +198,7 @@ def results_of(workers: list, results):
                 break
             except queue.Empty:
                 if not any(worker.is_alive() for worker in workers):
-                    raise SystemExit("a load process ended without a word")
+                    raise SystemExit("a load process ended without a word") from None
 
 
 class Crew:
@@ -226,7 +240,9 @@ def at(ordered: list, part: float) -> float:
 def figures(seconds: list) -> dict:
     """Milliseconds."""
     ordered = sorted(seconds)
-    return {name: 1000 * at(ordered, part) for name, part in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0))}
+    return {
+        name: 1000 * at(ordered, part) for name, part in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0))
+    }
 
 
 def told(seconds: list) -> str:
@@ -240,14 +256,19 @@ def table(samples: dict, names: list, window: float) -> str:
     for number in windows:
         row = f"{number * window:6.0f} "
         for name in names:
-            row += "  " + told([took for moment, took in samples.get(name, []) if int(moment // window) == number]).ljust(40)
+            row += "  " + told(
+                [took for moment, took in samples.get(name, []) if int(moment // window) == number]
+            ).ljust(40)
         lines.append(row)
-    lines.append("  all  " + "".join("  " + told([took for _, took in samples.get(name, [])]).ljust(40) for name in names))
+    lines.append(
+        "  all  " + "".join("  " + told([took for _, took in samples.get(name, [])]).ljust(40) for name in names)
+    )
     return "\n".join(lines)
 
 
 class Echo:
-    """The shared generator's stand-in server: `ldapload echo`. Without a path to it there is none, and no figures beside ours."""
+    """The shared generator's stand-in server: `ldapload echo`. Without a path to it there is none, and no figures
+    beside ours."""
 
     def __init__(self, ldapload: str | None):
         self.process, self.port = None, None

@@ -1,7 +1,8 @@
 """Entries as cn=changelog tells them: every change read once, in the order of the numbers, and applied to a dictionary.
 
-The crash rounds compare it with what is there. Knows the attributes of draft-good-ldap-changelog; entries that were imported it does not know.
-"""
+The crash rounds compare it with what is there. Knows the attributes of draft-good-ldap-changelog; entries that were
+imported it does not know."""
+
 import base64
 
 import ldap
@@ -10,7 +11,9 @@ import ldap
 def parsed(line: str):
     """Attribute and value of a line of LDIF."""
     name, value = line.split(":", 1)
-    return name.lower(), base64.b64decode(value[1:].strip()) if value.startswith(":") else value.removeprefix(" ").encode()
+    return name.lower(), base64.b64decode(value[1:].strip()) if value.startswith(":") else value.removeprefix(
+        " "
+    ).encode()
 
 
 def lines_of(text: bytes):
@@ -56,7 +59,7 @@ class Mirror:
             new = f"{change['newRDN'][0].decode()},{superior}".lower()
             moved = [name for name in self.entries if name == dn or name.endswith("," + dn)]
             for name in moved:
-                self.entries[name[:len(name) - len(dn)] + new] = self.entries.pop(name)
+                self.entries[name[: len(name) - len(dn)] + new] = self.entries.pop(name)
 
     @staticmethod
     def modify(entry: dict, dn: str, text: list) -> None:

@@ -1,6 +1,6 @@
 """Fixtures of the black-box suites."""
-import pytest
 
+import pytest
 from pando_server import DIRECTORY_LDIF, Pando
 
 

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""kill -9 under write load, again and again: every acknowledged change must be there, nothing half applied, the indexes clean.
+"""kill -9 under write load, again and again: every acknowledged change must be there, nothing half applied, the indexes
+clean.
 
   crash_rounds.py ROUNDS [SEED]     100 rounds are the figure to report; the test suite runs a few
 
 Each writer owns its entries, so that it knows what every one of them must look like: the state that was acknowledged
-last, or the state that the update in flight at the kill would have made; of a transaction in flight, all or nothing. Each
-modify writes the same number into two attributes (one of them substring-indexed), so that half an update would show. Writers race
-for a few mail addresses that only one may have. One more thread puts people into a crowd of groups and deletes or renames them at
-once, so that many kills meet a clean-up half done; referential integrity works at once in some rounds and a second behind in others;
-another one changes roles and a class of service. In the end no reference names nobody, and every entry's groups, roles and given values are
-those of a computation from scratch, and cn=changelog tells the same entries.
-"""
+last, or the state that the update in flight at the kill would have made; of a transaction in flight, all or nothing.
+Each modify writes the same number into two attributes (one of them substring-indexed), so that half an update would
+show. Writers race for a few mail addresses that only one may have. One more thread puts people into a crowd of groups
+and deletes or renames them at once, so that many kills meet a clean-up half done; referential integrity works at once
+in some rounds and a second behind in others; another one changes roles and a class of service. In the end no reference
+names nobody, and every entry's groups, roles and given values are those of a computation from scratch, and cn=changelog
+tells the same entries."""
+
+import contextlib
 import random
 import re
 import sys
@@ -21,11 +24,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ldap
-from ldap.controls import LDAPControl
-from ldap.extop import ExtendedRequest
-
 import membership
 from changelog_mirror import Mirror
+from ldap.controls import LDAPControl
+from ldap.extop import ExtendedRequest
 from pando_server import BASE, DIRECTORY_LDIF, Pando, until
 
 WRITERS = 6
@@ -73,6 +75,7 @@ def with_rules(server: Pando) -> Pando:
 
 class State(NamedTuple):
     """What an entry of a writer is like."""
+
     parent: str
     counter: int
     mail: str | None = None
@@ -148,11 +151,14 @@ class Writer(Load):
         if kind == 2:
             new = old._replace(mail=self.random.choice([None, *SHARED]))
             mails = [f"{name}@example.com".encode()] + ([new.mail.encode()] if new.mail else [])
-            return self.act({name: new}, lambda: con.modify_s(dn, [(ldap.MOD_REPLACE, "mail", mails)]), ldap.CONSTRAINT_VIOLATION)
+            return self.act(
+                {name: new}, lambda: con.modify_s(dn, [(ldap.MOD_REPLACE, "mail", mails)]), ldap.CONSTRAINT_VIOLATION
+            )
         if kind == 3:
             return self.transaction(con)
         new = old._replace(counter=old.counter + 1)
         self.act({name: new}, lambda: con.modify_s(dn, counting(new)))
+        return None
 
     def transaction(self, con):
         """Several of its entries count together."""
@@ -165,6 +171,7 @@ class Writer(Load):
             for name, state in new.items():
                 txn.modify(f"uid={name},{state.parent}", counting(state))
             txn.end()
+
         self.act(new, update)
 
     def act(self, new: dict, update, refusal=()):
@@ -181,10 +188,9 @@ class Writer(Load):
         dn = f"uid={name},{new.parent}"
         con.add_s(dn, entry(name, new.counter))
         for group in GROUPS:
-            try:
+            # The value may be there from the entry that had the name before: its clean-up comes later.
+            with contextlib.suppress(ldap.TYPE_OR_VALUE_EXISTS):
                 con.modify_s(group, [(ldap.MOD_ADD, "member", [dn.encode()])])
-            except ldap.TYPE_OR_VALUE_EXISTS:
-                pass  # of the entry that had the name before: it goes when its time has come
 
 
 class Crowd(Load):
@@ -196,7 +202,15 @@ class Crowd(Load):
 
     def step(self, con):
         name = f"uid=crowd.{self.number}.{self.done},{PEOPLE}"
-        con.add_s(name, [("objectClass", [b"inetOrgPerson"]), ("cn", [b"Crowd"]), ("sn", [b"Crowd"]), ("manager", [f"uid=user.1,{PEOPLE}".encode()])])
+        con.add_s(
+            name,
+            [
+                ("objectClass", [b"inetOrgPerson"]),
+                ("cn", [b"Crowd"]),
+                ("sn", [b"Crowd"]),
+                ("manager", [f"uid=user.1,{PEOPLE}".encode()]),
+            ],
+        )
         con.modify_s(f"uid=user.2,{PEOPLE}", [(ldap.MOD_ADD, "seeAlso", [name.encode()])])
         txn = Transaction(con)
         for group in CROWD:
@@ -228,7 +242,13 @@ class Definer(Load):
             con.modify_s(ROLES["nested"], [(ldap.MOD_REPLACE, "nsRoleDN", listed)])
         elif kind == 3:
             names = [ROLES["circle"], f"cn=crash.circling,{BASE}"]
-            (old,) = [dn for dn, _ in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(&(objectClass=ldapSubentry)(cn=crash.circl*))", ["1.1"]) if dn]
+            (old,) = [
+                dn
+                for dn, _ in con.search_s(
+                    BASE, ldap.SCOPE_SUBTREE, "(&(objectClass=ldapSubentry)(cn=crash.circl*))", ["1.1"]
+                )
+                if dn
+            ]
             con.rename_s(old, next(dn for dn in names if dn != old).split(",")[0])
         elif kind == 4:
             con.modify_s(TEMPLATE, [(ldap.MOD_REPLACE, "l", self.random.choice([b"Aachen", b"Basel", b"Cadiz"]))])
@@ -239,10 +259,8 @@ class Definer(Load):
 
 def again(con, dn, attributes):
     """Deletes an entry and adds it. A kill in between leaves none."""
-    try:
+    with contextlib.suppress(ldap.NO_SUCH_OBJECT):
         con.delete_s(dn)
-    except ldap.NO_SUCH_OBJECT:
-        pass
     con.add_s(dn, attributes)
 
 
@@ -251,7 +269,10 @@ def pointer():
 
 
 def role(kind, **more):
-    return [("objectClass", [b"ldapSubentry", kind.encode()]), *((name, [value.encode()]) for name, value in more.items())]
+    return [
+        ("objectClass", [b"ldapSubentry", kind.encode()]),
+        *((name, [value.encode()]) for name, value in more.items()),
+    ]
 
 
 def counting(state: State):
@@ -260,7 +281,14 @@ def counting(state: State):
 
 
 def entry(name, counter):
-    attrs = {"objectClass": "inetOrgPerson", "uid": name, "sn": "Crash", "cn": f"Counter {counter}", "employeeNumber": str(counter), "mail": f"{name}@example.com"}
+    attrs = {
+        "objectClass": "inetOrgPerson",
+        "uid": name,
+        "sn": "Crash",
+        "cn": f"Counter {counter}",
+        "employeeNumber": str(counter),
+        "mail": f"{name}@example.com",
+    }
     return [(k, [v.encode()]) for k, v in attrs.items()]
 
 
@@ -286,10 +314,13 @@ def read_all(server: Pando) -> dict:
 
 
 def check_members(server: Pando, mirror: Mirror):
-    """Waits until references are clean; then groups and references are those of a computation from scratch, and the changelog tells the
-    entries that are there, under numbers that never come again."""
+    """Waits until references are clean; then groups and references are those of a computation from scratch, and the
+    changelog tells the entries that are there, under numbers that never come again."""
     con = server.connect()
-    monitor = lambda: con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1]
+
+    def monitor():
+        return con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1]
+
     until(lambda: monitor()["queue-length"] == [b"0"], say=monitor)
     entries = membership.check(con, BASE)
     check_service(con, entries)
@@ -299,9 +330,13 @@ def check_members(server: Pando, mirror: Mirror):
     assert told.keys() == made.keys(), f"the changelog tells other entries: {told.keys() ^ made.keys()}"
     for dn, attrs in made.items():
         for name in ("cn", "employeenumber", "mail", "manager"):
-            assert {value.decode() for value in told[dn].get(name, ())} == set(attrs.get(name, [])), f"{name} of {dn} by the changelog"
+            assert {value.decode() for value in told[dn].get(name, ())} == set(attrs.get(name, [])), (
+                f"{name} of {dn} by the changelog"
+            )
     for group in GROUPS + CROWD:
-        assert {value.decode().lower() for value in mirror.entries[group.lower()].get("member", ())} == {value.lower() for value in entries[group.lower()].get("member", [])}, f"members of {group} by the changelog"
+        assert {value.decode().lower() for value in mirror.entries[group.lower()].get("member", ())} == {
+            value.lower() for value in entries[group.lower()].get("member", [])
+        }, f"members of {group} by the changelog"
     # Transactions that put people into the crowd: all of them or none.
     listed = [{value.lower() for value in entries[group.lower()].get("member", [])} for group in CROWD]
     assert all(own == listed[0] for own in listed), "a transaction is half applied"
@@ -310,13 +345,18 @@ def check_members(server: Pando, mirror: Mirror):
 
 def check_service(con, entries: dict):
     """Whoever a writer made, and is below the definition, has what the template has."""
-    is_there = any(dn for dn, _ in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(&(objectClass=ldapSubentry)(cn=crash.pointer))", ["1.1"]))
+    is_there = any(
+        dn
+        for dn, _ in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(&(objectClass=ldapSubentry)(cn=crash.pointer))", ["1.1"])
+    )
     made = {dn: attrs for dn, attrs in entries.items() if attrs.get("sn") == ["Crash"]}
     given = entries[TEMPLATE.lower()]["l"]
     having = {dn for dn in made if is_there and dn.endswith("," + PEOPLE.lower())}
     for dn, attrs in made.items():
         assert attrs.get("l", []) == (given if dn in having else []), f"l of {dn}"
-    found = {dn.lower() for dn, _ in con.search_s(BASE, ldap.SCOPE_SUBTREE, f"(&(sn=Crash)(l={given[0]}))", ["1.1"]) if dn}
+    found = {
+        dn.lower() for dn, _ in con.search_s(BASE, ldap.SCOPE_SUBTREE, f"(&(sn=Crash)(l={given[0]}))", ["1.1"]) if dn
+    }
     assert found == having, "the filter on what is given"
 
 
@@ -337,7 +377,9 @@ def one_round(server: Pando, states: list[dict], mirror: Mirror, rng: random.Ran
     for w in writers:
         if len(w.in_flight) > 1:
             kept = {found.get(name) == new for name, new in w.in_flight.items()}
-            assert len(kept) == 1, f"a transaction is half applied: {w.in_flight}, found {[found.get(name) for name in w.in_flight]}"
+            assert len(kept) == 1, (
+                f"a transaction is half applied: {w.in_flight}, found {[found.get(name) for name in w.in_flight]}"
+            )
         for name in {f"crash.{w.number}.{i}" for i in range(ENTRIES_PER_WRITER)}:
             expected = [w.acknowledged.get(name, ABSENT)] + ([w.in_flight[name]] if name in w.in_flight else [])
             actual = found.get(name, ABSENT)
@@ -347,11 +389,14 @@ def one_round(server: Pando, states: list[dict], mirror: Mirror, rng: random.Ran
 
 
 def plant(server: Pando):
-    """The groups: some that list everybody, a crowd, one of groups, two that list each other, one by a search. A role of each kind, a class
-    of service."""
+    """The groups: some that list everybody, a crowd, one of groups, two that list each other, one by a search. A role
+    of each kind, a class of service."""
     con = server.connect()
     somebody = f"uid=user.1,{PEOPLE}"
-    names = lambda dn, *members: con.add_s(dn, [("objectClass", [b"groupOfNames"]), ("member", [m.encode() for m in members])])
+
+    def names(dn, *members):
+        return con.add_s(dn, [("objectClass", [b"groupOfNames"]), ("member", [m.encode() for m in members])])
+
     for group in GROUPS + CROWD:
         names(group, somebody)
     names(f"cn=crash.nest,{IN_GROUPS}", *GROUPS)

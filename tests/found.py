@@ -1,7 +1,7 @@
 """What a search finds: the names alone, in order, without the references to elsewhere."""
+
 import ldap
 import ldap.dn
-
 from pando_server import BASE
 
 

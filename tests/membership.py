@@ -1,9 +1,10 @@
-"""Who is in which group, who has which role, and which references lead nowhere, computed from scratch: all entries are read, names compared
-as texts.
+"""Who is in which group, who has which role, and which references lead nowhere, computed from scratch: all entries are
+read, names compared as texts.
 
-The oracle of the crash rounds. Knows the groups and roles that they make: `member`, `uniqueMember`, `memberURL` with a base and a filter
-`(attribute=value)`, roles with such a filter, at most; it knows no index and asks the server nothing but everything.
-"""
+The oracle of the crash rounds. Knows the groups and roles that they make: `member`, `uniqueMember`, `memberURL` with a
+base and a filter `(attribute=value)`, roles with such a filter, at most; it knows no index and asks the server nothing
+but everything."""
+
 import re
 
 import ldap
@@ -14,9 +15,13 @@ REFERENCES = ("member", "uniqueMember", "manager", "seeAlso")
 def everything(con, base: str, wanted="(objectClass=*)") -> dict:
     """Name in lower case → attributes, names in lower case."""
     found = {}
-    for dn, attrs in con.search_s(base, ldap.SCOPE_SUBTREE, wanted, ["*", "isMemberOf", "memberOf", "nsRole", "nsRoleDN"]):
+    for dn, attrs in con.search_s(
+        base, ldap.SCOPE_SUBTREE, wanted, ["*", "isMemberOf", "memberOf", "nsRole", "nsRoleDN"]
+    ):
         if dn is not None:
-            found[dn.lower()] = {name.lower(): [value.decode(errors="replace") for value in values] for name, values in attrs.items()}
+            found[dn.lower()] = {
+                name.lower(): [value.decode(errors="replace") for value in values] for name, values in attrs.items()
+            }
     return found
 
 
@@ -43,7 +48,9 @@ def roles(entries: dict, definitions: dict) -> dict:
         classes = {value.lower() for value in attrs["objectclass"]}
         reached = {name: other for name, other in entries.items() if is_at_or_below(name, dn.split(",", 1)[1])}
         if "nsmanagedroledefinition" in classes:
-            own[dn] = {name for name, other in reached.items() if dn in (value.lower() for value in other.get("nsroledn", []))}
+            own[dn] = {
+                name for name, other in reached.items() if dn in (value.lower() for value in other.get("nsroledn", []))
+            }
         elif "nsfilteredroledefinition" in classes:
             own[dn] = {name for name, other in reached.items() if matches(other, attrs["nsrolefilter"][0])}
         elif "nsnestedroledefinition" in classes:
@@ -80,7 +87,8 @@ def members(entries: dict) -> dict:
 
 
 def check(con, base: str) -> dict:
-    """Raises where an entry's groups or roles are not those of the computation, or a reference names nobody; gives all entries."""
+    """Raises where an entry's groups or roles are not those of the computation, or a reference names nobody; gives all
+    entries."""
     entries = everything(con, base)
     groups = members(entries)
     for dn, attrs in entries.items():
@@ -99,6 +107,8 @@ def check(con, base: str) -> dict:
         assert found == own, f"the filter on {role}"
     for group, own in groups.items():
         if re.match(r"cn=crash\.(?!crowd\.[1-9])", group):
-            found = {dn.lower() for dn, _ in con.search_s(base, ldap.SCOPE_SUBTREE, f"(memberOf={group})", ["1.1"]) if dn}
+            found = {
+                dn.lower() for dn, _ in con.search_s(base, ldap.SCOPE_SUBTREE, f"(memberOf={group})", ["1.1"]) if dn
+            }
             assert found == own, f"the filter on {group}"
     return entries

@@ -1,7 +1,9 @@
-"""OpenDJ's example template and name lists, fetched by name from its published package; nothing of them is kept in this repository.
+"""OpenDJ's example template and name lists, fetched by name from its published package; nothing of them is kept in this
+repository.
 
 Knows Maven coordinates and where the files lie in the package; knows nothing of what a suite makes of them.
 """
+
 import os
 import shutil
 import subprocess

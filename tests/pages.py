@@ -2,6 +2,7 @@
 
 Knows Markdown and the shell; knows nothing of what a page is about.
 """
+
 import os
 import re
 import subprocess
@@ -42,15 +43,22 @@ def run(page: Path, place: Path) -> None:
     tools = place / "bin"
     tools.mkdir()
     (tools / "pando").symlink_to(binary())
-    ports = dict(zip(("1389", "1636"), map(str, free_ports(2))))
+    ports = dict(zip(("1389", "1636"), map(str, free_ports(2)), strict=True))
     environment = dict(os.environ, PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
     try:
         for commands, shown in steps(page):
             commands = re.sub("1389|1636", lambda port: ports[port.group()], commands)
             deadline = time.time() + PATIENCE_SECONDS
             while True:
-                done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", commands], cwd=place, env=environment, text=True,
-                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=COMMAND_SECONDS_MAX)
+                done = subprocess.run(
+                    ["bash", "-e", "-o", "pipefail", "-c", commands],
+                    cwd=place,
+                    env=environment,
+                    text=True,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    timeout=COMMAND_SECONDS_MAX,
+                )
                 is_as_shown = shown is None or shape(done.stdout) == shape(shown)
                 if (done.returncode == 0 and is_as_shown) or time.time() > deadline:
                     break
@@ -65,7 +73,11 @@ def run(page: Path, place: Path) -> None:
 def check_links(page: Path) -> None:
     """Links of a page lead somewhere."""
     text = page.read_text()
-    headings = {re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
+    headings = {
+        re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
+        for line in text.splitlines()
+        if line.startswith("#")
+    }
     for target in re.findall(r"\]\(#([^)]*)\)", text):
         assert target in headings
     for path in re.findall(r"\]\(([^#)][^)]*)\)", text):

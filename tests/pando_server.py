@@ -1,7 +1,9 @@
-"""Instances of the real binary for the suites: made by `pando setup`, filled by `pando import-ldif`, ended by their own process id.
+"""Instances of the real binary for the suites: made by `pando setup`, filled by `pando import-ldif`, ended by their own
+process id.
 
 Knows the command line, the ports and the files of an instance; knows nothing of what a suite asks the server.
 """
+
 import os
 import re
 import shutil
@@ -41,8 +43,9 @@ def free_ports(count: int) -> list[int]:
 
 
 def until(condition, seconds=PATIENCE_SECONDS, say=lambda: ""):
-    """Waits for what comes a moment later, such as a line of a log or an index that is built, and gives it: the first true value of the
-    condition. When it never comes, what `say` gives is shown. Counts its own waits: a machine that stands still takes none of the seconds."""
+    """Waits for what comes a moment later, such as a line of a log or an index that is built, and gives it: the first
+    true value of the condition. When it never comes, what `say` gives is shown. Counts its own waits: a machine that
+    stands still takes none of the seconds."""
     for _ in range(round(seconds / 0.02)):
         if came := condition():
             return came
@@ -54,6 +57,7 @@ def connect(url: str, dn: str = ROOT_DN, password: str = ROOT_PW):
     """A bound connection of python-ldap. It follows no references, and takes any certificate."""
     # Scenarios of bench/ do without it.
     import ldap
+
     con = ldap.initialize(url)
     con.set_option(ldap.OPT_REFERRALS, 0)
     if url.startswith("ldaps:"):
@@ -92,8 +96,21 @@ class Pando:
         return done
 
     def setup(self, *more) -> "Pando":
-        self.tool("setup", "--baseDN", BASE, "--rootUserDN", ROOT_DN, "--rootUserPassword", ROOT_PW,
-                  "--ldapPort", self.port, "--ldapsPort", self.tls_port, "--no-prompt", *more)
+        self.tool(
+            "setup",
+            "--baseDN",
+            BASE,
+            "--rootUserDN",
+            ROOT_DN,
+            "--rootUserPassword",
+            ROOT_PW,
+            "--ldapPort",
+            self.port,
+            "--ldapsPort",
+            self.tls_port,
+            "--no-prompt",
+            *more,
+        )
         return self
 
     def import_ldif(self, ldif: Path, *more) -> "Pando":
@@ -110,15 +127,22 @@ class Pando:
 
     def start(self, **environment) -> "Pando":
         """Gives the server further variables of the environment."""
-        log = open(self.dir / "logs" / "stdout", "ab")
-        self.process = subprocess.Popen([binary(), "start", "--instance", str(self.dir)], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                                        env={**os.environ, **environment})
+        with open(self.dir / "logs" / "stdout", "ab") as log:
+            self.process = subprocess.Popen(
+                [binary(), "start", "--instance", str(self.dir)],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **environment},
+            )
         until(self.is_listening)
         return self
 
     def is_listening(self) -> bool:
         if self.process.poll() is not None:
-            raise AssertionError(f"the server ended with {self.process.returncode}:\n{(self.dir / 'logs' / 'stdout').read_text()}")
+            raise AssertionError(
+                f"the server ended with {self.process.returncode}:\n{(self.dir / 'logs' / 'stdout').read_text()}"
+            )
         try:
             socket.create_connection(("127.0.0.1", self.port), 1).close()
             return True
@@ -156,8 +180,10 @@ class Pando:
 
     def answer_to(self, request: str) -> str:
         """The line of the access log with the answer to the first search whose request has the text."""
+
         def answered():
             log = self.access_log()
             asked = re.search(rf"SEARCH REQ (conn=\d+ op=\d+) .*{re.escape(request)}", log)
             return asked and re.search(rf"^.* SEARCH RES {asked[1]} .*$", log, re.M)
+
         return until(answered, say=lambda: self.access_log()[-2000:])[0]

@@ -2,15 +2,15 @@
 
 Knows how to start it; knows nothing of what a suite asks.
 """
+
 import shutil
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
 import ldap
-import pytest
-
 import pando_server
+import pytest
 from pando_server import BASE, DIRECTORY_LDIF, free_ports, until
 
 ADMIN_DN, ADMIN_PW = f"cn=admin,{BASE}", "secret"
@@ -35,17 +35,28 @@ directory {dir}/db
 
 @contextmanager
 def slapd_url(directory: Path, database: str, server: str = "", modules: str = ""):
-    """The URL of a running slapd; the texts are further lines of its configuration: for the database, for the server, modules."""
+    """The URL of a running slapd; the texts are further lines of its configuration: for the database, for the server,
+    modules."""
     if not shutil.which("slapd"):
         pytest.skip("slapd is not installed")
     (directory / "db").mkdir()
     conf, entries = directory / "slapd.conf", directory / "entries.ldif"
-    conf.write_text(CONF.format(base=BASE, admin=ADMIN_DN, password=ADMIN_PW, dir=directory, database=database, server=server, modules=modules))
+    conf.write_text(
+        CONF.format(
+            base=BASE,
+            admin=ADMIN_DN,
+            password=ADMIN_PW,
+            dir=directory,
+            database=database,
+            server=server,
+            modules=modules,
+        )
+    )
     if modules and subprocess.run(["slaptest", "-u", "-f", conf], capture_output=True).returncode != 0:
         pytest.skip(f"this slapd has no {modules}")
     # slapadd takes neither a comment nor a version before the first entry.
     text = DIRECTORY_LDIF.read_text()
-    entries.write_text(text[text.index("dn: "):])
+    entries.write_text(text[text.index("dn: ") :])
     subprocess.run(["slapadd", "-q", "-f", conf, "-b", BASE, "-l", entries], check=True)
     (port,) = free_ports(1)
     url = f"ldap://127.0.0.1:{port}"

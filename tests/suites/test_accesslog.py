@@ -1,13 +1,13 @@
-"""cn=changelog against slapd's overlay accesslog: what both tell of the same updates. Where they differ, the test says why.
+"""cn=changelog against slapd's overlay accesslog: what both tell of the same updates. Where they differ, the test says
+why.
 
-accesslog has what was asked for (`reqMod`) and the values before (`reqOld`); the changelog has what came and what went. So what either says
-is applied to what it said before, and must come to the same.
-"""
+accesslog has what was asked for (`reqMod`) and the values before (`reqOld`); the changelog has what came and what went.
+So what either says is applied to what it said before, and must come to the same."""
+
 from dataclasses import dataclass, field
 
 import ldap
 import pytest
-
 from changelog_mirror import lines_of, parsed
 from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, Pando
 from slapd_server import ADMIN_DN, connect, slapd_url
@@ -29,13 +29,27 @@ logold (objectClass=*)
 logsuccess TRUE
 """
 # What each server keeps by itself, in ways of its own.
-KEPT = {"entrycsn", "entryuuid", "structuralobjectclass", "creatorsname", "createtimestamp", "modifiersname", "modifytimestamp"}
+KEPT = {
+    "entrycsn",
+    "entryuuid",
+    "structuralobjectclass",
+    "creatorsname",
+    "createtimestamp",
+    "modifiersname",
+    "modifytimestamp",
+}
 ANN, BEN = f"uid=ann,{PLACE}", f"uid=ben,{PLACE}"
 MOVED = f"ou=Moved,{OTHER}"
 
 
 def person(uid, *more):
-    return entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", uid), ("cn", uid.title()), ("sn", "Example"), *more)
+    return entry(
+        ("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"),
+        ("uid", uid),
+        ("cn", uid.title()),
+        ("sn", "Example"),
+        *more,
+    )
 
 
 TAKEN = [
@@ -43,11 +57,23 @@ TAKEN = [
     lambda con: con.add_s(OTHER, entry(("objectClass", "top", "organizationalUnit"), ("ou", "Other"))),
     lambda con: con.add_s(ANN, person("ann", ("mail", "ann@example.com", "ann@example.org"), ("description", "grün"))),
     # Values added, taken one by one and as a whole, replaced by some and by none.
-    modify(ANN, (ldap.MOD_ADD, "title", "Clerk", "Head"), (ldap.MOD_DELETE, "mail", "ann@example.org"), (ldap.MOD_REPLACE, "sn", "First", "Second"),
-           (ldap.MOD_DELETE, "description"), (ldap.MOD_REPLACE, "employeeType"), (ldap.MOD_ADD, "description;lang-en", "green")),
+    modify(
+        ANN,
+        (ldap.MOD_ADD, "title", "Clerk", "Head"),
+        (ldap.MOD_DELETE, "mail", "ann@example.org"),
+        (ldap.MOD_REPLACE, "sn", "First", "Second"),
+        (ldap.MOD_DELETE, "description"),
+        (ldap.MOD_REPLACE, "employeeType"),
+        (ldap.MOD_ADD, "description;lang-en", "green"),
+    ),
     # One attribute twice, and one value that comes and goes.
-    modify(ANN, (ldap.MOD_DELETE, "mail", "ann@example.com"), (ldap.MOD_ADD, "title", "Deputy"), (ldap.MOD_ADD, "mail", "ann@example.net", "x@example.net"),
-           (ldap.MOD_DELETE, "mail", "x@example.net")),
+    modify(
+        ANN,
+        (ldap.MOD_DELETE, "mail", "ann@example.com"),
+        (ldap.MOD_ADD, "title", "Deputy"),
+        (ldap.MOD_ADD, "mail", "ann@example.net", "x@example.net"),
+        (ldap.MOD_DELETE, "mail", "x@example.net"),
+    ),
     modify(ANN, (ldap.MOD_REPLACE, "title", "Head"), (ldap.MOD_REPLACE, "sn", "First", "Second")),
     # Names: the old one goes, stays, was a value before; another place; all at once.
     lambda con: con.rename_s(ANN, "uid=anna", delold=1),
@@ -77,7 +103,9 @@ REFUSED = [
 
 @dataclass
 class Told:
-    """One change, as either server tells it; attributes in lower case, each change of one as (how, attribute, values)."""
+    """One change, as either server tells it; attributes in lower case, each change of one as (how, attribute,
+    values)."""
+
     kind: str
     dn: str
     who: str
@@ -91,7 +119,10 @@ class Told:
 
     def of(self):
         """What must be the same, but for the letter case of names."""
-        lower = lambda text: text and text.lower()
+
+        def lower(text):
+            return text and text.lower()
+
         return self.kind, lower(self.dn), lower(self.new_rdn), self.delete_old_rdn, lower(self.new_superior)
 
 
@@ -111,7 +142,20 @@ def grouped(pairs):
 def told_by_pando(con):
     found = []
     for _, attrs in con.search_s("cn=changelog", ldap.SCOPE_ONELEVEL, "(changeNumber>=1)", ["*", "+"]):
-        told = Told(*(text(attrs, name) for name in ("changeType", "targetDN", "changeInitiatorsName", "targetEntryUUID", "newRDN", "deleteOldRDN", "newSuperior")))
+        told = Told(
+            *(
+                text(attrs, name)
+                for name in (
+                    "changeType",
+                    "targetDN",
+                    "changeInitiatorsName",
+                    "targetEntryUUID",
+                    "newRDN",
+                    "deleteOldRDN",
+                    "newSuperior",
+                )
+            )
+        )
         lines = [line for line in lines_of(attrs.get("changes", [b""])[0]) if line]
         if told.kind == "add":
             told.changes = [("add", name, values) for name, values in grouped(map(parsed, lines)).items()]
@@ -140,7 +184,20 @@ def told_by_slapd(con):
     found = []
     for _, attrs in sorted(con.search_s(LOG, ldap.SCOPE_ONELEVEL, "(objectClass=auditWriteObject)", ["*"])):
         assert attrs["reqResult"] == [b"0"]
-        told = Told(*(text(attrs, name) for name in ("reqType", "reqDN", "reqAuthzID", "reqEntryUUID", "reqNewRDN", "reqDeleteOldRDN", "reqNewSuperior")))
+        told = Told(
+            *(
+                text(attrs, name)
+                for name in (
+                    "reqType",
+                    "reqDN",
+                    "reqAuthzID",
+                    "reqEntryUUID",
+                    "reqNewRDN",
+                    "reqDeleteOldRDN",
+                    "reqNewSuperior",
+                )
+            )
+        )
         for line in attrs.get("reqMod", []):
             # `name:+ value`; a lone colon stands between two changes of one attribute.
             name, rest = line.split(b":", 1)
@@ -153,7 +210,9 @@ def told_by_slapd(con):
             if rest[1:]:
                 told.changes[-1][2].add(rest[2:])
         told.changes = [change for change in told.changes if change]
-        told.before = grouped((name.decode(), value[1:]) for name, value in (line.split(b":", 1) for line in attrs.get("reqOld", [])))
+        told.before = grouped(
+            (name.decode(), value[1:]) for name, value in (line.split(b":", 1) for line in attrs.get("reqOld", []))
+        )
         found.append(told)
     return found
 
@@ -165,7 +224,8 @@ def naming(name):
 
 
 def applied(before, told):
-    """An entry after a change, whose parts must make sense one after the other. What a new name does to it neither server says in more words."""
+    """An entry after a change, whose parts must make sense one after the other. What a new name does to it neither
+    server says in more words."""
     after = {name: set(values) for name, values in before.items()}
     if told.kind == "modrdn":
         for name, value in naming(told.dn) if told.delete_old_rdn == "TRUE" else ():
@@ -217,26 +277,34 @@ def test_the_same_changes_in_the_same_order(both):
     assert len(ours) == len(TAKEN)
     assert {told.who for told in ours} == {ROOT_DN} and {told.who for told in theirs} == {ADMIN_DN}
     # An entry is one and the same under all its names.
-    assert len({told.uuid for told in ours}) == len({(one.uuid, other.uuid) for one, other in zip(ours, theirs)}) == 4
+    assert (
+        len({told.uuid for told in ours})
+        == len({(one.uuid, other.uuid) for one, other in zip(ours, theirs, strict=True)})
+        == 4
+    )
 
 
 def test_they_come_to_the_same_entries(both):
     entries: list = [{}, {}]
     for pair in zip(*both, strict=True):
-        before = [known.get(told.uuid, {}) for known, told in zip(entries, pair)]
-        after = [applied(entry, told) for entry, told in zip(before, pair)]
+        before = [known.get(told.uuid, {}) for known, told in zip(entries, pair, strict=True)]
+        after = [applied(entry, told) for entry, told in zip(before, pair, strict=True)]
         assert compared(after[0]) == compared(after[1]), pair
         kind = pair[0].kind
         if kind == "delete":
             # Both have the whole entry as it was.
             assert [compared(told.before) for told in pair] == [compared(entry) for entry in before]
             continue
-        for known, told, entry in zip(entries, pair, after):
-            known[told.uuid] = entry
+        for known, told, shown in zip(entries, pair, after, strict=True):
+            known[told.uuid] = shown
         if kind != "modify":
             continue
         # Attributes stand in the order of the request in both; those that stayed as they were are not told here.
-        changed = [name for name in dict.fromkeys(name for _, name, _ in pair[1].changes) if name not in KEPT and before[0].get(name) != after[0].get(name)]
+        changed = [
+            name
+            for name in dict.fromkeys(name for _, name, _ in pair[1].changes)
+            if name not in KEPT and before[0].get(name) != after[0].get(name)
+        ]
         assert list(dict.fromkeys(name for _, name, _ in pair[0].changes if name not in KEPT)) == changed, pair
         # What went is told by the changelog as it is, by accesslog as what was there before.
         for how, name, values in pair[0].changes:

@@ -1,4 +1,6 @@
-"""The audit log: every change as an LDIF change record, in order, once, over crashes too; replayable here and on slapd."""
+"""The audit log: every change as an LDIF change record, in order, once, over crashes too; replayable here and on
+slapd."""
+
 import re
 import subprocess
 import threading
@@ -6,12 +8,15 @@ import threading
 import ldap
 import ldap.dn
 import pytest
-
 from pando_server import BASE, DIRECTORY_LDIF, ROOT_DN, ROOT_PW, Pando, until
 from slapd_server import ADMIN_DN, ADMIN_PW, connect, slapd_url
 from test_integrity import PEOPLE, REFERENCES, entry, group, person
 
-HEADLINE = re.compile(r"^# (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z); conn=(-?\d+); op=(-?\d+); csn=(\S+); changenumber=(\d+); user=(.*); cause=(.*)$", re.M)
+HEADLINE = re.compile(
+    r"^# (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z); conn=(-?\d+); op=(-?\d+); csn=(\S+); changenumber=(\d+); "
+    r"user=(.*); cause=(.*)$",
+    re.M,
+)
 PUBLISHER = '[log-publisher."File-Based Audit Logger"]'
 
 
@@ -45,20 +50,30 @@ def logged(instance, what):
 
 def record_of(instance, dn, kind):
     """The text of the last record of that kind of the entry, comments included."""
-    blocks = [block for block in audit(instance).split("\n\n") if f"dn: {dn}\n" in block + "\n" and f"changetype: {kind}" in block]
+    blocks = [
+        block
+        for block in audit(instance).split("\n\n")
+        if f"dn: {dn}\n" in block + "\n" and f"changetype: {kind}" in block
+    ]
     return blocks[-1]
 
 
 def contents(con):
     """All entries with their user attributes, values in any order."""
     found = con.search_s(BASE, ldap.SCOPE_SUBTREE, attrlist=["*"])
-    plain = lambda dn: ldap.dn.dn2str(ldap.dn.str2dn(dn)).lower()
+
+    def plain(dn):
+        return ldap.dn.dn2str(ldap.dn.str2dn(dn)).lower()
+
     return {plain(dn): {name: sorted(values) for name, values in attributes.items()} for dn, attributes in found if dn}
 
 
 def bare(found):
     """The same without passwords: those of the log are not shown, and each import salts others."""
-    return {dn: {name: values for name, values in attributes.items() if name != "userPassword"} for dn, attributes in found.items()}
+    return {
+        dn: {name: values for name, values in attributes.items() if name != "userPassword"}
+        for dn, attributes in found.items()
+    }
 
 
 def everything(instance):
@@ -66,7 +81,13 @@ def everything(instance):
     con, other = instance.connect(), instance.connect()
     a, b, c = (person(con, uid, ("userPassword", "clear-" + uid)) for uid in ("aline", "bruno", "carla"))
     both = group(other, "both", a, b, c)
-    con.modify_s(a, [(ldap.MOD_REPLACE, "description", [b" begins with a space", "ümlaut\nand line".encode()]), (ldap.MOD_ADD, "mail", [b"a@example.com"])])
+    con.modify_s(
+        a,
+        [
+            (ldap.MOD_REPLACE, "description", [b" begins with a space", "ümlaut\nand line".encode()]),
+            (ldap.MOD_ADD, "mail", [b"a@example.com"]),
+        ],
+    )
     other.modify_s(a, [(ldap.MOD_DELETE, "description", None), (ldap.MOD_REPLACE, "sn", [b"ALINE"])])
     con.modify_s(b, [(ldap.MOD_REPLACE, "userPassword", [b"another-clear-one"])])
     con.passwd_s(b, None, "by-the-extended-operation")
@@ -79,8 +100,16 @@ def everything(instance):
     for n in range(3):
         con.add_s(f"ou=B{n},{branch}", entry(("objectClass", "organizationalUnit"), ("ou", f"B{n}")))
     con.delete_ext_s(branch, serverctrls=[ldap.controls.RequestControl("1.2.840.113556.1.4.805", True)])
-    together = "".join(f"dn: ou=T{n},{BASE}\nchangetype: add\nobjectClass: organizationalUnit\nou: T{n}\n\n" for n in range(2))
-    subprocess.run(["ldapmodify", "-x", "-H", instance.url, "-D", ROOT_DN, "-w", ROOT_PW, "-E", "!txn=commit"], input=together, text=True, check=True, capture_output=True)
+    together = "".join(
+        f"dn: ou=T{n},{BASE}\nchangetype: add\nobjectClass: organizationalUnit\nou: T{n}\n\n" for n in range(2)
+    )
+    subprocess.run(
+        ["ldapmodify", "-x", "-H", instance.url, "-D", ROOT_DN, "-w", ROOT_PW, "-E", "!txn=commit"],
+        input=together,
+        text=True,
+        check=True,
+        capture_output=True,
+    )
     con.modify_s(both, [(ldap.MOD_ADD, "description", [b"the last change"])])
     logged(instance, "the last change")
     return con
@@ -111,11 +140,13 @@ def test_records_are_in_order_and_say_who_and_why(filled):  # S2-09
     renamed = record_of(instance, f"uid=bruno,{PEOPLE}", "modrdn")
     assert renamed.endswith("changetype: modrdn\nnewrdn: uid=benno\ndeleteoldrdn: 1")
     # What followed has the numbers of the request that set it off.
-    (conn, op), = {(head[1], head[2]) for head in HEADLINE.findall(renamed)}
+    ((conn, op),) = {(head[1], head[2]) for head in HEADLINE.findall(renamed)}
     followed = [head for head in found if head[6] == "cn=Referential Integrity,cn=plugins,cn=config"]
     assert (conn, op) in {(head[1], head[2]) for head in followed} and len(followed) == 3
     deletes = re.findall(r"^dn: (.*)\nchangetype: delete", audit(instance), re.M)
-    assert deletes[-1] == f"ou=Branch,{BASE}" and sorted(deletes[-4:-1]) == [f"ou=B{n},ou=Branch,{BASE}" for n in range(3)]
+    assert deletes[-1] == f"ou=Branch,{BASE}" and sorted(deletes[-4:-1]) == [
+        f"ou=B{n},ou=Branch,{BASE}" for n in range(3)
+    ]
     added = record_of(instance, f"uid=aline,{PEOPLE}", "add")
     assert re.search(r"^# entryUUID: [0-9a-f-]{36}$", added, re.M) and f"# creatorsName: {ROOT_DN}" in added
 
@@ -129,7 +160,13 @@ def test_a_change_is_found_in_both_logs(filled):  # S3-09
     _, connection, operation, csn, *_ = HEADLINE.search(record_of(instance, dn, "modify")).groups()
     assert con.search_s(dn, ldap.SCOPE_BASE, attrlist=["entryCSN"])[0][1]["entryCSN"] == [csn.encode()]
     ids = f"conn={connection} op={operation}"
-    answer = until(lambda: re.search(rf"MODIFY RES {ids} (msgID=\d+) result=0 queue=\d+ apply=\d+ sync=\d+ etime=\d+$", instance.access_log(), re.M))
+    answer = until(
+        lambda: re.search(
+            rf"MODIFY RES {ids} (msgID=\d+) result=0 queue=\d+ apply=\d+ sync=\d+ etime=\d+$",
+            instance.access_log(),
+            re.M,
+        )
+    )
     assert f'MODIFY REQ {ids} {answer[1]} dn="{dn}"\n' in instance.access_log()
     other = instance.connect()
     other.unbind_s()
@@ -149,7 +186,9 @@ def test_no_password_is_in_it(filled):
 
 
 def replay(url, dn, password, log):
-    return subprocess.run(["ldapmodify", "-x", "-a", "-H", url, "-D", dn, "-w", password, "-f", log], text=True, capture_output=True)
+    return subprocess.run(
+        ["ldapmodify", "-x", "-a", "-H", url, "-D", dn, "-w", password, "-f", log], text=True, capture_output=True
+    )
 
 
 @pytest.mark.parametrize("rules", [REFERENCES, ""], ids=["references-follow", "nothing-follows"])
@@ -239,7 +278,9 @@ def test_files_are_put_aside_without_a_gap(tmp_path):
     instance = audited(tmp_path, rules=rules)
     text = instance.config.read_text()
     at = text.index(PUBLISHER)
-    instance.config.write_text(text[:at] + re.sub(r"rotation-policy = .*", 'rotation-policy = "small"', text[at:], count=1))
+    instance.config.write_text(
+        text[:at] + re.sub(r"rotation-policy = .*", 'rotation-policy = "small"', text[at:], count=1)
+    )
     instance.start()
     try:
         con = instance.connect()

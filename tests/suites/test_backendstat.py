@@ -1,9 +1,9 @@
 """backendstat beside a running server: every subcommand, its options, trailers and JSON."""
+
 import json
 import re
 
 import pytest
-
 from pando_server import BASE, DIRECTORY_LDIF, Pando
 
 N = ("-n", "userRoot")
@@ -30,7 +30,13 @@ def entries():
 
 
 def test_backends_and_base_dns(server):
-    assert stat(server, "list-backends").splitlines() == ["Backend ID  Storage", "-" * 19, "userRoot    LMDB", "", "Total: 1"]
+    assert stat(server, "list-backends").splitlines() == [
+        "Backend ID  Storage",
+        "-" * 19,
+        "userRoot    LMDB",
+        "",
+        "Total: 1",
+    ]
     assert told(server, "list-base-dns", *N) == {"total": 1, "baseDNs": [BASE]}
 
 
@@ -38,7 +44,12 @@ def test_list_indexes_counts_what_the_server_has_now(server, client):  # S0-25
     before = {row["name"]: row["recordCount"] for row in told(server, "list-indexes", *NB)["indexes"]}
     assert before["id2entry"] == before["dn2id"] == entries()
     dn = f"uid=new.one,ou=People,{BASE}"
-    attributes = [("objectClass", [b"inetOrgPerson"]), ("cn", [b"New One"]), ("sn", [b"Unheard-of"]), ("uid", [b"new.one"])]
+    attributes = [
+        ("objectClass", [b"inetOrgPerson"]),
+        ("cn", [b"New One"]),
+        ("sn", [b"Unheard-of"]),
+        ("uid", [b"new.one"]),
+    ]
     client.add_s(dn, attributes)
     try:
         after = {row["name"]: row["recordCount"] for row in told(server, "list-indexes", *NB)["indexes"]}
@@ -55,13 +66,18 @@ def test_an_index_is_dumped_with_readable_keys(server):  # S0-08
     records = re.findall(r"Key \(len (\d+)\): (\S+)\nValue \(len \d+\): \[COUNT:(\d+)\] \d+\n", text)
     assert records == [("7", "user.10", "1"), ("7", "user.11", "1")]
     assert text.endswith(
-        "\nTotal Records: 2\nTotal / Average Key Size: 14 bytes / 7 bytes\nTotal / Average Data Size: 2 bytes / 1 bytes\n"
+        "\nTotal Records: 2\nTotal / Average Key Size: 14 bytes / 7 bytes\n"
+        "Total / Average Data Size: 2 bytes / 1 bytes\n"
     )
-    only_sums = stat(server, "dump-index", *NB, "-i", "uid.caseIgnoreMatch", "-x", "757365722E3130", "-X", "757365722E3131", "-q")
+    only_sums = stat(
+        server, "dump-index", *NB, "-i", "uid.caseIgnoreMatch", "-x", "757365722E3130", "-X", "757365722E3131", "-q"
+    )
     assert only_sums.startswith("\nTotal Records: 2\n")
     classes = stat(server, "dump-index", *NB, "-i", "objectClass.objectIdentifierMatch")
     assert re.search(r"^Key \(len 26\): domain$", classes, re.M)
-    lines = stat(server, "dump-index", *NB, "-i", "uid.caseIgnoreMatch", "-k", "user.10", "-K", "user.10", "--json").splitlines()
+    lines = stat(
+        server, "dump-index", *NB, "-i", "uid.caseIgnoreMatch", "-k", "user.10", "-K", "user.10", "--json"
+    ).splitlines()
     record, summary = map(json.loads, lines)
     assert record["key"] == "user.10" and record["value"].startswith("[COUNT:1] ")
     assert summary == {"totalRecords": 1, "totalKeySize": 7, "totalDataSize": 1}
@@ -70,7 +86,7 @@ def test_an_index_is_dumped_with_readable_keys(server):  # S0-08
 def test_trees_are_dumped_by_dn_and_number(server):
     dn = f"uid=user.10,ou=People,{BASE}"
     text = stat(server, "dump-index", *NB, "-i", "dn2id", "-k", dn, "-K", dn)
-    (found, number), = re.findall(r"Key \(len \d+\): (.*)\nValue \(len \d+\): (\d+)\n", text)
+    ((found, number),) = re.findall(r"Key \(len \d+\): (.*)\nValue \(len \d+\): (\d+)\n", text)
     assert found == dn
     entry = stat(server, "dump-index", *NB, "-i", "id2entry", "-k", number, "-K", number)
     assert entry.startswith("Key (len 8): " + number) and f"\ndn: {dn}\n" in entry and "\nuid: user.10\n" in entry
@@ -88,14 +104,35 @@ def test_referrals_are_listed_with_their_uris(server):
 
 
 def test_raw_trees_are_dumped_in_hexadecimal(server):
-    text = stat(server, "dump-raw-db", *N, "-d", "/dc=com,dc=example/uid.caseIgnoreMatch", "-x", "757365722e3130", "-X", "757365722e3130")
+    text = stat(
+        server,
+        "dump-raw-db",
+        *N,
+        "-d",
+        "/dc=com,dc=example/uid.caseIgnoreMatch",
+        "-x",
+        "757365722e3130",
+        "-X",
+        "757365722e3130",
+    )
     assert text.startswith("Key (len 7):\n    75 73 65 72 2E 31 30" + " " * 29 + "user.10\nValue (len 1):\n    ")
-    line = stat(server, "dump-raw-db", *N, "-d", "/dc=com,dc=example/uid.caseIgnoreMatch", "-l", "-k", "user.10", "-K", "user.10")
+    line = stat(
+        server,
+        "dump-raw-db",
+        *N,
+        "-d",
+        "/dc=com,dc=example/uid.caseIgnoreMatch",
+        "-l",
+        "-k",
+        "user.10",
+        "-K",
+        "user.10",
+    )
     assert re.match(r"Key \(len 7\): 757365722E3130\nValue \(len 1\): [0-9A-F]{2}\n", line)
     none = stat(server, "dump-raw-db", *N, "-d", "/dc=com,dc=example/uid.caseIgnoreMatch", "-s", "100000")
     assert none == "\nTotal Records: 0\n"
     some = told(server, "list-raw-dbs", *N)["rawDBs"]
-    uid, = [row for row in some if row["name"] == "/dc=com,dc=example/uid.caseIgnoreMatch"]
+    (uid,) = [row for row in some if row["name"] == "/dc=com,dc=example/uid.caseIgnoreMatch"]
     sums = stat(server, "dump-raw-db", *N, "-d", uid["name"], "-q")
     assert f"Total Records: {uid['totalKeys']}\nTotal / Average Key Size: {uid['keysSize']} bytes" in sums
 
@@ -128,7 +165,9 @@ def test_keys_in_many_entries_are_named(server):  # S3-21
 def test_sizes_add_up(server):  # S2-18
     sizes = told(server, "entry-sizes", *N)
     assert sizes["entries"] == entries()
-    assert sizes["percentileBytes"]["50"] <= sizes["percentileBytes"]["99"] <= sizes["largestBytes"] <= sizes["totalBytes"]
+    assert (
+        sizes["percentileBytes"]["50"] <= sizes["percentileBytes"]["99"] <= sizes["largestBytes"] <= sizes["totalBytes"]
+    )
     assert sizes["averageBytes"] == sizes["totalBytes"] // sizes["entries"]
     memory = told(server, "show-cache-sizes", *N)
     assert memory["waysBytes"] <= memory["indexesBytes"] <= memory["everythingBytes"] <= memory["fileBytes"]
@@ -136,14 +175,23 @@ def test_sizes_add_up(server):  # S2-18
     assert memory["verdict"].startswith("Everything fits")
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (("dump-index", *NB, "-i", "nosuch"), 'there is no one index "nosuch"; there are dn2id, '),
-    (("dump-index", *NB, "-i", "cn"), 'there is no one index "cn"; there are dn2id, '),
-    (("dump-raw-db", *N, "-d", "nosuch"), 'the backend "userRoot" has no tree "nosuch": see pando backendstat list-raw-dbs -n userRoot'),
-    (("show-index-status", *N, "-b", "dc=other"), 'no backend has the base DN "dc=other"; there are dc=example,dc=com'),
-    (("dump-index", *NB, "-i", "id2entry", "-k", "x"), '"x" is not the number of an entry'),
-    (("dump-index", *NB, "-i", "uid.caseIgnoreMatch", "-x", "0"), "it must be pairs of hexadecimal digits"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("dump-index", *NB, "-i", "nosuch"), 'there is no one index "nosuch"; there are dn2id, '),
+        (("dump-index", *NB, "-i", "cn"), 'there is no one index "cn"; there are dn2id, '),
+        (
+            ("dump-raw-db", *N, "-d", "nosuch"),
+            'the backend "userRoot" has no tree "nosuch": see pando backendstat list-raw-dbs -n userRoot',
+        ),
+        (
+            ("show-index-status", *N, "-b", "dc=other"),
+            'no backend has the base DN "dc=other"; there are dc=example,dc=com',
+        ),
+        (("dump-index", *NB, "-i", "id2entry", "-k", "x"), '"x" is not the number of an entry'),
+        (("dump-index", *NB, "-i", "uid.caseIgnoreMatch", "-x", "0"), "it must be pairs of hexadecimal digits"),
+    ],
+)
 def test_mistakes_are_told(server, arguments, message):
     done = server.tool("backendstat", *arguments, check=False)
     assert done.returncode != 0 and message in done.stderr and done.stderr.count("\n") == 1
@@ -153,11 +201,27 @@ def test_an_index_that_is_not_built_has_no_figures(tmp_path):
     instance = Pando(tmp_path / "inst")
     instance.setup().import_ldif(DIRECTORY_LDIF)
     heading = "[backend.userRoot.index]\n"
-    instance.config.write_text(instance.config.read_text().replace(heading, heading + 'l = { index-type = "equality" }\n'))
+    instance.config.write_text(
+        instance.config.read_text().replace(heading, heading + 'l = { index-type = "equality" }\n')
+    )
     text = stat(instance, "show-index-status", *NB, "-i", "l")
     row = text.splitlines()[2].split()
-    assert row == ["l.caseIgnoreMatch", "/dc=com,dc=example/l.caseIgnoreMatch", "false", "(0%)", "false", "-", "-", "-", "-", "-"]
-    assert text.endswith(f"Not used by searches: it is not built yet; a running server is about to, else run pando rebuild-index -b {BASE} -i l.caseIgnoreMatch\n")
+    assert row == [
+        "l.caseIgnoreMatch",
+        "/dc=com,dc=example/l.caseIgnoreMatch",
+        "false",
+        "(0%)",
+        "false",
+        "-",
+        "-",
+        "-",
+        "-",
+        "-",
+    ]
+    assert text.endswith(
+        f"Not used by searches: it is not built yet; a running server is about to, else run pando rebuild-index "
+        f"-b {BASE} -i l.caseIgnoreMatch\n"
+    )
     (index,) = told(instance, "show-index-status", *NB, "-i", "l")["indexes"]
     assert index["valid"] is False and "recordCount" not in index
 
@@ -176,27 +240,43 @@ sort-order = "+sn"
     (listed,) = [row for row in told(instance, "list-indexes", *NB)["indexes"] if row["name"] == "vlv.people"]
     assert (listed["type"], listed["rawDBName"]) == ("VLVIndex", "/dc=com,dc=example/vlv.people")
     row = stat(instance, "show-index-status", *NB, "-i", "vlv.people").splitlines()[2].split()
-    assert row == ["vlv.people", "/dc=com,dc=example/vlv.people", "true", "false", str(listed["recordCount"]), "-", "-", "-", "-"]
+    assert row == [
+        "vlv.people",
+        "/dc=com,dc=example/vlv.people",
+        "true",
+        "false",
+        str(listed["recordCount"]),
+        "-",
+        "-",
+        "-",
+        "-",
+    ]
 
 
 def test_base_dns_of_one_backend_share_their_trees(tmp_path):
     instance = Pando(tmp_path / "inst")
     instance.setup("--baseDN", "dc=other")
     (tmp_path / "two.ldif").write_text(
-        f"dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: dc=other\nobjectClass: domain\ndc: other\n")
+        f"dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: dc=other\nobjectClass: domain\ndc: other\n"
+    )
     instance.import_ldif(tmp_path / "two.ldif")
     done = instance.tool("backendstat", "list-indexes", *N)
     assert "Base DN: dc=other\n" in done.stdout and done.stdout.endswith("\nTotal: 46\n")
     assert re.search(r"^dn2id +/dc=other/dn2id +DN2ID +2$", done.stdout, re.M)
-    assert done.stderr == 'The 2 base DNs of "userRoot" share one set of trees: each figure counts the entries of all of them.\n'
+    assert (
+        done.stderr
+        == 'The 2 base DNs of "userRoot" share one set of trees: each figure counts the entries of all of them.\n'
+    )
 
 
 def test_an_index_near_and_over_its_limit(tmp_path):  # S0-10, S0-12
     """Limit 20: 20 entries of one surname are near it, 21 are over."""
     instance = Pando(tmp_path / "inst")
     instance.setup()
-    instance.config.write_text(re.sub(r'(?m)^(\[backend\.userRoot\].*)$', r'\1\nindex-entry-limit = 20', instance.config.read_text()))
-    people = [f"dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n"]
+    instance.config.write_text(
+        re.sub(r"(?m)^(\[backend\.userRoot\].*)$", r"\1\nindex-entry-limit = 20", instance.config.read_text())
+    )
+    people = ["dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n"]
     surnames = ["Over"] * 21 + ["Full"] * 20 + ["Ninety"] * 18 + ["Eighty"] * 16 + ["Few"] * 15
     for number, surname in enumerate(surnames):
         people.append(f"dn: cn=p{number},{BASE}\nobjectClass: person\ncn: p{number}\nsn: {surname}\n")

@@ -1,4 +1,5 @@
 """cn=changelog with python-ldap: what it shows, who may read it, ranges, pages, restarts, and what is let go."""
+
 import re
 
 import ldap
@@ -6,7 +7,6 @@ import ldap.modlist
 import pytest
 from ldap.controls.libldap import SimplePagedResultsControl
 from ldap.controls.sss import SSSRequestControl
-
 from pando_server import BASE, ROOT_DN, until
 
 PEOPLE = f"ou=History,{BASE}"
@@ -14,9 +14,16 @@ CHANGELOG = "cn=changelog"
 
 
 def root_numbers(connection):
-    [(_, root)] = connection.search_s("", ldap.SCOPE_BASE, "(objectClass=*)", ["changelog", "firstChangeNumber", "lastChangeNumber", "lastPurgedChangeNumber"])
+    [(_, root)] = connection.search_s(
+        "",
+        ldap.SCOPE_BASE,
+        "(objectClass=*)",
+        ["changelog", "firstChangeNumber", "lastChangeNumber", "lastPurgedChangeNumber"],
+    )
     assert root["changelog"] == [CHANGELOG.encode()]
-    first, last, purged = (int(root[name][0]) for name in ("firstChangeNumber", "lastChangeNumber", "lastPurgedChangeNumber"))
+    first, last, purged = (
+        int(root[name][0]) for name in ("firstChangeNumber", "lastChangeNumber", "lastPurgedChangeNumber")
+    )
     assert purged == first - 1
     return first, last
 
@@ -41,7 +48,9 @@ def test_each_change_is_an_entry(root):
     _, before = root_numbers(root)
     add_person(root, "ann", userPassword=[b"not told in clear"])
     dn = f"uid=ann,{PEOPLE}"
-    root.modify_s(dn, [(ldap.MOD_REPLACE, "sn", [b"First", b"Second"]), (ldap.MOD_ADD, "description", ["gr\u00fcn".encode()])])
+    root.modify_s(
+        dn, [(ldap.MOD_REPLACE, "sn", [b"First", b"Second"]), (ldap.MOD_ADD, "description", ["gr\u00fcn".encode()])]
+    )
     root.modify_s(dn, [(ldap.MOD_DELETE, "sn", [b"First"])])
     root.rename_s(dn, "uid=anna", newsuperior=BASE, delold=1)
     root.delete_s(f"uid=anna,{BASE}")
@@ -56,19 +65,34 @@ def test_each_change_is_an_entry(root):
     add, modify, single, rename, delete = entries
     assert add["targetDN"] == [dn.encode()] and add["objectClass"] == [b"top", b"changeLogEntry"]
     lines = add["changes"][0].decode().splitlines()
-    assert {"objectClass: inetOrgPerson", "objectClass: top", "uid: ann", "cn: ann", f"creatorsName: {ROOT_DN}"} <= set(lines)
-    assert any(line.startswith("userPassword: {SSHA512}") for line in lines) and "clear" not in add["changes"][0].decode()
+    assert {"objectClass: inetOrgPerson", "objectClass: top", "uid: ann", "cn: ann", f"creatorsName: {ROOT_DN}"} <= set(
+        lines
+    )
+    assert (
+        any(line.startswith("userPassword: {SSHA512}") for line in lines) and "clear" not in add["changes"][0].decode()
+    )
     text = modify["changes"][0].decode()
     assert "delete: sn\nsn: Example\n-\nadd: sn\nsn: First\nsn: Second\n-\n" in text
     assert "add: description\ndescription:: Z3LDvG4=\n-\n" in text and "replace: entryCSN\nentryCSN: " in text
     assert single["changes"][0].decode().startswith("delete: sn\nsn: First\n-\nreplace: ")
-    assert (rename["newRDN"], rename["deleteOldRDN"], rename["newSuperior"]) == ([b"uid=anna"], [b"TRUE"], [BASE.encode()])
+    assert (rename["newRDN"], rename["deleteOldRDN"], rename["newSuperior"]) == (
+        [b"uid=anna"],
+        [b"TRUE"],
+        [BASE.encode()],
+    )
     assert delete["targetDN"] == [f"uid=anna,{BASE}".encode()] and "changes" not in delete
     assert {"uid: anna", "sn: Second", "cn: ann"} <= set(delete["includedAttributes"][0].decode().splitlines())
 
 
-@pytest.mark.parametrize("attribute, having", [
-    ("changes", ["add", "modify"]), ("newRDN", ["modrdn"]), ("changeType", ["add", "modify", "modrdn", "delete"]), ("targetDN", ["add", "modify", "modrdn", "delete"])])
+@pytest.mark.parametrize(
+    "attribute, having",
+    [
+        ("changes", ["add", "modify"]),
+        ("newRDN", ["modrdn"]),
+        ("changeType", ["add", "modify", "modrdn", "delete"]),
+        ("targetDN", ["add", "modify", "modrdn", "delete"]),
+    ],
+)
 def test_each_entry_has_the_attribute_that_is_asked_for(root, attribute, having):
     """Alone, in a row of changes that do not all have it."""
     _, before = root_numbers(root)
@@ -89,9 +113,16 @@ def test_ranges_and_other_filters(root):
     _, before = root_numbers(root)
     for at in range(5):
         add_person(root, f"range{at}")
-    number = lambda filter: [int(entry["changeNumber"][0]) for _, entry in changes(root, filter)]
+
+    def number(filter):
+        return [int(entry["changeNumber"][0]) for _, entry in changes(root, filter)]
+
     assert number(f"(changeNumber={before + 2})") == [before + 2]
-    assert number(f"(&(changeNumber>={before + 2})(changeNumber<={before + 4}))") == [before + 2, before + 3, before + 4]
+    assert number(f"(&(changeNumber>={before + 2})(changeNumber<={before + 4}))") == [
+        before + 2,
+        before + 3,
+        before + 4,
+    ]
     assert number(f"(&(objectClass=*)(changeNumber>={before + 5}))") == [before + 5]
     assert number(f"(targetDN=UID=range3, {PEOPLE})") == [before + 4]
     assert number(f"(&(changeType=add)(targetDN=uid=range1,{PEOPLE}))") == [before + 2]
@@ -111,7 +142,11 @@ def test_base_and_scopes(root):
     assert len(subtree) == last - first + 2 and subtree[0][0] == CHANGELOG
     [(dn, one)] = root.search_s(f"CHANGENUMBER={last},{CHANGELOG}", ldap.SCOPE_BASE)
     assert dn == f"changeNumber={last},{CHANGELOG}" and one["changeNumber"] == [str(last).encode()]
-    for missing in (f"changeNumber={last + 1},{CHANGELOG}", f"cn=other,{CHANGELOG}", f"cn=x,changeNumber={last},{CHANGELOG}"):
+    for missing in (
+        f"changeNumber={last + 1},{CHANGELOG}",
+        f"cn=other,{CHANGELOG}",
+        f"cn=x,changeNumber={last},{CHANGELOG}",
+    ):
         with pytest.raises(ldap.NO_SUCH_OBJECT):
             root.search_s(missing, ldap.SCOPE_BASE)
 
@@ -129,7 +164,9 @@ def test_only_root_may_read_and_nobody_may_write(root, server):
     with pytest.raises(ldap.UNWILLING_TO_PERFORM):
         root.modify_s(CHANGELOG, [(ldap.MOD_ADD, "description", [b"x"])])
     with pytest.raises(ldap.UNWILLING_TO_PERFORM):
-        root.search_ext_s(CHANGELOG, ldap.SCOPE_SUBTREE, serverctrls=[SSSRequestControl(ordering_rules=["changeNumber"])])
+        root.search_ext_s(
+            CHANGELOG, ldap.SCOPE_SUBTREE, serverctrls=[SSSRequestControl(ordering_rules=["changeNumber"])]
+        )
 
 
 def test_pages_and_limits(root):
@@ -137,7 +174,9 @@ def test_pages_and_limits(root):
     control = SimplePagedResultsControl(True, size=3, cookie="")
     seen = []
     while True:
-        message = root.search_ext(CHANGELOG, ldap.SCOPE_SUBTREE, "(objectClass=*)", ["changeNumber"], serverctrls=[control])
+        message = root.search_ext(
+            CHANGELOG, ldap.SCOPE_SUBTREE, "(objectClass=*)", ["changeNumber"], serverctrls=[control]
+        )
         _, data, _, controls = root.result3(message)
         assert len(data) <= 3
         seen += [dn for dn, _ in data]
@@ -160,7 +199,10 @@ def test_refused_updates_are_no_changes(root):
 
 def test_the_monitor_tells(root):
     first, last = root_numbers(root)
-    monitor = lambda: root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)[0][1]
+
+    def monitor():
+        return root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)[0][1]
+
     # The first change is looked for once a second, beside the searches.
     until(lambda: "oldest-change-time" in monitor())
     entry = monitor()
@@ -192,8 +234,11 @@ def test_size_is_kept_by_letting_go_of_the_oldest(fresh):
     root.add_s(PEOPLE, ldap.modlist.addModlist({"objectClass": [b"organizationalUnit"], "ou": [b"History"]}))
     for at in range(120):
         root.modify_s(PEOPLE, [(ldap.MOD_REPLACE, "description", [(f"{at:03}" + "x" * 400_000).encode()])])
+
     # What is let go waits for the fold and the next look, both within seconds.
-    size = lambda: int(root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)[0][1]["changelog-bytes"][0])
+    def size():
+        return int(root.search_s("cn=Changelog,cn=monitor", ldap.SCOPE_BASE)[0][1]["changelog-bytes"][0])
+
     until(lambda: root_numbers(root)[0] > 1 and size() <= most, say=size)
     first, last = root_numbers(root)
     assert last == 121
@@ -225,7 +270,7 @@ def log_file(server):
 
 def damage(file, offset):
     data = bytearray(file.read_bytes())
-    data[offset] ^= 0xff
+    data[offset] ^= 0xFF
     file.write_bytes(data)
 
 
@@ -250,7 +295,9 @@ def test_a_damaged_file_that_only_the_changelog_needs_does_not_stop_the_server(f
     assert changes(root) == []
     errors = fresh.error_log
     until(lambda: f"begins with change {first} now" in errors())
-    assert errors().count(file.name) == 1 and "severity=WARNING" in next(line for line in errors().splitlines() if file.name in line)
+    assert errors().count(file.name) == 1 and "severity=WARNING" in next(
+        line for line in errors().splitlines() if file.name in line
+    )
     assert len(root.search_s(PEOPLE, ldap.SCOPE_ONELEVEL, attrlist=["1.1"])) == 20, "entries are not touched"
     add_person(root, "after")
     [(dn, entry)] = changes(root)

@@ -1,14 +1,14 @@
-"""Class of Service and static values, as Sun Directory Server documents them, to real clients; each of the four faults that 389 Directory
-Server has with them; what may be searched without an index, and by whom."""
+"""Class of Service and static values, as Sun Directory Server documents them, to real clients; each of the four faults
+that 389 Directory Server has with them; what may be searched without an index, and by whom."""
+
 import json
 import subprocess
 from functools import partial
 
+import found
 import ldap
 import pytest
 from ldap.controls import LDAPControl
-
-import found
 from pando_server import BASE, DIRECTORY_LDIF, Pando, until
 
 PEOPLE = f"ou=People,{BASE}"
@@ -55,7 +55,10 @@ def add(con):
     made = []
 
     def add(dn, **attributes):
-        values = {name.rstrip("_"): [v.encode() for v in ([value] if isinstance(value, str) else value)] for name, value in attributes.items()}
+        values = {
+            name.rstrip("_"): [v.encode() for v in ([value] if isinstance(value, str) else value)]
+            for name, value in attributes.items()
+        }
         con.add_s(dn, list(values.items()))
         made.append(dn)
         return dn
@@ -70,7 +73,7 @@ def person(add, uid, **more):
 
 
 def template(add, name, base=BASE, **more):
-    return add(f'cn={name},{base}', objectClass=["top", "cosTemplate", "extensibleObject"], **more)
+    return add(f"cn={name},{base}", objectClass=["top", "cosTemplate", "extensibleObject"], **more)
 
 
 def definition(add, name, kind, base=BASE, **more):
@@ -79,7 +82,7 @@ def definition(add, name, kind, base=BASE, **more):
 
 
 def values(con, dn, attribute, attributes=None):
-    (_, shown), = con.search_s(dn, ldap.SCOPE_BASE, attrlist=attributes or [attribute])
+    ((_, shown),) = con.search_s(dn, ldap.SCOPE_BASE, attrlist=attributes or [attribute])
     return sorted(value.decode() for value in shown.get(attribute, []))
 
 
@@ -111,7 +114,14 @@ def test_sun_classic_example(con, add):  # S2-38
     buildings = f"ou=Buildings,{BASE}"
     template(add, "B07", base=buildings, postalAddress="7 Old Oakland Road$San Jose, CA 95112")
     template(add, "roomNumber-default", base=buildings, postalAddress="1 Main Street", street="Main Street")
-    definition(add, "classicCoS", "Classic", cosTemplateDn=buildings, cosSpecifier="roomNumber", cosAttribute=["postalAddress", "street"])
+    definition(
+        add,
+        "classicCoS",
+        "Classic",
+        cosTemplateDn=buildings,
+        cosSpecifier="roomNumber",
+        cosAttribute=["postalAddress", "street"],
+    )
     inside = person(add, "inside", roomNumber="b07")
     elsewhere = person(add, "elsewhere", roomNumber="B08")
     assert values(con, inside, "postalAddress") == ["7 Old Oakland Road$San Jose, CA 95112"]
@@ -156,7 +166,7 @@ def test_fault_three_indexed_attributes(con, add):  # S2-42
     person(add, "boss", telephoneNumber="+1 555 7777")
     person(add, "wholiday", manager=f"uid=boss,{PEOPLE}")
     assert names(con, "(telephoneNumber=+1 555 7777)") == ["boss", "wholiday"]
-    (_, told), = con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(telephoneNumber=+1 555 7777)", ["debugsearchindex"])
+    ((_, told),) = con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(telephoneNumber=+1 555 7777)", ["debugsearchindex"])
     plan = json.loads(told["debugsearchindex"][0])
     assert f"(manager=uid=boss,{PEOPLE.lower()})" in json.dumps(plan) and plan["final"] == 2
 
@@ -171,7 +181,13 @@ def test_fault_four_compares(con, add):  # S2-38
 
 def test_qualifiers(con, add):  # S2-38
     template(add, "one", title="Of the class", employeeNumber="77")
-    how = definition(add, "titles", "Pointer", cosTemplateDn=f"cn=one,{BASE}", cosAttribute=["title", "employeeNumber operational-default"])
+    how = definition(
+        add,
+        "titles",
+        "Pointer",
+        cosTemplateDn=f"cn=one,{BASE}",
+        cosAttribute=["title", "employeeNumber operational-default"],
+    )
     dn = person(add, "wholiday", title="Own")
     assert values(con, dn, "title") == ["Own"]
     assert (values(con, dn, "employeeNumber", ["*"]), values(con, dn, "employeeNumber")) == ([], ["77"])
@@ -194,7 +210,9 @@ def test_controls_tell_real_from_virtual(con, add):
     dn = f"uid=user.0,{PEOPLE}"
 
     def ask(oid):
-        (_, shown), = con.search_ext_s(dn, ldap.SCOPE_BASE, attrlist=["l", "cn"], serverctrls=[LDAPControl(oid, True)])
+        ((_, shown),) = con.search_ext_s(
+            dn, ldap.SCOPE_BASE, attrlist=["l", "cn"], serverctrls=[LDAPControl(oid, True)]
+        )
         return {name: [v.decode() for v in vs] for name, vs in shown.items()}
 
     assert ask(REAL_ONLY) == {"l": ["Grove"], "cn": ["Ada Ashgrove"]}
@@ -223,8 +241,24 @@ def test_whoever_may_not_search_unindexed_is_refused_only_where_nothing_narrows(
     template(add, "one", street="Main")
     definition(add, "streets", "Pointer", cosTemplateDn=f"cn=one,{BASE}", cosAttribute="street")
     limited = subprocess.run(
-        ["ldapsearch", "-x", "-LLL", "-H", instance.url, "-D", dn, "-w", "secret12", "-b", BASE, "(&(uid=boss)(street=main))", "1.1"],
-        capture_output=True, text=True)
+        [
+            "ldapsearch",
+            "-x",
+            "-LLL",
+            "-H",
+            instance.url,
+            "-D",
+            dn,
+            "-w",
+            "secret12",
+            "-b",
+            BASE,
+            "(&(uid=boss)(street=main))",
+            "1.1",
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert limited.returncode == 0 and dn in limited.stdout
     mine.unbind_s()
 

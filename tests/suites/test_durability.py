@@ -1,14 +1,14 @@
 """What an operator's bad night looks like: kill -9, a full disk, restarts, an import that is cut off."""
+
 import os
 import shutil
 import signal
 import subprocess
 import time
 
+import crash_rounds
 import ldap
 import pytest
-
-import crash_rounds
 from pando_server import BASE, DIRECTORY_LDIF, binary, until
 
 PEOPLE = f"ou=People,{BASE}"
@@ -30,26 +30,54 @@ def test_kill_9_loses_nothing(fresh):
 def test_a_clean_restart_keeps_everything(fresh):
     con = fresh.start().connect()
     con.modify_s(f"uid=user.1,{PEOPLE}", [(ldap.MOD_REPLACE, "title", [b"Kept"])])
-    con.modify_s("cn=schema", [(ldap.MOD_ADD, "attributeTypes", [b"( 1.3.6.1.4.1.32473.1.9 NAME 'keptType' EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )"])])
+    con.modify_s(
+        "cn=schema",
+        [
+            (
+                ldap.MOD_ADD,
+                "attributeTypes",
+                [
+                    b"( 1.3.6.1.4.1.32473.1.9 NAME 'keptType' EQUALITY caseIgnoreMatch SYNTAX "
+                    b"1.3.6.1.4.1.1466.115.121.1.15 )"
+                ],
+            )
+        ],
+    )
     assert fresh.stop() == 0
     con = fresh.start().connect()
     assert con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(title=Kept)", ["1.1"]) == [(f"uid=user.1,{PEOPLE}", {})]
-    assert any(b"keptType" in d for d in con.search_s("cn=schema", ldap.SCOPE_BASE, attrlist=["attributeTypes"])[0][1]["attributeTypes"])
+    assert any(
+        b"keptType" in d
+        for d in con.search_s("cn=schema", ldap.SCOPE_BASE, attrlist=["attributeTypes"])[0][1]["attributeTypes"]
+    )
     fresh.kill()
     con = fresh.start().connect()
-    assert any(b"keptType" in d for d in con.search_s("cn=schema", ldap.SCOPE_BASE, attrlist=["attributeTypes"])[0][1]["attributeTypes"])
+    assert any(
+        b"keptType" in d
+        for d in con.search_s("cn=schema", ldap.SCOPE_BASE, attrlist=["attributeTypes"])[0][1]["attributeTypes"]
+    )
     fresh.tool("verify-index", "-b", BASE)
 
 
 def test_a_schema_change_in_the_tail_of_the_log_is_replayed(fresh):
-    """kill -9 right behind schema changes and entries made under each of them: replayed under the schema of their time."""
+    """kill -9 right behind schema changes and entries made under each of them: replayed under the schema of their
+    time."""
     con = fresh.start().connect()
     con.add_s(f"uid=before,{PEOPLE}", crash_rounds.entry("before", 1))
-    definition = b"( 1.3.6.1.4.1.32473.1.10 NAME 'treeAge' EQUALITY integerMatch ORDERING integerOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )"
+    definition = (
+        b"( 1.3.6.1.4.1.32473.1.10 NAME 'treeAge' EQUALITY integerMatch ORDERING integerOrderingMatch"
+        b" SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )"
+    )
     holder = b"( 1.3.6.1.4.1.32473.2.10 NAME 'agedTree' SUP top AUXILIARY MAY treeAge )"
-    con.modify_s("cn=schema", [(ldap.MOD_ADD, "attributeTypes", [definition]), (ldap.MOD_ADD, "objectClasses", [holder])])
-    con.modify_s(f"uid=before,{PEOPLE}", [(ldap.MOD_ADD, "objectClass", [b"agedTree"]), (ldap.MOD_ADD, "treeAge", [b"300"])])
-    con.modify_s(f"uid=before,{PEOPLE}", [(ldap.MOD_DELETE, "treeAge", None), (ldap.MOD_DELETE, "objectClass", [b"agedTree"])])
+    con.modify_s(
+        "cn=schema", [(ldap.MOD_ADD, "attributeTypes", [definition]), (ldap.MOD_ADD, "objectClasses", [holder])]
+    )
+    con.modify_s(
+        f"uid=before,{PEOPLE}", [(ldap.MOD_ADD, "objectClass", [b"agedTree"]), (ldap.MOD_ADD, "treeAge", [b"300"])]
+    )
+    con.modify_s(
+        f"uid=before,{PEOPLE}", [(ldap.MOD_DELETE, "treeAge", None), (ldap.MOD_DELETE, "objectClass", [b"agedTree"])]
+    )
     con.modify_s("cn=schema", [(ldap.MOD_DELETE, "objectClasses", [holder])])
     con.modify_s("cn=schema", [(ldap.MOD_DELETE, "attributeTypes", [definition])])
     con.modify_s(f"uid=before,{PEOPLE}", [(ldap.MOD_REPLACE, "title", [b"After"])])
@@ -64,7 +92,9 @@ def test_a_schema_change_in_the_tail_of_the_log_is_replayed(fresh):
 
 def test_export_import_export_is_byte_identical(fresh, tmp_path):
     con = fresh.start().connect()
-    con.modify_s(f"uid=user.2,{PEOPLE}", [(ldap.MOD_ADD, "description", [b" leading space", "ünïcode".encode(), b"two\nlines"])])
+    con.modify_s(
+        f"uid=user.2,{PEOPLE}", [(ldap.MOD_ADD, "description", [b" leading space", "ünïcode".encode(), b"two\nlines"])]
+    )
     con.rename_s(f"uid=user.3,{PEOPLE}", "uid=user.three", newsuperior=f"ou=Strange,{BASE}")
     fresh.stop()
     first = export(fresh)
@@ -76,18 +106,22 @@ def test_export_import_export_is_byte_identical(fresh, tmp_path):
 def test_a_bad_entry_stops_the_import_and_the_old_data_serves_on(fresh, tmp_path):
     before = export(fresh)
     bad = tmp_path / "bad.ldif"
-    bad.write_text(DIRECTORY_LDIF.read_text() + f"\ndn: uid=bad,{PEOPLE}\nobjectClass: inetOrgPerson\nuid: bad\ncn: Bad\n")
+    bad.write_text(
+        DIRECTORY_LDIF.read_text() + f"\ndn: uid=bad,{PEOPLE}\nobjectClass: inetOrgPerson\nuid: bad\ncn: Bad\n"
+    )
     done = fresh.tool("import-ldif", "--backendID", "userRoot", "--ldifFile", bad, "--offline", check=False)
     assert done.returncode != 0
-    line = bad.read_text()[:bad.read_text().index("uid=bad")].count("\n") + 1
+    line = bad.read_text()[: bad.read_text().index("uid=bad")].count("\n") + 1
     assert str(line) in done.stderr and "sn" in done.stderr, done.stderr
     assert export(fresh) == before
 
 
 def test_a_bad_entry_is_rejected_to_a_file_when_asked(fresh, tmp_path):
     bad, rejects = tmp_path / "bad.ldif", tmp_path / "rejects.ldif"
-    bad.write_text(DIRECTORY_LDIF.read_text() + f"\ndn: uid=bad,{PEOPLE}\nobjectClass: inetOrgPerson\nuid: bad\ncn: Bad\n\n"
-                   f"dn: uid=good,{PEOPLE}\nobjectClass: inetOrgPerson\nuid: good\ncn: Good\nsn: Good\n")
+    bad.write_text(
+        DIRECTORY_LDIF.read_text() + f"\ndn: uid=bad,{PEOPLE}\nobjectClass: inetOrgPerson\nuid: bad\ncn: Bad\n\n"
+        f"dn: uid=good,{PEOPLE}\nobjectClass: inetOrgPerson\nuid: good\ncn: Good\nsn: Good\n"
+    )
     fresh.tool("import-ldif", "--backendID", "userRoot", "--ldifFile", bad, "--offline", "--rejectFile", rejects)
     assert "uid=bad" in rejects.read_text() and "uid=good" not in rejects.read_text()
     assert b"uid=good" in export(fresh)
@@ -99,8 +133,21 @@ def test_an_interrupted_import_leaves_the_old_data(fresh, tmp_path):
     with open(big, "w") as f:
         f.write(DIRECTORY_LDIF.read_text() + "\n")
         for i in range(60_000):
-            f.write(f"dn: uid=big.{i},{PEOPLE}\nobjectClass: inetOrgPerson\nuid: big.{i}\ncn: Big {i}\nsn: Number {i}\nmail: big.{i}@example.com\n\n")
-    command = [binary(), "import-ldif", "--instance", str(fresh.dir), "--backendID", "userRoot", "--ldifFile", str(big), "--offline"]
+            f.write(
+                f"dn: uid=big.{i},{PEOPLE}\nobjectClass: inetOrgPerson\nuid: big.{i}\ncn: Big {i}\n"
+                f"sn: Number {i}\nmail: big.{i}@example.com\n\n"
+            )
+    command = [
+        binary(),
+        "import-ldif",
+        "--instance",
+        str(fresh.dir),
+        "--backendID",
+        "userRoot",
+        "--ldifFile",
+        str(big),
+        "--offline",
+    ]
     for delay in (0.02, 0.1, 0.25, 0.4):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(delay)
@@ -125,7 +172,9 @@ def test_import_refuses_while_the_server_runs(fresh):
     assert "dn2id" in fresh.tool("backendstat", "list-indexes", "-n", "userRoot", "-b", BASE).stdout
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mkfs.ext4"), reason="needs root to mount a small file system")
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("mkfs.ext4"), reason="needs root to mount a small file system"
+)
 def test_a_full_disk_refuses_writes_reads_go_on_and_writes_resume(fresh, tmp_path):
     image, mount = tmp_path / "disk.img", tmp_path / "mnt"
     mount.mkdir()
@@ -154,7 +203,9 @@ def test_a_full_disk_refuses_writes_reads_go_on_and_writes_resume(fresh, tmp_pat
         assert refused is not None, "the disk never filled"
         assert "disk" in str(refused).lower() or "space" in str(refused).lower(), refused
         for i, value in acknowledged.items():
-            assert con.search_s(f"uid=user.{i},{PEOPLE}", ldap.SCOPE_BASE, attrlist=["description"])[0][1]["description"] == [value]
+            assert con.search_s(f"uid=user.{i},{PEOPLE}", ldap.SCOPE_BASE, attrlist=["description"])[0][1][
+                "description"
+            ] == [value]
         filler.unlink()
 
         def resumes():
@@ -169,7 +220,9 @@ def test_a_full_disk_refuses_writes_reads_go_on_and_writes_resume(fresh, tmp_pat
         fresh.kill()
         con = fresh.start().connect()
         for i, value in acknowledged.items():
-            assert con.search_s(f"uid=user.{i},{PEOPLE}", ldap.SCOPE_BASE, attrlist=["description"])[0][1]["description"] == [value]
+            assert con.search_s(f"uid=user.{i},{PEOPLE}", ldap.SCOPE_BASE, attrlist=["description"])[0][1][
+                "description"
+            ] == [value]
         fresh.stop()
         fresh.tool("verify-index", "-b", BASE)
     finally:

@@ -1,9 +1,9 @@
 """debugsearchindex as an operator asks for it, and what the access log says of searches without an index."""
+
 import json
 import subprocess
 
 import pytest
-
 from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
 
 USER = f"uid=user.1,ou=People,{BASE}"
@@ -58,7 +58,9 @@ def test_the_most_effective_reads_come_first_whatever_the_filter_says(server):  
 def test_users_may_ask_and_anonymous_may_not(server):
     told = explained(server, "-b", BASE, "(roomNumber=1)", dn=USER, password="password")
     assert told["final"] == "[NOT-INDEXED]"
-    assert told["filter"]["advice"].startswith("dsconfig create-backend-index --backend-name userRoot --index-name roomNumber")
+    assert told["filter"]["advice"].startswith(
+        "dsconfig create-backend-index --backend-name userRoot --index-name roomNumber"
+    )
     done = ldapsearch(server, "-b", BASE, "(uid=user.1)", "debugsearchindex", dn=None)
     assert done.returncode == 50 and "debugsearchindex:" not in done.stdout
 

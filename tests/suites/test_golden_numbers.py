@@ -1,15 +1,15 @@
 """The numbers that OpenDJ prints for its example data, from our makeldif, import, backendstat and debugsearchindex.
 
-The first half needs OpenDJ's own template and name lists, which are fetched by name; the second half always runs, with our lists.
-"""
+The first half needs OpenDJ's own template and name lists, which are fetched by name; the second half always runs, with
+our lists."""
+
 import json
 import re
 import subprocess
 
 import ldap
-import pytest
-
 import opendj_example
+import pytest
 from pando_server import BASE, Pando, binary
 
 CONTAINER = "/dc=com,dc=example/"
@@ -51,7 +51,7 @@ Over index-entry-limit keys: [.com] [@examp] [ample.] [com] [e.com] [exampl] [le
 
 Index: /dc=com,dc=example/objectClass.objectIdentifierMatch
 Over index-entry-limit keys: [inetorgperson] [organizationalperson] [person] [top]
-"""
+"""  # noqa: E501
 
 
 def made(directory, template):
@@ -75,7 +75,9 @@ def golden(tmp_path_factory):
 def ours(tmp_path_factory):
     """Our example template without its groups, which OpenDJ's has not."""
     directory = tmp_path_factory.mktemp("ours")
-    text = subprocess.run([binary(), "makeldif", "--exampleTemplate"], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        [binary(), "makeldif", "--exampleTemplate"], check=True, capture_output=True, text=True
+    ).stdout
     blocks = [block for block in text.split("\n\n") if "ou=Groups" not in block and "template: group" not in block]
     (directory / "people.template").write_text("\n\n".join(blocks) + "\n")
     instance = made(directory, directory / "people.template")
@@ -88,7 +90,10 @@ def table(text):
     head, dashes, body = text.split("\n", 2)
     assert set(dashes) == {"-"}
     rows, _, trailer = body.partition("\n\n")
-    split = lambda line: re.split(r"\s{2,}", line)
+
+    def split(line):
+        return re.split(r"\s{2,}", line)
+
     return split(head), [split(row) for row in rows.splitlines()], "\n" + trailer
 
 
@@ -111,7 +116,17 @@ def check_list(instance, counts):  # S0-26
 
 def check_status(instance, counts):  # S0-27, S0-28
     head, rows, trailer = indexes_of(instance, "show-index-status")
-    assert head == ["Index Name", "Raw DB Name", "Valid", "Confidential", "Record Count", "Over Entry Limit", "95%", "90%", "85%"]
+    assert head == [
+        "Index Name",
+        "Raw DB Name",
+        "Valid",
+        "Confidential",
+        "Record Count",
+        "Over Entry Limit",
+        "95%",
+        "90%",
+        "85%",
+    ]
     found = {row[0]: row[1:] for row in rows}
     assert len(rows) == len(found) == 18 and set(found) == set(INDEXES)
     for name, count in counts.items():
@@ -141,7 +156,19 @@ USER_19 = [
     {"index": MAIL, "exact": "user.1", "candidates": 1111, "retained": 111},
 ]
 # What OpenDJ's page prints; we may say more.
-PRINTED = {"filter", "intersection", "union", "index", "exact", "range", "candidates", "retained", "scope", "type", "final"}
+PRINTED = {
+    "filter",
+    "intersection",
+    "union",
+    "index",
+    "exact",
+    "range",
+    "candidates",
+    "retained",
+    "scope",
+    "type",
+    "final",
+}
 
 
 def printed(value):

@@ -1,9 +1,12 @@
-"""Who is in which group, as clients ask: memberOf and isMemberOf, filters, chains, pieces of members. Groups and their changes are
-the same in slapd with its memberof overlay, and with its dynlist overlay; what these cannot is asked of Pando alone."""
+"""Who is in which group, as clients ask: memberOf and isMemberOf, filters, chains, pieces of members. Groups and their
+changes are the same in slapd with its memberof overlay, and with its dynlist overlay; what these cannot is asked of
+Pando alone."""
+
+import contextlib
+
 import ldap
 import ldap3
 import pytest
-
 from found import first_values, names
 from pando_server import BASE, ROOT_DN, ROOT_PW, until
 from slapd_server import connect, slapd_url
@@ -32,7 +35,7 @@ def add_group(con, name, *members, kind="groupOfNames", attribute="member"):
 
 def groups_of(con, dn, among, attribute="memberOf"):
     """The groups of an entry that are among those of the test."""
-    (_, values), = con.search_s(dn, ldap.SCOPE_BASE, attrlist=[attribute])
+    ((_, values),) = con.search_s(dn, ldap.SCOPE_BASE, attrlist=[attribute])
     return [name for name in first_values(value.decode() for value in values.get(attribute, [])) if name in among]
 
 
@@ -47,21 +50,24 @@ def made(con):
     mine = []
     yield mine
     for name in mine:
-        try:
+        with contextlib.suppress(ldap.NO_SUCH_OBJECT):
             con.delete_s(group(name))
-        except ldap.NO_SUCH_OBJECT:
-            pass
 
 
 def static_story(con):
     """Changes of groups and members, and after each what everybody is in. Yields comparable states."""
     among = {"crew", "choir", "renamed"}
-    state = lambda: [groups_of(con, user(number), among) for number in (1, 2, 3)]
+
+    def state():
+        return [groups_of(con, user(number), among) for number in (1, 2, 3)]
+
     add_group(con, "crew", user(1), user(2))
     yield "added", state()
     add_group(con, "choir", user(2), user(3))
     yield "another", state()
-    con.modify_s(group("crew"), [(ldap.MOD_ADD, "member", user(3).encode()), (ldap.MOD_DELETE, "member", user(1).encode())])
+    con.modify_s(
+        group("crew"), [(ldap.MOD_ADD, "member", user(3).encode()), (ldap.MOD_DELETE, "member", user(1).encode())]
+    )
     yield "members changed", state()
     con.modify_s(group("choir"), [(ldap.MOD_REPLACE, "member", [user(1).encode()])])
     yield "members replaced", state()
@@ -108,11 +114,11 @@ def test_nested_and_dynamic_groups_are_those_of_slapds_dynlist(con, tmp_path):
 
 def test_both_names_say_the_same_and_only_when_asked(con):
     for dn in (user(1), user(4), group("gardeners")):
-        (_, asked), = con.search_s(dn, ldap.SCOPE_BASE, attrlist=["isMemberOf", "memberOf"])
+        ((_, asked),) = con.search_s(dn, ldap.SCOPE_BASE, attrlist=["isMemberOf", "memberOf"])
         assert asked.get("isMemberOf") == asked.get("memberOf")
-        (_, plain), = con.search_s(dn, ldap.SCOPE_BASE)
+        ((_, plain),) = con.search_s(dn, ldap.SCOPE_BASE)
         assert "memberOf" not in plain and "isMemberOf" not in plain
-        (_, operational), = con.search_s(dn, ldap.SCOPE_BASE, attrlist=["+"])
+        ((_, operational),) = con.search_s(dn, ldap.SCOPE_BASE, attrlist=["+"])
         assert operational.get("memberOf") == asked.get("memberOf")
     assert "everyone" in groups_of(con, user(1), {"everyone"}, "isMemberOf")
 
@@ -171,11 +177,11 @@ def test_members_come_in_pieces(con, made, count):
     people = [f"uid=somebody.{number},{PEOPLE}".encode() for number in range(count)]
     add_group(con, "crowd")
     for start in range(0, count, 1000):
-        con.modify_s(group("crowd"), [(ldap.MOD_ADD, "member", people[start:start + 1000])])
+        con.modify_s(group("crowd"), [(ldap.MOD_ADD, "member", people[start : start + 1000])])
     read, size, at = [], count // 3 + 1, 0
     while True:
-        (_, found), = con.search_s(group("crowd"), ldap.SCOPE_BASE, attrlist=[f"member;range={at}-{at + size - 1}"])
-        (name, values), = found.items()
+        ((_, found),) = con.search_s(group("crowd"), ldap.SCOPE_BASE, attrlist=[f"member;range={at}-{at + size - 1}"])
+        ((name, values),) = found.items()
         read += values
         if name == f"member;range={at}-*":
             break

@@ -1,11 +1,13 @@
-"""Bytes that no client should send: the right result or a notice of disconnection, the connection closed, the server unharmed."""
+"""Bytes that no client should send: the right result or a notice of disconnection, the connection closed, the server
+unharmed."""
+
 import random
 import socket
 import struct
+from pathlib import Path
 
 import ldap
 import pytest
-
 from pando_server import BASE, PATIENCE_SECONDS, ROOT_DN, ROOT_PW
 
 PROTOCOL_ERROR = 2
@@ -13,7 +15,13 @@ PROTOCOL_ERROR = 2
 
 def tlv(tag, content):
     n = len(content)
-    length = bytes([n]) if n < 0x80 else bytes([0x82]) + struct.pack(">H", n) if n < 0x10000 else bytes([0x84]) + struct.pack(">I", n)
+    length = (
+        bytes([n])
+        if n < 0x80
+        else bytes([0x82]) + struct.pack(">H", n)
+        if n < 0x10000
+        else bytes([0x84]) + struct.pack(">I", n)
+    )
     return bytes([tag]) + length + content
 
 
@@ -64,7 +72,7 @@ class Raw:
         body = self.exactly(length)
         at = 2 + body[1]
         tag = body[at]
-        content = body[at + 2 + (body[at + 1] & 0x7F if body[at + 1] & 0x80 else 0):]
+        content = body[at + 2 + (body[at + 1] & 0x7F if body[at + 1] & 0x80 else 0) :]
         return tag, content[2] if content[:2] == b"\x0a\x01" else None, body
 
     def exactly(self, count):
@@ -196,8 +204,14 @@ def test_a_thousand_requests_in_one_write(server):
 
 def test_random_damage_never_hurts_the_server(server):
     rng = random.Random(20)
-    whole = [message(bind()), message(search(tlv(0xA3, tlv(4, b"uid") + tlv(4, b"user.1")))), message(search(tlv(0xA4, tlv(4, b"cn") + tlv(0x30, tlv(0x80, b"A")))), 9),
-             message(tlv(0x66, tlv(4, b"x") + tlv(0x30, b""))), message(tlv(0x4A, b"uid=x")), message(tlv(0x77, tlv(0x80, b"1.3.6.1.4.1.4203.1.11.1") + tlv(0x81, b"\x30\x00")))]
+    whole = [
+        message(bind()),
+        message(search(tlv(0xA3, tlv(4, b"uid") + tlv(4, b"user.1")))),
+        message(search(tlv(0xA4, tlv(4, b"cn") + tlv(0x30, tlv(0x80, b"A")))), 9),
+        message(tlv(0x66, tlv(4, b"x") + tlv(0x30, b""))),
+        message(tlv(0x4A, b"uid=x")),
+        message(tlv(0x77, tlv(0x80, b"1.3.6.1.4.1.4203.1.11.1") + tlv(0x81, b"\x30\x00"))),
+    ]
     for _ in range(300):
         data = bytearray(rng.choice(whole))
         for _ in range(rng.randrange(1, 6)):
@@ -225,7 +239,7 @@ def test_a_client_that_does_not_read_is_bounded(server):
     except (TimeoutError, ConnectionError):
         pass
     assert lives(server)
-    status = open(f"/proc/{server.process.pid}/status").read()
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
     rss_kib = int(status.split("RssAnon:")[1].split()[0])
     assert rss_kib < 200 * 1024, f"{rss_kib} KiB"
     raw.socket.close()

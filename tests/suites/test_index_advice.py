@@ -1,9 +1,10 @@
-"""pando index-advice: what the running server noted of searches that an index would help, and the index made from it."""
+"""pando index-advice: what the running server noted of searches that an index would help, and the index made from
+it."""
+
 import json
 
 import ldap
 import pytest
-
 from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
 
 ASK = ("-w", ROOT_PW)
@@ -38,10 +39,26 @@ def test_searches_of_one_shape_are_one_row(server, root):  # S0-45
         root.search_s(BASE, ldap.SCOPE_SUBTREE, f"(roomNumber={place})")
     noted, _ = shapes(server)
     shape = noted["(roomNumber=?)"]
-    assert (shape["backendID"], shape["scope"], shape["count"], shape["unindexed"], shape["returned"]) == ("userRoot", "sub", 3, 3, 0)
+    assert (shape["backendID"], shape["scope"], shape["count"], shape["unindexed"], shape["returned"]) == (
+        "userRoot",
+        "sub",
+        3,
+        3,
+        0,
+    )
     text = server.tool("index-advice", *ASK).stdout
     head, dashes, *rows = text.splitlines()
-    assert head.split() == "Searches Unindexed Examined Returned Worst etime Scope Shape Advice".split() and set(dashes) == {"-"}
+    assert head.split() == [
+        "Searches",
+        "Unindexed",
+        "Examined",
+        "Returned",
+        "Worst",
+        "etime",
+        "Scope",
+        "Shape",
+        "Advice",
+    ] and set(dashes) == {"-"}
     assert any(row.startswith("3 ") and "  sub    (roomNumber=?)" in row for row in rows)
 
 
@@ -55,4 +72,7 @@ def test_who_may_not_ask_is_told(server):
 def test_a_stopped_server_has_no_advice(fresh):
     done = fresh.tool("index-advice", *ASK, check=False)
     assert done.returncode == 1
-    assert done.stderr == f"pando index-advice: no server runs on {fresh.dir}: start it with pando start --instance {fresh.dir}\n"
+    assert (
+        done.stderr
+        == f"pando index-advice: no server runs on {fresh.dir}: start it with pando start --instance {fresh.dir}\n"
+    )

@@ -1,11 +1,12 @@
-"""Extensible, confidential and VLV indexes from configuration to verification, under updates, and without their secret."""
+"""Extensible, confidential and VLV indexes from configuration to verification, under updates, and without their
+secret."""
+
 import json
 import re
 
 import ldap
 import ldap.modlist
 import pytest
-
 from found import dns
 from pando_server import BASE, DIRECTORY_LDIF, Pando, until
 
@@ -35,7 +36,9 @@ sort-order = "+sn -givenName"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     it = Pando(tmp_path_factory.mktemp("kinds") / "inst").setup()
-    it.config.write_text(re.sub(r"(?m)^(mail +=.*?) }$", r"\1, confidentiality-enabled = true }", it.config.read_text()))
+    it.config.write_text(
+        re.sub(r"(?m)^(mail +=.*?) }$", r"\1, confidentiality-enabled = true }", it.config.read_text())
+    )
     it.configure(MORE).import_ldif(DIRECTORY_LDIF).start()
     yield it
     it.remove()
@@ -55,6 +58,7 @@ def status(server):
 
 def wait_for(server, there, gone):
     """Until the indexes are built, and those that go are gone."""
+
     def are_as_wanted():
         of = status(server)
         return all(of.get(name, {}).get("valid") for name in there) and not set(gone) & set(of)
@@ -69,7 +73,12 @@ def person(uid, sn, **more):
 
 def test_indexes_have_their_names_and_marks(server):
     of = status(server)
-    for name in ["description.fr.eq", "description.de.sub:6", "description.caseExactMatch", "createTimestamp.generalizedTimeMatch"]:
+    for name in [
+        "description.fr.eq",
+        "description.de.sub:6",
+        "description.caseExactMatch",
+        "createTimestamp.generalizedTimeMatch",
+    ]:
         assert of[name]["valid"] and not of[name]["confidential"]
     assert [of[name]["confidential"] for name in HASHED] == [True, True]
     assert "mail.caseIgnoreIA5Match" not in of
@@ -84,7 +93,9 @@ def test_a_confidential_index_shows_no_value(server, client):
     (dn, entry) = client.search_s(BASE, ldap.SCOPE_SUBTREE, "(mail=*)", ["mail"])[0]
     mail = entry["mail"][0].decode()
     for name in HASHED:
-        keys = re.findall(r"Key \(len 16\): ([0-9a-f]{32})\n", server.tool("backendstat", "dump-index", *NB, "-i", name).stdout)
+        keys = re.findall(
+            r"Key \(len 16\): ([0-9a-f]{32})\n", server.tool("backendstat", "dump-index", *NB, "-i", name).stdout
+        )
         assert keys and server.tool("backendstat", "dump-index", *NB, "-i", name).stdout.count("Key (len") == len(keys)
     assert dn in dns(client, f"(mail={mail.upper()})") and dn in dns(client, f"(mail=*{mail[1:]})")
     assert (server.dir / "keys" / "index.secret").stat().st_mode & 0o777 == 0o600
@@ -102,7 +113,10 @@ def test_updates_keep_every_kind(server, client):
     dn = f"uid=zo\u00eb,{PEOPLE}"
     client.add_s(dn, person("zo\u00eb", "Zander", mail=["zoe@example.com"], description=["Gro\u00dfe \u00c9toile"]))
     assert dns(client, "(description:fr:=grosse etoile)") == dns(client, DE_SUB) != []
-    client.modify_s(dn, [(ldap.MOD_REPLACE, "sn", [b"Abel"]), (ldap.MOD_DELETE, "mail", None), (ldap.MOD_ADD, "description", [b"x"])])
+    client.modify_s(
+        dn,
+        [(ldap.MOD_REPLACE, "sn", [b"Abel"]), (ldap.MOD_DELETE, "mail", None), (ldap.MOD_ADD, "description", [b"x"])],
+    )
     # So many members that they are outside the record: on the way there, with all of them, and back.
     group = f"cn=many,{BASE}"
     members = [f"uid=member.{at},{PEOPLE}".encode() for at in range(1500)]
@@ -127,11 +141,16 @@ def test_kinds_change_while_the_server_runs(server, client):
     text = before.replace('"+sn -givenName"', '"-uid"').replace(", confidentiality-enabled = true", "")
     config.write_text(text.replace('"fr", "de.sub"', '"fr", "sv.lt"'))
     server.tool("reload")
-    plain, hashed = {"mail.caseIgnoreIA5Match", "description.sv.eq", "vlv.people"}, set(HASHED) | {"description.de.sub:6"}
+    plain, hashed = (
+        {"mail.caseIgnoreIA5Match", "description.sv.eq", "vlv.people"},
+        set(HASHED) | {"description.de.sub:6"},
+    )
     wait_for(server, plain, hashed)
-    uids = re.findall(r"Key \(len \d+\): -(.*)", server.tool("backendstat", "dump-index", *NB, "-i", "vlv.people").stdout)
+    uids = re.findall(
+        r"Key \(len \d+\): -(.*)", server.tool("backendstat", "dump-index", *NB, "-i", "vlv.people").stdout
+    )
     named = [uid for uid in uids if uid]
-    assert len(named) > 10 and named == sorted(named, reverse=True) and named == uids[len(uids) - len(named):]
+    assert len(named) > 10 and named == sorted(named, reverse=True) and named == uids[len(uids) - len(named) :]
     assert server.tool("verify-index", "-b", BASE).returncode == 0
     config.write_text(before)
     server.tool("reload")
@@ -165,11 +184,14 @@ def test_without_its_secret_an_index_is_built_anew(server, client):
     again.unbind_s()
 
 
-@pytest.mark.parametrize("line, told", [
-    ('filter = "(cn=*"', "is no filter"),
-    ('filter = "(entryDN=dc=x)"', "computes"),
-    ('sort-order = "+colour"', '"colour"'),
-])
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        ('filter = "(cn=*"', "is no filter"),
+        ('filter = "(entryDN=dc=x)"', "computes"),
+        ('sort-order = "+colour"', '"colour"'),
+    ],
+)
 def test_a_list_that_cannot_be_is_refused(server, line, told):
     config = server.config
     good = config.read_text()

@@ -1,11 +1,12 @@
-"""Rules of `[plugin.NAME]`: references that follow entries, unique values, constraints; with slapd's overlays as the oracle where it has them."""
+"""Rules of `[plugin.NAME]`: references that follow entries, unique values, constraints; with slapd's overlays as the
+oracle where it has them."""
+
 import re
 import subprocess
 import threading
 
 import ldap
 import pytest
-
 from pando_server import BASE, DIRECTORY_LDIF, Pando, binary, until
 from slapd_server import connect, slapd_url
 
@@ -16,7 +17,9 @@ REFERENCES = """
 [plugin."Referential Integrity"]
 type = "referential-integrity"
 """
-RULES = REFERENCES + f"""
+RULES = (
+    REFERENCES
+    + f"""
 [plugin.mails]
 type = "unique-attribute"
 attribute-type = "mail"
@@ -52,6 +55,7 @@ type = "attribute-cleanup"
 remove-inbound-attributes = "carLicense"
 rename-inbound-attributes = "lastname:sn"
 """
+)
 
 
 def made(tmp_path, rules):
@@ -77,7 +81,16 @@ def entry(*pairs):
 
 
 def person(con, uid, *more):
-    con.add_s(f"uid={uid},{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", uid), ("cn", uid), ("sn", uid), *more))
+    con.add_s(
+        f"uid={uid},{PEOPLE}",
+        entry(
+            ("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"),
+            ("uid", uid),
+            ("cn", uid),
+            ("sn", uid),
+            *more,
+        ),
+    )
     return f"uid={uid},{PEOPLE}"
 
 
@@ -87,11 +100,15 @@ def group(con, cn, *members):
 
 
 def members(con, dn):
-    return sorted(v.decode().lower() for v in con.search_s(dn, ldap.SCOPE_BASE, attrlist=["member"])[0][1].get("member", []))
+    return sorted(
+        v.decode().lower() for v in con.search_s(dn, ldap.SCOPE_BASE, attrlist=["member"])[0][1].get("member", [])
+    )
 
 
 def monitor(con):
-    return {k: v[0].decode() for k, v in con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1].items()}
+    return {
+        k: v[0].decode() for k, v in con.search_s("cn=Referential Integrity,cn=monitor", ldap.SCOPE_BASE)[0][1].items()
+    }
 
 
 def test_references_follow_and_are_told(ruled, root):
@@ -108,7 +125,12 @@ def test_references_follow_and_are_told(ruled, root):
     after = monitor(root)
     assert int(after["references-found"]) - int(before["references-found"]) == 2
     assert after["queue-length"] == "0"
-    until(lambda: f'type=internal plugin="Referential Integrity" dn="{b}" entries=1 references=1 result=0 etime=' in ruled.access_log())
+    until(
+        lambda: (
+            f'type=internal plugin="Referential Integrity" dn="{b}" entries=1 references=1 result=0 etime='
+            in ruled.access_log()
+        )
+    )
     log = ruled.access_log()
     line = next(line for line in log.splitlines() if "type=internal" in line and f'dn="{b}"' in line)
     cause = next(line for line in log.splitlines() if "DELETE" in line and f'dn="{b}"' in line)
@@ -196,11 +218,17 @@ def test_an_attribute_without_an_index_is_refused_with_the_command(tmp_path):
     # S3-18, S3-19
     instance = made(tmp_path, REFERENCES + 'attribute-type = ["member", "owner"]\n')
     try:
-        started = subprocess.run([binary(), "start", "--instance", str(instance.dir)], capture_output=True, text=True, timeout=60)
+        started = subprocess.run(
+            [binary(), "start", "--instance", str(instance.dir)], capture_output=True, text=True, timeout=60
+        )
         told = started.stdout + started.stderr
         assert started.returncode != 0
-        assert re.search(r'pando.toml:\d+:\d+: .*owner has no equality index in backend "userRoot" \(dc=example,dc=com\)', told), told
-        assert "dsconfig create-backend-index --backend-name userRoot --index-name owner --set index-type:equality" in told
+        assert re.search(
+            r'pando.toml:\d+:\d+: .*owner has no equality index in backend "userRoot" \(dc=example,dc=com\)', told
+        ), told
+        assert (
+            "dsconfig create-backend-index --backend-name userRoot --index-name owner --set index-type:equality" in told
+        )
     finally:
         instance.remove()
 
@@ -210,15 +238,24 @@ SIX = ["member", "uniqueMember", "owner", "seeAlso", "manager", "secretary"]
 
 def test_six_attributes_in_six_suffixes(tmp_path):
     # S3-18, S3-20: a name is followed by entries of other backends, too.
-    indexes = lambda backend, names: "".join(f'[backend.{backend}.index.{name}]\nindex-type = "equality"\n' for name in names)
-    rules = indexes("userRoot", SIX[2:]) + "".join(f'[backend.b{n}]\nbase-dn = "o=b{n}"\n' + indexes(f"b{n}", SIX) for n in range(5))
+    def indexes(backend, names):
+        return "".join(f'[backend.{backend}.index.{name}]\nindex-type = "equality"\n' for name in names)
+
+    rules = indexes("userRoot", SIX[2:]) + "".join(
+        f'[backend.b{n}]\nbase-dn = "o=b{n}"\n' + indexes(f"b{n}", SIX) for n in range(5)
+    )
     instance = made(tmp_path, rules + REFERENCES + f"attribute-type = {SIX}\n".replace("'", '"')).start()
     try:
         con = instance.connect()
         a, b = person(con, "six.a"), person(con, "six.b")
         holders = []
         for n in range(5):
-            con.add_s(f"o=b{n}", entry(("objectClass", "organization", "extensibleObject"), ("o", f"b{n}"), *((name, a, b) for name in SIX)))
+            con.add_s(
+                f"o=b{n}",
+                entry(
+                    ("objectClass", "organization", "extensibleObject"), ("o", f"b{n}"), *((name, a, b) for name in SIX)
+                ),
+            )
             holders.append(f"o=b{n}")
         con.delete_s(a)
         con.rename_s(b, "uid=six.b2")
@@ -266,19 +303,23 @@ constraint_attribute userPassword count 2
 constraint_attribute jpegPhoto size 16
 constraint_attribute pager regex ^[+0-9]+$
 constraint_attribute employeeType uri ldap:///ou=Words,{BASE}?cn?one?(objectClass=organizationalRole) restrict=ldap:///{PEOPLE}??sub?(objectClass=inetOrgPerson)
-"""
+"""  # noqa: E501
 MODULES = "moduleload refint.la\nmoduleload unique.la\nmoduleload constraint.la"
 
 O1, O2 = f"uid=o.1,{PEOPLE}", f"uid=o.2,{PEOPLE}"
 
 
 def modify(dn, *changes):
-    return lambda con: con.modify_s(dn, [(op, name, values and [v.encode() for v in values]) for op, name, *values in changes])
+    return lambda con: con.modify_s(
+        dn, [(op, name, values and [v.encode() for v in values]) for op, name, *values in changes]
+    )
 
 
 SCRIPT = [
     lambda con: con.add_s(f"ou=Words,{BASE}", entry(("objectClass", "organizationalUnit"), ("ou", "Words"))),
-    lambda con: con.add_s(f"cn=student,ou=Words,{BASE}", entry(("objectClass", "organizationalRole"), ("cn", "student"))),
+    lambda con: con.add_s(
+        f"cn=student,ou=Words,{BASE}", entry(("objectClass", "organizationalRole"), ("cn", "student"))
+    ),
     lambda con: person(con, "o.1", ("mail", "o.1@example.com")),
     lambda con: person(con, "o.2", ("mail", "O.1@example.com")),
     lambda con: person(con, "o.2", ("mail", "o.2@example.com")),
@@ -297,7 +338,10 @@ SCRIPT = [
     modify(O1, (ldap.MOD_ADD, "employeeType", "student")),
     modify(O1, (ldap.MOD_ADD, "employeeType", "boss")),
     lambda con: person(con, "o.3", ("employeeType", "boss")),
-    lambda con: con.add_s(f"cn=o,{GROUPS}", entry(("objectClass", "groupOfNames"), ("cn", "o"), ("member", O1, O2, f"uid=user.1,{PEOPLE}"))),
+    lambda con: con.add_s(
+        f"cn=o,{GROUPS}",
+        entry(("objectClass", "groupOfNames"), ("cn", "o"), ("member", O1, O2, f"uid=user.1,{PEOPLE}")),
+    ),
     lambda con: con.rename_s(O1, "uid=o.one"),
     lambda con: con.delete_s(O2),
     lambda con: con.rename_s(f"uid=o.one,{PEOPLE}", "pager=none", delold=0),
@@ -322,7 +366,9 @@ def test_a_script_of_updates_as_with_the_overlays(tmp_path_factory, root):  # S2
         until(lambda: members(slapd, f"cn=o,{GROUPS}") == members(root, f"cn=o,{GROUPS}"))
         for attribute in ("mail", "pager", "employeeType", "jpegPhoto"):
             found = [con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(uid=o.*)", [attribute]) for con in (root, slapd)]
-            values = [sorted((dn.lower(), sorted(attrs.get(attribute, []))) for dn, attrs in entries) for entries in found]
+            values = [
+                sorted((dn.lower(), sorted(attrs.get(attribute, []))) for dn, attrs in entries) for entries in found
+            ]
             assert values[0] == values[1], attribute
 
 

@@ -1,10 +1,10 @@
 """ldap3: a client in pure Python with its own BER and LDAP code (the second independent reading of our bytes)."""
+
 import ssl
 
 import ldap3
 import pytest
 from ldap3.core.exceptions import LDAPBindError
-
 from pando_server import BASE, ROOT_DN, ROOT_PW
 
 PEOPLE = f"ou=People,{BASE}"
@@ -37,17 +37,26 @@ def test_search_with_typed_values(con):
 def test_add_modify_rename_delete(con):
     dn = f"uid=three.1,{PEOPLE}"
     assert con.add(dn, ["inetOrgPerson"], {"cn": "Three", "sn": "One", "uid": "three.1"}), con.result
-    assert con.modify(dn, {"mail": [(ldap3.MODIFY_ADD, ["a@example.com", "b@example.com"])], "sn": [(ldap3.MODIFY_REPLACE, ["Two"])]}), con.result
+    assert con.modify(
+        dn, {"mail": [(ldap3.MODIFY_ADD, ["a@example.com", "b@example.com"])], "sn": [(ldap3.MODIFY_REPLACE, ["Two"])]}
+    ), con.result
     assert con.compare(dn, "mail", "B@example.com")
     assert con.modify_dn(dn, "uid=three.2", new_superior=f"ou=Strange,{BASE}"), con.result
-    assert con.search(BASE, "(mail=b@example.com)", attributes=["sn"]) and con.entries[0].entry_dn == f"uid=three.2,ou=Strange,{BASE}"
+    assert (
+        con.search(BASE, "(mail=b@example.com)", attributes=["sn"])
+        and con.entries[0].entry_dn == f"uid=three.2,ou=Strange,{BASE}"
+    )
     assert con.delete(f"uid=three.2,ou=Strange,{BASE}"), con.result
     assert not con.delete(f"uid=three.2,ou=Strange,{BASE}") and con.result["description"] == "noSuchObject"
 
 
 def test_increment(con):
     dn = f"uid=three.3,{PEOPLE}"
-    assert con.add(dn, ["inetOrgPerson", "posixAccount"], {"cn": "T", "sn": "T", "uid": "three.3", "uidNumber": 7, "gidNumber": 7, "homeDirectory": "/t"})
+    assert con.add(
+        dn,
+        ["inetOrgPerson", "posixAccount"],
+        {"cn": "T", "sn": "T", "uid": "three.3", "uidNumber": 7, "gidNumber": 7, "homeDirectory": "/t"},
+    )
     assert con.modify(dn, {"uidNumber": [(ldap3.MODIFY_INCREMENT, [3])]}), con.result
     con.search(dn, "(objectClass=*)", ldap3.BASE, attributes=["uidNumber"])
     assert con.entries[0].uidNumber.value == 10

@@ -1,4 +1,5 @@
 """ldap-utils: the command lines that operators type, and what they print."""
+
 import os
 import re
 import subprocess
@@ -32,12 +33,20 @@ def test_whole_directory_reads_back(server):
 
 
 def test_ldapadd_ldapmodify_ldapmodrdn_ldapdelete(server):
-    entry = f"dn: uid=utils.1,{PEOPLE}\nobjectClass: inetOrgPerson\nuid: utils.1\ncn: Utils One\nsn: One\njpegPhoto:: {'/9j/4AAQ' * 900}\n"
+    entry = (
+        f"dn: uid=utils.1,{PEOPLE}\nobjectClass: inetOrgPerson\nuid: utils.1\ncn: Utils One\nsn: One\n"
+        f"jpegPhoto:: {'/9j/4AAQ' * 900}\n"
+    )
     code, _, err = ldap_tool(server, "ldapadd", stdin=entry)
     assert code == 0, err
-    assert "jpegPhoto:: " + "/9j/4AAQ" * 900 in search(server, "-b", f"uid=utils.1,{PEOPLE}", "-s", "base").replace("\n ", "")
-    change = (f"dn: uid=utils.1,{PEOPLE}\nchangetype: modify\nadd: mail\nmail: utils.1@example.com\n-\nreplace: sn\nsn: Uno\n-\ndelete: jpegPhoto\n-\n\n"
-              f"dn: uid=utils.1,{PEOPLE}\nchangetype: modrdn\nnewrdn: uid=utils.2\ndeleteoldrdn: 1\n")
+    assert "jpegPhoto:: " + "/9j/4AAQ" * 900 in search(server, "-b", f"uid=utils.1,{PEOPLE}", "-s", "base").replace(
+        "\n ", ""
+    )
+    change = (
+        f"dn: uid=utils.1,{PEOPLE}\nchangetype: modify\nadd: mail\nmail: utils.1@example.com\n-\nreplace: sn\n"
+        f"sn: Uno\n-\ndelete: jpegPhoto\n-\n\n"
+        f"dn: uid=utils.1,{PEOPLE}\nchangetype: modrdn\nnewrdn: uid=utils.2\ndeleteoldrdn: 1\n"
+    )
     code, _, err = ldap_tool(server, "ldapmodify", stdin=change)
     assert code == 0, err
     out = search(server, "-b", PEOPLE, "(mail=utils.1@example.com)")
@@ -108,5 +117,8 @@ def test_ldapurl_and_extensible_filters(server):
 
 def test_an_access_log_line_for_each_operation(server):  # S0-44
     search(server, "-b", BASE, "-s", "sub", "(uid=user.12)", "cn")
-    line = re.compile(r'\[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] SEARCH (REQ )?conn=\d+ op=1 msgID=2 base="dc=example,dc=com" scope=sub filter="\(uid=user\.12\)" attrs="cn"')
+    line = re.compile(
+        r"\[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] SEARCH (REQ )?conn=\d+ op=1 msgID=2 "
+        r'base="dc=example,dc=com" scope=sub filter="\(uid=user\.12\)" attrs="cn"'
+    )
     until(lambda: line.search(server.access_log()), say=lambda: server.access_log()[-2000:])

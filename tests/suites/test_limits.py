@@ -1,11 +1,12 @@
-"""Who may spend what: limits by entry, group, place and pattern, changed while bound; connections that are silent too long."""
+"""Who may spend what: limits by entry, group, place and pattern, changed while bound; connections that are silent too
+long."""
+
 import socket
 import threading
 
 import ldap
 import pytest
 from ldap.controls.libldap import SimplePagedResultsControl
-
 from pando_server import BASE, DIRECTORY_LDIF, Pando, connect, until
 from slapd_server import slapd_url
 
@@ -91,7 +92,12 @@ EXCEEDED = "SIZELIMIT_EXCEEDED"
 def test_a_group_has_a_soft_and_a_hard_limit(limited):
     gardener = user(limited, 3)
     assert [found(gardener, asked) for asked in (0, 5, 10, 12, 100)] == [
-        (7, EXCEEDED), (5, EXCEEDED), (10, EXCEEDED), (12, EXCEEDED), (12, EXCEEDED)]
+        (7, EXCEEDED),
+        (5, EXCEEDED),
+        (10, EXCEEDED),
+        (12, EXCEEDED),
+        (12, EXCEEDED),
+    ]
 
 
 # S2-05
@@ -306,7 +312,12 @@ SAME_RULES = {
 }
 # Who is left over, by the first selector that fits: OpenLDAP's and ours. All users with an odd number are gardeners.
 SAME_SELECTORS = [
-    (f'dn.regex="^uid=user[.]1[0-3],ou=people,{BASE}$"', 'type = "dn-pattern"', f'pattern = "^uid=user[.]1[0-3],ou=People,{BASE}$"', 2),
+    (
+        f'dn.regex="^uid=user[.]1[0-3],ou=people,{BASE}$"',
+        'type = "dn-pattern"',
+        f'pattern = "^uid=user[.]1[0-3],ou=People,{BASE}$"',
+        2,
+    ),
     (f'group="cn=gardeners,ou=Groups,{BASE}"', 'type = "group"', f'group-dn = "cn=gardeners,ou=Groups,{BASE}"', 3),
     (f'dn.children="ou=Groups,{BASE}"', 'type = "dn"', f'user-dn = "ou=Groups,{BASE}"\nscope = "children"', 1),
     (f'dn.onelevel="ou=People,{BASE}"', 'type = "dn"', f'user-dn = "ou=People,{BASE}"\nscope = "one"', 5),

@@ -1,12 +1,13 @@
-"""Entries of many MiB for a client that reads slowly: what it does not take is put aside, and where that cannot be, the connection ends within
-the message, with nothing else behind the part of it that was sent."""
+"""Entries of many MiB for a client that reads slowly: what it does not take is put aside, and where that cannot be, the
+connection ends within the message, with nothing else behind the part of it that was sent."""
+
+import contextlib
 import os
 import subprocess
 from pathlib import Path
 
 import ldap
 import pytest
-
 from pando_server import BASE, until
 from test_hostile_input import PRESENT, Raw, lives, message, search, tlv
 
@@ -14,7 +15,9 @@ DN = f"uid=user.1,ou=People,{BASE}"
 # More than the buffers of both ends of a connection hold.
 PHOTOS, PHOTO_BYTES = 24, 1 << 20
 LARGE = message(search(PRESENT, DN, scope=0, attrs=["jpegPhoto"]), 5)
-OTHERS = message(tlv(0x77, tlv(0x80, b"1.3.6.1.4.1.4203.1.11.3")), 6) + message(search(PRESENT, DN, scope=0, attrs=["uid"]), 7)
+OTHERS = message(tlv(0x77, tlv(0x80, b"1.3.6.1.4.1.4203.1.11.3")), 6) + message(
+    search(PRESENT, DN, scope=0, attrs=["uid"]), 7
+)
 
 
 @pytest.fixture
@@ -51,16 +54,17 @@ def others(received):
 def open_files(server):
     """What the server has open, by their names."""
     for link in Path(f"/proc/{server.process.pid}/fd").iterdir():
-        try:
+        with contextlib.suppress(FileNotFoundError):
             yield os.readlink(link)
-        except FileNotFoundError:
-            pass
 
 
 def test_what_a_slow_client_does_not_take_is_put_aside(large, tmp_path):
     server, whole = large
     client = slow(server)
-    until(lambda: any(name.startswith(f"{tmp_path}/#") for name in open_files(server)), say=lambda: list(open_files(server)))
+    until(
+        lambda: any(name.startswith(f"{tmp_path}/#") for name in open_files(server)),
+        say=lambda: list(open_files(server)),
+    )
     answers = [client.receive()[2] for _ in range(5)]
     assert sorted(answer[2] for answer in answers) == [5, 5, 6, 7, 7]
     assert whole in (tlv(0x30, answer) for answer in answers)

@@ -1,12 +1,12 @@
 """Indexes that come, change and go while clients write: no request refused, no search answered from half an index."""
+
 import os
 import signal
 import threading
 
+import found
 import ldap
 import pytest
-
-import found
 from pando_server import BASE, ROOT_DN, ROOT_PW, Pando, until
 
 PEOPLE = f"ou=People,{BASE}"
@@ -17,14 +17,23 @@ LOCALITY, WORDS = "l.caseIgnoreMatch", "description.caseIgnoreSubstringsMatch:6"
 
 def person(number):
     """An invented person; each locality has three, each description is long enough to make many keys."""
-    return {"objectClass": ["inetOrgPerson"], "uid": [f"p{number}"], "cn": [f"Person {number}"], "sn": [f"Number{number}"],
-            "l": [f"place {number // 3}"], "description": [f"person {number} keeps the trees of grove {number * 7919 % 10007}"],
-            "userPassword": ["password"]}
+    return {
+        "objectClass": ["inetOrgPerson"],
+        "uid": [f"p{number}"],
+        "cn": [f"Person {number}"],
+        "sn": [f"Number{number}"],
+        "l": [f"place {number // 3}"],
+        "description": [f"person {number} keeps the trees of grove {number * 7919 % 10007}"],
+        "userPassword": ["password"],
+    }
 
 
 def directory_ldif(path):
     with open(path, "w") as out:
-        out.write(f"dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: {PEOPLE}\nobjectClass: organizationalUnit\nou: People\n\n")
+        out.write(
+            f"dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: {PEOPLE}\nobjectClass: organizationalUnit\n"
+            f"ou: People\n\n"
+        )
         for number in range(ENTRIES):
             out.write(f"dn: uid=p{number},{PEOPLE}\n")
             out.writelines(f"{name}: {value}\n" for name, values in person(number).items() for value in values)
@@ -33,7 +42,8 @@ def directory_ldif(path):
 
 
 class Load:
-    """Connections that add, change and delete until told to stop; the second half of the people stays as it is. What is refused is kept."""
+    """Connections that add, change and delete until told to stop; the second half of the people stays as it is. What is
+    refused is kept."""
 
     def __init__(self, server, first):
         self.server, self.next, self.refused, self.done = server, first, [], 0
@@ -54,7 +64,9 @@ class Load:
                 con.add_s(dn, list(entry.items()))
                 other = f"uid=p{number % (ENTRIES // 2)},{PEOPLE}"
                 con.modify_s(other, [(ldap.MOD_REPLACE, "l", [f"moved {number}".encode()])])
-                con.modify_s(dn, [(ldap.MOD_REPLACE, "description", [f"person {number} went to other groves".encode()])])
+                con.modify_s(
+                    dn, [(ldap.MOD_REPLACE, "description", [f"person {number} went to other groves".encode()])]
+                )
                 if number % 3 == 0:
                     con.delete_s(dn)
                 self.done += 1
@@ -98,7 +110,9 @@ def is_half_built(state):
 
 
 def dsconfig(server, command, index, *more):
-    return server.tool("dsconfig", command, "--backend-name", "userRoot", "--index-name", index, *more, "--no-prompt").stdout
+    return server.tool(
+        "dsconfig", command, "--backend-name", "userRoot", "--index-name", index, *more, "--no-prompt"
+    ).stdout
 
 
 def row(line):
@@ -138,7 +152,9 @@ def test_an_index_is_created_used_dropped_and_created_again_under_load(online): 
         said = dsconfig(online, "create-backend-index", "l", "--set", "index-type:equality")
         assert 'The Backend Index "l" was created.' in said
         wait_for(root, LOCALITY, is_valid)
-        assert found.dns(plain, indexed, PEOPLE) == sorted(f"uid=p{number},{PEOPLE}" for number in range(3 * place, 3 * place + 3))
+        assert found.dns(plain, indexed, PEOPLE) == sorted(
+            f"uid=p{number},{PEOPLE}" for number in range(3 * place, 3 * place + 3)
+        )
         assert " nentries=3 etime=" in online.answer_to(indexed)
         assert "no problem found" in verify(online)
         dsconfig(online, "delete-backend-index", "l")
@@ -152,7 +168,9 @@ def test_an_index_is_created_used_dropped_and_created_again_under_load(online): 
 def test_a_build_goes_on_after_kill_9(online):  # S0-09 S0-18
     root = online.connect()
     load = Load(online, 10 * ENTRIES)
-    dsconfig(online, "create-backend-index", "description", "--set", "index-type:substring", "--set", "index-type:equality")
+    dsconfig(
+        online, "create-backend-index", "description", "--set", "index-type:substring", "--set", "index-type:equality"
+    )
     seen = wait_for(root, WORDS, lambda state: is_half_built(state) or is_valid(state))
     assert is_half_built(seen[-1]), "the build ended before it could be interrupted: give PANDO_ONLINE_ENTRIES"
     assert f"index {WORDS}: invalid (being built: " in verify(online)
@@ -185,17 +203,23 @@ def test_a_file_with_faults_is_refused_whole(online):
     good = file.read_text()
     states = index_states(root)
     try:
-        file.write_text(good.replace("[backend.userRoot.index]", "[backend.userRoot.index]\nou = { index-type = \"sounds\" }\n"
-                                     "street = { index-type = \"equality\" }"))
+        file.write_text(
+            good.replace(
+                "[backend.userRoot.index]",
+                '[backend.userRoot.index]\nou = { index-type = "sounds" }\nstreet = { index-type = "equality" }',
+            )
+        )
         refused = online.tool("reload", check=False)
-        assert refused.returncode != 0 and "\"sounds\"" in refused.stderr and "pando.toml:" in refused.stderr
+        assert refused.returncode != 0 and '"sounds"' in refused.stderr and "pando.toml:" in refused.stderr
         os.kill(online.process.pid, signal.SIGHUP)
         until(lambda: "the server goes on with the one before" in online.error_log())
-        assert "\"sounds\"" in online.error_log()
+        assert '"sounds"' in online.error_log()
         assert index_states(root) == states
         file.write_text(good.replace("[global]", "[global]\ncheck-schema = false"))
         online.tool("reload")
-        until(lambda: "[global] check-schema differs from what the server started with: restart it" in online.error_log())
+        until(
+            lambda: "[global] check-schema differs from what the server started with: restart it" in online.error_log()
+        )
     finally:
         file.write_text(good)
 
@@ -204,23 +228,70 @@ def test_dsconfig_edits_the_file_and_keeps_the_rest(fresh):
     before = fresh.config.read_text()
     shown = fresh.tool("dsconfig", "get-backend-prop", "--backend-name", "userRoot").stdout.splitlines()
     assert ["index-entry-limit", "4000"] in [row(line) for line in shown]  # S0-13
-    changed = fresh.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--set", "index-entry-limit:5000", "-n")
+    changed = fresh.tool(
+        "dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--set", "index-entry-limit:5000", "-n"
+    )
     assert "change these indexes alone" in changed.stderr  # S0-16
     fresh.tool("dsconfig", "set-backend-prop", "--backend-name", "userRoot", "--reset", "index-entry-limit", "-n")
     common = ("--hostname", "localhost", "--port", "4444", "--bindDN", ROOT_DN, "--bindPassword", ROOT_PW, "--trustAll")
-    said = dsconfig(fresh, "create-backend-index", "street", "--set", "index-type:equality", "--set", "index-type:substring",
-                    "--set", "substring-length:4", *common)
+    said = dsconfig(
+        fresh,
+        "create-backend-index",
+        "street",
+        "--set",
+        "index-type:equality",
+        "--set",
+        "index-type:substring",
+        "--set",
+        "substring-length:4",
+        *common,
+    )
     assert "starts or reloads" in said
-    dsconfig(fresh, "set-backend-index-prop", "street", "--add", "index-type:presence", "--remove", "index-type:substring",
-             "--reset", "substring-length", "--set", "index-entry-limit:0")
+    dsconfig(
+        fresh,
+        "set-backend-index-prop",
+        "street",
+        "--add",
+        "index-type:presence",
+        "--remove",
+        "index-type:substring",
+        "--reset",
+        "substring-length",
+        "--set",
+        "index-entry-limit:0",
+    )
     shown = [row(line) for line in dsconfig(fresh, "get-backend-index-prop", "street").splitlines()]
     assert ["index-type", "equality, presence"] in shown and ["index-entry-limit", "0"] in shown
     listed = fresh.tool("dsconfig", "list-backend-indexes", "--backend-name", "userRoot", "-n").stdout
     assert "street" in listed and "telephoneNumber" in listed
-    for wrong, word in ((("--set", "index-type:sounds"), "sounds"), (("--add", "substring-length:9x"), "9x"), (("--set", "colour:red"), "colour")):
-        done = fresh.tool("dsconfig", "set-backend-index-prop", "--backend-name", "userRoot", "--index-name", "street", *wrong, "-n", check=False)
+    for wrong, word in (
+        (("--set", "index-type:sounds"), "sounds"),
+        (("--add", "substring-length:9x"), "9x"),
+        (("--set", "colour:red"), "colour"),
+    ):
+        done = fresh.tool(
+            "dsconfig",
+            "set-backend-index-prop",
+            "--backend-name",
+            "userRoot",
+            "--index-name",
+            "street",
+            *wrong,
+            "-n",
+            check=False,
+        )
         assert done.returncode != 0 and word in done.stderr
-    done = fresh.tool("dsconfig", "create-backend-index", "--backend-name", "userRoot", "--index-name", "noSuchType", "--set", "index-type:equality", check=False)
+    done = fresh.tool(
+        "dsconfig",
+        "create-backend-index",
+        "--backend-name",
+        "userRoot",
+        "--index-name",
+        "noSuchType",
+        "--set",
+        "index-type:equality",
+        check=False,
+    )
     assert done.returncode != 0 and "noSuchType" in done.stderr
     dsconfig(fresh, "delete-backend-index", "street")
     assert fresh.config.read_text() == before

@@ -1,4 +1,6 @@
-"""Persistent search with entry change notifications, as python-ldap asks for it: what is told, how it ends, many at once, slow readers."""
+"""Persistent search with entry change notifications, as python-ldap asks for it: what is told, how it ends, many at
+once, slow readers."""
+
 import os
 import re
 import socket
@@ -11,7 +13,6 @@ import pytest
 from ldap.controls import RequestControl
 from ldap.controls.libldap import SimplePagedResultsControl
 from ldap.controls.psearch import PersistentSearchControl
-
 from pando_server import BASE, DIRECTORY_LDIF, PATIENCE_SECONDS, ROOT_DN, ROOT_PW, Pando, connect, until
 
 PEOPLE = f"ou=People,{BASE}"
@@ -26,7 +27,18 @@ def person(uid, **more):
 class Watch:
     """One persistent search of a connection."""
 
-    def __init__(self, con, base=PEOPLE, filterstr="(objectClass=*)", attrs=None, kinds=KINDS, changes_only=True, notify=True, scope=ldap.SCOPE_SUBTREE, controls=()):
+    def __init__(
+        self,
+        con,
+        base=PEOPLE,
+        filterstr="(objectClass=*)",
+        attrs=None,
+        kinds=KINDS,
+        changes_only=True,
+        notify=True,
+        scope=ldap.SCOPE_SUBTREE,
+        controls=(),
+    ):
         self.con = con
         control = PersistentSearchControl(True, kinds, changes_only, notify)
         self.id = con.search_ext(base, scope, filterstr, attrs, serverctrls=[control, *controls])
@@ -191,19 +203,30 @@ def test_over_tls(server, root):
     con.unbind_s()
 
 
-@pytest.mark.parametrize("base,controls,error", [
-    ("", (), ldap.UNWILLING_TO_PERFORM),
-    ("cn=monitor", (), ldap.UNWILLING_TO_PERFORM),
-    ("cn=schema", (), ldap.UNWILLING_TO_PERFORM),
-    (f"ou=Nowhere,{BASE}", (), ldap.NO_SUCH_OBJECT),
-    (PEOPLE, (SimplePagedResultsControl(True, 3, ""),), ldap.PROTOCOL_ERROR),
-])
+@pytest.mark.parametrize(
+    "base,controls,error",
+    [
+        ("", (), ldap.UNWILLING_TO_PERFORM),
+        ("cn=monitor", (), ldap.UNWILLING_TO_PERFORM),
+        ("cn=schema", (), ldap.UNWILLING_TO_PERFORM),
+        (f"ou=Nowhere,{BASE}", (), ldap.NO_SUCH_OBJECT),
+        (PEOPLE, (SimplePagedResultsControl(True, 3, ""),), ldap.PROTOCOL_ERROR),
+    ],
+)
 def test_refusals(root, base, controls, error):
     with pytest.raises(error):
         Watch(root, base, scope=ldap.SCOPE_BASE, controls=controls).end()
 
 
-@pytest.mark.parametrize("value", [b"", b"\x30\x00", b"\x30\x09\x02\x01\x10\x01\x01\xff\x01\x01\xff", b"\x30\x09\x02\x01\x00\x01\x01\xff\x01\x01\xff"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"\x30\x00",
+        b"\x30\x09\x02\x01\x10\x01\x01\xff\x01\x01\xff",
+        b"\x30\x09\x02\x01\x00\x01\x01\xff\x01\x01\xff",
+    ],
+)
 def test_malformed_values(root, value):
     control = RequestControl(PersistentSearchControl.controlType, True, value)
     with pytest.raises(ldap.PROTOCOL_ERROR):
@@ -214,8 +237,10 @@ def test_limits_and_what_the_monitor_shows(tmp_path):
     instance = Pando(tmp_path / "inst").setup().import_ldif(DIRECTORY_LDIF)
     text = instance.config.read_text()
     assert text.count("[global]\n") == 1
-    instance.config.write_text(text.replace("[global]\n", "[global]\nmax-psearches = 2\nidle-time-limit = \"300 ms\"\n"))
-    instance.configure(f'\n[limits.few]\ntype = "dn"\nuser-dn = "uid=user.2,{PEOPLE}"\nsize-limit = 2\ntime-limit = "1 s"\n')
+    instance.config.write_text(text.replace("[global]\n", '[global]\nmax-psearches = 2\nidle-time-limit = "300 ms"\n'))
+    instance.configure(
+        f'\n[limits.few]\ntype = "dn"\nuser-dn = "uid=user.2,{PEOPLE}"\nsize-limit = 2\ntime-limit = "1 s"\n'
+    )
     instance.start()
     root, silent = instance.connect(), instance.connect(f"uid=user.3,{PEOPLE}", "password")
     con = instance.connect(f"uid=user.2,{PEOPLE}", "password")
@@ -228,7 +253,14 @@ def test_limits_and_what_the_monitor_shows(tmp_path):
     ((_, attrs),) = root.search_s("cn=Persistent Searches,cn=monitor", ldap.SCOPE_BASE)
     assert attrs["currentPersistentSearches"] == [b"2"]
     shown = monitored(root)
-    assert len(shown) == 2 and all(re.match(rf'conn=\d+ op=[12] authDN="uid=user.2,{PEOPLE}" changeTypes=15 base="{PEOPLE}" scope=sub filter="\(uid=user.[89]\)"$', line) for line in shown), shown
+    assert len(shown) == 2 and all(
+        re.match(
+            rf'conn=\d+ op=[12] authDN="uid=user.2,{PEOPLE}" changeTypes=15 base="{PEOPLE}" scope=sub '
+            rf'filter="\(uid=user.[89]\)"$',
+            line,
+        )
+        for line in shown
+    ), shown
     # Neither silence nor the time limit ends them; the size limit counts the first part and what is told.
     time.sleep(1.5)
     with pytest.raises((ldap.ADMINLIMIT_EXCEEDED, ldap.SERVER_DOWN)):
@@ -273,7 +305,9 @@ def test_two_hundred_at_once_are_told_a_thousand_updates_in_order(server, root):
 def test_who_reads_late_is_told_everything(server, root):
     con, quick = server.connect(), server.connect()
     dn = f"uid=user.11,{PEOPLE}"
-    late, early = (Watch(it, filterstr="(uid=user.11)", attrs=["description"], changes_only=False) for it in (con, quick))
+    late, early = (
+        Watch(it, filterstr="(uid=user.11)", attrs=["description"], changes_only=False) for it in (con, quick)
+    )
     late.receive(1)
     early.receive(1)
     count, filler = 40, b"x" * 100_000
@@ -315,12 +349,29 @@ def test_pando_stop_says_goodbye(fresh):
     with pytest.raises(ldap.UNAVAILABLE):
         watch.end()
     log = fresh.access_log()
-    assert re.search(r'SEARCH RES conn=\d+ op=1 .*result=52 message="The server is stopping" nentries=1', log) or re.search(r'SEARCH conn=\d+ op=1 .*options=persistent result=52 ', log), log[-2000:]
+    assert re.search(
+        r'SEARCH RES conn=\d+ op=1 .*result=52 message="The server is stopping" nentries=1', log
+    ) or re.search(r"SEARCH conn=\d+ op=1 .*options=persistent result=52 ", log), log[-2000:]
     assert 'reason="Server Shutdown"' in log
 
 
 def test_ldapsearch_of_openldap(server, root):
-    command = ["ldapsearch", "-x", "-H", server.url, "-D", ROOT_DN, "-w", ROOT_PW, "-b", PEOPLE, "-E", "!ps=15/1/1", "(uid=user.13)", "description"]
+    command = [
+        "ldapsearch",
+        "-x",
+        "-H",
+        server.url,
+        "-D",
+        ROOT_DN,
+        "-w",
+        ROOT_PW,
+        "-b",
+        PEOPLE,
+        "-E",
+        "!ps=15/1/1",
+        "(uid=user.13)",
+        "description",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         until(lambda: any("(uid=user.13)" in line for line in monitored(root)))
@@ -337,17 +388,31 @@ def test_ldapsearch_of_openldap(server, root):
 
 
 def test_a_thousand_at_once(fresh):
-    """In ten connections: all are told, each once; no thread and little memory for each; they end by being abandoned, and with the server."""
+    """In ten connections: all are told, each once; no thread and little memory for each; they end by being abandoned,
+    and with the server."""
     fresh.start()
     root = fresh.connect()
-    status = lambda name: int(re.search(rf"^{name}:\s+(\d+)", Path(f"/proc/{fresh.process.pid}/status").read_text(), re.MULTILINE)[1])
-    listening = lambda: int(root.search_s("cn=Persistent Searches,cn=monitor", ldap.SCOPE_BASE)[0][1]["currentPersistentSearches"][0])
+
+    def status(name):
+        return int(
+            re.search(rf"^{name}:\s+(\d+)", Path(f"/proc/{fresh.process.pid}/status").read_text(), re.MULTILINE)[1]
+        )
+
+    def listening():
+        return int(
+            root.search_s("cn=Persistent Searches,cn=monitor", ldap.SCOPE_BASE)[0][1]["currentPersistentSearches"][0]
+        )
+
     dn = f"uid=user.14,{PEOPLE}"
     root.modify_s(dn, [(ldap.MOD_REPLACE, "description", [b"before"])])
     cons = [fresh.connect() for _ in range(10)]
     Watch(cons[0], dn, attrs=["description"], changes_only=False, scope=ldap.SCOPE_BASE).receive(1)
     threads, kilobytes = status("Threads"), status("VmRSS")
-    watches = [Watch(con, dn, attrs=["description"], changes_only=False, scope=ldap.SCOPE_BASE) for con in cons for _ in range(100)]
+    watches = [
+        Watch(con, dn, attrs=["description"], changes_only=False, scope=ldap.SCOPE_BASE)
+        for con in cons
+        for _ in range(100)
+    ]
     for watch in watches:
         watch.receive(1)
     assert listening() == len(watches) + 1

@@ -1,11 +1,13 @@
-"""Roles as clients of Sun's servers and 389 know them: nsRole of managed, filtered and nested roles, and accounts that are inactivated."""
+"""Roles as clients of Sun's servers and 389 know them: nsRole of managed, filtered and nested roles, and accounts that
+are inactivated."""
+
+import contextlib
 import json
 
 import ldap
 import pytest
-from ldap.controls.simple import BooleanControl
-
 from found import dns
+from ldap.controls.simple import BooleanControl
 from pando_server import BASE, until
 
 PEOPLE, GROUPS = f"ou=People,{BASE}", f"ou=Groups,{BASE}"
@@ -29,7 +31,7 @@ def replace(con, dn, attribute, *values):
 
 
 def roles_of(con, dn):
-    (_, values), = con.search_s(dn, ldap.SCOPE_BASE, attrlist=["nsRole"])
+    ((_, values),) = con.search_s(dn, ldap.SCOPE_BASE, attrlist=["nsRole"])
     return sorted(value.decode() for value in values.get("nsRole", []))
 
 
@@ -48,10 +50,8 @@ def roles(con):
     replace(con, user(2), "l", "Athens")
     yield
     for dn in (EDITORS, ATHENS, REVIEWERS):
-        try:
+        with contextlib.suppress(ldap.NO_SUCH_OBJECT):
             con.delete_s(dn)
-        except ldap.NO_SUCH_OBJECT:
-            pass
     for number, attribute in ((1, "nsRoleDN"), (2, "l")):
         replace(con, user(number), attribute)
 
@@ -66,8 +66,8 @@ def test_roles_are_shown_found_and_compared(con, roles):
     assert dns(con, f"(nsRole={REVIEWERS})", GROUPS) == []
     assert con.compare_s(user(2), "nsRole", REVIEWERS.upper()) is True
     assert con.compare_s(user(2), "nsRole", EDITORS) is False
-    (_, all_operational), = con.search_s(user(1), ldap.SCOPE_BASE, attrlist=["+"])
-    (_, all_user), = con.search_s(user(1), ldap.SCOPE_BASE)
+    ((_, all_operational),) = con.search_s(user(1), ldap.SCOPE_BASE, attrlist=["+"])
+    ((_, all_user),) = con.search_s(user(1), ldap.SCOPE_BASE)
     assert len(all_operational["nsRole"]) == 2 and "nsRole" not in all_user
 
 
@@ -99,7 +99,7 @@ def test_definitions_are_subentries(con, roles):
     assert dns(con, "(&(objectClass=ldapSubentry)(objectClass=nsRoleDefinition))") == defined
     found = con.search_ext_s(BASE, ldap.SCOPE_SUBTREE, "(objectClass=nsRoleDefinition)", ["1.1"], serverctrls=[control])
     assert sorted(dn for dn, _ in found if dn) == defined
-    (_, one), = con.search_s(EDITORS, ldap.SCOPE_BASE)
+    ((_, one),) = con.search_s(EDITORS, ldap.SCOPE_BASE)
     assert one["cn"] == [b"editors"]
 
 
@@ -127,10 +127,18 @@ def test_a_filter_on_computed_attributes_is_refused(con):
 
 def test_filters_are_explained_and_indexed(con, server, roles):
     def explained(filterstr):
-        (_, values), = con.search_s(BASE, ldap.SCOPE_SUBTREE, filterstr, ["debugsearchindex"])
+        ((_, values),) = con.search_s(BASE, ldap.SCOPE_SUBTREE, filterstr, ["debugsearchindex"])
         return json.loads(values["debugsearchindex"][0])
 
-    command = ["dsconfig", "create-backend-index", "--backend-name", "userRoot", "--set", "index-type:equality", "--no-prompt"]
+    command = [
+        "dsconfig",
+        "create-backend-index",
+        "--backend-name",
+        "userRoot",
+        "--set",
+        "index-type:equality",
+        "--no-prompt",
+    ]
     for attribute in ("nsRoleDN", "l"):
         server.tool(*command, "--index-name", attribute)
     # The indexes are built. The nested role names the managed one as its member does: a candidate more, which is none.
@@ -142,7 +150,9 @@ def test_filters_are_explained_and_indexed(con, server, roles):
 
 
 def test_an_inactivated_account_does_not_bind(con, server):
-    bind = lambda password: server.connect(user(4), password)
+    def bind(password):
+        return server.connect(user(4), password)
+
     replace(con, user(4), "userPassword", "open-sesame")
     bind("open-sesame")
     replace(con, user(4), "nsAccountLock", "true")
@@ -165,11 +175,19 @@ def test_a_role_inactivates_accounts(con, server):
     add_role(con, managed, "Managed")
     add_role(con, disabled, "Nested", nsRoleDN=[managed])
     con.add_s(templates, [("objectClass", b"organizationalRole")])
-    con.add_s(template, [("objectClass", [b"cosTemplate", b"extensibleObject"]), ("cosPriority", b"0"), ("nsAccountLock", b"true")])
-    con.add_s(definition, [
-        ("objectClass", [b"ldapSubentry", b"cosSuperDefinition", b"cosClassicDefinition"]),
-        ("cosTemplateDn", templates.encode()), ("cosSpecifier", b"nsRole"), ("cosAttribute", b"nsAccountLock operational"),
-    ])
+    con.add_s(
+        template,
+        [("objectClass", [b"cosTemplate", b"extensibleObject"]), ("cosPriority", b"0"), ("nsAccountLock", b"true")],
+    )
+    con.add_s(
+        definition,
+        [
+            ("objectClass", [b"ldapSubentry", b"cosSuperDefinition", b"cosClassicDefinition"]),
+            ("cosTemplateDn", templates.encode()),
+            ("cosSpecifier", b"nsRole"),
+            ("cosAttribute", b"nsAccountLock operational"),
+        ],
+    )
     replace(con, user(5), "userPassword", "open-sesame")
     other = server.connect(user(5), "open-sesame")
     replace(con, user(5), "nsRoleDN", managed)

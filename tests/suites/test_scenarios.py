@@ -1,4 +1,6 @@
-"""The scenarios of bench/ at a small size: what must be right in them whatever the machine does. Their figures are in bench/RESULTS.md."""
+"""The scenarios of bench/ at a small size: what must be right in them whatever the machine does. Their figures are in
+bench/RESULTS.md."""
+
 import sys
 from pathlib import Path
 
@@ -13,13 +15,45 @@ from pando_server import BASE, Pando
 
 # S3-01, S3-17, S3-18, S3-19, S3-20, S3-21, S3-22, S3-23, S3-27, S3-29, S3-30, S3-32
 def test_the_story_of_document_003(tmp_path):
-    scenario003.main(["--folder", str(tmp_path), "--scale", "0.002", "--seconds", "4", "--interval", "1", "--rate", "60", "--deletes", "5"])
+    scenario003.main(
+        [
+            "--folder",
+            str(tmp_path),
+            "--scale",
+            "0.002",
+            "--seconds",
+            "4",
+            "--interval",
+            "1",
+            "--rate",
+            "60",
+            "--deletes",
+            "5",
+        ]
+    )
 
 
 # S3-25, S3-26, S3-33
 def test_a_burst_of_deletes_refuses_nothing_and_leaves_no_reference(tmp_path):
-    groups.main(["deletes", "--folder", str(tmp_path), "--users", "1200", "--seconds", "2", "--deletes-per-second", "150",
-                 "--groups", "20", "--searchers", "3", "--rate", "60"])
+    groups.main(
+        [
+            "deletes",
+            "--folder",
+            str(tmp_path),
+            "--users",
+            "1200",
+            "--seconds",
+            "2",
+            "--deletes-per-second",
+            "150",
+            "--groups",
+            "20",
+            "--searchers",
+            "3",
+            "--rate",
+            "60",
+        ]
+    )
 
 
 # S2-06
@@ -39,13 +73,18 @@ def test_many_updates_leave_what_a_fresh_import_makes(tmp_path):
 
 # S2-40, S2-41
 def test_what_many_share_takes_less_room_as_a_class_of_service(tmp_path):
-    """3,000 people with the same entitlements: stored with each of them, and given to them by one definition. Both are found by the same search."""
+    """3,000 people with the same entitlements: stored with each of them, and given to them by one definition. Both are
+    found by the same search."""
     words = [f"urn:mace:example.com:entitlement:library-{n:03}" for n in range(8)]
     stored = [f"description: {word}" for word in words]
     people = [f"dn: uid=p{n},{BASE}\nobjectClass: inetOrgPerson\nuid: p{n}\ncn: P {n}\nsn: P" for n in range(3000)]
     top = f"dn: {BASE}\nobjectClass: domain\ndc: example"
-    service = [f"dn: cn=template,{BASE}\nobjectClass: cosTemplate\nobjectClass: extensibleObject\ncn: template\n" + "\n".join(stored),
-               f"dn: cn=pointer,{BASE}\nobjectClass: cosPointerDefinition\ncn: pointer\ncosTemplateDn: cn=template,{BASE}\ncosAttribute: description"]
+    service = [
+        f"dn: cn=template,{BASE}\nobjectClass: cosTemplate\nobjectClass: extensibleObject\ncn: template\n"
+        + "\n".join(stored),
+        f"dn: cn=pointer,{BASE}\nobjectClass: cosPointerDefinition\ncn: pointer\n"
+        f"cosTemplateDn: cn=template,{BASE}\ncosAttribute: description",
+    ]
     sizes, shown = [], []
     for name, entries in (("each", ["\n".join([person, *stored]) for person in people]), ("given", people + service)):
         instance = Pando(tmp_path / name).setup()
@@ -55,7 +94,9 @@ def test_what_many_share_takes_less_room_as_a_class_of_service(tmp_path):
         try:
             sizes.append(sum(part.stat().st_blocks * 512 for part in (instance.dir / "db").rglob("*.mdb")))
             con = instance.connect()
-            found = con.search_s(BASE, ldap.SCOPE_SUBTREE, f"(&(objectClass=inetOrgPerson)(description={words[3]}))", ["description"])
+            found = con.search_s(
+                BASE, ldap.SCOPE_SUBTREE, f"(&(objectClass=inetOrgPerson)(description={words[3]}))", ["description"]
+            )
             shown.append(sorted((dn, sorted(attrs["description"])) for dn, attrs in found))
             assert instance.stop() == 0
         finally:

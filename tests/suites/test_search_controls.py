@@ -1,4 +1,5 @@
-"""Search controls as clients send them: pages, order, list views, matched values, and the list of what the server takes.
+"""Search controls as clients send them: pages, order, list views, matched values, and the list of what the server
+takes.
 
 Parts of it ask slapd with its sssvlv overlay the same; where the answers differ, it is said why.
 """
@@ -11,7 +12,6 @@ from ldap.controls.libldap import MatchedValuesControl, SimplePagedResultsContro
 from ldap.controls.readentry import PostReadControl, PreReadControl
 from ldap.controls.sss import SSSRequestControl, SSSResponseControl
 from ldap.controls.vlv import VLVRequestControl, VLVResponseControl
-
 from pando_server import BASE, ROOT_DN, ROOT_PW
 from slapd_server import connect, slapd_url
 from test_ldap_utils import ldap_tool, search
@@ -46,6 +46,7 @@ def pages(con, filterstr, size, more=(), between=lambda: None, **kw):
 
 
 # ---- pages
+
 
 def test_pages_are_the_whole_in_pieces(con):
     whole, _ = ask(con, USERS, [])
@@ -97,19 +98,40 @@ def test_ldapsearch_takes_pages_order_and_views(server):
     uids = [line[5:] for line in order.splitlines() if line.startswith("uid: ")]
     assert uids == sorted((f"user.{n}" for n in range(20)), reverse=True)
     # Asks for the next window until there is none: the offset is behind the end then.
-    code, windows, _ = ldap_tool(server, "ldapsearch", "-o", "ldif-wrap=no", "-E", "sss=sn/uid", "-E", "!vlv=1/2/3/0", *base, stdin="\n" * 40)
-    first = windows[:windows.index("vlvResult")]
+    code, windows, _ = ldap_tool(
+        server, "ldapsearch", "-o", "ldif-wrap=no", "-E", "sss=sn/uid", "-E", "!vlv=1/2/3/0", *base, stdin="\n" * 40
+    )
+    first = windows[: windows.index("vlvResult")]
     assert code in (0, 76) and first.count("dn: ") == 4
     assert "vlvResult: pos=3 count=20 " in windows
-    matched = search(server, "-b", f"uid=user.1,{PEOPLE}", "-E", "!mv=((objectClass=person)(mail=*example*))", "(objectClass=*)", "objectClass", "mail", "sn")
-    assert "objectClass: person" in matched and "inetOrgPerson" not in matched and "mail: user.1@example.com" in matched and "Birchley" not in matched
+    matched = search(
+        server,
+        "-b",
+        f"uid=user.1,{PEOPLE}",
+        "-E",
+        "!mv=((objectClass=person)(mail=*example*))",
+        "(objectClass=*)",
+        "objectClass",
+        "mail",
+        "sn",
+    )
+    assert (
+        "objectClass: person" in matched
+        and "inetOrgPerson" not in matched
+        and "mail: user.1@example.com" in matched
+        and "Birchley" not in matched
+    )
 
 
 # ---- order
 
+
 def test_sorted_by_several_keys(con):
     found = con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, USERS, ["l", "employeeNumber"])
-    value = lambda attrs, name: attrs[name][0].decode().lower()
+
+    def value(attrs, name):
+        return attrs[name][0].decode().lower()
+
     full = [e for e in found if "l" in e[1] and "employeeNumber" in e[1]]
     full.sort(key=lambda item: value(item[1], "employeeNumber"), reverse=True)
     expected = [dn for dn, _ in sorted(full, key=lambda item: value(item[1], "l"))]
@@ -124,10 +146,19 @@ def test_what_has_no_value_is_the_largest(con):
     some = {dn for dn, attrs in con.search_s(BASE, ldap.SCOPE_SUBTREE, "(objectClass=*)", ["l"]) if dn and "l" in attrs}
     up, _ = ask(con, "(objectClass=*)", [SSSRequestControl(True, ordering_rules=["l"])], base=BASE)
     down, _ = ask(con, "(objectClass=*)", [SSSRequestControl(True, ordering_rules=["-l"])], base=BASE)
-    assert set(up[:len(some)]) == some and set(down[-len(some):]) == some and len(up) > len(some)
+    assert set(up[: len(some)]) == some and set(down[-len(some) :]) == some and len(up) > len(some)
 
 
-@pytest.mark.parametrize("rule,code", [("nosuch", 16), ("sn:nosuchMatch", 18), ("sn:integerOrderingMatch", 18), ("jpegPhoto:2.5.13.3", 18), ("entryDN", 53)])
+@pytest.mark.parametrize(
+    "rule,code",
+    [
+        ("nosuch", 16),
+        ("sn:nosuchMatch", 18),
+        ("sn:integerOrderingMatch", 18),
+        ("jpegPhoto:2.5.13.3", 18),
+        ("entryDN", 53),
+    ],
+)
 def test_what_cannot_be_sorted(con, rule, code):
     names, response = ask(con, USERS, [SSSRequestControl(False, ordering_rules=[rule])])
     assert len(names) == 20 and response[SSSResponseControl.controlType].sortResult == code
@@ -138,9 +169,12 @@ def test_what_cannot_be_sorted(con, rule, code):
 
 # ---- list views
 
+
 def view(con, keys, before, after, filterstr=USERS, **target):
     sort = SSSRequestControl(True, ordering_rules=keys)
-    names, response = ask(con, filterstr, [sort, VLVRequestControl(True, before_count=before, after_count=after, **target)])
+    names, response = ask(
+        con, filterstr, [sort, VLVRequestControl(True, before_count=before, after_count=after, **target)]
+    )
     told = response[VLVResponseControl.controlType]
     return names, told.targetPosition, told.contentCount
 
@@ -153,7 +187,11 @@ def test_views_by_offset_and_by_value(con):
     assert view(con, ["sn", "uid"], 4, 0, offset=77, content_count=77) == (whole[-5:], 20, 20)
     sns = {dn: attrs["sn"][0].decode().lower() for dn, attrs in con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, USERS, ["sn"])}
     at = next(i for i, dn in enumerate(whole) if sns[dn] >= "birchley")
-    assert view(con, ["sn", "uid"], 1, 1, greater_than_or_equal="Birchley") == (whole[max(at - 1, 0):at + 2], at + 1, 20)
+    assert view(con, ["sn", "uid"], 1, 1, greater_than_or_equal="Birchley") == (
+        whole[max(at - 1, 0) : at + 2],
+        at + 1,
+        20,
+    )
     assert view(con, ["sn", "uid"], 1, 5, greater_than_or_equal="zzzz") == (whole[-1:], 21, 20)
 
 
@@ -174,14 +212,22 @@ def test_views_that_cannot_be(con):
 
 # ---- what is sent of an entry
 
+
 def test_matched_values_and_kinds_of_attributes(con):
     base = f"uid=user.1,{PEOPLE}"
-    number = con.search_ext(base, ldap.SCOPE_BASE, "(objectClass=*)", ["objectClass", "sn"],
-                            serverctrls=[MatchedValuesControl(True, "((objectClass=person)(sn=*))")])
+    number = con.search_ext(
+        base,
+        ldap.SCOPE_BASE,
+        "(objectClass=*)",
+        ["objectClass", "sn"],
+        serverctrls=[MatchedValuesControl(True, "((objectClass=person)(sn=*))")],
+    )
     _, found, _, _ = con.result3(number)
     assert found[0][1] == {"objectClass": [b"person"], "sn": [b"Birchley"]}
     for oid, expected in (("2.16.840.1.113730.3.4.17", ["sn"]), ("2.16.840.1.113730.3.4.19", ["entryDN"])):
-        number = con.search_ext(base, ldap.SCOPE_BASE, "(objectClass=*)", ["sn", "entryDN"], serverctrls=[RequestControl(oid, True)])
+        number = con.search_ext(
+            base, ldap.SCOPE_BASE, "(objectClass=*)", ["sn", "entryDN"], serverctrls=[RequestControl(oid, True)]
+        )
         assert list(con.result3(number)[1][0][1]) == expected
 
 
@@ -224,7 +270,9 @@ SEARCH = {
     "2.16.840.1.113730.3.4.2": None,
     # Without its value a protocol error, not a search without end.
     "2.16.840.1.113730.3.4.3": None,
-    "2.16.840.1.113730.3.4.9": VLVRequestControl(True, before_count=0, after_count=1, offset=1, content_count=0).encodeControlValue(),
+    "2.16.840.1.113730.3.4.9": VLVRequestControl(
+        True, before_count=0, after_count=1, offset=1, content_count=0
+    ).encodeControlValue(),
 }
 MODIFY = {
     "1.2.840.113556.1.4.1413": None,
@@ -243,9 +291,16 @@ DELETE = {"1.2.840.113556.1.4.805": None}
 
 
 def test_the_root_dse_lists_exactly_what_is_taken(con):
-    listed = {oid.decode() for oid in con.search_s("", ldap.SCOPE_BASE, "(objectClass=*)", ["supportedControl"])[0][1]["supportedControl"]}
+    listed = {
+        oid.decode()
+        for oid in con.search_s("", ldap.SCOPE_BASE, "(objectClass=*)", ["supportedControl"])[0][1]["supportedControl"]
+    }
     assert listed == {*SEARCH, *MODIFY, *DELETE}
-    known = listed | {oid for oid in ldap.controls.KNOWN_RESPONSE_CONTROLS} | {"1.2.3.4", "2.16.840.1.113730.3.4.18", "1.3.6.1.4.1.4203.1.9.1.1"}
+    known = (
+        listed
+        | set(ldap.controls.KNOWN_RESPONSE_CONTROLS)
+        | {"1.2.3.4", "2.16.840.1.113730.3.4.18", "1.3.6.1.4.1.4203.1.9.1.1"}
+    )
 
     def code(operation):
         try:
@@ -255,12 +310,32 @@ def test_the_root_dse_lists_exactly_what_is_taken(con):
             return e.args[0]["result"]
 
     for oid in known:
-        read = lambda: con.result3(con.search_ext(f"uid=user.5,{PEOPLE}", ldap.SCOPE_BASE, "(objectClass=*)", serverctrls=[RequestControl(oid, True, SEARCH.get(oid))]))
-        write = lambda: con.modify_ext_s(f"uid=user.5,{PEOPLE}", [(ldap.MOD_REPLACE, "roomNumber", [b"5"])], serverctrls=[RequestControl(oid, True, MODIFY.get(oid))])
-        remove = lambda: con.delete_ext_s(f"uid=none,{PEOPLE}", serverctrls=[RequestControl(oid, True)])
+
+        def read():
+            return con.result3(
+                con.search_ext(
+                    f"uid=user.5,{PEOPLE}",
+                    ldap.SCOPE_BASE,
+                    "(objectClass=*)",
+                    serverctrls=[RequestControl(oid, True, SEARCH.get(oid))],
+                )
+            )
+
+        def write():
+            return con.modify_ext_s(
+                f"uid=user.5,{PEOPLE}",
+                [(ldap.MOD_REPLACE, "roomNumber", [b"5"])],
+                serverctrls=[RequestControl(oid, True, MODIFY.get(oid))],
+            )
+
+        def remove():
+            return con.delete_ext_s(f"uid=none,{PEOPLE}", serverctrls=[RequestControl(oid, True)])
+
         assert (code(read) == 12) == (oid not in SEARCH), oid
         assert (code(write) == 12) == (oid not in MODIFY), oid
-        assert (code(remove) == 12) == (oid not in {**MODIFY, **DELETE} or oid in ("1.2.840.113556.1.4.1413", "1.3.6.1.1.13.2")), oid
+        assert (code(remove) == 12) == (
+            oid not in {**MODIFY, **DELETE} or oid in ("1.2.840.113556.1.4.1413", "1.3.6.1.1.13.2")
+        ), oid
 
 
 # ---- slapd with sssvlv
@@ -281,9 +356,15 @@ def slapd(tmp_path_factory):
 
 RULE = "caseIgnoreOrderingMatch"
 # The last key is different in all entries: what comes of equal ones is the server's business.
-ORDERS = [[f"uid:{RULE}"], [f"-uid:{RULE}"], [f"sn:{RULE}", f"uid:{RULE}"], [f"l:{RULE}", f"-uid:{RULE}"], [f"-l:{RULE}", f"-title:{RULE}", f"uid:{RULE}"]]
-# Entries that have all of these attributes, once: of several values slapd takes the greatest when the order is reversed, RFC 2891 the
-# least always, and entries without a value come last in slapd in both directions.
+ORDERS = [
+    [f"uid:{RULE}"],
+    [f"-uid:{RULE}"],
+    [f"sn:{RULE}", f"uid:{RULE}"],
+    [f"l:{RULE}", f"-uid:{RULE}"],
+    [f"-l:{RULE}", f"-title:{RULE}", f"uid:{RULE}"],
+]
+# Entries that have all of these attributes, once: of several values slapd takes the greatest when the order is
+# reversed, RFC 2891 the least always, and entries without a value come last in slapd in both directions.
 FULL = "(&(uid=user.*)(l=*)(title=*)(sn=*))"
 
 
@@ -297,10 +378,17 @@ def test_slapd_sorts_the_same(slapd, con, keys):
     assert pages(con, FULL, 4, [sort]) == pages(slapd, FULL, 4, [sort])
 
 
-@pytest.mark.parametrize("target", [
-    {"offset": 1, "content_count": 0}, {"offset": 5, "content_count": 0}, {"offset": 3, "content_count": 3}, {"greater_than_or_equal": "user.12"},
-    {"greater_than_or_equal": "user.999"}, {"greater_than_or_equal": "a"},
-])
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"offset": 1, "content_count": 0},
+        {"offset": 5, "content_count": 0},
+        {"offset": 3, "content_count": 3},
+        {"greater_than_or_equal": "user.12"},
+        {"greater_than_or_equal": "user.999"},
+        {"greater_than_or_equal": "a"},
+    ],
+)
 @pytest.mark.parametrize("before,after", [(0, 0), (2, 3), (50, 50)])
 def test_slapd_shows_the_same_view(slapd, con, before, after, target):
     if target.get("greater_than_or_equal") == "user.999" and before == 0:
@@ -319,8 +407,14 @@ def test_slapd_gives_the_same_pages(slapd, con):
 
 def test_slapd_reads_before_and_after_the_same(slapd, con):
     for server in (slapd, con):
-        number = server.modify_ext(f"uid=user.6,{PEOPLE}", [(ldap.MOD_REPLACE, "title", [b"Botanist"])],
-                                   serverctrls=[PreReadControl(criticality=True, attrList=["title"]), PostReadControl(criticality=True, attrList=["title", "sn"])])
+        number = server.modify_ext(
+            f"uid=user.6,{PEOPLE}",
+            [(ldap.MOD_REPLACE, "title", [b"Botanist"])],
+            serverctrls=[
+                PreReadControl(criticality=True, attrList=["title"]),
+                PostReadControl(criticality=True, attrList=["title", "sn"]),
+            ],
+        )
         _, _, _, response = server.result3(number)
         read = {control.controlType: control.entry for control in response}
         assert read["1.3.6.1.1.13.1"]["title"] != [b"Botanist"] if "title" in read["1.3.6.1.1.13.1"] else True

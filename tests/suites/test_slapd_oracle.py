@@ -1,8 +1,9 @@
-"""The same data and the same questions to OpenLDAP's slapd: the answers must be the same, or the difference is explained here."""
+"""The same data and the same questions to OpenLDAP's slapd: the answers must be the same, or the difference is
+explained here."""
+
 import ldap
 import ldap.dn
 import pytest
-
 from pando_server import BASE
 from slapd_server import connect, slapd_url
 
@@ -22,8 +23,7 @@ def slapd(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pando(server):
-    con = server.connect()
-    return con
+    return server.connect()
 
 
 def answer(con, base, scope, filterstr, attrs):
@@ -35,30 +35,92 @@ def answer(con, base, scope, filterstr, attrs):
         found = con.search_s(base, scope, filterstr, attrs)
     except ldap.LDAPError as e:
         return e.args[0].get("result", type(e).__name__)
-    name = lambda dn: str([sorted((kind.lower(), value.lower()) for kind, value, _ in rdn) for rdn in ldap.dn.str2dn(dn)])
-    entries = [(name(dn), sorted((k.lower(), sorted(v)) for k, v in a.items() if k != "userPassword")) for dn, a in found if dn]
+
+    def name(dn):
+        return str([sorted((kind.lower(), value.lower()) for kind, value, _ in rdn) for rdn in ldap.dn.str2dn(dn)])
+
+    entries = [
+        (name(dn), sorted((k.lower(), sorted(v)) for k, v in a.items() if k != "userPassword")) for dn, a in found if dn
+    ]
     return sorted(entries) + ["reference" for dn, _ in found if not dn]
 
 
 FILTERS = [
-    "(objectClass=*)", "(objectClass=person)", "(objectClass=2.5.6.6)", "(objectclass=ORGANIZATIONALunit)", "(uid=user.1)", "(uid=USER.1)",
-    "(uid=user.*)", "(uid=*1*)", "(uid=*.1?)", "(cn=a*)", "(cn=*a)", "(cn=*an*)", "(cn=* *)", "(cn=*  *)", "(sn=b*h*y)", "(cn=nils nettlefold)",
-    "(cn=  nils    nettlefold  )", "(mail=USER.3@EXAMPLE.COM)", "(mail=*example*)", "(telephoneNumber=+1-555-0105)", "(telephoneNumber=+1 5550105)",
-    "(telephoneNumber=*5550*)", "(&(l=Grove)(!(title=Gardener)))", "(|(l=Grove)(l=Meadow))", "(!(objectClass=person))", "(!(l=Grove))",
-    "(&(objectClass=person)(|(sn=a*)(sn=*e))(!(uid=user.4)))", "(&)", "(|)", "(!(&))", "(nosuch=1)", "(!(nosuch=1))", "(|(nosuch=1)(uid=user.1))",
-    "(&(nosuch=1)(uid=user.1))", "(!(|(nosuch=1)(uid=user.1)))", "(employeeNumber=07)", "(employeeNumber=7)", "(member=uid=user.3,ou=people,dc=example,dc=com)",
-    "(member=UID=User.3 , OU=People,DC=example,DC=com)", "(member=garbage)", "(uniqueMember=uid=user.4,ou=People,dc=example,dc=com)",
-    "(cn;lang-de=markiert)", "(cn=markiert)", "(name=Oakhurst)", "(description=*leaves*)", "(description;lang-de=*)", "(description=*)",
-    "(cn:caseExactMatch:=Nils Nettlefold)", "(cn:caseExactMatch:=nils nettlefold)", "(cn:2.5.13.2:=nils nettlefold)", "(ou:dn:=people)", "(:dn:caseIgnoreMatch:=people)",
-    "(sn=blåbär)", "(sn=BLÅBÄR)", "(cn=Comma, Plus+*)", "(cn=*\\22*)", "(cn=\\4eils Nettlefold)", "(userPassword=password)", "(userPassword=PASSWORD)",
-    "(dc=EXAMPLE)", "(objectClass=nosuchclass)", "(l=grove)", "(entryDN=uid=user.1,ou=People,dc=example,dc=com)", "(hasSubordinates=TRUE)", "(hasSubordinates=FALSE)",
-    "(structuralObjectClass=inetOrgPerson)", "(&(objectClass=groupOfNames)(member=uid=user.1,ou=People,dc=example,dc=com))", "(uid>=user.18)", "(uid<=user.1)",
+    "(objectClass=*)",
+    "(objectClass=person)",
+    "(objectClass=2.5.6.6)",
+    "(objectclass=ORGANIZATIONALunit)",
+    "(uid=user.1)",
+    "(uid=USER.1)",
+    "(uid=user.*)",
+    "(uid=*1*)",
+    "(uid=*.1?)",
+    "(cn=a*)",
+    "(cn=*a)",
+    "(cn=*an*)",
+    "(cn=* *)",
+    "(cn=*  *)",
+    "(sn=b*h*y)",
+    "(cn=nils nettlefold)",
+    "(cn=  nils    nettlefold  )",
+    "(mail=USER.3@EXAMPLE.COM)",
+    "(mail=*example*)",
+    "(telephoneNumber=+1-555-0105)",
+    "(telephoneNumber=+1 5550105)",
+    "(telephoneNumber=*5550*)",
+    "(&(l=Grove)(!(title=Gardener)))",
+    "(|(l=Grove)(l=Meadow))",
+    "(!(objectClass=person))",
+    "(!(l=Grove))",
+    "(&(objectClass=person)(|(sn=a*)(sn=*e))(!(uid=user.4)))",
+    "(&)",
+    "(|)",
+    "(!(&))",
+    "(nosuch=1)",
+    "(!(nosuch=1))",
+    "(|(nosuch=1)(uid=user.1))",
+    "(&(nosuch=1)(uid=user.1))",
+    "(!(|(nosuch=1)(uid=user.1)))",
+    "(employeeNumber=07)",
+    "(employeeNumber=7)",
+    "(member=uid=user.3,ou=people,dc=example,dc=com)",
+    "(member=UID=User.3 , OU=People,DC=example,DC=com)",
+    "(member=garbage)",
+    "(uniqueMember=uid=user.4,ou=People,dc=example,dc=com)",
+    "(cn;lang-de=markiert)",
+    "(cn=markiert)",
+    "(name=Oakhurst)",
+    "(description=*leaves*)",
+    "(description;lang-de=*)",
+    "(description=*)",
+    "(cn:caseExactMatch:=Nils Nettlefold)",
+    "(cn:caseExactMatch:=nils nettlefold)",
+    "(cn:2.5.13.2:=nils nettlefold)",
+    "(ou:dn:=people)",
+    "(:dn:caseIgnoreMatch:=people)",
+    "(sn=blåbär)",
+    "(sn=BLÅBÄR)",
+    "(cn=Comma, Plus+*)",
+    "(cn=*\\22*)",
+    "(cn=\\4eils Nettlefold)",
+    "(userPassword=password)",
+    "(userPassword=PASSWORD)",
+    "(dc=EXAMPLE)",
+    "(objectClass=nosuchclass)",
+    "(l=grove)",
+    "(entryDN=uid=user.1,ou=People,dc=example,dc=com)",
+    "(hasSubordinates=TRUE)",
+    "(hasSubordinates=FALSE)",
+    "(structuralObjectClass=inetOrgPerson)",
+    "(&(objectClass=groupOfNames)(member=uid=user.1,ou=People,dc=example,dc=com))",
+    "(uid>=user.18)",
+    "(uid<=user.1)",
 ]
 
 # uid and telephoneNumber have no ordering rule in the standard schema: slapd leaves such a filter undefined; OpenDJ and
 # Pando compare by the equality rule's normal form, which is what users of OpenDJ expect.
-# RFC 4518 §2.6.1 gives every value a space at either end, so that "any" of one space matches all; slapd has no such spaces.
-# A password in clear matches in slapd, which compares octets; here it is stored hashed.
+# RFC 4518 §2.6.1 gives every value a space at either end, so that "any" of one space matches all; slapd has no such
+# spaces. A password in clear matches in slapd, which compares octets; here it is stored hashed.
 DIFFERS = {"(uid>=user.18)", "(uid<=user.1)", "(cn=* *)", "(cn=*  *)", "(userPassword=password)"}
 
 
@@ -66,34 +128,77 @@ DIFFERS = {"(uid>=user.18)", "(uid<=user.1)", "(cn=* *)", "(cn=*  *)", "(userPas
 def test_filters(slapd, pando, filterstr):
     if filterstr in DIFFERS:
         pytest.skip("explained above")
-    for base, scope in ((BASE, ldap.SCOPE_SUBTREE), (f"ou=Strange,{BASE}", ldap.SCOPE_ONELEVEL), (f"uid=user.1,{PEOPLE}", ldap.SCOPE_BASE)):
-        assert answer(pando, base, scope, filterstr, ["cn", "uid", "objectClass"]) == answer(slapd, base, scope, filterstr, ["cn", "uid", "objectClass"])
+    for base, scope in (
+        (BASE, ldap.SCOPE_SUBTREE),
+        (f"ou=Strange,{BASE}", ldap.SCOPE_ONELEVEL),
+        (f"uid=user.1,{PEOPLE}", ldap.SCOPE_BASE),
+    ):
+        assert answer(pando, base, scope, filterstr, ["cn", "uid", "objectClass"]) == answer(
+            slapd, base, scope, filterstr, ["cn", "uid", "objectClass"]
+        )
 
 
-@pytest.mark.parametrize("attrs", [["*"], ["cn"], ["name"], ["cn;lang-de"], ["@person"], ["2.5.4.3"], ["1.1"], ["cn", "1.1"], ["*", "hasSubordinates"],
-                                   ["entryDN", "structuralObjectClass"], ["nosuch"], ["userPassword"]])
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        ["*"],
+        ["cn"],
+        ["name"],
+        ["cn;lang-de"],
+        ["@person"],
+        ["2.5.4.3"],
+        ["1.1"],
+        ["cn", "1.1"],
+        ["*", "hasSubordinates"],
+        ["entryDN", "structuralObjectClass"],
+        ["nosuch"],
+        ["userPassword"],
+    ],
+)
 def test_attribute_lists(slapd, pando, attrs):
     for base in (f"cn=tagged,ou=Strange,{BASE}", f"uid=user.1,{PEOPLE}", PEOPLE):
-        assert answer(pando, base, ldap.SCOPE_BASE, "(objectClass=*)", attrs) == answer(slapd, base, ldap.SCOPE_BASE, "(objectClass=*)", attrs)
+        assert answer(pando, base, ldap.SCOPE_BASE, "(objectClass=*)", attrs) == answer(
+            slapd, base, ldap.SCOPE_BASE, "(objectClass=*)", attrs
+        )
 
 
-@pytest.mark.parametrize("base,scope", [
-    (f"uid=none,{PEOPLE}", ldap.SCOPE_BASE), (f"cn=a,cn=b,{BASE}", ldap.SCOPE_SUBTREE), ("dc=other", ldap.SCOPE_BASE), ("bad dn", ldap.SCOPE_BASE),
-    (f"ou=elsewhere,ou=Strange,{BASE}", ldap.SCOPE_BASE), (f"cn=below,ou=elsewhere,ou=Strange,{BASE}", ldap.SCOPE_BASE), (BASE, ldap.SCOPE_ONELEVEL),
-    (f"ou=Strange,{BASE}", ldap.SCOPE_SUBTREE), (f"cn=alias to user 3,ou=Strange,{BASE}", ldap.SCOPE_BASE),
-])
+@pytest.mark.parametrize(
+    "base,scope",
+    [
+        (f"uid=none,{PEOPLE}", ldap.SCOPE_BASE),
+        (f"cn=a,cn=b,{BASE}", ldap.SCOPE_SUBTREE),
+        ("dc=other", ldap.SCOPE_BASE),
+        ("bad dn", ldap.SCOPE_BASE),
+        (f"ou=elsewhere,ou=Strange,{BASE}", ldap.SCOPE_BASE),
+        (f"cn=below,ou=elsewhere,ou=Strange,{BASE}", ldap.SCOPE_BASE),
+        (BASE, ldap.SCOPE_ONELEVEL),
+        (f"ou=Strange,{BASE}", ldap.SCOPE_SUBTREE),
+        (f"cn=alias to user 3,ou=Strange,{BASE}", ldap.SCOPE_BASE),
+    ],
+)
 def test_bases_and_scopes(slapd, pando, base, scope):
-    assert answer(pando, base, scope, "(objectClass=*)", ["cn"]) == answer(slapd, base, scope, "(objectClass=*)", ["cn"])
+    assert answer(pando, base, scope, "(objectClass=*)", ["cn"]) == answer(
+        slapd, base, scope, "(objectClass=*)", ["cn"]
+    )
 
 
 @pytest.mark.parametrize("deref", [ldap.DEREF_NEVER, ldap.DEREF_SEARCHING, ldap.DEREF_FINDING, ldap.DEREF_ALWAYS])
-@pytest.mark.parametrize("base,scope", [(f"ou=Strange,{BASE}", ldap.SCOPE_SUBTREE), (f"ou=Strange,{BASE}", ldap.SCOPE_ONELEVEL),
-                                        (f"cn=alias to user 3,ou=Strange,{BASE}", ldap.SCOPE_BASE), (f"cn=alias to user 3,ou=Strange,{BASE}", ldap.SCOPE_SUBTREE)])
+@pytest.mark.parametrize(
+    "base,scope",
+    [
+        (f"ou=Strange,{BASE}", ldap.SCOPE_SUBTREE),
+        (f"ou=Strange,{BASE}", ldap.SCOPE_ONELEVEL),
+        (f"cn=alias to user 3,ou=Strange,{BASE}", ldap.SCOPE_BASE),
+        (f"cn=alias to user 3,ou=Strange,{BASE}", ldap.SCOPE_SUBTREE),
+    ],
+)
 def test_dereferencing(slapd, pando, deref, base, scope):
     for con in (slapd, pando):
         con.set_option(ldap.OPT_DEREF, deref)
     try:
-        assert answer(pando, base, scope, "(objectClass=*)", ["cn"]) == answer(slapd, base, scope, "(objectClass=*)", ["cn"])
+        assert answer(pando, base, scope, "(objectClass=*)", ["cn"]) == answer(
+            slapd, base, scope, "(objectClass=*)", ["cn"]
+        )
     finally:
         for con in (slapd, pando):
             con.set_option(ldap.OPT_DEREF, ldap.DEREF_NEVER)
@@ -105,11 +210,48 @@ def entry(*pairs):
 
 # One script of updates, judged step by step: the result codes and what is left must be the same.
 SCRIPT = [
-    lambda c: c.add_s(f"uid=s.1,{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.1"), ("cn", "S One"), ("sn", "One"))),
-    lambda c: c.add_s(f"uid=s.1,{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.1"), ("cn", "S One"), ("sn", "One"))),
-    lambda c: c.add_s(f"uid=s.2,{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two"))),
-    lambda c: c.add_s(f"uid=s.2,ou=None,{BASE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two"), ("sn", "Two"))),
-    lambda c: c.add_s(f"uid=s.2,{PEOPLE}", entry(("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two", "s  two"), ("sn", "Two"))),
+    lambda c: c.add_s(
+        f"uid=s.1,{PEOPLE}",
+        entry(
+            ("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"),
+            ("uid", "s.1"),
+            ("cn", "S One"),
+            ("sn", "One"),
+        ),
+    ),
+    lambda c: c.add_s(
+        f"uid=s.1,{PEOPLE}",
+        entry(
+            ("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"),
+            ("uid", "s.1"),
+            ("cn", "S One"),
+            ("sn", "One"),
+        ),
+    ),
+    lambda c: c.add_s(
+        f"uid=s.2,{PEOPLE}",
+        entry(
+            ("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"), ("uid", "s.2"), ("cn", "S Two")
+        ),
+    ),
+    lambda c: c.add_s(
+        f"uid=s.2,ou=None,{BASE}",
+        entry(
+            ("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"),
+            ("uid", "s.2"),
+            ("cn", "S Two"),
+            ("sn", "Two"),
+        ),
+    ),
+    lambda c: c.add_s(
+        f"uid=s.2,{PEOPLE}",
+        entry(
+            ("objectClass", "top", "person", "organizationalPerson", "inetOrgPerson"),
+            ("uid", "s.2"),
+            ("cn", "S Two", "s  two"),
+            ("sn", "Two"),
+        ),
+    ),
     lambda c: c.modify_s(f"uid=s.1,{PEOPLE}", [(ldap.MOD_ADD, "mail", [b"s.1@example.com"])]),
     lambda c: c.modify_s(f"uid=s.1,{PEOPLE}", [(ldap.MOD_ADD, "mail", [b"S.1@EXAMPLE.com"])]),
     lambda c: c.modify_s(f"uid=s.1,{PEOPLE}", [(ldap.MOD_DELETE, "mail", [b"S.1@EXAMPLE.com"])]),
@@ -153,4 +295,6 @@ def test_a_script_of_updates(slapd, pando):
     for number, operation in enumerate(SCRIPT):
         ours, theirs = step(pando, operation), step(slapd, operation)
         assert (number, ours) == (number, theirs) or (ours, theirs) == SCRIPT_DIFFERS.get(number)
-        assert answer(pando, BASE, ldap.SCOPE_SUBTREE, "(|(uid=s.*)(cn=S One))", ["*"]) == answer(slapd, BASE, ldap.SCOPE_SUBTREE, "(|(uid=s.*)(cn=S One))", ["*"]), number
+        assert answer(pando, BASE, ldap.SCOPE_SUBTREE, "(|(uid=s.*)(cn=S One))", ["*"]) == answer(
+            slapd, BASE, ldap.SCOPE_SUBTREE, "(|(uid=s.*)(cn=S One))", ["*"]
+        ), number

@@ -1,4 +1,5 @@
 """Transactions (RFC 5805) with OpenLDAP's ldapmodify, which sends each record of its input as a part of one."""
+
 from pando_server import BASE
 from test_ldap_utils import ldap_tool, search
 

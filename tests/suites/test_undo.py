@@ -1,11 +1,11 @@
 """`pando undo`: what it shows, what it does, what it refuses."""
+
 import json
 import re
 import subprocess
 
 import ldap
 import pytest
-
 from pando_server import BASE, ROOT_DN, ROOT_PW
 from test_audit_log import audited, contents, heads, logged, numbers
 from test_integrity import PEOPLE, RULES, entry, group, members, person
@@ -43,32 +43,66 @@ def apply(instance, *arguments, check=True):
 
 def operational(con, dn):
     found = con.search_s(dn, ldap.SCOPE_BASE, attrlist=["*", "+"])[0][1]
-    return {name: sorted(values) for name, values in found.items() if name not in ("modifyTimestamp", "modifiersName", "entryCSN")}
+    return {
+        name: sorted(values)
+        for name, values in found.items()
+        if name not in ("modifyTimestamp", "modifiersName", "entryCSN")
+    }
 
 
 def test_help_says_what_to_do(running, con):
     person(con, "first")
     text = undo(running, "--help").stdout
-    for word in ("CHANGE_NUMBER", "--from", "--to", "--by", "--since", "--until", "--apply", "--force", "--json", "--dry-run", "Examples:", "changenumber="):
+    for word in (
+        "CHANGE_NUMBER",
+        "--from",
+        "--to",
+        "--by",
+        "--since",
+        "--until",
+        "--apply",
+        "--force",
+        "--json",
+        "--dry-run",
+        "Examples:",
+        "changenumber=",
+    ):
         assert word in text, word
     done = undo(running, check=False)
     assert done.returncode == 2 and "CHANGE_NUMBER" in done.stderr
     done = undo(running, "999999999", check=False)
-    assert done.returncode == 1 and re.search(r"there is no change 999999999: the history has changes \d+ to \d+", done.stderr)
+    assert done.returncode == 1 and re.search(
+        r"there is no change 999999999: the history has changes \d+ to \d+", done.stderr
+    )
 
 
 def test_a_modification_is_shown_and_undone(running, con):
     dn = person(con, "emil", ("telephoneNumber", "+1 555 0001"), ("title", "Baker"))
     before = operational(con, dn)
-    con.modify_s(dn, [(ldap.MOD_REPLACE, "telephoneNumber", [b"+1 555 0002"]), (ldap.MOD_DELETE, "title", None), (ldap.MOD_ADD, "mail", [b"emil@example.com"])])
+    con.modify_s(
+        dn,
+        [
+            (ldap.MOD_REPLACE, "telephoneNumber", [b"+1 555 0002"]),
+            (ldap.MOD_DELETE, "title", None),
+            (ldap.MOD_ADD, "mail", [b"emil@example.com"]),
+        ],
+    )
     number = last(running, con)
     shown = undo(running, str(number))
-    assert f"# Undo change {number}: \"{dn}\" was modified at " in shown.stdout and f"by {ROOT_DN} (conn=" in shown.stdout
-    assert "delete: telephoneNumber\ntelephoneNumber: +1 555 0002\n-\nadd: telephoneNumber\ntelephoneNumber: +1 555 0001\n-\n" in shown.stdout
+    assert f'# Undo change {number}: "{dn}" was modified at ' in shown.stdout and f"by {ROOT_DN} (conn=" in shown.stdout
+    assert (
+        "delete: telephoneNumber\ntelephoneNumber: +1 555 0002\n-\n"
+        "add: telephoneNumber\ntelephoneNumber: +1 555 0001\n-\n" in shown.stdout
+    )
     assert "Nothing was done" in shown.stderr
     assert operational(con, dn) != before, "it was only shown"
     # The LDIF is what ldapmodify takes.
-    done = subprocess.run(["ldapmodify", "-x", "-H", running.url, "-D", ROOT_DN, "-w", ROOT_PW], input=shown.stdout, text=True, capture_output=True)
+    done = subprocess.run(
+        ["ldapmodify", "-x", "-H", running.url, "-D", ROOT_DN, "-w", ROOT_PW],
+        input=shown.stdout,
+        text=True,
+        capture_output=True,
+    )
     assert done.returncode == 0, done.stderr
     assert operational(con, dn) == before
     undone = last(running, con)
@@ -135,13 +169,23 @@ def test_a_subtree_comes_back_parent_first(running, con):
 
 def test_what_was_changed_since_is_not_overwritten_unless_forced(running, con):
     dn = person(con, "ida", ("telephoneNumber", "+1 555 0001"), ("displayName", "Ida"))
-    con.modify_s(dn, [(ldap.MOD_REPLACE, "displayName", [b"Ida the Second"]), (ldap.MOD_REPLACE, "telephoneNumber", [b"+1 555 0002"])])
+    con.modify_s(
+        dn,
+        [
+            (ldap.MOD_REPLACE, "displayName", [b"Ida the Second"]),
+            (ldap.MOD_REPLACE, "telephoneNumber", [b"+1 555 0002"]),
+        ],
+    )
     number = last(running, con)
-    con.modify_s(dn, [(ldap.MOD_REPLACE, "displayName", [b"Ida the Third"]), (ldap.MOD_ADD, "telephoneNumber", [b"+1 555 0003"])])
+    con.modify_s(
+        dn, [(ldap.MOD_REPLACE, "displayName", [b"Ida the Third"]), (ldap.MOD_ADD, "telephoneNumber", [b"+1 555 0003"])]
+    )
     for arguments in ([], ["--apply", "-w", ROOT_PW]):
         done = undo(running, str(number), *arguments, check=False)
         assert done.returncode == 1 and done.stdout == ""
-        assert f"change {number}: \"{dn}\"" in done.stderr and "Ida the Second" in done.stderr and "--force" in done.stderr
+        assert (
+            f'change {number}: "{dn}"' in done.stderr and "Ida the Second" in done.stderr and "--force" in done.stderr
+        )
     found = json.loads(undo(running, str(number), "--json", check=False).stdout)
     assert not found["isPossible"] and found["applied"] is None and found["changes"][0]["conflicts"][0]["canBeForced"]
     apply(running, str(number), "--force")
@@ -154,7 +198,9 @@ def test_an_added_entry_that_others_changed_is_not_just_deleted(running, con):
     number = last(running, con)
     con.modify_s(dn, [(ldap.MOD_ADD, "mail", [b"jonas@example.com"])])
     done = undo(running, str(number), check=False)
-    assert done.returncode == 1 and "was changed since it was added" in done.stderr and "jonas@example.com" in done.stderr
+    assert (
+        done.returncode == 1 and "was changed since it was added" in done.stderr and "jonas@example.com" in done.stderr
+    )
     apply(running, str(number), "--force")
     assert con.search_s(PEOPLE, ldap.SCOPE_ONELEVEL, "(uid=jonas)") == []
 
@@ -202,7 +248,9 @@ def test_a_range_leads_back_to_where_it_began(running, con):
     crew = group(con, "crew", dn)
     con.rename_s(f"ou=Services,{BASE}", "ou=Facilities", delold=1)
     con.rename_s(dn, "uid=nelly", newsuperior=f"ou=Facilities,{BASE}", delold=0)
-    con.modify_s(f"uid=nelly,ou=Facilities,{BASE}", [(ldap.MOD_REPLACE, "mail", [b"nelly@example.com", b"n@example.com"])])
+    con.modify_s(
+        f"uid=nelly,ou=Facilities,{BASE}", [(ldap.MOD_REPLACE, "mail", [b"nelly@example.com", b"n@example.com"])]
+    )
     con.delete_s(crew)
     con.add_s(dn, entry(("objectClass", "inetOrgPerson"), ("uid", "nils"), ("cn", "another"), ("sn", "another")))
     con.delete_s(f"uid=nelly,ou=Facilities,{BASE}")

@@ -1,4 +1,5 @@
 """docs/undo.md is true."""
+
 import pages
 from pando_server import HERE
 

@@ -1,4 +1,5 @@
 """docs/why-is-this-search-slow.md is true."""
+
 import pages
 from pando_server import HERE
 
