@@ -35,7 +35,7 @@ pub fn store_failure(error: &StoreError) -> LdapResult {
     let code = match error {
         StoreError::DiskFull { .. } => ResultCode::UNWILLING_TO_PERFORM,
         StoreError::Busy => ResultCode::BUSY,
-        StoreError::Closed => ResultCode::UNAVAILABLE,
+        StoreError::Closed | StoreError::UpdatesStopped { .. } => ResultCode::UNAVAILABLE,
         StoreError::ProposalTooLarge { .. }
         | StoreError::RecordTooLarge { .. }
         | StoreError::TooManyDescriptions { .. }
@@ -46,7 +46,7 @@ pub fn store_failure(error: &StoreError) -> LdapResult {
         StoreError::DiskFull { .. } => {
             format!("{error}: nothing was changed; make room on the server's disk, then repeat the request")
         }
-        StoreError::Busy | StoreError::Closed => error.to_string(),
+        StoreError::Busy | StoreError::Closed | StoreError::UpdatesStopped { .. } => error.to_string(),
         _ if code == ResultCode::ADMIN_LIMIT_EXCEEDED => error.to_string(),
         _ => format!("The server could not do this: {error}"),
     };
@@ -90,5 +90,7 @@ mod tests {
         assert_eq!(full.code, ResultCode::UNWILLING_TO_PERFORM);
         assert_eq!(store_failure(&StoreError::Busy).code, ResultCode::BUSY);
         assert_eq!(store_failure(&StoreError::Panicked).code, ResultCode::OTHER);
+        let stopped = StoreError::UpdatesStopped { reason: Box::new(StoreError::Damaged("a record".to_owned())) };
+        assert_eq!(store_failure(&stopped).code, ResultCode::UNAVAILABLE);
     }
 }

@@ -157,8 +157,12 @@ fn backend_entry(backend: &Backend) -> MonitorEntry {
         Some(trouble) => entry.with("log-trouble", trouble),
         None => entry,
     };
-    match stats.fold_trouble {
+    let entry = match stats.fold_trouble {
         Some(trouble) => entry.with("fold-trouble", trouble),
+        None => entry,
+    };
+    match stats.updates_stopped {
+        Some(reason) => entry.with("updates-stopped", reason),
         None => entry,
     }
 }

@@ -1,4 +1,5 @@
-//! The watch over the writers: a writer that does not come back is told while it hangs, not only when its updates end.
+//! The watch over the writers: a writer that hangs is reported while it hangs, not only when its updates end, and one that stopped is
+//! reported once.
 //!
 //! Knows what a writer says it does, and the error log.
 
@@ -61,11 +62,18 @@ impl fmt::Display for Hanging<'_> {
     }
 }
 
-/// Looks at the writers of a directory from now on, unless stalls are not told.
+/// Looks at the writers of a directory from now on. Hangs are reported unless stalls are not.
 pub(crate) fn watch(directory: Arc<Directory>, stalls: Arc<Stalls>) -> io::Result<Periodic> {
     let mut hangs: Vec<Hang> = directory.backends().iter().map(|_| Hang::default()).collect();
+    let mut reported = vec![false; hangs.len()];
     Periodic::start("watch", LOOK_EVERY, move || {
-        for (backend, hang) in directory.backends().iter().zip(&mut hangs) {
+        for ((backend, hang), reported) in directory.backends().iter().zip(&mut hangs).zip(&mut reported) {
+            if let Some(stopped) = backend.store.updates_stopped()
+                && !std::mem::replace(reported, true)
+            {
+                let sentence = format_args!("Backend \"{}\": {stopped}", backend.id);
+                stalls.errors().error(Category::Backend, message_id::UPDATES_STOPPED, sentence);
+            }
             let (doing, time, waiting) = backend.store.doing();
             if hang.is_due(doing, time) && stalls.is_long(time) {
                 let sentence = Hanging(&backend.id, doing, time, waiting);

@@ -118,11 +118,9 @@ impl Rules for LoadRules {
         1
     }
 
-    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
-        match apply(txn, proposal) {
-            Ok(()) => Outcome { accepted: true, ..Outcome::default() },
-            Err(error) => Outcome { code: 80, response: error.to_string().into_bytes(), ..Outcome::default() },
-        }
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Result<Outcome, StoreError> {
+        apply(txn, proposal)?;
+        Ok(Outcome { accepted: true, ..Outcome::default() })
     }
 
     fn forget(&mut self) {}

@@ -277,6 +277,11 @@ impl Backend {
         self.meters.queue_length.load(Ordering::Relaxed) > 0
     }
 
+    /// Why no update is taken any more, if so ([`StoreError::UpdatesStopped`]).
+    pub fn updates_stopped(&self) -> Option<&StoreError> {
+        self.meters.updates_stopped()
+    }
+
     /// What the writer does at this moment, for how long already, and how many proposals wait. Costs nothing worth mentioning.
     pub fn doing(&self) -> (Doing, Duration, u64) {
         let (doing, time) = self.meters.doing_now();

@@ -109,6 +109,15 @@ pub enum StoreError {
     /// What the caller gave does not fit what is stored (a defect of the caller, found before anything was changed).
     #[error("store was asked for the impossible: {0}")]
     Misuse(&'static str),
+    /// The backend applies no changes since its data could not be read while one was applied.
+    #[error(
+        "this backend takes no more updates, because its data could not be read while one was applied: {reason}; searches go on. Check the \
+         disk, run verify-index, then restart the server"
+    )]
+    UpdatesStopped {
+        /// The error of that read.
+        reason: Box<StoreError>,
+    },
     /// Applying a proposal panicked; nothing of it was kept.
     #[error("internal error while applying a change")]
     Panicked,
@@ -122,6 +131,17 @@ impl StoreError {
         } else {
             StoreError::Io { what, detail: error.to_string() }
         }
+    }
+
+    /// Whether it is a limit that the proposal and the data alone decide: the same on every machine and in every replay.
+    pub fn is_limit(&self) -> bool {
+        matches!(
+            self,
+            StoreError::ProposalTooLarge { .. }
+                | StoreError::RecordTooLarge { .. }
+                | StoreError::TooManyDescriptions { .. }
+                | StoreError::TooManyIndexes { .. }
+        )
     }
 
     /// Whether removing files would help.

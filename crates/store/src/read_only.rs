@@ -139,7 +139,7 @@ impl ReadOnlyBackend {
         seq: u64,
     ) -> Result<(), StoreError> {
         let mut txn = Txn::begin(base, self.env.dbs(), None, state);
-        let outcome = self.rules.apply(&mut txn, proposal);
+        let outcome = self.rules.apply(&mut txn, proposal)?;
         if !outcome.accepted || outcome.code != then {
             return Err(StoreError::ReplayMismatch { seq, then, now: outcome.code });
         }
@@ -163,10 +163,13 @@ pub struct Trial<'b> {
 
 impl Trial<'_> {
     /// Applies a proposal as the server would. One that is refused leaves nothing behind.
-    pub fn apply(&mut self, proposal: &[u8]) -> Outcome {
+    ///
+    /// # Errors
+    /// When the data cannot be read.
+    pub fn apply(&mut self, proposal: &[u8]) -> Result<Outcome, StoreError> {
         let mut txn = Txn::begin(&self.txn, self.backend.env.dbs(), None, &mut self.state);
         let outcome = self.backend.rules.apply(&mut txn, proposal);
-        if !outcome.accepted {
+        if !outcome.as_ref().is_ok_and(|outcome| outcome.accepted) {
             txn.undo();
         }
         outcome

@@ -1,5 +1,6 @@
 //! What gives proposals their meaning: implemented by `directory`, called by the one writer.
 
+use crate::error::StoreError;
 use crate::log::LogPlace;
 use crate::txn::Txn;
 use crate::waits::Phases;
@@ -27,7 +28,14 @@ pub trait Rules: Send {
     fn version(&self) -> u32;
 
     /// Applies one proposal. If the outcome is not accepted, whatever was done with `txn` is undone.
-    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome;
+    ///
+    /// A refusal is an outcome: it follows from the proposal and the data, so a replay gives the same one.
+    ///
+    /// # Errors
+    /// When the data cannot be read (disk error, damage). What the proposal would have done is then unknown, so the backend applies no
+    /// further proposals until it is opened anew; it goes on serving reads. Limits that follow from the data alone
+    /// ([`StoreError::is_limit`]) are refusals, not errors.
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Result<Outcome, StoreError>;
 
     /// The batch of what was applied last is durable and visible (and the log goes on at that place), or (`None`) the log refused it.
     /// Not called for what is replayed.

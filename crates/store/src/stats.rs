@@ -79,6 +79,8 @@ pub struct Stats {
     pub slowed_total: Duration,
     /// Why the last fold failed, while it is being tried again.
     pub fold_trouble: Option<StoreError>,
+    /// Why no update is taken any more ([`StoreError::UpdatesStopped`]).
+    pub updates_stopped: Option<StoreError>,
     /// The log.
     pub log: LogHealth,
     /// Snapshots open.
@@ -217,6 +219,7 @@ pub(crate) struct Meters {
     begun: OnceLock<Instant>,
     worst: Mutex<Worst>,
     fold_trouble: Mutex<Option<StoreError>>,
+    updates_stopped: OnceLock<StoreError>,
 }
 
 impl Meters {
@@ -305,6 +308,16 @@ impl Meters {
         self.fold_trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// From now on no update is taken, because of this; gives the error that says so.
+    pub fn stop_updates(&self, reason: StoreError) -> StoreError {
+        self.updates_stopped.get_or_init(|| StoreError::UpdatesStopped { reason: Box::new(reason) }).clone()
+    }
+
+    /// Why no update is taken.
+    pub fn updates_stopped(&self) -> Option<&StoreError> {
+        self.updates_stopped.get()
+    }
+
     /// The part of [`Stats`] that is kept here.
     pub fn look(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -339,6 +352,7 @@ impl Meters {
             slowed: get(&self.slowed),
             slowed_total: time(&self.slowed_total_ns),
             fold_trouble: self.fold_trouble(),
+            updates_stopped: self.updates_stopped().cloned(),
             replayed: get(&self.replayed),
             replay: time(&self.replay_ns),
             ..Stats::default()

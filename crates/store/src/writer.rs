@@ -8,7 +8,9 @@
 //! (2) If the log refuses a batch, the working state goes back to the published version, and every proposal of the batch
 //!     (refused ones too: they may have been refused because of an earlier one) gets the error.
 //! (3) There is at most one frozen overlay. Only the writer freezes.
-//! (4) A job of another kind than a proposal is served after all that was sent before it, and before all that was sent after it.
+//! (4) After [`Rules::apply`] returned an error no proposal is applied any more: the state that later ones expect is unknown.
+//!     What was applied before it, in the same batch too, is logged and answered as usual.
+//! (5) A job of another kind than a proposal is served after all that was sent before it, and before all that was sent after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -141,17 +143,22 @@ struct Pending {
 }
 
 impl Writer {
-    /// Applies one proposal onto the working state; a refusal or a panic leaves the state as it was.
+    /// Applies one proposal onto the working state; a refusal, an error or a panic leaves the state as it was.
     pub fn apply(&mut self, txn: &ReadTxn, frozen: Option<&Overlay>, proposal: &[u8]) -> Result<Outcome, StoreError> {
         let dbs = *self.shared.env.dbs();
         let mut txn = Txn::begin(txn, &dbs, frozen, &mut self.state);
         let rules = &mut self.rules;
         let result = catch_unwind(AssertUnwindSafe(|| rules.apply(&mut txn, proposal)));
         match result {
-            Ok(outcome) if outcome.accepted => Ok(outcome),
-            Ok(outcome) => {
+            Ok(Ok(outcome)) if outcome.accepted => Ok(outcome),
+            Ok(Ok(outcome)) => {
                 txn.undo();
                 Ok(outcome)
+            }
+            Ok(Err(error)) => {
+                txn.undo();
+                self.rules.forget();
+                Err(error)
             }
             Err(_) => {
                 txn.undo();
@@ -245,6 +252,7 @@ impl Writer {
             let begun = Instant::now();
             let outcome = match &pair {
                 Err(error) => Err(error.clone()),
+                Ok(_) if let Some(stopped) = self.meters.updates_stopped() => Err(stopped.clone()),
                 Ok(_) if self.state.overlay.bytes > OVERLAY_BYTES_MAX => {
                     Err(self.meters.fold_trouble().unwrap_or(StoreError::Busy))
                 }
@@ -276,7 +284,10 @@ impl Writer {
         proposal: &[u8],
         begun: Instant,
     ) -> Result<(Outcome, Duration), StoreError> {
-        let result = self.apply(txn, frozen, proposal);
+        let result = self.apply(txn, frozen, proposal).map_err(|error| match error {
+            StoreError::Panicked => error,
+            error => self.meters.stop_updates(error),
+        });
         let time = begun.elapsed();
         self.meters.proposals.fetch_add(1, Ordering::Relaxed);
         Meters::add_ns(&self.meters.apply_total_ns, time);

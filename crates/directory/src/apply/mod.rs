@@ -47,7 +47,7 @@ use ldap::{LdapResult, Request, ResultCode};
 use schema::Schema;
 use schema::check::{Checker, Leniency};
 use store::log::LogPlace;
-use store::{Outcome, Txn};
+use store::{Outcome, StoreError, Txn};
 
 pub(crate) use delete::SLICE_ENTRIES;
 pub use modify_schema::{SCHEMA_KEY, schema_text};
@@ -207,7 +207,7 @@ impl store::Rules for UpdateRules {
         RULES_VERSION
     }
 
-    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Result<Outcome, StoreError> {
         self.noting.begin();
         let mut time_us = 0;
         let decoded = Proposal::decode(proposal).inspect(|proposal| time_us = proposal.csn.time_us);
@@ -229,7 +229,7 @@ impl store::Rules for UpdateRules {
         if accepted {
             self.noting.finish(txn, time_us);
         }
-        Outcome { code: code.as_i32(), accepted, response, ..Outcome::default() }
+        Ok(Outcome { code: code.as_i32(), accepted, response, ..Outcome::default() })
     }
 
     fn settled(&mut self, place: Option<LogPlace>) {

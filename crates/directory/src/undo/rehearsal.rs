@@ -18,6 +18,7 @@ use super::inverse::{inverse, permissive};
 use crate::apply::{Report, normal_form};
 use crate::backend::Suffix;
 use crate::csn::CsnClock;
+use crate::error::store_failure;
 use crate::facts::Facts;
 use crate::history::ChangeKind;
 use crate::locate::locate;
@@ -214,7 +215,7 @@ impl<'b> Rehearsal<'b> {
             post_read: b"",
             operation_bytes: &bytes,
         };
-        let outcome = self.trial.apply(&proposal.encode());
+        let outcome = self.trial.apply(&proposal.encode()).map_err(|error| store_failure(&error))?;
         match Report::decode(&outcome.response) {
             _ if outcome.accepted => Ok(()),
             Some(report) => Err(report.result),

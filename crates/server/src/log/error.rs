@@ -188,6 +188,8 @@ pub mod message_id {
     pub const DIRECTORY: u32 = 14;
     /// An operation waited long inside the server.
     pub const STALL: u32 = 15;
+    /// A backend takes no more updates.
+    pub const UPDATES_STOPPED: u32 = 16;
     /// A certificate was (re)loaded.
     pub const CERTIFICATE_LOADED: u32 = 20;
     /// A certificate file is not usable.

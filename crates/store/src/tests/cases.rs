@@ -108,6 +108,39 @@ fn a_refused_or_panicking_proposal_leaves_nothing() {
 }
 
 #[test]
+fn a_read_error_in_apply_stops_updates_and_is_not_a_refusal() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(3));
+    let ops = [add("before", &["x"]), Op::Unreadable(Box::new(add("unreadable", &["y"]))), add("after", &["z"])];
+    let results = store.submit_all(&ops);
+    let reason = StoreError::Damaged("asked for".to_owned());
+    let stopped = StoreError::UpdatesStopped { reason: Box::new(reason) };
+    assert!(results[0].as_ref().unwrap().accepted);
+    assert_eq!(results[1..], [Err(stopped.clone()), Err(stopped.clone())]);
+    assert_eq!(store.submit(&add("later", &[])), Err(stopped.clone()));
+    assert_eq!(store.backend().updates_stopped(), Some(&stopped));
+    assert_eq!(store.backend().stats().updates_stopped, Some(stopped));
+    // Reads and folds go on, with exactly what was acknowledged; so does the backend when it is opened anew.
+    assert!(model.apply(&ops[0]));
+    model.compare(&store.backend().snapshot().unwrap());
+    store.fold();
+    model.compare(&store.backend().snapshot().unwrap());
+    store.close();
+    store.open().unwrap();
+    assert_eq!(store.backend().updates_stopped(), None);
+    run(&mut store, &mut model, &[add("later", &["x"])]);
+}
+
+#[test]
+fn a_read_error_in_a_replay_refuses_to_open() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(3));
+    store.crash(&mut |_| 0);
+    store.make_unreadable();
+    assert_eq!(store.open(), Err(StoreError::Damaged("asked for".to_owned())));
+}
+
+#[test]
 fn writes_fail_clearly_on_a_full_disk_and_resume() {
     let (mut store, mut model) = (Store::new(), Model::new());
     run(&mut store, &mut model, &many(5));

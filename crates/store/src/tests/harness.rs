@@ -67,6 +67,8 @@ pub enum Op {
     },
     /// Does what the other does, then says no.
     Refuse(Box<Op>),
+    /// Does what the other does, then meets data that cannot be read.
+    Unreadable(Box<Op>),
     /// Does what the other does, then panics.
     Panic(Box<Op>),
 }
@@ -92,13 +94,15 @@ impl Rules for TestRules {
         self.version
     }
 
-    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Result<Outcome, StoreError> {
         let op = self.known.lock().unwrap().get(proposal).cloned().expect("an op of this test");
         match run(txn, &op) {
-            Ok(accepted) => Outcome { code: if accepted { 0 } else { 53 }, accepted, ..Outcome::default() },
-            Err(error) => {
-                Outcome { code: 80, response: error.to_string().into_bytes(), accepted: false, ..Outcome::default() }
+            Ok(accepted) => Ok(Outcome { code: if accepted { 0 } else { 53 }, accepted, ..Outcome::default() }),
+            Err(error @ (StoreError::Misuse(_) | StoreError::RecordTooLarge { .. })) => {
+                let response = error.to_string().into_bytes();
+                Ok(Outcome { code: 80, response, accepted: false, ..Outcome::default() })
             }
+            Err(error) => Err(error),
         }
     }
 
@@ -135,6 +139,10 @@ fn run(txn: &mut Txn<'_>, op: &Op) -> Result<bool, StoreError> {
         Op::Refuse(op) => {
             run(txn, op)?;
             return Ok(false);
+        }
+        Op::Unreadable(op) => {
+            run(txn, op)?;
+            return Err(StoreError::Damaged("asked for".to_owned()));
         }
         Op::Panic(op) => {
             let _ = run(txn, op);
@@ -358,6 +366,13 @@ impl Store {
         let mut results: Vec<_> = ops.iter().map(|_| receiver.recv().unwrap()).collect();
         results.sort_by_key(|(at, _)| *at);
         results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// From now on whatever was proposed before meets data that cannot be read.
+    pub fn make_unreadable(&self) {
+        for op in self.known.lock().unwrap().values_mut() {
+            *op = Op::Unreadable(Box::new(op.clone()));
+        }
     }
 
     /// Folds everything that is there.

@@ -89,7 +89,7 @@ impl Model {
             },
             Op::SetIndexes { names, .. } => self.indexes = names.iter().cloned().collect(),
             Op::Build { .. } | Op::Forget { .. } => {}
-            Op::Refuse(_) | Op::Panic(_) => return false,
+            Op::Refuse(_) | Op::Panic(_) | Op::Unreadable(_) => return false,
         }
         true
     }

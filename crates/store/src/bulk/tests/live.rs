@@ -42,9 +42,9 @@ impl Rules for Plain {
         1
     }
 
-    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Outcome {
-        let accepted = self.run(txn, std::str::from_utf8(proposal).unwrap()).unwrap();
-        Outcome { code: 0, accepted, ..Outcome::default() }
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Result<Outcome, StoreError> {
+        let accepted = self.run(txn, std::str::from_utf8(proposal).unwrap())?;
+        Ok(Outcome { code: 0, accepted, ..Outcome::default() })
     }
 
     fn forget(&mut self) {}
