@@ -8,8 +8,8 @@ use std::{
 
 use config::{BackendConfig, Config, Instance};
 use directory::{Suffix, apply::UpdateRules, facts::Facts};
+use runtime::pid_file::{PidFile, PidFileError};
 use schema::{NormalizedDn, Schema};
-use server::pid_file::{PidFile, PidFileError};
 use store::{BackendOptions, ReadOnlyBackend, Snapshot, Trial, log::Log};
 
 use crate::{

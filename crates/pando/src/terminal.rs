@@ -10,7 +10,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
-use server::signals::{Signal, Signals};
+use runtime::signals::{Signal, Signals};
 use store::bulk::Cancel;
 
 use crate::failure::{Context, Failure};

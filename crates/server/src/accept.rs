@@ -11,13 +11,14 @@ use mio::{
     event::Source,
     net::{TcpListener, UnixListener},
 };
+use runtime::log::error::{Category, message_id};
 
 use crate::{
     connection::{Accepted, Connection, Peer, Phase},
     engine::End,
     event_loop::{CONNECTIONS, EventLoop},
     limits::{ACCEPT_PAUSE, ACCEPTS_PER_TURN},
-    log::{Category, DisconnectReason, error::message_id},
+    log::DisconnectReason,
     mailbox::Mail,
     transport::{Stream, Transport},
 };
@@ -150,7 +151,7 @@ impl ListenSocket {
             }
             Self::Unix(socket) => {
                 let (stream, _) = socket.accept()?;
-                let credentials = crate::sys::peer_credentials(&stream)?;
+                let credentials = runtime::sys::peer_credentials(&stream)?;
                 Ok((Stream::Unix(stream), Peer::Local(credentials)))
             }
         }

@@ -10,12 +10,12 @@
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use directory::Session;
+use runtime::sys::PeerCredentials;
 
 use crate::{
     log::{DisconnectReason, OperationIds},
     mailbox::{Mail, Stream as JobStream},
     metrics::OperationKind,
-    sys::PeerCredentials,
     transport::Transport,
 };
 

@@ -9,15 +9,19 @@
 
 use std::{sync::Arc, time::Instant};
 
+use runtime::{
+    log::error::ErrorLog,
+    proxy::{self, Header},
+};
+
 use crate::{
     connection::{Connection, Peer, Phase},
     executor::Executor,
     limits::{FAREWELL_BYTES_MAX, Limits, MESSAGES_PER_TURN},
     listener::ListenerSettings,
-    log::{AccessLog, DisconnectReason, ErrorLog},
+    log::{AccessLog, DisconnectReason},
     mailbox::Mailbox,
     metrics::LoopMetrics,
-    proxy::{self, Header},
     stalls::Stalls,
     transport::{ReadBuffers, TransportError},
 };

@@ -17,6 +17,7 @@ use std::{
 
 use ldap::{ResultCode, encode};
 use mio::{Events, Interest, Poll, Token};
+use runtime::log::error::{Category, message_id};
 use slab::Slab;
 
 use crate::{
@@ -25,7 +26,7 @@ use crate::{
     engine::{End, Engine},
     limits::ACCEPT_PAUSE,
     listener::ListenAt,
-    log::{Category, DisconnectReason, access::EndPoint, error::message_id},
+    log::{DisconnectReason, access::EndPoint},
     mailbox::{Address, ChunkEnd, Mail, Mailbox},
     reply,
 };

@@ -10,13 +10,14 @@ use std::{
 
 use ber::Frame;
 use ldap::{Message, MessageError, Request, ResultCode};
+use runtime::log::error::{Category, message_id};
 
 use crate::{
     answer::Answer,
     connection::{Connection, Outstanding},
     engine::{End, Engine, Next},
     executor::{Call, Step},
-    log::{Category, DisconnectReason, OperationIds, error::message_id, request},
+    log::{DisconnectReason, OperationIds, request},
     mailbox::Address,
     metrics::OperationKind,
     reply,

@@ -23,24 +23,15 @@ pub mod metrics;
 mod monitor;
 mod operation;
 mod output;
-mod periodic;
-pub mod pid_file;
-pub mod pool;
-mod process;
-pub mod proxy;
 pub mod rebuild_request;
 mod reload;
 pub mod reload_answer;
 mod reply;
 mod server;
 mod settings;
-pub mod signals;
-mod spill;
 mod stalls;
-pub mod sys;
 #[cfg(test)]
 mod tests;
-pub mod tls;
 mod transport;
 mod watch;
 

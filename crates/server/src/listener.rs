@@ -11,9 +11,8 @@ use std::{
 
 use config::AddressMask;
 use mio::net::{TcpListener, UnixListener};
+use runtime::tls::TlsAcceptor;
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
-
-use crate::tls::TlsAcceptor;
 
 /// Idle time after which the system probes whether a client is still there (`use-tcp-keep-alive`).
 const KEEPALIVE_TIME: Duration = Duration::from_secs(300);

@@ -10,11 +10,12 @@ use std::{
 
 use directory::{MonitorEntry, MonitorProvider};
 use jiff::{Timestamp, tz::TimeZone};
+use runtime::metrics::{Counter, LatencySummary, MINUTES};
 
 use crate::{
     event_loop::Shared,
     listener::ListenerSettings,
-    metrics::{Counter, LatencySummary, LoopMetrics, MINUTES, OperationKind},
+    metrics::{LoopMetrics, OperationKind},
     operation::Pools,
     stalls::Stalls,
 };
@@ -180,7 +181,7 @@ fn now_minute() -> u64 {
 
 /// What the system says of this process: bytes that went to and came from disks, and waits for them.
 fn process() -> MonitorEntry {
-    let figures = crate::process::figures();
+    let figures = runtime::process::figures();
     MonitorEntry::new("Process")
         .with("diskBytesRead", figures.disk_bytes_read)
         .with("diskBytesWritten", figures.disk_bytes_written)
@@ -251,7 +252,7 @@ mod tests {
             metrics: loops,
             listeners: vec![ListenerSettings::new(crate::ListenAt::Tcp("127.0.0.1:1389".parse().unwrap()))].into(),
             pools: Pools::new(1),
-            stalls: Arc::new(Stalls::new(crate::log::ErrorLog::silent(), None)),
+            stalls: Arc::new(Stalls::new(runtime::log::error::ErrorLog::silent(), None)),
             begun: Instant::now(),
             begun_at: SystemTime::now(),
         };

@@ -4,13 +4,9 @@
 
 use config::Config;
 use directory::Directory;
+use runtime::log::error::{Category, ErrorLog, message_id};
 
-use crate::{
-    log::{Category, ErrorLog, error::message_id},
-    rebuild_request::RebuildRequest,
-    reload_answer::ReloadAnswer,
-    stalls::Stalls,
-};
+use crate::{rebuild_request::RebuildRequest, reload_answer::ReloadAnswer, stalls::Stalls};
 
 /// Takes the configuration as the file has it now, then the requests that tools left. Everything that happens is told in the error log.
 pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) {

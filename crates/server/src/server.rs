@@ -14,6 +14,15 @@ use std::{
 use directory::{Capabilities, Directory, IndexNotice};
 use ldap::oids::extended as oids;
 use mio::{Poll, Waker};
+use runtime::{
+    log::{
+        error::{Category, ErrorLog, message_id},
+        writer::{LogThread, LogThreadBuilder},
+    },
+    periodic::Periodic,
+    signals::{Signal, Signals},
+    tls::{Reload, TlsAcceptor},
+};
 use thiserror::Error;
 
 use crate::{
@@ -22,23 +31,13 @@ use crate::{
     event_loop::{EventLoop, LoopHandle, Shared, WAKER},
     executor::Executor,
     listener::{ListenAt, ListenerSettings, bind_tcp, bind_unix, check_port_is_free},
-    log::{
-        AccessLog, Category, ErrorLog,
-        access::OpenAccessLog,
-        audit::AuditLog,
-        error::message_id,
-        internal::InternalAccessLog,
-        writer::{LogThread, LogThreadBuilder},
-    },
+    log::{AccessLog, access::OpenAccessLog, audit::AuditLog, internal::InternalAccessLog},
     mailbox::{Mail, Mailbox},
     metrics::LoopMetrics,
     monitor::Monitor,
     operation::{DirectoryExecutor, Pools},
-    periodic::Periodic,
     settings::{Settings, SettingsError},
-    signals::{Signal, Signals},
     stalls::Stalls,
-    tls::{Reload, TlsAcceptor},
     watch::watch,
 };
 
@@ -415,7 +414,7 @@ fn with_addresses(mut listeners: Vec<ListenerSettings>, addresses: &[ListenAt]) 
 
 fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
     let wanted = settings.limits.connections_max as u64 + DESCRIPTORS_OWN;
-    match crate::sys::raise_open_files_limit() {
+    match runtime::sys::raise_open_files_limit() {
         Ok(Some(limit)) if limit < wanted => errors.warning(
             Category::Core,
             message_id::FILE_LIMIT,

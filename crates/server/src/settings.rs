@@ -5,18 +5,20 @@
 use std::{sync::Arc, time::Duration};
 
 use config::Config;
+use runtime::{
+    log::{
+        clock::{TimeFormat, TimeFormatError},
+        error::{ErrorLogSettings, Severities, parse_override},
+        file::LogFileSettings,
+    },
+    tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSettings},
+};
 use thiserror::Error;
 
 use crate::{
     limits::Limits,
     listener::{ListenAt, ListenerSettings},
-    log::{
-        AccessLogSettings, AuditLogSettings, ErrorLogSettings, LogFormat,
-        clock::{TimeFormat, TimeFormatError},
-        error::{Severities, parse_override},
-        file::LogFileSettings,
-    },
-    tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSettings},
+    log::{AccessLogSettings, AuditLogSettings, LogFormat},
 };
 
 /// Longest time without a limit: longer than any server runs, short enough to add to a clock.
@@ -183,5 +185,6 @@ fn log_file(file: &config::LogFileConfig) -> LogFileSettings {
         check_interval: file.check_interval,
         rotation: file.rotation.clone(),
         retention: file.retention.clone(),
+        write_out: Some(store::write_out::begin),
     }
 }

@@ -13,12 +13,10 @@ use std::{
 };
 
 use directory::MonitorEntry;
+use runtime::log::error::{Category, ErrorLog, message_id};
 use store::{Phases, Source, WaitReason};
 
-use crate::{
-    log::{Category, ErrorLog, OperationIds, error::message_id},
-    metrics::OperationKind,
-};
+use crate::{log::OperationIds, metrics::OperationKind};
 
 /// Lines in one [`WINDOW`]; what comes beyond is counted, and told with the next line.
 const LINES_MAX: u64 = 10;

@@ -6,13 +6,13 @@
 use std::{fmt, io, sync::Arc, time::Duration};
 
 use directory::Directory;
+use runtime::{
+    log::error::{Category, message_id},
+    periodic::Periodic,
+};
 use store::Doing;
 
-use crate::{
-    log::{Category, error::message_id},
-    periodic::Periodic,
-    stalls::Stalls,
-};
+use crate::stalls::Stalls;
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -13,7 +13,8 @@ use std::{
 use clap::Args;
 use config::{Config, Instance};
 use directory::Directory;
-use server::{ListenAt, Server, pid_file::PidFile, signals::Signals};
+use runtime::{pid_file::PidFile, signals::Signals};
+use server::{ListenAt, Server};
 
 use crate::{
     failure::{Context, Failure, Outcome},

@@ -9,13 +9,13 @@ use std::{
 };
 
 use config::EtimeResolution;
-
-use super::{
+use runtime::log::{
     clock::{LogClock, TimeFormat},
     file::LogFileSettings,
     text::{decimal, escaped, number_field, quoted_field, signed, word_field},
     writer::{BUFFER_BYTES_MAX, FileId, LogThreadBuilder, Overload, Sink},
 };
+
 use crate::metrics::OperationKind;
 
 /// `log-format` of a file-based access log publisher.

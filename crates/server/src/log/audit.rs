@@ -19,12 +19,12 @@ use directory::{
     audit::{AuditFormat, CHANGE_NUMBER},
     history::{History, HistoryError, HistoryReader},
 };
-
-use super::{
-    audit_position,
+use runtime::log::{
     error::{Category, ErrorLog, message_id},
     file::{LogFile, LogFileSettings},
 };
+
+use super::audit_position;
 
 /// What a file without records of its own begins with: the number of the last change before it follows.
 pub(super) const AFTER: &str = "Changes after ";

@@ -10,8 +10,7 @@ use std::{
 };
 
 use directory::audit::CHANGE_NUMBER;
-
-use super::file::rotated_files;
+use runtime::log::file::rotated_files;
 
 /// Bytes that are read at once, from the end.
 const STEP_BYTES: u64 = 64 * 1024;

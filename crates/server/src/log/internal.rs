@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use directory::{FollowedName, InternalLog};
+use runtime::log::text::{number_field, quoted_field};
 
 use super::access::{AccessLog, OperationIds, ResultFields};
-use super::text::{number_field, quoted_field};
 use crate::metrics::OperationKind;
 
 /// An end of all access logs of its own.

@@ -6,9 +6,9 @@ use ldap::{
     Authentication, Controls, FilterNode, Position, Request, Scope, SearchRequest, filter::FILTER_DEPTH_MAX,
     oids::extended as oids,
 };
+use runtime::log::text::{escaped, number_field, quoted_field, signed, word_field};
 use smallvec::SmallVec;
 
-use super::text::{escaped, number_field, quoted_field, signed, word_field};
 use crate::metrics::{LoopMetrics, OperationKind};
 
 /// Longest filter text that is logged; the rest is cut, because a line is for people.

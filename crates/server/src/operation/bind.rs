@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use directory::{BindDone, BindStep, Bound, HashJob, Identity};
 use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, ResultCode, encode};
+use runtime::pool::Place;
 
 use super::{DirectoryExecutor, oids_of, on_loss};
 use crate::{
     answer::Answer,
     executor::{Call, Step},
     mailbox::Remote,
-    pool::Place,
     stalls::Waits,
 };
 

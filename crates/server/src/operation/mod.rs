@@ -13,12 +13,12 @@ use std::{sync::Arc, time::Instant};
 
 use directory::{Directory, RequestTime, Session, Worker};
 use ldap::{ControlBuf, LdapResult, Message, Request, encode};
+use runtime::pool::{Pool, PoolLimits, TURN};
 
 use crate::{
     answer::Answer,
     executor::{Call, Executor, Step},
     mailbox::Encode,
-    pool::{Pool, PoolLimits, TURN},
     reply,
 };
 

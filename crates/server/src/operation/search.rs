@@ -10,6 +10,10 @@ use std::{
 
 use directory::{Directory, MessageSink, SearchDone, SearchOutput, SearchPlan, WatchOutput, WatchWaker, Worker};
 use ldap::{LdapResult, Message, ResultCode, SearchRequest, encode};
+use runtime::{
+    pool::{Place, Turn},
+    spill::Spill,
+};
 
 use super::{DirectoryExecutor, conclude, on_loss, time_of};
 use crate::{
@@ -17,8 +21,6 @@ use crate::{
     executor::{Call, Step},
     limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX, WATCH_UNSENT_BYTES_MAX},
     mailbox::{ChunkEnd, Remote},
-    pool::{Place, Turn},
-    spill::Spill,
     stalls::Waits,
 };
 

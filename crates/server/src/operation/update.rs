@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ber::Tag;
 use directory::{Submitted, UpdateCallback, UpdateDone};
 use ldap::{LdapResult, Message, ResultCode, encode};
+use runtime::pool::Place;
 
 use super::{DirectoryExecutor, conclude, oids_of, on_loss};
 use crate::{
     answer::Answer,
     executor::{Call, Step},
-    pool::Place,
     stalls::Waits,
 };
 

@@ -27,16 +27,19 @@ use std::{
 use ::directory::{Bound, Identity, Session, SessionLimits};
 use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Request, ResultCode, encode};
+use runtime::{
+    log::{error::ErrorLogSettings, file::LogFileSettings},
+    pool::{Place, Pool, PoolLimits, TURN},
+};
 
 use crate::{
     ListenAt, ListenerSettings, Logs, Server, Settings,
     answer::Answer,
     executor::{Call, Executor, Step},
     limits::Limits,
-    log::{AccessLogSettings, ErrorLogSettings, LogFormat, file::LogFileSettings},
+    log::{AccessLogSettings, LogFormat},
     mailbox::ChunkEnd,
     metrics::LoopMetrics,
-    pool::{Place, Pool, PoolLimits, TURN},
     reply,
 };
 

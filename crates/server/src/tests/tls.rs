@@ -1,5 +1,6 @@
 //! TLS: from the first byte, by StartTLS, with certificates that change.
 
+use runtime::tls::{CertificateFiles, Reload, TlsAcceptor, TlsSettings};
 use rustls::{
     ClientConfig, ClientConnection, StreamOwned,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -7,7 +8,6 @@ use rustls::{
 };
 
 use super::*;
-use crate::tls::{CertificateFiles, Reload, TlsAcceptor, TlsSettings};
 
 /// Takes any certificate and remembers nothing: tests look at it themselves.
 #[derive(Debug)]

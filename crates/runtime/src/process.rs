@@ -4,19 +4,19 @@ use std::fs;
 
 /// Figures since the start of the process, but for the memory.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct ProcessFigures {
+pub struct ProcessFigures {
     /// Bytes that came from disks.
-    pub(crate) disk_bytes_read: u64,
+    pub disk_bytes_read: u64,
     /// Bytes that went, or will go, to disks.
-    pub(crate) disk_bytes_written: u64,
+    pub disk_bytes_written: u64,
     /// Times that a page of memory had to be read from a disk while a thread waited for it.
-    pub(crate) major_faults: u64,
+    pub major_faults: u64,
     /// Memory in use, pages of the databases that are mapped included.
-    pub(crate) resident_bytes: u64,
+    pub resident_bytes: u64,
 }
 
 /// The figures of now.
-pub(crate) fn figures() -> ProcessFigures {
+pub fn figures() -> ProcessFigures {
     let text = |name: &str| fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
     read(&text("io"), &text("stat"), &text("status"))
 }

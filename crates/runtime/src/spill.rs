@@ -8,7 +8,7 @@ use std::{
 
 /// A queue of bytes in a file, written at its end, then read from its start.
 #[derive(Debug)]
-pub(crate) struct Spill {
+pub struct Spill {
     file: File,
     unread_bytes: u64,
     is_read: bool,
@@ -16,19 +16,19 @@ pub(crate) struct Spill {
 
 impl Spill {
     /// An empty one in the system's folder for temporary files.
-    pub(crate) fn new() -> io::Result<Self> {
+    pub fn new() -> io::Result<Self> {
         Ok(Self { file: tempfile::tempfile()?, unread_bytes: 0, is_read: false })
     }
 
     /// Appends `bytes`. Not after the first [`Spill::read`].
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
         self.unread_bytes += bytes.len() as u64;
         Ok(())
     }
 
     /// The next bytes, at most `bytes_max`; empty when all are read.
-    pub(crate) fn read(&mut self, bytes_max: usize) -> io::Result<Vec<u8>> {
+    pub fn read(&mut self, bytes_max: usize) -> io::Result<Vec<u8>> {
         if !self.is_read {
             self.file.seek(SeekFrom::Start(0))?;
             self.is_read = true;
@@ -41,7 +41,7 @@ impl Spill {
     }
 
     /// Whether everything was read.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.unread_bytes == 0
     }
 }

@@ -3,7 +3,7 @@
 //! Knows nothing of LDAP beyond its `\hh` escape, which DNs and filters share.
 
 /// Appends a decimal number without going through `fmt`.
-pub(crate) fn decimal(out: &mut Vec<u8>, mut number: u64) {
+pub fn decimal(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
@@ -18,7 +18,7 @@ pub(crate) fn decimal(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Appends a decimal number that may be negative.
-pub(crate) fn signed(out: &mut Vec<u8>, number: i64) {
+pub fn signed(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
         out.push(b'-');
     }
@@ -26,7 +26,7 @@ pub(crate) fn signed(out: &mut Vec<u8>, number: i64) {
 }
 
 /// Appends ` label="value"`, the value escaped.
-pub(crate) fn quoted_field(out: &mut Vec<u8>, label: &str, value: &[u8]) {
+pub fn quoted_field(out: &mut Vec<u8>, label: &str, value: &[u8]) {
     label_of(out, label);
     out.push(b'"');
     escaped(out, value);
@@ -34,13 +34,13 @@ pub(crate) fn quoted_field(out: &mut Vec<u8>, label: &str, value: &[u8]) {
 }
 
 /// Appends ` label=number`.
-pub(crate) fn number_field(out: &mut Vec<u8>, label: &str, number: u64) {
+pub fn number_field(out: &mut Vec<u8>, label: &str, number: u64) {
     label_of(out, label);
     decimal(out, number);
 }
 
 /// Appends ` label=word`; the word is escaped too, since it may come from a client.
-pub(crate) fn word_field(out: &mut Vec<u8>, label: &str, word: &[u8]) {
+pub fn word_field(out: &mut Vec<u8>, label: &str, word: &[u8]) {
     label_of(out, label);
     escaped(out, word);
 }
@@ -54,7 +54,7 @@ fn label_of(out: &mut Vec<u8>, label: &str) {
 /// Appends `value` so that it can neither end the quotes nor the line: control characters, quotes and bytes that are
 /// not UTF-8 become `\hh`, as in DNs and filters. A quote that a DN had already escaped (`\"`) becomes `\22`, the same
 /// value. Everything else, backslashes included, is copied, because readers know DNs and filters in that form.
-pub(crate) fn escaped(out: &mut Vec<u8>, value: &[u8]) {
+pub fn escaped(out: &mut Vec<u8>, value: &[u8]) {
     if value.iter().all(|&byte| is_plain(byte)) {
         out.extend_from_slice(value);
         return;

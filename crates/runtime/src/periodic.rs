@@ -9,14 +9,14 @@ use std::{
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Periodic {
+pub struct Periodic {
     stop: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Periodic {
     /// Calls `work` after each `pause`, the first time after the first.
-    pub(crate) fn start(name: &str, pause: Duration, mut work: impl FnMut() + Send + 'static) -> io::Result<Self> {
+    pub fn start(name: &str, pause: Duration, mut work: impl FnMut() + Send + 'static) -> io::Result<Self> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name(name.into()).spawn(move || {

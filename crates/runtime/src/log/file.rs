@@ -7,6 +7,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
+    ops::Range,
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -33,6 +34,8 @@ pub struct LogFileSettings {
     pub rotation: Vec<RotationPolicy>,
     /// All are enforced after each rotation and each check.
     pub retention: Vec<RetentionPolicy>,
+    /// How the disk is told to begin writing a range of the file, without waiting for it.
+    pub write_out: Option<fn(&File, Range<u64>)>,
 }
 
 impl LogFileSettings {
@@ -45,6 +48,7 @@ impl LogFileSettings {
             check_interval: Duration::from_secs(5),
             rotation: Vec::new(),
             retention: Vec::new(),
+            write_out: None,
         }
     }
 }
@@ -107,7 +111,9 @@ impl LogFile {
         self.file.write_all(lines)?;
         self.bytes += lines.len() as u64;
         if self.bytes - self.written_out >= WRITE_OUT_BYTES {
-            store::write_out::begin(&self.file, self.written_out..self.bytes);
+            if let Some(write_out) = self.settings.write_out {
+                write_out(&self.file, self.written_out..self.bytes);
+            }
             self.written_out = self.bytes;
         }
         if self.size_limit.is_some_and(|limit| self.bytes >= limit) {
@@ -233,7 +239,7 @@ fn missing_space(oldest_first: &[(PathBuf, u64)], bytes: u64) -> usize {
 }
 
 /// The rotated siblings of a log file, oldest first, with their sizes.
-pub(super) fn rotated_files(current: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
+pub fn rotated_files(current: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
     let folder = current.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = current.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut found = Vec::new();

@@ -29,7 +29,7 @@ const BUFFER_BYTES_WANTED: usize = 64 * 1024;
 
 /// Most bytes that one loop may have waiting for one file. At 250 bytes a line: 16,000 lines, a quarter of a second of
 /// the fastest loop, more than a healthy disk ever needs.
-pub(crate) const BUFFER_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub const BUFFER_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// What happens to a line when the buffer is full because the disk does not keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
