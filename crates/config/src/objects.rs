@@ -408,6 +408,12 @@ static SCHEMA_PROVIDER: Class = Class {
             property("strict-format-jpeg-photos", Syntax::Boolean, "Photos begin as JPEG files do.")
                 .default(&["false"]),
             property(
+                "strict-format-booleans",
+                Syntax::Boolean,
+                "Booleans are TRUE or FALSE as RFC 4517 says. Otherwise yes, on and 1, no, off and 0 are taken too, in any case.",
+            )
+            .default(&["false"]),
+            property(
                 "strict-format-telephone-numbers",
                 Syntax::Boolean,
                 "Telephone numbers are written as E.123 says, not anyhow.",

@@ -276,6 +276,7 @@ pub(crate) fn schema(object: &Object, instance: &Path) -> SchemaConfig {
         strict_country_string: get.boolean("strict-format-country-string"),
         strict_certificates: get.boolean("strict-format-certificates"),
         strict_jpeg_photos: get.boolean("strict-format-jpeg-photos"),
+        strict_booleans: get.boolean("strict-format-booleans"),
         strict_telephone_numbers: get.boolean("strict-format-telephone-numbers"),
         allow_zero_length_directory_strings: get.boolean("allow-zero-length-values-directory-string"),
         allow_types_without_syntax: get.boolean("allow-attribute-types-with-no-sup-or-syntax"),

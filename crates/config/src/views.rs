@@ -270,6 +270,8 @@ pub struct SchemaConfig {
     pub strict_certificates: bool,
     /// `strict-format-jpeg-photos`
     pub strict_jpeg_photos: bool,
+    /// `strict-format-booleans`
+    pub strict_booleans: bool,
     /// `strict-format-telephone-numbers`
     pub strict_telephone_numbers: bool,
     /// `allow-zero-length-values-directory-string`

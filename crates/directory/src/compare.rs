@@ -132,7 +132,7 @@ impl Asked<'_, '_> {
 
     fn check_attribute(&self, attribute: &[u8]) -> Result<(), LdapResult> {
         let shown = || String::from_utf8_lossy(attribute).into_owned();
-        let parsed = AttributeDescription::parse(&self.facts.schema, attribute).ok();
+        let parsed = AttributeDescription::parse_request(&self.facts.schema, attribute).ok();
         let known = parsed.and_then(|it| it.attribute).and_then(|index| self.facts.schema.attribute_by_index(index));
         let Some(known) = known else {
             let message = format!("The schema has no attribute type {}", shown());

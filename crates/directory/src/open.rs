@@ -178,6 +178,7 @@ pub fn schema_options(config: &Config) -> SchemaOptions {
         strict_format_certificates: config.schema.strict_certificates,
         strict_format_jpeg_photos: config.schema.strict_jpeg_photos,
         strict_format_telephone_numbers: config.schema.strict_telephone_numbers,
+        strict_format_booleans: config.schema.strict_booleans,
         allow_zero_length_values_directory_string: config.schema.allow_zero_length_directory_strings,
         allow_attribute_types_with_no_sup_or_syntax: config.schema.allow_types_without_syntax,
         allow_attribute_name_exceptions: config.global.allow_attribute_name_exceptions,

@@ -21,6 +21,9 @@ pub enum DescriptionError {
     /// An option with other characters than letters, digits and hyphens, or none.
     #[error("\"{0}\" has a malformed option")]
     BadOption(String),
+    /// The option `binary` on a type whose values have no binary form.
+    #[error("values of \"{0}\" have no binary form: leave the option binary out")]
+    NoBinaryForm(String),
 }
 
 /// A parsed attribute description.
@@ -52,6 +55,19 @@ impl AttributeDescription {
         let name = name.ok_or_else(|| DescriptionError::BadName(shown()))?;
         let options = Options::from_parts(parts).ok_or_else(|| DescriptionError::BadOption(shown()))?;
         Ok(AttributeDescription { attribute, name: name.into(), options })
+    }
+
+    /// Parses a description from a request or a file. One that asks for the binary form of values that have none is not recognised
+    /// (RFC 4522 §3). What older versions have stored of that kind, [`AttributeDescription::parse`] reads.
+    pub fn parse_request(schema: &Schema, text: &[u8]) -> Result<AttributeDescription, DescriptionError> {
+        let description = AttributeDescription::parse(schema, text)?;
+        let known = description.attribute.and_then(|index| schema.attribute_by_index(index));
+        match known {
+            Some(known) if description.options.has_binary() && !known.syntax.has_binary_form() => {
+                Err(DescriptionError::NoBinaryForm(known.name().to_owned()))
+            }
+            _ => Ok(description),
+        }
     }
 
     /// A known type without options.
@@ -178,6 +194,24 @@ mod tests {
         let schema = Schema::standard();
         for bad in ["", ";", "cn;", "cn;;x", "cn;a b", "1cn", "c_n", "1..2", "cn;\u{e9}", "a b", "cn "] {
             assert!(AttributeDescription::parse(&schema, bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn binary_is_for_types_with_a_binary_form() {
+        let schema = Schema::standard();
+        let asked = |text: &str| AttributeDescription::parse_request(&schema, text.as_bytes());
+        for good in [
+            "userCertificate;binary",
+            "cACertificate;binary;x-a",
+            "authorityRevocationList;binary",
+            "cn",
+            "nosuch;binary",
+        ] {
+            assert!(asked(good).is_ok(), "{good}");
+        }
+        for bad in ["cn;binary", "CN;lang-de;BINARY", "jpegPhoto;binary", "userPassword;binary", "2.5.4.3;binary"] {
+            assert!(matches!(asked(bad), Err(DescriptionError::NoBinaryForm(_))), "{bad}");
         }
     }
 

@@ -21,7 +21,7 @@ mod table;
 pub use assertion::{Assertion, KeyRange, MatchContext, PartialDate};
 pub use collation::COLLATION_VERSION;
 pub use display::text as display_text;
-pub(crate) use number::{bit_string, boolean};
+pub(crate) use number::{bit_string, boolean, is_integer};
 pub(crate) use structured::{auth_password, split_unique_member};
 pub use substring::{Position, Substrings};
 pub use table::RULES;
@@ -32,7 +32,7 @@ use thiserror::Error;
 
 use crate::prep::{self, Case, PrepError};
 use crate::schema::Schema;
-use crate::syntax::{Syntax, oid};
+use crate::syntax::{Syntax, SyntaxError, is_numeric_oid, oid};
 
 /// What a rule is for: which field of an attribute type may name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,9 @@ pub enum InvalidValue {
     /// It is not of the rule's syntax.
     #[error("is not {0}")]
     NotA(&'static str),
+    /// It is not of the syntax of the rule's assertions.
+    #[error("{0}")]
+    Syntax(#[from] SyntaxError),
     /// The rule cannot be applied to values of this kind by name alone.
     #[error("cannot be compared by {0}")]
     NotComparable(&'static str),
@@ -130,6 +133,8 @@ pub struct MatchingRule {
     pub role: RuleRole,
     pub(crate) form: Form,
     pub(crate) trial: Trial,
+    /// Values and assertions are IA5 strings, which a substring rule's syntax does not say.
+    pub(crate) is_ia5: bool,
 }
 
 impl MatchingRule {
@@ -157,6 +162,7 @@ impl MatchingRule {
 
     /// Appends the normal form of an assertion value: equal to that of the values it matches, for equality rules.
     pub fn normalize_assertion(&self, schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+        self.check_assertion(schema, value)?;
         let start = out.len();
         let result = match self.form {
             Form::FirstOid => Form::Oid.normalize(schema, value, out),
@@ -172,8 +178,49 @@ impl MatchingRule {
         result
     }
 
+    /// Refuses an assertion value that is not of the syntax that the rule asserts: a filter with it is Undefined (RFC 4511 §4.5.1.7).
+    /// Normal forms alone would not do, as they are made of stored values that are older than the checks, too.
+    fn check_assertion(&self, schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+        let is_of_syntax = match self.form {
+            // These have no normal form unless they are of the syntax; octets always are.
+            Form::Octets
+            | Form::UserPassword
+            | Form::BitString
+            | Form::GeneralizedTime
+            | Form::UtcTime
+            | Form::Dn
+            | Form::UniqueMember
+            | Form::Uuid
+            | Form::HistoricalCsn
+            | Form::CsnSid
+            | Form::CertificateExact
+            | Form::AuthPassword => true,
+            // Text has a character at least; whether it is UTF-8, its preparation finds out.
+            Form::CaseIgnore
+            | Form::CaseExact
+            | Form::DoubleMetaphone
+            | Form::FirstString
+            | Form::Collation(_)
+            | Form::CollationPieces(_) => !value.is_empty() && (!self.is_ia5 || value.is_ascii()),
+            Form::Integer | Form::FirstInteger => is_integer(value),
+            Form::Numeric | Form::Telephone | Form::CaseIgnoreList | Form::Boolean | Form::Csn => false,
+            // RFC 4517 §4.2.26: a name that nobody knows stands for no OID.
+            Form::Oid | Form::FirstOid if !is_numeric_oid(value) && schema.oid_of(value).is_none() => {
+                return Err(InvalidValue::NotA("a name that the schema knows, or an OID"));
+            }
+            Form::Oid | Form::FirstOid => true,
+        };
+        match schema.syntax(self.syntax.as_bytes()) {
+            Some(syntax) if !is_of_syntax => Ok(syntax.validate(schema, value)?),
+            _ => Ok(()),
+        }
+    }
+
     /// Appends the prepared form of one piece of a substring assertion (see [`Substrings`] for what edge spaces mean).
     pub fn normalize_piece(&self, piece: &[u8], position: Position, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+        if self.is_ia5 && !piece.is_ascii() {
+            return Err(InvalidValue::NotA("an IA5 string, which has ASCII characters only"));
+        }
         let start = out.len();
         let result = substring::normalize_piece(self.form, piece, position, out);
         if result.is_err() {
@@ -351,11 +398,6 @@ pub(crate) fn is_generalized_time(value: &[u8]) -> bool {
 
 pub(crate) fn is_utc_time(value: &[u8]) -> bool {
     date::Instant::parse_utc_time(value).is_some()
-}
-
-pub(crate) fn is_integer(value: &[u8]) -> bool {
-    // `-0` and leading zeros are not of RFC 4517 §3.3.16, but they are numbers, and old data has them.
-    number::split_integer(value).is_some()
 }
 
 pub(crate) fn is_certificate_assertion(schema: &Schema, value: &[u8]) -> bool {

@@ -22,6 +22,8 @@ pub struct SchemaOptions {
     pub strict_format_jpeg_photos: bool,
     /// Telephone numbers must be those of E.123.
     pub strict_format_telephone_numbers: bool,
+    /// Booleans are `TRUE` or `FALSE`.
+    pub strict_format_booleans: bool,
     /// Directory strings may be empty.
     pub allow_zero_length_values_directory_string: bool,
     /// An attribute type with neither superior nor syntax gets the octet string syntax.
@@ -39,6 +41,7 @@ impl Default for SchemaOptions {
             strict_format_certificates: true,
             strict_format_jpeg_photos: false,
             strict_format_telephone_numbers: false,
+            strict_format_booleans: false,
             allow_zero_length_values_directory_string: false,
             allow_attribute_types_with_no_sup_or_syntax: true,
             allow_attribute_name_exceptions: false,

@@ -132,6 +132,19 @@ impl Syntax {
         self.head.description.as_deref().unwrap_or(&self.head.oid)
     }
 
+    /// Whether values may be transferred with the option `binary`: those whose form is that of their ASN.1 type (RFC 4522, RFC 4523 §2).
+    pub fn has_binary_form(&self) -> bool {
+        matches!(
+            self.oid(),
+            oid::BINARY
+                | oid::CERTIFICATE
+                | oid::CERTIFICATE_LIST
+                | oid::CERTIFICATE_PAIR
+                | oid::SUPPORTED_ALGORITHM
+                | oid::ALGORITHM_IDENTIFIER
+        )
+    }
+
     /// Checks one value.
     pub fn validate(&self, schema: &Schema, value: &[u8]) -> Result<(), SyntaxError> {
         match &self.check {
@@ -173,6 +186,7 @@ impl Kind {
                 return Definition::parse(kind, text).map(|_| true).map_err(|error| error.to_string());
             }
             Kind::BitString => rule::bit_string(value).is_some(),
+            Kind::Boolean if options.strict_format_booleans => matches!(value, b"TRUE" | b"FALSE"),
             Kind::Boolean => rule::boolean(value).is_some(),
             Kind::Certificate => !options.strict_format_certificates || text::is_certificate(value),
             Kind::DerSequence => !options.strict_format_certificates || text::is_der_sequence(value),

@@ -240,8 +240,9 @@ impl<'s> Described<'s> {
         if let Some(attribute) = schema.attribute_type(text) {
             return Ok(Self::of_type(attribute));
         }
-        let parsed = AttributeDescription::parse(schema, text)
-            .map_err(|error| refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{error}")))?;
+        let parse = if check_schema { AttributeDescription::parse_request } else { AttributeDescription::parse };
+        let parsed =
+            parse(schema, text).map_err(|error| refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{error}")))?;
         let attribute = parsed.attribute.and_then(|index| schema.attribute_by_index(index));
         if attribute.is_none() && check_schema {
             let message =

@@ -70,7 +70,7 @@ use plugins::Plugins;
 use work::Work;
 
 /// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come out otherwise.
-pub const RULES_VERSION: u32 = 5;
+pub const RULES_VERSION: u32 = 6;
 
 /// The rules of one backend.
 pub struct UpdateRules {

@@ -234,7 +234,7 @@ impl Rewriter<'_, '_> {
                 self.mark(origin);
                 return self.item(filter, item);
             }
-            // No index answers Not, so what is in it does not matter.
+            // No index answers Not: what is in it stays as it was asked, as whoever does not match more does not match that.
             _ => {
                 self.out.push_copy(filter, at);
                 let more = self.out.nodes().len() - self.origins.len();

@@ -58,7 +58,7 @@ impl ValueRange {
         if to.is_some_and(|to| to < from) {
             return None;
         }
-        let description = AttributeDescription::parse(&facts.schema, rest.as_bytes()).ok()?;
+        let description = AttributeDescription::parse_request(&facts.schema, rest.as_bytes()).ok()?;
         Some(ValueRange { description, from, to })
     }
 

@@ -144,7 +144,7 @@ impl Selection {
                     }
                 } else if let Some(range) = ValueRange::parse(facts, selector) {
                     self.ranges.push(range);
-                } else if let Ok(description) = AttributeDescription::parse(&facts.schema, selector) {
+                } else if let Ok(description) = AttributeDescription::parse_request(&facts.schema, selector) {
                     self.descriptions.push(description);
                 }
             }

@@ -99,6 +99,34 @@ impl Matcher {
         Ok(truth)
     }
 
+    /// Whether the component at `at` is true of some entry, as far as its shape tells: one whose truth hangs on undefined parts
+    /// is true of none.
+    #[must_use]
+    pub fn can_match(&self, at: usize) -> bool {
+        self.possible_truth(at).0
+    }
+
+    /// Whether the component may be true, and whether it may be false.
+    fn possible_truth(&self, at: usize) -> (bool, bool) {
+        let children = |end: usize| {
+            std::iter::successors(Some(at + 1), |child| Some(self.end_of(*child))).take_while(move |child| *child < end)
+        };
+        match self.nodes().get(at) {
+            Some(Node::And { end }) => children(*end)
+                .map(|child| self.possible_truth(child))
+                .fold((true, false), |all, child| (all.0 && child.0, all.1 || child.1)),
+            Some(Node::Or { end }) => children(*end)
+                .map(|child| self.possible_truth(child))
+                .fold((false, true), |all, child| (all.0 || child.0, all.1 && child.1)),
+            Some(Node::Not { .. }) => {
+                let (may_be_true, may_be_false) = self.possible_truth(at + 1);
+                (may_be_false, may_be_true)
+            }
+            Some(Node::Item(_) | Node::Set(_)) => (true, true),
+            Some(Node::Undefined) | None => (false, false),
+        }
+    }
+
     /// Index one past the subtree at `at`.
     #[must_use]
     pub fn end_of(&self, at: usize) -> usize {

@@ -393,7 +393,7 @@ impl Matcher {
             }
             return Some((Target::of(facts, attribute.index), attribute));
         }
-        let description = AttributeDescription::parse(&facts.schema, description).ok()?;
+        let description = AttributeDescription::parse_request(&facts.schema, description).ok()?;
         let attribute = facts.schema.attribute_by_index(description.attribute?)?;
         if !access.may_read(facts, attribute.index) {
             return None;

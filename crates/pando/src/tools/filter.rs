@@ -54,7 +54,7 @@ impl Compiled {
 
     /// `None` where the schema knows no attribute or rule, or the value does not fit the rule.
     fn node(node: &FilterNode<'_>, schema: &Schema) -> Option<Node> {
-        let described = |name: &[u8]| AttributeDescription::parse(schema, name).ok();
+        let described = |name: &[u8]| AttributeDescription::parse_request(schema, name).ok();
         let typed = |name: &[u8]| {
             let description = described(name)?;
             let attribute = schema.attribute_by_index(description.attribute?)?;

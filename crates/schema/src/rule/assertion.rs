@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use super::date::{Fields, Instant};
-use super::number::{integer_of_normal_form, split_integer};
+use super::number::{integer_of_normal_form, is_integer};
 use super::{InvalidValue, MatchingRule, Substrings, Trial};
 use crate::schema::Schema;
 
@@ -164,8 +164,8 @@ impl PartialDate {
 }
 
 fn bits(value: &[u8]) -> Result<i64, InvalidValue> {
-    let text = std::str::from_utf8(value).ok().filter(|_| split_integer(value).is_some());
-    text.and_then(|text| text.trim().parse().ok()).ok_or(InvalidValue::NotA("an integer of 64 bits"))
+    let text = std::str::from_utf8(value).ok().filter(|_| is_integer(value));
+    text.and_then(|text| text.parse().ok()).ok_or(InvalidValue::NotA("an integer of 64 bits"))
 }
 
 /// `[+|-]number[s|m|h|d|w]` from now on.

@@ -221,6 +221,7 @@ fn rule(locale: u8, names: &str, kind: usize) -> Option<MatchingRule> {
         role,
         form: if kind == SUBSTRING { Form::CollationPieces(locale) } else { Form::Collation(locale) },
         trial,
+        is_ia5: false,
     })
 }
 

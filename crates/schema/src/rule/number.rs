@@ -49,6 +49,13 @@ pub(crate) fn split_integer(value: &[u8]) -> Option<(bool, &[u8])> {
     Some((negative && !digits.is_empty(), digits))
 }
 
+/// Whether the text is an integer as RFC 4517 §3.3.16 writes it: no spaces, no leading zeros, no `-0`. Normal forms are made of
+/// others as well, as older versions have stored them.
+pub(crate) fn is_integer(value: &[u8]) -> bool {
+    let digits = value.strip_prefix(b"-").unwrap_or(value);
+    value == b"0" || split_integer(value).is_some_and(|(_, significant)| significant.len() == digits.len())
+}
+
 /// Decimal digits to big-endian bytes at the start of `magnitude`; the number of bytes, or `None` if they are too many.
 fn long_magnitude(digits: &[u8], magnitude: &mut [u8; INTEGER_BYTES_MAX]) -> Option<usize> {
     let mut used = 0;
@@ -82,7 +89,8 @@ pub(super) fn integer_of_normal_form(form: &[u8]) -> Option<i64> {
     if *first >= ZERO { number(false) } else { number(true).map(|number| -number) }
 }
 
-/// `TRUE` or `FALSE`; OpenDJ also takes yes/no, on/off and 1/0, and so do the files that come from it.
+/// `TRUE` or `FALSE`; OpenDJ also takes yes/no, on/off and 1/0, and so do the files that come from it (`strict-format-booleans` refuses
+/// them).
 pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
     let is = |words: [&str; 4]| words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
     if is(["TRUE", "YES", "ON", "1"]) {

@@ -45,7 +45,7 @@ impl Substrings {
         let mut prepared = Vec::new();
         for (position, piece) in pieces {
             let mut form = Vec::with_capacity(piece.len());
-            normalize_piece(rule.form, piece, position, &mut form)?;
+            rule.normalize_piece(piece, position, &mut form)?;
             prepared.push((position, form));
         }
         let expand = has_spaces(rule.form) && prepared.iter().any(|(_, piece)| trim(piece).len() != piece.len());
@@ -142,6 +142,9 @@ pub(super) fn normalize_piece(
     match form {
         Form::CaseIgnore | Form::DoubleMetaphone => Ok(prep::prepare_edges(piece, Case::Ignore, edges, out)?),
         Form::CaseExact => Ok(prep::prepare_edges(piece, Case::Exact, edges, out)?),
+        Form::Numeric if !piece.iter().all(|byte| byte.is_ascii_digit() || *byte == b' ') => {
+            Err(InvalidValue::NotA("a numeric string, which has digits and spaces only"))
+        }
         Form::Numeric => Ok(prep::prepare_numeric(piece, out)?),
         Form::Telephone => Ok(prep::prepare_telephone(piece, out)?),
         Form::CaseIgnoreList => structured::normalize_list_piece(piece, edges, out),

@@ -5,11 +5,11 @@ use super::{Form, MatchingRule, RuleRole, Trial};
 use crate::syntax::oid;
 
 const fn equality(oid: &'static str, names: &'static [&'static str], syntax: &'static str, form: Form) -> MatchingRule {
-    MatchingRule { oid, names, syntax, role: RuleRole::Equality, form, trial: Trial::Equal }
+    MatchingRule { oid, names, syntax, role: RuleRole::Equality, form, trial: Trial::Equal, is_ia5: false }
 }
 
 const fn ordering(oid: &'static str, names: &'static [&'static str], syntax: &'static str, form: Form) -> MatchingRule {
-    MatchingRule { oid, names, syntax, role: RuleRole::Ordering, form, trial: Trial::Ordering }
+    MatchingRule { oid, names, syntax, role: RuleRole::Ordering, form, trial: Trial::Ordering, is_ia5: false }
 }
 
 const fn substring(oid: &'static str, names: &'static [&'static str], form: Form) -> MatchingRule {
@@ -20,6 +20,7 @@ const fn substring(oid: &'static str, names: &'static [&'static str], form: Form
         role: RuleRole::Substring,
         form,
         trial: Trial::Substrings,
+        is_ia5: false,
     }
 }
 
@@ -30,7 +31,12 @@ const fn extensible(
     form: Form,
     trial: Trial,
 ) -> MatchingRule {
-    MatchingRule { oid, names, syntax, role: RuleRole::Extensible, form, trial }
+    MatchingRule { oid, names, syntax, role: RuleRole::Extensible, form, trial, is_ia5: false }
+}
+
+/// The same rule for IA5 strings.
+const fn ia5(rule: MatchingRule) -> MatchingRule {
+    MatchingRule { is_ia5: true, ..rule }
 }
 
 /// Every rule that the server can apply.
@@ -76,10 +82,10 @@ pub static RULES: &[MatchingRule] = &[
     equality("2.5.13.36", &["certificatePairExactMatch"], oid::CERTIFICATE_PAIR, Form::Octets),
     equality("2.5.13.38", &["certificateListExactMatch"], oid::CERTIFICATE_LIST, Form::Octets),
     equality("2.5.13.40", &["algorithmIdentifierMatch"], oid::ALGORITHM_IDENTIFIER, Form::Octets),
-    equality("1.3.6.1.4.1.1466.109.114.1", &["caseExactIA5Match"], oid::IA5_STRING, Form::CaseExact),
-    equality("1.3.6.1.4.1.1466.109.114.2", &["caseIgnoreIA5Match"], oid::IA5_STRING, Form::CaseIgnore),
-    substring("1.3.6.1.4.1.1466.109.114.3", &["caseIgnoreIA5SubstringsMatch"], Form::CaseIgnore),
-    substring("1.3.6.1.4.1.4203.1.2.1", &["caseExactIA5SubstringsMatch"], Form::CaseExact),
+    ia5(equality("1.3.6.1.4.1.1466.109.114.1", &["caseExactIA5Match"], oid::IA5_STRING, Form::CaseExact)),
+    ia5(equality("1.3.6.1.4.1.1466.109.114.2", &["caseIgnoreIA5Match"], oid::IA5_STRING, Form::CaseIgnore)),
+    ia5(substring("1.3.6.1.4.1.1466.109.114.3", &["caseIgnoreIA5SubstringsMatch"], Form::CaseIgnore)),
+    ia5(substring("1.3.6.1.4.1.4203.1.2.1", &["caseExactIA5SubstringsMatch"], Form::CaseExact)),
     equality("1.3.6.1.4.1.4203.1.2.2", &["authPasswordExactMatch"], oid::AUTH_PASSWORD, Form::AuthPassword),
     extensible(
         "1.3.6.1.4.1.4203.1.2.3",
@@ -103,6 +109,7 @@ pub static RULES: &[MatchingRule] = &[
         role: RuleRole::Approximate,
         form: Form::DoubleMetaphone,
         trial: Trial::Equal,
+        is_ia5: false,
     },
     equality("1.3.6.1.4.1.26027.1.4.2", &["ds-mr-user-password-exact"], oid::OCTET_STRING, Form::UserPassword),
     MatchingRule {
@@ -112,6 +119,7 @@ pub static RULES: &[MatchingRule] = &[
         role: RuleRole::Equality,
         form: Form::UserPassword,
         trial: Trial::Password,
+        is_ia5: false,
     },
     ordering(
         "1.3.6.1.4.1.26027.1.4.4",

@@ -30,7 +30,7 @@ const VALUES: &[(&str, &[&str], &[&str])] = &[
     ("Generalized Time", &["199412161032Z", "199412160532-0500"], &["", "1994", "19941301103200Z"]),
     ("Guide", &["person#sn$EQ", "sn$APPROX|?true"], &["", "sn$XX", "person#"]),
     ("IA5 String", &["", "plain"], &["\u{e9}"]),
-    ("INTEGER", &["1321", "-1", "0"], &["", "1.5", "x"]),
+    ("INTEGER", &["1321", "-1", "0"], &["", "1.5", "x", " 23 ", "007", "-0", "-", "+1", "-07", "0 "]),
     ("LDAP Syntax Description", &["( 1.3.6 DESC 'x' )"], &["1.3.6"]),
     ("Matching Rule Description", &["( 2.5.13.2 NAME 'x' SYNTAX 1.2 )"], &["( 2.5.13.2 NAME 'x' )"]),
     ("Matching Rule Use Description", &["( 2.5.13.16 APPLIES ( a $ b ) )"], &["( 2.5.13.16 )"]),
@@ -121,6 +121,7 @@ fn strictness_is_an_option() {
     let strict = build(SchemaOptions {
         strict_format_telephone_numbers: true,
         strict_format_jpeg_photos: true,
+        strict_format_booleans: true,
         ..SchemaOptions::default()
     });
     let lenient = build(SchemaOptions {
@@ -133,6 +134,9 @@ fn strictness_is_an_option() {
     for (name, value, in_strict, in_lenient) in [
         ("Telephone Number", &b"whatever"[..], false, true),
         ("Telephone Number", b"+1 (512) 315-0280", true, true),
+        ("Boolean", b"TRUE", true, true),
+        ("Boolean", b"true", false, true),
+        ("Boolean", b"1", false, true),
         ("JPEG", b"x", false, true),
         ("JPEG", b"\xff\xd8\xff\xe0", true, true),
         ("Country String", b"USA", false, true),

@@ -152,7 +152,7 @@ impl<'v> Export<'v> {
             names.iter().map(|name| parse(name).map_err(|error| failed(name, error))).collect()
         };
         let attributes = |names: &[String]| -> Result<Vec<AttributeDescription>, BulkError> {
-            let parse = |name: &String| AttributeDescription::parse(schema, name.as_bytes());
+            let parse = |name: &String| AttributeDescription::parse_request(schema, name.as_bytes());
             names.iter().map(|name| parse(name).map_err(|error| BulkError::Option(error.to_string()))).collect()
         };
         let selection = &options.selection;

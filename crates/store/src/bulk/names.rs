@@ -55,6 +55,7 @@ const VIRTUAL: [&str; 7] = [
 /// Which attributes an import keeps.
 #[derive(Debug)]
 pub(super) struct AttributeSelection {
+    checks_schema: bool,
     include: Vec<AttributeDescription>,
     exclude: Vec<AttributeDescription>,
     virtual_types: Vec<TypeIndex>,
@@ -64,12 +65,13 @@ impl AttributeSelection {
     pub fn new(options: &ImportOptions) -> Result<Self, super::BulkError> {
         let schema = &options.schema;
         let parse = |names: &[String]| -> Result<Vec<_>, super::BulkError> {
-            let one = |name: &String| AttributeDescription::parse(schema, name.as_bytes());
+            let one = |name: &String| AttributeDescription::parse_request(schema, name.as_bytes());
             let failed = |error: schema::DescriptionError| super::BulkError::Option(error.to_string());
             names.iter().map(|name| one(name).map_err(failed)).collect()
         };
         let virtual_types = VIRTUAL.iter().filter_map(|name| schema.attribute_type(name.as_bytes())).map(|t| t.index);
         Ok(Self {
+            checks_schema: !options.skip_schema_validation && options.leniency.check_schema,
             include: parse(&options.selection.include_attributes)?,
             exclude: parse(&options.selection.exclude_attributes)?,
             virtual_types: virtual_types.collect(),
@@ -155,7 +157,9 @@ impl<'a> Names<'a> {
     }
 
     fn learn(&mut self, spelling: &[u8]) -> Result<u32, String> {
-        let description = AttributeDescription::parse(self.schema, spelling).map_err(|error| error.to_string())?;
+        let is_checked = self.selection.checks_schema;
+        let parse = if is_checked { AttributeDescription::parse_request } else { AttributeDescription::parse };
+        let description = parse(self.schema, spelling).map_err(|error| error.to_string())?;
         let canonical = description.canonical(self.schema);
         let known = self.described.iter().position(|described| *described.canonical == *canonical);
         let at = match known {

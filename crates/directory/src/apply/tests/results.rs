@@ -41,6 +41,13 @@ fn adds_that_are_refused() {
         ("c_n: 43", ResultCode::UNDEFINED_ATTRIBUTE_TYPE, "c_n"),
         ("uidNumber: 43", ResultCode::OBJECT_CLASS_VIOLATION, "uidNumber"),
         ("manager: nobody", ResultCode::INVALID_ATTRIBUTE_SYNTAX, "manager"),
+        (
+            "objectClass: posixAccount\ngidNumber: 1\nhomeDirectory: /\nuidNumber: 007",
+            ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            "uidNumber",
+        ),
+        ("mail;binary: a@example.com", ResultCode::UNDEFINED_ATTRIBUTE_TYPE, "no binary form"),
+        ("jpegPhoto;binary: x", ResultCode::UNDEFINED_ATTRIBUTE_TYPE, "no binary form"),
         ("employeeNumber: 1\nemployeeNumber: 2", ResultCode::CONSTRAINT_VIOLATION, "employeeNumber"),
         ("mail: a@example.com\nmail: A@example.com", ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, "mail"),
         ("cn: y\ncommonName: Y", ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, "cn"),
@@ -88,6 +95,10 @@ fn modifications_that_are_refused() {
         ("delete shoeSize", ResultCode::UNDEFINED_ATTRIBUTE_TYPE, "shoeSize"),
         ("add employeeNumber: 2", ResultCode::CONSTRAINT_VIOLATION, "employeeNumber"),
         ("add manager: nobody", ResultCode::INVALID_ATTRIBUTE_SYNTAX, "manager"),
+        ("add pwdHistoryX;binary: 1", ResultCode::UNDEFINED_ATTRIBUTE_TYPE, "pwdHistoryX"),
+        ("add cn;binary: x", ResultCode::UNDEFINED_ATTRIBUTE_TYPE, "no binary form"),
+        ("replace cn;lang-de;binary: x", ResultCode::UNDEFINED_ATTRIBUTE_TYPE, "no binary form"),
+        ("delete cn;binary", ResultCode::UNDEFINED_ATTRIBUTE_TYPE, "no binary form"),
         ("delete sn", ResultCode::OBJECT_CLASS_VIOLATION, "sn"),
         ("replace sn", ResultCode::OBJECT_CLASS_VIOLATION, "sn"),
         ("add uidNumber: 1", ResultCode::OBJECT_CLASS_VIOLATION, "uidNumber"),
@@ -111,6 +122,21 @@ fn modifications_that_are_refused() {
         bed.modify(ANN, &format!("add description: y\n{changes}")).refused(code, word);
     }
     assert_eq!(bed.picture(), before);
+}
+
+#[test]
+fn integers_are_written_as_rfc_4517_says() {
+    let mut bed = with_ann();
+    bed.modify(ANN, "add objectClass: posixAccount\nadd gidNumber: 1\nadd homeDirectory: /\nadd uidNumber: 0").ok();
+    let before = bed.picture();
+    for number in ["007", "-0", "+1", "2 3", "1e3", "0x10", "-01"] {
+        let changes = format!("replace uidNumber: {number}");
+        bed.modify(ANN, &changes).refused(ResultCode::INVALID_ATTRIBUTE_SYNTAX, "uidNumber");
+    }
+    assert_eq!(bed.picture(), before);
+    for number in ["-7", "10", "123456789012345678901234567890"] {
+        bed.modify(ANN, &format!("replace uidNumber: {number}")).ok();
+    }
 }
 
 #[test]

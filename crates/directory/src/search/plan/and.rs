@@ -142,6 +142,11 @@ impl<'p> Planner<'p, '_> {
                     all.components += 1;
                     all.branches.push(child);
                 }
+                Some(Node::Not { .. }) if !matcher.can_match(child) => {
+                    all.components += 1;
+                    all.is_nobody = true;
+                    self.undefined(child);
+                }
                 Some(Node::Not { .. }) => {
                     all.components += 1;
                     self.skipped(child, Reason::Not);

@@ -113,6 +113,10 @@ impl<'p> Planner<'p, '_> {
         match self.matcher.nodes().get(at) {
             Some(Node::And { end }) => self.conjunction(at + 1, *end, false, within),
             Some(Node::Or { end }) => self.disjunction(at + 1, *end, within),
+            Some(Node::Not { .. }) if !self.matcher.can_match(at) => {
+                self.undefined(at);
+                Ok(Found::nobody())
+            }
             Some(Node::Not { .. }) => {
                 self.skipped(at, Reason::Not);
                 Ok(Found::unindexed(false))

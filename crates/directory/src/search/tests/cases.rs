@@ -50,6 +50,7 @@ fn attributes_are_selected_as_asked() {
     assert_eq!(names(&["NAME", "1.1"], root()), "cn sn");
     assert_eq!(names(&["description"], root()), "description;lang-fr");
     assert_eq!(names(&["description;lang-en"], root()), "");
+    assert_eq!(names(&["cn;binary", "cn;binary;range=0-1"], root()), "");
     assert_eq!(names(&["description;LANG-fr", "nosuch"], root()), "description;lang-fr");
     assert_eq!(names(&["@domain"], root()), "description;lang-fr objectClass userPassword");
     let operational = names(&["+"], user());
@@ -288,6 +289,27 @@ fn long_searches_end_when_cancelled_and_at_their_time_limit() {
 }
 
 #[test]
+fn what_nobody_can_tell_matches_nobody_and_needs_no_index() {
+    let mut it = fixture();
+    for text in [
+        "(!(objectClass=nosuch))",
+        "(!(description=))",
+        "(!(mail=\u{fc}))",
+        "(!(telephoneNumber=))",
+        "(!(|(objectClass=nosuch)(&(cn=)(cn;binary=*))))",
+        "(&(!(description=))(objectClass=*))",
+    ] {
+        // A user may not search without an index.
+        for identity in [super::fixture::root(), user()] {
+            let found = it.search(&Asked { identity, ..Asked::new("dc=example,dc=com", text) }).unwrap();
+            assert_eq!((found.done.result.code, found.entries.len()), (ResultCode::SUCCESS, 0), "{text}");
+            assert!(!found.done.unindexed, "{text}");
+        }
+    }
+    assert!(!it.dns(&Asked::new("dc=example,dc=com", "(!(objectClass=1.2.3.4))")).is_empty());
+}
+
+#[test]
 fn comparing() {
     use ResultCode as Code;
     let it = fixture();
@@ -303,6 +325,11 @@ fn comparing() {
         (ann, "nosuch", "x", Code::UNDEFINED_ATTRIBUTE_TYPE),
         (ann, "entryDN", "UID=Ann, dc=example,dc=com", Code::COMPARE_TRUE),
         (ann, "entryDN", "=", Code::INVALID_ATTRIBUTE_SYNTAX),
+        (ann, "cn", "", Code::INVALID_ATTRIBUTE_SYNTAX),
+        (ann, "mail", "\u{fc}", Code::INVALID_ATTRIBUTE_SYNTAX),
+        (ann, "objectClass", "nosuch", Code::INVALID_ATTRIBUTE_SYNTAX),
+        (ann, "objectClass", "1.2.3.4", Code::COMPARE_FALSE),
+        (ann, "cn;binary", "ann tree", Code::UNDEFINED_ATTRIBUTE_TYPE),
         ("uid=none,dc=example,dc=com", "cn", "x", Code::NO_SUCH_OBJECT),
         ("cn=schema", "cn", "Schema", Code::COMPARE_TRUE),
         ("", "vendorName", "Pando", Code::COMPARE_TRUE),

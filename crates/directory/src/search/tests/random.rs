@@ -30,7 +30,21 @@ enum Filter {
     /// `(attribute:caseIgnoreMatch:=value)`, with `:dn` or without.
     Rule(&'static str, bool, String),
     EntryDn(prop::sample::Index),
+    /// One of [`UNDEFINED`].
+    Undefined(&'static str),
 }
+
+/// Filters that are true of no entry, and neither are their opposites.
+const UNDEFINED: [&str; 8] = [
+    "(objectClass=nosuchclass)",
+    "(cn=)",
+    "(mail=ü)",
+    "(mail=*ü)",
+    "(telephoneNumber=)",
+    "(uidNumber=007)",
+    "(uidNumber>=-0)",
+    "(cn;binary=*)",
+];
 
 const TEXTS: [&str; 4] = ["cn", "cn;lang-fr", "sn", "description"];
 const ASKED: [&str; 6] = ["cn", "cn;lang-fr", "sn", "name", "description", "nosuchattribute"];
@@ -74,6 +88,7 @@ fn filter() -> impl Strategy<Value = Filter> {
         }),
         1 => (asked(), any::<bool>(), text()).prop_map(|(attribute, dn, value)| Filter::Rule(attribute, dn, value)),
         1 => any::<prop::sample::Index>().prop_map(Filter::EntryDn),
+        2 => prop::sample::select(&UNDEFINED[..]).prop_map(Filter::Undefined),
         1 => asked().prop_map(Filter::Present),
         1 => Just(Filter::Present("objectClass")),
     ];
@@ -159,6 +174,7 @@ fn filter_text(entries: &[Entry], filter: &Filter) -> String {
             format!("({attribute}{}:caseIgnoreMatch:={value})", if *with_dn { ":dn" } else { "" })
         }
         Filter::EntryDn(at) => format!("(entryDN={})", dn(entries, at.index(entries.len()))),
+        Filter::Undefined(text) => (*text).to_owned(),
     }
 }
 
@@ -185,6 +201,7 @@ fn truth(filter: &Filter, entries: &[Entry], at: usize) -> Option<bool> {
         // Names are made of `uid` and `dc`, which are not asked for.
         Filter::Rule(attribute, _, value) => any_value(entry, attribute, |own| own == value.to_lowercase()),
         Filter::EntryDn(other) => Some(other.index(entries.len()) == at),
+        Filter::Undefined(_) => None,
     }
 }
 

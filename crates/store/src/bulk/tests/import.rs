@@ -81,6 +81,12 @@ fn a_bad_entry_stops_the_import_with_line_and_reason_and_the_old_data_stays() {
         (person(below, "cn: x\nsn: x\nou:x\nmember: cn=a\n"), lines, "member"),
         (person(below, "cn: x\nsn: x\ncn: X\n"), lines, "twice"),
         (person(below, "cn: x\nsn: x\nblueness: 3\n"), lines, "blueness"),
+        (person(below, "cn: x\nsn: x\nmail;binary: x\n"), lines + 4, "no binary form"),
+        (
+            person(below, "cn: x\nsn: x\nobjectClass: posixAccount\ngidNumber: 1\nhomeDirectory: /\nuidNumber: 007\n"),
+            lines,
+            "uidNumber",
+        ),
         (person(below, "cn: x\nsn: x\nobjectClass: blue\n"), lines, "blue"),
         (person(below, "cn: x\nsn: x\nseeAlso: nonsense\n"), lines, "seeAlso"),
         (person(below, "cn: x\nsn: x\npreferredLanguage: de\npreferredLanguage: fr\n"), lines, "preferredLanguage"),
