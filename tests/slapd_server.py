@@ -19,6 +19,7 @@ CONF = """
 include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/inetorgperson.schema
+include /etc/ldap/schema/nis.schema
 include /etc/ldap/schema/dyngroup.schema
 modulepath /usr/lib/ldap
 moduleload back_mdb

@@ -115,6 +115,20 @@ FILTERS = [
     "(&(objectClass=groupOfNames)(member=uid=user.1,ou=People,dc=example,dc=com))",
     "(uid>=user.18)",
     "(uid<=user.1)",
+    # Assertion values that are not of the syntax of the rule are Undefined, and so are their opposites.
+    "(!(objectClass=nosuchclass))",
+    "(!(objectClass=))",
+    "(description=)",
+    "(!(description=))",
+    "(mail=ü)",
+    "(!(mail=ü))",
+    "(!(telephoneNumber=))",
+    "(!(member=garbage))",
+    "(|(objectClass=nosuchclass)(uid=user.1))",
+    "(!(&(objectClass=nosuchclass)(uid=user.1)))",
+    "(!(|(objectClass=nosuchclass)(uid=user.1)))",
+    "(cn;binary=*)",
+    "(!(cn;binary=*))",
 ]
 
 # uid and telephoneNumber have no ordering rule in the standard schema: slapd leaves such a filter undefined; OpenDJ and
@@ -153,6 +167,7 @@ def test_filters(slapd, pando, filterstr):
         ["entryDN", "structuralObjectClass"],
         ["nosuch"],
         ["userPassword"],
+        ["cn;binary"],
     ],
 )
 def test_attribute_lists(slapd, pando, attrs):
@@ -276,6 +291,26 @@ SCRIPT = [
     lambda c: c.compare_s(f"uid=user.1,{PEOPLE}", "sn", b"other"),
     lambda c: c.compare_s(f"uid=user.1,{PEOPLE}", "roomNumber", b"other"),
     lambda c: c.delete_s(f"sn=One+cn=S One,ou=Strange,{BASE}"),
+    lambda c: c.add_s(
+        f"uid=s.4,{PEOPLE}",
+        entry(
+            ("objectClass", "top", "account", "posixAccount"),
+            ("uid", "s.4"),
+            ("cn", "S Four"),
+            ("uidNumber", "4"),
+            ("gidNumber", "4"),
+            ("homeDirectory", "/s"),
+        ),
+    ),
+    *(
+        lambda c, number=number: c.modify_s(f"uid=s.4,{PEOPLE}", [(ldap.MOD_REPLACE, "uidNumber", [number])])
+        for number in (b" 23 ", b"007", b"-0", b"+1", b"", b"-5", b"0")
+    ),
+    lambda c: c.compare_s(f"uid=s.4,{PEOPLE}", "uidNumber", b"007"),
+    lambda c: c.compare_s(f"uid=s.4,{PEOPLE}", "objectClass", b"nosuchclass"),
+    lambda c: c.modify_s(f"uid=s.4,{PEOPLE}", [(ldap.MOD_ADD, "cn;binary", [b"x"])]),
+    lambda c: c.modify_s(f"uid=s.4,{PEOPLE}", [(ldap.MOD_ADD, "description", [b""])]),
+    lambda c: c.delete_s(f"uid=s.4,{PEOPLE}"),
 ]
 
 
@@ -298,3 +333,14 @@ def test_a_script_of_updates(slapd, pando):
         assert answer(pando, BASE, ldap.SCOPE_SUBTREE, "(|(uid=s.*)(cn=S One))", ["*"]) == answer(
             slapd, BASE, ldap.SCOPE_SUBTREE, "(|(uid=s.*)(cn=S One))", ["*"]
         ), number
+
+
+@pytest.mark.parametrize("scope", [ldap.SCOPE_BASE, ldap.SCOPE_ONELEVEL, ldap.SCOPE_SUBTREE])
+@pytest.mark.parametrize("below", ["", "cn=below,"])
+def test_referrals_carry_the_scope(slapd, pando, scope, below):
+    def urls(con):
+        with pytest.raises(ldap.REFERRAL) as e:
+            con.search_s(f"{below}ou=elsewhere,ou=Strange,{BASE}", scope, "(objectClass=*)")
+        return e.value.args[0]["info"]
+
+    assert urls(pando) == urls(slapd)

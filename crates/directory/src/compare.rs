@@ -57,7 +57,7 @@ impl Directory {
         }
         access.check_entries()?;
         let shown = String::from_utf8_lossy(request.entry);
-        let following = Following { aliases: false, manage_dsa_it: wanted.manage_dsa_it };
+        let following = Following { aliases: false, manage_dsa_it: wanted.manage_dsa_it, scope: None };
         let base = find_base(&self.backends, &facts, &dn, &shown, following)?;
         let view = base.snapshot.view();
         let failure = |problem: StoreError| error::store_failure(&problem);

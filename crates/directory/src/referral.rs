@@ -2,19 +2,20 @@
 //!
 //! Knows LDAP URLs as text only as far as it must: host, DN, the rest.
 
+use ldap::Scope;
 use store::{Content, StoreError};
 
 use crate::entry::EntryView;
 use crate::facts::Facts;
 
-/// The URLs of the referral object `entry` for the name `dn` (its own or one below it). `scope` is the word for a continuation
-/// reference, or nothing.
+/// The URLs of the referral object `entry` for the name `dn` (its own or one below it). `scope` is what is left to
+/// search there; none for operations that are no search.
 pub fn referral_urls(
     facts: &Facts,
     entry: &EntryView<'_>,
     below: &str,
     own_dn: &str,
-    scope: Option<&str>,
+    scope: Option<Scope>,
 ) -> Result<Vec<String>, StoreError> {
     let mut urls = Vec::new();
     let Some(ref_type) = facts.ref_type else { return Ok(urls) };
@@ -32,7 +33,7 @@ pub fn referral_urls(
 }
 
 /// One URL. `below` is what the name asked for has in front of the referral object's name, with its comma; mostly empty.
-fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<&str>) -> String {
+fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<Scope>) -> String {
     // The attribute's syntax is "URI and label": what follows a space is for people.
     let uri = value.split(' ').next().unwrap_or(value);
     let Some((scheme, rest)) = uri.split_once("://").filter(|(scheme, _)| is_ldap(scheme)) else {
@@ -48,10 +49,10 @@ fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<&str>) -> 
         url.push_str(dn)
     }
     match scope {
-        // dn ? attributes ? scope: RFC 3296 §5.2 has the scope only in continuation references.
+        // dn ? attributes ? scope: without it, the client might search there as far as a URL of its own says (RFC 4511 §4.1.10).
         Some(scope) => {
             url.push_str("??");
-            url.push_str(scope);
+            url.push_str(scope.as_str());
         }
         None if extra.is_empty() => {}
         None => {
@@ -84,7 +85,7 @@ fn escape(dn: &str, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn check(value: &str, below: &str, scope: Option<&str>, expected: &str) {
+    fn check(value: &str, below: &str, scope: Option<Scope>, expected: &str) {
         assert_eq!(referral_url(value, below, "ou=Far Away,o=x", scope), expected);
     }
 
@@ -93,9 +94,9 @@ mod tests {
         check("ldap://hostb/ou=p,o=x", "", None, "ldap://hostb/ou=p,o=x");
         check("ldap://hostb/ou=p,o=x People of B", "", None, "ldap://hostb/ou=p,o=x");
         check("ldap://hostb/", "", None, "ldap://hostb/ou=Far%20Away,o=x");
-        check("ldap://hostb", "", Some("sub"), "ldap://hostb/ou=Far%20Away,o=x??sub");
-        check("ldap://hostb:389/ou=p,o=x??one", "", Some("base"), "ldap://hostb:389/ou=p,o=x??base");
+        check("ldap://hostb", "", Some(Scope::WholeSubtree), "ldap://hostb/ou=Far%20Away,o=x??sub");
+        check("ldap://hostb:389/ou=p,o=x??one", "", Some(Scope::BaseObject), "ldap://hostb:389/ou=p,o=x??base");
         check("ldaps://hostb/ou=p,o=x", "cn=A?b,", None, "ldaps://hostb/cn=A%3Fb,ou=p,o=x");
-        check("http://example.com/x?y", "", Some("sub"), "http://example.com/x?y");
+        check("http://example.com/x?y", "", Some(Scope::WholeSubtree), "http://example.com/x?y");
     }
 }

@@ -36,7 +36,7 @@ pub fn add_targets(
         // One level: the target stands for the alias. A subtree: so does everything below it.
         let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
         for target in targets {
-            let following = Following { aliases: true, manage_dsa_it: true };
+            let following = Following { aliases: true, manage_dsa_it: true, scope: None };
             let found = match find_base(&directory.backends, facts, &target, "", following) {
                 Ok(found) => found,
                 // An alias that leads nowhere or in a circle stands for nothing; the search goes on without it.

@@ -2,7 +2,7 @@
 //!
 //! Decides between an entry, a referral and `noSuchObject` (RFC 4511 §4.5.1.3, RFC 3296 §5); knows no filter.
 
-use ldap::{LdapResult, ResultCode};
+use ldap::{LdapResult, ResultCode, Scope};
 use schema::NormalizedDn;
 use store::{Content, EntryId, Snapshot, StoreError, View};
 
@@ -33,6 +33,8 @@ pub struct Following {
     pub aliases: bool,
     /// Referral objects are ordinary entries.
     pub manage_dsa_it: bool,
+    /// The scope of the search, which the URLs of a referral repeat (RFC 4511 §4.1.10); none when no search asks.
+    pub scope: Option<Scope>,
 }
 
 /// Finds `dn`; `shown` is the name as the client wrote it.
@@ -106,7 +108,7 @@ fn step(
             let own_dn = view.dn_of(*id)?.unwrap_or_default();
             let below = names_below(shown, dn, suffix.normalized.len() + depth);
             let entry = EntryView { id: *id, record, dn: DnParts::whole(own_dn.as_bytes()), source: view };
-            let referrals = referral_urls(facts, &entry, &below, &own_dn, None)?;
+            let referrals = referral_urls(facts, &entry, &below, &own_dn, following.scope)?;
             let code = if referrals.is_empty() { ResultCode::OTHER } else { ResultCode::REFERRAL };
             let message = format!("The entries from \"{own_dn}\" on are on another server");
             return Ok(Step::Referral(LdapResult { code, matched_dn: own_dn, message, referrals }));

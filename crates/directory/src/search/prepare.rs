@@ -199,8 +199,11 @@ impl Directory {
             }
         }
         let shown = String::from_utf8_lossy(request.base);
-        let following =
-            Following { aliases: request.deref_aliases.finding_base(), manage_dsa_it: wanted.manage_dsa_it };
+        let following = Following {
+            aliases: request.deref_aliases.finding_base(),
+            manage_dsa_it: wanted.manage_dsa_it,
+            scope: Some(request.scope),
+        };
         let found = find_base(&self.backends, facts, &worker.base, &shown, following)?;
         let dn = worker.base.as_bytes().to_vec();
         let holder = crate::backend::holder(&self.backends, &dn).map(|(at, _)| at);

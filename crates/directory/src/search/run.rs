@@ -526,7 +526,7 @@ impl<O: SearchOutput> Run<'_, O> {
         }
         let own_dn = view.dn_of(id)?.unwrap_or_default();
         let entry = EntryView { id, record, dn: DnParts::whole(own_dn.as_bytes()), source: view };
-        let scope = if self.part.scope == Scope::SingleLevel { "base" } else { "sub" };
+        let scope = if self.part.scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
         let urls = referral_urls(self.facts, &entry, "", &own_dn, Some(scope))?;
         if urls.is_empty() {
             return Ok(());

@@ -431,7 +431,19 @@ fn referral_objects_refer() {
         assert_eq!(it.search(&base).unwrap().references.len(), 0);
         let below = it.search(&Asked::new("uid=X Y,ou=far,dc=example,dc=com", "(objectClass=*)")).unwrap_err();
         assert_eq!((below.code, below.matched_dn.as_str()), (ResultCode::REFERRAL, "ou=far,dc=example,dc=com"));
-        assert_eq!(below.referrals, ["ldap://far.example.net/uid=X%20Y,ou=away,dc=example,dc=net"]);
+        assert_eq!(below.referrals, ["ldap://far.example.net/uid=X%20Y,ou=away,dc=example,dc=net??sub"]);
+        for (scope, word) in [
+            (Scope::BaseObject, "base"),
+            (Scope::SingleLevel, "one"),
+            (Scope::WholeSubtree, "sub"),
+            (Scope::SubordinateSubtree, "subordinates"),
+        ] {
+            let far = Asked { scope, ..Asked::new("ou=far,dc=example,dc=com", "(objectClass=*)") };
+            let refused = it.search(&far).unwrap_err();
+            assert_eq!(refused.code, ResultCode::REFERRAL);
+            assert_eq!(refused.referrals, [format!("ldap://far.example.net/ou=away,dc=example,dc=net??{word}")]);
+        }
+        assert_eq!(it.compare(super::fixture::root(), "ou=far,dc=example,dc=com", "ou", b"far"), ResultCode::REFERRAL);
         let manage = [ControlBuf { oid: control::MANAGE_DSA_IT.into(), critical: true, value: None }];
         let managed = Asked { controls: &manage, ..Asked::new("dc=example,dc=com", "(objectClass=*)") };
         let found = it.search(&managed).unwrap();
