@@ -14,19 +14,50 @@ pub struct Counter(AtomicU64);
 
 impl Counter {
     /// Adds; only the owning loop may call this, hence no locked instruction.
+    #[inline]
     pub fn add(&self, more: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
     }
 
     /// Takes over a count that is kept elsewhere; only the owning loop may call this.
+    #[inline]
     pub fn set(&self, count: u64) {
         self.0.store(count, Ordering::Relaxed);
     }
 
     /// The count.
+    #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// What one loop counts of its connections, whatever protocol they speak.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct NetworkMetrics {
+    /// Connections accepted or handed over to this loop.
+    pub connections_established: Counter,
+    /// Connections closed.
+    pub connections_closed: Counter,
+    /// Connections refused at the door.
+    pub connections_rejected: Counter,
+    /// Connections closed because nothing was asked for too long.
+    pub connections_idle: Counter,
+    /// Bytes read from sockets.
+    pub bytes_read: Counter,
+    /// Bytes written to sockets.
+    pub bytes_written: Counter,
+    /// Messages that the protocol does not know, or that broke its rules.
+    pub protocol_errors: Counter,
+    /// Panics, of operations and of the loop.
+    pub panics: Counter,
+    /// TLS handshakes completed.
+    pub tls_handshakes: Counter,
+    /// TLS handshakes that failed.
+    pub tls_failures: Counter,
+    /// Wake-ups of the loop.
+    pub turns: Counter,
 }
 
 /// Numbers of one kind of operation on one loop.
@@ -44,6 +75,7 @@ pub struct Timings {
 
 impl Timings {
     /// One operation ended, in the minute that it is (since 1970).
+    #[inline]
     pub fn record(&self, minute: u64, elapsed: Duration) {
         let nanoseconds = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         self.responses.add(1);

@@ -3,54 +3,19 @@
 use std::time::{Duration, Instant};
 
 use ldap::{Message, Request, ResultCode, oids::control};
+use runtime::loop_core::Core;
 
 use crate::{
     answer::Answer,
-    connection::Connection,
-    engine::Engine,
+    client::Client,
+    ldap_loop::LdapLoop,
     limits::BIND_FAILURES_FREE,
     log::{OperationIds, ResultFields, request},
-    mailbox::Encode,
     metrics::OperationKind,
     stalls::Waits,
 };
 
-impl Engine {
-    /// An operation that was given away has ended.
-    pub(crate) fn finished(&mut self, connection: &mut Connection, operation: u64, encode: Encode) {
-        let Some(at) = connection.outstanding.iter().position(|one| one.ids.operation == operation) else { return };
-        let outstanding = connection.outstanding.swap_remove(at);
-        if connection.outstanding.is_empty() && connection.outstanding.capacity() > 8 {
-            connection.outstanding = Vec::new();
-        }
-        if outstanding.kind == OperationKind::Bind {
-            connection.is_exclusive = false;
-        }
-        self.lend_output(connection);
-        let mark = connection.output.len();
-        let mut answer = encode(&mut connection.output);
-        if outstanding.is_abandoned && !self.limits.notify_abandoned && outstanding.cancelled_by.is_none() {
-            connection.output.truncate(mark);
-        }
-        if answer.code == ResultCode::CANCELED {
-            self.metrics.abandoned.add(1);
-        }
-        let begun = std::mem::replace(&mut self.moment, outstanding.begun);
-        let was_cancelled = answer.code == ResultCode::CANCELED;
-        if matches!(answer.waits, Waits::Inline) {
-            answer.waits = Waits::Elsewhere;
-        }
-        let fields = std::mem::replace(&mut self.fields, outstanding.fields.into_vec());
-        let controls = std::mem::replace(&mut self.controls, outstanding.request_controls.into_string());
-        self.conclude(connection, outstanding.kind, outstanding.ids, answer);
-        self.fields = fields;
-        self.controls = controls;
-        if let Some(canceller) = outstanding.cancelled_by {
-            self.moment = begun;
-            self.answer_cancel(connection, canceller, was_cancelled);
-        }
-    }
-
+impl LdapLoop {
     /// Makes the log name an extended operation whose request is gone.
     pub(crate) fn set_extended_fields(&mut self, oid: &str) {
         self.fields.clear();
@@ -61,23 +26,24 @@ impl Engine {
     /// Counts and logs an answered operation, and takes over a new identity.
     pub(crate) fn conclude(
         &mut self,
-        connection: &mut Connection,
+        core: &mut Core,
+        client: &mut Client,
         kind: OperationKind,
         ids: OperationIds,
         mut answer: Answer,
     ) {
         let now = Instant::now();
-        let elapsed = now.duration_since(self.moment);
-        self.moment = now;
+        let elapsed = now.duration_since(core.moment);
+        core.moment = now;
         if let Some(bound) = answer.bound.take() {
-            connection.session.take(*bound, now);
+            client.state.session.take(*bound, now);
         }
         // A search may have found out that the session's limits are others now.
-        self.has_deadlines |= connection.session.idle_limit().is_some();
+        core.has_deadlines |= client.state.session.idle_limit().is_some();
         if kind == OperationKind::Bind {
-            self.note_bind(connection, answer.code);
+            self.note_bind(core, client, answer.code);
         }
-        self.count(kind, &answer, elapsed);
+        self.count(kind, &answer, core.minute, elapsed);
         if !answer.is_persistent && self.stalls.is_long(elapsed) {
             self.stalls.look(kind, ids, elapsed, &answer.waits);
         }
@@ -100,20 +66,19 @@ impl Engine {
     }
 
     /// Guessing passwords over one connection becomes slow.
-    fn note_bind(&mut self, connection: &mut Connection, code: ResultCode) {
-        connection.bind_failures =
-            if code == ResultCode::INVALID_CREDENTIALS { connection.bind_failures.saturating_add(1) } else { 0 };
-        if connection.bind_failures > BIND_FAILURES_FREE {
-            connection.held_until = Some(self.moment + self.limits.bind_failure_delay);
-            self.has_deadlines = true;
+    fn note_bind(&self, core: &mut Core, client: &mut Client, code: ResultCode) {
+        let failures = &mut client.state.bind_failures;
+        *failures = if code == ResultCode::INVALID_CREDENTIALS { failures.saturating_add(1) } else { 0 };
+        if *failures > BIND_FAILURES_FREE {
+            core.hold(client, self.limits.bind_failure_delay);
         }
     }
 
-    fn count(&self, kind: OperationKind, answer: &Answer, elapsed: Duration) {
+    fn count(&self, kind: OperationKind, answer: &Answer, minute: u64, elapsed: Duration) {
         if answer.is_persistent {
             self.metrics.of(kind).responses.add(1);
         } else {
-            self.metrics.record(kind, elapsed);
+            self.metrics.record(kind, minute, elapsed);
         }
         if kind == OperationKind::Search {
             self.metrics.entries_returned.add(answer.entries.unwrap_or(0));

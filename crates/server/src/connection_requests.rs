@@ -1,38 +1,38 @@
 //! Requests that concern the connection itself and not the directory: abandon, cancel (RFC 3909), StartTLS (RFC 4511
 //! §4.14), get connection id.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use ldap::{ExtendedRequest, Message, ResultCode, oids::extended as oids};
+use runtime::{
+    end::{End, EndReason},
+    loop_core::Core,
+};
 
 use crate::{
-    answer::Answer,
-    connection::Connection,
-    engine::{End, Engine},
-    log::{DisconnectReason, OperationIds},
-    metrics::OperationKind,
-    reply,
+    answer::Answer, client::Client, ldap_loop::LdapLoop, log::OperationIds, metrics::OperationKind, reply,
     stalls::Waits,
 };
 
-impl Engine {
+impl LdapLoop {
     /// RFC 4511 §4.11: no response; the log says what became of it.
-    pub(crate) fn abandon(&mut self, connection: &mut Connection, target: i32) -> Answer {
-        let Some(operation) = connection.outstanding_by_message(target) else {
+    pub(crate) fn abandon(&self, client: &mut Client, target: i32) -> Answer {
+        let Some(operation) = client.state.outstanding_by_message(target) else {
             return Answer::of(ResultCode::NO_SUCH_OPERATION, "");
         };
         if !operation.is_abortable {
             return Answer::of(ResultCode::CANNOT_CANCEL, "");
         }
         operation.is_abandoned = true;
-        operation.stream.cancel();
+        operation.backlog.cancel();
         Answer::of(ResultCode::CANCELED, "")
     }
 
     /// An extended request of this module. `None`: answered later. `Err`: the connection ends.
     pub(crate) fn connection_extended(
         &mut self,
-        connection: &mut Connection,
+        core: &mut Core,
+        client: &mut Client,
         ids: OperationIds,
         extended: &ExtendedRequest<'_>,
         message: &Message<'_>,
@@ -41,22 +41,22 @@ impl Engine {
         if let Some(control) = message.controls.iter().find(|control| control.critical) {
             let oid = String::from_utf8_lossy(control.oid);
             let text = format!("control {oid} is critical and not supported with this operation");
-            reply::extended(connection, ids.message, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, &text, None, None);
+            reply::extended(client, ids.message, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, &text, None, None);
             return Ok(Some(Answer::of(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, text)));
         }
         match extended.name {
-            name if name == oids::CANCEL.as_bytes() => Ok(self.cancel(connection, ids, extended.value)),
+            name if name == oids::CANCEL.as_bytes() => Ok(self.cancel(client, ids, extended.value)),
             name if name == oids::START_TLS.as_bytes() => {
-                self.start_tls(connection, ids, extended.value, is_last).map(Some)
+                self.start_tls(core, client, ids, extended.value, is_last).map(Some)
             }
-            _ => Ok(Some(connection_id(connection, ids))),
+            _ => Ok(Some(connection_id(client, ids))),
         }
     }
 
-    fn cancel(&mut self, connection: &mut Connection, ids: OperationIds, value: Option<&[u8]>) -> Option<Answer> {
+    fn cancel(&self, client: &mut Client, ids: OperationIds, value: Option<&[u8]>) -> Option<Answer> {
         let (code, text) = match value.and_then(reply::cancel_target) {
             None => (ResultCode::PROTOCOL_ERROR, "the request value is not that of a cancel request"),
-            Some(target) => match connection.outstanding_by_message(target) {
+            Some(target) => match client.state.outstanding_by_message(target) {
                 None => (ResultCode::NO_SUCH_OPERATION, "no such operation is under way"),
                 Some(operation) if operation.kind == OperationKind::Bind => {
                     (ResultCode::CANNOT_CANCEL, "a bind cannot be cancelled")
@@ -69,40 +69,46 @@ impl Engine {
                 }
                 Some(operation) => {
                     operation.cancelled_by = Some(ids);
-                    operation.stream.cancel();
+                    operation.backlog.cancel();
                     return None;
                 }
             },
         };
-        reply::extended(connection, ids.message, code, text, None, None);
+        reply::extended(client, ids.message, code, text, None, None);
         Some(Answer::of(code, text))
     }
 
     /// The cancelled operation has ended, so that the cancel request can be answered (RFC 3909 §2.2).
-    pub(crate) fn answer_cancel(&mut self, connection: &mut Connection, ids: OperationIds, was_cancelled: bool) {
+    pub(crate) fn answer_cancel(
+        &mut self,
+        core: &mut Core,
+        client: &mut Client,
+        ids: OperationIds,
+        was_cancelled: bool,
+    ) {
         let (code, text) =
             if was_cancelled { (ResultCode::SUCCESS, "") } else { (ResultCode::TOO_LATE, "it has ended already") };
-        reply::extended(connection, ids.message, code, text, None, None);
+        reply::extended(client, ids.message, code, text, None, None);
         self.set_extended_fields(oids::CANCEL);
         let answer = Answer { waits: Waits::Elsewhere, ..Answer::of(code, text) };
-        self.conclude(connection, OperationKind::Extended, ids, answer);
+        self.conclude(core, client, OperationKind::Extended, ids, answer);
     }
 
     fn start_tls(
-        &mut self,
-        connection: &mut Connection,
+        &self,
+        core: &mut Core,
+        client: &mut Client,
         ids: OperationIds,
         value: Option<&[u8]>,
         is_last: bool,
     ) -> Result<Answer, End> {
         let offered = self
             .listeners
-            .get(connection.listener)
-            .filter(|settings| settings.allow_start_tls)
-            .and_then(|settings| settings.tls.as_ref().map(|tls| Arc::clone(tls.config())));
-        let refusal = if connection.transport.is_tls() {
+            .get(client.listener())
+            .and_then(|settings| settings.start_tls.as_ref().map(|tls| Arc::clone(tls.config())));
+        let refusal = if client.is_tls() {
             Some((ResultCode::OPERATIONS_ERROR, "TLS is already established"))
-        } else if !connection.outstanding.is_empty() {
+        } else if !client.state.outstanding.is_empty() {
             Some((ResultCode::OPERATIONS_ERROR, "other operations are under way on the connection"))
         } else if value.is_some() || offered.is_none() {
             Some((ResultCode::PROTOCOL_ERROR, "StartTLS is not available here"))
@@ -111,34 +117,23 @@ impl Engine {
         };
         let (Some(config), None) = (offered, refusal) else {
             let (code, text) = refusal.unwrap_or((ResultCode::PROTOCOL_ERROR, ""));
-            reply::extended(connection, ids.message, code, text, Some(oids::START_TLS), None);
+            reply::extended(client, ids.message, code, text, Some(oids::START_TLS), None);
             return Ok(Answer::of(code, text));
         };
         if !is_last {
             // Whatever came in clear after the request must not be taken for something that was protected.
-            return Err(End::new(DisconnectReason::SecurityProblem, "data followed the StartTLS request in clear"));
+            return Err(End::new(EndReason::SecurityProblem, "data followed the StartTLS request in clear"));
         }
-        reply::extended(connection, ids.message, ResultCode::SUCCESS, "", Some(oids::START_TLS), None);
-        if let Some(end) = self.flush(connection) {
-            return Err(end);
-        }
-        if connection.output_bytes() > 0 {
-            return Err(End::new(DisconnectReason::IoTimeout, "the client does not read"));
-        }
-        if let Err(error) = connection.transport.start_tls(&config) {
-            return Err(End::new(DisconnectReason::SecurityProblem, error.to_string()));
-        }
-        self.moment = Instant::now();
-        self.begin_handshake(connection);
-        self.lend_output(connection);
+        reply::extended(client, ids.message, ResultCode::SUCCESS, "", Some(oids::START_TLS), None);
+        core.start_tls(client, &config)?;
         Ok(Answer::default())
     }
 }
 
-fn connection_id(connection: &mut Connection, ids: OperationIds) -> Answer {
+fn connection_id(client: &mut Client, ids: OperationIds) -> Answer {
     let mut value = Vec::with_capacity(12);
-    ber::Writer::new(&mut value).integer(ber::INTEGER, i64::try_from(connection.id).unwrap_or(i64::MAX));
+    ber::Writer::new(&mut value).integer(ber::INTEGER, i64::try_from(client.id()).unwrap_or(i64::MAX));
     let oid = Some(oids::GET_CONNECTION_ID);
-    reply::extended(connection, ids.message, ResultCode::SUCCESS, "", oid, Some(&value));
+    reply::extended(client, ids.message, ResultCode::SUCCESS, "", oid, Some(&value));
     Answer::default()
 }

@@ -10,172 +10,171 @@ use std::{
 
 use ber::Frame;
 use ldap::{Message, MessageError, Request, ResultCode};
-use runtime::log::error::{Category, message_id};
+use runtime::{
+    end::{End, EndReason},
+    log::error::{Category, message_id},
+    loop_core::Core,
+    panics::panic_text,
+    protocol::Next,
+};
 
 use crate::{
     answer::Answer,
-    connection::{Connection, Outstanding},
-    engine::{End, Engine, Next},
+    client::{Client, Outstanding},
     executor::{Call, Step},
-    log::{DisconnectReason, OperationIds, request},
-    mailbox::Address,
+    ldap_loop::LdapLoop,
+    log::{OperationIds, request},
     metrics::OperationKind,
+    remote::OperationAddress,
     reply,
 };
 
-impl Engine {
+/// What became of one message.
+enum Executed {
+    /// It was consumed; its answer is in the output, or comes later.
+    Yes,
+    /// It waits; it was not consumed.
+    NotYet,
+    /// The connection ends.
+    End(End),
+}
+
+impl LdapLoop {
     /// Executes complete messages of `bytes` and returns how many bytes they had.
     pub(crate) fn execute_all(
         &mut self,
-        slot: usize,
-        connection: &mut Connection,
+        core: &mut Core,
+        client: &mut Client,
         bytes: &[u8],
         budget: &mut usize,
     ) -> (usize, Next) {
-        let request_bytes_max =
-            self.listeners.get(connection.listener).map_or(0, |settings| settings.request_bytes_max);
+        let request_bytes_max = self.listeners.get(client.listener()).map_or(0, |settings| settings.request_bytes_max);
         let mut consumed = 0;
-        while *budget > 0 && connection.may_execute(self.limits.outstanding_max) {
+        while *budget > 0 && client.may_take() && client.state.may_execute(self.limits.outstanding_max) {
             let rest = bytes.get(consumed..).unwrap_or(&[]);
             let length = match ber::frame(rest, request_bytes_max) {
                 _ if rest.is_empty() => break,
                 Ok(Frame::Complete(length)) => length,
-                Ok(Frame::NeedMore) => {
-                    connection.needs_more = true;
-                    break;
-                }
-                Err(error) => return (consumed, Next::End(self.bad_frame(connection, error, request_bytes_max))),
+                Ok(Frame::NeedMore) => return (consumed, Next::NeedMore),
+                Err(error) => return (consumed, Next::End(self.bad_frame(client, error, request_bytes_max))),
             };
             *budget -= 1;
             let is_last = consumed + length == bytes.len();
-            match self.execute(slot, connection, rest.get(..length).unwrap_or(&[]), is_last) {
-                Next::Continue => consumed += length,
-                Next::Wait => return (consumed, Next::Wait),
-                Next::End(end) => return (consumed + length, Next::End(end)),
+            match self.execute(core, client, rest.get(..length).unwrap_or(&[]), is_last) {
+                Executed::Yes => consumed += length,
+                Executed::NotYet => break,
+                Executed::End(end) => return (consumed + length, Next::End(end)),
             }
         }
         (consumed, Next::Continue)
     }
 
     /// Decodes and executes one message.
-    fn execute(&mut self, slot: usize, connection: &mut Connection, bytes: &[u8], is_last: bool) -> Next {
+    fn execute(&mut self, core: &mut Core, client: &mut Client, bytes: &[u8], is_last: bool) -> Executed {
         let message = match Message::decode(bytes) {
             Ok(message) => message,
-            Err(error) => return self.bad_message(connection, &error),
+            Err(error) => return self.bad_message(core, client, &error),
         };
-        if self.must_wait(connection, &message.op) {
-            return Next::Wait;
+        if must_wait(client, &message.op) {
+            return Executed::NotYet;
         }
         let kind = request::kind(&message.op);
-        let ids = OperationIds { connection: connection.id, operation: connection.next_operation, message: message.id };
-        connection.next_operation += 1;
+        let ids = OperationIds { connection: client.id(), operation: client.state.next_operation, message: message.id };
+        client.state.next_operation += 1;
         self.metrics.of(kind).requests.add(1);
         self.log_request(kind, ids, &message);
-        let next = match &message.op {
-            Request::Unbind => return Next::End(End::new(DisconnectReason::Unbind, "")),
-            Request::Abandon(target) => Ok(self.abandon(connection, *target)),
+        let answered = match &message.op {
+            Request::Unbind => return Executed::End(End::new(EndReason::Goodbye, "")),
+            Request::Abandon(target) => Some(self.abandon(client, *target)),
             Request::Extended(extended) if reply::is_for_connection(extended.name) => {
-                match self.connection_extended(connection, ids, extended, &message, is_last) {
-                    Ok(None) => return Next::Continue,
-                    Ok(Some(answer)) => Ok(answer),
-                    Err(end) => return Next::End(end),
+                match self.connection_extended(core, client, ids, extended, &message, is_last) {
+                    Ok(answer) => answer,
+                    Err(end) => return Executed::End(end),
                 }
             }
-            _ => self
-                .refuse(connection, ids, &message)
-                .map_or_else(|| self.execute_outside(slot, connection, ids, kind, &message), Ok),
+            _ => match self.refuse(client, ids, &message) {
+                Some(refused) => Some(refused),
+                None => self.execute_outside(core, client, ids, kind, &message),
+            },
         };
-        if let Ok(answer) = next {
-            self.conclude(connection, kind, ids, answer);
+        if let Some(answer) = answered {
+            self.conclude(core, client, kind, ids, answer);
         }
-        Next::Continue
-    }
-
-    /// A bind waits for what runs, and stops what can be stopped (RFC 4511 §4.2.1).
-    fn must_wait(&mut self, connection: &mut Connection, request: &Request<'_>) -> bool {
-        connection.waits_for_outstanding = false;
-        if !matches!(request, Request::Bind(_)) || connection.outstanding.is_empty() {
-            return false;
-        }
-        for operation in connection.outstanding.iter_mut().filter(|operation| operation.is_abortable) {
-            operation.stream.cancel();
-        }
-        connection.waits_for_outstanding = true;
-        true
+        Executed::Yes
     }
 
     /// Refuses what the connection's own limits do not allow.
-    fn refuse(&mut self, connection: &mut Connection, ids: OperationIds, message: &Message<'_>) -> Option<Answer> {
-        let (code, text) = if connection.outstanding.len() >= self.limits.outstanding_max {
+    fn refuse(&self, client: &mut Client, ids: OperationIds, message: &Message<'_>) -> Option<Answer> {
+        let (code, text) = if client.state.outstanding.len() >= self.limits.outstanding_max {
             self.metrics.busy.add(1);
             (ResultCode::BUSY, "too many operations of this connection wait for their end")
-        } else if connection.outstanding_by_message(ids.message).is_some() {
-            self.metrics.protocol_errors.add(1);
+        } else if client.state.outstanding_by_message(ids.message).is_some() {
+            self.metrics.network.protocol_errors.add(1);
             (ResultCode::PROTOCOL_ERROR, "the message id is that of an operation that is not answered yet")
-        } else if self.is_refused_version(connection, &message.op) {
-            self.metrics.protocol_errors.add(1);
+        } else if self.is_refused_version(client, &message.op) {
+            self.metrics.network.protocol_errors.add(1);
             (ResultCode::PROTOCOL_ERROR, "this LDAP version is not supported here; use version 3")
         } else {
             return None;
         };
-        reply::failure(&mut connection.output, ids.message, &message.op, code, text);
+        reply::failure(&mut client.output, ids.message, &message.op, code, text);
         Some(Answer::of(code, text))
     }
 
-    fn is_refused_version(&self, connection: &Connection, request: &Request<'_>) -> bool {
+    fn is_refused_version(&self, client: &Client, request: &Request<'_>) -> bool {
         let Request::Bind(bind) = request else { return false };
-        let allows_v2 = self.listeners.get(connection.listener).is_some_and(|settings| settings.allow_ldap_v2);
+        let allows_v2 = self.listeners.get(client.listener()).is_some_and(|settings| settings.allow_ldap_v2);
         !(bind.version == 3 || (bind.version == 2 && allows_v2))
     }
 
-    /// Hands a request to the executor. `Err` if the answer comes later.
+    /// Hands a request to the executor. `None` if the answer comes later.
     fn execute_outside(
         &mut self,
-        slot: usize,
-        connection: &mut Connection,
+        core: &mut Core,
+        client: &mut Client,
         ids: OperationIds,
         kind: OperationKind,
         message: &Message<'_>,
-    ) -> Result<Answer, ()> {
-        let mark = connection.output.len();
-        let address = Address { slot, connection: connection.id, operation: ids.operation };
+    ) -> Option<Answer> {
+        let mark = client.output.len();
+        let address = OperationAddress { connection: client.address(), operation: ids.operation };
         let executor = self.executor.as_mut();
         let mut call = Call::new(
-            &connection.session,
+            &client.state.session,
             ids,
-            &mut connection.output,
-            self.moment,
-            self.unix_seconds,
+            &mut client.output,
+            core.moment,
+            core.unix_seconds,
             &self.mailbox,
             address,
         );
         let step = catch_unwind(AssertUnwindSafe(|| executor.execute(&mut call, message)));
         let taken = call.taken();
         match step {
-            Ok(Step::Done(answer)) => Ok(answer),
+            Ok(Step::Done(answer)) => Some(answer),
             Ok(Step::Pending) => {
                 if let Some(taken) = taken {
-                    connection.is_exclusive = kind == OperationKind::Bind;
-                    connection.outstanding.push(Outstanding {
+                    client.state.is_exclusive = kind == OperationKind::Bind;
+                    client.state.outstanding.push(Outstanding {
                         kind,
                         ids,
-                        begun: self.moment,
+                        begun: core.moment,
                         fields: self.fields.as_slice().into(),
                         request_controls: self.controls.as_str().into(),
-                        stream: taken.stream,
+                        backlog: taken.backlog,
                         is_abortable: taken.is_abortable,
                         is_abandoned: false,
                         cancelled_by: None,
                         unacknowledged_bytes: 0,
                     });
                 }
-                self.moment = Instant::now();
-                Err(())
+                core.moment = Instant::now();
+                None
             }
             Err(panic) => {
-                connection.output.truncate(mark);
-                self.metrics.panics.add(1);
-                let text = reply::panic_text(panic.as_ref());
+                client.output.truncate(mark);
+                self.metrics.network.panics.add(1);
+                let text = panic_text(panic.as_ref());
                 self.errors.error(
                     Category::Core,
                     message_id::PANIC,
@@ -184,40 +183,54 @@ impl Engine {
                         ids.connection, ids.operation, ids.message
                     ),
                 );
-                reply::failure(&mut connection.output, ids.message, &message.op, ResultCode::OTHER, reply::DEFECT);
-                Ok(Answer::of(ResultCode::OTHER, reply::DEFECT))
+                reply::failure(&mut client.output, ids.message, &message.op, ResultCode::OTHER, reply::DEFECT);
+                Some(Answer::of(ResultCode::OTHER, reply::DEFECT))
             }
         }
     }
 
-    fn bad_frame(&mut self, connection: &mut Connection, error: ber::FrameError, bytes_max: usize) -> End {
+    fn bad_frame(&self, client: &mut Client, error: ber::FrameError, bytes_max: usize) -> End {
         match error {
             ber::FrameError::TooLarge { .. } => {
                 let text = format!("the request is larger than max-request-size ({bytes_max} bytes)");
-                let end = self.notice(connection, ResultCode::PROTOCOL_ERROR, &text);
-                End { reason: DisconnectReason::MaxRequestSize, ..end }
+                let end = self.notice(client, ResultCode::PROTOCOL_ERROR, &text);
+                End { reason: EndReason::MaxRequestSize, ..end }
             }
             ber::FrameError::Malformed => {
-                self.notice(connection, ResultCode::PROTOCOL_ERROR, "the bytes are not an LDAP message")
+                self.notice(client, ResultCode::PROTOCOL_ERROR, "the bytes are not an LDAP message")
             }
         }
     }
 
     /// RFC 4511 §4.1.1: what cannot be understood ends the connection; if at least the operation is known, it is answered
     /// and the connection lives on.
-    fn bad_message(&mut self, connection: &mut Connection, error: &MessageError) -> Next {
+    fn bad_message(&mut self, core: &mut Core, client: &mut Client, error: &MessageError) -> Executed {
         let text = error.to_string();
         let Some((message, response, kind)) = reply::answerable(error) else {
-            return Next::End(self.notice(connection, ResultCode::PROTOCOL_ERROR, &text));
+            return Executed::End(self.notice(client, ResultCode::PROTOCOL_ERROR, &text));
         };
-        self.metrics.protocol_errors.add(1);
+        self.metrics.network.protocol_errors.add(1);
         self.metrics.of(kind).requests.add(1);
-        reply::result(&mut connection.output, message, response, ResultCode::PROTOCOL_ERROR, &text);
-        let ids = OperationIds { connection: connection.id, operation: connection.next_operation, message };
-        connection.next_operation += 1;
+        reply::result(&mut client.output, message, response, ResultCode::PROTOCOL_ERROR, &text);
+        let ids = OperationIds { connection: client.id(), operation: client.state.next_operation, message };
+        client.state.next_operation += 1;
         self.fields.clear();
         self.controls.clear();
-        self.conclude(connection, kind, ids, Answer::of(ResultCode::PROTOCOL_ERROR, text));
-        Next::Continue
+        self.conclude(core, client, kind, ids, Answer::of(ResultCode::PROTOCOL_ERROR, text));
+        Executed::Yes
     }
+}
+
+/// A bind waits for what runs, and stops what can be stopped (RFC 4511 §4.2.1).
+fn must_wait(client: &mut Client, request: &Request<'_>) -> bool {
+    let state = &mut client.state;
+    state.waits_for_outstanding = false;
+    if !matches!(request, Request::Bind(_)) || state.outstanding.is_empty() {
+        return false;
+    }
+    for operation in state.outstanding.iter_mut().filter(|operation| operation.is_abortable) {
+        operation.backlog.cancel();
+    }
+    state.waits_for_outstanding = true;
+    true
 }

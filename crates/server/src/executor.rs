@@ -7,11 +7,12 @@ use std::{sync::Arc, time::Instant};
 
 use directory::Session;
 use ldap::Message;
+use runtime::{backlog::Backlog, mailbox::Mailbox};
 
 use crate::{
     answer::Answer,
     log::OperationIds,
-    mailbox::{Address, Encode, Mailbox, Remote, Stream},
+    remote::{Encode, LdapMail, OperationAddress, Remote},
 };
 
 /// Executes messages; each loop has its own.
@@ -42,14 +43,14 @@ pub(crate) struct Call<'a> {
     pub(crate) begun: Instant,
     /// The same moment on the calendar.
     pub(crate) unix_seconds: i64,
-    mailbox: &'a Arc<Mailbox>,
-    address: Address,
+    mailbox: &'a Arc<Mailbox<LdapMail>>,
+    address: OperationAddress,
     taken: Option<Taken>,
 }
 
 /// What the connection must remember of an operation that was given away.
 pub(crate) struct Taken {
-    pub(crate) stream: Arc<Stream>,
+    pub(crate) backlog: Arc<Backlog>,
     pub(crate) is_abortable: bool,
 }
 
@@ -60,8 +61,8 @@ impl<'a> Call<'a> {
         out: &'a mut Vec<u8>,
         begun: Instant,
         unix_seconds: i64,
-        mailbox: &'a Arc<Mailbox>,
-        address: Address,
+        mailbox: &'a Arc<Mailbox<LdapMail>>,
+        address: OperationAddress,
     ) -> Self {
         Self { session, ids, out, begun, unix_seconds, mailbox, address, taken: None }
     }
@@ -69,9 +70,9 @@ impl<'a> Call<'a> {
     /// Takes the operation away from the loop. `on_loss` words the answer in case the job is lost; return
     /// [`Step::Pending`] afterwards.
     pub(crate) fn remote(&mut self, is_abortable: bool, on_loss: Encode) -> Remote {
-        let stream = Arc::new(Stream::default());
-        self.taken = Some(Taken { stream: Arc::clone(&stream), is_abortable });
-        Remote::new(Arc::clone(self.mailbox), self.address, stream, on_loss)
+        let backlog = Arc::new(Backlog::default());
+        self.taken = Some(Taken { backlog: Arc::clone(&backlog), is_abortable });
+        Remote::new(Arc::clone(self.mailbox), self.address, backlog, on_loss)
     }
 
     pub(crate) fn taken(&mut self) -> Option<Taken> {

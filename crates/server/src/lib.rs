@@ -1,41 +1,40 @@
-//! The network side of Pando: event loops, TLS, connections, limits, logs and monitoring.
+//! LDAP over the event loops of `runtime`: framing, connections, operations, the access and audit logs, monitoring.
 //!
-//! Life of a request: `event_loop` says that a connection is readable, `engine` reads, cuts the bytes into messages and
-//! executes them through an `executor`, and writes everything of one turn at once. What may take long goes to a `pool` and
-//! comes back through a `mailbox`.
+//! Life of a request: a loop of `runtime` hands the bytes that arrived to `protocol`; `execute` cuts them into messages and executes
+//! them through an `executor`, which answers into the connection's output. What may take long goes to a pool and comes back through a
+//! `remote`, which `mail` reads; `conclude` counts and logs.
 //!
-//! This crate does not know how entries are stored, what a filter matches, or who may see what.
+//! This crate does not know how entries are stored, what a filter matches, or who may see what, nor how sockets are waited for.
 
-mod accept;
 mod answer;
+mod client;
 mod conclude;
-mod connection;
 mod connection_requests;
-mod engine;
-mod event_loop;
 mod execute;
 mod executor;
+mod ldap_loop;
 mod limits;
 mod listener;
 pub mod log;
-mod mailbox;
+mod mail;
 pub mod metrics;
+mod missing_groups;
 mod monitor;
 mod operation;
-mod output;
+mod protocol;
 pub mod rebuild_request;
 mod reload;
 pub mod reload_answer;
+mod remote;
 mod reply;
 mod server;
 mod settings;
 mod stalls;
 #[cfg(test)]
 mod tests;
-mod transport;
 mod watch;
 
 pub use limits::Limits;
-pub use listener::{ListenAt, ListenerSettings};
+pub use listener::LdapListener;
 pub use server::{Logs, STOP_TIME_MAX, Server, StartError};
 pub use settings::{Settings, SettingsError};

@@ -1,10 +1,10 @@
-//! What one event loop counts of LDAP.
+//! What one event loop counts of LDAP, beside what the network side counts of it.
 //!
 //! Knows nothing of who reads it (`monitor`).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use runtime::metrics::{Counter, Timings};
+use runtime::metrics::{Counter, NetworkMetrics, Timings};
 
 /// Kinds of LDAP operations, in the order and with the names of OpenDJ's logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,22 +70,14 @@ impl OperationKind {
     }
 }
 
-/// Everything one loop counts.
+/// See the module.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct LoopMetrics {
+pub struct LdapMetrics {
+    /// Connections and bytes.
+    pub network: Arc<NetworkMetrics>,
     /// Per kind: requests read, responses sent, time.
     operations: [Timings; OperationKind::ALL.len()],
-    /// Connections accepted or handed over to this loop.
-    pub connections_established: Counter,
-    /// Connections closed.
-    pub connections_closed: Counter,
-    /// Connections refused at the door.
-    pub connections_rejected: Counter,
-    /// Bytes read from sockets.
-    pub bytes_read: Counter,
-    /// Bytes written to sockets.
-    pub bytes_written: Counter,
     /// Entries returned by searches.
     pub entries_returned: Counter,
     /// References returned by searches.
@@ -98,8 +90,6 @@ pub struct LoopMetrics {
     pub searches_over_time: Counter,
     /// Searches that ended at their lookthrough limit, or were refused by another administrative limit.
     pub searches_over_lookthrough: Counter,
-    /// Connections closed because nothing was asked for too long.
-    pub connections_idle: Counter,
     /// Searches with base scope.
     pub searches_base: Counter,
     /// Searches with one-level scope.
@@ -110,65 +100,41 @@ pub struct LoopMetrics {
     pub binds_failed: Counter,
     /// Operations abandoned or cancelled before they ended.
     pub abandoned: Counter,
-    /// Messages that were not LDAP, or broke its rules.
-    pub protocol_errors: Counter,
-    /// Operations that panicked.
-    pub panics: Counter,
     /// Operations refused with `busy`.
     pub busy: Counter,
-    /// TLS handshakes completed.
-    pub tls_handshakes: Counter,
-    /// TLS handshakes that failed.
-    pub tls_failures: Counter,
     /// Access log lines dropped because the disk did not keep up.
     pub log_lines_dropped: Counter,
-    /// Wake-ups of the loop.
-    pub turns: Counter,
-    /// The minute that it is, since 1970.
-    pub minute: Counter,
 }
 
-impl Default for LoopMetrics {
-    fn default() -> Self {
+impl LdapMetrics {
+    /// Zeros, beside what the network side counts.
+    pub fn new(network: Arc<NetworkMetrics>) -> Self {
         Self {
+            network,
             operations: std::array::from_fn(|_| Timings::default()),
-            connections_established: Counter::default(),
-            connections_closed: Counter::default(),
-            connections_rejected: Counter::default(),
-            bytes_read: Counter::default(),
-            bytes_written: Counter::default(),
             entries_returned: Counter::default(),
             references_returned: Counter::default(),
             searches_unindexed: Counter::default(),
             searches_over_size: Counter::default(),
             searches_over_time: Counter::default(),
             searches_over_lookthrough: Counter::default(),
-            connections_idle: Counter::default(),
             searches_base: Counter::default(),
             searches_one: Counter::default(),
             searches_sub: Counter::default(),
             binds_failed: Counter::default(),
             abandoned: Counter::default(),
-            protocol_errors: Counter::default(),
-            panics: Counter::default(),
             busy: Counter::default(),
-            tls_handshakes: Counter::default(),
-            tls_failures: Counter::default(),
             log_lines_dropped: Counter::default(),
-            turns: Counter::default(),
-            minute: Counter::default(),
         }
     }
-}
 
-impl LoopMetrics {
     /// The numbers of one kind.
     pub fn of(&self, kind: OperationKind) -> &Timings {
         &self.operations[kind as usize]
     }
 
-    /// One operation ended.
-    pub fn record(&self, kind: OperationKind, elapsed: Duration) {
-        self.of(kind).record(self.minute.get(), elapsed);
+    /// One operation ended, in the minute that it is (since 1970).
+    pub fn record(&self, kind: OperationKind, minute: u64, elapsed: Duration) {
+        self.of(kind).record(minute, elapsed);
     }
 }

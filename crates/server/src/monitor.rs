@@ -4,18 +4,21 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
 use directory::{MonitorEntry, MonitorProvider};
 use jiff::{Timestamp, tz::TimeZone};
-use runtime::metrics::{Counter, LatencySummary, MINUTES};
+use runtime::{
+    listener::ListenAt,
+    loops::ConnectionCounts,
+    metrics::{Counter, LatencySummary, MINUTES},
+};
 
 use crate::{
-    event_loop::Shared,
-    listener::ListenerSettings,
-    metrics::{LoopMetrics, OperationKind},
+    listener::LdapListener,
+    metrics::{LdapMetrics, OperationKind},
     operation::Pools,
     stalls::Stalls,
 };
@@ -29,9 +32,9 @@ const PERCENTILES: [(&str, u64); 5] =
 
 /// See the module.
 pub(crate) struct Monitor {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) metrics: Vec<Arc<LoopMetrics>>,
-    pub(crate) listeners: Arc<[ListenerSettings]>,
+    pub(crate) connections: ConnectionCounts,
+    pub(crate) metrics: Vec<Arc<LdapMetrics>>,
+    pub(crate) listeners: Arc<[LdapListener]>,
     pub(crate) pools: Pools,
     pub(crate) stalls: Arc<Stalls>,
     pub(crate) begun: Instant,
@@ -48,7 +51,7 @@ impl MonitorProvider for Monitor {
 }
 
 impl Monitor {
-    fn sum(&self, counter: impl Fn(&LoopMetrics) -> &Counter) -> u64 {
+    fn sum(&self, counter: impl Fn(&LdapMetrics) -> &Counter) -> u64 {
         self.metrics.iter().map(|metrics| counter(metrics).get()).sum()
     }
 
@@ -57,9 +60,9 @@ impl Monitor {
             .with("startTime", generalized_time(self.begun_at))
             .with("currentTime", generalized_time(SystemTime::now()))
             .with("upTime", up_time(self.begun.elapsed()))
-            .with("currentConnections", self.shared.connections())
-            .with("maxConnections", self.shared.connections_peak.load(Ordering::Relaxed))
-            .with("totalConnections", self.sum(|metrics| &metrics.connections_established))
+            .with("currentConnections", self.connections.now())
+            .with("maxConnections", self.connections.peak())
+            .with("totalConnections", self.sum(|metrics| &metrics.network.connections_established))
             .with("productName", PRODUCT)
             .with("vendorName", "the Pando project")
             .with("fullVersion", full_version())
@@ -73,11 +76,11 @@ impl Monitor {
         // An abandon is concluded without a response.
         let answers = completed.saturating_sub(self.responses(OperationKind::Abandon));
         let mut entry = MonitorEntry::new("LDAP Statistics")
-            .with("connectionsEstablished", self.sum(|metrics| &metrics.connections_established))
-            .with("connectionsClosed", self.sum(|metrics| &metrics.connections_closed))
-            .with("connectionsRejected", self.sum(|metrics| &metrics.connections_rejected))
-            .with("bytesRead", self.sum(|metrics| &metrics.bytes_read))
-            .with("bytesWritten", self.sum(|metrics| &metrics.bytes_written))
+            .with("connectionsEstablished", self.sum(|metrics| &metrics.network.connections_established))
+            .with("connectionsClosed", self.sum(|metrics| &metrics.network.connections_closed))
+            .with("connectionsRejected", self.sum(|metrics| &metrics.network.connections_rejected))
+            .with("bytesRead", self.sum(|metrics| &metrics.network.bytes_read))
+            .with("bytesWritten", self.sum(|metrics| &metrics.network.bytes_written))
             .with("ldapMessagesRead", initiated)
             .with("ldapMessagesWritten", answers + entries + references)
             .with("operationsInitiated", initiated)
@@ -100,13 +103,13 @@ impl Monitor {
             .with("searchesOverSizeLimit", self.sum(|metrics| &metrics.searches_over_size))
             .with("searchesOverTimeLimit", self.sum(|metrics| &metrics.searches_over_time))
             .with("searchesOverLookthroughLimit", self.sum(|metrics| &metrics.searches_over_lookthrough))
-            .with("connectionsOverIdleTimeLimit", self.sum(|metrics| &metrics.connections_idle))
+            .with("connectionsOverIdleTimeLimit", self.sum(|metrics| &metrics.network.connections_idle))
             .with("bindsFailed", self.sum(|metrics| &metrics.binds_failed))
-            .with("protocolErrors", self.sum(|metrics| &metrics.protocol_errors))
+            .with("protocolErrors", self.sum(|metrics| &metrics.network.protocol_errors))
             .with("operationsBusy", self.sum(|metrics| &metrics.busy))
-            .with("operationsPanicked", self.sum(|metrics| &metrics.panics))
-            .with("tlsHandshakes", self.sum(|metrics| &metrics.tls_handshakes))
-            .with("tlsFailures", self.sum(|metrics| &metrics.tls_failures))
+            .with("operationsPanicked", self.sum(|metrics| &metrics.network.panics))
+            .with("tlsHandshakes", self.sum(|metrics| &metrics.network.tls_handshakes))
+            .with("tlsFailures", self.sum(|metrics| &metrics.network.tls_failures))
             .with("logLinesDropped", self.sum(|metrics| &metrics.log_lines_dropped))
     }
 
@@ -199,16 +202,16 @@ fn version() -> MonitorEntry {
         .with("pointVersion", env!("CARGO_PKG_VERSION_PATCH"))
 }
 
-fn handler(settings: &ListenerSettings) -> MonitorEntry {
-    let name = match &settings.at {
-        crate::ListenAt::Tcp(address) => {
+fn handler(settings: &LdapListener) -> MonitorEntry {
+    let name = match &settings.network.at {
+        ListenAt::Tcp(address) => {
             format!("{} Connection Handler {} port {}", settings.protocol(), address.ip(), address.port())
         }
-        crate::ListenAt::Path(path) => format!("{} Connection Handler {}", settings.protocol(), path.display()),
+        ListenAt::Path(path) => format!("{} Connection Handler {}", settings.protocol(), path.display()),
     };
     MonitorEntry::new(&name)
         .with("ds-connectionhandler-protocol", settings.protocol())
-        .with("ds-connectionhandler-listener", &settings.at)
+        .with("ds-connectionhandler-listener", &settings.network.at)
 }
 
 fn full_version() -> String {
@@ -240,17 +243,16 @@ mod tests {
 
     #[test]
     fn figures_of_all_loops_are_added_up() {
-        let loops: Vec<_> = (0..2).map(|_| Arc::new(LoopMetrics::default())).collect();
+        let loops: Vec<_> = (0..2).map(|_| Arc::new(LdapMetrics::new(Arc::default()))).collect();
         for metrics in &loops {
             metrics.of(OperationKind::Search).requests.add(3);
-            metrics.minute.set(now_minute());
-            metrics.record(OperationKind::Search, Duration::from_micros(100));
-            metrics.bytes_read.add(50);
+            metrics.record(OperationKind::Search, now_minute(), Duration::from_micros(100));
+            metrics.network.bytes_read.add(50);
         }
         let monitor = Monitor {
-            shared: Arc::new(Shared { loops: Vec::new(), next_connection: 1.into(), connections_peak: 7.into() }),
+            connections: ConnectionCounts::new(Vec::new(), Arc::new(7.into())),
             metrics: loops,
-            listeners: vec![ListenerSettings::new(crate::ListenAt::Tcp("127.0.0.1:1389".parse().unwrap()))].into(),
+            listeners: vec![LdapListener::new(ListenAt::Tcp("127.0.0.1:1389".parse().unwrap()))].into(),
             pools: Pools::new(1),
             stalls: Arc::new(Stalls::new(runtime::log::error::ErrorLog::silent(), None)),
             begun: Instant::now(),

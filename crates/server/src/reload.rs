@@ -6,7 +6,7 @@ use config::Config;
 use directory::Directory;
 use runtime::log::error::{Category, ErrorLog, message_id};
 
-use crate::{rebuild_request::RebuildRequest, reload_answer::ReloadAnswer, stalls::Stalls};
+use crate::{missing_groups, rebuild_request::RebuildRequest, reload_answer::ReloadAnswer, stalls::Stalls};
 
 /// Takes the configuration as the file has it now, then the requests that tools left. Everything that happens is told in the error log.
 pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) {
@@ -55,7 +55,7 @@ fn reconfigure(directory: &Directory, config: &Config, stalls: &Stalls, errors: 
                     format_args!("{property} differs from what the server started with: restart it to take the change"),
                 );
             }
-            crate::server::warn_of_missing_groups(directory, errors);
+            missing_groups::warn(directory, errors);
             errors.notice(Category::Config, message_id::CONFIG_TAKEN, "The configuration was read again");
             None
         }

@@ -2,14 +2,12 @@
 //!
 //! Results of the directory are encoded where they are made.
 
-use std::any::Any;
-
 use ber::Tag;
 use ldap::{
     LdapResult, MessageError, Request, ResultCode, encode, message::tags as request_tags, oids::extended as oids,
 };
 
-use crate::{connection::Connection, metrics::OperationKind};
+use crate::{client::Client, metrics::OperationKind};
 
 /// What a client reads when an operation panicked.
 pub(crate) const DEFECT: &str = "the operation failed by a defect of the server; the error log has the details";
@@ -30,14 +28,14 @@ pub(crate) fn result(out: &mut Vec<u8>, message: i32, response: Tag, code: Resul
 
 /// An extended response without controls.
 pub(crate) fn extended(
-    connection: &mut Connection,
+    client: &mut Client,
     message: i32,
     code: ResultCode,
     text: &str,
     name: Option<&str>,
     value: Option<&[u8]>,
 ) {
-    encode::extended_response(&mut connection.output, message, &LdapResult::new(code, text), name, value, &[]);
+    encode::extended_response(&mut client.output, message, &LdapResult::new(code, text), name, value, &[]);
 }
 
 /// Refuses a request, whichever it is; nothing for those that have no response.
@@ -70,12 +68,6 @@ pub(crate) fn cancel_target(value: &[u8]) -> Option<i32> {
     let mut inner = outer.sequence().ok()?;
     let target = i32::try_from(inner.integer().ok()?).ok()?;
     inner.finish().and_then(|()| outer.finish()).ok().map(|()| target)
-}
-
-/// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
 #[cfg(test)]

@@ -2,23 +2,19 @@
 
 use std::{
     io,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize},
-    },
-    thread::JoinHandle,
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
 use directory::{Capabilities, Directory, IndexNotice};
 use ldap::oids::extended as oids;
-use mio::{Poll, Waker};
 use runtime::{
+    listener::ListenAt,
     log::{
         error::{Category, ErrorLog, message_id},
         writer::{LogThread, LogThreadBuilder},
     },
+    loops::{Loops, LoopsError, LoopsSettings, OpenLoops},
     periodic::Periodic,
     signals::{Signal, Signals},
     tls::{Reload, TlsAcceptor},
@@ -26,16 +22,15 @@ use runtime::{
 use thiserror::Error;
 
 use crate::{
-    accept::ListenSocket,
-    engine::Engine,
-    event_loop::{EventLoop, LoopHandle, Shared, WAKER},
     executor::Executor,
-    listener::{ListenAt, ListenerSettings, bind_tcp, bind_unix, check_port_is_free},
+    ldap_loop::LdapLoop,
+    listener::LdapListener,
     log::{AccessLog, access::OpenAccessLog, audit::AuditLog, internal::InternalAccessLog},
-    mailbox::{Mail, Mailbox},
-    metrics::LoopMetrics,
+    metrics::LdapMetrics,
+    missing_groups,
     monitor::Monitor,
     operation::{DirectoryExecutor, Pools},
+    remote::LdapMail,
     settings::{Settings, SettingsError},
     stalls::Stalls,
     watch::watch,
@@ -56,14 +51,9 @@ pub enum StartError {
     /// The configuration cannot be served.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A listener.
-    #[error("cannot listen on {at}: {error}")]
-    Listen {
-        /// Where.
-        at: String,
-        /// What the system says.
-        error: io::Error,
-    },
+    /// Listeners, pollers.
+    #[error(transparent)]
+    Loops(#[from] LoopsError),
     /// The directory does not take what the server can do.
     #[error("root DSE: {0}")]
     RootDse(#[from] store::StoreError),
@@ -75,21 +65,19 @@ pub enum StartError {
         /// What the system says.
         error: io::Error,
     },
-    /// Threads, pollers.
+    /// Threads.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
 }
 
 /// A running server.
 pub struct Server {
-    loops: Vec<JoinHandle<()>>,
-    shared: Arc<Shared>,
-    metrics: Vec<Arc<LoopMetrics>>,
-    listeners: Arc<[ListenerSettings]>,
+    loops: Loops<LdapMail>,
+    metrics: Vec<Arc<LdapMetrics>>,
+    listeners: Arc<[LdapListener]>,
     stalls: Arc<Stalls>,
     pools: Option<Pools>,
     directory: Option<Arc<Directory>>,
-    addresses: Vec<ListenAt>,
     errors: ErrorLog,
     keeper: Option<Periodic>,
     watch: Option<Periodic>,
@@ -146,7 +134,7 @@ impl Server {
     pub fn start_with(directory: Arc<Directory>, mut settings: Settings, mut logs: Logs) -> Result<Self, StartError> {
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
-        warn_of_missing_groups(&directory, logs.errors());
+        missing_groups::warn(&directory, logs.errors());
         let errors = logs.errors().clone();
         directory
             .set_notices(Box::new(move |sentence| errors.warning(Category::Core, message_id::DIRECTORY, sentence)));
@@ -165,7 +153,7 @@ impl Server {
             server.audits.push(started.map_err(|error| StartError::Log { path, error })?);
         }
         directory.set_monitor(Arc::new(Monitor {
-            shared: Arc::clone(&server.shared),
+            connections: server.loops.counts(),
             metrics: server.metrics.clone(),
             listeners: Arc::clone(&server.listeners),
             pools: pools.clone(),
@@ -224,58 +212,36 @@ impl Server {
         mut logs: Logs,
         mut executor: impl FnMut() -> Box<dyn Executor>,
     ) -> Result<Self, StartError> {
-        let loop_count = settings.loops.max(1);
         check_descriptors(&settings, &logs.errors);
-        let mut polls = Vec::new();
-        let mut handles = Vec::new();
-        for _ in 0..loop_count {
-            let poll = Poll::new()?;
-            let mailbox = Arc::new(Mailbox::new(Waker::new(poll.registry(), WAKER)?));
-            handles.push(LoopHandle { mailbox, connections: AtomicUsize::new(0) });
-            polls.push(poll);
-        }
-        let shared = Arc::new(Shared {
-            loops: handles,
-            next_connection: AtomicU64::new(1),
-            connections_peak: AtomicUsize::new(0),
-        });
-        let (sockets, addresses) = open_sockets(&settings.listeners, loop_count)?;
-        let listeners: Arc<[ListenerSettings]> = with_addresses(settings.listeners, &addresses).into();
         let stalls = Arc::new(Stalls::new(logs.errors.clone(), settings.stall_threshold));
-        let mut loops = Vec::new();
+        let mut listeners = settings.listeners;
+        let networks = LoopsSettings {
+            listeners: listeners.iter().map(|listener| listener.network.clone()).collect(),
+            limits: settings.limits.network.clone(),
+            count: settings.loops,
+        };
         let mut metrics = Vec::new();
-        for (index, (poll, sockets)) in polls.into_iter().zip(sockets).enumerate() {
-            let Some(handle) = shared.loops.get(index) else { continue };
-            let counted = Arc::new(LoopMetrics::default());
-            let engine = Engine::new(
-                executor(),
-                settings.limits.clone(),
-                Arc::clone(&listeners),
-                AccessLog::new(&mut logs.builder, &logs.access),
-                Arc::clone(&counted),
-                Arc::clone(&stalls),
-                Arc::clone(&handle.mailbox),
-            );
-            let event_loop = EventLoop::new(poll, engine, index, Arc::clone(&shared), sockets)?;
-            metrics.push(counted);
-            loops.push((index, event_loop));
+        let shared: Arc<[LdapListener]> = listeners.clone().into();
+        let open = OpenLoops::open(networks, &logs.errors, |parts| {
+            let log = AccessLog::new(&mut logs.builder, &logs.access);
+            let limits = settings.limits.clone();
+            let ldap = LdapLoop::new(executor(), limits, Arc::clone(&shared), log, Arc::clone(&stalls), parts);
+            metrics.push(Arc::clone(&ldap.metrics));
+            ldap
+        })?;
+        for (listener, at) in listeners.iter_mut().zip(open.addresses()) {
+            listener.network.at = at.clone();
         }
         let log_thread = logs.builder.start()?;
-        let loops =
-            loops.into_iter().map(|(index, event_loop)| spawn_loop(index, event_loop)).collect::<Result<_, _>>()?;
-        for at in &addresses {
-            logs.errors.notice(Category::Protocol, message_id::LISTENING, format_args!("Listening on {at}"));
-        }
+        let loops = open.start()?;
         let keeper = keep_certificates(&listeners, logs.errors.clone())?;
         Ok(Self {
             loops,
-            shared,
             metrics,
-            listeners,
+            listeners: listeners.into(),
             stalls,
             pools: None,
             directory: None,
-            addresses,
             errors: logs.errors,
             keeper,
             watch: None,
@@ -286,7 +252,7 @@ impl Server {
 
     /// Where the server listens, with the ports that the system chose where 0 was configured.
     pub fn addresses(&self) -> &[ListenAt] {
-        &self.addresses
+        self.loops.addresses()
     }
 
     /// The error log.
@@ -295,7 +261,7 @@ impl Server {
     }
 
     /// The counters of all loops.
-    pub fn metrics(&self) -> &[Arc<LoopMetrics>] {
+    pub fn metrics(&self) -> &[Arc<LdapMetrics>] {
         &self.metrics
     }
 
@@ -315,7 +281,7 @@ impl Server {
     }
 
     fn stop_loops(&mut self, time_max: Duration) {
-        if self.loops.is_empty() {
+        if !self.loops.is_running() {
             return;
         }
         let until = Instant::now() + time_max;
@@ -323,13 +289,7 @@ impl Server {
         if let Some(directory) = &self.directory {
             directory.end_watches();
         }
-        for one in &self.shared.loops {
-            one.mailbox.post(Mail::Stop(until));
-        }
-        for thread in self.loops.drain(..) {
-            // A loop that panicked has been reported by the panic hook.
-            let _ = thread.join();
-        }
+        self.loops.stop(until);
         self.keeper = None;
         self.watch = None;
         if let Some(pools) = &self.pools {
@@ -337,11 +297,6 @@ impl Server {
         }
         // Nobody changes anything any more: they write the rest.
         self.audits.clear();
-        for at in &self.addresses {
-            if let ListenAt::Path(path) = at {
-                let _ = std::fs::remove_file(path);
-            }
-        }
         self.errors.notice(Category::Core, message_id::STOPPED, "The server has stopped");
         self.log_thread.stop();
     }
@@ -355,65 +310,22 @@ impl Drop for Server {
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").field("addresses", &self.addresses).finish_non_exhaustive()
+        f.debug_struct("Server").field("addresses", &self.addresses()).finish_non_exhaustive()
     }
 }
 
 /// What the root DSE says beyond what the directory does.
 fn capabilities(settings: &Settings) -> Capabilities {
     Capabilities {
-        start_tls: settings.listeners.iter().any(|listener| listener.allow_start_tls && listener.tls.is_some()),
+        start_tls: settings.listeners.iter().any(|listener| listener.start_tls.is_some()),
         ldap_v2: settings.listeners.iter().any(|listener| listener.allow_ldap_v2),
         sasl_mechanisms: Vec::new(),
         extensions: [oids::CANCEL, oids::GET_CONNECTION_ID].map(str::to_owned).into(),
     }
 }
 
-fn spawn_loop(index: usize, event_loop: EventLoop) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(format!("loop-{index}")).spawn(move || event_loop.run())
-}
-
-type Sockets = Vec<Vec<(usize, ListenSocket)>>;
-
-/// One set of sockets for each loop, and the addresses as they came out.
-fn open_sockets(listeners: &[ListenerSettings], loop_count: usize) -> Result<(Sockets, Vec<ListenAt>), StartError> {
-    let mut sockets: Sockets = (0..loop_count).map(|_| Vec::new()).collect();
-    let mut addresses = Vec::new();
-    for (index, settings) in listeners.iter().enumerate() {
-        let failed = |error| StartError::Listen { at: settings.at.to_string(), error };
-        match &settings.at {
-            ListenAt::Tcp(address) => {
-                check_port_is_free(*address).map_err(failed)?;
-                let mut address: SocketAddr = *address;
-                for sockets in &mut sockets {
-                    let socket = bind_tcp(settings, address).map_err(failed)?;
-                    address = socket.local_addr().map_err(failed)?;
-                    sockets.push((index, ListenSocket::Tcp(socket)));
-                }
-                addresses.push(ListenAt::Tcp(address));
-            }
-            // One loop accepts for all: unix sockets know no SO_REUSEPORT, and connections are spread afterwards.
-            ListenAt::Path(path) => {
-                let socket = bind_unix(path, settings.backlog).map_err(failed)?;
-                if let Some(first) = sockets.first_mut() {
-                    first.push((index, ListenSocket::Unix(socket)));
-                }
-                addresses.push(settings.at.clone());
-            }
-        }
-    }
-    Ok((sockets, addresses))
-}
-
-fn with_addresses(mut listeners: Vec<ListenerSettings>, addresses: &[ListenAt]) -> Vec<ListenerSettings> {
-    for (settings, at) in listeners.iter_mut().zip(addresses) {
-        settings.at = at.clone();
-    }
-    listeners
-}
-
 fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
-    let wanted = settings.limits.connections_max as u64 + DESCRIPTORS_OWN;
+    let wanted = settings.limits.network.connections_max as u64 + DESCRIPTORS_OWN;
     match runtime::sys::raise_open_files_limit() {
         Ok(Some(limit)) if limit < wanted => errors.warning(
             Category::Core,
@@ -421,7 +333,7 @@ fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
             format_args!(
                 "The system allows {limit} open files, too few for max-allowed-client-connections ({}); raise the hard \
                  limit (ulimit -Hn, LimitNOFILE)",
-                settings.limits.connections_max
+                settings.limits.network.connections_max
             ),
         ),
         Ok(_) => {}
@@ -429,25 +341,10 @@ fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
     }
 }
 
-/// A misspelt group would go unnoticed: its rule speaks of nobody.
-pub(crate) fn warn_of_missing_groups(directory: &Directory, errors: &ErrorLog) {
-    match directory.missing_limit_groups() {
-        Ok(missing) => {
-            for (rule, group) in missing {
-                let message = format_args!(
-                    "[limits.{rule}] names the group \"{group}\", which does not exist: add it or correct pando.toml"
-                );
-                errors.warning(Category::Config, message_id::LIMITS, message);
-            }
-        }
-        Err(error) => errors.warning(Category::Config, message_id::LIMITS, format_args!("groups of limits: {error}")),
-    }
-}
-
 /// Looks at certificate files from time to time; `None` when there is nothing to look at.
-fn keep_certificates(listeners: &[ListenerSettings], errors: ErrorLog) -> io::Result<Option<Periodic>> {
+fn keep_certificates(listeners: &[LdapListener], errors: ErrorLog) -> io::Result<Option<Periodic>> {
     let mut acceptors: Vec<Arc<TlsAcceptor>> = Vec::new();
-    for tls in listeners.iter().filter_map(|settings| settings.tls.as_ref()) {
+    for tls in listeners.iter().flat_map(LdapListener::certificates) {
         if !acceptors.iter().any(|known| Arc::ptr_eq(known, tls)) {
             acceptors.push(Arc::clone(tls));
         }

@@ -6,6 +6,8 @@ use std::{sync::Arc, time::Duration};
 
 use config::Config;
 use runtime::{
+    limits::NetworkLimits,
+    listener::{ListenAt, ListenerSettings},
     log::{
         clock::{TimeFormat, TimeFormatError},
         error::{ErrorLogSettings, Severities, parse_override},
@@ -17,7 +19,7 @@ use thiserror::Error;
 
 use crate::{
     limits::Limits,
-    listener::{ListenAt, ListenerSettings},
+    listener::LdapListener,
     log::{AccessLogSettings, AuditLogSettings, LogFormat},
 };
 
@@ -55,7 +57,7 @@ pub enum SettingsError {
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Where to listen.
-    pub listeners: Vec<ListenerSettings>,
+    pub listeners: Vec<LdapListener>,
     /// Limits of all connections.
     pub limits: Limits,
     /// Access logs.
@@ -88,7 +90,10 @@ impl Settings {
             .map(|log| access_log(log, global.etime_resolution))
             .collect::<Result<_, _>>()?;
         let limits = Limits {
-            connections_max: global.connections_max.map_or(0, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+            network: NetworkLimits {
+                connections_max: global.connections_max.map_or(0, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+                ..NetworkLimits::default()
+            },
             outstanding_max: global.outstanding_operations_max,
             notify_abandoned: global.notify_abandoned_operations,
             ..Limits::default()
@@ -105,10 +110,7 @@ impl Settings {
     }
 }
 
-fn handler_listeners(
-    handler: &config::LdapHandler,
-    listeners: &mut Vec<ListenerSettings>,
-) -> Result<(), SettingsError> {
+fn handler_listeners(handler: &config::LdapHandler, listeners: &mut Vec<LdapListener>) -> Result<(), SettingsError> {
     let acceptor = |tls: &config::TlsConfig| {
         let files = CertificateFiles { certificate: tls.certificate.clone(), private_key: tls.private_key.clone() };
         TlsAcceptor::new(&TlsSettings { files, tls12: tls.tls12, tls13: tls.tls13 })
@@ -123,20 +125,22 @@ fn handler_listeners(
             config::ListenAddress::Tcp(address) => ListenAt::Tcp(*address),
             config::ListenAddress::Local(path) => ListenAt::Path(path.clone()),
         };
-        listeners.push(ListenerSettings {
-            use_tls: handler.use_ssl,
-            allow_start_tls: handler.allow_start_tls,
-            tls: tls.clone(),
+        let network = ListenerSettings {
+            tls: tls.clone().filter(|_| handler.use_ssl),
             allowed: handler.allowed_clients.clone(),
             denied: handler.denied_clients.clone(),
             trusted_proxies: handler.proxies.clone(),
-            allow_ldap_v2: handler.allow_ldap_v2,
             keep_alive: handler.use_tcp_keep_alive,
             no_delay: handler.use_tcp_no_delay,
             backlog: u32::try_from(handler.accept_backlog).unwrap_or(u32::MAX),
-            request_bytes_max: handler.request_bytes_max,
             blocked_write_time: handler.blocked_write_time_limit.unwrap_or(FOREVER),
             ..ListenerSettings::new(at)
+        };
+        listeners.push(LdapListener {
+            network,
+            start_tls: tls.clone().filter(|_| handler.allow_start_tls),
+            allow_ldap_v2: handler.allow_ldap_v2,
+            request_bytes_max: handler.request_bytes_max,
         });
     }
     Ok(())

@@ -13,8 +13,8 @@ use std::{
 use clap::Args;
 use config::{Config, Instance};
 use directory::Directory;
-use runtime::{pid_file::PidFile, signals::Signals};
-use server::{ListenAt, Server};
+use runtime::{listener::ListenAt, pid_file::PidFile, signals::Signals};
+use server::Server;
 
 use crate::{
     failure::{Context, Failure, Outcome},

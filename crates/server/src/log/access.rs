@@ -9,11 +9,14 @@ use std::{
 };
 
 use config::EtimeResolution;
-use runtime::log::{
-    clock::{LogClock, TimeFormat},
-    file::LogFileSettings,
-    text::{decimal, escaped, number_field, quoted_field, signed, word_field},
-    writer::{BUFFER_BYTES_MAX, FileId, LogThreadBuilder, Overload, Sink},
+use runtime::{
+    end::EndReason,
+    log::{
+        clock::{LogClock, TimeFormat},
+        file::LogFileSettings,
+        text::{decimal, escaped, number_field, quoted_field, signed, word_field},
+        writer::{BUFFER_BYTES_MAX, FileId, LogThreadBuilder, Overload, Sink},
+    },
 };
 
 use crate::metrics::OperationKind;
@@ -62,49 +65,20 @@ impl AccessLogSettings {
     }
 }
 
-/// Why a connection ended, in OpenDJ's words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DisconnectReason {
-    /// The client sent an unbind request.
-    Unbind,
-    /// The client closed the connection without one.
-    ClientDisconnect,
-    /// Refused at the door: address not allowed, or too many connections.
-    Rejected,
-    /// Reading or writing failed.
-    IoError,
-    /// Something that is not LDAP, or not allowed now.
-    ProtocolError,
-    /// The server stops.
-    ServerShutdown,
-    /// A TLS handshake failed or a trusted proxy sent no valid header.
-    SecurityProblem,
-    /// A request larger than `max-request-size`.
-    MaxRequestSize,
-    /// Nothing happened for `idle-time-limit`.
-    IdleTimeLimit,
-    /// The client did not read for `max-blocked-write-time-limit`.
-    IoTimeout,
-    /// A defect of the server.
-    ServerError,
-}
-
-impl DisconnectReason {
-    /// The text of the `reason` field.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Unbind => "Client Unbind",
-            Self::ClientDisconnect => "Client Disconnect",
-            Self::Rejected => "Client Connection Rejected",
-            Self::IoError => "I/O Error",
-            Self::ProtocolError => "Protocol Error",
-            Self::ServerShutdown => "Server Shutdown",
-            Self::SecurityProblem => "Security Problem",
-            Self::MaxRequestSize => "Maximum Request Size Exceeded",
-            Self::IdleTimeLimit => "Idle Time Limit Exceeded",
-            Self::IoTimeout => "I/O Timeout",
-            Self::ServerError => "Server Error",
-        }
+/// Why a connection ended, in OpenDJ's words: the text of the `reason` field.
+fn reason_text(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Goodbye => "Client Unbind",
+        EndReason::ClientDisconnect => "Client Disconnect",
+        EndReason::Rejected => "Client Connection Rejected",
+        EndReason::IoError => "I/O Error",
+        EndReason::ProtocolError => "Protocol Error",
+        EndReason::ServerShutdown => "Server Shutdown",
+        EndReason::SecurityProblem => "Security Problem",
+        EndReason::MaxRequestSize => "Maximum Request Size Exceeded",
+        EndReason::IdleTimeLimit => "Idle Time Limit Exceeded",
+        EndReason::IoTimeout => "I/O Timeout",
+        EndReason::ServerError => "Server Error",
     }
 }
 
@@ -239,11 +213,11 @@ impl AccessLog {
     }
 
     /// A connection ended.
-    pub fn disconnect(&mut self, connection: u64, reason: DisconnectReason, message: &str) {
+    pub fn disconnect(&mut self, connection: u64, reason: EndReason, message: &str) {
         self.each(|out, _| {
             out.extend_from_slice(b"DISCONNECT");
             number_field(out, "conn", connection);
-            quoted_field(out, "reason", reason.text().as_bytes());
+            quoted_field(out, "reason", reason_text(reason).as_bytes());
             if !message.is_empty() {
                 quoted_field(out, "msg", message.as_bytes());
             }
@@ -496,8 +470,8 @@ mod tests {
             };
             log.response(OperationKind::Bind, ids, fields, "", &failed);
             log.request(OperationKind::Unbind, OperationIds { operation: 1, message: 2, ..ids }, b"", "", false);
-            log.disconnect(5, DisconnectReason::Unbind, "");
-            log.disconnect(4, DisconnectReason::ProtocolError, "bad\nbytes");
+            log.disconnect(5, EndReason::Goodbye, "");
+            log.disconnect(4, EndReason::ProtocolError, "bad\nbytes");
         });
         assert_eq!(
             found,

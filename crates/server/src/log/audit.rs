@@ -24,10 +24,7 @@ use runtime::log::{
     file::{LogFile, LogFileSettings},
 };
 
-use super::audit_position;
-
-/// What a file without records of its own begins with: the number of the last change before it follows.
-pub(super) const AFTER: &str = "Changes after ";
+use super::audit_position::{self, AFTER};
 
 /// Bytes that are written at once, at least one record.
 const WRITE_BYTES: usize = 256 * 1024;

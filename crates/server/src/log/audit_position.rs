@@ -12,6 +12,9 @@ use std::{
 use directory::audit::CHANGE_NUMBER;
 use runtime::log::file::rotated_files;
 
+/// What a file without records of its own begins with: the number of the last change before it follows.
+pub(super) const AFTER: &str = "Changes after ";
+
 /// Bytes that are read at once, from the end.
 const STEP_BYTES: u64 = 64 * 1024;
 
@@ -63,7 +66,7 @@ fn last_number(file: &mut File, end: u64) -> io::Result<Option<u64>> {
 /// with their names, the first line of a record with the year.
 fn number_of(line: &str) -> Option<u64> {
     let (before, after) = line.strip_prefix("# ")?.split_once(CHANGE_NUMBER)?;
-    let is_headline = before.starts_with(|c: char| c.is_ascii_digit()) || before == super::audit::AFTER;
+    let is_headline = before.starts_with(|c: char| c.is_ascii_digit()) || before == AFTER;
     let digits = after.split(|c: char| !c.is_ascii_digit()).next()?;
     if is_headline { digits.parse().ok() } else { None }
 }
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!(find(&path).unwrap(), Some(17));
         fs::write(&path, "").unwrap();
         assert_eq!(find(&path).unwrap(), Some(17));
-        fs::write(&path, format!("# {}{CHANGE_NUMBER}20\n\n", super::super::audit::AFTER)).unwrap();
+        fs::write(&path, format!("# {}{CHANGE_NUMBER}20\n\n", AFTER)).unwrap();
         assert_eq!(find(&path).unwrap(), Some(20));
     }
 }

@@ -6,5 +6,5 @@ mod audit_position;
 pub(crate) mod internal;
 pub(crate) mod request;
 
-pub use access::{AccessLog, AccessLogSettings, DisconnectReason, LogFormat, OperationIds, ResultFields};
+pub use access::{AccessLog, AccessLogSettings, LogFormat, OperationIds, ResultFields};
 pub use audit::AuditLogSettings;

@@ -9,7 +9,7 @@ use ldap::{
 use runtime::log::text::{escaped, number_field, quoted_field, signed, word_field};
 use smallvec::SmallVec;
 
-use crate::metrics::{LoopMetrics, OperationKind};
+use crate::metrics::{LdapMetrics, OperationKind};
 
 /// Longest filter text that is logged; the rest is cut, because a line is for people.
 const FILTER_BYTES_MAX: usize = 16 * 1024;
@@ -31,7 +31,7 @@ pub(crate) fn kind(request: &Request<'_>) -> OperationKind {
 }
 
 /// Counts a search by its scope.
-pub(crate) fn count_scope(metrics: &LoopMetrics, search: &SearchRequest<'_>) {
+pub(crate) fn count_scope(metrics: &LdapMetrics, search: &SearchRequest<'_>) {
     match search.scope {
         Scope::BaseObject => metrics.searches_base.add(1),
         Scope::SingleLevel => metrics.searches_one.add(1),

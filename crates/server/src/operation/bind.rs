@@ -6,11 +6,11 @@ use directory::{BindDone, BindStep, Bound, HashJob, Identity};
 use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, ResultCode, encode};
 use runtime::pool::Place;
 
-use super::{DirectoryExecutor, oids_of, on_loss};
+use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
 use crate::{
     answer::Answer,
     executor::{Call, Step},
-    mailbox::Remote,
+    remote::Remote,
     stalls::Waits,
 };
 

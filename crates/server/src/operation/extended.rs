@@ -3,7 +3,7 @@
 
 use ldap::{ExtendedRequest, LdapResult, Message, ResultCode, encode, oids::extended as oids};
 
-use super::DirectoryExecutor;
+use super::directory_executor::DirectoryExecutor;
 use crate::{
     answer::Answer,
     executor::{Call, Step},

@@ -11,16 +11,17 @@ use std::{
 use directory::{Directory, MessageSink, SearchDone, SearchOutput, SearchPlan, WatchOutput, WatchWaker, Worker};
 use ldap::{LdapResult, Message, ResultCode, SearchRequest, encode};
 use runtime::{
+    backlog::Wake,
     pool::{Place, Turn},
     spill::Spill,
 };
 
-use super::{DirectoryExecutor, conclude, on_loss, time_of};
+use super::directory_executor::{DirectoryExecutor, conclude, on_loss, time_of};
 use crate::{
     answer::Answer,
     executor::{Call, Step},
     limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX, WATCH_UNSENT_BYTES_MAX},
-    mailbox::{ChunkEnd, Remote},
+    remote::{ChunkEnd, Remote},
     stalls::Waits,
 };
 
@@ -143,20 +144,33 @@ impl WatchOutput for Watched {
     }
 
     fn has_room(&self) -> bool {
-        self.remote.stream().unsent() < WATCH_UNSENT_BYTES_MAX
+        self.remote.backlog().unsent() < WATCH_UNSENT_BYTES_MAX
     }
 
     fn is_cancelled(&self) -> bool {
-        self.remote.stream().is_cancelled()
+        self.remote.backlog().is_cancelled()
     }
 
     fn wake_by(&mut self, waker: WatchWaker) {
-        self.remote.stream().wake_by(waker);
+        self.remote.backlog().wake_by(Box::new(WakeWatch(waker)));
     }
 
     fn finish(self: Box<Self>, done: SearchDone) {
         let Watched { remote, id } = *self;
         remote.finish(move |out| Answer { is_persistent: true, ..finish(out, id, done) });
+    }
+}
+
+/// Tells the watches what became of what they sent.
+struct WakeWatch(WatchWaker);
+
+impl Wake for WakeWatch {
+    fn has_room(&self) {
+        self.0.has_room();
+    }
+
+    fn cancelled(&self) {
+        self.0.cancelled();
     }
 }
 
@@ -215,7 +229,7 @@ impl Pooled<'_> {
         while !spill.is_empty() && !self.cancelled() {
             self.wait_for_client();
             // Ends the search, too.
-            let Ok(bytes) = spill.read(CHUNK_BYTES) else { return self.remote.stream().cancel() };
+            let Ok(bytes) = spill.read(CHUNK_BYTES) else { return self.remote.backlog().cancel() };
             let end = if spill.is_empty() { ChunkEnd::Whole } else { ChunkEnd::Within };
             self.remote.chunk(bytes, end);
             self.is_open = end == ChunkEnd::Within;
@@ -223,9 +237,9 @@ impl Pooled<'_> {
     }
 
     fn wait_for_client(&mut self) {
-        let stream = self.remote.stream();
-        while stream.is_full() && !stream.is_cancelled() {
-            self.turn.wait(|| stream.wait_for_room(CLIENT_WAIT_MAX));
+        let backlog = self.remote.backlog();
+        while backlog.is_full() && !backlog.is_cancelled() {
+            self.turn.wait(|| backlog.wait_for_room(CLIENT_WAIT_MAX));
         }
     }
 
@@ -251,13 +265,13 @@ impl MessageSink for Pooled<'_> {
         if self.cancelled() {
             return ControlFlow::Break(());
         }
-        let stream = self.remote.stream();
-        if self.spill.is_none() && stream.is_full() {
+        let backlog = self.remote.backlog();
+        if self.spill.is_none() && backlog.is_full() {
             let started = Instant::now();
-            self.turn.wait(|| stream.wait_for_room(self.patience));
+            self.turn.wait(|| backlog.wait_for_room(self.patience));
             self.patience = self.patience.saturating_sub(started.elapsed());
         }
-        if self.spill.is_some() || self.remote.stream().is_full() {
+        if self.spill.is_some() || self.remote.backlog().is_full() {
             return if self.put_aside().is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
         }
         self.send_chunk(ChunkEnd::Within);
@@ -278,7 +292,7 @@ impl SearchOutput for Pooled<'_> {
             self.is_open = false;
             // The loop that sends it may want this core.
             std::thread::yield_now();
-            if self.remote.stream().is_overfull() {
+            if self.remote.backlog().is_overfull() {
                 // Entries of this size do not come in between two pauses; memory is bounded all the same.
                 self.pause();
             }
@@ -287,7 +301,7 @@ impl SearchOutput for Pooled<'_> {
     }
 
     fn should_pause(&mut self) -> bool {
-        self.spill.is_some() || self.remote.stream().is_full() || self.turn.is_over()
+        self.spill.is_some() || self.remote.backlog().is_full() || self.turn.is_over()
     }
 
     fn must_pause(&self) -> bool {
@@ -297,13 +311,13 @@ impl SearchOutput for Pooled<'_> {
     fn pause(&mut self) {
         self.send_spilled();
         self.patience = MESSAGE_WAIT_MAX;
-        if !self.remote.stream().is_full() {
+        if !self.remote.backlog().is_full() {
             return self.turn.give_way();
         }
         self.wait_for_client();
     }
 
     fn cancelled(&self) -> bool {
-        self.remote.stream().is_cancelled()
+        self.remote.backlog().is_cancelled()
     }
 }

@@ -7,7 +7,7 @@ use directory::{Submitted, UpdateCallback, UpdateDone};
 use ldap::{LdapResult, Message, ResultCode, encode};
 use runtime::pool::Place;
 
-use super::{DirectoryExecutor, conclude, oids_of, on_loss};
+use super::directory_executor::{DirectoryExecutor, conclude, oids_of, on_loss};
 use crate::{
     answer::Answer,
     executor::{Call, Step},

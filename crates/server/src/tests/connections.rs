@@ -13,11 +13,11 @@ fn many_connections_at_once() {
         assert_eq!(client.expect().id, id);
     }
     let per_loop: Vec<u64> =
-        server.server().metrics().iter().map(|metrics| metrics.connections_established.get()).collect();
+        server.server().metrics().iter().map(|metrics| metrics.network.connections_established.get()).collect();
     assert_eq!(per_loop.iter().sum::<u64>(), 500);
     assert!(per_loop.iter().all(|count| (240..=260).contains(count)), "{per_loop:?}");
     drop(clients);
-    eventually(|| server.sum(|metrics| metrics.connections_closed.get()) == 500);
+    eventually(|| server.sum(|metrics| metrics.network.connections_closed.get()) == 500);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn running_searches_end_with_their_connection() {
     client.send(&search(1, "stream:100000000"));
     client.expect();
     drop(client);
-    eventually(|| server.sum(|metrics| metrics.connections_closed.get()) == 1);
+    eventually(|| server.sum(|metrics| metrics.network.connections_closed.get()) == 1);
     // The pool's threads are free again: more streams than it has places.
     for _ in 0..4 {
         assert_eq!(server.client().search(1, "stream:2").code, 0);
@@ -49,7 +49,7 @@ fn running_searches_end_with_their_connection() {
 #[test]
 fn local_sockets() {
     let server = TestServer::with(|settings, dir| {
-        settings.listeners.push(ListenerSettings::new(ListenAt::Path(dir.join("ldapi"))));
+        settings.listeners.push(LdapListener::new(ListenAt::Path(dir.join("ldapi"))));
     });
     let path = server.dir.path().join("ldapi");
     for _ in 0..3 {

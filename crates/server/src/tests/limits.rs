@@ -4,11 +4,11 @@ use super::*;
 
 #[test]
 fn too_many_connections_are_told_so() {
-    let server = TestServer::with(|settings, _| settings.limits.connections_max = 3);
+    let server = TestServer::with(|settings, _| settings.limits.network.connections_max = 3);
     let mut kept: Vec<_> = (0..3).map(|_| server.client()).collect();
     kept.iter_mut().for_each(|client| assert_eq!(client.search(1, "dc=x").code, 0));
     server.client().expect_notice(51);
-    assert_eq!(server.sum(|metrics| metrics.connections_rejected.get()), 1);
+    assert_eq!(server.sum(|metrics| metrics.network.connections_rejected.get()), 1);
     drop(kept.pop());
     eventually(|| {
         let mut client = server.client();
@@ -20,7 +20,7 @@ fn too_many_connections_are_told_so() {
 #[test]
 fn addresses_that_may_not_connect() {
     let server = TestServer::with(|settings, _| {
-        settings.listeners[0].denied = vec![config::AddressMask::parse("127.0.0.0/8").unwrap()];
+        settings.listeners[0].network.denied = vec![config::AddressMask::parse("127.0.0.0/8").unwrap()];
     });
     server.client().expect_notice(51);
     let lines = server.access_lines();
@@ -41,7 +41,7 @@ fn idle_connections_end_and_busy_ones_do_not() {
     busy.send(&search(2, "wait"));
     idle.expect_notice(11);
     assert_eq!(patient.search(2, "dc=x").code, 0);
-    assert_eq!(server.sum(|metrics| metrics.connections_idle.get()), 1);
+    assert_eq!(server.sum(|metrics| metrics.network.connections_idle.get()), 1);
     server.gate.open();
     assert_eq!(busy.expect().code, 0, "a connection whose operation runs is not idle");
     let lines = server.access_lines();
@@ -115,11 +115,11 @@ fn output_of_a_client_that_does_not_read_is_bounded() {
 #[test]
 fn a_client_that_never_reads_is_closed() {
     let server = TestServer::with(|settings, _| {
-        settings.listeners[0].blocked_write_time = Duration::from_millis(50);
+        settings.listeners[0].network.blocked_write_time = Duration::from_millis(50);
     });
     let mut client = server.client();
     client.send(&search(1, "stream:1000"));
-    eventually(|| server.sum(|metrics| metrics.connections_closed.get()) == 1);
+    eventually(|| server.sum(|metrics| metrics.network.connections_closed.get()) == 1);
     let lines = server.access_lines();
     assert!(lines.iter().any(|line| line.starts_with("DISCONNECT conn=1 reason=\"I/O Timeout\"")), "{lines:?}");
 }

@@ -58,7 +58,7 @@ fn garbage_gets_a_notice_and_the_server_lives() {
         client.send(garbage);
         client.expect_notice(2);
     }
-    assert_eq!(server.sum(|metrics| metrics.protocol_errors.get()), 8);
+    assert_eq!(server.sum(|metrics| metrics.network.protocol_errors.get()), 8);
     assert_eq!(server.client().search(1, "dc=x").code, 0);
 }
 
@@ -84,7 +84,7 @@ fn a_known_operation_with_bad_content_is_answered_and_the_connection_lives() {
     assert_eq!((answer.id, answer.tag, answer.code), (5, encode::tags::SEARCH_DONE, 2));
     assert!(!answer.message.is_empty());
     assert_eq!(client.search(6, "dc=x").code, 0);
-    assert_eq!(server.sum(|metrics| metrics.protocol_errors.get()), 1);
+    assert_eq!(server.sum(|metrics| metrics.network.protocol_errors.get()), 1);
 }
 
 #[test]

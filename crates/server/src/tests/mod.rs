@@ -28,18 +28,20 @@ use ::directory::{Bound, Identity, Session, SessionLimits};
 use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Request, ResultCode, encode};
 use runtime::{
+    limits::NetworkLimits,
+    listener::ListenAt,
     log::{error::ErrorLogSettings, file::LogFileSettings},
     pool::{Place, Pool, PoolLimits, TURN},
 };
 
 use crate::{
-    ListenAt, ListenerSettings, Logs, Server, Settings,
+    LdapListener, Logs, Server, Settings,
     answer::Answer,
     executor::{Call, Executor, Step},
     limits::Limits,
     log::{AccessLogSettings, LogFormat},
-    mailbox::ChunkEnd,
-    metrics::LoopMetrics,
+    metrics::LdapMetrics,
+    remote::ChunkEnd,
     reply,
 };
 
@@ -157,9 +159,9 @@ impl Fake {
                 let remote = call.remote(true, Box::new(lost));
                 let gate = Arc::clone(&self.gate);
                 std::thread::spawn(move || {
-                    let stream = Arc::clone(remote.stream());
-                    gate.wait_until(|| stream.is_cancelled());
-                    let code = if stream.is_cancelled() { ResultCode::CANCELED } else { ResultCode::SUCCESS };
+                    let backlog = Arc::clone(remote.backlog());
+                    gate.wait_until(|| backlog.is_cancelled());
+                    let code = if backlog.is_cancelled() { ResultCode::CANCELED } else { ResultCode::SUCCESS };
                     remote.finish(move |out| {
                         reply::result(out, id, encode::tags::SEARCH_DONE, code, "");
                         Answer { code, entries: Some(0), ..Answer::default() }
@@ -187,13 +189,13 @@ impl Fake {
                 let job = move |place: Place<'_>| {
                     let Place::Running(turn) = place else { return };
                     let mut sent = 0;
-                    while sent < number && !remote.stream().is_cancelled() {
+                    while sent < number && !remote.backlog().is_cancelled() {
                         let mut chunk = Vec::new();
                         put_entry(&mut chunk, id, 60_000);
                         sent += 1;
                         remote.chunk(chunk, ChunkEnd::Whole);
-                        if remote.stream().is_full() {
-                            turn.wait(|| remote.stream().wait_for_room(PATIENCE));
+                        if remote.backlog().is_full() {
+                            turn.wait(|| remote.backlog().wait_for_room(PATIENCE));
                         }
                     }
                     remote.finish(move |out| {
@@ -235,8 +237,11 @@ impl TestServer {
         let mut access = AccessLogSettings::new(LogFileSettings::new(dir.path().join("access")));
         access.format = LogFormat::Combined;
         let mut settings = Settings {
-            listeners: vec![ListenerSettings::new(ListenAt::Tcp("127.0.0.1:0".parse().unwrap()))],
-            limits: Limits { tick: Duration::from_millis(20), ..Limits::default() },
+            listeners: vec![LdapListener::new(ListenAt::Tcp("127.0.0.1:0".parse().unwrap()))],
+            limits: Limits {
+                network: NetworkLimits { tick: Duration::from_millis(20), ..NetworkLimits::default() },
+                ..Limits::default()
+            },
             access_logs: vec![access],
             audit_logs: Vec::new(),
             error_logs: vec![ErrorLogSettings::new(LogFileSettings::new(dir.path().join("errors")))],
@@ -274,7 +279,7 @@ impl TestServer {
     }
 
     /// A sum over all loops.
-    pub(super) fn sum(&self, counter: impl Fn(&LoopMetrics) -> u64) -> u64 {
+    pub(super) fn sum(&self, counter: impl Fn(&LdapMetrics) -> u64) -> u64 {
         self.server().metrics().iter().map(|metrics| counter(metrics)).sum()
     }
 

@@ -106,7 +106,7 @@ fn a_panic_costs_one_answer() {
     let codes: Vec<i64> = (0..3).map(|_| client.expect().code).collect();
     assert_eq!(codes, [0, 80, 0]);
     assert_eq!(client.search(4, "lose").code, 80, "a job that gets lost is answered too");
-    assert_eq!(server.sum(|metrics| metrics.panics.get()), 1);
+    assert_eq!(server.sum(|metrics| metrics.network.panics.get()), 1);
     server.server().flush_logs();
     let errors = lines_of(server.dir.path().join("errors"));
     assert!(errors.iter().any(|line| line.contains("conn=1 op=1 msgID=2: ") && line.contains("expected in this test")));
@@ -120,7 +120,7 @@ fn a_panic_of_a_loop_does_not_end_it() {
     let mut client = server.client();
     client.send(&search(1, "break"));
     assert_eq!(client.next(), None, "its connection pays for it");
-    assert_eq!(server.sum(|metrics| metrics.panics.get()), 1);
+    assert_eq!(server.sum(|metrics| metrics.network.panics.get()), 1);
     assert_eq!(other.search(2, "dc=x").code, 0);
     assert_eq!(server.client().search(1, "dc=x").code, 0);
 }

@@ -24,7 +24,7 @@ impl Real {
         let config = configuration(dir.path());
         let directory = Arc::new(open(&config));
         let mut settings = Settings::from_config(&config).unwrap();
-        settings.listeners[0].at = ListenAt::Tcp("127.0.0.1:0".parse().unwrap());
+        settings.listeners[0].network.at = ListenAt::Tcp("127.0.0.1:0".parse().unwrap());
         let logs = Logs::open(&settings).unwrap();
         let server = Server::start_with(Arc::clone(&directory), settings, logs).unwrap();
         Self { server: Some(server), directory, dir }

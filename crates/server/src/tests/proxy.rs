@@ -4,7 +4,7 @@ use super::*;
 
 fn trusting(mask: &str) -> TestServer {
     TestServer::with(|settings, _| {
-        settings.listeners[0].trusted_proxies = vec![config::AddressMask::parse(mask).unwrap()];
+        settings.listeners[0].network.trusted_proxies = vec![config::AddressMask::parse(mask).unwrap()];
     })
 }
 
@@ -37,7 +37,7 @@ fn a_trusted_proxy_must_send_a_header() {
         client.send(&bad);
         assert_eq!(client.next(), None);
     }
-    assert_eq!(server.sum(|metrics| metrics.protocol_errors.get()), 3);
+    assert_eq!(server.sum(|metrics| metrics.network.protocol_errors.get()), 3);
     let lines = server.access_lines();
     assert!(lines.iter().any(|line| line.contains("reason=\"Security Problem\"")), "{lines:?}");
 }
@@ -54,8 +54,8 @@ fn others_are_not_believed() {
 #[test]
 fn a_proxy_that_says_nothing_is_closed() {
     let server = TestServer::with(|settings, _| {
-        settings.listeners[0].trusted_proxies = vec![config::AddressMask::parse("127.0.0.1").unwrap()];
-        settings.limits.handshake_time = Duration::from_millis(40);
+        settings.listeners[0].network.trusted_proxies = vec![config::AddressMask::parse("127.0.0.1").unwrap()];
+        settings.limits.network.handshake_time = Duration::from_millis(40);
     });
     let mut client = server.client();
     client.send(b"PROXY ");

@@ -46,17 +46,17 @@ fn the_time_for_running_operations_is_bounded() {
 #[test]
 fn a_stopped_server_leaves_its_port_and_socket_to_the_next() {
     let mut server = TestServer::with(|settings, dir| {
-        settings.listeners.push(ListenerSettings::new(ListenAt::Path(dir.join("ldapi"))));
+        settings.listeners.push(LdapListener::new(ListenAt::Path(dir.join("ldapi"))));
     });
     let address = server.address();
     assert!(server.dir.path().join("ldapi").exists());
     server.stop();
     assert!(!server.dir.path().join("ldapi").exists());
-    let next = TestServer::with(|settings, _| settings.listeners[0].at = ListenAt::Tcp(address));
+    let next = TestServer::with(|settings, _| settings.listeners[0].network.at = ListenAt::Tcp(address));
     assert_eq!(next.client().search(1, "dc=x").code, 0);
     let taken = std::panic::catch_unwind(|| {
         let settings = Settings {
-            listeners: vec![ListenerSettings::new(ListenAt::Tcp(address))],
+            listeners: vec![LdapListener::new(ListenAt::Tcp(address))],
             limits: Limits::default(),
             access_logs: Vec::new(),
             audit_logs: Vec::new(),

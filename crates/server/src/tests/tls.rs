@@ -56,13 +56,12 @@ fn make_certificate(dir: &std::path::Path, name: &str) -> CertificateFiles {
     files
 }
 
-fn server(change: impl FnOnce(&mut ListenerSettings)) -> (TestServer, Arc<TlsAcceptor>) {
+fn server(change: impl FnOnce(&mut LdapListener, Arc<TlsAcceptor>)) -> (TestServer, Arc<TlsAcceptor>) {
     let mut kept = None;
     let server = TestServer::with(|settings, dir| {
         let files = make_certificate(dir, "one.example");
         let acceptor = Arc::new(TlsAcceptor::new(&TlsSettings { files, tls12: true, tls13: true }).unwrap());
-        settings.listeners[0].tls = Some(Arc::clone(&acceptor));
-        change(&mut settings.listeners[0]);
+        change(&mut settings.listeners[0], Arc::clone(&acceptor));
         kept = Some(acceptor);
     });
     (server, kept.unwrap())
@@ -88,7 +87,7 @@ fn certificate_of(client: &TlsClient) -> Vec<u8> {
 
 #[test]
 fn from_the_first_byte_in_both_versions() {
-    let (server, _) = server(|listener| listener.use_tls = true);
+    let (server, _) = server(|listener, tls| listener.network.tls = Some(tls));
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut client = handshake(server.client().stream, &[version]);
         assert_eq!(client.search(1, "dc=x").code, 0);
@@ -102,13 +101,13 @@ fn from_the_first_byte_in_both_versions() {
         client.send(&unbind(102));
         assert_eq!(client.next(), None);
     }
-    assert_eq!(server.sum(|metrics| metrics.tls_handshakes.get()), 2);
+    assert_eq!(server.sum(|metrics| metrics.network.tls_handshakes.get()), 2);
     assert!(server.access_lines()[0].ends_with(" protocol=LDAPS"));
 }
 
 #[test]
 fn start_tls() {
-    let (server, _) = server(|listener| listener.allow_start_tls = true);
+    let (server, _) = server(|listener, tls| listener.start_tls = Some(tls));
     let mut client = server.client();
     assert_eq!(client.search(1, "dc=x").code, 0);
     client.send(&extended(2, "1.3.6.1.4.1.1466.20037", None));
@@ -122,11 +121,11 @@ fn start_tls() {
 
 #[test]
 fn start_tls_is_refused_where_it_must_be() {
-    let (server, _) = server(|_| ());
+    let (server, _) = server(|_, _| ());
     let mut client = server.client();
     client.send(&extended(1, "1.3.6.1.4.1.1466.20037", None));
     assert_eq!(client.expect().code, 2, "not offered here");
-    let (server, _) = self::server(|listener| listener.allow_start_tls = true);
+    let (server, _) = self::server(|listener, tls| listener.start_tls = Some(tls));
     let mut client = server.client();
     client.send(&[search(1, "wait"), extended(2, "1.3.6.1.4.1.1466.20037", None)].concat());
     assert_eq!(client.expect().code, 1, "an operation is outstanding");
@@ -138,14 +137,14 @@ fn start_tls_is_refused_where_it_must_be() {
 
 #[test]
 fn a_failed_handshake_ends_only_its_connection() {
-    let (server, _) = server(|listener| listener.use_tls = true);
+    let (server, _) = server(|listener, tls| listener.network.tls = Some(tls));
     let mut client = server.client();
     client.send(&search(1, "dc=x"));
     // An alert at most, and the end.
     let mut rest = Vec::new();
     let _ = client.stream.read_to_end(&mut rest);
     assert!(rest.len() <= 7, "{rest:?}");
-    eventually(|| server.sum(|metrics| metrics.tls_failures.get()) == 1);
+    eventually(|| server.sum(|metrics| metrics.network.tls_failures.get()) == 1);
     assert_eq!(handshake(server.client().stream, &[&rustls::version::TLS13]).search(1, "dc=x").code, 0);
 }
 
@@ -153,10 +152,9 @@ fn a_failed_handshake_ends_only_its_connection() {
 fn a_handshake_that_is_never_finished_is_closed() {
     let mut server = TestServer::with(|settings, dir| {
         let files = make_certificate(dir, "one.example");
-        settings.listeners[0].tls =
+        settings.listeners[0].network.tls =
             Some(Arc::new(TlsAcceptor::new(&TlsSettings { files, tls12: true, tls13: true }).unwrap()));
-        settings.listeners[0].use_tls = true;
-        settings.limits.handshake_time = Duration::from_millis(40);
+        settings.limits.network.handshake_time = Duration::from_millis(40);
     });
     assert_eq!(server.client().next(), None);
     server.stop();
@@ -164,7 +162,7 @@ fn a_handshake_that_is_never_finished_is_closed() {
 
 #[test]
 fn a_new_certificate_serves_new_connections_and_old_ones_go_on() {
-    let (server, acceptor) = server(|listener| listener.use_tls = true);
+    let (server, acceptor) = server(|listener, tls| listener.network.tls = Some(tls));
     let mut old = handshake(server.client().stream, &[&rustls::version::TLS13]);
     assert_eq!(old.search(1, "dc=x").code, 0);
     make_certificate(server.dir.path(), "another-and-longer.example");

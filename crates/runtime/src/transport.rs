@@ -1,6 +1,6 @@
 //! One connection's byte stream: a TCP or unix socket, with TLS on top when asked for.
 //!
-//! Never blocks, keeps no plaintext between calls, and does not know LDAP.
+//! Never blocks, keeps no plaintext between calls, and knows no protocol.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -21,7 +21,7 @@ pub(crate) const READ_BYTES: usize = 64 * 1024;
 
 /// The socket itself.
 #[derive(Debug)]
-pub(crate) enum Stream {
+pub(crate) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
@@ -29,7 +29,7 @@ pub(crate) enum Stream {
 /// A socket and perhaps TLS.
 #[derive(Debug)]
 pub(crate) struct Transport {
-    stream: Stream,
+    socket: Socket,
     /// Boxed: most connections have none, and an idle one must stay small.
     tls: Option<Box<ServerConnection>>,
 }
@@ -74,18 +74,18 @@ impl ReadBuffers {
 }
 
 impl Transport {
-    pub(crate) fn new(stream: Stream) -> Self {
-        Self { stream, tls: None }
+    pub(crate) fn new(socket: Socket) -> Self {
+        Self { socket, tls: None }
     }
 
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         // Both interests once: with edge triggering the second costs nothing, and no later call is needed.
-        self.stream.source().register(registry, token, Interest::READABLE | Interest::WRITABLE)
+        self.socket.source().register(registry, token, Interest::READABLE | Interest::WRITABLE)
     }
 
     pub(crate) fn deregister(&mut self, registry: &Registry) {
         // A failure means that the descriptor is not registered, which is what is wanted.
-        let _ = self.stream.source().deregister(registry);
+        let _ = self.socket.source().deregister(registry);
     }
 
     /// Puts TLS on top from here on.
@@ -115,7 +115,7 @@ impl Transport {
         buffers.plain.clear();
         let nothing = Received { raw_bytes: 0, is_drained: true, is_closed: false, is_tls };
         let length = loop {
-            match self.stream.read(&mut buffers.raw) {
+            match self.socket.read(&mut buffers.raw) {
                 Ok(0) => return Ok(Received { is_closed: true, ..nothing }),
                 Ok(length) => break length,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -140,7 +140,7 @@ impl Transport {
     /// Sends as much of `bytes` as the socket takes now and returns how much that was.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<usize, TransportError> {
         if self.tls.is_none() {
-            return Ok(send_plain(&mut self.stream, bytes)?);
+            return Ok(send_plain(&mut self.socket, bytes)?);
         }
         let mut sent = 0;
         while self.flush_tls()? {
@@ -166,9 +166,9 @@ impl Transport {
             let _ = self.flush_tls();
         }
         // A connection that is gone already needs no farewell.
-        let _ = match &self.stream {
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
+        let _ = match &self.socket {
+            Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
         };
     }
 
@@ -176,7 +176,7 @@ impl Transport {
     fn flush_tls(&mut self) -> io::Result<bool> {
         let Some(tls) = &mut self.tls else { return Ok(true) };
         while tls.wants_write() {
-            match tls.write_tls(&mut self.stream) {
+            match tls.write_tls(&mut self.socket) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -206,7 +206,7 @@ fn decrypt(tls: &mut ServerConnection, mut raw: &[u8], plain: &mut Vec<u8>) -> R
     Ok(is_closed)
 }
 
-fn send_plain(stream: &mut Stream, bytes: &[u8]) -> io::Result<usize> {
+fn send_plain(stream: &mut Socket, bytes: &[u8]) -> io::Result<usize> {
     let mut sent = 0;
     while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
         match stream.write(rest) {
@@ -220,7 +220,7 @@ fn send_plain(stream: &mut Stream, bytes: &[u8]) -> io::Result<usize> {
     Ok(sent)
 }
 
-impl Stream {
+impl Socket {
     fn source(&mut self) -> &mut dyn Source {
         match self {
             Self::Tcp(stream) => stream,
@@ -229,7 +229,7 @@ impl Stream {
     }
 }
 
-impl Read for Stream {
+impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(buffer),
@@ -238,7 +238,7 @@ impl Read for Stream {
     }
 }
 
-impl Write for Stream {
+impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.write(bytes),

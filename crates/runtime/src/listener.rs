@@ -1,0 +1,172 @@
+//! Listening sockets: addresses, `SO_REUSEPORT`, unix sockets, and what each says about its connections.
+
+use std::{
+    fmt, fs, io,
+    net::SocketAddr,
+    os::unix::fs::{FileTypeExt, PermissionsExt},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::tls::TlsAcceptor;
+use config::AddressMask;
+use mio::net::{TcpListener, UnixListener};
+use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
+
+/// Idle time after which the system probes whether a client is still there (`use-tcp-keep-alive`).
+const KEEPALIVE_TIME: Duration = Duration::from_secs(300);
+
+/// Where a listener listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListenAt {
+    /// TCP.
+    Tcp(SocketAddr),
+    /// A socket in the file system.
+    Path(PathBuf),
+}
+
+impl fmt::Display for ListenAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Path(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A listener as configured.
+#[derive(Debug, Clone)]
+pub struct ListenerSettings {
+    /// Where.
+    pub at: ListenAt,
+    /// TLS from the first byte, with this certificate.
+    pub tls: Option<Arc<TlsAcceptor>>,
+    /// Only these may connect; empty means all.
+    pub allowed: Vec<AddressMask>,
+    /// These may not.
+    pub denied: Vec<AddressMask>,
+    /// Connections from these begin with a PROXY header.
+    pub trusted_proxies: Vec<AddressMask>,
+    /// Probe idle connections.
+    pub keep_alive: bool,
+    /// Send short answers at once.
+    pub no_delay: bool,
+    /// Connections that the system holds until they are accepted.
+    pub backlog: u32,
+    /// Time that a client may leave answers unread.
+    pub blocked_write_time: Duration,
+}
+
+impl ListenerSettings {
+    /// Without TLS, with the defaults.
+    pub fn new(at: ListenAt) -> Self {
+        Self {
+            at,
+            tls: None,
+            allowed: Vec::new(),
+            denied: Vec::new(),
+            trusted_proxies: Vec::new(),
+            keep_alive: true,
+            no_delay: true,
+            backlog: 4096,
+            blocked_write_time: Duration::from_secs(120),
+        }
+    }
+
+    /// Whether a client may connect from `address`.
+    pub fn admits(&self, address: std::net::IpAddr) -> bool {
+        let allowed = self.allowed.is_empty() || self.allowed.iter().any(|mask| mask.contains(address));
+        allowed && !self.denied.iter().any(|mask| mask.contains(address))
+    }
+
+    /// Whether connections from `address` begin with a PROXY header.
+    pub fn trusts_proxy(&self, address: std::net::IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|mask| mask.contains(address))
+    }
+}
+
+/// Opens one socket of a TCP listener; each loop opens its own for the same address.
+pub(crate) fn bind_tcp(settings: &ListenerSettings, address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    // Accepted sockets inherit both, which saves two calls for each connection.
+    socket.set_tcp_nodelay(settings.no_delay)?;
+    if settings.keep_alive {
+        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE_TIME))?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(i32::try_from(settings.backlog).unwrap_or(i32::MAX))?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+/// Whether somebody else listens on `address`. `SO_REUSEPORT` would otherwise let two servers of the same user share a
+/// port and its clients.
+pub(crate) fn check_port_is_free(address: SocketAddr) -> io::Result<()> {
+    if address.port() == 0 {
+        return Ok(());
+    }
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())
+}
+
+/// Opens a unix socket. A socket left behind by a server that is gone is replaced; one that answers is not.
+pub(crate) fn bind_unix(path: &std::path::Path, backlog: u32) -> io::Result<UnixListener> {
+    if let Ok(meta) = fs::symlink_metadata(path) {
+        if !meta.file_type().is_socket() {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the path exists and is not a socket"));
+        }
+        if std::os::unix::net::UnixStream::connect(path).is_ok() {
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens on the socket"));
+        }
+        fs::remove_file(path)?;
+    }
+    let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
+    socket.bind(&socket2::SockAddr::unix(path)?)?;
+    // Everybody on the machine may connect; who they are is known from the kernel, what they may do is decided later.
+    fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
+    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    Ok(UnixListener::from_std(socket.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_can_be_shared_by_loops_but_not_with_others() {
+        let settings = ListenerSettings::new(ListenAt::Tcp("127.0.0.1:0".parse().unwrap()));
+        let first = bind_tcp(&settings, "127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = first.local_addr().unwrap();
+        let _second = bind_tcp(&settings, address).unwrap();
+        assert_eq!(check_port_is_free(address).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[test]
+    fn unix_sockets_replace_only_dead_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let living = bind_unix(&path, 16).unwrap();
+        assert_eq!(bind_unix(&path, 16).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        drop(living);
+        bind_unix(&path, 16).unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "precious").unwrap();
+        assert_eq!(bind_unix(&file, 16).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&file).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn who_may_connect() {
+        let mut settings = ListenerSettings::new(ListenAt::Path("x".into()));
+        let home = "192.0.2.1".parse().unwrap();
+        assert!(settings.admits(home));
+        settings.allowed = vec![AddressMask::parse("192.0.2.0/24").unwrap()];
+        assert!(settings.admits(home) && !settings.admits("198.51.100.1".parse().unwrap()));
+        settings.denied = vec![AddressMask::parse("192.0.2.1").unwrap()];
+        assert!(!settings.admits(home));
+        assert!(!settings.trusts_proxy(home));
+    }
+}

@@ -1,0 +1,69 @@
+//! What LDAP keeps for all connections of one event loop: executor, limits, logs, counters.
+//!
+//! Holds state; `execute`, `connection_requests`, `conclude` and `mail` work on it, and `protocol` shows it to the loop.
+
+use std::sync::Arc;
+
+use ldap::{ResultCode, encode};
+use runtime::{
+    end::{End, EndReason},
+    log::error::ErrorLog,
+    loops::LoopParts,
+    mailbox::Mailbox,
+};
+
+use crate::{
+    client::Client, executor::Executor, limits::Limits, listener::LdapListener, log::AccessLog, metrics::LdapMetrics,
+    remote::LdapMail, stalls::Stalls,
+};
+
+/// See the module.
+pub(crate) struct LdapLoop {
+    pub(crate) executor: Box<dyn Executor>,
+    pub(crate) limits: Limits,
+    pub(crate) listeners: Arc<[LdapListener]>,
+    pub(crate) log: AccessLog,
+    pub(crate) errors: ErrorLog,
+    pub(crate) metrics: Arc<LdapMetrics>,
+    pub(crate) stalls: Arc<Stalls>,
+    pub(crate) mailbox: Arc<Mailbox<LdapMail>>,
+    /// The request as the log writes it.
+    pub(crate) fields: Vec<u8>,
+    pub(crate) controls: String,
+    pub(crate) wants_control_oids: bool,
+}
+
+impl LdapLoop {
+    pub(crate) fn new(
+        executor: Box<dyn Executor>,
+        limits: Limits,
+        listeners: Arc<[LdapListener]>,
+        log: AccessLog,
+        stalls: Arc<Stalls>,
+        parts: LoopParts<LdapMail>,
+    ) -> Self {
+        let wants_control_oids = log.wants_control_oids();
+        Self {
+            executor,
+            limits,
+            listeners,
+            log,
+            errors: stalls.errors().clone(),
+            metrics: Arc::new(LdapMetrics::new(parts.metrics)),
+            stalls,
+            mailbox: parts.mailbox,
+            fields: Vec::new(),
+            controls: String::new(),
+            wants_control_oids,
+        }
+    }
+
+    /// Tells the client that and why the connection ends.
+    pub(crate) fn notice(&self, client: &mut Client, code: ResultCode, text: &str) -> End {
+        if code == ResultCode::PROTOCOL_ERROR {
+            self.metrics.network.protocol_errors.add(1);
+        }
+        encode::notice_of_disconnection(&mut client.output, code, text);
+        End::new(EndReason::ProtocolError, text)
+    }
+}

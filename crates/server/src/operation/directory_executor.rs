@@ -1,0 +1,97 @@
+//! What the operations of one event loop share: the directory, the pools, the words of an answer.
+
+use std::sync::Arc;
+
+use directory::{Directory, RequestTime, Worker};
+use ldap::{ControlBuf, LdapResult, encode};
+use runtime::pool::{Pool, PoolLimits, TURN};
+
+use crate::{answer::Answer, executor::Call, remote::Encode, reply};
+
+/// Jobs that wait for a place in a pool, for each place. Beyond that, `busy` is the better answer.
+const QUEUE_PER_PLACE: usize = 128;
+
+/// Threads of the search pool for each place: those beyond the places wait for slow clients or for their turn, asleep.
+const SEARCH_THREADS_PER_PLACE: usize = 64;
+
+/// How far searches in the pool stand back behind event loops: at 10, a tenth of the time where both want the same core.
+const SEARCH_NICENESS: i32 = 10;
+
+/// Somebody waits to log in: before searches that take long anyhow, behind all that does not.
+const HASH_NICENESS: i32 = 5;
+
+/// The pools that all loops share. Apart, so that nobody who logs in waits behind a search.
+#[derive(Debug, Clone)]
+pub(crate) struct Pools {
+    pub(crate) search: Pool,
+    pub(crate) hash: Pool,
+}
+
+impl Pools {
+    /// One place for each core in each pool.
+    pub(crate) fn new(cores: usize) -> Self {
+        let cores = cores.max(1);
+        let limits = PoolLimits {
+            running_max: cores,
+            queue_max: cores * QUEUE_PER_PLACE,
+            threads_max: cores,
+            turn: TURN,
+            niceness: HASH_NICENESS,
+        };
+        let searches =
+            PoolLimits { threads_max: cores * SEARCH_THREADS_PER_PLACE, niceness: SEARCH_NICENESS, ..limits };
+        Self { search: Pool::new("search", searches), hash: Pool::new("hash", limits) }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.search.stop();
+        self.hash.stop();
+    }
+}
+
+/// Executes requests for one loop.
+pub(crate) struct DirectoryExecutor {
+    pub(super) directory: Arc<Directory>,
+    pub(super) pools: Pools,
+    /// What the directory keeps between operations. Gone after a panic, and then made anew.
+    pub(super) worker: Option<Box<Worker>>,
+}
+
+impl DirectoryExecutor {
+    pub(crate) fn new(directory: Arc<Directory>, pools: Pools) -> Self {
+        Self { directory, pools, worker: None }
+    }
+}
+
+pub(super) fn time_of(call: &Call<'_>) -> RequestTime {
+    RequestTime { started: call.begun, unix_seconds: call.unix_seconds }
+}
+
+/// Writes a result and says so.
+pub(super) fn conclude(
+    out: &mut Vec<u8>,
+    id: i32,
+    tag: ber::Tag,
+    result: LdapResult,
+    controls: &[ControlBuf],
+) -> Answer {
+    if result.is_success() && result.message.is_empty() && result.matched_dn.is_empty() && controls.is_empty() {
+        encode::success(out, id, tag);
+    } else {
+        encode::result(out, id, tag, &result, controls);
+    }
+    Answer { code: result.code, message: result.message, response_controls: oids_of(controls), ..Answer::default() }
+}
+
+pub(super) fn oids_of(controls: &[ControlBuf]) -> String {
+    let oids: Vec<&str> = controls.iter().map(|control| control.oid.as_str()).collect();
+    oids.join(",")
+}
+
+/// The answer in case a job is lost by a defect.
+pub(super) fn on_loss(id: i32, tag: ber::Tag) -> Encode {
+    Box::new(move |out| {
+        reply::result(out, id, tag, ldap::ResultCode::OTHER, reply::DEFECT);
+        Answer::of(ldap::ResultCode::OTHER, reply::DEFECT)
+    })
+}

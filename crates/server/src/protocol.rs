@@ -1,0 +1,106 @@
+//! LDAP as the event loops see it.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use ldap::{ResultCode, encode};
+use runtime::{
+    connection::{Connection, Peer},
+    end::{End, EndReason},
+    listener::ListenAt,
+    loop_core::Core,
+    protocol::{Next, Protocol},
+};
+
+use crate::{
+    client::{Client, ClientState},
+    ldap_loop::LdapLoop,
+    log::access::EndPoint,
+    remote::LdapMail,
+};
+
+impl Protocol for LdapLoop {
+    type State = ClientState;
+    type Mail = LdapMail;
+
+    fn begin_turn(&mut self, now: SystemTime) {
+        self.log.set_time(now);
+        self.metrics.log_lines_dropped.set(self.log.dropped());
+    }
+
+    fn connect(&mut self, id: u64, peer: Peer, now: Instant) -> ClientState {
+        let mut session = self.executor.session(id, now);
+        if let Peer::Local(credentials) = peer {
+            session.peer_uid = Some(credentials.uid);
+        }
+        ClientState::new(session)
+    }
+
+    fn open(&mut self, client: &mut Client) {
+        if client.state.is_logged || !self.log.is_enabled() {
+            return;
+        }
+        client.state.is_logged = true;
+        let Some(settings) = self.listeners.get(client.listener()) else { return };
+        let path;
+        let (from, to) = match (client.peer(), &settings.network.at) {
+            (Peer::Tcp { remote, local }, _) => (EndPoint::Address(remote), EndPoint::Address(local)),
+            (Peer::Local(peer), ListenAt::Path(at)) => {
+                path = at.to_string_lossy();
+                (EndPoint::Process { uid: peer.uid, pid: peer.pid }, EndPoint::Path(&path))
+            }
+            (Peer::Local(peer), ListenAt::Tcp(at)) => {
+                (EndPoint::Process { uid: peer.uid, pid: peer.pid }, EndPoint::Address(*at))
+            }
+        };
+        self.log.connect(client.id(), from, to, settings.protocol());
+    }
+
+    fn secure(&mut self, state: &mut ClientState, strength_bits: u32) {
+        state.session.security_strength_bits = strength_bits;
+    }
+
+    fn take(&mut self, core: &mut Core, client: &mut Client, bytes: &[u8], budget: &mut usize) -> (usize, Next) {
+        self.execute_all(core, client, bytes, budget)
+    }
+
+    #[inline]
+    fn may_take(&self, state: &ClientState) -> bool {
+        state.may_execute(self.limits.outstanding_max)
+    }
+
+    fn drained(&mut self, state: &mut ClientState) {
+        for operation in &mut state.outstanding {
+            if operation.unacknowledged_bytes > 0 {
+                operation.backlog.sent(std::mem::take(&mut operation.unacknowledged_bytes));
+            }
+        }
+    }
+
+    fn mail(&mut self, core: &mut Core, client: &mut Client, mail: LdapMail) -> Option<End> {
+        self.read(core, client, mail)
+    }
+
+    fn is_busy(&self, state: &ClientState) -> bool {
+        !state.outstanding.is_empty()
+    }
+
+    fn idle_limit(&self, state: &ClientState) -> Option<Duration> {
+        state.session.idle_limit()
+    }
+
+    fn last_words(&self, state: &ClientState, out: &mut Vec<u8>, reason: EndReason, text: &str) {
+        let code = match reason {
+            EndReason::IdleTimeLimit => ResultCode::ADMIN_LIMIT_EXCEEDED,
+            EndReason::Rejected => ResultCode::BUSY,
+            _ => ResultCode::UNAVAILABLE,
+        };
+        if state.partial.is_none() {
+            encode::notice_of_disconnection(out, code, text);
+        }
+    }
+
+    fn close(&mut self, client: &mut Connection<ClientState>, end: &End) {
+        client.state.cancel_all();
+        self.log.disconnect(client.id(), end.reason, &end.message);
+    }
+}
