@@ -1,14 +1,17 @@
 //! The command line: names, options and links. The options of a tool stand beside the tool.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use clap::{ArgAction, CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::{
+    ArgAction, Command, CommandFactory, Parser, Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
-use crate::tools;
+use crate::{output::errln, tools};
 
 /// Exit status for a command line that makes no sense.
 const USAGE_STATUS: u8 = 2;
@@ -25,10 +28,9 @@ const EVERYWHERE: &str = "Options of every tool";
     name = "pando",
     version,
     about = "Pando, an LDAP directory server",
-    long_about = "Pando, an LDAP directory server.\n\n`pando quickstart` makes an instance with sample data and starts it.\n\
+    after_help = "`pando quickstart` makes an instance with sample data and starts it; `pando help TOOL` shows what a tool does.\n\
                   A link to this binary that is named like a tool (backendstat -> pando) runs that tool.",
     disable_help_flag = true,
-    disable_help_subcommand = true,
     disable_version_flag = true,
     max_term_width = 110
 )]
@@ -126,73 +128,123 @@ impl Cli {
     }
 }
 
-/// Puts the tool's name before the options if the program was called by a link of that name.
-pub fn with_tool_name(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let called = arguments
-        .first()
-        .map(Path::new)
-        .and_then(Path::file_name)
-        .and_then(OsStr::to_str)
-        .unwrap_or("pando")
-        .to_owned();
-    if Cli::command()
-        .get_subcommands()
-        .any(|tool| tool.get_name() == called || tool.get_all_aliases().any(|alias| alias == called))
-    {
-        arguments.insert(1, called.into());
+/// As what the program was called: links to it are named like tools.
+#[derive(Debug, PartialEq, Eq)]
+enum Called {
+    Program,
+    Tool(String),
+    Unknown(String),
+}
+
+impl Called {
+    fn of(arguments: &[OsString]) -> Self {
+        let Some(name) = arguments.first().map(Path::new).and_then(Path::file_name) else { return Self::Program };
+        let name = name.to_string_lossy().into_owned();
+        let is_named = |tool: &Command| tool.get_name() == name || tool.get_all_aliases().any(|alias| alias == name);
+        if Cli::command().get_subcommands().any(is_named) {
+            Self::Tool(name)
+        } else if name.starts_with("pando") {
+            Self::Program
+        } else {
+            Self::Unknown(name)
+        }
     }
-    arguments
+}
+
+/// Reads the command line; what ends the program at once (help, the version, a mistake) is answered here.
+pub fn parse(mut arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
+    match Called::of(&arguments) {
+        Called::Program => {}
+        // The same command line with the name of the program, which the help shows.
+        Called::Tool(name) => drop(arguments.splice(..1, ["pando".into(), name.into()])),
+        Called::Unknown(name) => {
+            errln!("{name}: pando has no tool of this name; name the link like one of {}", tool_names().join(", "));
+            return Err(ExitCode::from(USAGE_STATUS));
+        }
+    }
+    Cli::try_parse_from(&arguments).map_err(|error| report_usage(&error, &arguments))
+}
+
+/// The tools that the help lists.
+fn tool_names() -> Vec<String> {
+    Cli::command().get_subcommands().filter(|tool| !tool.is_hide_set()).map(|tool| tool.get_name().to_owned()).collect()
 }
 
 /// Prints help where it was asked for, otherwise what is wrong with the command line as one line.
-pub fn report_usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _ = error.print();
-        return ExitCode::SUCCESS;
-    }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-        || error.kind() == ErrorKind::MissingSubcommand
-    {
-        let _ = error.print();
-        return ExitCode::from(USAGE_STATUS);
+fn report_usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            let _ = error.print();
+            return ExitCode::from(USAGE_STATUS);
+        }
+        _ => {}
     }
     let known: Vec<String> = Cli::command().get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
-    let tool = arguments
-        .iter()
-        .skip(1)
-        .filter_map(|argument| argument.to_str())
-        .find(|argument| known.iter().any(|tool| tool == argument));
-    let text = error.to_string();
-    let lines =
-        text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
-    let message: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    let message = message.join(" ");
+    let mut words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    let tool = words.find(|word| known.iter().any(|tool| tool == word));
     let program = tool.map_or("pando".to_owned(), |tool| format!("pando {tool}"));
-    eprintln!("{program}: {} (see {program} --help)", message.trim_start_matches("error: "));
+    errln!("{program}: {} (see {program} --help)", mistake(error, tool));
     ExitCode::from(USAGE_STATUS)
+}
+
+/// What is wrong with a command line.
+fn mistake(error: &clap::Error, tool: Option<&str>) -> String {
+    let given = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    };
+    let hint = |kind| match given(kind).first() {
+        Some(name) => format!("; did you mean \"{name}\"?"),
+        None => String::new(),
+    };
+    match (error.kind(), given(ContextKind::InvalidSubcommand).as_slice(), given(ContextKind::InvalidArg).as_slice()) {
+        (ErrorKind::InvalidSubcommand, [name], _) => {
+            let what = if tool.is_some() { "subcommand" } else { "tool" };
+            format!("there is no {what} \"{name}\"{}", hint(ContextKind::SuggestedSubcommand))
+        }
+        (ErrorKind::UnknownArgument, _, [option]) if option.starts_with('-') => {
+            format!("there is no option \"{option}\"{}", hint(ContextKind::SuggestedArg))
+        }
+        (ErrorKind::UnknownArgument, _, [word]) => format!("\"{word}\" is not expected here"),
+        (ErrorKind::MissingRequiredArgument, _, missing) if !missing.is_empty() => {
+            format!("{} is missing", missing.join(" and "))
+        }
+        _ => {
+            let text = error.to_string();
+            let is_more = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more");
+            let lines = text.lines().map(str::trim).take_while(is_more).filter(|line| !line.is_empty());
+            lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn expanded(arguments: &[&str]) -> Vec<OsString> {
-        with_tool_name(arguments.iter().map(OsString::from).collect())
-    }
-
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 
+    fn called(name: &str) -> Called {
+        Called::of(&[name.into()])
+    }
+
     #[test]
     fn a_link_runs_its_tool() {
-        assert_eq!(
-            expanded(&["/usr/bin/backendstat", "list-indexes"]),
-            ["/usr/bin/backendstat", "backendstat", "list-indexes"]
-        );
-        assert_eq!(expanded(&["pando", "status"]), ["pando", "status"]);
-        assert_eq!(expanded(&["some-name", "status"]), ["some-name", "status"]);
+        assert_eq!(called("/usr/bin/backendstat"), Called::Tool("backendstat".into()));
+        assert_eq!(called("stop-ds"), Called::Tool("stop-ds".into()));
+        assert_eq!(parse(["/opt/stop-ds", "--quiet"].map(OsString::from).into()).unwrap().tool.name(), "stop");
+        assert_eq!(called("target/debug/pando"), Called::Program);
+        assert_eq!(called("pando-1.2"), Called::Program);
+        assert_eq!(Called::of(&[]), Called::Program);
+        assert_eq!(called("/bin/some-name"), Called::Unknown("some-name".into()));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::{fmt, process::ExitCode};
 
+use crate::output::errln;
+
 /// What went wrong, for the person at the terminal.
 #[derive(Debug)]
 pub struct Failure {
@@ -20,7 +22,7 @@ impl Failure {
     /// Prints `pando TOOL: message`; a message of several lines (all faults of a file) gets the name on each.
     pub fn report(&self, tool: &str) -> ExitCode {
         for line in self.message.lines() {
-            eprintln!("pando {tool}: {line}");
+            errln!("pando {tool}: {line}");
         }
         ExitCode::FAILURE
     }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::failure::Failure;
+use crate::{failure::Failure, output::errln};
 
 /// Who runs this process, against who owns the instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Owner {
         give(instance, user, group, &mut changed)
             .map_err(|error| Failure::new(format_args!("cannot give the files to {}: {error}", user_name(user))))?;
         if changed > 0 {
-            eprintln!("{changed} files made by root now belong to {}, as {} does", user_name(user), instance.display());
+            errln!("{changed} files made by root now belong to {}, as {} does", user_name(user), instance.display());
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Everything here is silent when the other end is no terminal.
 
 use std::{
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, BufRead, IsTerminal},
     time::Duration,
 };
 
@@ -13,7 +13,10 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use runtime::signals::{Signal, Signals};
 use store::bulk::Cancel;
 
-use crate::failure::{Context, Failure};
+use crate::{
+    failure::{Context, Failure},
+    output::note,
+};
 
 /// Longest answer that is read.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
@@ -25,7 +28,7 @@ pub fn is_interactive() -> bool {
 
 /// Asks for a line; an empty answer is the default.
 pub fn ask(question: &str, default: &str) -> Result<String, Failure> {
-    eprint!("{question} [{default}]: ");
+    note(format_args!("{question} [{default}]: "));
     let answer = read_line()?;
     Ok(if answer.is_empty() { default.to_owned() } else { answer })
 }
@@ -36,8 +39,7 @@ pub fn ask_password(question: &str) -> Result<String, Failure> {
     if !input.is_terminal() {
         return read_line();
     }
-    eprint!("{question}: ");
-    io::stderr().flush().context("terminal")?;
+    note(format_args!("{question}: "));
     let before = tcgetattr(&input).context("terminal")?;
     let mut silent = before.clone();
     silent.local_modes.remove(LocalModes::ECHO);

@@ -106,15 +106,12 @@ sn: Yarrow
 fn a_command_line_without_sense_is_told_so_in_one_line() {
     let place = Place::new();
     for (line, message) in [
-        ("serv", "pando: unrecognized subcommand 'serv' tip: a similar subcommand exists: 'serve'"),
-        (
-            "stop --tmeout 3",
-            "pando stop: unexpected argument '--tmeout' found tip: a similar argument exists: '--timeout'",
-        ),
-        (
-            "export-ldif --instance x",
-            "pando export-ldif: the following required arguments were not provided: --ldifFile <FILE>",
-        ),
+        ("stop now", "pando stop: \"now\" is not expected here"),
+        ("help stopp", "pando: there is no tool \"stopp\""),
+        ("backendstat list", "pando backendstat: there is no subcommand \"list\"; did you mean"),
+        ("serv", "pando: there is no tool \"serv\"; did you mean \"serve\"?"),
+        ("stop --tmeout 3", "pando stop: there is no option \"--tmeout\"; did you mean \"--timeout\"?"),
+        ("export-ldif --instance x", "pando export-ldif: --ldifFile <FILE> is missing"),
         (
             "stop --timeout many",
             "pando stop: invalid value 'many' for '--timeout <SECONDS>': invalid digit found in string",
@@ -127,6 +124,8 @@ fn a_command_line_without_sense_is_told_so_in_one_line() {
     }
     assert!(place.must("--version").out.starts_with("pando "));
     assert!(place.must("import-ldif -H").out.contains("--rejectFile"));
+    assert_eq!(place.must("help import-ldif").out, place.must("import-ldif --help").out);
+    assert_eq!(place.must("help backendstat dump-index").out, place.must("backendstat dump-index --help").out);
 }
 
 #[test]
@@ -417,16 +416,77 @@ fn completions_and_man_pages_cover_every_tool() {
     assert!(place.read("man/pando-import-ldif.1").contains("rejectFile"));
 }
 
-/// Ports that were free a moment ago; both are held open together so that they differ.
 #[test]
 fn a_reader_that_goes_early_is_no_fault() {
+    let place = Place::new();
+    place.write("people.ldif", PEOPLE);
+    place.setup().must("import-ldif --instance inst --ldifFile people.ldif --quiet");
+    for line in [
+        "--help",
+        "completions bash",
+        "completions zsh",
+        "makeldif",
+        "makeldif --exampleTemplate",
+        "status --instance inst",
+        "export-ldif --instance inst --ldifFile -",
+        "backendstat list-indexes --instance inst",
+        "backendstat dump-index --instance inst -b dc=example,dc=com -i id2entry",
+        "dsconfig list-backends --instance inst",
+        "verify-index --instance inst -b dc=example,dc=com",
+        "encode-password --listSchemes",
+    ] {
+        let command = |writer: &std::io::PipeWriter| {
+            let mut command = Command::new(PANDO);
+            command.args(line.split(' ')).current_dir(place.path()).stdout(writer.try_clone().unwrap());
+            command
+        };
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let tool = command(&writer).output().unwrap();
+        assert_eq!((tool.status.code(), String::from_utf8_lossy(&tool.stderr).trim()), (Some(0), ""), "{line}");
+        let tool = command(&writer).stderr(writer).status().unwrap();
+        assert_eq!(tool.code(), Some(0), "{line}");
+    }
+    // The status of a tool that fails is its own, also when nobody reads its message.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let tool = Command::new(PANDO).args(["encode-password", "--listSchemes"]).stdout(writer).output().unwrap();
-    assert!(tool.status.success());
-    assert_eq!(String::from_utf8_lossy(&tool.stderr), "");
+    let tool = Command::new(PANDO).args(["stop", "--instance", "no"]).stderr(writer).output().unwrap();
+    assert_eq!(tool.status.code(), Some(1));
 }
 
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let place = Place::new();
+    place.setup();
+    for line in ["status --instance inst", "completions bash", "export-ldif --instance inst --ldifFile -"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let words = line.split(' ');
+        let tool = Command::new(PANDO).args(words).current_dir(place.path()).stdout(full).output().unwrap();
+        let told = String::from_utf8_lossy(&tool.stderr);
+        assert_eq!((tool.status.code(), told.lines().count()), (Some(1), 1), "{line}: {told}");
+    }
+}
+
+#[test]
+fn a_link_is_named_like_a_tool() {
+    let place = Place::new();
+    for name in ["backendstat", "dsconfig", "ldapsetup"] {
+        symlink(PANDO, place.path().join(name)).unwrap();
+    }
+    let run = |name: &str, arguments: &[&str]| place.run_program(&place.path().join(name), arguments);
+    assert_eq!(run("backendstat", &["--help"]).out, place.must("backendstat --help").out);
+    let usage = run("dsconfig", &["get-backend-prop", "--help"]).out;
+    assert!(usage.contains("Usage: pando dsconfig get-backend-prop "), "{usage}");
+    let unknown = run("ldapsetup", &["--help"]);
+    assert_eq!((unknown.status, unknown.out.as_str(), unknown.err.lines().count()), (2, "", 1));
+    assert!(
+        unknown
+            .err
+            .starts_with("ldapsetup: pando has no tool of this name; name the link like one of quickstart, setup,")
+    );
+}
+
+/// Ports that were free a moment ago; both are held open together so that they differ.
 fn free_ports() -> [u16; 2] {
     let sockets = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
     sockets.each_ref().map(|socket| socket.local_addr().unwrap().port())

@@ -1,6 +1,6 @@
 //! Completions and man pages, made from the command line's own description.
 
-use std::{fs, io, path::PathBuf, process::ExitCode};
+use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use crate::{
     cli::Cli,
     failure::{Context, Outcome},
+    output::out,
 };
 
 #[derive(Debug, Args)]
@@ -23,7 +24,10 @@ pub struct ManOptions {
 }
 
 pub fn completions(options: &CompletionOptions) -> Outcome {
-    clap_complete::generate(options.shell, &mut Cli::command(), "pando", &mut io::stdout());
+    // Into memory first: the generator panics when it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut Cli::command(), "pando", &mut script);
+    out!("{}", String::from_utf8_lossy(&script));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,6 +11,7 @@ use directory::password::{self, Scheme};
 
 use crate::{
     failure::{Context, Failure, Outcome},
+    output::outln,
     terminal,
 };
 
@@ -49,7 +50,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Outcome {
     if options.list {
         for scheme in Scheme::all() {
-            println!("{:20} {{{}}}", scheme.config_name(), scheme.prefix());
+            outln!("{:20} {{{}}}", scheme.config_name(), scheme.prefix());
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -71,7 +72,7 @@ fn encode(options: &Options, scheme: &str) -> Outcome {
     let scheme = scheme_of(scheme)?;
     let encoded =
         password::encode_random(scheme, clear(options)?.as_bytes()).context("the password cannot be encoded")?;
-    println!("Encoded Password:  \"{}\"", String::from_utf8_lossy(&encoded));
+    outln!("Encoded Password:  \"{}\"", String::from_utf8_lossy(&encoded));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -82,7 +83,7 @@ fn compare(options: &Options, encoded: &str) -> Outcome {
         ));
     }
     let matches = password::verify(encoded.as_bytes(), clear(options)?.as_bytes());
-    println!("The provided clear-text and encoded passwords {}", if matches { "match" } else { "do not match" });
+    outln!("The provided clear-text and encoded passwords {}", if matches { "match" } else { "do not match" });
     Ok(match (options.compare_status, matches) {
         (true, true) => ExitCode::from(COMPARE_TRUE),
         (true, false) => ExitCode::from(COMPARE_FALSE),

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Write},
+    io::{BufWriter, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -14,6 +14,7 @@ use super::selection::SelectionOptions;
 use crate::{
     failure::{Context, Failure, Outcome},
     instance::{self, Reader},
+    output::{Output, outln, reader_is_gone},
     owner::Owner,
     terminal::{self, Progress, grouped},
 };
@@ -70,6 +71,10 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         progress.at(now.processed, format!("{} entries, {}/s", grouped(now.processed), grouped(rate)));
     });
     drop(progress);
+    if target.is_stdout() && reader_is_gone() {
+        owner.settle(directory)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let summary = exported
         .map_err(|error| Failure::new(format_args!("{}: {error}", options.ldif_file.display())))
         .inspect_err(|_| target.discard())?;
@@ -78,9 +83,10 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     if !quiet {
         let seconds = summary.elapsed.as_secs_f64();
         let rate = summary.exported as f64 / seconds.max(0.001);
-        println!(
+        outln!(
             "Exported {} entries and skipped {} in {seconds:.1} seconds (average rate {rate:.1}/sec)",
-            summary.exported, summary.skipped
+            summary.exported,
+            summary.skipped
         );
     }
     Ok(ExitCode::SUCCESS)
@@ -124,7 +130,7 @@ impl Target {
 
     fn writer(&self) -> Result<Box<dyn Write + Send>, Failure> {
         Ok(match self {
-            Target::Stdout => Box::new(BufWriter::new(io::stdout())),
+            Target::Stdout => Box::new(BufWriter::new(Output)),
             Target::Append(file) => {
                 Box::new(OpenOptions::new().append(true).create(true).open(file).context(file.display())?)
             }

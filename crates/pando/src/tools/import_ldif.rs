@@ -17,6 +17,7 @@ use super::{encode_password::scheme_of, selection::SelectionOptions};
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
+    output::outln,
     owner::Owner,
     terminal::{self, Progress, bytes_text, grouped},
 };
@@ -212,7 +213,7 @@ fn show(progress: &Progress, now: &bulk::Progress) {
 fn report(summary: &ImportSummary) {
     let seconds = |time: Duration| time.as_secs_f64();
     let rate = summary.processed as f64 / seconds(summary.elapsed).max(0.001);
-    println!(
+    outln!(
         "Processed {} entries, imported {}, skipped {}, rejected {} and migrated {} in {:.1} seconds (average rate {rate:.1}/sec)",
         summary.processed,
         summary.imported,
@@ -221,7 +222,7 @@ fn report(summary: &ImportSummary) {
         summary.migrated,
         seconds(summary.elapsed)
     );
-    println!(
+    outln!(
         "Phase one processing completed in {:.1} seconds, phase two in {:.1} seconds; the database has {}",
         seconds(summary.phase_one),
         seconds(summary.phase_two),

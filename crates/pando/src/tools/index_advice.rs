@@ -16,6 +16,7 @@ use crate::{
     client::{Client, Credentials},
     failure::{Context, Failure, Outcome},
     instance::{self, Reader},
+    output::{out, outln},
     table::Table,
     terminal::{Progress, grouped},
 };
@@ -81,7 +82,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let commands = commands(&shapes);
     if options.json {
         let told: Vec<Value> = shapes.iter().map(with_backend).collect();
-        println!("{:#}", json!({ "shapes": told, "commands": commands }));
+        outln!("{:#}", json!({ "shapes": told, "commands": commands }));
     } else {
         print(directory, &shapes, &commands, options.apply);
     }
@@ -91,7 +92,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         }
         wait_until_built(directory, &mut client, &shapes)?;
         if !options.json {
-            println!("\nThe advised indexes are built and in use.");
+            outln!("\nThe advised indexes are built and in use.");
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -133,7 +134,7 @@ fn commands(shapes: &[Shape]) -> Vec<String> {
 
 fn print(directory: &Path, shapes: &[Shape], commands: &[String], is_applied: bool) {
     if shapes.is_empty() {
-        println!("No search since the server started would have been helped by an index.");
+        outln!("No search since the server started would have been helped by an index.");
         return;
     }
     let mut table =
@@ -150,14 +151,14 @@ fn print(directory: &Path, shapes: &[Shape], commands: &[String], is_applied: bo
             shape.advice_text(),
         ]);
     }
-    print!("{}", table.render());
+    out!("{}", table.render());
     if !is_applied && !commands.is_empty() {
         let instance = directory.display();
-        println!(
+        outln!(
             "\nTo follow all of it on the running server: pando index-advice --apply --instance {instance}\nOr one by one:\n"
         );
         for command in commands {
-            println!("pando {command} --instance {instance}");
+            outln!("pando {command} --instance {instance}");
         }
     }
 }
@@ -179,7 +180,7 @@ fn apply(directory: &Path, command: &str, quiet: bool) -> Result<(), Failure> {
     if quiet {
         program.stdout(Stdio::null());
     } else {
-        println!("\npando {command}");
+        outln!("\npando {command}");
     }
     let status = program.status().context(tool)?;
     if status.success() { Ok(()) } else { Err(Failure::new(format_args!("\"pando {command}\" failed: {status}"))) }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufWriter, Write},
+    io::{BufWriter, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -12,6 +12,7 @@ use clap::Args;
 use crate::{
     failure::{Context, Failure, Outcome},
     makeldif::{EXAMPLE_TEMPLATE, Entry, Generator, LdifWriter, Resources, TemplateFile},
+    output::{Output, errln, out, reader_is_gone},
     terminal::{Progress, grouped},
 };
 
@@ -48,17 +49,17 @@ pub struct Options {
 
 pub fn run(options: &Options) -> Outcome {
     if options.example_template {
-        io::stdout().write_all(EXAMPLE_TEMPLATE.as_bytes()).context("standard output")?;
+        out!("{EXAMPLE_TEMPLATE}");
         return Ok(ExitCode::SUCCESS);
     }
     let file = template(options.template.as_deref(), options.resource_path.as_deref(), &options.constants)?;
     for warning in &file.warnings {
-        eprintln!("pando makeldif: {warning}");
+        errln!("pando makeldif: {warning}");
     }
     let seed = options.seed.map_or_else(any_seed, Ok)?;
     let (out, name): (Box<dyn Write>, String) = match &options.output {
         Some(path) => (Box::new(File::create(path).context(path.display())?), path.display().to_string()),
-        None => (Box::new(io::stdout()), "standard output".to_owned()),
+        None => (Box::new(Output), "standard output".to_owned()),
     };
     let mut writer = LdifWriter::new(BufWriter::with_capacity(BUFFER_BYTES, out), options.wrap_column);
     let progress = Progress::new("making entries", Some(file.entry_count()), options.output.is_none());
@@ -72,12 +73,11 @@ pub fn run(options: &Options) -> Outcome {
     });
     let count = match written.and_then(|count| writer.finish().map(|_| count)) {
         Ok(count) => count,
-        // Whoever read from the pipe has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
+        Err(_) if reader_is_gone() => return Ok(ExitCode::SUCCESS),
         Err(error) => return Err(Failure::new(format_args!("{name}: {error}"))),
     };
     drop(progress);
-    eprintln!("LDIF processing complete. {count} entries written");
+    errln!("LDIF processing complete. {count} entries written");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
+    output::outln,
 };
 
 const BASE_DN: &str = "dc=example,dc=com";
@@ -43,7 +44,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let instance = Instance::new(directory);
     if let Some(process) = instance::running(&instance) {
         let config = instance::open(directory)?;
-        println!("The server is running already (process {process}).\n{}", what_to_try(&config));
+        outln!("The server is running already (process {process}).\n{}", what_to_try(&config));
         return Ok(std::process::ExitCode::SUCCESS);
     }
     let config = if instance.config_file().exists() {
@@ -55,7 +56,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
 }
 
 fn make(instance: &Instance, people: u64) -> Result<Config, Failure> {
-    println!("Making an instance with {people} sample people in {} ...", instance.directory().display());
+    outln!("Making an instance with {people} sample people in {} ...", instance.directory().display());
     let password = String::from_utf8(password::generate().context("password")?).map_err(Failure::new)?;
     let addresses = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
     let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();

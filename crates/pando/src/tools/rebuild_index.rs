@@ -14,6 +14,7 @@ use super::reload;
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
+    output::outln,
     owner::Owner,
     terminal::{self, Progress, bytes_text, grouped},
 };
@@ -82,7 +83,7 @@ fn ask_server(directory: &Path, config: &Config, options: &Options, owner: Owner
     owner.settle(directory)?;
     reload::reload(config)?;
     if !options.quiet {
-        println!(
+        outln!(
             "The server (process {process}) rebuilds the indexes while it serves; until then no search uses them. Watch pando \
              backendstat show-index-status --instance {} -n {}",
             directory.display(),
@@ -128,12 +129,12 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     if !options.quiet {
         let seconds = summary.elapsed.as_secs_f64();
         if summary.indexes.is_empty() {
-            println!("No index needed to be rebuilt.");
+            outln!("No index needed to be rebuilt.");
         } else {
-            println!("Rebuilt {}.", summary.indexes.join(", "));
+            outln!("Rebuilt {}.", summary.indexes.join(", "));
         }
         let rate = summary.entries as f64 / seconds.max(0.001);
-        println!(
+        outln!(
             "Rebuild complete. Processed {} entries in {seconds:.1} seconds (average rate {rate:.1}/sec)",
             summary.entries
         );

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
+    output::outln,
 };
 
 #[derive(Debug, Args)]
@@ -25,7 +26,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         return Err(Failure::new(format_args!("no server is running on {}", directory.display())));
     };
     if !options.quiet {
-        println!(
+        outln!(
             "The server (process {process}) reads its configuration again; {} tells what changes.",
             config.instance.logs().display()
         );

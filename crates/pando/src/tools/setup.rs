@@ -17,6 +17,7 @@ use super::{certificate, encode_password::first_line, import_ldif, sample};
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
+    output::outln,
     owner::Owner,
     terminal,
 };
@@ -138,7 +139,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let plan = decide(options)?;
     make(directory, &plan)?;
     if !plan.quiet {
-        println!("Made the instance {}. Start it:\n\n  pando start --instance {0}", directory.display());
+        outln!("Made the instance {}. Start it:\n\n  pando start --instance {0}", directory.display());
     }
     Ok(ExitCode::SUCCESS)
 }

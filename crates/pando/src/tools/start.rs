@@ -19,6 +19,7 @@ use server::Server;
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
+    output::out,
     owner::Owner,
 };
 
@@ -121,7 +122,7 @@ fn detach(instance: &Instance, quiet: bool) -> Outcome {
         }));
     }
     if !quiet {
-        print!("{ready}");
+        out!("{ready}");
     }
     Ok(ExitCode::SUCCESS)
 }

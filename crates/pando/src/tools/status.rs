@@ -8,6 +8,7 @@ use config::{Config, LdapHandler, ListenAddress};
 use crate::{
     failure::{Failure, Outcome},
     instance::{self, Reader},
+    output::{out, outln},
     owner::Owner,
     table::Table,
     terminal::{bytes_text, grouped},
@@ -157,18 +158,18 @@ fn folder_bytes(folder: &Path) -> u64 {
 }
 
 fn print_text(config: &Config, status: &Status) {
-    println!("          --- Server Status ---");
-    println!("Server Run Status:    {}", if status.process.is_some() { "Started" } else { "Stopped" });
+    outln!("          --- Server Status ---");
+    outln!("Server Run Status:    {}", if status.process.is_some() { "Started" } else { "Stopped" });
     if let Some(process) = status.process {
-        println!("Process:              {process}");
-        println!("Open Connections:     {}", status.connections);
+        outln!("Process:              {process}");
+        outln!("Open Connections:     {}", status.connections);
     }
-    println!("\n          --- Server Details ---");
-    println!("Version:              Pando {}", env!("CARGO_PKG_VERSION"));
-    println!("Instance Path:        {}", config.instance.directory().display());
+    outln!("\n          --- Server Details ---");
+    outln!("Version:              Pando {}", env!("CARGO_PKG_VERSION"));
+    outln!("Instance Path:        {}", config.instance.directory().display());
     let users: Vec<&str> = config.root_users.iter().flat_map(|user| user.bind_dns.iter().map(String::as_str)).collect();
-    println!("Administrative Users: {}", users.join(", "));
-    println!("\n          --- Connection Handlers ---");
+    outln!("Administrative Users: {}", users.join(", "));
+    outln!("\n          --- Connection Handlers ---");
     let mut table = Table::new(&["Name", "Address", "Protocol", "State"]);
     for handler in &status.handlers {
         table.row(vec![
@@ -178,14 +179,14 @@ fn print_text(config: &Config, status: &Status) {
             handler.state.to_owned(),
         ]);
     }
-    print!("{}", table.render());
-    println!("\n          --- Data Sources ---");
+    out!("{}", table.render());
+    outln!("\n          --- Data Sources ---");
     let mut table = Table::new(&["Backend ID", "Base DN", "Entries", "Size"]);
     for backend in &status.backends {
         let entries = backend.entries.map_or_else(|| "no data yet".to_owned(), grouped);
         table.row(vec![backend.id.clone(), backend.base_dns.join("; "), entries, bytes_text(backend.bytes)]);
     }
-    print!("{}", table.render());
+    out!("{}", table.render());
 }
 
 fn print_json(config: &Config, status: &Status) {
@@ -202,7 +203,7 @@ fn print_json(config: &Config, status: &Status) {
             "id": backend.id, "baseDNs": backend.base_dns, "entries": backend.entries, "bytes": backend.bytes,
         })).collect::<Vec<_>>(),
     });
-    println!("{value:#}");
+    outln!("{value:#}");
 }
 
 #[cfg(test)]

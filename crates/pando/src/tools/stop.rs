@@ -13,6 +13,7 @@ use super::reload;
 use crate::{
     failure::{Failure, Outcome},
     instance,
+    output::outln,
 };
 
 /// Pause between two looks.
@@ -46,7 +47,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         std::thread::sleep(LOOK_EVERY);
     }
     if !options.quiet {
-        println!("The server (process {process}) has stopped.");
+        outln!("The server (process {process}) has stopped.");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ use store::{
 use crate::{
     failure::{Failure, Outcome},
     instance::{self, Reader},
+    output::outln,
     owner::Owner,
     terminal::{self, Progress},
 };
@@ -60,17 +61,17 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let verified = bulk::verify(&snapshot, &indexer, &verify_options, &mut |problem| {
         shown += 1;
         if shown <= PROBLEMS_SHOWN {
-            println!("{problem}");
+            outln!("{problem}");
         }
     });
     drop(progress);
     owner.settle(directory)?;
     let summary = verified.map_err(Failure::new)?;
     if shown > PROBLEMS_SHOWN {
-        println!("... and {} more", shown - PROBLEMS_SHOWN);
+        outln!("... and {} more", shown - PROBLEMS_SHOWN);
     }
     if !options.quiet {
-        println!(
+        outln!(
             "Verified {} entries and {} index keys in {:.1} seconds: {}",
             summary.entries,
             summary.keys,

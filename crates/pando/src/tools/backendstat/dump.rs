@@ -19,6 +19,7 @@ use super::{
 use crate::{
     failure::{Context, Failure},
     instance,
+    output::{Output, reader_is_gone},
 };
 
 /// Bytes of a line of hexadecimal.
@@ -139,13 +140,12 @@ pub(super) fn dump_raw_db(config: &Config, options: &RawOptions, form: Form) -> 
 
 fn dump(source: &mut Source, tree: &Tree, records: &Records, style: Style, form: Form) -> Result<(), Failure> {
     let range = range(source, tree, records)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(Output);
     let printed =
         print(source, tree, records, range, style, form, &mut out).and_then(|()| out.flush().map_err(Problem::Output));
     match printed {
         Ok(()) => Ok(()),
-        // Whoever read from the pipe has seen enough.
-        Err(Problem::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(Problem::Output(_)) if reader_is_gone() => Ok(()),
         Err(Problem::Output(error)) => Err(error).context("standard output"),
         Err(Problem::Other(failure)) => Err(failure),
     }

@@ -17,6 +17,7 @@ use config::Config;
 use crate::{
     failure::{Failure, Outcome},
     instance,
+    output::{out, outln},
     owner::Owner,
     table::Table,
 };
@@ -113,10 +114,10 @@ fn list_base_dns(config: &Config, of: &OfBackend, form: Form) -> Result<(), Fail
 
 /// The table and OpenDJ's line below it.
 fn finish(table: &Table, rows: usize) {
-    print!("{}", table.render());
-    println!("\nTotal: {rows}");
+    out!("{}", table.render());
+    outln!("\nTotal: {rows}");
 }
 
 fn print_json(value: &serde_json::Value) {
-    println!("{value:#}");
+    outln!("{value:#}");
 }

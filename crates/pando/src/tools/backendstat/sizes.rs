@@ -16,6 +16,7 @@ use super::{
 use crate::{
     failure::Failure,
     instance,
+    output::{out, outln},
     table::Table,
     terminal::{Progress, bytes_text, grouped},
 };
@@ -99,12 +100,12 @@ pub(super) fn entry_sizes(config: &Config, of: &OfBackend, form: Form) -> Result
     let mut table = Table::new(&["Entries", "Average", "50%", "95%", "99%", "Largest", "All Entries"]);
     let sized = [sizes.average(), p50, p95, p99, largest, sizes.bytes].map(bytes_text);
     table.row([grouped(sizes.entries)].into_iter().chain(sized).collect());
-    print!("{}", table.render());
+    out!("{}", table.render());
     if !largest_dn.is_empty() {
-        println!("\nThe largest entry is {largest_dn}");
+        outln!("\nThe largest entry is {largest_dn}");
     }
     if sizes.large_bytes > 0 {
-        println!(
+        outln!(
             "Attributes of many or large values, kept beside their entries, have {} of all",
             bytes_text(sizes.large_bytes)
         );
@@ -197,14 +198,14 @@ pub(super) fn cache_sizes(config: &Config, of: &OfBackend, form: Form) -> Result
             contents(table.name).to_owned(),
         ]);
     }
-    print!("{}", printed.render());
-    println!("\nAt least (branch pages):   {}", bytes_text(sums.ways));
-    println!("With all indexes:          {}", bytes_text(sums.indexes));
-    println!("Everything:                {}", bytes_text(sums.everything));
-    println!("Database file:             {}", bytes_text(file));
+    out!("{}", printed.render());
+    outln!("\nAt least (branch pages):   {}", bytes_text(sums.ways));
+    outln!("With all indexes:          {}", bytes_text(sums.indexes));
+    outln!("Everything:                {}", bytes_text(sums.everything));
+    outln!("Database file:             {}", bytes_text(file));
     if let Some(memory) = memory {
-        println!("Memory for the page cache: {}", bytes_text(memory));
-        println!("\n{}", sums.verdict(memory));
+        outln!("Memory for the page cache: {}", bytes_text(memory));
+        outln!("\n{}", sums.verdict(memory));
     }
     Ok(())
 }

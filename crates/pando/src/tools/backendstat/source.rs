@@ -14,6 +14,7 @@ use store::Snapshot;
 use crate::{
     failure::Failure,
     instance::{self, Reader},
+    output::errln,
 };
 
 /// A snapshot is held so long at most.
@@ -82,7 +83,7 @@ pub(super) fn base_dns(config: &Config, backend: &BackendConfig, asked: &[String
 /// OpenDJ has trees for each base DN; ours are shared, which whoever adds figures up has to know.
 pub(super) fn warn_of_shared_trees(backend: &BackendConfig) {
     if backend.base_dns.len() > 1 {
-        eprintln!(
+        errln!(
             "The {} base DNs of \"{}\" share one set of trees: each figure counts the entries of all of them.",
             backend.base_dns.len(),
             backend.id

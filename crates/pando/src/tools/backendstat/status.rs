@@ -12,7 +12,7 @@ use super::{
     source::{Source, base_dns, warn_of_shared_trees},
     tree::{self, ALL, Tree, indexes, is_over, shown_index_key},
 };
-use crate::{failure::Failure, instance, table::Table, terminal::Progress};
+use crate::{failure::Failure, instance, output::outln, table::Table, terminal::Progress};
 
 /// Keys over the limit that are named, of one index; the others are counted.
 const OVER_KEYS_MAX: usize = 100_000;
@@ -97,7 +97,7 @@ pub(super) fn run(config: &Config, options: &Options, form: Form) -> Result<(), 
     }
     let is_frequent = |status: &Status| status.figures.as_ref().is_some_and(|figures| figures.frequent > 0);
     if let Some(min) = options.min_count.filter(|_| !all.iter().any(is_frequent)) {
-        println!("\nNo key is in more than {min} entries.");
+        outln!("\nNo key is in more than {min} entries.");
     }
     warn_of_shared_trees(backend);
     Ok(())
@@ -213,22 +213,22 @@ fn row(base_dn: &str, status: &Status, entries: u64) -> Vec<String> {
 fn trailer(base_dn: &str, status: &Status, entries: u64, min_count: Option<u64>) {
     let raw_name = Tree::Index(status.index.clone()).raw_name(base_dn);
     if let Some(why) = &status.distrust {
-        println!("\nIndex: {raw_name}\nNot used by searches: {}", why_text(why, base_dn, status, entries));
+        outln!("\nIndex: {raw_name}\nNot used by searches: {}", why_text(why, base_dn, status, entries));
     }
     let Some(figures) = &status.figures else { return };
     if figures.over > 0 {
         let keys: Vec<String> = figures.over_keys.iter().map(|key| format!("[{key}]")).collect();
         let more = figures.over.saturating_sub(keys.len() as u64);
         let more = if more > 0 { format!(" ... and {more} more") } else { String::new() };
-        println!("\nIndex: {raw_name}\nOver index-entry-limit keys: {}{more}", keys.join(" "));
+        outln!("\nIndex: {raw_name}\nOver index-entry-limit keys: {}{more}", keys.join(" "));
     }
     if let Some(min) = min_count.filter(|_| figures.frequent > 0) {
         let keys = figures.frequent_keys();
         let first =
             if (keys.len() as u64) < figures.frequent { format!(", the first {}", keys.len()) } else { String::new() };
-        println!("\nIndex: {raw_name}\nKeys in more than {min} entries: {}{first}", figures.frequent);
+        outln!("\nIndex: {raw_name}\nKeys in more than {min} entries: {}{first}", figures.frequent);
         let width = keys.first().map_or(0, |(count, _)| count.to_string().len());
-        keys.iter().for_each(|(count, key)| println!("{count:>width$}  [{key}]"));
+        keys.iter().for_each(|(count, key)| outln!("{count:>width$}  [{key}]"));
     }
 }
 

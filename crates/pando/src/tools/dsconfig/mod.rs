@@ -20,6 +20,7 @@ use super::reload;
 use crate::{
     failure::{Context, Failure, Outcome},
     instance::{self, Reader},
+    output::{errln, out, outln},
     owner::Owner,
     table::Table,
 };
@@ -116,7 +117,7 @@ fn show_properties(directory: &Path, object: &[Step<'_>]) -> Outcome {
     for (name, values) in properties {
         table.row(vec![name.to_owned(), shown(&values)]);
     }
-    print!("{}", table.render());
+    out!("{}", table.render());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -148,7 +149,7 @@ fn list(directory: &Path, request: &Request) -> Outcome {
         row.extend(listed.iter().map(|property| value(property.name).unwrap_or_default()));
         table.row(row);
     }
-    print!("{}", table.render());
+    out!("{}", table.render());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -156,7 +157,7 @@ fn list(directory: &Path, request: &Request) -> Outcome {
 fn warn_of_all_indexes(request: &Request, connection: &Connection) {
     let of_all = |given: &String| given.starts_with("index-entry-limit:");
     if request.component.name() == "backend" && request.changes.set.iter().any(of_all) && !connection.quiet {
-        eprintln!(
+        errln!(
             "The index-entry-limit of a backend holds for every index that sets none of its own. To make a few keys usable, change \
              these indexes alone: dsconfig set-backend-index-prop --set index-entry-limit:NUMBER"
         );
@@ -228,7 +229,7 @@ fn changing(
         },
     };
     if !connection.quiet {
-        println!("{done}");
+        outln!("{done}");
         tell_what_happens(&config, &new, process, is_taken);
     }
     Ok(ExitCode::SUCCESS)
@@ -297,27 +298,27 @@ fn is_taken_by_server(config: &Config, schema: &Arc<Schema>) -> Result<bool, Fai
 
 fn tell_what_happens(old: &Config, new: &Config, process: Option<u32>, is_taken: bool) {
     for property in old.restart_needed_for(new) {
-        println!("{property} takes effect when the server is restarted.");
+        outln!("{property} takes effect when the server is restarted.");
     }
     let directory = new.instance.directory().display();
     match process {
-        Some(process) if !is_taken => println!(
+        Some(process) if !is_taken => outln!(
             "The server (process {process}) was told, but has not taken the change yet; {}/errors tells why.",
             new.instance.logs().display()
         ),
-        Some(process) if !changes_indexes(old, new) => println!("The server (process {process}) has taken the change."),
+        Some(process) if !changes_indexes(old, new) => outln!("The server (process {process}) has taken the change."),
         Some(process) => {
-            println!(
+            outln!(
                 "The server (process {process}) has taken the change. An index that has to be built is built while it serves:"
             );
-            println!(
+            outln!(
                 "watch pando backendstat show-index-status --instance {directory}, or the attribute ds-backend-index-state in cn=monitor."
             );
         }
         None if !changes_indexes(old, new) => {
-            println!("The change takes effect when a server on {directory} starts or reloads.");
+            outln!("The change takes effect when a server on {directory} starts or reloads.");
         }
-        None => println!(
+        None => outln!(
             "The change takes effect when a server on {directory} starts or reloads; it builds indexes while it serves."
         ),
     }

@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use ldap::ldif::Writer;
 
 use super::{Options, apply::Applied, find::Found, plan::Plan};
-use crate::failure::{Context, Failure};
+use crate::{
+    failure::{Context, Failure},
+    output::{Output, errln, outln, reader_is_gone},
+};
 
 /// For people.
 pub fn text(plan: &Plan, options: &Options, is_possible: bool, applied: Option<&Applied>) -> Result<(), Failure> {
@@ -16,11 +19,11 @@ pub fn text(plan: &Plan, options: &Options, is_possible: bool, applied: Option<&
     if !is_possible {
         for (found, rehearsed) in &plan.steps {
             for obstacle in &rehearsed.obstacles {
-                eprintln!("change {}: {}", found.step.number, obstacle.message);
+                errln!("change {}: {}", found.step.number, obstacle.message);
             }
         }
         let all_can = plan.steps.iter().flat_map(|(_, how)| &how.obstacles).all(|obstacle| obstacle.can_be_forced);
-        eprintln!(
+        errln!(
             "Nothing was done: entries are not as {changes} left them. {}",
             if all_can {
                 "--force overwrites what was changed since."
@@ -33,9 +36,12 @@ pub fn text(plan: &Plan, options: &Options, is_possible: bool, applied: Option<&
     if let Some(applied) = applied {
         return print_applied(plan, applied);
     }
-    print_ldif(plan, io::stdout().lock()).context("standard output")?;
+    match print_ldif(plan, Output) {
+        Err(_) if reader_is_gone() => {}
+        printed => printed.context("standard output")?,
+    }
     let forced = plan.steps.iter().any(|(_, rehearsed)| !rehearsed.obstacles.is_empty());
-    eprintln!(
+    errln!(
         "{changes} would be undone by {}{}. Nothing was done: repeat it with --apply, or give the LDIF to ldapmodify.",
         count(requests, "request"),
         if forced && options.force { ", which overwrite what was changed since" } else { "" },
@@ -90,17 +96,17 @@ fn print_applied(plan: &Plan, applied: &Applied) -> Result<(), Failure> {
     let total = requests.len();
     let Some(failure) = &applied.failure else {
         for (found, _) in &plan.steps {
-            println!("Undone: change {}: {}", found.step.number, what(found));
+            outln!("Undone: change {}: {}", found.step.number, what(found));
         }
         let how = if applied.in_transaction { "in one transaction" } else { "one after the other" };
-        println!("{} undone by {}, {how}.", count(plan.steps.len(), "change"), count(total, "request"));
+        outln!("{} undone by {}, {how}.", count(plan.steps.len(), "change"), count(total, "request"));
         return Ok(());
     };
     let Some(stopped) = requests.get(applied.done).filter(|_| !applied.in_transaction) else {
         return Err(Failure::new(format_args!("nothing was done: {failure}")));
     };
     for (found, _) in plan.steps.iter().take_while(|(found, _)| found.step.number != *stopped) {
-        println!("Undone: change {}: {}", found.step.number, what(found));
+        outln!("Undone: change {}: {}", found.step.number, what(found));
     }
     Err(Failure::new(format_args!(
         "{} of {total} requests were done, then it stopped: {failure}; see what is the matter, then undo the rest",
@@ -145,7 +151,7 @@ pub fn json(plan: &Plan, is_possible: bool, applied: Option<&Applied>) {
             "failure": applied.failure,
         })),
     });
-    println!("{value:#}");
+    outln!("{value:#}");
 }
 
 fn ldif(request: &ldap::ldif::LdifChange) -> String {
