@@ -10,16 +10,15 @@ use ldap::{Authentication, BindRequest, ControlBuf, Controls, LdapResult, Result
 use schema::{NormalizedDn, Schema};
 use zeroize::Zeroizing;
 
-use crate::account::stored_passwords;
-use crate::backend::holder;
+use access::account::stored_passwords;
+use query::backend::holder;
 use crate::directory::Directory;
-use crate::error::{invalid_dn, refuse, shown, store_failure};
-use crate::groups::Place;
-use crate::inactive;
-use crate::limits::Bound;
+use query::error::{invalid_dn, refuse, shown, store_failure};
+use query::groups::Place;
+use access::inactive;
+use access::limits::{Bound, given_limits};
 use crate::open::OpenError;
-use crate::password;
-use crate::session::Identity;
+use access::Identity;
 
 /// Verified against when there is nothing to verify against, so that a missing name takes as long as a wrong password.
 const NOBODYS_PASSWORD: &[u8] =
@@ -192,7 +191,7 @@ impl Directory {
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         if let Some(root) = self.roots.user(&name) {
             let limits =
-                self.limits_by_rules(&facts, &root.dn, Some(&name), true).map_err(|error| store_failure(&error))?;
+                self.limits_finder(&facts).by_rules(&root.dn, Some(&name), true).map_err(|error| store_failure(&error))?;
             let bound = Bound { identity: Identity::Root { dn: root.dn.clone() }, limits };
             return Ok(self.judge(vec![root.password.clone()], clear, bound, false));
         }
@@ -204,18 +203,18 @@ impl Directory {
         let Some(backend) = self.backends.get(at) else { return Err(nobody(BindFailure::NoEntry)) };
         let snapshot = backend.store.snapshot().map_err(|error| store_failure(&error))?;
         let view = snapshot.view();
-        let account = stored_passwords(&facts, backend, &view, &name)?;
+        let account = stored_passwords(&facts, backend, &view, &name).map_err(|error| store_failure(&error))?;
         let Some(account) = account else { return Err(nobody(BindFailure::NoEntry)) };
         if account.passwords.is_empty() {
             return Err(nobody(BindFailure::NoPassword));
         }
         let stored_name = view.dn_of(account.id).map_err(|error| store_failure(&error))?.unwrap_or_default();
-        let limits = self.limits_by_rules(&facts, &stored_name, Some(&name), false);
+        let limits = self.limits_finder(&facts).by_rules(&stored_name, Some(&name), false);
         let place = Place { backend: at, id: account.id };
-        let given = self.given_limits(&facts, place, &snapshot).map_err(|error| store_failure(&error))?;
+        let given = given_limits(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         let limits = given.unwrap_or(account.limits).over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
-        let is_inactive = self.is_inactive(&facts, place, &snapshot).map_err(|error| store_failure(&error))?;
+        let is_inactive = inactive::is_inactive(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         Ok(self.judge(account.passwords, clear, Bound { identity, limits }, is_inactive))
     }
 

@@ -8,9 +8,9 @@ use config::Config;
 use schema::Schema;
 
 use crate::bind::RootUsers;
-use crate::computed::check_tables;
-use crate::facts::Facts;
-use crate::limits::LiveLimits;
+use query::computed::check_tables;
+use query::facts::Facts;
+use access::limits::LiveLimits;
 use crate::open::{OpenError, all_suffixes, configured_indexes};
 use crate::update::check_declared_plugins;
 

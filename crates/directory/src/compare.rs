@@ -4,15 +4,16 @@ use ldap::{CompareRequest, Controls, LdapResult, ResultCode};
 use schema::{AttributeDescription, MatchContext, NormalizedDn};
 use store::StoreError;
 
-use crate::access::Access;
+use access::Access;
 use crate::controls::ReadControls;
 use crate::directory::Directory;
-use crate::entry::{DnParts, EntrySource, EntryView};
-use crate::error;
-use crate::facts::Facts;
-use crate::filter::{FilterScratch, Matcher, Truth};
-use crate::groups::Groups;
-use crate::search::{Following, RequestTime, find_base};
+use query::entry::{DnParts, EntrySource, EntryView};
+use query::error;
+use query::facts::Facts;
+use query::filter::{FilterScratch, Matcher, Truth};
+use query::rights::{Answer, Asker, ItemRights, ReadRights};
+use crate::search::RequestTime;
+use query::base::{Following, find_base};
 use crate::session::Session;
 
 impl Directory {
@@ -77,7 +78,7 @@ impl Directory {
         let is_given = |index| definitions.as_ref().is_some_and(|it| !it.concerned(index).is_empty());
         let may_ask_for_groups = may_ask_for_groups || own.is_some_and(is_given);
         let groups = may_ask_for_groups.then(|| {
-            let groups = Groups::new(&self.groups(), &self.backends, &facts, time.unix_seconds);
+            let groups = self.reading.groups_from_now(&facts, time.unix_seconds);
             groups.knowing(base.backend, definitions)
         });
         let groups = groups.as_ref().map(|groups| groups.at(base.backend, view));
@@ -101,11 +102,13 @@ impl Asked<'_, '_> {
         let context = MatchContext { now_unix_seconds: self.time.unix_seconds };
         let mut matcher = Matcher::default();
         let truth = |matcher: &Matcher| {
-            let truth = matcher.matches(self.facts, &entry, &mut FilterScratch::default());
+            let items = ItemRights::of(matcher, self.facts, &self.access);
+            let asker = Asker { rights: &self.access, items: &items };
+            let truth = matcher.matches(self.facts, &entry, asker, &mut FilterScratch::default());
             truth.map_err(|problem| error::store_failure(&problem))
         };
         if let Some(assertion) = &self.wanted.assertion {
-            matcher.compile(self.facts, self.access, assertion, context);
+            matcher.compile(self.facts, assertion, context);
             if truth(&matcher)? != Truth::True {
                 let message = "The entry does not match the filter of the assertion control";
                 return Err(LdapResult::new(ResultCode::ASSERTION_FAILED, message));
@@ -113,12 +116,12 @@ impl Asked<'_, '_> {
         }
         let attribute = self.request.attribute;
         self.check_attribute(attribute)?;
-        matcher.compile_one(self.facts, self.access, attribute, None, context);
+        matcher.compile_one(self.facts, attribute, None, context);
         if truth(&matcher)? != Truth::True {
             let message = format!("The entry has no attribute {}", String::from_utf8_lossy(attribute));
             return Err(LdapResult::new(ResultCode::NO_SUCH_ATTRIBUTE, message));
         }
-        matcher.compile_one(self.facts, self.access, attribute, Some(self.request.value), context);
+        matcher.compile_one(self.facts, attribute, Some(self.request.value), context);
         match truth(&matcher)? {
             Truth::True => Ok(LdapResult::new(ResultCode::COMPARE_TRUE, "")),
             Truth::False => Ok(LdapResult::new(ResultCode::COMPARE_FALSE, "")),
@@ -138,7 +141,7 @@ impl Asked<'_, '_> {
             let message = format!("The schema has no attribute type {}", shown());
             return Err(LdapResult::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, message));
         };
-        if !self.access.may_read(self.facts, known.index) {
+        if self.access.of_type(self.facts, known.index) == Answer::No {
             let message = format!("You may not read {}", shown());
             return Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
         }

@@ -5,7 +5,8 @@
 use ldap::controls::{self as codec, PagedResults, PersistentSearch, SortKey, VlvRequest};
 use ldap::{Controls, Filter, LdapResult, ResultCode, oids::control};
 
-use crate::error::{malformed_control, shown};
+use query::encode::AttributeKinds;
+use query::error::{malformed_control, shown};
 
 /// What the controls of a search or compare ask for.
 #[derive(Debug, Default)]
@@ -44,18 +45,6 @@ pub struct SortRequest<'a> {
     pub keys: Vec<SortKey<'a>>,
     /// Rather nothing than unsorted.
     pub critical: bool,
-}
-
-/// Which attributes may be returned, by where their values come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum AttributeKinds {
-    /// All that are asked for.
-    #[default]
-    All,
-    /// Those that are stored (control 2.16.840.1.113730.3.4.17 of DSEE and OpenDJ).
-    RealOnly,
-    /// Those that the server computes (2.16.840.1.113730.3.4.19).
-    VirtualOnly,
 }
 
 impl<'a> ReadControls<'a> {

@@ -12,27 +12,32 @@ use ldap::LdapResult;
 use schema::{NormalizedDn, Schema};
 use store::{BackendOptions, StoreError};
 
-use crate::access::Access;
-use crate::apply::UpdateRules;
-use crate::backend::{Backend, Suffix};
+use access::Access;
+use change::apply::UpdateRules;
+use query::backend::{Backend, Suffix};
 use crate::bind::RootUsers;
-use crate::computed::{ComputedService, check_tables};
-use crate::encode::RangeCursors;
-use crate::error;
-use crate::facts::Facts;
-use crate::groups::{GroupOptions, GroupService};
-use crate::history::entry::CHANGELOG_DN;
-use crate::history::{Bounds, ChangeNumbers, History, Recorder, Source, kept_from};
+use query::computed::{ComputedService, check_tables};
+use query::encode::RangeCursors;
+use query::error;
+use query::facts::Facts;
+use query::groups::{GroupOptions, GroupService};
+use change::history::entry::CHANGELOG_DN;
+use change::history::{Bounds, ChangeNumbers, History, Recorder, Source, kept_from};
 use crate::indexes::IndexWork;
-use crate::limits::LiveLimits;
-use crate::monitor::{MONITOR_DN, MonitorEntry, MonitorProvider, backend_entries};
-use crate::notices::{Notices, Tell};
+use access::Bound;
+use access::limits::{LimitsFinder, LiveLimits};
+use crate::session::Session;
+use std::time::Instant;
+use query::monitor_entry::MonitorEntry;
+use crate::monitor::{MONITOR_DN, MonitorProvider, backend_entries};
+use query::notices::{Notices, Tell};
 use crate::open::{OpenError, all_suffixes, configured_indexes, leniency, load_schema};
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
-use crate::synthetic::SyntheticEntry;
+use query::shown::ReadContext;
+use query::synthetic::SyntheticEntry;
 use crate::update::UpdateState;
 use crate::watch::Watches;
 
@@ -51,7 +56,10 @@ pub struct Directory {
     /// Taken while the entries of its own are made anew.
     remaking: Mutex<()>,
     monitor: OnceLock<Arc<dyn MonitorProvider>>,
-    groups: Arc<GroupService>,
+    /// The backends once more, with what is kept for reading them.
+    pub(crate) reading: ReadContext,
+    /// Shapes of searches that an index might help, by backend.
+    pub(crate) shapes: Arc<[ShapeTable]>,
     pub(crate) group_options: GroupOptions,
     history: Arc<History>,
     notices: Arc<Notices>,
@@ -115,19 +123,22 @@ impl Directory {
         let group_options = GroupOptions::of(&config.virtual_attributes);
         check_tables(&facts, &config.virtual_attributes)?;
         let computed = ComputedService::new(&config.virtual_attributes, backends.len(), &notices);
+        let backends: Arc<[Backend]> = backends.into();
+        let groups = Arc::new(GroupService::new(group_options, computed, &notices));
         let directory = Directory {
+            shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
+            reading: ReadContext { backends: Arc::clone(&backends), groups },
             limits: LiveLimits::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
             index_work: IndexWork::default(),
             roots: RootUsers::new(config, &facts.schema)?,
             config: config.clone(),
-            backends: backends.into(),
+            backends,
             cookies: CookieKey::default(),
             own: ArcSwap::from_pointee(own),
             facts: ArcSwap::new(facts),
             remaking: Mutex::default(),
             monitor: OnceLock::new(),
-            groups: Arc::new(GroupService::new(group_options, computed, &notices)),
             group_options,
             history,
             notices,
@@ -206,12 +217,12 @@ impl Directory {
 
     /// What is kept for groups.
     pub(crate) fn groups(&self) -> Arc<GroupService> {
-        Arc::clone(&self.groups)
+        Arc::clone(&self.reading.groups)
     }
 
     /// What is kept for attributes that entries are given.
     pub(crate) fn computed_service(&self) -> &ComputedService {
-        &self.groups.computed
+        self.reading.computed()
     }
 
     /// The changes that entries went through.
@@ -227,8 +238,43 @@ impl Directory {
 
     /// Whether a session may read `cn=monitor` and the rest (for tools beside the protocol).
     #[must_use]
-    pub fn access(&self, session: &crate::Session) -> Access {
+    pub fn access(&self, session: &Session) -> Access {
         Access::of(&session.identity)
+    }
+
+    /// A session of a client that has just come, at `now`.
+    #[must_use]
+    pub fn session(&self, connection: u64, now: Instant) -> Session {
+        let mut session = Session::anonymous(connection);
+        session.take(self.nobody(), now);
+        session
+    }
+
+    /// What a failed bind leaves of a session.
+    #[must_use]
+    pub fn nobody(&self) -> Bound {
+        self.limits.nobody()
+    }
+
+    /// Takes the limits of a configuration, for everybody from the next search on. Returns whether they are others than before.
+    ///
+    /// # Errors
+    /// When a rule has a name or a pattern that cannot be; then nothing changes.
+    pub fn set_limits(&self, config: &Config) -> Result<bool, OpenError> {
+        Ok(self.limits.set(config, &self.schema())?)
+    }
+
+    /// Groups that rules of limits name and that do not exist: rule and group. Until they do, the rules speak of nobody.
+    ///
+    /// # Errors
+    /// When a database cannot be read.
+    pub fn missing_limit_groups(&self) -> Result<Vec<(String, String)>, StoreError> {
+        self.limits_finder(&self.facts()).missing_groups()
+    }
+
+    /// Finds out what sessions may spend.
+    pub(crate) fn limits_finder<'d>(&'d self, facts: &'d Arc<Facts>) -> LimitsFinder<'d> {
+        LimitsFinder { live: &self.limits, facts, context: &self.reading }
     }
 
     pub(crate) fn own_entries(&self) -> Arc<OwnEntries> {
@@ -255,7 +301,7 @@ impl Directory {
     }
 
     pub(crate) fn monitor_entries(&self, facts: &Facts) -> Result<Vec<SyntheticEntry>, LdapResult> {
-        let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends);
+        let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends, &self.shapes);
         told.push(self.updates.references.monitor_entry(&self.backends));
         told.push(self.updates.intake().monitor_entry());
         told.push(self.history.monitor_entry());
@@ -312,7 +358,6 @@ fn open_backend(
         suffixes,
         writability: configured.writability,
         store,
-        shapes: ShapeTable::default(),
         key_makers,
         entry_limit: AtomicU64::new(configured.index_entry_limit),
     })
@@ -325,7 +370,7 @@ fn open_history(config: &Config, numbers: Arc<ChangeNumbers>, backends: &[Backen
         log: Arc::clone(backend.store.log()),
     };
     let (sources, path) = (backends.iter().map(source).collect(), change_numbers(config));
-    History::open(numbers, sources, config.changelog, Some(path)).map(Arc::new)
+    Ok(History::open(numbers, sources, config.changelog, Some(path)).map(Arc::new)?)
 }
 
 /// The file that is kept beside the logs for the history.

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use store::IndexId;
 use store::index::Distrust;
 
-use crate::backend::Backend;
-use crate::index_proposal::IndexProposal;
+use query::backend::Backend;
+use change::index_proposal::IndexProposal;
 use crate::indexes::propose;
 use crate::update::Intake;
 

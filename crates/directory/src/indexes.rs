@@ -9,14 +9,14 @@ use store::StoreError;
 use store::bulk::RebuildWhich;
 use store::index::{ConfiguredIndexes, Index, IndexConfigs};
 
-use crate::backend::Backend;
-use crate::computed::check_tables;
-use crate::csn::Csn;
+use query::backend::Backend;
+use query::computed::check_tables;
+use change::csn::Csn;
 use crate::directory::Directory;
 use crate::index_builder::{IndexBuilders, IndexNotice};
-use crate::index_proposal::IndexProposal;
+use change::index_proposal::IndexProposal;
 use crate::open::{OpenError, configured_indexes};
-use crate::proposal::{Authority, Flags, Kind, Proposal};
+use change::proposal::{Authority, Flags, Kind, Proposal};
 use crate::update::{Cause, Intake, SERVER_NAME, bind_schema};
 
 /// What a new configuration changed.
@@ -188,7 +188,7 @@ pub(crate) fn propose(backend: &Backend, intake: &Intake, change: &IndexProposal
     if outcome.accepted {
         return Ok(());
     }
-    let report = crate::apply::Report::decode(&outcome.response);
+    let report = change::apply::Report::decode(&outcome.response);
     Err(StoreError::Database(report.map_or_else(|| outcome.code.to_string(), |report| report.result.message)))
 }
 

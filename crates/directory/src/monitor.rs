@@ -8,43 +8,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use store::index::{Distrust, Index};
 use store::{Minute, StoreError};
 
-use crate::backend::Backend;
-use crate::csn::Csn;
-use crate::facts::Facts;
-use crate::search::remedy::Remedy;
-use crate::synthetic::{Attributes, SyntheticEntry};
+use query::backend::Backend;
+use change::csn::Csn;
+use query::facts::Facts;
+use query::plan::remedy::Remedy;
+use query::monitor_entry::MonitorEntry;
+use crate::search::advice::ShapeTable;
+use query::synthetic::{Attributes, SyntheticEntry};
 
 /// The name of the monitor's base entry.
 pub const MONITOR_DN: &str = "cn=monitor";
-
-/// One entry of the monitor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MonitorEntry {
-    /// `cn` of the entry; its DN is `cn=NAME,cn=monitor`. Empty for attributes of `cn=monitor` itself.
-    pub name: String,
-    /// Attributes in the order in which they are shown.
-    pub attributes: Vec<(String, Vec<String>)>,
-}
 
 /// Tells what is going on above the directory.
 pub trait MonitorProvider: Send + Sync {
     /// The entries as they are now; several with one name are one entry.
     fn monitor_entries(&self) -> Vec<MonitorEntry>;
-}
-
-impl MonitorEntry {
-    /// An entry without attributes.
-    #[must_use]
-    pub fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), attributes: Vec::new() }
-    }
-
-    /// Adds an attribute with one value.
-    #[must_use]
-    pub fn with(mut self, attribute: &str, value: impl ToString) -> Self {
-        self.attributes.push((attribute.to_owned(), vec![value.to_string()]));
-        self
-    }
 }
 
 /// Turns what was told into entries, `cn=monitor` first, the others by name.
@@ -88,15 +66,16 @@ pub fn monitor_entries(facts: &Facts, told: Vec<MonitorEntry>) -> Result<Vec<Syn
 
 /// What the backends tell: entries, sizes, writer, log, fold, readers. Names follow OpenDJ where it has the figure.
 #[must_use]
-pub fn backend_entries(facts: &Facts, backends: &[Backend]) -> Vec<MonitorEntry> {
-    backends.iter().flat_map(|backend| [backend_entry(backend), advice_entry(facts, backend)]).collect()
+pub fn backend_entries(facts: &Facts, backends: &[Backend], shapes: &[ShapeTable]) -> Vec<MonitorEntry> {
+    let all = backends.iter().zip(shapes);
+    all.flat_map(|(backend, shapes)| [backend_entry(backend), advice_entry(facts, backend, shapes)]).collect()
 }
 
 /// What [`advice`](crate::search::advice) says.
-fn advice_entry(facts: &Facts, backend: &Backend) -> MonitorEntry {
+fn advice_entry(facts: &Facts, backend: &Backend, shapes: &ShapeTable) -> MonitorEntry {
     let indexes = backend.store.indexes();
     let is_followed = |remedy: &Remedy| remedy.is_followed(&facts.schema, &indexes);
-    backend.shapes.monitor_entry(&backend.id, is_followed)
+    shapes.monitor_entry(&backend.id, is_followed)
 }
 
 fn backend_entry(backend: &Backend) -> MonitorEntry {

@@ -11,8 +11,11 @@ use schema::{NormalizedDn, Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
 use store::StoreError;
 use store::index::{ConfiguredIndexes, IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig};
 
-use crate::backend::Suffix;
-use crate::filter::IndexFilters;
+use query::backend::Suffix;
+use access::limits::LimitsError;
+use change::history::HistoryOpenError;
+use query::computed::TableError;
+use query::filter::IndexFilters;
 use crate::index_secret;
 
 /// Why a directory cannot be opened.
@@ -37,16 +40,9 @@ pub enum OpenError {
         /// As configured.
         dn: String,
     },
-    /// A rule's pattern is no regular expression, or too large a one.
-    #[error("the pattern \"{pattern}\" of [limits.{rule}] cannot be used: {error}")]
-    BadPattern {
-        /// The rule's name.
-        rule: String,
-        /// As configured.
-        pattern: String,
-        /// What is wrong with it.
-        error: String,
-    },
+    /// A rule of limits cannot be.
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
     /// Two backends hold the same suffix.
     #[error("the base DN \"{dn}\" belongs to two backends: \"{first}\" and \"{second}\"")]
     DoubleSuffix {
@@ -100,17 +96,8 @@ pub enum OpenError {
         reason: String,
     },
     /// A virtual attribute cannot be.
-    #[error("pando.toml:{line}:{column}: [virtual-attribute.{name}] cannot be: {reason}")]
-    VirtualAttribute {
-        /// Its name.
-        name: String,
-        /// Line of its table.
-        line: usize,
-        /// Column of its table.
-        column: usize,
-        /// Why.
-        reason: String,
-    },
+    #[error(transparent)]
+    VirtualAttribute(#[from] TableError),
     /// A backend does not take the plugins.
     #[error("backend \"{backend}\" does not take the plugins: {reason}")]
     Plugins {
@@ -125,18 +112,9 @@ pub enum OpenError {
         /// Why.
         error: std::io::Error,
     },
-    /// What is remembered of change numbers cannot be read.
-    #[error(
-        "{}, which remembers what change numbers were given, cannot be read: {reason}; put a copy of it in place, or write the one line \
-         \"next NUMBER\" into it, with a number above all that any client has seen: the changelog then begins there",
-        path.display()
-    )]
-    ChangeNumbers {
-        /// Its file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    /// The history of changes cannot be opened.
+    #[error(transparent)]
+    History(#[from] HistoryOpenError),
     /// The secret of confidential indexes cannot be read or made.
     #[error("the secret of confidential indexes, {}: {reason}", path.display())]
     IndexSecret {

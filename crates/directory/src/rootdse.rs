@@ -2,11 +2,11 @@
 
 use store::StoreError;
 
-use crate::facts::Facts;
-use crate::history::Bounds;
-use crate::history::entry::CHANGELOG_DN;
-use crate::synthetic::{Attributes, SyntheticEntry};
-use crate::virtual_attributes::SCHEMA_DN;
+use query::facts::Facts;
+use change::history::Bounds;
+use change::history::entry::CHANGELOG_DN;
+use query::synthetic::{Attributes, SyntheticEntry};
+use query::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
 pub const SUPPORTED_CONTROLS: [&str; 20] = [

@@ -3,9 +3,9 @@
 use schema::DefinitionKind;
 use store::StoreError;
 
-use crate::facts::Facts;
-use crate::synthetic::{Attributes, SyntheticEntry};
-use crate::virtual_attributes::SCHEMA_DN;
+use query::facts::Facts;
+use query::synthetic::{Attributes, SyntheticEntry};
+use query::virtual_attributes::SCHEMA_DN;
 
 /// Makes the subschema subentry of the schema in `facts`. `modified` is the time of its last change, if it ever was changed.
 ///

@@ -7,7 +7,8 @@ use std::{
 };
 
 use config::{BackendConfig, Config, Instance};
-use directory::{Suffix, apply::UpdateRules, facts::Facts};
+use change::apply::UpdateRules;
+use query::{backend::Suffix, facts::Facts};
 use runtime::pid_file::{PidFile, PidFileError};
 use schema::{NormalizedDn, Schema};
 use store::{BackendOptions, ReadOnlyBackend, Snapshot, Trial, log::Log};

@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use directory::{MonitorEntry, MonitorProvider};
+use directory::MonitorProvider;
+use query::monitor_entry::MonitorEntry;
 use jiff::{Timestamp, tz::TimeZone};
 use runtime::{
     listener::ListenAt,

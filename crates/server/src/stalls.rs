@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use directory::MonitorEntry;
+use query::monitor_entry::MonitorEntry;
 use runtime::log::error::{Category, ErrorLog, message_id};
 use store::{Phases, Source, WaitReason};
 

@@ -22,16 +22,16 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use ldap::{Scope, SearchRequest};
 use store::record::Timestamp;
 
 use super::RequestTime;
-use super::remedy::Remedy;
-use crate::json::JsonWriter;
-use crate::monitor::MonitorEntry;
+use query::plan::remedy::Remedy;
+use query::json::JsonWriter;
+use query::monitor_entry::MonitorEntry;
 
 /// Shapes kept per backend.
 pub const SHAPES_MAX: usize = 256;
@@ -91,20 +91,29 @@ pub(super) struct Costly {
     filter: String,
     base: String,
     time: RequestTime,
+    /// Where it is noted, by backend.
+    tables: Arc<[ShapeTable]>,
 }
 
 impl Costly {
     /// Of a request; `is_secret` says which attributes' values nobody may see.
-    pub(super) fn new(request: &SearchRequest<'_>, time: RequestTime, is_secret: impl Fn(&[u8]) -> bool) -> Costly {
+    pub(super) fn new(
+        request: &SearchRequest<'_>,
+        time: RequestTime,
+        tables: &Arc<[ShapeTable]>,
+        is_secret: impl Fn(&[u8]) -> bool,
+    ) -> Costly {
         let shape = request.filter.shape(TEXT_BYTES_MAX);
         let has_secrets = request.filter.nodes().iter().any(|node| node.attribute().is_some_and(&is_secret));
         let filter = if has_secrets { shape.clone() } else { shortened(request.filter.to_string()) };
         let base = shortened(String::from_utf8_lossy(request.base).into_owned());
-        Costly { shape, filter, base, time }
+        Costly { shape, filter, base, time, tables: Arc::clone(tables) }
     }
 
-    /// Records how it went.
-    pub(super) fn record(self, table: &ShapeTable, scope: Scope, went: Went, remedies: impl FnOnce() -> Vec<Remedy>) {
+    /// Records how it went on the backend at `at`.
+    pub(super) fn record(self, at: usize, scope: Scope, went: Went, remedies: impl FnOnce() -> Vec<Remedy>) {
+        let tables = Arc::clone(&self.tables);
+        let Some(table) = tables.get(at) else { return };
         let elapsed = self.time.started.elapsed();
         let seconds = i64::try_from(elapsed.as_secs()).unwrap_or(0);
         let sample = Sample {
@@ -300,7 +309,7 @@ pub fn scope_name(scope: Scope) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::remedy::{Remedy, Step};
+    use query::plan::remedy::{Remedy, Step};
 
     fn sample(shape: &str, ms: u64, unix_seconds: i64) -> Sample<'_> {
         Sample {

@@ -13,9 +13,9 @@ use super::vlv::ListView;
 use super::{SearchDone, SearchOutput, SearchPlan, Worker, sort, vlv};
 use crate::controls::{Presentation, ReadControls};
 use crate::directory::Directory;
-use crate::encode::MatchedValues;
-use crate::facts::Facts;
-use crate::limits::SessionLimits;
+use query::encode::MatchedValues;
+use query::facts::Facts;
+use access::limits::SessionLimits;
 
 /// The form of one search's result.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Directory {
     ) -> Result<(), LdapResult> {
         let Some(presentation) = &wanted.presentation else { return Ok(()) };
         let items = &presentation.matched_values;
-        let matched = (!items.is_empty()).then(|| Box::new(MatchedValues::new(facts, plan.access, items, context)));
+        let matched = (!items.is_empty()).then(|| Box::new(MatchedValues::new(facts, items, context)));
         plan.selection.narrow(presentation.attributes, matched);
         let mut arrangement = Box::<Arrangement>::default();
         arrangement.take_order(facts, plan, presentation, request);

@@ -14,13 +14,14 @@ use super::paged::{PageProgress, Position};
 use super::run::{Stop, check_page, check_size};
 use super::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput, SearchPlan, Worker};
 use crate::directory::Directory;
-use crate::encode::search_entry;
-use crate::error::{no_such_object, refuse, store_failure};
-use crate::facts::Facts;
-use crate::filter::Truth;
-use crate::history::entry::{CHANGELOG_DN, container, entry_of};
-use crate::history::{Bounds, History, HistoryError, HistoryReader};
-use crate::synthetic::SyntheticEntry;
+use query::encode::search_entry;
+use query::error::{no_such_object, refuse, store_failure};
+use query::facts::Facts;
+use query::filter::Truth;
+use change::history::entry::{CHANGELOG_DN, container, entry_of};
+use change::history::{Bounds, History, HistoryError, HistoryReader};
+use query::rights::Reader;
+use query::synthetic::SyntheticEntry;
 
 /// Which changes a search looks at.
 pub(super) struct ChangeScan {
@@ -135,15 +136,6 @@ impl ChangeScan {
     }
 }
 
-impl From<HistoryError> for StoreError {
-    fn from(error: HistoryError) -> StoreError {
-        match error {
-            HistoryError::Store(error) => error,
-            other => StoreError::Damaged(other.to_string()),
-        }
-    }
-}
-
 impl SearchPlan {
     /// Looks at the changes asked for.
     pub(super) fn run_changes(
@@ -197,14 +189,15 @@ impl SearchPlan {
             let position = Position::synthetic(usize::try_from(change.number).unwrap_or(usize::MAX));
             let entry = entry_of(&facts, &change)?;
             let view = entry.view()?;
-            if self.matcher.matches(&facts, &view, &mut worker.filter)? != Truth::True {
+            if self.matcher.matches(&facts, &view, self.asker(), &mut worker.filter)? != Truth::True {
                 continue;
             }
             check_page(page.as_deref_mut(), position)?;
             check_size(self.limits.size, done)?;
             // Every change has tables of its own.
             self.selection.meet_tables();
-            search_entry(&facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
+            let reader = Reader { facts: &facts, rights: &self.access };
+            search_entry(reader, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
             done.entries_sent += 1;
             if let ControlFlow::Break(()) = output.entry_written() {
                 return Err(Stop::Cancelled);

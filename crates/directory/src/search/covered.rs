@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use ldap::Scope;
 use store::{EntryId, StoreError, View};
 
-use super::names::ParentNames;
+use query::parent_names::ParentNames;
 
 /// Bases that have been searched.
 #[derive(Debug, Default)]

@@ -21,17 +21,17 @@ use store::index::{BackendIndexes, Distrust, Index, IndexKind, Method};
 
 use super::SearchPlan;
 use super::advice::scope_name;
-use super::plan::trace::{Combination, Count, Element, Key, Leaf, Reason, ScopeStep, Trace};
-use super::plan::{FEW_CANDIDATES, RANGE_IDS_MAX, cost};
-use super::remedy::{Remedy, Step, Wanted};
-use super::scope::{self, Place};
-use crate::backend::Backend;
-use crate::computed::Program;
-use crate::error;
-use crate::facts::Facts;
-use crate::filter::{Node, Target, Test};
-use crate::json::JsonWriter;
-use crate::synthetic::{Attributes, SyntheticEntry};
+use query::plan::trace::{Combination, Count, Element, Key, Leaf, Reason, ScopeStep, Trace};
+use query::plan::{FEW_CANDIDATES, RANGE_IDS_MAX, cost};
+use query::plan::remedy::{Remedy, Step, Wanted};
+use query::plan::{Branch, scoped_candidates};
+use query::backend::Backend;
+use query::computed::Program;
+use query::error;
+use query::facts::Facts;
+use query::filter::{Node, Target, Test};
+use query::json::JsonWriter;
+use query::synthetic::{Attributes, SyntheticEntry};
 
 /// The attribute that is asked for.
 const ATTRIBUTE: &str = "debugsearchindex";
@@ -102,13 +102,13 @@ pub(super) fn answer(
 }
 
 /// What would have helped a search that has been run: it is planned once more, with somebody looking on.
-pub(super) fn remedies(plan: &SearchPlan, facts: &Facts, backend: &Backend, place: Place) -> Vec<Remedy> {
+pub(super) fn remedies(plan: &SearchPlan, facts: &Facts, backend: &Backend, branch: Branch) -> Vec<Remedy> {
     let Ok(snapshot) = backend.store.snapshot() else { return Vec::new() };
     let view = snapshot.view();
     let mut trace = Trace::thorough();
     let program = plan.parts.first().and_then(|part| part.program.as_deref());
-    let matcher = program.map_or(&plan.matcher, |program| &program.matcher);
-    let planned = scope::candidates(matcher, facts, backend, &view, place, Some(&mut trace));
+    let matcher = program.map_or(plan.plannable(), |program| &program.matcher);
+    let planned = scoped_candidates(matcher, facts, backend, &view, branch, Some(&mut trace));
     let (Ok(_), Ok(entries), Some(filter)) = (planned, view.entry_count(), trace.filter()) else { return Vec::new() };
     let shown = Shown { facts, backend, indexes: snapshot.indexes(), filter: None, program: None, entries };
     let mut remedies = shown.remedies(filter);

@@ -7,19 +7,13 @@
 pub mod advice;
 mod alias;
 mod arrange;
-mod base;
 mod changelog;
 mod covered;
 mod explain;
-pub mod idset;
-mod names;
 mod paged;
 mod persistent;
-mod plan;
 mod prepare;
-pub mod remedy;
 mod run;
-mod scope;
 mod sort;
 mod special;
 mod visible;
@@ -38,24 +32,22 @@ use schema::NormalizedDn;
 use smallvec::SmallVec;
 use store::{EntryId, Snapshot};
 
-use crate::access::Access;
-use crate::backend::Backend;
-use crate::computed::{Definitions, Program};
-use crate::encode::{MessageSink, Selection};
-use crate::error;
-use crate::facts::{ClassFlagTable, Facts};
-use crate::filter::{FilterScratch, Matcher};
-use crate::groups::{GroupService, Groups, MemberPlan};
-use crate::synthetic::SyntheticEntry;
-pub(crate) use base::{Following, find_base};
+use access::Access;
+use query::backend::Backend;
+use query::computed::{Definitions, Program};
+use query::encode::{MessageSink, Selection};
+use query::error;
+use query::facts::{ClassFlagTable, Facts};
+use query::filter::{FilterScratch, Matcher};
+use query::groups::{GroupService, Groups, MemberPlan};
+use query::synthetic::SyntheticEntry;
+use query::id_set::IdSet;
+use query::parent_names::ParentNames;
+use query::plan::{Branch, Candidates};
+use query::rights::{Asker, ItemRights};
 use explain::Explanation;
-pub(crate) use names::ParentNames;
 pub use paged::CookieKey;
 pub(crate) use persistent::Persistent;
-pub use plan::Candidates;
-pub(crate) use plan::{FEW_CANDIDATES, Found, Planner, RANGE_IDS_MAX, whole};
-pub(crate) use prepare::ids_of_classes;
-pub(crate) use scope::{Narrowed, Place, candidates as scoped_candidates, covers, subtree};
 use visible::Visibility;
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
@@ -224,6 +216,10 @@ pub struct SearchPlan {
     facts: Option<Arc<Facts>>,
     backends: Option<Arc<[Backend]>>,
     matcher: Matcher,
+    /// Which of the filter's assertions the asker may not make of every entry.
+    items: ItemRights,
+    /// The filter that is planned, where the asker may not make some assertion of any entry.
+    allowed: Option<Box<Matcher>>,
     selection: Selection,
     access: Access,
     visibility: Visibility,
@@ -282,14 +278,14 @@ struct Part {
     /// The filter that was planned, where that is not the filter that was asked.
     program: Option<Box<Program>>,
     /// Referral objects in scope, which the filter does not say anything about; only with [`Candidates`] from an index.
-    referrals: idset::IdSet,
+    referrals: IdSet,
     /// The moment at which it was planned, and is run if it is run soon.
     snapshot: Option<Snapshot>,
 }
 
 impl Part {
-    fn place(&self) -> Place {
-        Place { base: self.base, scope: self.scope, is_everything: self.is_everything }
+    fn branch(&self) -> Branch {
+        Branch { base: self.base, scope: self.scope, is_everything: self.is_everything }
     }
 }
 
@@ -329,6 +325,16 @@ impl SearchPlan {
         }
     }
 
+    /// Who asks, for the filter.
+    fn asker(&self) -> Asker<'_> {
+        Asker { rights: &self.access, items: &self.items }
+    }
+
+    /// The filter as the planner takes it: without what the asker may not ask.
+    fn plannable(&self) -> &Matcher {
+        self.allowed.as_deref().unwrap_or(&self.matcher)
+    }
+
     /// Groups as they are from now on; none when nobody asks.
     fn groups_now(&self) -> Option<Groups> {
         match (&self.groups, &self.backends, &self.facts) {
@@ -343,6 +349,8 @@ impl SearchPlan {
     fn clear(&mut self) {
         self.facts = None;
         self.backends = None;
+        self.items = ItemRights::default();
+        self.allowed = None;
         self.parts.clear();
         self.synthetic.clear();
         self.changes = None;

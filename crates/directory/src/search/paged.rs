@@ -15,7 +15,7 @@ use store::EntryId;
 use super::run::Stop;
 use super::{CANDIDATES_PER_LOOK, Part};
 use crate::controls::ReadControls;
-use crate::limits::SessionLimits;
+use access::limits::SessionLimits;
 
 /// First byte of a cookie: the form of the rest.
 const COOKIE_VERSION: u8 = 1;

@@ -15,18 +15,19 @@ use schema::NormalizedDn;
 use smallvec::SmallVec;
 use store::{EntryId, StoreError, Values};
 
-use super::idset::IdSet;
-use super::plan::Candidates;
+use query::id_set::IdSet;
+use query::plan::{Candidates, covers};
 use super::run::Stop;
-use super::{RequestTime, SearchPlan, Worker, covers};
+use super::{RequestTime, SearchPlan, Worker};
 use crate::controls::ReadControls;
 use crate::directory::Directory;
-use crate::encode::Selection;
-use crate::entry::EntryView;
-use crate::error;
-use crate::facts::Facts;
-use crate::filter::{FilterScratch, Truth};
-use crate::session::{Identity, Session};
+use query::encode::Selection;
+use query::entry::EntryView;
+use query::error;
+use query::facts::Facts;
+use query::filter::{FilterScratch, Truth};
+use crate::session::Session;
+use access::{Access, Identity};
 use crate::watch::Permit;
 
 /// What a persistent search keeps of its request for as long as it lasts. There may be thousands.
@@ -224,8 +225,8 @@ impl Directory {
         };
         let wanted = ReadControls::read(&controls, true)?;
         let time = RequestTime::now();
-        let session = Session { identity: persistent.identity.clone(), ..Session::anonymous(persistent.connection) };
-        let own = self.limits_of(&session, time.started);
+        let session = Session::of(persistent.identity.clone(), persistent.connection);
+        let own = self.limits_finder(&self.facts()).of_session(&session, time.started);
         let mut again = Box::<SearchPlan>::default();
         self.compile(&mut again, &self.facts(), &session, plan.message_id, &request, &wanted, &own, time)?;
         Ok(again)
@@ -325,7 +326,7 @@ impl SearchPlan {
     /// Whether an entry matches the filter.
     pub(crate) fn matches(&self, entry: &EntryView<'_>, scratch: &mut FilterScratch) -> Result<bool, StoreError> {
         let Some(facts) = &self.facts else { return Ok(false) };
-        Ok(self.matcher.matches(facts, entry, scratch)? == Truth::True)
+        Ok(self.matcher.matches(facts, entry, self.asker(), scratch)? == Truth::True)
     }
 
     /// Whether an entry with these object classes is one that the search shows. Referral objects are not told as references.
@@ -336,8 +337,8 @@ impl SearchPlan {
     }
 
     /// What is sent of an entry, with the message id.
-    pub(crate) fn selection(&mut self) -> (&mut Selection, i32) {
-        (&mut self.selection, self.message_id)
+    pub(crate) fn selection(&mut self) -> (&mut Selection, i32, Access) {
+        (&mut self.selection, self.message_id, self.access)
     }
 
     /// Whether it asks for members of groups by name, and how many entries it may look at for one to tell them.

@@ -7,27 +7,30 @@ use std::time::Duration;
 
 use ldap::{Controls, LdapResult, ResultCode, Scope, SearchRequest};
 use schema::MatchContext;
-use store::{EntryId, IndexKey, Snapshot, StoreError, View};
+use store::{EntryId, Snapshot, StoreError, View};
 
 use super::advice::{self, Went};
-use super::base::{Following, find_base};
+use query::base::{Following, find_base};
 use super::explain::{self, Explanation};
-use super::idset::IdSet;
-use super::plan::{Found, RANGE_IDS_MAX};
-use super::scope::{self, Narrowed, Place};
+use query::id_set::IdSet;
+use query::plan::{Found, RANGE_IDS_MAX};
+use query::plan::{Branch, Narrowed, scoped_candidates};
 use super::visible::Visibility;
 use super::{Asking, KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias, persistent};
-use crate::access::Access;
-use crate::backend::Backend;
-use crate::computed::{Definitions, Program};
+use access::Access;
+use query::backend::Backend;
+use query::computed::{Definitions, Program};
 use crate::controls::ReadControls;
 use crate::directory::Directory;
-use crate::entry::{DnParts, EntrySource, EntryView};
-use crate::error;
-use crate::facts::{ClassFlags, Facts};
-use crate::filter::{FilterScratch, Matcher, Truth};
-use crate::groups::{Groups, GroupsAt};
-use crate::limits::SessionLimits;
+use query::entry::{DnParts, EntrySource, EntryView};
+use query::error;
+use query::class_flags::ClassFlags;
+use query::facts::Facts;
+use query::filter::{FilterScratch, Matcher, Truth};
+use query::class_ids::ids_of_classes;
+use query::groups::{Groups, GroupsAt};
+use query::rights::{Asker, ItemRights, Reader};
+use access::limits::SessionLimits;
 use crate::session::Session;
 
 /// OpenDJ's words.
@@ -73,7 +76,7 @@ impl Directory {
         let facts = self.facts();
         let context = MatchContext { now_unix_seconds: time.unix_seconds };
         worker.take_base(&facts, request.base)?;
-        let own = self.limits_of(session, time.started);
+        let own = self.limits_finder(&facts).of_session(session, time.started);
         self.compile(plan, &facts, session, message_id, request, &wanted, &own, time)?;
         let access = plan.access;
         if plan.is_refused() {
@@ -109,7 +112,7 @@ impl Directory {
         let is_refused = plan.unindexed && !access.may_search_unindexed() && !own.unindexed_search;
         if plan.unindexed || plan.candidate_count() > advice::EXAMINED_MIN {
             let is_secret = |name: &[u8]| facts.schema.attribute_type(name).is_some_and(|it| facts.is_secret(it.index));
-            plan.costly = Some(Box::new(advice::Costly::new(request, time, is_secret)));
+            plan.costly = Some(Box::new(advice::Costly::new(request, time, &self.shapes, is_secret)));
         }
         if is_refused {
             plan.record_advice(Went { is_unindexed: true, is_refused, ..Went::default() });
@@ -141,8 +144,10 @@ impl Directory {
             in_searching: request.deref_aliases.in_searching(),
         };
         plan.limits = limits(own, request, time);
-        plan.matcher.compile(facts, access, &request.filter, context);
-        plan.selection.restart(facts, access, request.attributes.iter(), request.types_only);
+        plan.matcher.compile(facts, &request.filter, context);
+        plan.items = ItemRights::of(&plan.matcher, facts, &access);
+        plan.allowed = (!plan.items.is_all()).then(|| Box::new(plan.matcher.without(&plan.items)));
+        plan.selection.restart(facts, request.attributes.iter(), request.types_only);
         plan.selection.remember_in(&self.range_cursors);
         plan.facts = Some(facts.clone());
         plan.backends = Some(self.backends.clone());
@@ -188,7 +193,7 @@ impl Directory {
         wanted: &ReadControls<'_>,
     ) -> Result<(usize, EntryId, Snapshot), LdapResult> {
         let failure = |problem: StoreError| error::store_failure(&problem);
-        if let Some((at, _)) = crate::backend::holder(&self.backends, worker.base.as_bytes()) {
+        if let Some((at, _)) = query::backend::holder(&self.backends, worker.base.as_bytes()) {
             let Some(backend) = self.backends.get(at) else { return Err(error::no_such_object("", "")) };
             let snapshot = backend.store.snapshot().map_err(failure)?;
             let base = std::mem::take(&mut worker.base);
@@ -206,7 +211,7 @@ impl Directory {
         };
         let found = find_base(&self.backends, facts, &worker.base, &shown, following)?;
         let dn = worker.base.as_bytes().to_vec();
-        let holder = crate::backend::holder(&self.backends, &dn).map(|(at, _)| at);
+        let holder = query::backend::holder(&self.backends, &dn).map(|(at, _)| at);
         // An alias may have led elsewhere: then the name does not stand for this entry.
         if holder == Some(found.backend) && !following.aliases {
             let (generation, seq) = (found.snapshot.tree_generation(), found.snapshot.seq());
@@ -305,21 +310,21 @@ impl Directory {
         let asks_computed = has_computed && plan.matcher.asks_for_members();
         let view = snapshot.view();
         let is_everything = scope == Scope::WholeSubtree && known.suffix_entry == Some(base);
-        let place = Place { base, scope, is_everything };
+        let branch = Branch { base, scope, is_everything };
         let mut explanation = plan.explanations.is_some().then(|| Explanation::new(at, scope));
         let trace = explanation.as_mut().map(|explanation| &mut explanation.trace);
         let groups = plan.groups_now().map(|groups| groups.knowing(at, definitions.clone()));
         let program = match &groups {
             Some(groups) if is_rewritten && scope != Scope::BaseObject => {
-                rewritten(groups, at, view, &plan.matcher, backend.entry_limit())
+                rewritten(groups, at, view, plan.plannable(), backend.entry_limit())
                     .map_err(|problem| error::store_failure(&problem))?
             }
             _ => None,
         };
-        let matcher = program.as_ref().map_or(&plan.matcher, |program| &program.matcher);
-        let planned = scope::candidates(matcher, facts, backend, &view, place, trace).and_then(|narrowed| {
+        let matcher = program.as_ref().map_or(plan.plannable(), |program| &program.matcher);
+        let planned = scoped_candidates(matcher, facts, backend, &view, branch, trace).and_then(|narrowed| {
             let mut narrowed = narrowed;
-            narrowed.found.is_exact &= !is_rewritten;
+            narrowed.found.is_exact &= !is_rewritten && !plan.items.asks();
             let members = match &groups {
                 Some(groups) => {
                     let groups = groups.at(at, view);
@@ -376,8 +381,10 @@ impl Directory {
         let service = self.computed_service();
         let found = service.definitions(at, facts, &snapshot.view());
         let Some(found) = found.map_err(|problem| error::store_failure(&problem))? else { return Ok((None, false)) };
-        let is_filtered = found.concern_filter(&plan.matcher);
-        if is_filtered || !plan.selection.given(facts, &found).is_empty() {
+        let (access, facts) = (plan.access, Arc::clone(facts));
+        let reader = Reader { facts: &facts, rights: &access };
+        let is_filtered = found.concern_filter(plan.plannable());
+        if is_filtered || !plan.selection.given(reader, &found).is_empty() {
             plan.ask(self, found.is_costly());
         }
         Ok((plan.groups.is_some().then_some(found), is_filtered))
@@ -395,7 +402,7 @@ impl Directory {
         let Some(part) = plan.parts.first() else { return Ok(()) };
         let Some(snapshot) = &part.snapshot else { return Ok(()) };
         let known = worker.backend(part.backend);
-        let groups = Groups::new(&self.groups(), &self.backends, &self.facts(), context.now_unix_seconds);
+        let groups = self.reading.groups_from_now(&self.facts(), context.now_unix_seconds);
         let groups = groups.at(part.backend, snapshot.view());
         let truth = entry_truth(plan.access, known, facts, part.base, &snapshot.view(), &groups, assertion, context);
         asserted(truth)
@@ -449,12 +456,14 @@ fn entry_truth(
     context: MatchContext,
 ) -> Result<Truth, StoreError> {
     let mut matcher = Matcher::default();
-    matcher.compile(facts, access, assertion, context);
+    matcher.compile(facts, assertion, context);
+    let items = ItemRights::of(&matcher, facts, &access);
+    let asker = Asker { rights: &access, items: &items };
     let Some(record) = view.entry(id)? else { return Ok(Truth::False) };
     let record = record.view()?;
     let parent = known.names.dn(view, record.parent())?.unwrap_or_default();
     let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
-    matcher.matches(facts, &entry, &mut FilterScratch::default())
+    matcher.matches(facts, &entry, asker, &mut FilterScratch::default())
 }
 
 pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResult> {
@@ -466,41 +475,6 @@ pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResul
         )),
         Err(problem) => Err(error::store_failure(&problem)),
     }
-}
-
-/// All entries of classes that the server treats specially, by the objectClass index or, without one, by looking at every entry for
-/// `flags`.
-pub(crate) fn ids_of_classes<'c>(
-    facts: &Facts,
-    view: &View<'_>,
-    classes: impl IntoIterator<Item = &'c [u8]>,
-    flags: ClassFlags,
-) -> Result<IdSet, StoreError> {
-    let indexes = view.indexes();
-    let attribute = facts.object_class.and_then(|index| facts.schema.attribute_by_index(index));
-    let mut ids = IdSet::default();
-    if let Some(attribute) = attribute
-        && let Some(rule) = attribute.equality
-        && let Some(index) = indexes.set().equality(attribute.index, rule)
-        && indexes.is_trusted(index.id)
-    {
-        let mut form = Vec::new();
-        for class in classes {
-            form.clear();
-            if rule.normalize_assertion(&facts.schema, class, &mut form).is_ok() {
-                ids.extend(view.postings(&IndexKey::new(index.id, &form))?.iter());
-            }
-        }
-        return Ok(ids);
-    }
-    for id in view.all()?.iter() {
-        if let Some(record) = view.entry(id)?
-            && facts.class_flags(record.view()?.object_classes()).has(flags)
-        {
-            ids.insert(id);
-        }
-    }
-    Ok(ids)
 }
 
 impl super::WorkerBackend {

@@ -13,17 +13,20 @@ use super::covered::Covered;
 use super::explain;
 use super::paged::{PageProgress, Position};
 use super::persistent::Trail;
-use super::plan::Candidates;
+use query::plan::Candidates;
 use super::visible::Visibility;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
-use crate::backend::Backend;
-use crate::encode::{EncodeError, Layout, Selection, search_entry};
-use crate::entry::{DnParts, EntrySource, EntryView};
-use crate::error;
-use crate::facts::{ClassFlags, Facts};
-use crate::filter::{FilterScratch, Matcher, Truth};
-use crate::groups::{CHAIN_MAX, Expanded, Groups};
-use crate::referral::referral_urls;
+use query::backend::Backend;
+use query::encode::{EncodeError, Layout, Selection, search_entry};
+use query::entry::{DnParts, EntrySource, EntryView};
+use query::error;
+use query::class_flags::ClassFlags;
+use query::facts::Facts;
+use query::filter::{FilterScratch, Matcher, Truth};
+use query::groups::{CHAIN_MAX, Expanded, Groups};
+use query::referral::referral_urls;
+use query::rights::{Asker, ItemRights, Reader};
+use access::Access;
 
 /// Why a run ends before its last candidate.
 pub(super) enum Stop {
@@ -109,8 +112,8 @@ impl SearchPlan {
         let Some(costly) = self.costly.take().filter(|_| went.is_worth_advice()) else { return };
         let (Some(part), Some(backends)) = (self.parts.first(), &self.backends) else { return };
         let (Some(backend), Some(facts)) = (backends.get(part.backend), &self.facts) else { return };
-        let remedies = || explain::remedies(self, facts, backend, part.place());
-        costly.record(&backend.shapes, part.scope, went, remedies);
+        let remedies = || explain::remedies(self, facts, backend, part.branch());
+        costly.record(part.backend, part.scope, went, remedies);
     }
 
     /// Looks at all candidates in ascending order of their numbers; with `page`, at those that belong to it.
@@ -210,6 +213,8 @@ impl SearchPlan {
             is_exact: is_exact(part, &snapshot),
             part,
             matcher: &self.matcher,
+            access: self.access,
+            items: &self.items,
             selection: &mut self.selection,
             message_id: self.message_id,
             visibility: self.visibility,
@@ -261,7 +266,7 @@ impl SearchPlan {
     /// Whether the server's own entry at `at` matches the filter.
     pub(super) fn is_synthetic_match(&self, at: usize, worker: &mut Worker) -> Result<bool, Stop> {
         let (Some(facts), Some(entry)) = (&self.facts, self.synthetic.get(at)) else { return Ok(false) };
-        Ok(self.matcher.matches(facts, &entry.view()?, &mut worker.filter)? == Truth::True)
+        Ok(self.matcher.matches(facts, &entry.view()?, self.asker(), &mut worker.filter)? == Truth::True)
     }
 
     /// Writes the server's own entry at `at`.
@@ -276,7 +281,8 @@ impl SearchPlan {
         check_size(self.limits.size, done)?;
         let view = entry.view()?;
         self.selection.meet_tables();
-        search_entry(facts, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
+        let reader = Reader { facts, rights: &self.access };
+        search_entry(reader, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
         done.entries_sent += 1;
         if output.entry_written().is_break() {
             return Err(Stop::Cancelled);
@@ -295,6 +301,8 @@ pub(super) struct Run<'r, O> {
     /// Candidates match the filter, so that it need not be tried.
     is_exact: bool,
     matcher: &'r Matcher,
+    access: Access,
+    items: &'r ItemRights,
     selection: &'r mut Selection,
     message_id: i32,
     visibility: Visibility,
@@ -438,7 +446,8 @@ impl<O: SearchOutput> Run<'_, O> {
         let at = self.groups.as_ref().map(|groups| groups.at(self.part.backend, *view));
         let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
-        let matches = self.matcher.matches(self.facts, &entry, self.filter)? == Truth::True;
+        let asker = Asker { rights: &self.access, items: self.items };
+        let matches = self.matcher.matches(self.facts, &entry, asker, self.filter)? == Truth::True;
         if self.groups.as_ref().is_some_and(Groups::overflowed) {
             return Err(Stop::chain_limit());
         }
@@ -462,7 +471,8 @@ impl<O: SearchOutput> Run<'_, O> {
         let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
         let output = &mut *self.output;
-        let layout = Layout::new(self.facts, &entry, self.selection, self.values, &mut || output.long_message())?;
+        let reader = Reader { facts: self.facts, rights: &self.access };
+        let layout = Layout::new(reader, &entry, self.selection, self.values, &mut || output.long_message())?;
         if self.groups.as_ref().is_some_and(Groups::is_spent) {
             return Err(Stop::lookthrough_limit(self.limits.lookthrough));
         }

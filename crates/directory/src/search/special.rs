@@ -6,14 +6,15 @@ use ldap::{LdapResult, Scope, SearchRequest};
 use schema::MatchContext;
 
 use super::prepare::asserted;
-use super::scope::covers;
+use query::plan::covers;
 use super::{SearchPlan, Worker};
 use crate::controls::ReadControls;
 use crate::directory::Directory;
-use crate::error;
-use crate::facts::Facts;
-use crate::filter::{FilterScratch, Matcher};
-use crate::synthetic::SyntheticEntry;
+use query::error;
+use query::facts::Facts;
+use query::filter::{FilterScratch, Matcher};
+use query::rights::{Asker, ItemRights};
+use query::synthetic::SyntheticEntry;
 
 impl Directory {
     /// Plans the search if its base is one of the server's own entries.
@@ -64,7 +65,9 @@ fn check_assertion(
 ) -> Result<(), LdapResult> {
     let Some(assertion) = &wanted.assertion else { return Ok(()) };
     let mut matcher = Matcher::default();
-    matcher.compile(facts, plan.access, assertion, context);
-    let truth = base.view().and_then(|view| matcher.matches(facts, &view, &mut FilterScratch::default()));
+    matcher.compile(facts, assertion, context);
+    let items = ItemRights::of(&matcher, facts, &plan.access);
+    let asker = Asker { rights: &plan.access, items: &items };
+    let truth = base.view().and_then(|view| matcher.matches(facts, &view, asker, &mut FilterScratch::default()));
     asserted(truth)
 }

@@ -2,7 +2,7 @@
 //!
 //! Searches and what is told after them (persistent search) go by the same rule. Knows classes of entries, not entries.
 
-use crate::facts::ClassFlags;
+use query::class_flags::ClassFlags;
 
 /// What a request says of special entries.
 #[derive(Clone, Copy, Debug, Default)]

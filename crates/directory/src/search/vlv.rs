@@ -14,7 +14,7 @@ use super::run::Stop;
 use super::sort::{self, Collector, Sorting};
 use super::vlv_index::{self, Listed};
 use super::{SearchDone, SearchOutput, SearchPlan, Worker};
-use crate::facts::Facts;
+use query::facts::Facts;
 
 /// A window asked for.
 #[derive(Debug)]

@@ -14,13 +14,13 @@ use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, Postings, StoreError, View};
 
 use super::SearchOutput;
-use super::idset::IdSet;
+use query::id_set::IdSet;
 use super::paged::Position;
 use super::run::{Run, Stop};
 use super::sort::{Collector, Sorting, too_much};
 use super::vlv::ListView;
-use crate::backend::Backend;
-use crate::locate::locate;
+use query::backend::Backend;
+use query::locate::locate;
 
 /// Entries outside the base that are remembered to tell those inside.
 const OUTSIDE_MAX: u64 = 10_000;

@@ -2,9 +2,9 @@
 
 use ldap::{Controls, LdapResult, ResultCode, controls as codec, oids::control};
 
-use crate::error::{malformed_control, refuse, shown};
-use crate::proposal::{Flags, Kind};
-use crate::session::Identity;
+use query::error::{malformed_control, refuse, shown};
+use change::proposal::{Flags, Kind};
+use access::Identity;
 
 /// What the controls of an update ask for.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use config::{Config, PluginKind};
 use ldap::{LdapResult, ModifyOperation, Request, ResultCode, client};
 use schema::{NormalizedDn, Schema};
 
-use crate::error::{refuse, shown};
+use query::error::{refuse, shown};
 
 /// See the module.
 #[derive(Debug, Default)]

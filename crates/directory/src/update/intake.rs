@@ -9,9 +9,9 @@ use std::time::Instant;
 use store::{Outcome, Source, StoreError};
 
 use super::Decided;
-use crate::backend::Backend;
-use crate::csn::{Csn, CsnClock};
-use crate::monitor::MonitorEntry;
+use query::backend::Backend;
+use change::csn::{Csn, CsnClock};
+use query::monitor_entry::MonitorEntry;
 
 /// Why the server changes something that no client asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! From a request to a proposal: everything undetermined is decided here — who, when, which UUID, which hash — and handed to the
 //! writer of the backend that holds the entry.
 //!
-//! Knows sessions, controls and backends; what an update does to entries is [`apply`](crate::apply)'s business. What takes long
+//! Knows sessions, controls and backends; what an update does to entries is [`apply`](change::apply)'s business. What takes long
 //! (deliberately slow hashes) is given back as a job for a pool.
 
 mod controls;
@@ -34,15 +34,16 @@ pub(crate) use schema_change::{SERVER_NAME, bind_schema};
 pub(crate) use transaction::TransactionSlot;
 pub use transaction::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX};
 
-use crate::apply::Report;
-use crate::backend::{Backend, holder};
-use crate::csn::Csn;
+use change::apply::Report;
+use query::backend::{Backend, holder};
+use change::csn::Csn;
 use crate::directory::Directory;
-use crate::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
-use crate::facts::Facts;
-use crate::password::Scheme;
-use crate::proposal::{Authority, Flags, Kind, Proposal};
-use crate::session::{Identity, Session};
+use query::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
+use query::facts::Facts;
+use password::Scheme;
+use change::proposal::{Authority, Flags, Kind, Proposal};
+use crate::session::Session;
+use access::Identity;
 use controls::UpdateControls;
 use inbound::Inbound;
 pub(crate) use intake::{Cause, Intake};

@@ -10,13 +10,12 @@ use schema::NormalizedDn;
 
 use super::controls::UpdateControls;
 use super::{Decided, Order, Ready, passwords, snapshot};
-use crate::account::stored_passwords;
+use access::account::stored_passwords;
 use crate::directory::Directory;
-use crate::error::{invalid_dn, no_such_object, refuse, shown};
-use crate::facts::Facts;
-use crate::password;
-use crate::proposal::Kind;
-use crate::session::Identity;
+use query::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
+use query::facts::Facts;
+use change::proposal::Kind;
+use access::Identity;
 
 /// Whose password a request is about, for the access log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +106,7 @@ impl Directory {
         if let Identity::User { dn, backend, entry } = identity
             && let Some(backend) = self.backends.get(*backend)
         {
-            let now = snapshot(backend)?.view().dn_of(*entry).map_err(|error| crate::error::store_failure(&error))?;
+            let now = snapshot(backend)?.view().dn_of(*entry).map_err(|error| store_failure(&error))?;
             return now.ok_or_else(|| no_such_object(dn, ""));
         }
         Ok(identity.dn().to_owned())
@@ -124,7 +123,7 @@ impl Directory {
     ) -> Result<bool, LdapResult> {
         let Some(backend) = self.backends.get(at) else { return Ok(true) };
         let snapshot = snapshot(backend)?;
-        let account = stored_passwords(facts, backend, &snapshot.view(), name)?;
+        let account = stored_passwords(facts, backend, &snapshot.view(), name).map_err(|error| store_failure(&error))?;
         if let Identity::User { backend, entry, .. } = &order.session.identity {
             let is_own = *backend == at && account.as_ref().is_some_and(|account| account.id == *entry);
             if !is_own {

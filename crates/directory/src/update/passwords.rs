@@ -11,11 +11,10 @@ use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode, client};
 use schema::NormalizedDn;
 
 use super::{Order, snapshot};
-use crate::account::stored_passwords;
+use access::account::stored_passwords;
 use crate::directory::Directory;
-use crate::error::refuse;
-use crate::facts::Facts;
-use crate::password;
+use query::error::{refuse, store_failure};
+use query::facts::Facts;
 
 /// A request for the log.
 pub(super) enum Prepared {
@@ -152,7 +151,7 @@ impl Passwords<'_, '_, '_> {
     fn stored(&self) -> Result<Vec<Vec<u8>>, LdapResult> {
         let Some(backend) = self.directory.backends.get(self.at) else { return Ok(Vec::new()) };
         let snapshot = snapshot(backend)?;
-        let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name)?;
+        let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name).map_err(|error| store_failure(&error))?;
         Ok(found.map(|account| account.passwords).unwrap_or_default())
     }
 }

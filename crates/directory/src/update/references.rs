@@ -1,7 +1,7 @@
 //! References that wait: one thread that proposes them slice by slice, so that other updates get their turn, and tells what became of
 //! each name that changed.
 //!
-//! What waits is in the backends themselves (see [`queue`](crate::apply::queue)), so this thread may end at any moment: the next one
+//! What waits is in the backends themselves (see [`queue`](change::apply::queue)), so this thread may end at any moment: the next one
 //! finds it there. Entries of other backends that refer to a name are changed before the job is taken out of the queue.
 //!
 //! Knows queues, time and backends; which entries a job is about is the business of `apply`.
@@ -17,14 +17,14 @@ use schema::Schema;
 use super::controls::OwnedControls;
 use super::schema_change::SERVER_NAME;
 use super::{Cause, Decided, Intake, report_of};
-use crate::apply::queue::{BATCH_JOBS, Bounds, Job, Slice, bounds, job};
-use crate::apply::{ReferenceProbe, Report, Tally};
-use crate::backend::Backend;
-use crate::csn::Csn;
-use crate::error::store_failure;
-use crate::monitor::MonitorEntry;
-use crate::proposal::Kind;
-use crate::session::Identity;
+use change::apply::queue::{BATCH_JOBS, Bounds, Job, Slice, bounds, job};
+use change::apply::{ReferenceProbe, Report, Tally};
+use query::backend::Backend;
+use change::csn::Csn;
+use query::error::store_failure;
+use query::monitor_entry::MonitorEntry;
+use change::proposal::Kind;
+use access::Identity;
 
 /// Pause after a slice while updates of clients wait.
 const YIELD: Duration = Duration::from_millis(2);
@@ -195,7 +195,7 @@ impl Worker {
     /// Apart from any thread, with counters of its own.
     #[cfg(test)]
     pub(super) fn new(directory: &crate::Directory) -> Self {
-        let probe = ReferenceProbe::new(&directory.facts(), &crate::apply::plugins_text(directory.config()));
+        let probe = ReferenceProbe::new(&directory.facts(), &change::apply::plugins_text(directory.config()));
         Self {
             shared: Arc::default(),
             backends: Arc::clone(&directory.backends),

@@ -17,13 +17,13 @@ use store::index::SchemaTypes;
 
 use super::controls::OwnedControls;
 use super::{Cause, Decided, UpdateCallback, UpdateDone, conclude, report_of};
-use crate::apply::schema_text;
-use crate::backend::Backend;
+use change::apply::schema_text;
+use query::backend::Backend;
 use crate::directory::Directory;
-use crate::error::{refuse, shown};
+use query::error::{refuse, shown};
 use crate::open::OpenError;
-use crate::proposal::{Flags, Kind};
-use crate::session::Identity;
+use change::proposal::{Flags, Kind};
+use access::Identity;
 
 /// Who stands behind changes that no client asked for.
 pub(crate) const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
@@ -95,7 +95,7 @@ impl Directory {
         let result = self.propose_everywhere(&old, &modified, modification);
         match &result {
             Ok(_) if !is_trial => {
-                self.set_schema(modified.schema).map_err(|error| crate::error::store_failure(&error))?
+                self.set_schema(modified.schema).map_err(|error| query::error::store_failure(&error))?
             }
             Ok(_) => {}
             Err(_) if is_trial => {}
@@ -175,7 +175,7 @@ impl Directory {
             let failed = |error| OpenError::Store { backend: backend.id.clone(), error };
             let snapshot = backend.store.snapshot().map_err(failed)?;
             let view = snapshot.view();
-            let kept = view.meta(crate::apply::SCHEMA_KEY).map_err(failed)?.unwrap_or_default();
+            let kept = view.meta(change::apply::SCHEMA_KEY).map_err(failed)?.unwrap_or_default();
             if *kept == *text {
                 continue;
             }

@@ -11,9 +11,9 @@ use store::Phases;
 
 use super::references::ReferenceKeeper;
 use super::{Decided, Intake, UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
-use crate::apply::{Report, SLICE_ENTRIES};
-use crate::backend::Backend;
-use crate::csn::Csn;
+use change::apply::{Report, SLICE_ENTRIES};
+use query::backend::Backend;
+use change::csn::Csn;
 
 /// What is needed to go on.
 pub(super) struct SubtreeDelete {

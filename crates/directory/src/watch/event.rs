@@ -13,11 +13,11 @@ use schema::NormalizedDn;
 use store::{EntryId, RecordView, Snapshot, StoreError};
 
 use super::state::EntryState;
-use crate::backend::Backend;
+use query::backend::Backend;
 use crate::directory::Directory;
-use crate::facts::Facts;
-use crate::groups::{GroupService, Groups};
-use crate::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
+use query::facts::Facts;
+use query::groups::{GroupService, Groups};
+use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
 use crate::search::RequestTime;
 
 /// Changes of one stretch.

@@ -15,7 +15,7 @@ use super::event::{Images, Moment, Stretch};
 use super::told::{Scratch, Stop, Telling, Watch};
 use super::{Shared, State, lock};
 use crate::directory::Directory;
-use crate::history::{Follower, History, HistoryError, HistoryReader};
+use change::history::{Follower, History, HistoryError, HistoryReader};
 
 /// How long a stretch is told before those that are new, or want no more, have their turn.
 const TURN: Duration = Duration::from_millis(20);

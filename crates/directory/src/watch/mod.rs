@@ -35,7 +35,7 @@ use ldap::{LdapResult, ResultCode};
 pub use output::{WatchOutput, WatchWaker};
 
 use crate::directory::Directory;
-use crate::monitor::MonitorEntry;
+use query::monitor_entry::MonitorEntry;
 use crate::search::{SearchDone, SearchPlan};
 use told::Watch;
 

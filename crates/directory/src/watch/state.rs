@@ -8,7 +8,7 @@ use store::{
     ClassSetId, Content, DescId, EntryId, Interner, NameId, RecordBuilder, RecordView, StoreError, Tables, Values,
 };
 
-use crate::history::Edit;
+use change::history::Edit;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]

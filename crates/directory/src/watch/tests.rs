@@ -15,7 +15,7 @@ use ldap::{ControlBuf, DerefAliases, LdapResult, Message, ModifyOperation, Resul
 use proptest::prelude::*;
 
 use super::{WatchOutput, WatchWaker};
-use crate::encode::MessageSink;
+use query::encode::MessageSink;
 use crate::search::tests::fixture::{Asked, Collector, Fixture, user};
 use crate::search::{SearchDone, SearchOutput};
 use crate::{Directory, Identity};

@@ -15,12 +15,13 @@ use store::{Snapshot, StoreError};
 use super::event::{Event, Image, Images, Moment};
 use super::{Shared, WatchOutput, WatchWaker};
 use crate::directory::Directory;
-use crate::encode::{EncodeError, search_entry};
-use crate::entry::{DnParts, EntrySource, EntryView};
-use crate::error;
-use crate::facts::Facts;
-use crate::groups::{Groups, GroupsAt};
-use crate::history::ChangeKind;
+use query::encode::{EncodeError, search_entry};
+use query::entry::{DnParts, EntrySource, EntryView};
+use query::error;
+use query::facts::Facts;
+use query::groups::{Groups, GroupsAt};
+use query::rights::Reader;
+use change::history::ChangeKind;
 use crate::search::{Persistent, SearchDone, SearchPlan};
 
 /// Characters of a filter in `cn=monitor`.
@@ -85,7 +86,7 @@ pub(super) struct Telling<'t, 's> {
 /// Buffers.
 #[derive(Default)]
 pub(super) struct Scratch {
-    filter: crate::filter::FilterScratch,
+    filter: query::filter::FilterScratch,
     values: Vec<u8>,
 }
 
@@ -263,8 +264,9 @@ impl Watch {
         let dn = DnParts::whole(image.dn.as_bytes());
         seen.source.look_at((seen.event.number, false));
         let shown = EntryView { id: seen.event.entry, record: image.record(seen.snapshot)?, dn, source };
-        let (selection, message_id) = self.plan.selection();
-        search_entry(facts, &shown, selection, message_id, controls, &mut scratch.values, &mut self.chunk)?;
+        let (selection, message_id, access) = self.plan.selection();
+        let reader = Reader { facts, rights: &access };
+        search_entry(reader, &shown, selection, message_id, controls, &mut scratch.values, &mut self.chunk)?;
         Ok(true)
     }
 

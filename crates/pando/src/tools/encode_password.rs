@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use directory::password::{self, Scheme};
+use password::Scheme;
 
 use crate::{
     failure::{Context, Failure, Outcome},

@@ -10,7 +10,7 @@ use std::{
 
 use clap::Args;
 use config::{BackendConfig, Config};
-use directory::password::{self, Scheme};
+use password::Scheme;
 use store::bulk::{self, ImportMode, ImportOptions, ImportSummary, LdifSource, PasswordHook, Phase, Selection};
 
 use super::{encode_password::scheme_of, selection::SelectionOptions};

@@ -10,7 +10,6 @@ use std::{
 
 use clap::Args;
 use config::{Config, Instance, ListenAddress};
-use directory::password;
 
 use super::{
     setup::{self, Certificate, Data, Plan},

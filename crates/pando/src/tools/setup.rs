@@ -10,7 +10,7 @@ use std::{
 
 use clap::Args;
 use config::{Config, Instance, Setup, default_indexes};
-use directory::password::{self, Scheme};
+use password::Scheme;
 use store::bulk::LdifSource;
 
 use super::{certificate, encode_password::first_line, import_ldif, sample};

@@ -14,11 +14,11 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use directory::{
-    Directory,
+use change::{
     audit::{AuditFormat, CHANGE_NUMBER},
     history::{History, HistoryError, HistoryReader},
 };
+use directory::Directory;
 use runtime::log::{
     error::{Category, ErrorLog, message_id},
     file::{LogFile, LogFileSettings},

@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use directory::audit::CHANGE_NUMBER;
+use change::audit::CHANGE_NUMBER;
 use runtime::log::file::rotated_files;
 
 /// What a file without records of its own begins with: the number of the last change before it follows.

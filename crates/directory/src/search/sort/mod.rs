@@ -13,9 +13,10 @@ mod walk;
 use ldap::{ControlBuf, ResultCode, controls as codec, oids::control};
 use store::index::{SortKey, SortOrder, SortOrderError};
 
-use crate::access::Access;
-use crate::error::shown;
-use crate::facts::Facts;
+use access::Access;
+use query::rights::{Answer, ReadRights};
+use query::error::shown;
+use query::facts::Facts;
 
 pub(super) use collect::{Collector, Reserved, SORT_BYTES_MAX, TooMuch};
 pub(super) use run::{collect, run, send_positions, too_much};
@@ -44,7 +45,7 @@ pub(super) fn order(facts: &Facts, access: Access, keys: &[codec::SortKey<'_>]) 
         let key = SortKey::new(&facts.schema, asked.attribute, asked.ordering_rule, asked.reverse)
             .map_err(|problem| failure(code_of(&problem), problem.to_string()))?;
         let name = shown(asked.attribute);
-        if !access.may_read(facts, key.attribute) {
+        if access.of_type(facts, key.attribute) != Answer::Yes {
             let message = format!("You do not have sufficient privileges to sort by \"{name}\"");
             return Err(failure(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
         }

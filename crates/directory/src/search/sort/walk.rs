@@ -15,7 +15,7 @@ use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, PostingScan, PostingScanBack, Postings, Snapshot, StoreError, View};
 
 use super::super::paged::{Page, Position};
-use super::super::plan::{Candidates, successor};
+use query::plan::{Candidates, successor};
 use super::super::run::{Run, Stop, is_gone, next_candidates};
 use super::super::{CANDIDATES_PER_LOOK, SearchOutput, vlv_index};
 use super::run::too_much;
@@ -402,7 +402,7 @@ impl<'s> Scan<'s> {
 /// Tells candidates from other entries without a fetch.
 enum Members<'m> {
     Every,
-    Set(&'m super::super::idset::IdSet),
+    Set(&'m query::id_set::IdSet),
     List(Postings<'m>),
 }
 

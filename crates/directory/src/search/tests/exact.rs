@@ -4,7 +4,7 @@ use config::{IndexConfig, IndexKind};
 
 use super::fixture::{Asked, Collector, Fixture, decode};
 use super::limits::modify;
-use crate::search::Candidates;
+use query::plan::Candidates;
 use ldap::ModifyOperation;
 
 const BASE: &str = "dc=example,dc=com";

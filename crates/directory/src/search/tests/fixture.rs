@@ -9,7 +9,7 @@ use ldap::{ControlBuf, DerefAliases, LdapResult, Message, Request, Scope, filter
 use store::bulk::{ImportOptions, LdifSource};
 use tempfile::TempDir;
 
-use crate::encode::MessageSink;
+use query::encode::MessageSink;
 use crate::search::{RequestTime, SearchDone, SearchOutput, Worker};
 use crate::{Directory, Identity, Session, index_configs, load_schema};
 
@@ -164,7 +164,7 @@ impl Fixture {
 
     /// The same, with what the log says of a refused one.
     pub fn search_into(&mut self, asked: &Asked<'_>, output: &mut Collector) -> Result<Found, Box<SearchDone>> {
-        let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
+        let session = Session::of(asked.identity.clone(), 1);
         let time = RequestTime::now();
         let started = time.started - asked.waited;
         self.search_in(&session, asked, RequestTime { started, ..time }, output)
@@ -172,7 +172,7 @@ impl Fixture {
 
     /// Only plans.
     pub fn plan(&mut self, asked: &Asked<'_>) -> Box<crate::search::SearchPlan> {
-        let session = Session { identity: asked.identity.clone(), ..Session::anonymous(1) };
+        let session = Session::of(asked.identity.clone(), 1);
         self.plan_in(&session, asked, RequestTime::now()).unwrap()
     }
 
@@ -228,7 +228,7 @@ impl Fixture {
 
     /// Updates as root.
     pub fn try_update(&self, message: &Message<'_>) -> LdapResult {
-        let session = Session { identity: root(), ..Session::anonymous(1) };
+        let session = Session::of(root(), 1);
         let (sender, receiver) = std::sync::mpsc::channel();
         let done = Box::new(move |done: crate::update::UpdateDone| drop(sender.send(done.result)));
         if let crate::Submitted::Slow(update) = self.directory.submit(&session, 1, message, done) {
@@ -243,7 +243,7 @@ impl Fixture {
         client::compare(&mut bytes, 7, dn, attribute, value, &[]);
         let message = Message::decode(&bytes).unwrap();
         let Request::Compare(request) = &message.op else { panic!("not a compare") };
-        let session = Session { identity, ..Session::anonymous(1) };
+        let session = Session::of(identity, 1);
         self.directory.compare(&session, request, &message.controls, RequestTime::now()).code
     }
 

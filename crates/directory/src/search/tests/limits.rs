@@ -7,7 +7,7 @@ use ldap::{DerefAliases, ModifyOperation, ResultCode, Scope, client};
 
 use super::fixture::*;
 use crate::bind::{BindDone, BindStep};
-use crate::encode::MessageSink;
+use query::encode::MessageSink;
 use crate::search::{RequestTime, SearchOutput};
 use crate::{Identity, Session};
 
@@ -112,7 +112,7 @@ fn group_rule_and_own_attributes_hold_from_the_bind_on() {
 /// Somebody whose entry says nothing.
 fn somebody_else() -> (Session, Instant) {
     let identity = Identity::User { dn: "uid=u0,dc=example,dc=com".into(), backend: 0, entry: store::EntryId(5) };
-    (Session { identity, ..Session::anonymous(1) }, Instant::now())
+    (Session::of(identity, 1), Instant::now())
 }
 
 // S2-03
@@ -144,7 +144,7 @@ fn another_configuration_holds_from_the_next_search_on() {
     let mut it = fixture();
     let exceeded = ResultCode::SIZE_LIMIT_EXCEEDED;
     let ann = bound(&it, "uid=ann,dc=example,dc=com");
-    let root = (Session { identity: root(), ..Session::anonymous(1) }, Instant::now());
+    let root = (Session::of(root(), 1), Instant::now());
     assert_eq!(found(&mut it, &ann, 0, 0), (4, exceeded));
     assert_eq!(found(&mut it, &root, 0, 0), (12, ResultCode::SUCCESS));
     assert_eq!(it.directory.missing_limit_groups().unwrap(), []);
@@ -233,7 +233,7 @@ fn a_search_that_waits_for_its_turn_holds_no_snapshot() {
     client::search(&mut bytes, 7, &search, &[]);
     let message = ldap::Message::decode(&bytes).unwrap();
     let ldap::Request::Search(request) = &message.op else { panic!("not a search") };
-    let root = Session { identity: root(), ..Session::anonymous(1) };
+    let root = Session::of(root(), 1);
     let time = RequestTime::now();
     let mut plan =
         it.directory.plan_search(&mut it.worker, &root, message.id, request, &message.controls, time).unwrap();

@@ -51,7 +51,7 @@ impl Bed {
         let mut config = Config::parse(&setup.to_toml(), &folder.path().join("pando.toml")).unwrap();
         set(&mut config);
         let directory = Directory::open(&config).unwrap();
-        let session = Session { identity: root(), ..Session::anonymous(7) };
+        let session = Session::of(root(), 7);
         let mut bed = Bed { folder, config, directory, session };
         bed.add("dc=example,dc=com", &[("objectClass", "domain"), ("dc", "example")]).ok();
         for (dn, uid, password) in [(ANN, "ann", "opensesame"), (BEN, "ben", "{CLEAR}benben")] {
@@ -161,7 +161,7 @@ impl Bed {
         let facts = self.directory.facts();
         let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap();
         let suffix = &self.directory.backends[0].suffix_of(name.as_bytes()).unwrap().normalized;
-        let id = crate::locate::locate(&view, suffix, name.as_bytes()).unwrap().found().unwrap();
+        let id = query::locate::locate(&view, suffix, name.as_bytes()).unwrap().found().unwrap();
         let record = view.entry(id).unwrap().unwrap();
         let desc = view.tables().description_id(attribute);
         let stored = desc.and_then(|desc| record.view().unwrap().stored(desc).map(|attribute| attribute.content));

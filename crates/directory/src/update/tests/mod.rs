@@ -8,5 +8,5 @@ mod passwords;
 mod requests;
 mod schema_changes;
 mod subtree_deletes;
-mod together;
+mod consequences;
 mod transactions;

@@ -3,7 +3,7 @@
 use ldap::{ModifyOperation, ResultCode};
 
 use super::bed::{ANN, BEN, Bed, modify_message, root};
-use crate::password::Scheme;
+use password::Scheme;
 use crate::{Identity, PasswordModifyTarget};
 
 const DENIED: ResultCode = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;

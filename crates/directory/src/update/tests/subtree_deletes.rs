@@ -6,7 +6,7 @@ use ldap::oids::control;
 use ldap::{ControlBuf, Message, ResultCode, client};
 
 use super::bed::{ANN, Bed};
-use crate::apply::SLICE_ENTRIES;
+use change::apply::SLICE_ENTRIES;
 use crate::update::{Submitted, UpdateDone};
 
 /// `ou=big` with three times as many entries as a slice has, two levels deep.

@@ -5,12 +5,11 @@
 use std::{collections::HashMap, sync::Arc};
 
 use config::Config;
-use directory::{
-    Suffix,
-    facts::Facts,
+use change::{
     history::{Bounds, Change, History},
-    undo::{Brief, Chosen, Deed, Rehearsal, Step, choose},
+    undo::{Brief, Chosen, EntryChange, Rehearsal, Step, choose},
 };
+use query::{backend::Suffix, facts::Facts};
 use schema::{NormalizedDn, Schema};
 
 use super::Which;
@@ -149,7 +148,7 @@ impl Found {
     fn of(change: &Change<'_>, chosen: Chosen) -> Self {
         Self {
             backend: change.backend,
-            step: Step { number: change.number, entry: change.entry, deed: Deed::of(change), follows: chosen.follows },
+            step: Step { number: change.number, entry: change.entry, deed: EntryChange::of(change), follows: chosen.follows },
             time_us: change.csn.time_us,
             user: change.authority.dn().to_owned(),
             connection: change.connection,

@@ -13,7 +13,7 @@ use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::Args;
 use config::Config;
-use directory::history::Bounds;
+use change::history::Bounds;
 use schema::Schema;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! What undoing comes to: for each change the requests, and what stands in their way.
 
-use directory::undo::Rehearsed;
+use change::undo::Rehearsed;
 
 use super::find::{Found, Source};
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use directory::history::ChangeKind;
+use change::history::ChangeKind;
 use jiff::Timestamp;
 use ldap::ldif::Writer;
 
@@ -116,7 +116,7 @@ fn print_applied(plan: &Plan, applied: &Applied) -> Result<(), Failure> {
 
 /// For programs.
 pub fn json(plan: &Plan, is_possible: bool, applied: Option<&Applied>) {
-    let change = |(found, rehearsed): &(Found, directory::undo::Rehearsed)| {
+    let change = |(found, rehearsed): &(Found, change::undo::Rehearsed)| {
         let deed = &found.step.deed;
         let requests: Vec<String> = rehearsed.requests.iter().map(ldif).collect();
         let conflicts = rehearsed

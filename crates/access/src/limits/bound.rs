@@ -1,0 +1,13 @@
+//! What a bind makes of a session: who it is, and what it may spend.
+
+use super::SessionLimits;
+use crate::session::Identity;
+
+/// What a bind makes of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Who it is from now on.
+    pub identity: Identity,
+    /// What it may spend.
+    pub limits: SessionLimits,
+}

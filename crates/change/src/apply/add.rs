@@ -1,0 +1,177 @@
+//! Add (RFC 4511 §4.7).
+
+use ldap::{AddRequest, LdapResult, ResultCode};
+use schema::check::{AttributeKey, ParentRule};
+use store::EntryId;
+
+use super::draft::{Described, Draft, Start, failed};
+use super::judge;
+use super::modify::{Settings, check_writable, leaf_rdn, stamp_password_time, value_exists};
+use super::change_notes::{Note, Source};
+use super::plugins;
+use super::work::{Target, Work};
+use super::write::{self, Place};
+use query::error::{invalid_dn, no_such_object, refuse, shown};
+use query::class_flags::ClassFlags;
+use crate::history::ChangeKind;
+
+/// Applies an add request.
+pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(), LdapResult> {
+    work.require_root("Adding an entry")?;
+    let facts = work.facts.clone();
+    let text = std::str::from_utf8(request.entry).map_err(|error| invalid_dn(request.entry, error))?;
+    let dn = ldap::Dn::parse(text).map_err(|error| invalid_dn(request.entry, error))?;
+    let Some(rdn) = dn.rdn() else {
+        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, "The root DSE is there already and cannot be added"));
+    };
+    let parent = find_place(work, request.entry)?;
+    let mut draft = Draft { schema: &facts.schema, id: EntryId::ROOT, record: None, touched: Vec::new() };
+    let settings = Settings::of(work);
+    work.check_new_not_given(request.entry, request.attributes.iter().map(|it| (it.description, it.values)))?;
+    let mut sources = Vec::new();
+    for (place, attribute) in request.attributes.iter().enumerate() {
+        let described = Described::parse(&facts.schema, attribute.description, settings.check_schema)?;
+        check_writable(&facts, &described, settings.relaxed)?;
+        let at = draft.touch(&described, Start::Stored).map_err(failed)?;
+        let touched = draft.at(at)?;
+        for value in attribute.values.iter() {
+            if !touched.insert(&facts.schema, &work.view(), value).map_err(failed)? {
+                return Err(value_exists(&described, value));
+            }
+        }
+        if at == sources.len() {
+            sources.push(Source { place, values: touched.len() as usize });
+        }
+    }
+    name_entry(work, &mut draft, rdn)?;
+    judge::complete_classes(&mut draft);
+    let keys = judge::rdn_keys(&facts.schema, rdn);
+    judge::judge_all(&work.rules.checker, &draft, &keys)?;
+    judge::judge_role_filter(&facts, &draft)?;
+    judge_place(work, &draft, &keys, parent.as_ref())?;
+    stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
+    let proposal = work.proposal;
+    let stamps = write::stamps_of_add(proposal.csn, proposal.authority.dn(), &proposal.entry_uuid);
+    let user_form = if parent.is_some() { rdn.to_string() } else { dn.to_string() };
+    let place = Place { parent: parent.map_or(EntryId::ROOT, |parent| parent.id), rdn: user_form.as_bytes() };
+    draft.id = work.txn.allocate_id();
+    let entry_uuid = write::uuid_of(&draft).unwrap_or(proposal.entry_uuid);
+    let note = Note { sources: &sources, ..Note::requested(ChangeKind::Add, entry_uuid) };
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
+    let id = draft.id;
+    if judge::defines(work, &draft) {
+        judge::judge_definition(work, id)?;
+    }
+    judge_by_plugins(work, &draft, request.entry)?;
+    drop(draft);
+    work.look_before_add(id)?;
+    work.look_after(id)
+}
+
+fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result<(), LdapResult> {
+    if !work.rules.plugins.judges() {
+        return Ok(());
+    }
+    let (name, _) = work.resolve(dn)?;
+    plugins::judge(work, draft, None, &name)
+}
+
+/// The parent of the new entry; none for the entry of a suffix.
+fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, LdapResult> {
+    let (name, suffix) = work.resolve(dn)?;
+    let is_suffix = name == suffix.normalized;
+    match work.walk(dn, name, suffix)? {
+        Some((_, 0)) => {
+            let message = format!("The entry \"{}\" exists already", shown(dn));
+            Err(refuse(ResultCode::ENTRY_ALREADY_EXISTS, message))
+        }
+        Some((parent, 1)) if parent.classes.flags.has(ClassFlags::ALIAS) => {
+            let message = format!("\"{}\" cannot be added: its parent is an alias, which has no children", shown(dn));
+            Err(refuse(ResultCode::ALIAS_PROBLEM, message))
+        }
+        Some((parent, 1)) => Ok(Some(parent)),
+        Some((deepest, _)) => {
+            let matched = work.view().dn_of(deepest.id).map_err(failed)?.unwrap_or_default();
+            let mut result = no_such_object(&shown(dn), matched);
+            result.message.push_str("; add its parent first");
+            Err(result)
+        }
+        None if is_suffix => Ok(None),
+        None => {
+            let mut result = no_such_object(&shown(dn), "");
+            result.message = "The entry of the suffix does not exist yet: add it first".to_owned();
+            Err(result)
+        }
+    }
+}
+
+/// The attributes and the RDN together make the entry, so what the RDN says is added where the client left it out.
+pub(super) fn name_entry(work: &Work<'_, '_>, draft: &mut Draft<'_>, rdn: &ldap::Rdn<'_>) -> Result<(), LdapResult> {
+    let facts = &work.facts;
+    let schema = draft.schema;
+    let settings = Settings::of(work);
+    let mut seen: Vec<String> = Vec::new();
+    for ava in rdn.avas() {
+        let described = Described::parse(schema, ava.attribute.as_bytes(), settings.check_schema)?;
+        check_writable(facts, &described, settings.relaxed)?;
+        if described.attribute.is_some_and(|attribute| attribute.equality.is_none()) {
+            let message = format!("{} cannot name entries: it has no equality matching rule", described.canonical);
+            return Err(refuse(ResultCode::NAMING_VIOLATION, message));
+        }
+        if seen.iter().any(|name| *name == described.canonical) {
+            let message = format!("The RDN \"{rdn}\" has two values of {}: one is allowed", described.canonical);
+            return Err(refuse(ResultCode::NAMING_VIOLATION, message));
+        }
+        seen.push(described.canonical.clone().into_owned());
+        let at = draft.touch(&described, Start::Stored).map_err(failed)?;
+        draft.at(at)?.insert(schema, &work.view(), &ava.value).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// DIT structure rules: whether an entry of this class and name may stand below that parent.
+pub(super) fn judge_place(
+    work: &mut Work<'_, '_>,
+    draft: &Draft<'_>,
+    rdn: &[AttributeKey<'_>],
+    parent: Option<&Target>,
+) -> Result<(), LdapResult> {
+    let checker = work.rules.checker.clone();
+    if !checker.leniency().check_schema || draft.schema.structure_rules().is_empty() {
+        return Ok(());
+    }
+    let above = match parent {
+        None => ParentRule::None,
+        Some(parent) => match governing_rule(work, parent)? {
+            Some(rule) => ParentRule::Governed(rule),
+            None => ParentRule::Ungoverned,
+        },
+    };
+    let classes = schema::check::ClassSet::of_values(draft.schema, draft.classes());
+    let requirement = checker.requirement(&classes.map_err(|error| judge::violation(&error))?);
+    let governed = checker.governing_rule(&requirement, rdn, above);
+    governed.map(drop).map_err(|error| judge::violation(&error))
+}
+
+/// The structure rule that governs a stored entry: worked out from its suffix down. Depth is bounded by that of names.
+fn governing_rule(work: &mut Work<'_, '_>, target: &Target) -> Result<Option<u32>, LdapResult> {
+    let checker = work.rules.checker.clone();
+    let mut chain = Vec::new();
+    let (mut id, mut is_suffix) = (target.id, false);
+    while !is_suffix {
+        let at = work.read(id, target.name.clone(), target.suffix.clone())?;
+        let record = at.record()?;
+        is_suffix = record.parent() == EntryId::ROOT;
+        id = record.parent();
+        chain.push((String::from_utf8_lossy(record.rdn()).into_owned(), is_suffix, at.classes));
+    }
+    let mut above = ParentRule::None;
+    let mut rule = None;
+    for (text, is_suffix, classes) in chain.iter().rev() {
+        let (Ok(requirement), Some(rdn)) = (&classes.requirement, leaf_rdn(text, *is_suffix)) else { return Ok(None) };
+        let keys = judge::rdn_keys(&work.facts.schema, &rdn);
+        rule = checker.governing_rule(requirement, &keys, above).ok().flatten();
+        above = rule.map_or(ParentRule::Ungoverned, ParentRule::Governed);
+    }
+    Ok(rule)
+}

@@ -1,0 +1,312 @@
+//! Modify (RFC 4511 §4.6, increment RFC 4525): the changes are made one after the other on a draft, the state after the last one is
+//! judged.
+//!
+//! Knows also the change of a user's own password, which comes as a modify request of `userPassword`.
+
+use ldap::{Change, LdapResult, ModifyOperation, ModifyRequest, ResultCode};
+use schema::syntax::oid;
+use store::View;
+
+use super::draft::{Described, Draft, Now, Start, failed};
+use super::judge;
+use super::change_notes::Note;
+use super::plugins;
+use super::value_set::ValueSet;
+use super::work::{Target, Work};
+use super::write::{self, Place};
+use crate::csn::Csn;
+use query::error::{refuse, shown};
+use query::class_flags::ClassFlags;
+use query::facts::Facts;
+use crate::history::ChangeKind;
+use crate::proposal::{Authority, Flags};
+
+/// Applies a modify request.
+pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {
+    if matches!(work.proposal.authority, Authority::Anonymous) {
+        work.require_root("Modifying an entry")?;
+    }
+    let facts = work.facts.clone();
+    let target = work.find(request.object)?;
+    check_access(work, &facts, &target, request)?;
+    work.check_not_given(&target, request)?;
+    work.look_before(target.id)?;
+    let record = target.record()?;
+    let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
+    let settings = Settings::of(work);
+    for change in request.changes.iter() {
+        apply_change(&facts, settings, &work.view(), work.rules, &mut draft, &change)?;
+    }
+    keep_rdn(&work.view(), &mut draft, &target)?;
+    judge_final(work, &mut draft, &target)?;
+    stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
+    let stamps = write::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
+    let place = Place { parent: record.parent(), rdn: record.rdn() };
+    let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
+    let may_define = target.classes.flags.has(ClassFlags::DEFINITION) || draft.touches_classes();
+    if may_define && judge::defines(work, &draft) {
+        judge::judge_definition(work, target.id)?;
+    }
+    plugins::judge(work, &draft, Some(&target.name), &target.name)?;
+    work.look_after(target.id)
+}
+
+/// What of the request and the rules a single change depends on.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    /// Server-written attributes may be written.
+    pub(super) relaxed: bool,
+    /// Values that are there may be added, those that are not may be deleted.
+    permissive: bool,
+    /// Unknown attributes are refused.
+    pub(super) check_schema: bool,
+}
+
+impl Settings {
+    pub(super) fn of(work: &Work<'_, '_>) -> Self {
+        Self {
+            relaxed: work.is_relaxed(),
+            permissive: work.has(Flags::PERMISSIVE_MODIFY),
+            check_schema: work.rules.leniency.check_schema,
+        }
+    }
+}
+
+/// Root may modify everything, a user its own password.
+fn check_access(
+    work: &Work<'_, '_>,
+    facts: &Facts,
+    target: &Target,
+    request: &ModifyRequest<'_>,
+) -> Result<(), LdapResult> {
+    if let Authority::User { entry, .. } = work.proposal.authority
+        && entry == target.id.0
+        && !request.changes.is_empty()
+    {
+        let password = facts.user_password;
+        let is_password = |change: Change<'_>| {
+            facts.schema.attribute_type(change.attribute.description).is_some_and(|it| Some(it.index) == password)
+        };
+        if request.changes.iter().all(is_password) {
+            return Ok(());
+        }
+    }
+    work.require_root("This modification")
+}
+
+/// Refuses attributes that only the server writes (RFC 4512 §4.1.2 NO-USER-MODIFICATION) or computes.
+pub(super) fn check_writable(facts: &Facts, described: &Described<'_>, relaxed: bool) -> Result<(), LdapResult> {
+    let Some(attribute) = described.attribute else { return Ok(()) };
+    let computed = facts.is_virtual(attribute.index);
+    if computed || (attribute.is_no_user_modification() && !relaxed) {
+        let message = format!("The attribute {} is maintained by the server and cannot be written", attribute.name());
+        return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
+    }
+    Ok(())
+}
+
+fn apply_change(
+    facts: &Facts,
+    settings: Settings,
+    view: &View<'_>,
+    rules: &super::UpdateRules,
+    draft: &mut Draft<'_>,
+    change: &Change<'_>,
+) -> Result<(), LdapResult> {
+    let described = Described::parse(&facts.schema, change.attribute.description, settings.check_schema)?;
+    check_writable(facts, &described, settings.relaxed)?;
+    let values = change.attribute.values;
+    if matches!(change.operation, ModifyOperation::Add | ModifyOperation::Replace)
+        && let Some(attribute) = described.attribute
+    {
+        for value in values.iter() {
+            let checked = rules.checker.check_values(attribute.index, std::iter::once(value), &mut |_| {});
+            checked.map_err(|error| judge::violation(&error))?;
+        }
+    }
+    match change.operation {
+        ModifyOperation::Add if values.is_empty() => {
+            let message = format!("There is no value to add to {}: give at least one", described.canonical);
+            Err(refuse(ResultCode::PROTOCOL_ERROR, message))
+        }
+        ModifyOperation::Add => {
+            let at = draft.touch(&described, Start::Stored).map_err(failed)?;
+            let schema = draft.schema;
+            let touched = draft.at(at)?;
+            for value in values.iter() {
+                if !touched.insert(schema, view, value).map_err(failed)? && !settings.permissive {
+                    return Err(value_exists(&described, value));
+                }
+            }
+            Ok(())
+        }
+        ModifyOperation::Delete => delete_values(settings, view, draft, &described, change),
+        ModifyOperation::Replace => {
+            let at = draft.touch(&described, Start::Empty).map_err(failed)?;
+            let schema = draft.schema;
+            let touched = draft.at(at)?;
+            for value in values.iter() {
+                if !touched.insert(schema, view, value).map_err(failed)? {
+                    return Err(value_exists(&described, value));
+                }
+            }
+            Ok(())
+        }
+        ModifyOperation::Increment => increment(draft, &described, change),
+    }
+}
+
+/// `attributeOrValueExists`.
+pub(super) fn value_exists(described: &Described<'_>, value: &[u8]) -> LdapResult {
+    let message = if described.canonical.eq_ignore_ascii_case("userPassword") {
+        "The attribute userPassword has this value already, or it is given twice".to_owned()
+    } else {
+        format!(
+            "The attribute {} has the value \"{}\" already, or it is given twice",
+            described.canonical,
+            shown(value)
+        )
+    };
+    refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, message)
+}
+
+fn delete_values(
+    settings: Settings,
+    view: &View<'_>,
+    draft: &mut Draft<'_>,
+    described: &Described<'_>,
+    change: &Change<'_>,
+) -> Result<(), LdapResult> {
+    let at = draft.touch(described, Start::Stored).map_err(failed)?;
+    let schema = draft.schema;
+    let touched = draft.at(at)?;
+    if change.attribute.values.is_empty() {
+        if touched.is_empty() && !settings.permissive {
+            let message = format!("The entry has no attribute {} to delete", described.canonical);
+            return Err(refuse(ResultCode::NO_SUCH_ATTRIBUTE, message));
+        }
+        touched.clear(schema);
+        return Ok(());
+    }
+    for value in change.attribute.values.iter() {
+        if !touched.remove(schema, view, value).map_err(failed)? && !settings.permissive {
+            let message = match described.canonical.eq_ignore_ascii_case("userPassword") {
+                true => "The attribute userPassword has no such value to delete".to_owned(),
+                false => format!("The attribute {} has no value \"{}\" to delete", described.canonical, shown(value)),
+            };
+            return Err(refuse(ResultCode::NO_SUCH_ATTRIBUTE, message));
+        }
+    }
+    Ok(())
+}
+
+/// RFC 4525: adds a number, which may be negative, to every value.
+fn increment(draft: &mut Draft<'_>, described: &Described<'_>, change: &Change<'_>) -> Result<(), LdapResult> {
+    let name = &described.canonical;
+    let mut given = change.attribute.values.iter();
+    let (Some(by), None) = (given.next(), given.next()) else {
+        let message = format!("An increment of {name} needs exactly one value: the number to add");
+        return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+    };
+    let Some(attribute) = described.attribute.filter(|attribute| attribute.syntax.oid() == oid::INTEGER) else {
+        let message = format!("The attribute {name} has no integers as values, so it cannot be incremented");
+        return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
+    };
+    let not_a_number = |value: &[u8]| {
+        let message = format!("\"{}\" is not an integer that {name} can be incremented by or from", shown(value));
+        refuse(ResultCode::CONSTRAINT_VIOLATION, message)
+    };
+    let amount = integer(by).ok_or_else(|| not_a_number(by))?;
+    let at = draft.touch(described, Start::Stored).map_err(failed)?;
+    let schema = draft.schema;
+    let touched = draft.at(at)?;
+    if touched.is_empty() {
+        let message = format!("The entry has no attribute {name} to increment");
+        return Err(refuse(ResultCode::NO_SUCH_ATTRIBUTE, message));
+    }
+    let Now::Set(set) = &touched.now else {
+        let message = format!("The attribute {name} has too many values to be incremented");
+        return Err(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+    };
+    let mut sums = ValueSet::new(attribute.equality);
+    for value in set.iter() {
+        let sum = integer(value).and_then(|old| old.checked_add(amount)).ok_or_else(|| not_a_number(value))?;
+        sums.insert(schema, sum.to_string().as_bytes());
+    }
+    touched.now = Now::Set(sums);
+    Ok(())
+}
+
+/// Integers of up to 38 digits: more than any counter has.
+fn integer(value: &[u8]) -> Option<i128> {
+    std::str::from_utf8(value).ok()?.parse().ok()
+}
+
+/// The values of the RDN stay (RFC 4511 §4.6): renaming is another operation.
+fn keep_rdn(view: &View<'_>, draft: &mut Draft<'_>, target: &Target) -> Result<(), LdapResult> {
+    let record = target.record()?;
+    let text = String::from_utf8_lossy(record.rdn());
+    let Some(rdn) = leaf_rdn(&text, target.is_suffix()) else { return Ok(()) };
+    let schema = draft.schema;
+    for ava in rdn.avas() {
+        let Some(attribute) = schema.attribute_type(ava.attribute.as_bytes()) else { continue };
+        let Some(touched) = draft.touched_type(attribute.index) else { continue };
+        if !touched.contains(schema, view, &ava.value).map_err(failed)? {
+            let message = format!(
+                "The value \"{}\" of {} is part of the entry's name: use modify DN to change it",
+                shown(&ava.value),
+                attribute.name()
+            );
+            return Err(refuse(ResultCode::NOT_ALLOWED_ON_RDN, message));
+        }
+    }
+    Ok(())
+}
+
+/// The RDN of an entry from its record's text: the first one when it is a whole DN.
+pub(super) fn leaf_rdn(text: &str, is_suffix: bool) -> Option<ldap::Rdn<'_>> {
+    if is_suffix { ldap::Dn::parse(text).ok()?.rdn().cloned() } else { ldap::Rdn::parse(text).ok() }
+}
+
+fn judge_final(work: &Work<'_, '_>, draft: &mut Draft<'_>, target: &Target) -> Result<(), LdapResult> {
+    let checker = &work.rules.checker;
+    judge::judge_role_filter(&work.facts, draft)?;
+    if !checker.leniency().check_schema {
+        return Ok(());
+    }
+    let before = target.classes.requirement.as_ref();
+    match before {
+        Ok(before) if !draft.touches_classes() => judge::judge_touched(checker, draft, before),
+        _ => {
+            judge::complete_classes(draft);
+            if let Ok(before) = before {
+                judge::judge_class_change(checker, draft, before, work.is_relaxed())?;
+            }
+            let record = target.record()?;
+            let text = String::from_utf8_lossy(record.rdn());
+            let rdn = leaf_rdn(&text, target.is_suffix());
+            let keys = rdn.as_ref().map(|rdn| judge::rdn_keys(draft.schema, rdn)).unwrap_or_default();
+            judge::judge_all(checker, draft, &keys)
+        }
+    }
+}
+
+/// `pwdChangedTime` goes with `userPassword`.
+pub(super) fn stamp_password_time(facts: &Facts, draft: &mut Draft<'_>, csn: Csn) -> Result<(), LdapResult> {
+    let Some(password) = facts.user_password else { return Ok(()) };
+    let Some(has_password) = draft.touched_type(password).map(|touched| !touched.is_empty()) else { return Ok(()) };
+    let Some(changed_time) = facts.schema.attribute_type(b"pwdChangedTime") else { return Ok(()) };
+    if draft.touched_type(changed_time.index).is_some() {
+        return Ok(());
+    }
+    let mut set = ValueSet::new(changed_time.equality);
+    if has_password {
+        let mut text = Vec::with_capacity(19);
+        csn.write_timestamp_ms(&mut text);
+        set.insert(&facts.schema, &text);
+    }
+    let at = draft.touch(&Described::of_type(changed_time), Start::Empty).map_err(failed)?;
+    draft.at(at)?.now = Now::Set(set);
+    Ok(())
+}

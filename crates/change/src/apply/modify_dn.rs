@@ -1,0 +1,165 @@
+//! Modify DN (RFC 4511 §4.9): rename and move. What stands below goes along without being touched, because entries know their parent by
+//! number.
+
+use ldap::{LdapResult, ModifyDnRequest, ResultCode};
+use schema::NormalizedDn;
+use store::EntryId;
+
+use super::add::{judge_place, name_entry};
+use super::draft::{Described, Draft, Start, failed};
+use super::judge;
+use super::modify::leaf_rdn;
+use super::change_notes::Note;
+use super::plugins::{self, Moved};
+use super::work::{Target, Work};
+use super::write::{self, Place};
+use query::error::{invalid_dn, refuse, shown};
+use query::class_flags::ClassFlags;
+use crate::history::ChangeKind;
+
+/// Applies a modify DN request.
+pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) -> Result<(), LdapResult> {
+    work.require_root("Renaming an entry")?;
+    let facts = work.facts.clone();
+    let target = work.find(request.entry)?;
+    if target.is_suffix() {
+        let message = format!("\"{}\" is a suffix of the server, which cannot be renamed", shown(request.entry));
+        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+    }
+    let (text, normalized) = new_rdn(work, request.new_rdn)?;
+    let rdn = ldap::Rdn::parse(text).map_err(|error| invalid_dn(request.new_rdn, error))?;
+    let record = target.record()?;
+    let superior = new_superior(work, &target, request)?;
+    let parent = superior.as_ref().map_or(record.parent(), |superior| superior.id);
+    check_free(work, &target, parent, &normalized, &rdn)?;
+    work.look_before(target.id)?;
+    let follows = work.rules.plugins.follows_references();
+    let old_dn =
+        if follows { work.view().dn_of(target.id).map_err(failed)?.unwrap_or_default() } else { String::new() };
+
+    let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
+    if request.delete_old_rdn {
+        drop_old_rdn(work, &mut draft, &target, &rdn)?;
+    }
+    name_entry(work, &mut draft, &rdn)?;
+    let keys = judge::rdn_keys(&facts.schema, &rdn);
+    judge_renamed(work, &draft, &target, &keys)?;
+    if superior.is_some() {
+        judge_place(work, &draft, &keys, superior.as_ref())?;
+    }
+    let stamps = write::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
+    let user_form = rdn.to_string();
+    let place = Place { parent, rdn: user_form.as_bytes() };
+    let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
+    let above = superior.as_ref().map(|superior| superior.name.clone()).or_else(|| target.name.parent());
+    let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
+    plugins::judge(work, &draft, Some(&target.name), &name)?;
+    drop(draft);
+    if follows && name != target.name {
+        let new = work.view().dn_of(target.id).map_err(failed)?;
+        let is_subtree = !work.view().children(target.id).map_err(failed)?.is_empty();
+        plugins::follow(work, vec![Moved { old: target.name.clone(), dn: old_dn, new, is_subtree }])?;
+    }
+    work.look_after(target.id)
+}
+
+/// The new RDN as text and in normal form: exactly one.
+fn new_rdn<'r>(work: &Work<'_, '_>, bytes: &'r [u8]) -> Result<(&'r str, NormalizedDn), LdapResult> {
+    let text = std::str::from_utf8(bytes).map_err(|error| invalid_dn(bytes, error))?;
+    let normalized = NormalizedDn::parse(&work.facts.schema, bytes).map_err(|error| invalid_dn(bytes, error))?;
+    if normalized.len() != 1 {
+        return Err(invalid_dn(bytes, "a new RDN is exactly one RDN"));
+    }
+    Ok((text, normalized))
+}
+
+/// The new parent, when the entry moves.
+fn new_superior(
+    work: &mut Work<'_, '_>,
+    target: &Target,
+    request: &ModifyDnRequest<'_>,
+) -> Result<Option<Target>, LdapResult> {
+    let Some(dn) = request.new_superior else { return Ok(None) };
+    let superior = work.find(dn)?;
+    if target.name.is_ancestor_or_equal(&superior.name) {
+        let message = format!("\"{}\" cannot move below itself", shown(request.entry));
+        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+    }
+    if superior.classes.flags.has(ClassFlags::ALIAS) {
+        let message = format!("The new superior \"{}\" is an alias, which has no children", shown(dn));
+        return Err(refuse(ResultCode::ALIAS_PROBLEM, message));
+    }
+    Ok(Some(superior))
+}
+
+/// The new name must be free, or the entry's own in another spelling.
+fn check_free(
+    work: &Work<'_, '_>,
+    target: &Target,
+    parent: EntryId,
+    normalized: &NormalizedDn,
+    rdn: &ldap::Rdn<'_>,
+) -> Result<(), LdapResult> {
+    let Some(leaf) = normalized.rdn() else { return Ok(()) };
+    match work.view().child(parent, leaf.as_bytes()).map_err(failed)? {
+        Some(id) if id != target.id => {
+            let above = work.view().dn_of(parent).map_err(failed)?.unwrap_or_default();
+            let message = format!("The entry \"{rdn},{above}\" exists already");
+            Err(refuse(ResultCode::ENTRY_ALREADY_EXISTS, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// deleteOldRdn: the values of the old RDN go, except those that the new one has too.
+fn drop_old_rdn(
+    work: &Work<'_, '_>,
+    draft: &mut Draft<'_>,
+    target: &Target,
+    new: &ldap::Rdn<'_>,
+) -> Result<(), LdapResult> {
+    let record = target.record()?;
+    let text = String::from_utf8_lossy(record.rdn());
+    let Some(old) = leaf_rdn(&text, target.is_suffix()) else { return Ok(()) };
+    let schema = draft.schema;
+    for ava in old.avas() {
+        let Some(attribute) = schema.attribute_type(ava.attribute.as_bytes()) else { continue };
+        let same_type = |other: &ldap::Ava<'_>| {
+            schema.attribute_type(other.attribute.as_bytes()).is_some_and(|it| it.index == attribute.index)
+        };
+        let normal = |value: &[u8]| super::value_set::normal_form(attribute.equality, schema, value);
+        if new.avas().iter().any(|other| same_type(other) && normal(&other.value) == normal(&ava.value)) {
+            continue;
+        }
+        let at = draft.touch(&Described::of_type(attribute), Start::Stored).map_err(failed)?;
+        draft.at(at)?.remove(schema, &work.view(), &ava.value).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn judge_renamed(
+    work: &Work<'_, '_>,
+    draft: &Draft<'_>,
+    target: &Target,
+    keys: &[schema::check::AttributeKey<'_>],
+) -> Result<(), LdapResult> {
+    let checker = &work.rules.checker;
+    if let Some(error) = value_error(work, draft) {
+        return Err(error);
+    }
+    match &target.classes.requirement {
+        Ok(requirement) if draft.schema.name_forms().is_empty() => judge::judge_touched(checker, draft, requirement),
+        _ => judge::judge_all(checker, draft, keys),
+    }
+}
+
+/// The new RDN brings values that nobody has checked yet.
+fn value_error(work: &Work<'_, '_>, draft: &Draft<'_>) -> Option<LdapResult> {
+    let checker = &work.rules.checker;
+    draft.touched.iter().find_map(|touched| {
+        let super::draft::Now::Set(set) = &touched.now else { return None };
+        let checked = checker.check_values(touched.type_index?, set.iter(), &mut |_| {});
+        checked.err().map(|error| judge::violation(&error))
+    })
+}

@@ -1,0 +1,115 @@
+//! Assertion, pre-read and post-read controls (RFC 4528, RFC 4527): what they see is the state between the proposals before and after.
+//!
+//! Knows the asker's read access; not what the operation does.
+
+use ldap::{Filter, LdapResult, ResultCode, Strings};
+use schema::MatchContext;
+use store::{EntryId, RecordView, StoreError, View};
+
+use super::draft::failed;
+use super::work::Work;
+use access::Access;
+use query::encode::{Selection, entry_op};
+use query::entry::{DnParts, EntryView};
+use query::error::refuse;
+use query::facts::Facts;
+use query::filter::{FilterScratch, Matcher, Truth};
+use query::rights::{Asker, ItemRights, Reader};
+use crate::proposal::{Authority, Proposal};
+
+impl Work<'_, '_> {
+    /// Checks the assertion and takes the picture before, of an entry that is to be changed.
+    pub(super) fn look_before(&mut self, id: EntryId) -> Result<(), LdapResult> {
+        let wanted = self.proposal.pre_read;
+        if self.proposal.assertion.is_empty() && wanted.is_empty() {
+            return Ok(());
+        }
+        let view = self.txn.view();
+        let picture = with_entry(&view, id, |entry| {
+            assert(&self.facts, self.proposal, entry)?;
+            if wanted.is_empty() { Ok(None) } else { read(&self.facts, self.proposal, wanted, entry).map(Some) }
+        })?;
+        self.pre_read = picture;
+        Ok(())
+    }
+
+    /// The assertion of an add is about an entry that is not there yet, so it is tried on what was added.
+    pub(super) fn look_before_add(&mut self, id: EntryId) -> Result<(), LdapResult> {
+        if self.proposal.assertion.is_empty() {
+            return Ok(());
+        }
+        let view = self.txn.view();
+        with_entry(&view, id, |entry| assert(&self.facts, self.proposal, entry))
+    }
+
+    /// Takes the picture after.
+    pub(super) fn look_after(&mut self, id: EntryId) -> Result<(), LdapResult> {
+        let wanted = self.proposal.post_read;
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let view = self.txn.view();
+        let picture = with_entry(&view, id, |entry| read(&self.facts, self.proposal, wanted, entry))?;
+        self.post_read = Some(picture);
+        Ok(())
+    }
+}
+
+/// Lends an entry as filters see it.
+pub(super) fn with_entry<T>(
+    view: &View<'_>,
+    id: EntryId,
+    use_it: impl FnOnce(&EntryView<'_>) -> Result<T, LdapResult>,
+) -> Result<T, LdapResult> {
+    let damaged = || failed(StoreError::Misuse("an entry vanished while it was changed"));
+    let found = view.entry(id).map_err(failed)?.ok_or_else(damaged)?;
+    let record: RecordView<'_> = found.view().map_err(failed)?;
+    let parent = match record.parent() {
+        EntryId::ROOT => String::new(),
+        parent => view.dn_of(parent).map_err(failed)?.unwrap_or_default(),
+    };
+    let dn = DnParts { rdn: record.rdn(), parent: parent.as_bytes() };
+    use_it(&EntryView { id, record, dn, source: view })
+}
+
+fn access(proposal: &Proposal<'_>) -> Access {
+    match proposal.authority {
+        Authority::Root { .. } => Access::Root,
+        Authority::User { .. } => Access::User,
+        Authority::Anonymous => Access::Anonymous,
+    }
+}
+
+fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Result<(), LdapResult> {
+    if proposal.assertion.is_empty() {
+        return Ok(());
+    }
+    let mut reader = ber::Reader::new(proposal.assertion);
+    let filter = Filter::decode(&mut reader)
+        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The assertion control is malformed: {error}")))?;
+    let mut matcher = Matcher::default();
+    let now_unix_seconds = i64::try_from(proposal.csn.time_us / 1_000_000).unwrap_or(i64::MAX);
+    let rights = access(proposal);
+    matcher.compile(facts, &filter, MatchContext { now_unix_seconds });
+    let items = ItemRights::of(&matcher, facts, &rights);
+    let asker = Asker { rights: &rights, items: &items };
+    match matcher.matches(facts, entry, asker, &mut FilterScratch::default()).map_err(failed)? {
+        Truth::True => Ok(()),
+        Truth::False | Truth::Undefined => {
+            let message = "The entry does not match the filter of the assertion control: nothing was changed";
+            Err(refuse(ResultCode::ASSERTION_FAILED, message))
+        }
+    }
+}
+
+fn read(facts: &Facts, proposal: &Proposal<'_>, wanted: &[u8], entry: &EntryView<'_>) -> Result<Vec<u8>, LdapResult> {
+    let selectors: Strings<'_> = ldap::controls::decode_read_entry(Some(wanted))
+        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("A read entry control is malformed: {error}")))?;
+    let mut selection = Selection::default();
+    selection.restart(facts, selectors.iter(), false);
+    let rights = access(proposal);
+    let reader = Reader { facts, rights: &rights };
+    let mut out = Vec::new();
+    entry_op(reader, entry, &mut selection, &mut Vec::new(), &mut out).map_err(failed)?;
+    Ok(out)
+}

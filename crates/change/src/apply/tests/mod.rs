@@ -1,0 +1,16 @@
+//! Operations against a real store in a temporary folder, case by case; then random sequences against the [`model`].
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+pub mod bed;
+mod constraints;
+mod history;
+mod history_damage;
+mod index_changes;
+mod model;
+mod operations;
+mod random;
+mod random_references;
+mod references;
+mod results;
+mod undo;

@@ -1,0 +1,185 @@
+//! One proposal being applied: what it may do, and finding the entries that it names.
+//!
+//! Knows names, referrals and access; not what the operations do.
+
+use std::sync::Arc;
+
+use ldap::{LdapResult, ResultCode};
+use schema::{NormalizedDn, Schema};
+use store::{EntryId, RecordView, Tables, Txn, View};
+
+use super::UpdateRules;
+use super::class_cache::Classes;
+use super::draft::failed;
+use super::outcome::ReferenceReport;
+use query::backend::Suffix;
+use query::entry::{DnParts, EntryView};
+use query::error::{invalid_dn, no_such_object, refuse, shown};
+use query::class_flags::ClassFlags;
+use query::facts::Facts;
+use query::locate::locate;
+use crate::proposal::{Authority, Flags, Proposal};
+use query::referral::referral_urls;
+
+/// See the module.
+pub(super) struct Work<'w, 't> {
+    pub(super) rules: &'w mut UpdateRules,
+    pub(super) txn: &'w mut Txn<'t>,
+    pub(super) proposal: &'w Proposal<'w>,
+    pub(super) facts: Arc<Facts>,
+    /// The entry before, for a pre-read control.
+    pub(super) pre_read: Option<Vec<u8>>,
+    /// The entry after, for a post-read control.
+    pub(super) post_read: Option<Vec<u8>>,
+    /// The schema to be in force afterwards.
+    pub(super) new_schema: Option<Arc<Schema>>,
+    /// A part was done; the rest takes another proposal.
+    pub(super) has_more: bool,
+    /// What was done to references, or waits.
+    pub(super) references: Option<ReferenceReport>,
+}
+
+/// An entry that was found.
+pub(super) struct Target {
+    pub(super) id: EntryId,
+    pub(super) name: NormalizedDn,
+    /// Its record as it is stored.
+    pub(super) bytes: Vec<u8>,
+    pub(super) tables: Arc<Tables>,
+    pub(super) classes: Classes,
+    pub(super) suffix: Suffix,
+}
+
+impl Target {
+    /// The record.
+    pub(super) fn record(&self) -> Result<RecordView<'_>, LdapResult> {
+        RecordView::parse(&self.bytes, &self.tables).map_err(|error| failed(error.into()))
+    }
+
+    /// Whether the entry is the base entry of its suffix.
+    pub(super) fn is_suffix(&self) -> bool {
+        self.name == self.suffix.normalized
+    }
+}
+
+impl<'w, 't> Work<'w, 't> {
+    pub(super) fn new(rules: &'w mut UpdateRules, txn: &'w mut Txn<'t>, proposal: &'w Proposal<'w>) -> Self {
+        let facts = Arc::clone(&rules.facts);
+        Self {
+            rules,
+            txn,
+            proposal,
+            facts,
+            pre_read: None,
+            post_read: None,
+            new_schema: None,
+            has_more: false,
+            references: None,
+        }
+    }
+
+    /// Whether a setting of the request is on.
+    pub(super) fn has(&self, flag: Flags) -> bool {
+        self.proposal.flags.has(flag)
+    }
+
+    /// Whether the relax control counts: it does for root only.
+    pub(super) fn is_relaxed(&self) -> bool {
+        self.has(Flags::RELAX) && self.proposal.authority.is_root()
+    }
+
+    /// Refuses whoever is not root.
+    pub(super) fn require_root(&self, what: &str) -> Result<(), LdapResult> {
+        match self.proposal.authority {
+            Authority::Root { .. } => Ok(()),
+            Authority::Anonymous => {
+                let message = format!("{what} needs authentication: bind first");
+                Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message))
+            }
+            Authority::User { dn, .. } => {
+                let message = format!("{what} is not allowed to \"{dn}\": a user may change its own userPassword only");
+                Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message))
+            }
+        }
+    }
+
+    /// The normal form of a name, and the suffix that holds it.
+    pub(super) fn resolve(&self, dn: &[u8]) -> Result<(NormalizedDn, Suffix), LdapResult> {
+        let name = NormalizedDn::parse(&self.facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
+        let holding = self.rules.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(&name));
+        match holding.max_by_key(|suffix| suffix.normalized.as_bytes().len()) {
+            Some(suffix) => Ok((name, suffix.clone())),
+            None => Err(no_such_object(&shown(dn), "")),
+        }
+    }
+
+    /// The entry of that name; `noSuchObject` with the matched DN, or a referral.
+    pub(super) fn find(&mut self, dn: &[u8]) -> Result<Target, LdapResult> {
+        let (name, suffix) = self.resolve(dn)?;
+        match self.walk(dn, name, suffix)? {
+            Some((target, 0)) => Ok(target),
+            Some((deepest, _)) => {
+                let matched = self.txn.view().dn_of(deepest.id).map_err(failed)?.unwrap_or_default();
+                Err(no_such_object(&shown(dn), matched))
+            }
+            None => Err(no_such_object(&shown(dn), "")),
+        }
+    }
+
+    /// The deepest entry on the way to a name, and how many RDNs are missing below it; none when the suffix has no entry.
+    pub(super) fn walk(
+        &mut self,
+        dn: &[u8],
+        name: NormalizedDn,
+        suffix: Suffix,
+    ) -> Result<Option<(Target, usize)>, LdapResult> {
+        let path = locate(&self.txn.view(), &suffix.normalized, name.as_bytes()).map_err(failed)?;
+        let Some(deepest) = path.deepest() else { return Ok(None) };
+        let depth = suffix.normalized.len() + path.entries.len() - 1;
+        let missing = name.len().saturating_sub(depth);
+        let target = self.read(deepest, name, suffix)?;
+        Ok(Some((self.no_referral(target, dn, missing)?, missing)))
+    }
+
+    /// An entry by number.
+    pub(super) fn read(&mut self, id: EntryId, name: NormalizedDn, suffix: Suffix) -> Result<Target, LdapResult> {
+        let tables = Arc::clone(self.txn.tables());
+        let found = self.txn.view().entry(id).map_err(failed)?.map(|record| record.into_bytes().into_owned());
+        let Some(bytes) = found else {
+            return Err(refuse(ResultCode::OTHER, "The tree names an entry that is not there: run verify-index"));
+        };
+        let record = RecordView::parse(&bytes, &tables).map_err(|error| failed(error.into()))?;
+        let classes = self.rules.classes.of(&self.facts, &self.rules.checker, &record);
+        Ok(Target { id, name, bytes, tables, classes, suffix })
+    }
+
+    /// Turns a referral object into a referral, unless the request treats it as an entry (RFC 3296 §5). `missing` is how many RDNs of
+    /// `dn` lie below the target.
+    fn no_referral(&mut self, target: Target, dn: &[u8], missing: usize) -> Result<Target, LdapResult> {
+        if self.has(Flags::MANAGE_DSA_IT) || !target.classes.flags.has(ClassFlags::REFERRAL) {
+            return Ok(target);
+        }
+        let view = self.txn.view();
+        let own = view.dn_of(target.id).map_err(failed)?.unwrap_or_default();
+        let below = leaf_rdns(&String::from_utf8_lossy(dn), missing);
+        let entry =
+            EntryView { id: target.id, record: target.record()?, dn: DnParts::whole(own.as_bytes()), source: &view };
+        let urls = referral_urls(&self.facts, &entry, &below, &own, None).map_err(failed)?;
+        let message =
+            format!("\"{own}\" is a referral: ask the servers given, or send the ManageDsaIT control to change it");
+        Err(refuse(ResultCode::REFERRAL, message).with_matched_dn(own).with_referrals(urls))
+    }
+
+    /// What the store has now.
+    pub(super) fn view(&self) -> View<'_> {
+        self.txn.view()
+    }
+}
+
+/// The first `count` RDNs of a name as text, each with a comma after it.
+fn leaf_rdns(dn: &str, count: usize) -> String {
+    let Ok(parsed) = ldap::Dn::parse(dn) else {
+        return String::new();
+    };
+    parsed.rdns().iter().take(count).map(|rdn| format!("{rdn},")).collect()
+}

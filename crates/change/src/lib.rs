@@ -1,0 +1,11 @@
+//! What an update does to a backend: proposals, `apply`, plugins, the history of changes, undoing them, the audit log's records.
+//!
+//! Refuses to know sessions and clients: who stands behind an update is part of its proposal.
+
+pub mod apply;
+pub mod audit;
+pub mod csn;
+pub mod history;
+pub mod index_proposal;
+pub mod proposal;
+pub mod undo;

@@ -1,0 +1,7 @@
+//! What entries match and show, through a whole directory: groups, computed attributes, roles, limits that are given.
+
+mod computed;
+mod definitions_kept;
+mod given_limits;
+pub(crate) mod groups;
+mod roles;

@@ -1,0 +1,62 @@
+//! One backend: its suffixes, its indexes, its store.
+//!
+//! Knows where entries are; not who may see them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use config::Writability;
+use schema::NormalizedDn;
+use store::index::IndexConfigs;
+
+/// One suffix.
+#[derive(Clone, Debug)]
+pub struct Suffix {
+    /// As configured.
+    pub dn: String,
+    /// Its normal form.
+    pub normalized: NormalizedDn,
+}
+
+/// A backend in service.
+pub struct Backend {
+    /// `backend-id`
+    pub id: String,
+    /// `base-dn`
+    pub suffixes: Vec<Suffix>,
+    /// `writability-mode`
+    pub writability: Writability,
+    /// Where its entries are.
+    pub store: store::Backend,
+    /// `index-entry-limit`; 0 is no limit.
+    pub entry_limit: AtomicU64,
+    /// What index keys need beside the schema: filters and secret.
+    pub key_makers: ArcSwap<IndexConfigs>,
+}
+
+impl Backend {
+    /// `index-entry-limit`, as it is now; 0 is no limit.
+    #[must_use]
+    pub fn entry_limit(&self) -> u64 {
+        self.entry_limit.load(Ordering::Relaxed)
+    }
+
+    /// Takes another one.
+    pub fn set_entry_limit(&self, limit: u64) {
+        self.entry_limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// The suffix that holds `dn`, if one does; the longest, when suffixes are nested.
+    #[must_use]
+    pub fn suffix_of(&self, dn: &[u8]) -> Option<&Suffix> {
+        let holding = self.suffixes.iter().filter(|suffix| dn.starts_with(suffix.normalized.as_bytes()));
+        holding.max_by_key(|suffix| suffix.normalized.as_bytes().len())
+    }
+}
+
+/// The backend (its place in the list) and suffix that hold `dn`: the longest suffix wins.
+#[must_use]
+pub fn holder<'b>(backends: &'b [Backend], dn: &[u8]) -> Option<(usize, &'b Suffix)> {
+    let found = backends.iter().enumerate().filter_map(|(at, backend)| Some((at, backend.suffix_of(dn)?)));
+    found.max_by_key(|(_, suffix)| suffix.normalized.as_bytes().len())
+}

@@ -1,0 +1,146 @@
+//! What a definition says, and what a source of values has to be able to do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use config::ConflictBehavior;
+use schema::TypeIndex;
+use store::{DescId, StoreError, Values};
+
+use super::{Alternatives, ComputedAt, Reach};
+use crate::entry::EntryView;
+use crate::facts::Facts;
+use crate::filter::{FilterScratch, Item, Matcher};
+
+/// Names of attributes that nothing may compute: what others depend on, and passwords (Sun: no CoS for these).
+const NEVER: [&[u8]; 4] = [b"objectClass", b"aci", b"nsRoleDN", b"userPassword"];
+
+/// One attribute, for some entries, from one source.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    /// The attribute.
+    pub attribute: TypeIndex,
+    /// Which entries get it.
+    pub reach: Reach,
+    /// What becomes of values that the entry has stored.
+    pub conflict: ConflictBehavior,
+    /// Values go to those only who ask for the attribute by name (CoS: `operational`).
+    pub is_by_name_only: bool,
+    /// Its values are shown together with those of other definitions of which this is said too (CoS: `merge-schemes`; collective
+    /// attributes). Else one definition gives all values: that with the best [`Priority`].
+    pub merges: bool,
+    /// Entries whose classes do not allow the attribute do not get it.
+    pub needs_schema: bool,
+    /// Clients cannot write the attribute where it is given: what they wrote would not be seen.
+    pub refuses_writes: bool,
+    /// Where values come from.
+    pub source: Arc<dyn Source>,
+}
+
+/// Which of several definitions gives the values: 0 before 1, and so on (`cosPriority`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Priority(pub u32);
+
+impl Priority {
+    /// After all others: what nobody gave a priority.
+    pub const LOWEST: Priority = Priority(u32::MAX);
+
+    /// The number in `text`; none, or one below 0, is the lowest.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Priority {
+        let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+        number.map_or(Priority::LOWEST, Priority)
+    }
+}
+
+/// Where values come from.
+pub trait Source: fmt::Debug + Send + Sync {
+    /// Appends the values that an entry in reach gets, in wire form, and gives their priority; `None`, or nothing appended: it gets none.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn supply(
+        &self,
+        at: &ComputedAt<'_>,
+        attribute: TypeIndex,
+        entry: &EntryView<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Priority>, StoreError>;
+
+    /// By what the entries are found that match an assertion by values from here: see the module.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn narrow(
+        &self,
+        at: &ComputedAt<'_>,
+        wanted: &Wanted<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError>;
+
+    /// Whether an entry may get something from here: `has` says which attributes it has stored.
+    fn concerns(&self, has: &dyn Fn(TypeIndex) -> bool) -> bool {
+        let _ = has;
+        true
+    }
+
+    /// Whether the values of one entry may take long to find (groups are followed): then searches are not run by an event loop.
+    fn is_costly(&self) -> bool {
+        false
+    }
+}
+
+/// Who may match an assertion by values of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Narrowing {
+    /// Nobody.
+    Nobody,
+    /// Who matches one of the alternatives that were added.
+    Alternatives,
+    /// Everybody in reach, as far as is known.
+    Everybody,
+}
+
+/// An assertion on a computed attribute.
+#[derive(Clone, Copy)]
+pub struct Wanted<'w> {
+    /// The schema.
+    pub facts: &'w Facts,
+    /// The attribute that is computed: that of the assertion, or one of its subtypes.
+    pub attribute: TypeIndex,
+    /// The assertion.
+    pub item: &'w Item,
+    /// Where the parts of `item` are.
+    pub matcher: &'w Matcher,
+}
+
+impl Wanted<'_> {
+    /// Whether one value passes.
+    #[must_use]
+    pub fn accepts(&self, value: &[u8]) -> bool {
+        self.matcher.matches_value(self.facts, self.item, value, &mut FilterScratch::default())
+    }
+
+    /// Whether one of some values in wire form passes.
+    #[must_use]
+    pub fn accepts_one_of(&self, body: &[u8]) -> bool {
+        let mut scratch = FilterScratch::default();
+        Values::new(0, body).iter().any(|value| self.matcher.matches_value(self.facts, self.item, value, &mut scratch))
+    }
+}
+
+/// Why an attribute cannot be computed, in words that follow its name; `Ok` if it can.
+pub fn check_attribute(facts: &Facts, attribute: TypeIndex) -> Result<(), String> {
+    let Some(known) = facts.schema.attribute_by_index(attribute) else {
+        return Err("is not in the schema".to_owned());
+    };
+    let never = NEVER.iter().filter_map(|name| facts.schema.attribute_type(name));
+    if facts.is_secret(attribute) || never.into_iter().any(|it| known.is_subtype_of(it.index)) {
+        return Err("must be stored: the server does not look for it anywhere else".to_owned());
+    }
+    let is_kept_by_server = DescId::WELL_KNOWN.iter().any(|name| known.has_name(name));
+    if facts.is_virtual(attribute) || is_kept_by_server {
+        return Err("is the server's own: its values cannot be defined".to_owned());
+    }
+    Ok(())
+}

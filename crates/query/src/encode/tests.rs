@@ -1,0 +1,242 @@
+//! What the encoder writes, read back by the client's decoder.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ldap::client::{Response, ServerMessage};
+use proptest::prelude::*;
+use schema::Schema;
+use store::index::SchemaTypes;
+use store::{DescId, EntryId, Interner, LargeStub, RecordBuilder, RecordView, StoreError, Tables};
+
+use super::{EncodeError, MessageSink, RangeCursors, Selection, integer_size, search_entry};
+use access::Access;
+use crate::entry::{DnParts, EachRow, EntrySource, EntryView};
+use crate::facts::Facts;
+use crate::synthetic::{Attributes, SyntheticEntry};
+
+type Decoded = (String, Vec<(String, Vec<Vec<u8>>)>);
+
+fn decode(bytes: &[u8], id: i32) -> Decoded {
+    let message = ServerMessage::decode(bytes).unwrap();
+    assert_eq!(message.id, id);
+    let Response::SearchEntry(entry) = message.op else { panic!("not an entry") };
+    let attributes = entry.attributes.iter().map(|attribute| {
+        let name = String::from_utf8(attribute.description.to_vec()).unwrap();
+        (name, attribute.values.iter().map(<[u8]>::to_vec).collect())
+    });
+    (String::from_utf8(entry.dn.to_vec()).unwrap(), attributes.collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_entry_comes_back_as_it_is(
+        dn in "uid=[a-z]{1,200}",
+        parent in prop_oneof![Just(String::new()), "dc=[a-z]{1,40}"],
+        id in prop_oneof![0i32..1000, Just(i32::MAX), 120i32..140, 32_000i32..33_000],
+        attributes in proptest::collection::btree_map("x[a-z]{1,8}", proptest::collection::vec(
+            proptest::collection::vec(any::<u8>(), 0..400), 1..5), 0..20),
+        types_only in any::<bool>(),
+    ) {
+        let facts = Facts::new(Schema::standard());
+        let mut tables = Tables::new(SchemaTypes::shared(&facts.schema));
+        let mut builder = RecordBuilder::new(EntryId(9), dn.as_bytes());
+        for (name, values) in &attributes {
+            let desc = Interner::description(&mut tables, name).unwrap();
+            builder.push(desc, values.iter().map(Vec::as_slice), &mut tables).unwrap();
+        }
+        let bytes = builder.finish().unwrap();
+        let record = RecordView::parse(&bytes, &tables).unwrap();
+        let parts = DnParts { rdn: dn.as_bytes(), parent: parent.as_bytes() };
+        let entry = EntryView { id: EntryId(1), record, dn: parts, source: &crate::entry::NoSource };
+        let mut selection = Selection::default();
+        selection.restart(&facts, Access::Root, std::iter::empty(), types_only);
+        let mut out = b"before".to_vec();
+        search_entry(&facts, &entry, &mut selection, id, &[], &mut Vec::new(), &mut out).unwrap();
+        let (name, found) = decode(&out[6..], id);
+        let whole = if parent.is_empty() { dn } else { format!("{dn},{parent}") };
+        prop_assert_eq!(name, whole);
+        let expected: Vec<_> = attributes.into_iter()
+            .map(|(name, values)| (name, if types_only { Vec::new() } else { values })).collect();
+        prop_assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn message_ids_take_as_few_bytes_as_the_writer_gives_them() {
+    for id in [0, 1, 127, 128, 255, 256, 32_767, 32_768, 8_388_607, 8_388_608, i32::MAX, -1, -128, -129] {
+        let mut out = Vec::new();
+        ber::Writer::new(&mut out).integer(ber::INTEGER, i64::from(id));
+        assert_eq!(out.len(), 2 + integer_size(id), "{id}");
+    }
+}
+
+/// A group whose members are not in its record, and how many of them were looked at.
+struct Members {
+    count: u32,
+    walked: Cell<u32>,
+}
+
+impl EntrySource for Members {
+    fn children_count(&self, _id: EntryId) -> Result<u64, StoreError> {
+        Ok(3)
+    }
+
+    fn large_rows(&self, _id: EntryId, _desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError> {
+        let first = behind.first_chunk().map_or(0, |row| u32::from_be_bytes(*row) + 1);
+        for at in first..self.count {
+            self.walked.set(self.walked.get() + 1);
+            let value = format!("uid=user.{at},dc=example,dc=com");
+            if each(&at.to_be_bytes(), value.as_bytes()).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn large_contains(&self, _id: EntryId, _desc: DescId, _normal_form: &[u8]) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+}
+
+#[test]
+fn large_values_are_sent_from_where_they_are() {
+    let facts = Facts::new(Schema::standard());
+    let mut tables = Tables::new(SchemaTypes::shared(&facts.schema));
+    let mut builder = RecordBuilder::new(EntryId::ROOT, b"cn=all");
+    let member = Interner::description(&mut tables, "member").unwrap();
+    // The stub's sum of bytes is a statistic: the message must be right whatever it says.
+    builder.push_large(member, LargeStub { count: 5_000, bytes: 1 }).unwrap();
+    let bytes = builder.finish().unwrap();
+    let record = RecordView::parse(&bytes, &tables).unwrap();
+    let source = Members { count: 5_000, walked: Cell::default() };
+    let entry = EntryView { id: EntryId(1), record, dn: DnParts::whole(b"cn=all"), source: &source };
+    let mut selection = Selection::default();
+    selection.restart(&facts, Access::User, [&b"member"[..], b"numSubordinates"].into_iter(), false);
+    let mut out = Vec::new();
+    search_entry(&facts, &entry, &mut selection, 2, &[], &mut Vec::new(), &mut out).unwrap();
+    let (_, found) = decode(&out, 2);
+    assert_eq!(found[0].1.len(), 5_000);
+    assert_eq!(found[0].1[4_999], b"uid=user.4999,dc=example,dc=com");
+    assert_eq!(found[1], ("numSubordinates".to_owned(), vec![b"3".to_vec()]));
+}
+
+/// Takes every part out of the buffer, up to a number of them.
+#[derive(Default)]
+struct Parts {
+    buffer: Vec<u8>,
+    taken: Vec<u8>,
+    longest: usize,
+    parts: usize,
+    parts_max: usize,
+    is_asked: bool,
+    refuses: bool,
+}
+
+impl MessageSink for Parts {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    fn long_message(&mut self) -> ControlFlow<()> {
+        self.is_asked = true;
+        if self.refuses { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn part_written(&mut self) -> ControlFlow<()> {
+        self.parts += 1;
+        self.longest = self.longest.max(self.buffer.len());
+        self.taken.append(&mut self.buffer);
+        if self.parts < self.parts_max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+#[test]
+fn a_long_message_goes_in_parts() {
+    let facts = Facts::new(Schema::standard());
+    let mut tables = Tables::new(SchemaTypes::shared(&facts.schema));
+    let mut builder = RecordBuilder::new(EntryId::ROOT, b"cn=all");
+    let member = Interner::description(&mut tables, "member").unwrap();
+    builder.push_large(member, LargeStub { count: 100_000, bytes: 3_000_000 }).unwrap();
+    let bytes = builder.finish().unwrap();
+    let record = RecordView::parse(&bytes, &tables).unwrap();
+    let source = Members { count: 100_000, walked: Cell::default() };
+    let entry = EntryView { id: EntryId(1), record, dn: DnParts::whole(b"cn=all"), source: &source };
+    let mut selection = Selection::default();
+    selection.restart(&facts, Access::User, [&b"member"[..]].into_iter(), false);
+    let mut written = |sink: &mut Parts| search_entry(&facts, &entry, &mut selection, 2, &[], &mut Vec::new(), sink);
+    let mut sink = Parts { parts_max: usize::MAX, ..Parts::default() };
+    written(&mut sink).unwrap();
+    assert!(sink.is_asked && sink.longest < 66_000, "{}", sink.longest);
+    sink.taken.append(&mut sink.buffer);
+    assert_eq!(decode(&sink.taken, 2).1[0].1.len(), 100_000);
+    // Where nobody reads any more, nothing more is looked up.
+    source.walked.set(0);
+    let mut sink = Parts { parts_max: 2, ..Parts::default() };
+    assert!(matches!(written(&mut sink), Err(EncodeError::Stopped)));
+    assert!(source.walked.get() < 105_000 && sink.parts == 2);
+    source.walked.set(0);
+    let mut sink = Parts { refuses: true, ..Parts::default() };
+    assert!(matches!(written(&mut sink), Err(EncodeError::Stopped)));
+    assert!(source.walked.get() == 0 && sink.buffer.is_empty());
+}
+
+/// A million in pieces is a million steps, not a million for each piece.
+#[test]
+fn the_next_piece_begins_where_the_last_ended() {
+    let facts = Facts::new(Schema::standard());
+    let mut tables = Tables::new(SchemaTypes::shared(&facts.schema));
+    let mut builder = RecordBuilder::new(EntryId::ROOT, b"cn=all");
+    let member = Interner::description(&mut tables, "member").unwrap();
+    builder.push_large(member, LargeStub { count: 10_000, bytes: 300_000 }).unwrap();
+    let numbered = [
+        (DescId::ENTRY_UUID, "597ae2f6-16a6-1027-98f4-d28b5365dc14"),
+        (DescId::ENTRY_CSN, "20261121100000.000000Z#000001#000#000000"),
+    ];
+    for (desc, value) in numbered {
+        builder.push(desc, [value.as_bytes()], &mut tables).unwrap();
+    }
+    let bytes = builder.finish().unwrap();
+    let record = RecordView::parse(&bytes, &tables).unwrap();
+    let source = Members { count: 10_000, walked: Cell::default() };
+    let entry = EntryView { id: EntryId(1), record, dn: DnParts::whole(b"cn=all"), source: &source };
+    let cursors = Arc::new(RangeCursors::default());
+    let mut all = Vec::new();
+    for from in (0..10_000).step_by(1_000) {
+        let mut selection = Selection::default();
+        let selector = format!("member;range={from}-{}", from + 999);
+        selection.restart(&facts, Access::User, [selector.as_bytes()].into_iter(), false);
+        selection.remember_in(&cursors);
+        let mut out = Vec::new();
+        search_entry(&facts, &entry, &mut selection, 2, &[], &mut Vec::new(), &mut out).unwrap();
+        all.append(&mut decode(&out, 2).1.remove(0).1);
+    }
+    let expected: Vec<_> = (0..10_000).map(|at| format!("uid=user.{at},dc=example,dc=com").into_bytes()).collect();
+    assert!(all == expected);
+    // Each is looked at twice: to measure, and to write.
+    assert_eq!(source.walked.get(), 20_000);
+}
+
+#[test]
+fn a_selection_used_again_decides_anew() {
+    let facts = Facts::new(Schema::standard());
+    let mut it = Attributes::new();
+    it.add("cn", ["x"]);
+    it.add("userPassword", ["y"]);
+    let entry = SyntheticEntry::new(&facts, "cn=x", &it).unwrap();
+    let view = entry.view().unwrap();
+    let mut selection = Selection::default();
+    let mut names = |access, asked: &[&[u8]]| {
+        selection.restart(&facts, access, asked.iter().copied(), false);
+        let mut out = Vec::new();
+        search_entry(&facts, &view, &mut selection, 1, &[], &mut Vec::new(), &mut out).unwrap();
+        decode(&out, 1).1.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(Access::Root, &[]), ["cn", "userPassword"]);
+    assert_eq!(names(Access::User, &[]), ["cn"]);
+    assert_eq!(names(Access::User, &[b"1.1"]), [""; 0]);
+    assert_eq!(names(Access::User, &[b"subschemaSubentry", b"CN"]), ["cn", "subschemaSubentry"]);
+}

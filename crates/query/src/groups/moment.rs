@@ -1,0 +1,339 @@
+//! One moment of all backends as seen from an entry of one of them, and what was found out about groups, and about what entries are
+//! given, at that moment.
+//!
+//! Only the backend of the entry is read through the operation's own snapshot; snapshots of others are taken when they are first
+//! needed. What was found out is forgotten with the moment.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use schema::{NormalizedDn, TypeIndex};
+use store::{DescId, EntryId, RecordView, Snapshot, StoreError, View};
+
+use super::dynamic::MemberUrl;
+use super::{GroupService, Place};
+use crate::backend::{Backend, Suffix, holder};
+use crate::computed::{ComputedAt, Definitions, Moment};
+use crate::entry::{EachRow, EntrySource};
+use crate::class_flags::ClassFlags;
+use crate::facts::{ClassFlagTable, Facts};
+use crate::filter::FilterScratch;
+use crate::locate::locate;
+use crate::parent_names::ParentNames;
+
+/// Groups whose groups are remembered within one moment; beyond it everything is forgotten and found out again.
+const REMEMBERED_MAX: usize = 100_000;
+
+/// What one operation knows about groups, for as long as it keeps its snapshot.
+pub struct Groups {
+    pub(super) service: Arc<GroupService>,
+    pub(super) facts: Arc<Facts>,
+    pub(super) backends: Arc<[Backend]>,
+    pub(super) now_unix_seconds: i64,
+    others: Box<[OnceCell<Snapshot>]>,
+    /// What entries of each backend are given.
+    computed: Box<[OnceCell<Moment>]>,
+    /// Entries that may still be looked at to tell the members of groups.
+    pub(super) budget: Cell<u64>,
+    /// Which image of an entry is looked at, see [`GroupsAt::look_at`].
+    image: Cell<Option<ImageNumber>>,
+    pub(super) state: RefCell<State>,
+}
+
+/// The same, seen from one backend at its own snapshot.
+#[derive(Clone, Copy)]
+pub struct GroupsAt<'g> {
+    pub(super) groups: &'g Groups,
+    /// The backend's place in the list.
+    pub(super) own: usize,
+    view: View<'g>,
+}
+
+/// The change that an entry is looked at beside, and whether as it was before it.
+pub type ImageNumber = (u64, bool);
+
+/// An attribute and the normalized name that a chain of its values leads to.
+pub(super) type ChainStart = (TypeIndex, Box<[u8]>);
+
+/// What was found out so far.
+#[derive(Default)]
+pub(super) struct State {
+    names: Vec<ParentNames>,
+    classes: Vec<ClassFlagTable>,
+    /// Normalized names of parents.
+    forms: HashMap<Place, Box<[u8]>>,
+    parsed: NormalizedDn,
+    pub above: HashMap<Place, Rc<[Place]>>,
+    pub reaching: HashMap<(Place, Place), bool>,
+    pub targets: HashMap<Box<[u8]>, Option<Place>>,
+    pub chains: HashMap<ChainStart, Rc<HashSet<Place>>>,
+    pub computed: Option<Rc<Computed>>,
+    pub scratch: FilterScratch,
+    /// Who was asked about last, and the values sent: `+` asks for them under two names.
+    pub last: Option<(Place, Box<[u8]>)>,
+    /// A chain has more entries than are followed.
+    pub overflowed: bool,
+}
+
+/// The groups of all backends that do not list their members.
+#[derive(Default)]
+pub(super) struct Computed {
+    pub dynamic: Vec<(Place, Vec<Arc<MemberUrl>>)>,
+    /// With their targets.
+    pub virtual_static: Vec<(Place, Place)>,
+}
+
+impl Groups {
+    /// Nothing is read yet.
+    #[must_use]
+    pub fn new(
+        service: &Arc<GroupService>,
+        backends: &Arc<[Backend]>,
+        facts: &Arc<Facts>,
+        now_unix_seconds: i64,
+    ) -> Groups {
+        let mut state = State::default();
+        state.names.resize_with(backends.len(), ParentNames::default);
+        state.classes.resize_with(backends.len(), ClassFlagTable::default);
+        Groups {
+            service: Arc::clone(service),
+            facts: Arc::clone(facts),
+            backends: Arc::clone(backends),
+            now_unix_seconds,
+            budget: Cell::new(u64::MAX),
+            image: Cell::new(None),
+            others: (0..backends.len()).map(|_| OnceCell::new()).collect(),
+            computed: (0..backends.len()).map(|_| OnceCell::new()).collect(),
+            state: RefCell::new(state),
+        }
+    }
+
+    /// The same with a limit of entries to look at where members are told.
+    #[must_use]
+    pub fn within(self, budget: Option<u64>) -> Groups {
+        self.budget.set(budget.unwrap_or(u64::MAX));
+        self
+    }
+
+    /// The same with what is known already of what entries of a backend are given at this moment.
+    #[must_use]
+    pub fn knowing(self, backend: usize, definitions: Option<Arc<Definitions>>) -> Groups {
+        if let Some(cell) = self.computed.get(backend) {
+            // Nobody else sets it: a `Groups` belongs to one thread.
+            let _ = cell.set(Moment::new(definitions));
+        }
+        self
+    }
+
+    /// The same at another moment.
+    #[must_use]
+    pub fn renewed(&self) -> Groups {
+        let renewed = Groups::new(&self.service, &self.backends, &self.facts, self.now_unix_seconds);
+        renewed.budget.set(self.budget.get());
+        renewed
+    }
+
+    /// Whether telling members came to the limit, so that they are incomplete.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.budget.get() == 0
+    }
+
+    /// Seen from the backend `own` at the moment of `view`. All views of one `Groups` must be of one moment.
+    #[must_use]
+    pub fn at<'g>(&'g self, own: usize, view: View<'g>) -> GroupsAt<'g> {
+        GroupsAt { groups: self, own, view }
+    }
+
+    /// Whether a chain had more entries than are followed, so that answers since are incomplete.
+    #[must_use]
+    pub fn overflowed(&self) -> bool {
+        self.state.borrow().overflowed
+    }
+}
+
+impl<'g> GroupsAt<'g> {
+    /// An entry is looked at as a change left it, or found it: what was found out of another image of it is forgotten.
+    pub fn look_at(&self, image: ImageNumber) {
+        if self.groups.image.replace(Some(image)) != Some(image) {
+            self.groups.state.borrow_mut().last = None;
+            self.groups.computed.iter().filter_map(OnceCell::get).for_each(Moment::forget_entry);
+        }
+    }
+
+    /// The schema.
+    #[must_use]
+    pub fn facts(&self) -> &'g Facts {
+        &self.groups.facts
+    }
+
+    /// The backend that it is seen from.
+    pub fn own(&self) -> usize {
+        self.own
+    }
+
+    /// The moment of that backend.
+    pub fn view(&self) -> View<'g> {
+        self.view
+    }
+
+    /// The backends in service.
+    pub fn backends(&self) -> &'g [Backend] {
+        &self.groups.backends
+    }
+
+    /// The suffixes of the own backend.
+    pub fn suffixes(&self) -> &'g [Suffix] {
+        self.backends().get(self.own).map(|backend| backend.suffixes.as_slice()).unwrap_or_default()
+    }
+
+    /// How many RDNs an entry of the own backend is below another one; none when it is not.
+    pub fn depth_below(&self, id: EntryId, top: EntryId) -> Result<Option<usize>, StoreError> {
+        let mut state = self.groups.state.borrow_mut();
+        let Some(names) = state.names.get_mut(self.own) else { return Ok(None) };
+        let depth = Cell::new(0);
+        let is_top = |above: EntryId| {
+            depth.set(depth.get() + 1);
+            above == top
+        };
+        let is_below = names.any_above(&self.view, id, is_top)?;
+        Ok(is_below.then(|| depth.get() - 1))
+    }
+
+    /// The same as seen from another backend.
+    pub(super) fn from(&self, backend: usize) -> Result<GroupsAt<'g>, StoreError> {
+        Ok(GroupsAt { groups: self.groups, own: backend, view: self.view_of(backend)? })
+    }
+
+    /// The moment of a backend.
+    pub fn view_of(&self, backend: usize) -> Result<View<'g>, StoreError> {
+        if backend == self.own {
+            return Ok(self.view);
+        }
+        let (Some(cell), Some(at)) = (self.groups.others.get(backend), self.groups.backends.get(backend)) else {
+            return Err(StoreError::Misuse("no such backend"));
+        };
+        if cell.get().is_none() {
+            // Nobody else sets it: a `Groups` belongs to one thread.
+            let _ = cell.set(at.store.snapshot()?);
+        }
+        cell.get().map(Snapshot::view).ok_or(StoreError::Misuse("a snapshot vanished"))
+    }
+
+    /// Which kinds of groups a backend may have: no look at an index.
+    pub(super) fn may_have(&self, backend: usize, kinds: ClassFlags) -> Result<bool, StoreError> {
+        let view = self.view_of(backend)?;
+        let mut state = self.groups.state.borrow_mut();
+        let Some(table) = state.classes.get_mut(backend) else { return Ok(false) };
+        table.refresh(self.facts(), view.tables());
+        Ok(table.any(kinds))
+    }
+
+    /// What the classes of an entry of a backend mean.
+    #[must_use]
+    pub fn class_flags(&self, backend: usize, record: &RecordView<'_>) -> ClassFlags {
+        let state = self.groups.state.borrow();
+        match state.classes.get(backend) {
+            Some(table) => table.of(self.facts(), record),
+            None => self.facts().class_flags(record.object_classes()),
+        }
+    }
+
+    /// Appends the normalized name of an entry; `false` when its name cannot be told.
+    pub fn put_form(
+        &self,
+        backend: usize,
+        record: &RecordView<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        let view = self.view_of(backend)?;
+        let state = &mut *self.groups.state.borrow_mut();
+        let schema = &self.facts().schema;
+        if record.parent() != EntryId::ROOT {
+            let parent = Place { backend, id: record.parent() };
+            if !state.forms.contains_key(&parent) {
+                let Some(names) = state.names.get_mut(backend) else { return Ok(false) };
+                let Some(dn) = names.dn(&view, parent.id)? else { return Ok(false) };
+                if state.parsed.parse_into(schema, dn).is_err() {
+                    return Ok(false);
+                }
+                if state.forms.len() >= REMEMBERED_MAX {
+                    state.forms.clear();
+                }
+                state.forms.insert(parent, state.parsed.as_bytes().into());
+            }
+            out.extend_from_slice(state.forms.get(&parent).map(|form| &**form).unwrap_or_default());
+        }
+        if state.parsed.parse_into(schema, record.rdn()).is_err() {
+            return Ok(false);
+        }
+        out.extend_from_slice(state.parsed.as_bytes());
+        Ok(true)
+    }
+
+    /// Appends the name of an entry as it is shown; `false` when there is no such entry.
+    pub fn put_dn(&self, place: Place, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let view = self.view_of(place.backend)?;
+        let Some(record) = view.entry(place.id)? else { return Ok(false) };
+        let record = record.view()?;
+        out.extend_from_slice(record.rdn());
+        let state = &mut *self.groups.state.borrow_mut();
+        let Some(names) = state.names.get_mut(place.backend) else { return Ok(false) };
+        match names.dn(&view, record.parent())? {
+            Some(b"") => {}
+            Some(parent) => {
+                out.push(b',');
+                out.extend_from_slice(parent);
+            }
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The entry with a normalized name, in whichever backend it is.
+    pub fn locate(&self, form: &[u8]) -> Result<Option<Place>, StoreError> {
+        let Some((backend, suffix)) = holder(&self.groups.backends, form) else { return Ok(None) };
+        let id = locate(&self.view_of(backend)?, &suffix.normalized, form)?.found();
+        Ok(id.map(|id| Place { backend, id }))
+    }
+
+    /// Remembers the groups above a group.
+    pub(super) fn remember_above(&self, place: Place, above: &Rc<[Place]>) {
+        let mut state = self.groups.state.borrow_mut();
+        if state.above.len() + state.reaching.len() >= REMEMBERED_MAX {
+            state.above.clear();
+            state.reaching.clear();
+        }
+        state.above.insert(place, Rc::clone(above));
+    }
+}
+
+impl EntrySource for GroupsAt<'_> {
+    fn children_count(&self, id: EntryId) -> Result<u64, StoreError> {
+        self.view.children_count(id)
+    }
+
+    fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError> {
+        self.view.large_rows(id, desc, behind, each)
+    }
+
+    fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError> {
+        self.view.large_contains(id, desc, normal_form)
+    }
+
+    fn groups(&self) -> Option<GroupsAt<'_>> {
+        Some(*self)
+    }
+
+    fn computed(&self) -> Result<Option<ComputedAt<'_>>, StoreError> {
+        let Some(cell) = self.groups.computed.get(self.own) else { return Ok(None) };
+        if cell.get().is_none() {
+            let service = &self.groups.service.computed;
+            let definitions = service.definitions(self.own, &self.groups.facts, &self.view)?;
+            let _ = cell.set(Moment::new(definitions));
+        }
+        Ok(cell.get().and_then(|moment| moment.at(*self)))
+    }
+}

@@ -1,0 +1,33 @@
+//! What entries match and what they show: filters, the planner, groups, computed attributes, and the way into an answer.
+//!
+//! Works on one moment of the stores. Refuses to know who asks (it asks [`rights::ReadRights`] whether an attribute may be read) and
+//! that anything ever changes.
+
+pub mod backend;
+pub mod base;
+pub mod circle;
+pub mod class_flags;
+pub mod class_ids;
+pub mod computed;
+pub mod definition_types;
+pub mod encode;
+pub mod entry;
+pub mod error;
+pub mod facts;
+pub mod filter;
+pub mod group_types;
+pub mod groups;
+pub mod id_set;
+pub mod json;
+pub mod locate;
+pub mod monitor_entry;
+pub mod notices;
+pub mod own_limit_types;
+pub mod parent_names;
+pub mod plan;
+pub mod referral;
+pub mod rights;
+pub mod shown;
+pub mod synthetic;
+pub mod virtual_attributes;
+pub mod virtual_values;

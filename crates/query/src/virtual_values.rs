@@ -1,0 +1,68 @@
+//! The values of the operational attributes that the server computes.
+//!
+//! Knows one entry at a time.
+
+use store::{StoreError, record::put_value};
+
+use crate::entry::EntryView;
+use crate::facts::Facts;
+use crate::virtual_attributes::{SCHEMA_DN, VirtualAttribute};
+
+impl VirtualAttribute {
+    /// Appends the values in wire form; `false` when the entry has none.
+    pub fn put(self, facts: &Facts, entry: &EntryView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+        match self {
+            VirtualAttribute::EntryDn => {
+                ber::put_header(out, ber::OCTET_STRING, entry.dn.len());
+                entry.dn.put(out);
+            }
+            VirtualAttribute::HasSubordinates => {
+                let has = entry.source.children_count(entry.id)? > 0;
+                put_value(out, if has { b"TRUE" } else { b"FALSE" });
+            }
+            VirtualAttribute::NumSubordinates => put_number(out, entry.source.children_count(entry.id)?),
+            VirtualAttribute::SubschemaSubentry => put_value(out, SCHEMA_DN.as_bytes()),
+            VirtualAttribute::StructuralObjectClass => {
+                let Some(class) = facts.structural_class(entry.record.object_classes()) else { return Ok(false) };
+                put_value(out, class.as_bytes());
+            }
+            VirtualAttribute::IsMemberOf | VirtualAttribute::MemberOf => {
+                let Some(groups) = entry.source.groups().filter(|groups| groups.offers(self)) else { return Ok(false) };
+                return groups.values(entry, out);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A decimal number without allocating for it.
+fn put_number(out: &mut Vec<u8>, number: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = number;
+    loop {
+        at -= 1;
+        if let Some(digit) = digits.get_mut(at) {
+            *digit = b'0' + (rest % 10) as u8;
+        }
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    put_value(out, digits.get(at..).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_decimal() {
+        for number in [0, 7, 10, 4_000, u64::MAX] {
+            let mut out = Vec::new();
+            put_number(&mut out, number);
+            assert_eq!(&out[2..], number.to_string().as_bytes());
+        }
+    }
+}
