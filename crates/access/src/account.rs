@@ -5,9 +5,9 @@
 use schema::NormalizedDn;
 use store::{Content, EntryId, StoreError, View};
 
+use crate::limits::OwnLimits;
 use query::backend::Backend;
 use query::facts::Facts;
-use crate::limits::OwnLimits;
 use query::locate::locate;
 
 /// An entry that may authenticate.

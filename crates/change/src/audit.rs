@@ -10,9 +10,9 @@ use ldap::ldif::{put_comment, put_line};
 use ldap::oids::control;
 use schema::TypeIndex;
 
-use query::facts::Facts;
 use crate::history::{AttributeChange, Cause, Change, ChangeKind};
 use crate::undo::{Upkeep, upkeep};
+use query::facts::Facts;
 
 /// What stands for a value that is not shown.
 const OBSCURED: &[u8] = b"********";

@@ -10,15 +10,15 @@ use ldap::{Authentication, BindRequest, ControlBuf, Controls, LdapResult, Result
 use schema::{NormalizedDn, Schema};
 use zeroize::Zeroizing;
 
-use access::account::stored_passwords;
-use query::backend::holder;
 use crate::directory::Directory;
-use query::error::{invalid_dn, refuse, shown, store_failure};
-use query::groups::Place;
-use access::inactive;
-use access::limits::{Bound, given_limits};
 use crate::open::OpenError;
 use access::Identity;
+use access::account::stored_passwords;
+use access::inactive;
+use access::limits::{Bound, given_limits};
+use query::backend::holder;
+use query::error::{invalid_dn, refuse, shown, store_failure};
+use query::groups::Place;
 
 /// Verified against when there is nothing to verify against, so that a missing name takes as long as a wrong password.
 const NOBODYS_PASSWORD: &[u8] =
@@ -190,8 +190,10 @@ impl Directory {
         let facts = self.facts();
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         if let Some(root) = self.roots.user(&name) {
-            let limits =
-                self.limits_finder(&facts).by_rules(&root.dn, Some(&name), true).map_err(|error| store_failure(&error))?;
+            let limits = self
+                .limits_finder(&facts)
+                .by_rules(&root.dn, Some(&name), true)
+                .map_err(|error| store_failure(&error))?;
             let bound = Bound { identity: Identity::Root { dn: root.dn.clone() }, limits };
             return Ok(self.judge(vec![root.password.clone()], clear, bound, false));
         }
@@ -214,7 +216,8 @@ impl Directory {
         let given = given_limits(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         let limits = given.unwrap_or(account.limits).over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
-        let is_inactive = inactive::is_inactive(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
+        let is_inactive =
+            inactive::is_inactive(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         Ok(self.judge(account.passwords, clear, Bound { identity, limits }, is_inactive))
     }
 

@@ -8,11 +8,11 @@ use config::Config;
 use schema::Schema;
 
 use crate::bind::RootUsers;
-use query::computed::check_tables;
-use query::facts::Facts;
-use access::limits::LiveLimits;
 use crate::open::{OpenError, all_suffixes, configured_indexes};
 use crate::update::check_declared_plugins;
+use access::limits::LiveLimits;
+use query::computed::check_tables;
+use query::facts::Facts;
 
 /// Looks at base DNs, indexes, plugins, virtual attributes, limits and root users under a schema.
 ///

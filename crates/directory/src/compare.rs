@@ -4,17 +4,17 @@ use ldap::{CompareRequest, Controls, LdapResult, ResultCode};
 use schema::{AttributeDescription, MatchContext, NormalizedDn};
 use store::StoreError;
 
-use access::Access;
 use crate::controls::ReadControls;
 use crate::directory::Directory;
+use crate::search::RequestTime;
+use crate::session::Session;
+use access::Access;
+use query::base::{Following, find_base};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
 use query::facts::Facts;
 use query::filter::{FilterScratch, Matcher, Truth};
 use query::rights::{Answer, Asker, ItemRights, ReadRights};
-use crate::search::RequestTime;
-use query::base::{Following, find_base};
-use crate::session::Session;
 
 impl Directory {
     /// Compares; the result is `compareTrue`, `compareFalse`, or why neither can be said.

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use store::IndexId;
 use store::index::Distrust;
 
-use query::backend::Backend;
-use change::index_proposal::IndexProposal;
 use crate::indexes::propose;
 use crate::update::Intake;
+use change::index_proposal::IndexProposal;
+use query::backend::Backend;
 
 /// Keys of one slice: a few milliseconds of the writer's time.
 const SLICE_WORK: u64 = 1_000;

@@ -9,15 +9,15 @@ use store::StoreError;
 use store::bulk::RebuildWhich;
 use store::index::{ConfiguredIndexes, Index, IndexConfigs};
 
-use query::backend::Backend;
-use query::computed::check_tables;
-use change::csn::Csn;
 use crate::directory::Directory;
 use crate::index_builder::{IndexBuilders, IndexNotice};
-use change::index_proposal::IndexProposal;
 use crate::open::{OpenError, configured_indexes};
-use change::proposal::{Authority, Flags, Kind, Proposal};
 use crate::update::{Cause, Intake, SERVER_NAME, bind_schema};
+use change::csn::Csn;
+use change::index_proposal::IndexProposal;
+use change::proposal::{Authority, Flags, Kind, Proposal};
+use query::backend::Backend;
+use query::computed::check_tables;
 
 /// What a new configuration changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

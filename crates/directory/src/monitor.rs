@@ -8,12 +8,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use store::index::{Distrust, Index};
 use store::{Minute, StoreError};
 
-use query::backend::Backend;
-use change::csn::Csn;
-use query::facts::Facts;
-use query::plan::remedy::Remedy;
-use query::monitor_entry::MonitorEntry;
 use crate::search::advice::ShapeTable;
+use change::csn::Csn;
+use query::backend::Backend;
+use query::facts::Facts;
+use query::monitor_entry::MonitorEntry;
+use query::plan::remedy::Remedy;
 use query::synthetic::{Attributes, SyntheticEntry};
 
 /// The name of the monitor's base entry.

@@ -11,12 +11,12 @@ use schema::{NormalizedDn, Schema, SchemaBuilder, SchemaErrors, SchemaOptions};
 use store::StoreError;
 use store::index::{ConfiguredIndexes, IndexConfig, IndexConfigs, IndexError, IndexKind, VlvConfig};
 
-use query::backend::Suffix;
+use crate::index_secret;
 use access::limits::LimitsError;
 use change::history::HistoryOpenError;
+use query::backend::Suffix;
 use query::computed::TableError;
 use query::filter::IndexFilters;
-use crate::index_secret;
 
 /// Why a directory cannot be opened.
 #[derive(Debug, thiserror::Error)]

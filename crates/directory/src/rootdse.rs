@@ -2,9 +2,9 @@
 
 use store::StoreError;
 
-use query::facts::Facts;
 use change::history::Bounds;
 use change::history::entry::CHANGELOG_DN;
+use query::facts::Facts;
 use query::synthetic::{Attributes, SyntheticEntry};
 use query::virtual_attributes::SCHEMA_DN;
 

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use config::{BackendConfig, Config, Instance};
 use change::apply::UpdateRules;
+use config::{BackendConfig, Config, Instance};
 use query::{backend::Suffix, facts::Facts};
 use runtime::pid_file::{PidFile, PidFileError};
 use schema::{NormalizedDn, Schema};

@@ -9,13 +9,17 @@ use std::path::{Path, PathBuf};
 const FLOORS: &[(&str, u8)] = &[
     ("ber", 0),
     ("ldap", 1),
+    ("password", 1),
     ("schema", 2),
     ("config", 3),
     ("store", 3),
-    ("directory", 4),
-    ("runtime", 4),
-    ("server", 5),
-    ("pando", 6),
+    ("query", 4),
+    ("access", 5),
+    ("change", 6),
+    ("directory", 7),
+    ("runtime", 7),
+    ("server", 8),
+    ("pando", 9),
 ];
 
 /// A longer file holds more than one idea.

@@ -7,9 +7,9 @@ use schema::NormalizedDn;
 use store::{Content, EntryId, Snapshot, StoreError, View};
 
 use crate::backend::{Backend, holder};
+use crate::class_flags::ClassFlags;
 use crate::entry::{DnParts, EntryView};
 use crate::error;
-use crate::class_flags::ClassFlags;
 use crate::facts::Facts;
 use crate::locate::locate;
 use crate::referral::referral_urls;

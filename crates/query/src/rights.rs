@@ -137,3 +137,37 @@ impl<'a> Reader<'a> {
         self.rights.of_entry(self.facts, entry, attribute)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Everything but secrets, as users may read before access control rules.
+    pub struct NoSecrets;
+
+    impl ReadRights for NoSecrets {
+        fn of_type(&self, facts: &Facts, attribute: TypeIndex) -> Answer {
+            if facts.is_secret(attribute) { Answer::No } else { Answer::Yes }
+        }
+
+        fn of_entry(&self, facts: &Facts, _entry: &EntryView<'_>, attribute: TypeIndex) -> Result<bool, StoreError> {
+            Ok(!facts.is_secret(attribute))
+        }
+    }
+
+    /// `sn` only of entries that have a `uid`, as an access control rule may say.
+    pub struct ByUid;
+
+    impl ReadRights for ByUid {
+        fn of_type(&self, facts: &Facts, attribute: TypeIndex) -> Answer {
+            let known = facts.schema.attribute_by_index(attribute).unwrap();
+            if known.has_name("sn") { Answer::Ask } else { Answer::Yes }
+        }
+
+        fn of_entry(&self, facts: &Facts, entry: &EntryView<'_>, _attribute: TypeIndex) -> Result<bool, StoreError> {
+            let uid = facts.schema.attribute_type(b"uid").unwrap().index;
+            let descs = entry.record.tables().by_type(uid.0);
+            Ok(entry.record.attributes().any(|stored| descs.contains(&stored.desc)))
+        }
+    }
+}

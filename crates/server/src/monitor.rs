@@ -9,8 +9,8 @@ use std::{
 };
 
 use directory::MonitorProvider;
-use query::monitor_entry::MonitorEntry;
 use jiff::{Timestamp, tz::TimeZone};
+use query::monitor_entry::MonitorEntry;
 use runtime::{
     listener::ListenAt,
     loops::ConnectionCounts,

@@ -26,11 +26,7 @@ impl OwnLimits {
     }
 
     /// Reads them from a record. Costs next to nothing where no entry of the backend has any.
-    pub fn read(
-        types: &OwnLimitTypes,
-        view: &View<'_>,
-        record: &RecordView<'_>,
-    ) -> Result<OwnLimits, StoreError> {
+    pub fn read(types: &OwnLimitTypes, view: &View<'_>, record: &RecordView<'_>) -> Result<OwnLimits, StoreError> {
         OwnLimits::read_by(types, |index, each| {
             for desc in view.tables().by_type(index.0) {
                 if let Some(Content::Inline(values)) = record.stored(*desc).map(|attribute| attribute.content)

@@ -17,9 +17,9 @@ use query::shown::ReadContext;
 use schema::{MatchContext, NormalizedDn};
 use store::{EntryId, Snapshot, StoreError};
 
+use super::kept::Kept;
 use super::own::given_limits;
 use super::rules::Subject;
-use super::kept::Kept;
 use super::{Bound, LiveLimits, OwnLimits, SessionLimits};
 use crate::session::{Identity, Session};
 

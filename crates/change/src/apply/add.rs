@@ -4,16 +4,16 @@ use ldap::{AddRequest, LdapResult, ResultCode};
 use schema::check::{AttributeKey, ParentRule};
 use store::EntryId;
 
+use super::change_notes::{Note, Source};
 use super::draft::{Described, Draft, Start, failed};
 use super::judge;
 use super::modify::{Settings, check_writable, leaf_rdn, stamp_password_time, value_exists};
-use super::change_notes::{Note, Source};
 use super::plugins;
 use super::work::{Target, Work};
 use super::write::{self, Place};
-use query::error::{invalid_dn, no_such_object, refuse, shown};
-use query::class_flags::ClassFlags;
 use crate::history::ChangeKind;
+use query::class_flags::ClassFlags;
+use query::error::{invalid_dn, no_such_object, refuse, shown};
 
 /// Applies an add request.
 pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(), LdapResult> {

@@ -4,13 +4,13 @@ use ldap::{LdapResult, ResultCode};
 use schema::NormalizedDn;
 use store::{EntryId, RecordView, StoreError, View};
 
-use super::draft::failed;
 use super::change_notes::Note;
+use super::draft::failed;
 use super::plugins::{self, Moved};
 use super::work::{Target, Work};
-use query::error::{invalid_dn, refuse, shown};
 use crate::history::ChangeKind;
 use crate::proposal::Flags;
+use query::error::{invalid_dn, refuse, shown};
 
 /// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates between them.
 pub const SLICE_ENTRIES: usize = 128;

@@ -13,9 +13,9 @@ use smallvec::SmallVec;
 
 use super::draft::failed;
 use super::work::{Target, Work};
+use query::class_flags::ClassFlags;
 use query::computed::{ComputedService, Definitions};
 use query::error::refuse;
-use query::class_flags::ClassFlags;
 use query::facts::Facts;
 use query::notices::Notices;
 

@@ -4,8 +4,8 @@ use ldap::{LdapResult, ResultCode};
 
 use super::draft::failed;
 use super::work::Work;
-use query::error::refuse;
 use crate::index_proposal::IndexProposal;
+use query::error::refuse;
 
 /// Applies one index change. A slice of building that finds nothing to do is accepted: a replay under another key derivation
 /// builds nothing, and must come out as it did.

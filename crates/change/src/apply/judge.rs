@@ -14,8 +14,8 @@ use super::draft::{Draft, Now, Touched, failed, stored_type};
 use super::value_set::SetIter;
 use super::work::Work;
 
-use query::error::{refuse, shown};
 use query::class_flags::ClassFlags;
+use query::error::{refuse, shown};
 use query::facts::Facts;
 
 /// A check error as a result.

@@ -19,6 +19,7 @@
 //! | `outcome` | what the proposer is told |
 
 mod add;
+mod change_notes;
 mod class_cache;
 mod delete;
 mod draft;
@@ -29,7 +30,6 @@ mod large_edit;
 mod modify;
 mod modify_dn;
 mod modify_schema;
-mod change_notes;
 mod outcome;
 mod plugins;
 mod read_entry;
@@ -39,7 +39,7 @@ mod work;
 mod write;
 
 #[cfg(test)]
-pub mod tests;
+mod tests;
 
 use std::sync::Arc;
 
@@ -58,15 +58,15 @@ pub use plugins::{ReferenceProbe, Standing, queue, standing};
 pub use transaction::{TransactionReport, join, split};
 pub use value_set::normal_form;
 
+use crate::history::Recorder;
+use crate::proposal::{Flags, Kind, Proposal};
+use change_notes::Noting;
+use class_cache::ClassCache;
+use governed::Governed;
+use plugins::Plugins;
 use query::backend::Suffix;
 use query::error::refuse;
 use query::facts::Facts;
-use crate::history::Recorder;
-use crate::proposal::{Flags, Kind, Proposal};
-use class_cache::ClassCache;
-use governed::Governed;
-use change_notes::Noting;
-use plugins::Plugins;
 use work::Work;
 
 /// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come out otherwise.

@@ -7,19 +7,19 @@ use ldap::{Change, LdapResult, ModifyOperation, ModifyRequest, ResultCode};
 use schema::syntax::oid;
 use store::View;
 
+use super::change_notes::Note;
 use super::draft::{Described, Draft, Now, Start, failed};
 use super::judge;
-use super::change_notes::Note;
 use super::plugins;
 use super::value_set::ValueSet;
 use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::csn::Csn;
-use query::error::{refuse, shown};
-use query::class_flags::ClassFlags;
-use query::facts::Facts;
 use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags};
+use query::class_flags::ClassFlags;
+use query::error::{refuse, shown};
+use query::facts::Facts;
 
 /// Applies a modify request.
 pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {

@@ -6,16 +6,16 @@ use schema::NormalizedDn;
 use store::EntryId;
 
 use super::add::{judge_place, name_entry};
+use super::change_notes::Note;
 use super::draft::{Described, Draft, Start, failed};
 use super::judge;
 use super::modify::leaf_rdn;
-use super::change_notes::Note;
 use super::plugins::{self, Moved};
 use super::work::{Target, Work};
 use super::write::{self, Place};
-use query::error::{invalid_dn, refuse, shown};
-use query::class_flags::ClassFlags;
 use crate::history::ChangeKind;
+use query::class_flags::ClassFlags;
+use query::error::{invalid_dn, refuse, shown};
 
 /// Applies a modify DN request.
 pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) -> Result<(), LdapResult> {

@@ -8,6 +8,7 @@ use store::{EntryId, RecordView, StoreError, View};
 
 use super::draft::failed;
 use super::work::Work;
+use crate::proposal::{Authority, Proposal};
 use access::Access;
 use query::encode::{Selection, entry_op};
 use query::entry::{DnParts, EntryView};
@@ -15,7 +16,6 @@ use query::error::refuse;
 use query::facts::Facts;
 use query::filter::{FilterScratch, Matcher, Truth};
 use query::rights::{Asker, ItemRights, Reader};
-use crate::proposal::{Authority, Proposal};
 
 impl Work<'_, '_> {
     /// Checks the assertion and takes the picture before, of an entry that is to be changed.

@@ -8,8 +8,8 @@ use store::Txn;
 
 use super::outcome::{put, take};
 use super::{ReferenceReport, Report, UpdateRules};
-use query::error::refuse;
 use crate::proposal::{Kind, Proposal};
+use query::error::refuse;
 
 /// Slices of subtree deletes in one transaction: it is one change, and other updates wait for it.
 const SLICES_MAX: usize = 80;

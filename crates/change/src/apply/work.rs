@@ -12,13 +12,13 @@ use super::UpdateRules;
 use super::class_cache::Classes;
 use super::draft::failed;
 use super::outcome::ReferenceReport;
+use crate::proposal::{Authority, Flags, Proposal};
 use query::backend::Suffix;
+use query::class_flags::ClassFlags;
 use query::entry::{DnParts, EntryView};
 use query::error::{invalid_dn, no_such_object, refuse, shown};
-use query::class_flags::ClassFlags;
 use query::facts::Facts;
 use query::locate::locate;
-use crate::proposal::{Authority, Flags, Proposal};
 use query::referral::referral_urls;
 
 /// See the module.

@@ -8,8 +8,8 @@
 use schema::uuid;
 use store::{Attribute, Content, DescId, EntryId, Interner, RecordBuilder, RecordView, StoreError, Txn};
 
-use super::draft::{Before, Draft, Now, Touched};
 use super::change_notes::{Note, Noting};
+use super::draft::{Before, Draft, Now, Touched};
 use super::value_set::normal_form;
 use crate::csn::Csn;
 

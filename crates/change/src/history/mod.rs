@@ -16,8 +16,8 @@
 
 mod change;
 mod damage;
-mod error;
 pub mod entry;
+mod error;
 mod kept;
 mod numbers;
 mod points;
@@ -35,16 +35,16 @@ use config::ChangelogConfig;
 use store::StoreError;
 use store::log::{FrameBuffer, FrameRead, Log, LogPlace, LogSegment};
 
-pub use error::HistoryOpenError;
 pub use change::{AttributeChange, Cause, Change, ChangeKind, Edit, Rename};
+pub use error::HistoryOpenError;
 pub use numbers::{ChangeNumbers, Recorder};
 pub use numbers::{Follower, Wake};
 pub use reader::{HistoryError, HistoryReader};
 
-use query::monitor_entry::MonitorEntry;
 use damage::Damages;
 use kept::{Kept, KeptBackend};
 use points::Point;
+use query::monitor_entry::MonitorEntry;
 use reader::Lane;
 use retention::Retention;
 

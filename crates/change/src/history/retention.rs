@@ -17,10 +17,10 @@ use config::ChangelogConfig;
 use store::StoreError;
 use store::log::LogSegment;
 
+use super::error::HistoryOpenError;
 use super::kept::{Kept, KeptBackend};
 use super::{DISORDER_US, History, LogScan, Source};
 use query::notices::Notices;
-use super::error::HistoryOpenError;
 
 /// How often it is looked.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

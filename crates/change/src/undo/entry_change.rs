@@ -2,8 +2,8 @@
 //!
 //! Knows values and whose they are to write; not when, by whom, or why.
 
-use query::facts::Facts;
 use crate::history::{Change, ChangeKind, Edit};
+use query::facts::Facts;
 
 /// What happened to an entry. Attributes that the server writes are among the edits.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use schema::Schema;
 
 use super::entry_change::{EntryChange, Upkeep, upkeep};
 use crate::apply::normal_form;
-use query::facts::Facts;
 use crate::history::{ChangeKind, Edit};
+use query::facts::Facts;
 
 /// Bytes of values in one request; more are sent in several. A fifth of what a server reads at most (`max-request-size`).
 pub const REQUEST_BYTES: usize = 1 << 20;

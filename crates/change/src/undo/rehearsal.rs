@@ -16,13 +16,13 @@ use store::{Content, EntryId, StoreError, Trial, View};
 use super::entry_change::{EntryChange, Upkeep, upkeep};
 use super::inverse::{inverse, permissive};
 use crate::apply::{Report, normal_form};
-use query::backend::Suffix;
 use crate::csn::CsnClock;
+use crate::history::ChangeKind;
+use crate::proposal::{Authority, Flags, Kind, Proposal};
+use query::backend::Suffix;
 use query::error::store_failure;
 use query::facts::Facts;
-use crate::history::ChangeKind;
 use query::locate::locate;
-use crate::proposal::{Authority, Flags, Kind, Proposal};
 
 /// Differences of one entry that are told.
 const DIFFERENCES_TOLD_MAX: usize = 5;

@@ -29,9 +29,9 @@ use ldap::{Scope, SearchRequest};
 use store::record::Timestamp;
 
 use super::RequestTime;
-use query::plan::remedy::Remedy;
 use query::json::JsonWriter;
 use query::monitor_entry::MonitorEntry;
+use query::plan::remedy::Remedy;
 
 /// Shapes kept per backend.
 pub const SHAPES_MAX: usize = 256;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use ldap::{LdapResult, ResultCode, Scope};
 use store::{EntryId, StoreError};
 
-use query::base::{Following, alias_target, find_base};
-use query::class_ids::ids_of_classes;
 use super::{SearchPlan, Worker};
 use crate::directory::Directory;
+use query::base::{Following, alias_target, find_base};
+use query::class_flags::ClassFlags;
+use query::class_ids::ids_of_classes;
 use query::entry::{DnParts, EntryView};
 use query::error;
-use query::class_flags::ClassFlags;
 use query::facts::Facts;
 
 /// Bases that aliases may add to one search.

@@ -13,9 +13,9 @@ use super::vlv::ListView;
 use super::{SearchDone, SearchOutput, SearchPlan, Worker, sort, vlv};
 use crate::controls::{Presentation, ReadControls};
 use crate::directory::Directory;
+use access::limits::SessionLimits;
 use query::encode::MatchedValues;
 use query::facts::Facts;
-use access::limits::SessionLimits;
 
 /// The form of one search's result.
 #[derive(Debug, Default)]

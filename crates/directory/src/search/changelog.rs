@@ -14,12 +14,12 @@ use super::paged::{PageProgress, Position};
 use super::run::{Stop, check_page, check_size};
 use super::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput, SearchPlan, Worker};
 use crate::directory::Directory;
+use change::history::entry::{CHANGELOG_DN, container, entry_of};
+use change::history::{Bounds, History, HistoryError, HistoryReader};
 use query::encode::search_entry;
 use query::error::{no_such_object, refuse, store_failure};
 use query::facts::Facts;
 use query::filter::Truth;
-use change::history::entry::{CHANGELOG_DN, container, entry_of};
-use change::history::{Bounds, History, HistoryError, HistoryReader};
 use query::rights::Reader;
 use query::synthetic::SyntheticEntry;
 

@@ -21,16 +21,16 @@ use store::index::{BackendIndexes, Distrust, Index, IndexKind, Method};
 
 use super::SearchPlan;
 use super::advice::scope_name;
-use query::plan::trace::{Combination, Count, Element, Key, Leaf, Reason, ScopeStep, Trace};
-use query::plan::{FEW_CANDIDATES, RANGE_IDS_MAX, cost};
-use query::plan::remedy::{Remedy, Step, Wanted};
-use query::plan::{Branch, scoped_candidates};
 use query::backend::Backend;
 use query::computed::Program;
 use query::error;
 use query::facts::Facts;
 use query::filter::{Node, Target, Test};
 use query::json::JsonWriter;
+use query::plan::remedy::{Remedy, Step, Wanted};
+use query::plan::trace::{Combination, Count, Element, Key, Leaf, Reason, ScopeStep, Trace};
+use query::plan::{Branch, scoped_candidates};
+use query::plan::{FEW_CANDIDATES, RANGE_IDS_MAX, cost};
 use query::synthetic::{Attributes, SyntheticEntry};
 
 /// The attribute that is asked for.

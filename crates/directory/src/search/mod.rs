@@ -33,6 +33,9 @@ use smallvec::SmallVec;
 use store::{EntryId, Snapshot};
 
 use access::Access;
+use explain::Explanation;
+pub use paged::CookieKey;
+pub(crate) use persistent::Persistent;
 use query::backend::Backend;
 use query::computed::{Definitions, Program};
 use query::encode::{MessageSink, Selection};
@@ -40,14 +43,11 @@ use query::error;
 use query::facts::{ClassFlagTable, Facts};
 use query::filter::{FilterScratch, Matcher};
 use query::groups::{GroupService, Groups, MemberPlan};
-use query::synthetic::SyntheticEntry;
 use query::id_set::IdSet;
 use query::parent_names::ParentNames;
 use query::plan::{Branch, Candidates};
 use query::rights::{Asker, ItemRights};
-use explain::Explanation;
-pub use paged::CookieKey;
-pub(crate) use persistent::Persistent;
+use query::synthetic::SyntheticEntry;
 use visible::Visibility;
 
 /// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.

@@ -15,20 +15,20 @@ use schema::NormalizedDn;
 use smallvec::SmallVec;
 use store::{EntryId, StoreError, Values};
 
-use query::id_set::IdSet;
-use query::plan::{Candidates, covers};
 use super::run::Stop;
 use super::{RequestTime, SearchPlan, Worker};
 use crate::controls::ReadControls;
 use crate::directory::Directory;
+use crate::session::Session;
+use crate::watch::Permit;
+use access::{Access, Identity};
 use query::encode::Selection;
 use query::entry::EntryView;
 use query::error;
 use query::facts::Facts;
 use query::filter::{FilterScratch, Truth};
-use crate::session::Session;
-use access::{Access, Identity};
-use crate::watch::Permit;
+use query::id_set::IdSet;
+use query::plan::{Candidates, covers};
 
 /// What a persistent search keeps of its request for as long as it lasts. There may be thousands.
 const REQUEST_BYTES_MAX: usize = 64 * 1024;

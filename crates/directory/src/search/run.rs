@@ -13,20 +13,20 @@ use super::covered::Covered;
 use super::explain;
 use super::paged::{PageProgress, Position};
 use super::persistent::Trail;
-use query::plan::Candidates;
 use super::visible::Visibility;
 use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
+use access::Access;
 use query::backend::Backend;
+use query::class_flags::ClassFlags;
 use query::encode::{EncodeError, Layout, Selection, search_entry};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
-use query::class_flags::ClassFlags;
 use query::facts::Facts;
 use query::filter::{FilterScratch, Matcher, Truth};
 use query::groups::{CHAIN_MAX, Expanded, Groups};
+use query::plan::Candidates;
 use query::referral::referral_urls;
 use query::rights::{Asker, ItemRights, Reader};
-use access::Access;
 
 /// Why a run ends before its last candidate.
 pub(super) enum Stop {

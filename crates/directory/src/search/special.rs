@@ -6,13 +6,13 @@ use ldap::{LdapResult, Scope, SearchRequest};
 use schema::MatchContext;
 
 use super::prepare::asserted;
-use query::plan::covers;
 use super::{SearchPlan, Worker};
 use crate::controls::ReadControls;
 use crate::directory::Directory;
 use query::error;
 use query::facts::Facts;
 use query::filter::{FilterScratch, Matcher};
+use query::plan::covers;
 use query::rights::{Asker, ItemRights};
 use query::synthetic::SyntheticEntry;
 

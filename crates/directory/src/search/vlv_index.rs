@@ -14,12 +14,12 @@ use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, Postings, StoreError, View};
 
 use super::SearchOutput;
-use query::id_set::IdSet;
 use super::paged::Position;
 use super::run::{Run, Stop};
 use super::sort::{Collector, Sorting, too_much};
 use super::vlv::ListView;
 use query::backend::Backend;
+use query::id_set::IdSet;
 use query::locate::locate;
 
 /// Entries outside the base that are remembered to tell those inside.

@@ -5,10 +5,10 @@ use ldap::ModifyOperation;
 
 use std::sync::Arc;
 
+use crate::search::tests::fixture::{Asked, Fixture, user};
+use crate::tests::groups::modify;
 use query::computed::Kept;
 use query::entry::EntrySource;
-use crate::tests::groups::modify;
-use crate::search::tests::fixture::{Asked, Fixture, user};
 
 const BASE: &str = "dc=example,dc=com";
 

@@ -2,9 +2,9 @@
 
 use ldap::{Controls, LdapResult, ResultCode, controls as codec, oids::control};
 
-use query::error::{malformed_control, refuse, shown};
-use change::proposal::{Flags, Kind};
 use access::Identity;
+use change::proposal::{Flags, Kind};
+use query::error::{malformed_control, refuse, shown};
 
 /// What the controls of an update ask for.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use std::time::Instant;
 use store::{Outcome, Source, StoreError};
 
 use super::Decided;
-use query::backend::Backend;
 use change::csn::{Csn, CsnClock};
+use query::backend::Backend;
 use query::monitor_entry::MonitorEntry;
 
 /// Why the server changes something that no client asked for.

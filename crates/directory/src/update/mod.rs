@@ -34,20 +34,20 @@ pub(crate) use schema_change::{SERVER_NAME, bind_schema};
 pub(crate) use transaction::TransactionSlot;
 pub use transaction::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX};
 
-use change::apply::Report;
-use query::backend::{Backend, holder};
-use change::csn::Csn;
 use crate::directory::Directory;
-use query::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
-use query::facts::Facts;
-use password::Scheme;
-use change::proposal::{Authority, Flags, Kind, Proposal};
 use crate::session::Session;
 use access::Identity;
+use change::apply::Report;
+use change::csn::Csn;
+use change::proposal::{Authority, Flags, Kind, Proposal};
 use controls::UpdateControls;
 use inbound::Inbound;
 pub(crate) use intake::{Cause, Intake};
+use password::Scheme;
 use passwords::Prepared;
+use query::backend::{Backend, holder};
+use query::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
+use query::facts::Facts;
 use references::ReferenceKeeper;
 use subtree_delete::SubtreeDelete;
 

@@ -10,12 +10,12 @@ use schema::NormalizedDn;
 
 use super::controls::UpdateControls;
 use super::{Decided, Order, Ready, passwords, snapshot};
-use access::account::stored_passwords;
 use crate::directory::Directory;
+use access::Identity;
+use access::account::stored_passwords;
+use change::proposal::Kind;
 use query::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
 use query::facts::Facts;
-use change::proposal::Kind;
-use access::Identity;
 
 /// Whose password a request is about, for the access log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +123,8 @@ impl Directory {
     ) -> Result<bool, LdapResult> {
         let Some(backend) = self.backends.get(at) else { return Ok(true) };
         let snapshot = snapshot(backend)?;
-        let account = stored_passwords(facts, backend, &snapshot.view(), name).map_err(|error| store_failure(&error))?;
+        let account =
+            stored_passwords(facts, backend, &snapshot.view(), name).map_err(|error| store_failure(&error))?;
         if let Identity::User { backend, entry, .. } = &order.session.identity {
             let is_own = *backend == at && account.as_ref().is_some_and(|account| account.id == *entry);
             if !is_own {

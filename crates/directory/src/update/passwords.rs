@@ -11,8 +11,8 @@ use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode, client};
 use schema::NormalizedDn;
 
 use super::{Order, snapshot};
-use access::account::stored_passwords;
 use crate::directory::Directory;
+use access::account::stored_passwords;
 use query::error::{refuse, store_failure};
 use query::facts::Facts;
 
@@ -151,7 +151,8 @@ impl Passwords<'_, '_, '_> {
     fn stored(&self) -> Result<Vec<Vec<u8>>, LdapResult> {
         let Some(backend) = self.directory.backends.get(self.at) else { return Ok(Vec::new()) };
         let snapshot = snapshot(backend)?;
-        let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name).map_err(|error| store_failure(&error))?;
+        let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name)
+            .map_err(|error| store_failure(&error))?;
         Ok(found.map(|account| account.passwords).unwrap_or_default())
     }
 }

@@ -12,13 +12,13 @@ use super::controls::OwnedControls;
 use super::inbound::Inbound;
 use super::schema_change::SERVER_NAME;
 use super::{Cause, Decided, report_of};
-use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
-use query::backend::Backend;
 use crate::directory::Directory;
 use crate::open::OpenError;
-use change::proposal::Kind;
-use query::plan::remedy::{Remedy, Step, Wanted};
 use access::Identity;
+use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
+use change::proposal::Kind;
+use query::backend::Backend;
+use query::plan::remedy::{Remedy, Step, Wanted};
 
 /// The syntaxes of references.
 const REFERENCE_SYNTAXES: [&str; 2] = [oid::DN, oid::NAME_AND_OPTIONAL_UID];

@@ -17,14 +17,14 @@ use schema::Schema;
 use super::controls::OwnedControls;
 use super::schema_change::SERVER_NAME;
 use super::{Cause, Decided, Intake, report_of};
+use access::Identity;
 use change::apply::queue::{BATCH_JOBS, Bounds, Job, Slice, bounds, job};
 use change::apply::{ReferenceProbe, Report, Tally};
-use query::backend::Backend;
 use change::csn::Csn;
+use change::proposal::Kind;
+use query::backend::Backend;
 use query::error::store_failure;
 use query::monitor_entry::MonitorEntry;
-use change::proposal::Kind;
-use access::Identity;
 
 /// Pause after a slice while updates of clients wait.
 const YIELD: Duration = Duration::from_millis(2);

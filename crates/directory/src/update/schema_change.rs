@@ -17,13 +17,13 @@ use store::index::SchemaTypes;
 
 use super::controls::OwnedControls;
 use super::{Cause, Decided, UpdateCallback, UpdateDone, conclude, report_of};
-use change::apply::schema_text;
-use query::backend::Backend;
 use crate::directory::Directory;
-use query::error::{refuse, shown};
 use crate::open::OpenError;
-use change::proposal::{Flags, Kind};
 use access::Identity;
+use change::apply::schema_text;
+use change::proposal::{Flags, Kind};
+use query::backend::Backend;
+use query::error::{refuse, shown};
 
 /// Who stands behind changes that no client asked for.
 pub(crate) const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";

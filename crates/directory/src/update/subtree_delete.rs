@@ -12,8 +12,8 @@ use store::Phases;
 use super::references::ReferenceKeeper;
 use super::{Decided, Intake, UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
 use change::apply::{Report, SLICE_ENTRIES};
-use query::backend::Backend;
 use change::csn::Csn;
+use query::backend::Backend;
 
 /// What is needed to go on.
 pub(super) struct SubtreeDelete {

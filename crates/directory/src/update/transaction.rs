@@ -10,12 +10,12 @@ use ldap::transaction::{EndTransaction, encode_end_response};
 use ldap::{Controls, ExtendedRequest, LdapResult, ResultCode};
 
 use super::{Decided, Order, UpdateCallback, UpdateDone, check_authenticated, out_of_service, phases_of, uuid_for};
+use crate::directory::Directory;
+use crate::session::Session;
 use change::apply::{TransactionReport, join};
 use change::csn::Csn;
-use crate::directory::Directory;
-use query::error::{refuse, shown, store_failure};
 use change::proposal::Kind;
-use crate::session::Session;
+use query::error::{refuse, shown, store_failure};
 
 use super::controls::OwnedControls;
 

@@ -13,12 +13,12 @@ use schema::NormalizedDn;
 use store::{EntryId, RecordView, Snapshot, StoreError};
 
 use super::state::EntryState;
-use query::backend::Backend;
 use crate::directory::Directory;
+use crate::search::RequestTime;
+use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
+use query::backend::Backend;
 use query::facts::Facts;
 use query::groups::{GroupService, Groups};
-use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
-use crate::search::RequestTime;
 
 /// Changes of one stretch.
 const CHANGES_MAX: usize = 4_096;

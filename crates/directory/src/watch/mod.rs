@@ -35,8 +35,8 @@ use ldap::{LdapResult, ResultCode};
 pub use output::{WatchOutput, WatchWaker};
 
 use crate::directory::Directory;
-use query::monitor_entry::MonitorEntry;
 use crate::search::{SearchDone, SearchPlan};
+use query::monitor_entry::MonitorEntry;
 use told::Watch;
 
 /// Watches that `cn=monitor` names one by one; the others are only counted.

@@ -15,10 +15,10 @@ use ldap::{ControlBuf, DerefAliases, LdapResult, Message, ModifyOperation, Resul
 use proptest::prelude::*;
 
 use super::{WatchOutput, WatchWaker};
-use query::encode::MessageSink;
 use crate::search::tests::fixture::{Asked, Collector, Fixture, user};
 use crate::search::{SearchDone, SearchOutput};
 use crate::{Directory, Identity};
+use query::encode::MessageSink;
 
 const BASE: &str = "dc=example,dc=com";
 

@@ -15,14 +15,14 @@ use store::{Snapshot, StoreError};
 use super::event::{Event, Image, Images, Moment};
 use super::{Shared, WatchOutput, WatchWaker};
 use crate::directory::Directory;
+use crate::search::{Persistent, SearchDone, SearchPlan};
+use change::history::ChangeKind;
 use query::encode::{EncodeError, search_entry};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
 use query::facts::Facts;
 use query::groups::{Groups, GroupsAt};
 use query::rights::Reader;
-use change::history::ChangeKind;
-use crate::search::{Persistent, SearchDone, SearchPlan};
 
 /// Characters of a filter in `cn=monitor`.
 const FILTER_CHARS_SHOWN: usize = 200;

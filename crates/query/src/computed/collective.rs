@@ -16,8 +16,8 @@ use store::StoreError;
 
 use super::definition::check_attribute;
 use super::fixed::Given;
-use super::reading::Reading;
 use super::reach::Excluded;
+use super::reading::Reading;
 use super::{Alternatives, ComputedAt, Definition, Narrowing, Priority, Reach, Source, Wanted};
 use crate::entry::EntryView;
 use crate::facts::Facts;

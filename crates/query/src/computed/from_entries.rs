@@ -10,8 +10,8 @@ use schema::{AttributeType, NormalizedDn, TypeIndex};
 use store::record::put_value;
 use store::{EntryId, StoreError, Values};
 
-use super::shown_values::Template;
 use super::program::holders;
+use super::shown_values::Template;
 use super::{Alternatives, ComputedAt, Narrowing, Priority, Source, Wanted};
 use crate::entry::EntryView;
 use crate::facts::Facts;

@@ -43,7 +43,7 @@ pub use definitions::Definitions;
 pub use kinds::read;
 pub use program::Program;
 pub use reach::Reach;
-pub use service::{ComputedService, Kept};
 pub use roles::LISTED_MAX as ROLES_LISTED_MAX;
+pub use service::{ComputedService, Kept};
 pub use shown_values::{Ask, ComputedAt, Moment, Shown, each_stored, is_plain};
 pub use tables::{TableError, check_tables};

@@ -14,8 +14,8 @@ use smallvec::SmallVec;
 use store::{EntryId, StoreError};
 
 use super::ComputedAt;
-use crate::entry::EntryView;
 use crate::class_flags::ClassFlags;
+use crate::entry::EntryView;
 use crate::facts::Facts;
 use crate::filter::{FilterScratch, Matcher};
 

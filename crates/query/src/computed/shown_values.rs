@@ -17,12 +17,12 @@ use smallvec::SmallVec;
 use store::record::{Attribute, put_value};
 use store::{ClassSetId, Content, DescId, EntryId, RecordView, StoreError, Values, View};
 
-use super::reach::Resolved;
 use super::definitions::Group;
+use super::reach::Resolved;
 use super::{Definition, Definitions, Priority};
 use crate::backend::Suffix;
-use crate::entry::{DnParts, EntryView};
 use crate::class_flags::ClassFlags;
+use crate::entry::{DnParts, EntryView};
 use crate::facts::Facts;
 use crate::filter::{FilterScratch, Matcher, Truth};
 use crate::groups::{GroupsAt, Place};
@@ -402,12 +402,7 @@ impl<'g> ComputedAt<'g> {
     }
 
     /// Whether a definition holds for an entry.
-    pub fn is_given(
-        &self,
-        number: usize,
-        definition: &Definition,
-        entry: &EntryView<'_>,
-    ) -> Result<bool, StoreError> {
+    pub fn is_given(&self, number: usize, definition: &Definition, entry: &EntryView<'_>) -> Result<bool, StoreError> {
         let resolved = self.resolved(number, definition)?;
         let mut scratch = std::mem::take(&mut self.moment.state.borrow_mut().scratch);
         let has = definition.reach.has(self, &resolved, entry, &mut scratch);

@@ -37,12 +37,7 @@ pub(super) fn defines(table: &VirtualAttributeConfig) -> bool {
 /// The first that cannot.
 pub fn check_tables(facts: &Facts, tables: &[VirtualAttributeConfig]) -> Result<(), TableError> {
     for table in tables {
-        let refused = |reason| TableError {
-            name: table.name.clone(),
-            line: table.line,
-            column: table.column,
-            reason,
-        };
+        let refused = |reason| TableError { name: table.name.clone(), line: table.line, column: table.column, reason };
         definition(facts, table).map_err(refused)?;
     }
     Ok(())

@@ -9,9 +9,9 @@ use config::{Template, TemplatePart};
 use schema::{AttributeType, TypeIndex};
 use store::StoreError;
 
-use super::shown_values::Distinct;
 use super::from_entries::tells_groups;
 use super::invert::{Inverse, Split};
+use super::shown_values::Distinct;
 use super::{Alternatives, ComputedAt, Narrowing, Priority, Source, Wanted};
 use crate::entry::EntryView;
 use crate::facts::Facts;

@@ -88,12 +88,7 @@ enum Decision {
 
 impl Selection {
     /// Takes the selectors of a request; none at all means all user attributes. Unknown ones select nothing.
-    pub fn restart<'r>(
-        &mut self,
-        facts: &Facts,
-        selectors: impl Iterator<Item = &'r [u8]>,
-        types_only: bool,
-    ) {
+    pub fn restart<'r>(&mut self, facts: &Facts, selectors: impl Iterator<Item = &'r [u8]>, types_only: bool) {
         self.types_only = types_only;
         (self.user, self.operational) = (false, false);
         (self.virtual_only, self.real_only) = (false, false);
@@ -350,8 +345,9 @@ impl Selection {
         let Some(text) = tables.description(desc) else { return Decision::Omit };
         match tables.type_of(desc).map(TypeIndex) {
             Some(index) => {
-                let is_asked =
-                    !facts.is_virtual(index) && !self.virtual_only && self.asks_for(facts, index, Some(text.as_bytes()));
+                let is_asked = !facts.is_virtual(index)
+                    && !self.virtual_only
+                    && self.asks_for(facts, index, Some(text.as_bytes()));
                 match reader.of_type(index) {
                     Answer::Yes if is_asked => Decision::Send,
                     Answer::Ask if is_asked => Decision::Ask,

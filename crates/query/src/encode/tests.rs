@@ -11,9 +11,10 @@ use store::index::SchemaTypes;
 use store::{DescId, EntryId, Interner, LargeStub, RecordBuilder, RecordView, StoreError, Tables};
 
 use super::{EncodeError, MessageSink, RangeCursors, Selection, integer_size, search_entry};
-use access::Access;
 use crate::entry::{DnParts, EachRow, EntrySource, EntryView};
 use crate::facts::Facts;
+use crate::rights::tests::{ByUid, NoSecrets};
+use crate::rights::{ReadRights, Reader, Unrestricted};
 use crate::synthetic::{Attributes, SyntheticEntry};
 
 type Decoded = (String, Vec<(String, Vec<Vec<u8>>)>);
@@ -53,9 +54,9 @@ proptest! {
         let parts = DnParts { rdn: dn.as_bytes(), parent: parent.as_bytes() };
         let entry = EntryView { id: EntryId(1), record, dn: parts, source: &crate::entry::NoSource };
         let mut selection = Selection::default();
-        selection.restart(&facts, Access::Root, std::iter::empty(), types_only);
+        selection.restart(&facts, std::iter::empty(), types_only);
         let mut out = b"before".to_vec();
-        search_entry(&facts, &entry, &mut selection, id, &[], &mut Vec::new(), &mut out).unwrap();
+        search_entry(Reader::server(&facts), &entry, &mut selection, id, &[], &mut Vec::new(), &mut out).unwrap();
         let (name, found) = decode(&out[6..], id);
         let whole = if parent.is_empty() { dn } else { format!("{dn},{parent}") };
         prop_assert_eq!(name, whole);
@@ -115,9 +116,9 @@ fn large_values_are_sent_from_where_they_are() {
     let source = Members { count: 5_000, walked: Cell::default() };
     let entry = EntryView { id: EntryId(1), record, dn: DnParts::whole(b"cn=all"), source: &source };
     let mut selection = Selection::default();
-    selection.restart(&facts, Access::User, [&b"member"[..], b"numSubordinates"].into_iter(), false);
+    selection.restart(&facts, [&b"member"[..], b"numSubordinates"].into_iter(), false);
     let mut out = Vec::new();
-    search_entry(&facts, &entry, &mut selection, 2, &[], &mut Vec::new(), &mut out).unwrap();
+    search_entry(Reader::server(&facts), &entry, &mut selection, 2, &[], &mut Vec::new(), &mut out).unwrap();
     let (_, found) = decode(&out, 2);
     assert_eq!(found[0].1.len(), 5_000);
     assert_eq!(found[0].1[4_999], b"uid=user.4999,dc=example,dc=com");
@@ -166,8 +167,9 @@ fn a_long_message_goes_in_parts() {
     let source = Members { count: 100_000, walked: Cell::default() };
     let entry = EntryView { id: EntryId(1), record, dn: DnParts::whole(b"cn=all"), source: &source };
     let mut selection = Selection::default();
-    selection.restart(&facts, Access::User, [&b"member"[..]].into_iter(), false);
-    let mut written = |sink: &mut Parts| search_entry(&facts, &entry, &mut selection, 2, &[], &mut Vec::new(), sink);
+    selection.restart(&facts, [&b"member"[..]].into_iter(), false);
+    let mut written =
+        |sink: &mut Parts| search_entry(Reader::server(&facts), &entry, &mut selection, 2, &[], &mut Vec::new(), sink);
     let mut sink = Parts { parts_max: usize::MAX, ..Parts::default() };
     written(&mut sink).unwrap();
     assert!(sink.is_asked && sink.longest < 66_000, "{}", sink.longest);
@@ -208,10 +210,10 @@ fn the_next_piece_begins_where_the_last_ended() {
     for from in (0..10_000).step_by(1_000) {
         let mut selection = Selection::default();
         let selector = format!("member;range={from}-{}", from + 999);
-        selection.restart(&facts, Access::User, [selector.as_bytes()].into_iter(), false);
+        selection.restart(&facts, [selector.as_bytes()].into_iter(), false);
         selection.remember_in(&cursors);
         let mut out = Vec::new();
-        search_entry(&facts, &entry, &mut selection, 2, &[], &mut Vec::new(), &mut out).unwrap();
+        search_entry(Reader::server(&facts), &entry, &mut selection, 2, &[], &mut Vec::new(), &mut out).unwrap();
         all.append(&mut decode(&out, 2).1.remove(0).1);
     }
     let expected: Vec<_> = (0..10_000).map(|at| format!("uid=user.{at},dc=example,dc=com").into_bytes()).collect();
@@ -229,14 +231,38 @@ fn a_selection_used_again_decides_anew() {
     let entry = SyntheticEntry::new(&facts, "cn=x", &it).unwrap();
     let view = entry.view().unwrap();
     let mut selection = Selection::default();
-    let mut names = |access, asked: &[&[u8]]| {
-        selection.restart(&facts, access, asked.iter().copied(), false);
+    let mut names = |rights: &dyn ReadRights, asked: &[&[u8]]| {
+        selection.restart(&facts, asked.iter().copied(), false);
         let mut out = Vec::new();
-        search_entry(&facts, &view, &mut selection, 1, &[], &mut Vec::new(), &mut out).unwrap();
+        search_entry(Reader { facts: &facts, rights }, &view, &mut selection, 1, &[], &mut Vec::new(), &mut out)
+            .unwrap();
         decode(&out, 1).1.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
     };
-    assert_eq!(names(Access::Root, &[]), ["cn", "userPassword"]);
-    assert_eq!(names(Access::User, &[]), ["cn"]);
-    assert_eq!(names(Access::User, &[b"1.1"]), [""; 0]);
-    assert_eq!(names(Access::User, &[b"subschemaSubentry", b"CN"]), ["cn", "subschemaSubentry"]);
+    assert_eq!(names(&Unrestricted, &[]), ["cn", "userPassword"]);
+    assert_eq!(names(&NoSecrets, &[]), ["cn"]);
+    assert_eq!(names(&NoSecrets, &[b"1.1"]), [""; 0]);
+    assert_eq!(names(&NoSecrets, &[b"subschemaSubentry", b"CN"]), ["cn", "subschemaSubentry"]);
+}
+
+/// What was decided for a type stays decided; only what depends on the entry is asked with each entry.
+#[test]
+fn an_attribute_that_depends_on_the_entry_is_sent_where_it_may_be_read() {
+    let facts = Facts::new(Schema::standard());
+    let mut selection = Selection::default();
+    selection.restart(&facts, std::iter::empty(), false);
+    let reader = Reader { facts: &facts, rights: &ByUid };
+    let mut names = |uid: Option<&str>| {
+        let mut it = Attributes::new();
+        it.add("cn", ["x"]);
+        it.add("sn", ["y"]);
+        it.add("uid", uid);
+        let entry = SyntheticEntry::new(&facts, "cn=x", &it).unwrap();
+        let mut out = Vec::new();
+        let view = entry.view().unwrap();
+        search_entry(reader, &view, &mut selection, 1, &[], &mut Vec::new(), &mut out).unwrap();
+        decode(&out, 1).1.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(Some("ann")), ["cn", "sn", "uid"]);
+    assert_eq!(names(None), ["cn"]);
+    assert_eq!(names(Some("bob")), ["cn", "sn", "uid"]);
 }

@@ -179,13 +179,7 @@ impl Matcher {
     }
 
     /// Prepares what a compare asks: whether an attribute is there (no value) or has a value. Undefined where a filter would be.
-    pub fn compile_one(
-        &mut self,
-        facts: &Facts,
-        attribute: &[u8],
-        value: Option<&[u8]>,
-        context: MatchContext,
-    ) {
+    pub fn compile_one(&mut self, facts: &Facts, attribute: &[u8], value: Option<&[u8]>, context: MatchContext) {
         self.clear();
         self.checks_slow_hashes = true;
         let item = self.target(facts, attribute).and_then(|(target, attribute)| {
@@ -364,12 +358,7 @@ impl Matcher {
         Some((test, Some(rule)))
     }
 
-    fn extensible(
-        &mut self,
-        facts: &Facts,
-        it: &ExtensibleMatch<'_>,
-        context: MatchContext,
-    ) -> Option<Item> {
+    fn extensible(&mut self, facts: &Facts, it: &ExtensibleMatch<'_>, context: MatchContext) -> Option<Item> {
         let (target, attribute) = match it.attribute {
             Some(attribute) => {
                 let (target, attribute) = self.target(facts, attribute)?;
@@ -404,11 +393,7 @@ impl Matcher {
         Some(Item { target, test, rule: attribute.equality, with_dn: false })
     }
 
-    fn target<'f>(
-        &mut self,
-        facts: &'f Facts,
-        description: &[u8],
-    ) -> Option<(Target, &'f AttributeType)> {
+    fn target<'f>(&mut self, facts: &'f Facts, description: &[u8]) -> Option<(Target, &'f AttributeType)> {
         // A plain name is the rule; its options need no parsing then, and nothing is allocated.
         if let Some(attribute) = facts.schema.attribute_type(description) {
             return Some((Target::of(facts, attribute.index), attribute));

@@ -3,9 +3,10 @@
 use ldap::filter;
 use schema::{MatchContext, Schema};
 
-use super::{FilterScratch, Matcher, Truth};
-use access::Access;
+use super::{FilterScratch, Matcher, Node, Truth};
 use crate::facts::Facts;
+use crate::rights::tests::{ByUid, NoSecrets};
+use crate::rights::{Asker, ItemRights, ReadRights, Unrestricted};
 use crate::synthetic::{Attributes, SyntheticEntry};
 
 fn entry(facts: &Facts) -> SyntheticEntry {
@@ -23,14 +24,16 @@ fn entry(facts: &Facts) -> SyntheticEntry {
     SyntheticEntry::new(facts, "uid=ann+cn=Ann Tree,ou=People,dc=example,dc=com", &it).unwrap()
 }
 
-fn truth(text: &str, access: Access) -> Truth {
+fn truth(text: &str, rights: &dyn ReadRights) -> Truth {
     let facts = Facts::new(Schema::standard());
     let entry = entry(&facts);
     let filter = filter::parse(text).unwrap();
     let mut matcher = Matcher::default();
     // 2025-01-02 12:00:00Z
-    matcher.compile(&facts, access, &filter.filter(), MatchContext { now_unix_seconds: 1_735_819_200 });
-    matcher.matches(&facts, &entry.view().unwrap(), &mut FilterScratch::default()).unwrap()
+    matcher.compile(&facts, &filter.filter(), MatchContext { now_unix_seconds: 1_735_819_200 });
+    let items = ItemRights::of(&matcher, &facts, rights);
+    let asker = Asker { rights, items: &items };
+    matcher.matches(&facts, &entry.view().unwrap(), asker, &mut FilterScratch::default()).unwrap()
 }
 
 #[test]
@@ -136,14 +139,38 @@ fn every_kind_of_filter() {
         ("(subschemaSubentry=cn=Schema)", True),
         ("(hasSubordinates=FALSE)", True),
     ] {
-        assert_eq!(truth(text, Access::Root), expected, "{text}");
+        assert_eq!(truth(text, &Unrestricted), expected, "{text}");
     }
 }
 
 #[test]
 fn what_may_not_be_read_is_undefined() {
-    assert_eq!(truth("(userPassword=*)", Access::Root), Truth::True);
+    assert_eq!(truth("(userPassword=*)", &Unrestricted), Truth::True);
     for text in ["(userPassword=*)", "(!(userPassword=*))", "(userPassword=secret)", "(userPassword;x-a=*)"] {
-        assert_eq!(truth(text, Access::User), Truth::Undefined, "{text}");
+        assert_eq!(truth(text, &NoSecrets), Truth::Undefined, "{text}");
     }
+}
+
+/// One compiled filter holds for every asker: what it may ask is looked up beside it.
+#[test]
+fn a_right_that_depends_on_the_entry_is_asked_with_the_entry() {
+    let facts = Facts::new(Schema::standard());
+    let filter = filter::parse("(sn=frost)").unwrap();
+    let mut matcher = Matcher::default();
+    matcher.compile(&facts, &filter.filter(), MatchContext::default());
+    let truth = |uid: Option<&str>, rights: &dyn ReadRights| {
+        let mut attributes = Attributes::new();
+        attributes.add("sn", ["Frost"]);
+        attributes.add("uid", uid);
+        let entry = SyntheticEntry::new(&facts, "cn=x", &attributes).unwrap();
+        let items = ItemRights::of(&matcher, &facts, rights);
+        let asker = Asker { rights, items: &items };
+        matcher.matches(&facts, &entry.view().unwrap(), asker, &mut FilterScratch::default()).unwrap()
+    };
+    assert_eq!(truth(Some("ann"), &ByUid), Truth::True);
+    assert_eq!(truth(None, &ByUid), Truth::Undefined);
+    assert_eq!(truth(None, &Unrestricted), Truth::True);
+    let asked = ItemRights::of(&matcher, &facts, &ByUid);
+    assert!(asked.asks() && !asked.is_all());
+    assert!(matches!(matcher.without(&asked).nodes(), [Node::Item(_)]), "candidates are found nevertheless");
 }

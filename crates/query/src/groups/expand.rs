@@ -14,12 +14,12 @@ use store::{Content, EntryId, RecordView, StoreError};
 
 use super::dynamic::MemberUrl;
 use super::graph::{attributes, equality_of, trusted};
-use crate::group_types::{ANY_GROUP, STATIC, lists_by};
 use super::{GroupsAt, Place};
 use crate::class_flags::ClassFlags;
 use crate::filter::{Item, Matcher, Node, Target, Test};
-use crate::locate::locate;
+use crate::group_types::{ANY_GROUP, STATIC, lists_by};
 use crate::id_set::IdSet;
+use crate::locate::locate;
 use crate::plan::{
     Branch, Candidates, FEW_CANDIDATES, Found, Narrowed, Planner, RANGE_IDS_MAX, scoped_candidates, whole,
 };

@@ -14,14 +14,14 @@ use store::posting::key::KEY_BYTES_MAX;
 use store::{Content, EntryId, IndexKey, RecordView, StoreError, Values, View};
 
 use super::moment::Computed;
-use crate::group_types::{ANY_GROUP, COMPUTED, GroupTypes, lists_by};
 use super::{GroupsAt, Place};
 use crate::circle;
-use crate::entry::{DnParts, EntryView};
 use crate::class_flags::ClassFlags;
+use crate::class_ids::ids_of_classes;
+use crate::entry::{DnParts, EntryView};
 use crate::facts::Facts;
 use crate::filter::Truth;
-use crate::class_ids::ids_of_classes;
+use crate::group_types::{ANY_GROUP, COMPUTED, GroupTypes, lists_by};
 
 /// Entries that one chain of references is followed through.
 pub const CHAIN_MAX: usize = 100_000;

@@ -23,17 +23,17 @@ use std::sync::Arc;
 use config::{VirtualAttributeConfig, VirtualAttributeKind};
 use store::{EntryId, StoreError, record::put_value};
 
+use crate::class_flags::ClassFlags;
 use crate::computed::ComputedService;
 use crate::entry::EntryView;
-use crate::class_flags::ClassFlags;
 use crate::notices::Notices;
 use crate::virtual_attributes::VirtualAttribute;
 
+use crate::group_types::COMPUTED;
+use dynamic::MemberUrls;
 pub use expand::{Expanded, MemberPlan};
 pub use graph::CHAIN_MAX;
 pub use moment::{Groups, GroupsAt};
-use crate::group_types::COMPUTED;
-use dynamic::MemberUrls;
 
 /// An entry of some backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

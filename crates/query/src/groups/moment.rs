@@ -15,9 +15,9 @@ use store::{DescId, EntryId, RecordView, Snapshot, StoreError, View};
 use super::dynamic::MemberUrl;
 use super::{GroupService, Place};
 use crate::backend::{Backend, Suffix, holder};
+use crate::class_flags::ClassFlags;
 use crate::computed::{ComputedAt, Definitions, Moment};
 use crate::entry::{EachRow, EntrySource};
-use crate::class_flags::ClassFlags;
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::FilterScratch;
 use crate::locate::locate;
@@ -242,12 +242,7 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// Appends the normalized name of an entry; `false` when its name cannot be told.
-    pub fn put_form(
-        &self,
-        backend: usize,
-        record: &RecordView<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, StoreError> {
+    pub fn put_form(&self, backend: usize, record: &RecordView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
         let view = self.view_of(backend)?;
         let state = &mut *self.groups.state.borrow_mut();
         let schema = &self.facts().schema;

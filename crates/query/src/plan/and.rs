@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 use store::StoreError;
 
-use crate::id_set::IdSet;
-use super::item::{KeyRead, RangeRead};
-use super::trace::{Combination, Count, Leaf, Reason};
 use super::candidates::{Candidates, FEW_CANDIDATES, Found, common, whole};
 use super::cost;
+use super::item::{KeyRead, RangeRead};
 use super::planner::{Planner, since};
+use super::trace::{Combination, Count, Leaf, Reason};
 use crate::filter::{Item, Node, Target, Test};
+use crate::id_set::IdSet;
 
 /// What there is to intersect.
 #[derive(Default)]

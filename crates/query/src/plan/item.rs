@@ -11,13 +11,13 @@ use store::index::{Index, IndexKind, Method, PRESENCE_KEY};
 use store::posting::key::{KEY_BYTES_MAX, KEY_PREFIX_BYTES};
 use store::{IndexKey, Postings, StoreError};
 
-use crate::id_set::IdSet;
-use crate::plan::remedy::Wanted;
 use super::and::Conjunction;
-use super::trace::{Count, Key, Leaf, Reason};
 use super::cost;
 use super::planner::{Planner, since};
+use super::trace::{Count, Key, Leaf, Reason};
 use crate::filter::{Item, Target, Test};
+use crate::id_set::IdSet;
+use crate::plan::remedy::Wanted;
 use crate::virtual_attributes::VirtualAttribute;
 
 /// Bytes of a bound.

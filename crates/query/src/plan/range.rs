@@ -3,12 +3,12 @@
 use store::StoreError;
 use store::posting::key::KEY_BYTES_MAX;
 
-use crate::id_set::IdSet;
-use super::item::{RangeRead, is_over};
-use super::trace::Reason;
 use super::candidates::RANGE_IDS_MAX;
 use super::cost;
+use super::item::{RangeRead, is_over};
 use super::planner::Planner;
+use super::trace::Reason;
+use crate::id_set::IdSet;
 
 /// What came of a range.
 pub(super) struct Scan {

@@ -8,14 +8,14 @@ use ldap::Scope;
 use schema::NormalizedDn;
 use store::{EntryId, IndexKey, StoreError, View};
 
-use crate::id_set::IdSet;
-use super::trace::{Count, Reason, ScopeStep, Trace};
 use super::candidates::{Candidates, FEW_CANDIDATES, Found, RANGE_IDS_MAX, common, whole};
 use super::cost;
 use super::planner::Planner;
+use super::trace::{Count, Reason, ScopeStep, Trace};
 use crate::backend::Backend;
 use crate::facts::Facts;
 use crate::filter::Matcher;
+use crate::id_set::IdSet;
 use crate::locate::locate;
 
 /// From so many candidates on, the entries of a subtree are collected to see whether they are fewer.

@@ -10,8 +10,8 @@ use schema::TypeIndex;
 use store::IndexId;
 use store::index::Distrust;
 
-use crate::plan::remedy::Wanted;
 use super::candidates::Candidates;
+use crate::plan::remedy::Wanted;
 
 /// How many entries a step says are candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

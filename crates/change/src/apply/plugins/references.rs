@@ -15,9 +15,9 @@ use ldap::{Dn, LdapResult, ResultCode};
 use schema::{NormalizedDn, Schema, TypeIndex};
 use store::{EntryId, RecordView, StoreError, View};
 
+use super::super::change_notes::Note;
 use super::super::draft::{Described, Draft, Start, stored_type};
 use super::super::modify::leaf_rdn;
-use super::super::change_notes::Note;
 use super::super::outcome::ReferenceReport;
 use super::super::value_set::normal_form;
 use super::super::work::Work;
@@ -26,10 +26,10 @@ use super::lookup::{Lookup, Pair, normals_below};
 use super::queue::{self, Job, Slice, Tally};
 use super::scope::{Scope, matcher, matches};
 use super::{Judged, Plugins, failed, new_values};
+use crate::history::{Cause, ChangeKind};
 use query::error::{refuse, shown};
 use query::facts::Facts;
 use query::filter::Matcher;
-use crate::history::{Cause, ChangeKind};
 use query::locate::locate;
 
 /// Who changed an entry whose references were cleaned, as `modifiersName` says.

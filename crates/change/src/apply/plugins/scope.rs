@@ -61,6 +61,9 @@ pub(super) fn matcher(facts: &Facts, text: &str) -> Matcher {
 /// Whether a stored entry matches.
 pub(super) fn matches(facts: &Facts, matcher: &Matcher, view: &View<'_>, id: EntryId) -> Result<bool, LdapResult> {
     with_entry(view, id, |entry| {
-        matcher.matches(facts, entry, Asker::SERVER, &mut FilterScratch::default()).map(|truth| truth == Truth::True).map_err(failed)
+        matcher
+            .matches(facts, entry, Asker::SERVER, &mut FilterScratch::default())
+            .map(|truth| truth == Truth::True)
+            .map_err(failed)
     })
 }

@@ -14,13 +14,13 @@ use store::{Backend, BackendOptions, ReadOnlyBackend};
 
 use crate::apply::queue::{BATCH_JOBS, Bounds, Slice, bounds, job};
 use crate::apply::{Report, UpdateRules, plugins_text, schema_text};
-use query::backend::Suffix;
 use crate::csn::Csn;
+use crate::history::{ChangeNumbers, History, Recorder, Source, kept_from};
+use crate::proposal::{Authority, Flags, Kind, Proposal};
+use query::backend::Suffix;
 use query::entry::EntrySource;
 use query::facts::Facts;
-use crate::history::{ChangeNumbers, History, Recorder, Source, kept_from};
 use query::locate::locate;
-use crate::proposal::{Authority, Flags, Kind, Proposal};
 
 pub const SUFFIX: &str = "dc=example,dc=com";
 pub const ROOT: Authority<'static> = Authority::Root { dn: "cn=Directory Manager" };

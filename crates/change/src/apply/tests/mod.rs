@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-pub mod bed;
+mod bed;
 mod constraints;
 mod history;
 mod history_damage;

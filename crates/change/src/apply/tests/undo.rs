@@ -12,10 +12,10 @@ use super::bed::{Bed, SUFFIX};
 use super::model::Op;
 use super::random::{any_op, run};
 use crate::apply::normal_form;
-use query::backend::Suffix;
-use query::facts::Facts;
 use crate::history::History;
 use crate::undo::{Brief, EntryChange, Obstacle, Rehearsal, Step, Upkeep, choose, upkeep};
+use query::backend::Suffix;
+use query::facts::Facts;
 
 type Contents = BTreeMap<NormalizedDn, BTreeSet<(String, Box<[u8]>)>>;
 
@@ -66,7 +66,10 @@ fn undone(bed: Bed, is_wanted: impl Fn(u64) -> bool) -> (Vec<Obstacle>, Contents
     while let Some(change) = reader.next_change().unwrap() {
         if let Some(place) = chosen.iter().position(|chosen| chosen.number == change.number) {
             let follows = chosen[place].follows;
-            steps.insert(place, Step { number: change.number, entry: change.entry, deed: EntryChange::of(&change), follows });
+            steps.insert(
+                place,
+                Step { number: change.number, entry: change.entry, deed: EntryChange::of(&change), follows },
+            );
         }
     }
     assert_eq!(steps.len(), chosen.len());

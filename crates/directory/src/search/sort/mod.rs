@@ -14,9 +14,9 @@ use ldap::{ControlBuf, ResultCode, controls as codec, oids::control};
 use store::index::{SortKey, SortOrder, SortOrderError};
 
 use access::Access;
-use query::rights::{Answer, ReadRights};
 use query::error::shown;
 use query::facts::Facts;
+use query::rights::{Answer, ReadRights};
 
 pub(super) use collect::{Collector, Reserved, SORT_BYTES_MAX, TooMuch};
 pub(super) use run::{collect, run, send_positions, too_much};

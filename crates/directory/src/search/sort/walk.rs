@@ -15,11 +15,11 @@ use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, PostingScan, PostingScanBack, Postings, Snapshot, StoreError, View};
 
 use super::super::paged::{Page, Position};
-use query::plan::{Candidates, successor};
 use super::super::run::{Run, Stop, is_gone, next_candidates};
 use super::super::{CANDIDATES_PER_LOOK, SearchOutput, vlv_index};
 use super::run::too_much;
 use super::{Collector, Reserved, Sorting, forced};
+use query::plan::{Candidates, successor};
 
 /// Fewer candidates are sorted faster than an index is walked.
 const CANDIDATES_MIN: u64 = 500;

@@ -4,8 +4,8 @@ use config::{IndexConfig, IndexKind};
 
 use super::fixture::{Asked, Collector, Fixture, decode};
 use super::limits::modify;
-use query::plan::Candidates;
 use ldap::ModifyOperation;
+use query::plan::Candidates;
 
 const BASE: &str = "dc=example,dc=com";
 

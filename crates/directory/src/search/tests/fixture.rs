@@ -9,9 +9,9 @@ use ldap::{ControlBuf, DerefAliases, LdapResult, Message, Request, Scope, filter
 use store::bulk::{ImportOptions, LdifSource};
 use tempfile::TempDir;
 
-use query::encode::MessageSink;
 use crate::search::{RequestTime, SearchDone, SearchOutput, Worker};
 use crate::{Directory, Identity, Session, index_configs, load_schema};
+use query::encode::MessageSink;
 
 /// An opened directory; its files go when it goes.
 pub struct Fixture {

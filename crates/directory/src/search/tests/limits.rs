@@ -7,9 +7,9 @@ use ldap::{DerefAliases, ModifyOperation, ResultCode, Scope, client};
 
 use super::fixture::*;
 use crate::bind::{BindDone, BindStep};
-use query::encode::MessageSink;
 use crate::search::{RequestTime, SearchOutput};
 use crate::{Identity, Session};
+use query::encode::MessageSink;
 
 const BASE: &str = "dc=example,dc=com";
 

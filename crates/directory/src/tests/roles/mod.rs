@@ -9,9 +9,9 @@ use std::fmt::Write;
 use config::{IndexConfig, IndexKind, default_indexes};
 use ldap::Scope;
 
+use crate::search::tests::fixture::{Asked, Fixture, root, user};
 use crate::tests::computed::{BASE, matching};
 use crate::tests::groups::{modify, notices};
-use crate::search::tests::fixture::{Asked, Fixture, root, user};
 
 /// The indexes that filters on roles are planned with: those of `setup`, and of what the filters of the roles here ask for.
 fn indexes() -> Vec<IndexConfig> {

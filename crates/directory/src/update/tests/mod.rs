@@ -4,9 +4,9 @@
 
 mod bed;
 mod binds;
+mod consequences;
 mod passwords;
 mod requests;
 mod schema_changes;
 mod subtree_deletes;
-mod consequences;
 mod transactions;

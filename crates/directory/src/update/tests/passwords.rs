@@ -3,8 +3,8 @@
 use ldap::{ModifyOperation, ResultCode};
 
 use super::bed::{ANN, BEN, Bed, modify_message, root};
-use password::Scheme;
 use crate::{Identity, PasswordModifyTarget};
+use password::Scheme;
 
 const DENIED: ResultCode = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
 

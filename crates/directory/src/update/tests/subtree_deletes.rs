@@ -6,8 +6,8 @@ use ldap::oids::control;
 use ldap::{ControlBuf, Message, ResultCode, client};
 
 use super::bed::{ANN, Bed};
-use change::apply::SLICE_ENTRIES;
 use crate::update::{Submitted, UpdateDone};
+use change::apply::SLICE_ENTRIES;
 
 /// `ou=big` with three times as many entries as a slice has, two levels deep.
 fn with_big_tree(bed: &mut Bed) {

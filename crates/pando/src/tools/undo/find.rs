@@ -4,11 +4,11 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use config::Config;
 use change::{
     history::{Bounds, Change, History},
     undo::{Brief, Chosen, EntryChange, Rehearsal, Step, choose},
 };
+use config::Config;
 use query::{backend::Suffix, facts::Facts};
 use schema::{NormalizedDn, Schema};
 
@@ -148,7 +148,12 @@ impl Found {
     fn of(change: &Change<'_>, chosen: Chosen) -> Self {
         Self {
             backend: change.backend,
-            step: Step { number: change.number, entry: change.entry, deed: EntryChange::of(change), follows: chosen.follows },
+            step: Step {
+                number: change.number,
+                entry: change.entry,
+                deed: EntryChange::of(change),
+                follows: chosen.follows,
+            },
             time_us: change.csn.time_us,
             user: change.authority.dn().to_owned(),
             connection: change.connection,

@@ -11,9 +11,9 @@ mod time;
 
 use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
 
+use change::history::Bounds;
 use clap::Args;
 use config::Config;
-use change::history::Bounds;
 use schema::Schema;
 
 use crate::{

@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use schema::NormalizedDn;
 
 use super::super::Definition;
+use super::super::reach::filter_on_stored;
 use super::super::reading::Reading;
 use super::super::shown_values::each_stored;
-use super::super::reach::filter_on_stored;
 use super::NS_ROLE;
 use crate::facts::Facts;
 use crate::filter::{Matcher, Node, Target};

@@ -13,13 +13,13 @@ use tempfile::TempDir;
 
 use super::model::{Conflict, Entry, Kind, Manner, Op, Qualifier, SUFFIXES, parent_of};
 use super::steps::ldif;
-use change::apply::queue;
 use crate::bind::BindStep;
 use crate::search::tests::fixture::{Asked, Fixture, root};
 use crate::update::UpdateDone;
 use crate::update::references::Worker;
 use crate::update::tests::bed::none;
 use crate::{Directory, Session};
+use change::apply::queue;
 
 /// Everybody's.
 const PASSWORD: &str = "opensesame";
@@ -386,9 +386,9 @@ pub fn shown(name: &'static str, value: &str) -> (&'static str, String) {
 }
 
 /// What `verify-index` finds wrong with a backend.
-fn problems(schema: &Arc<Schema>, backend: &store::Backend, temporary: &std::path::Path) -> Vec<String> {
+fn problems(schema: &std::sync::Arc<schema::Schema>, backend: &store::Backend, temporary: &std::path::Path) -> Vec<String> {
     let snapshot = backend.snapshot().unwrap();
-    let indexer = Indexer::new(Arc::clone(schema), Arc::clone(snapshot.indexes().set()));
+    let indexer = Indexer::new(std::sync::Arc::clone(schema), Arc::clone(snapshot.indexes().set()));
     let options = VerifyOptions {
         indexes: Vec::new(),
         threads: 1,
