@@ -21,7 +21,7 @@ pub struct OwnLimits([Option<Most>; 4]);
 
 impl OwnLimits {
     #[cfg(test)]
-    pub fn of(limits: [Option<Most>; 4]) -> OwnLimits {
+    pub(crate) fn of(limits: [Option<Most>; 4]) -> OwnLimits {
         OwnLimits(limits)
     }
 

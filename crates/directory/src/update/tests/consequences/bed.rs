@@ -386,9 +386,13 @@ pub fn shown(name: &'static str, value: &str) -> (&'static str, String) {
 }
 
 /// What `verify-index` finds wrong with a backend.
-fn problems(schema: &std::sync::Arc<schema::Schema>, backend: &store::Backend, temporary: &std::path::Path) -> Vec<String> {
+fn problems(
+    schema: &std::sync::Arc<schema::Schema>,
+    backend: &store::Backend,
+    temporary: &std::path::Path,
+) -> Vec<String> {
     let snapshot = backend.snapshot().unwrap();
-    let indexer = Indexer::new(std::sync::Arc::clone(schema), Arc::clone(snapshot.indexes().set()));
+    let indexer = Indexer::new(std::sync::Arc::clone(schema), std::sync::Arc::clone(snapshot.indexes().set()));
     let options = VerifyOptions {
         indexes: Vec::new(),
         threads: 1,
