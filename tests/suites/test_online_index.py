@@ -185,9 +185,12 @@ def test_a_build_goes_on_after_kill_9(online):  # S0-09 S0-18
     expected = sorted(f"uid=p{number},{PEOPLE}" for number in (7, 77))
     plain = online.connect(f"uid=p5,{PEOPLE}", "password")
     assert found.dns(plain, "(|(description=*on 7 keeps*)(description=*on 77 keeps*))", PEOPLE) == expected
-    online.tool("rebuild-index", "-b", BASE, "-i", "description")
+    said = online.tool("rebuild-index", "-b", BASE, "-i", "description").stdout
+    assert f"rebuilds description.caseIgnoreMatch, {WORDS} while it serves" in said
     wait_for(root, WORDS, lambda state: not is_valid(state))
-    wait_for(root, WORDS, is_valid)
+    said = online.tool("rebuild-index", "-b", BASE, "-i", "description", "--wait").stdout
+    assert f"rebuilt description.caseIgnoreMatch, {WORDS} in " in said
+    assert is_valid(index_states(root)[WORDS]), "--wait returned before the index was complete"
     assert found.dns(plain, "(|(description=*on 7 keeps*)(description=*on 77 keeps*))", PEOPLE) == expected
     load.stop()
     assert "no problem found" in verify(online)
@@ -211,17 +214,43 @@ def test_a_file_with_faults_is_refused_whole(online):
         )
         refused = online.tool("reload", check=False)
         assert refused.returncode != 0 and '"sounds"' in refused.stderr and "pando.toml:" in refused.stderr
+        assert "goes on with the one before" in refused.stderr
         os.kill(online.process.pid, signal.SIGHUP)
         until(lambda: "the server goes on with the one before" in online.error_log())
         assert '"sounds"' in online.error_log()
         assert index_states(root) == states
         file.write_text(good.replace("[global]", "[global]\ncheck-schema = false"))
-        online.tool("reload")
+        said = online.tool("reload").stdout
+        assert "[global] check-schema takes effect when the server is restarted." in said
         until(
             lambda: "[global] check-schema differs from what the server started with: restart it" in online.error_log()
         )
     finally:
         file.write_text(good)
+
+
+def test_what_tools_ask_of_the_server_ends_with_its_outcome(online, tmp_path):
+    refused = online.tool("rebuild-index", "-b", BASE, "-i", "nosuch", "--wait", check=False)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert 'there is no index "nosuch"' in refused.stderr
+    refused = online.tool("rebuild-index", "-b", BASE, "-i", "dn2id", check=False)
+    assert refused.returncode == 1 and "are rebuilt while it is stopped" in refused.stderr
+    mode = (online.dir / "admin.sock").stat().st_mode
+    assert mode & 0o777 == 0o600
+    refused = Pando(tmp_path / "none").tool("reload", check=False)
+    assert refused.returncode == 1 and "there is no instance in" in refused.stderr
+    # The path of a socket has 107 bytes at most; that of an instance may have more.
+    far = tmp_path / "far" / ("deep" * 30)
+    far.parent.mkdir()
+    instance = Pando(far).setup().start()
+    try:
+        assert "has read its configuration again" in instance.tool("reload").stdout
+        assert "rebuilt " in instance.tool("rebuild-index", "-b", BASE, "-i", "cn", "--wait").stdout
+    finally:
+        instance.stop()
+    assert not (far / "admin.sock").exists()
+    refused = instance.tool("reload", check=False)
+    assert refused.returncode == 1 and "no server is running on" in refused.stderr
 
 
 def test_dsconfig_edits_the_file_and_keeps_the_rest(fresh):

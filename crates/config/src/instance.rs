@@ -85,6 +85,12 @@ impl Instance {
         self.directory.join(format!("{}.lock", Self::CONFIG_FILE))
     }
 
+    /// The socket over which the tools speak with the running server.
+    #[must_use]
+    pub fn administration_socket(&self) -> PathBuf {
+        self.directory.join("admin.sock")
+    }
+
     /// Every folder of the layout.
     #[must_use]
     pub fn folders(&self) -> [PathBuf; 6] {

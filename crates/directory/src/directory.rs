@@ -25,6 +25,7 @@ use crate::update::UpdateState;
 use crate::watch::Watches;
 use access::Access;
 use access::Bound;
+use access::Identity;
 use access::limits::{LimitsFinder, LiveLimits};
 use change::apply::UpdateRules;
 use change::history::entry::CHANGELOG_DN;
@@ -40,6 +41,9 @@ use query::notices::{Notices, Tell};
 use query::shown::ReadContext;
 use query::synthetic::SyntheticEntry;
 use std::time::Instant;
+
+/// The name of who administrates over the instance's own socket, in logs and in `modifiersName`.
+const LOCAL_ADMINISTRATOR: &str = "cn=local administrator";
 
 /// A directory in service.
 pub struct Directory {
@@ -250,6 +254,15 @@ impl Directory {
         session
     }
 
+    /// A session of the local administrator, whom the system vouches for, at `now`.
+    #[must_use]
+    pub fn administrator_session(&self, connection: u64, now: Instant) -> Session {
+        let session = Session::of(Identity::Root { dn: LOCAL_ADMINISTRATOR.into() }, connection);
+        // Looked up now and kept with the session.
+        let _ = self.limits_finder(&self.facts()).of_session(&session, now);
+        session
+    }
+
     /// What a failed bind leaves of a session.
     #[must_use]
     pub fn nobody(&self) -> Bound {
@@ -359,6 +372,7 @@ fn open_backend(
         writability: configured.writability,
         store,
         key_makers,
+        build_failure: ArcSwapOption::empty(),
         entry_limit: AtomicU64::new(configured.index_entry_limit),
     })
 }

@@ -181,6 +181,7 @@ impl Builder<'_> {
                 Ok(()) => self.bell.wait(seen, None),
                 Err(store::StoreError::Closed) => return,
                 Err(error) => {
+                    self.backend.build_failure.store(Some(Arc::new(error.to_string())));
                     (self.tell)(IndexNotice::Failed { backend: self.backend.id.clone(), reason: error.to_string() });
                     self.bell.wait(seen, Some(RETRY_AFTER));
                 }
@@ -210,6 +211,9 @@ impl Builder<'_> {
                 self.give_way();
                 let started = Instant::now();
                 propose(self.backend, self.intake, &IndexProposal::Build { work: SLICE_WORK })?;
+                if self.backend.build_failure.load().is_some() {
+                    self.backend.build_failure.store(None);
+                }
                 // Half of the time is others'.
                 if self.backend.store.is_busy() {
                     std::thread::sleep(started.elapsed());

@@ -130,6 +130,7 @@ impl Directory {
             let mut configured = (**indexes.configured()).clone();
             configured.configs = IndexConfigs { filters, secret, ..configured.configs };
             self.set_indexes(at, configured, names.clone())?;
+            backend.build_failure.store(None);
             self.index_work.wake();
         }
         Ok(names.iter().map(|name| without_stamp(name).to_owned()).collect())
@@ -216,6 +217,6 @@ fn missing<'n>(names: &'n [String], others: &[String]) -> Vec<&'n str> {
 }
 
 /// The name as people know it: what follows the `@` only tells keys of one making from those of another.
-fn without_stamp(name: &str) -> &str {
+pub(crate) fn without_stamp(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
 }

@@ -67,8 +67,17 @@ pub mod extended {
     pub const END_TRANSACTION: &str = "1.3.6.1.1.21.3";
     /// OpenDJ
     pub const GET_CONNECTION_ID: &str = "1.3.6.1.4.1.26027.1.6.2";
+    /// Pando's own; `docs/reference/administration.md` says what they do. Numbers below the UUID 840a9468-baf2-45e3-8b85-28ea0ce27c54
+    /// (ITU-T X.667), which nobody needs to register.
+    pub const RELOAD_CONFIGURATION: &str = "2.25.175513028506401587346170323351613111380.1.1";
+    pub const REBUILD_INDEXES: &str = "2.25.175513028506401587346170323351613111380.1.2";
     /// RFC 4511 §4.4.1
     pub const NOTICE_OF_DISCONNECTION: &str = "1.3.6.1.4.1.1466.20036";
+}
+
+pub mod intermediate {
+    /// Pando's own: how far a job of the server is.
+    pub const JOB_PROGRESS: &str = "2.25.175513028506401587346170323351613111380.2.1";
 }
 
 pub mod feature {

@@ -3,10 +3,10 @@
 //! Goes through the instance's socket, or its port on this machine. It refuses to encrypt, so it never leaves the machine.
 
 use std::{
-    io::{Read, Write},
+    io::{self, Read, Write},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
     os::unix::net::UnixStream,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -81,6 +81,14 @@ pub struct Client {
     id: i32,
 }
 
+/// How an extended operation ended.
+pub struct ExtendedAnswer {
+    /// The result.
+    pub result: LdapResult,
+    /// What it answers.
+    pub value: Option<Vec<u8>>,
+}
+
 /// An entry that a search found, as text: each attribute with its values.
 pub struct Found {
     attributes: Vec<(String, Vec<String>)>,
@@ -115,6 +123,31 @@ impl Client {
             }
             _ => Err(refusal(&format!("binding as {dn}"), &result)),
         }
+    }
+
+    /// Connects through the socket for administrators, which asks for no password.
+    pub fn of_administrator(path: &Path) -> io::Result<Self> {
+        let stream = runtime::local_socket::connect(path)?;
+        stream.set_read_timeout(Some(SILENCE_MAX))?;
+        Ok(Self { stream: Box::new(stream), received: Vec::new(), id: 0 })
+    }
+
+    /// An extended operation; `intermediate` gets the values of what comes before its response.
+    pub fn extended(
+        &mut self,
+        oid: &str,
+        value: Option<&[u8]>,
+        intermediate: &mut dyn FnMut(Option<&[u8]>),
+    ) -> Result<ExtendedAnswer, Failure> {
+        let mut request = Vec::new();
+        client::extended(&mut request, self.next_id(), oid, value, &[]);
+        let mut answered = None;
+        let result = self.ask(&request, &mut |response| match response {
+            Response::Intermediate { value, .. } => intermediate(*value),
+            Response::Extended { value, .. } => answered = value.map(<[u8]>::to_vec),
+            _ => {}
+        })?;
+        Ok(ExtendedAnswer { result, value: answered })
     }
 
     /// All entries that a search finds.
@@ -166,17 +199,12 @@ impl Client {
         &mut self,
         changes: impl IntoIterator<Item = &'c LdifChange>,
     ) -> Result<Result<(), (Option<usize>, LdapResult)>, Failure> {
-        let mut identifier = Vec::new();
-        let mut request = Vec::new();
-        client::extended(&mut request, self.next_id(), oids::extended::START_TRANSACTION, None, &[]);
-        let result = self.ask(&request, &mut |response| {
-            if let Response::Extended { value: Some(value), .. } = response {
-                identifier = value.to_vec();
-            }
-        })?;
-        if !result.is_success() {
-            return Ok(Err((None, result)));
+        let started = self.extended(oids::extended::START_TRANSACTION, None, &mut |_| {})?;
+        if !started.result.is_success() {
+            return Ok(Err((None, started.result)));
         }
+        let identifier = started.value.unwrap_or_default();
+        let mut request = Vec::new();
         let control = ControlBuf::new(oids::control::TRANSACTION_SPECIFICATION, Some(identifier.clone())).critical();
         let first = self.id + 1;
         for (at, change) in changes.into_iter().enumerate() {
@@ -197,15 +225,9 @@ impl Client {
     /// Ends a transaction; gives the message id of the update that was refused, if one was.
     fn end(&mut self, identifier: &[u8], commit: bool) -> Result<(LdapResult, Option<i32>), Failure> {
         let value = EndTransaction { commit, identifier }.encode();
-        let mut request = Vec::new();
-        client::extended(&mut request, self.next_id(), oids::extended::END_TRANSACTION, Some(&value), &[]);
-        let mut failed = None;
-        let result = self.ask(&request, &mut |response| {
-            if let Response::Extended { value: Some(value), .. } = response {
-                failed = ldap::transaction::decode_failed(value);
-            }
-        })?;
-        Ok((result, failed))
+        let answer = self.extended(oids::extended::END_TRANSACTION, Some(&value), &mut |_| {})?;
+        let failed = answer.value.as_deref().and_then(ldap::transaction::decode_failed);
+        Ok((answer.result, failed))
     }
 
     fn next_id(&mut self) -> i32 {
@@ -235,7 +257,8 @@ impl Client {
     }
 }
 
-fn refusal(what: &str, result: &LdapResult) -> Failure {
+/// A failure that says what the server answered to `what`.
+pub fn refusal(what: &str, result: &LdapResult) -> Failure {
     Failure::new(format_args!("{what}: {result}"))
 }
 
@@ -247,7 +270,7 @@ fn stream(config: &Config) -> Result<Box<dyn Stream>, Failure> {
         ListenAddress::Tcp(_) => None,
     });
     if let Some(path) = socket {
-        let stream = UnixStream::connect(path).context(path.display())?;
+        let stream = runtime::local_socket::connect(path).context(path.display())?;
         stream.set_read_timeout(Some(SILENCE_MAX)).context(path.display())?;
         return Ok(Box::new(stream));
     }

@@ -20,6 +20,11 @@ use crate::{
 
 /// Opens the configuration of the instance in `directory`.
 pub fn open(directory: &Path) -> Result<Config, Failure> {
+    Ok(Config::load(&find(directory)?.config_file())?)
+}
+
+/// The instance in `directory`, whatever its configuration says.
+pub fn find(directory: &Path) -> Result<Instance, Failure> {
     let instance = Instance::new(directory);
     let file = instance.config_file();
     if directory.is_dir() {
@@ -33,7 +38,7 @@ pub fn open(directory: &Path) -> Result<Config, Failure> {
             directory.display()
         )));
     }
-    Ok(Config::load(&file)?)
+    Ok(instance)
 }
 
 /// The schema that the configuration names.

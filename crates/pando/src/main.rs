@@ -6,6 +6,7 @@
 // A reader that goes early must not cause a panic: see `output`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod administration;
 mod cli;
 mod client;
 mod failure;

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Writability;
 use schema::NormalizedDn;
 use store::index::IndexConfigs;
@@ -32,6 +32,8 @@ pub struct Backend {
     pub entry_limit: AtomicU64,
     /// What index keys need beside the schema: filters and secret.
     pub key_makers: ArcSwap<IndexConfigs>,
+    /// Why the builder of its indexes could not go on, until it does.
+    pub build_failure: ArcSwapOption<String>,
 }
 
 impl Backend {

@@ -23,6 +23,7 @@ use crate::{
     connection::{Accepted, Connection, ConnectionAddress, Peer, Phase},
     end::{End, EndReason},
     limits::ACCEPT_PAUSE,
+    listener::Audience,
     log::error::{Category, message_id},
     loop_core::Core,
     mailbox::{Mail, Mailbox},
@@ -231,14 +232,17 @@ impl<P: Protocol> EventLoop<P> {
                 (Phase::ProxyHeader, true)
             }
             (Some(settings), Peer::Tcp { remote, .. }) => (Phase::Open, settings.admits(remote.ip())),
-            _ => (Phase::Open, true),
+            (Some(settings), Peer::Local(credentials)) => (Phase::Open, settings.admits_process(*credentials)),
+            (None, _) => (Phase::Open, true),
         };
-        let state = self.protocol.connect(id, accepted.peer, self.core.moment);
+        let audience = settings.map_or(Audience::Clients, |settings| settings.audience);
+        let state = self.protocol.connect(id, accepted.peer, audience, self.core.moment);
         self.core.has_deadlines |= self.protocol.idle_limit(&state).is_some();
         let mut connection = Connection::new(id, accepted, phase, self.core.moment, state);
         self.core.metrics.connections_established.add(1);
         let connections_max = self.core.limits.connections_max;
-        let is_full = connections_max > 0 && count > connections_max;
+        // The administrator is let in all the more when there are too many clients.
+        let is_full = audience == Audience::Clients && connections_max > 0 && count > connections_max;
         if is_full || !is_admitted || self.stop_at.is_some() {
             let text = if is_full { "too many connections" } else { "connections from this address are not allowed" };
             return self.reject(connection, text);

@@ -14,6 +14,7 @@ pub mod end;
 mod event_loop;
 pub mod limits;
 pub mod listener;
+pub mod local_socket;
 pub mod log;
 pub mod loop_core;
 pub mod loops;

@@ -4,15 +4,16 @@ use std::{
     fmt, fs, io,
     net::SocketAddr,
     os::unix::fs::{FileTypeExt, PermissionsExt},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use crate::tls::TlsAcceptor;
 use config::AddressMask;
 use mio::net::{TcpListener, UnixListener};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
+
+use crate::{local_socket, sys::PeerCredentials, tls::TlsAcceptor};
 
 /// Idle time after which the system probes whether a client is still there (`use-tcp-keep-alive`).
 const KEEPALIVE_TIME: Duration = Duration::from_secs(300);
@@ -35,11 +36,22 @@ impl fmt::Display for ListenAt {
     }
 }
 
+/// Who is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// Whoever may connect; who they are is the protocol's business.
+    Clients,
+    /// Processes of the server's own user and of root, through a unix socket: the kernel says who they are.
+    LocalAdministrator,
+}
+
 /// A listener as configured.
 #[derive(Debug, Clone)]
 pub struct ListenerSettings {
     /// Where.
     pub at: ListenAt,
+    /// Who is served.
+    pub audience: Audience,
     /// TLS from the first byte, with this certificate.
     pub tls: Option<Arc<TlsAcceptor>>,
     /// Only these may connect; empty means all.
@@ -63,6 +75,7 @@ impl ListenerSettings {
     pub fn new(at: ListenAt) -> Self {
         Self {
             at,
+            audience: Audience::Clients,
             tls: None,
             allowed: Vec::new(),
             denied: Vec::new(),
@@ -78,6 +91,20 @@ impl ListenerSettings {
     pub fn admits(&self, address: std::net::IpAddr) -> bool {
         let allowed = self.allowed.is_empty() || self.allowed.iter().any(|mask| mask.contains(address));
         allowed && !self.denied.iter().any(|mask| mask.contains(address))
+    }
+
+    /// Whether a process may connect through a unix socket.
+    pub fn admits_process(&self, peer: PeerCredentials) -> bool {
+        self.audience == Audience::Clients || peer.is_own_user_or_root()
+    }
+
+    /// Permissions of a unix socket. Everybody on the machine may connect to one for clients: who they are is known from the kernel, what
+    /// they may do is decided later.
+    fn socket_mode(&self) -> u32 {
+        match self.audience {
+            Audience::Clients => 0o666,
+            Audience::LocalAdministrator => 0o600,
+        }
     }
 
     /// Whether connections from `address` begin with a PROXY header.
@@ -113,21 +140,21 @@ pub(crate) fn check_port_is_free(address: SocketAddr) -> io::Result<()> {
 }
 
 /// Opens a unix socket. A socket left behind by a server that is gone is replaced; one that answers is not.
-pub(crate) fn bind_unix(path: &std::path::Path, backlog: u32) -> io::Result<UnixListener> {
+pub(crate) fn bind_unix(settings: &ListenerSettings, path: &Path) -> io::Result<UnixListener> {
     if let Ok(meta) = fs::symlink_metadata(path) {
         if !meta.file_type().is_socket() {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the path exists and is not a socket"));
         }
-        if std::os::unix::net::UnixStream::connect(path).is_ok() {
+        if local_socket::connect(path).is_ok() {
             return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens on the socket"));
         }
         fs::remove_file(path)?;
     }
     let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
-    socket.bind(&socket2::SockAddr::unix(path)?)?;
-    // Everybody on the machine may connect; who they are is known from the kernel, what they may do is decided later.
-    fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
-    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    local_socket::with_short_path(path, |path| socket.bind(&socket2::SockAddr::unix(path)?))?;
+    // Nobody can connect before `listen`.
+    fs::set_permissions(path, fs::Permissions::from_mode(settings.socket_mode()))?;
+    socket.listen(i32::try_from(settings.backlog).unwrap_or(i32::MAX))?;
     Ok(UnixListener::from_std(socket.into()))
 }
 
@@ -148,14 +175,34 @@ mod tests {
     fn unix_sockets_replace_only_dead_ones() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("socket");
-        let living = bind_unix(&path, 16).unwrap();
-        assert_eq!(bind_unix(&path, 16).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        let settings = ListenerSettings::new(ListenAt::Path(path.clone()));
+        let living = bind_unix(&settings, &path).unwrap();
+        assert_eq!(bind_unix(&settings, &path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         drop(living);
-        bind_unix(&path, 16).unwrap();
+        bind_unix(&settings, &path).unwrap();
         let file = dir.path().join("file");
         fs::write(&file, "precious").unwrap();
-        assert_eq!(bind_unix(&file, 16).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(bind_unix(&settings, &file).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(&file).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn only_the_own_user_and_root_administrate() {
+        let dir = tempfile::tempdir().unwrap();
+        // Longer than a socket's name may be.
+        let folder = dir.path().join("instance".repeat(20));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("admin.sock");
+        let clients = ListenerSettings::new(ListenAt::Path(path.clone()));
+        let settings = ListenerSettings { audience: Audience::LocalAdministrator, ..clients.clone() };
+        let _listener = bind_unix(&settings, &path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        local_socket::connect(&path).unwrap();
+        let own = rustix::process::geteuid().as_raw();
+        let peer = |uid| PeerCredentials { uid, gid: 0, pid: 1 };
+        assert!(settings.admits_process(peer(own)) && settings.admits_process(peer(0)));
+        assert!(!settings.admits_process(peer(own + 1)));
+        assert!(clients.admits_process(peer(own + 1)));
     }
 
     #[test]

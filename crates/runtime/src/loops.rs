@@ -218,7 +218,7 @@ fn open_sockets(listeners: &[ListenerSettings], loop_count: usize) -> Result<(So
             }
             // One loop accepts for all: unix sockets know no SO_REUSEPORT, and connections are spread afterwards.
             ListenAt::Path(path) => {
-                let socket = bind_unix(path, settings.backlog).map_err(failed)?;
+                let socket = bind_unix(settings, path).map_err(failed)?;
                 if let Some(first) = sockets.first_mut() {
                     first.push((index, ListenSocket::Unix(socket)));
                 }

@@ -10,6 +10,7 @@ use crate::{
     connection::{Connection, Peer},
     end::End,
     end::EndReason,
+    listener::Audience,
     loop_core::Core,
 };
 
@@ -35,8 +36,8 @@ pub trait Protocol: Sized + Send + 'static {
     /// A turn of the loop begins: its time on the calendar.
     fn begin_turn(&mut self, now: SystemTime);
 
-    /// A client has come at `now`: its connection's number, and who it is as far as the socket tells.
-    fn connect(&mut self, id: u64, peer: Peer, now: Instant) -> Self::State;
+    /// A client has come at `now`, through a listener for `audience`: its connection's number, and who it is as far as the socket tells.
+    fn connect(&mut self, id: u64, peer: Peer, audience: Audience, now: Instant) -> Self::State;
 
     /// Who the client is, is known now. Called once, before anything that it sent is taken.
     fn open(&mut self, connection: &mut Connection<Self::State>);

@@ -16,6 +16,14 @@ pub struct PeerCredentials {
     pub pid: i32,
 }
 
+impl PeerCredentials {
+    /// Whether it is a process of root, or of the user that this one runs as.
+    #[must_use]
+    pub fn is_own_user_or_root(self) -> bool {
+        self.uid == 0 || self.uid == rustix::process::geteuid().as_raw()
+    }
+}
+
 /// `SO_PEERCRED` of a connected unix socket.
 pub fn peer_credentials(socket: &impl AsFd) -> io::Result<PeerCredentials> {
     let found = rustix::net::sockopt::socket_peercred(socket)?;

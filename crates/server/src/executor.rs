@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Instant};
 
 use directory::Session;
 use ldap::Message;
-use runtime::{backlog::Backlog, mailbox::Mailbox};
+use runtime::{backlog::Backlog, listener::Audience, mailbox::Mailbox};
 
 use crate::{
     answer::Answer,
@@ -17,8 +17,8 @@ use crate::{
 
 /// Executes messages; each loop has its own.
 pub(crate) trait Executor: Send + 'static {
-    /// The session of a connection that has just come, at `now`.
-    fn session(&self, connection: u64, now: Instant) -> Session;
+    /// The session of a connection that has just come, at `now`, through a door for that audience.
+    fn session(&self, connection: u64, audience: Audience, now: Instant) -> Session;
 
     /// Executes one request other than unbind, abandon and what concerns the connection itself. Called on the loop that
     /// read it: what may take long must be given away with [`Call::remote`].

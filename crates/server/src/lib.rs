@@ -6,6 +6,7 @@
 //!
 //! This crate does not know how entries are stored, what a filter matches, or who may see what, nor how sockets are waited for.
 
+mod administration;
 mod answer;
 mod client;
 mod conclude;
@@ -22,9 +23,7 @@ mod missing_groups;
 mod monitor;
 mod operation;
 mod protocol;
-pub mod rebuild_request;
 mod reload;
-pub mod reload_answer;
 mod remote;
 mod reply;
 mod server;

@@ -1,9 +1,9 @@
 //! A listener that speaks LDAP: what the runtime listens with, and what LDAP asks for beside it.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use runtime::{
-    listener::{ListenAt, ListenerSettings},
+    listener::{Audience, ListenAt, ListenerSettings},
     tls::TlsAcceptor,
 };
 
@@ -29,6 +29,12 @@ impl LdapListener {
             allow_ldap_v2: true,
             request_bytes_max: 5 * 1024 * 1024,
         }
+    }
+
+    /// The socket for administrators of an instance.
+    pub fn administration(path: PathBuf) -> Self {
+        let plain = Self::new(ListenAt::Path(path));
+        Self { network: ListenerSettings { audience: Audience::LocalAdministrator, ..plain.network }, ..plain }
     }
 
     /// The `protocol` of the access log.

@@ -6,7 +6,7 @@ use ldap::{ResultCode, encode};
 use runtime::{
     connection::{Connection, Peer},
     end::{End, EndReason},
-    listener::ListenAt,
+    listener::{Audience, ListenAt},
     loop_core::Core,
     protocol::{Next, Protocol},
 };
@@ -27,8 +27,8 @@ impl Protocol for LdapLoop {
         self.metrics.log_lines_dropped.set(self.log.dropped());
     }
 
-    fn connect(&mut self, id: u64, peer: Peer, now: Instant) -> ClientState {
-        let mut session = self.executor.session(id, now);
+    fn connect(&mut self, id: u64, peer: Peer, audience: Audience, now: Instant) -> ClientState {
+        let mut session = self.executor.session(id, audience, now);
         if let Peer::Local(credentials) = peer {
             session.peer_uid = Some(credentials.uid);
         }

@@ -22,6 +22,7 @@ use runtime::{
 use thiserror::Error;
 
 use crate::{
+    administration::Administration,
     executor::Executor,
     ldap_loop::LdapLoop,
     listener::LdapListener,
@@ -78,6 +79,7 @@ pub struct Server {
     stalls: Arc<Stalls>,
     pools: Option<Pools>,
     directory: Option<Arc<Directory>>,
+    administration: Option<Arc<Administration>>,
     errors: ErrorLog,
     keeper: Option<Periodic>,
     watch: Option<Periodic>,
@@ -141,9 +143,14 @@ impl Server {
         let internal = AccessLog::new(&mut logs.builder, &logs.access);
         directory.set_internal_log(Arc::new(InternalAccessLog::new(internal)));
         let begun_at = SystemTime::now();
+        let administration = Arc::new(Administration::new(Arc::clone(&directory), logs.errors().clone()));
         let executor = {
             let (directory, pools) = (Arc::clone(&directory), pools.clone());
-            move || -> Box<dyn Executor> { Box::new(DirectoryExecutor::new(Arc::clone(&directory), pools.clone())) }
+            let administration = Arc::clone(&administration);
+            move || -> Box<dyn Executor> {
+                let administration = Arc::clone(&administration);
+                Box::new(DirectoryExecutor::new(Arc::clone(&directory), pools.clone(), administration))
+            }
         };
         let audits = std::mem::take(&mut settings.audit_logs);
         let mut server = Self::launch(settings, logs, executor)?;
@@ -167,6 +174,8 @@ impl Server {
             IndexNotice::Failed { .. } => errors.error(Category::Backend, message_id::INDEXES, notice),
             _ => errors.notice(Category::Backend, message_id::INDEXES, notice),
         }))?;
+        administration.begin(Arc::clone(&server.stalls));
+        server.administration = Some(administration);
         server.watch = Some(watch(Arc::clone(&directory), Arc::clone(&server.stalls))?);
         server.directory = Some(directory);
         server.errors.notice(Category::Core, message_id::STARTED, "The server is ready");
@@ -185,8 +194,9 @@ impl Server {
             match signals.wait() {
                 Ok(Signal::Reload) => {
                     self.reopen_logs();
-                    if let Some(directory) = &self.directory {
-                        crate::reload::reload(directory, &self.stalls, &self.errors);
+                    if let Some(administration) = &self.administration {
+                        // Whoever sent the signal reads the error log.
+                        let _ = administration.reload();
                     }
                 }
                 Ok(Signal::Stop) => break Ok(()),
@@ -242,6 +252,7 @@ impl Server {
             stalls,
             pools: None,
             directory: None,
+            administration: None,
             errors: logs.errors,
             keeper,
             watch: None,
@@ -289,6 +300,9 @@ impl Server {
         if let Some(directory) = &self.directory {
             directory.end_watches();
         }
+        if let Some(administration) = &self.administration {
+            administration.stop();
+        }
         self.loops.stop(until);
         self.keeper = None;
         self.watch = None;
@@ -320,7 +334,9 @@ fn capabilities(settings: &Settings) -> Capabilities {
         start_tls: settings.listeners.iter().any(|listener| listener.start_tls.is_some()),
         ldap_v2: settings.listeners.iter().any(|listener| listener.allow_ldap_v2),
         sasl_mechanisms: Vec::new(),
-        extensions: [oids::CANCEL, oids::GET_CONNECTION_ID].map(str::to_owned).into(),
+        extensions: [oids::CANCEL, oids::GET_CONNECTION_ID, oids::RELOAD_CONFIGURATION, oids::REBUILD_INDEXES]
+            .map(str::to_owned)
+            .into(),
     }
 }
 

@@ -83,6 +83,7 @@ impl Settings {
         if listeners.is_empty() {
             return Err(SettingsError::NoListener);
         }
+        listeners.push(LdapListener::administration(config.instance.administration_socket()));
         let access_logs = config
             .access_logs
             .iter()

@@ -3,16 +3,17 @@
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
+    time::{Duration, Instant},
 };
 
 use clap::Args;
 use config::Config;
-use server::rebuild_request::RebuildRequest;
+use ldap::administration::{IndexChoice, RebuildIndexes};
 use store::bulk::{self, Phase, RebuildOptions, RebuildWhich};
 
-use super::reload;
 use crate::{
-    failure::{Context, Failure, Outcome},
+    administration,
+    failure::{Failure, Outcome},
     instance,
     output::outln,
     owner::Owner,
@@ -42,62 +43,82 @@ pub struct Options {
     /// Work on the files only; refused while a server runs. Without it, a running server builds the indexes while it serves
     #[arg(long = "offline")]
     offline: bool,
+    /// With a running server: wait until the indexes are complete, and fail if they are not
+    #[arg(long = "wait", conflicts_with = "offline")]
+    wait: bool,
     /// Print nothing but errors
     #[arg(short = 'Q', long = "quiet")]
     quiet: bool,
 }
 
 impl Options {
-    fn which(&self) -> RebuildWhich {
+    fn which(&self) -> IndexChoice {
         match (self.all, self.degraded) {
-            (true, _) => RebuildWhich::All,
-            (_, true) => RebuildWhich::Degraded,
-            _ => RebuildWhich::Named(self.indexes.clone()),
+            (true, _) => IndexChoice::All,
+            (_, true) => IndexChoice::Degraded,
+            _ => IndexChoice::Named(self.indexes.clone()),
         }
     }
 }
 
 /// Has the running server build the indexes.
-fn ask_server(directory: &Path, config: &Config, options: &Options, owner: Owner, process: u32) -> Outcome {
+fn ask_server(directory: &Path, config: &Config, options: &Options, process: u32) -> Outcome {
     let schema = instance::schema(config)?;
     let backend = instance::backend_of_base(config, &schema, &options.base_dn)?;
     if options.clear_degraded_state {
         return Err(Failure::new("--clearDegradedState works on the files: stop the server first"));
     }
-    let configured = directory::configured_indexes(&schema, backend).map_err(Failure::new)?;
     for name in &options.indexes {
-        let attribute = schema.attribute_type(name.as_bytes()).map(|attribute| format!("{}.", attribute.name()));
-        let is_meant = |own: &String| {
-            let own = own.split('@').next().unwrap_or(own);
-            own.eq_ignore_ascii_case(name) || attribute.as_ref().is_some_and(|attribute| own.starts_with(attribute))
-        };
-        if !configured.names.iter().any(is_meant) {
+        if ["dn2id", "id2children", "id2entry"].iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err(Failure::new(format_args!(
-                "there is no index \"{name}\" that a running server can rebuild; those of the tree (dn2id, id2children, id2entry) \
-                 are rebuilt while it is stopped"
+                "a running server does not rebuild \"{name}\": the indexes of the tree (dn2id, id2children, id2entry) are rebuilt while \
+                 it is stopped"
             )));
         }
     }
-    let request = RebuildRequest { backend: backend.id.clone(), which: options.which() };
-    request.leave(&config.instance).context("the request to the server")?;
-    owner.settle(directory)?;
-    reload::reload(config)?;
-    if !options.quiet {
-        outln!(
-            "The server (process {process}) rebuilds the indexes while it serves; until then no search uses them. Watch pando \
-             backendstat show-index-status --instance {} -n {}",
+    let request = RebuildIndexes { backend: backend.id.clone(), which: options.which(), wait: options.wait };
+    let progress = options.wait.then(|| Progress::new("entries", None, options.quiet));
+    let begun = Instant::now();
+    let rebuilt = administration::rebuild(&config.instance, process, &request, &mut |now| {
+        if let Some(progress) = &progress {
+            progress.phase(&now.phase, now.total);
+            progress.at(now.done, rated(now.done, begun.elapsed()));
+        }
+    });
+    drop(progress);
+    let names = rebuilt?;
+    if options.quiet {
+        return Ok(ExitCode::SUCCESS);
+    }
+    match (names.is_empty(), options.wait) {
+        (true, _) => outln!("No index needed to be rebuilt."),
+        (_, true) => outln!(
+            "The server (process {process}) rebuilt {} in {:.1} seconds; searches use them.",
+            names.join(", "),
+            begun.elapsed().as_secs_f64()
+        ),
+        (_, false) => outln!(
+            "The server (process {process}) rebuilds {} while it serves; until then no search uses them. Watch pando backendstat \
+             show-index-status --instance {} -n {}, or wait for the end with --wait.",
+            names.join(", "),
             directory.display(),
             backend.id
-        );
+        ),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many entries, and how many a second.
+fn rated(entries: u64, elapsed: Duration) -> String {
+    let rate = (entries as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
+    format!("{} entries, {}/s", grouped(entries), grouped(rate))
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
     let owner = Owner::of(directory)?;
     if let (false, Some(process)) = (options.offline, instance::running(&config.instance)) {
-        return ask_server(directory, &config, options, owner, process);
+        return ask_server(directory, &config, options, process);
     }
     let _lock = instance::lock(&config.instance, "then rebuild")?;
     let schema = instance::schema(&config)?;
@@ -107,7 +128,11 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         directory: backend.directory.clone(),
         indexes: directory::index_configs(backend).map_err(Failure::new)?,
         schema,
-        which: options.which(),
+        which: match options.which() {
+            IndexChoice::All => RebuildWhich::All,
+            IndexChoice::Degraded => RebuildWhich::Degraded,
+            IndexChoice::Named(names) => RebuildWhich::Named(names),
+        },
         clear_degraded_state: options.clear_degraded_state,
         threads: 0,
         memory_bytes: 0,

@@ -1,13 +1,12 @@
-//! `reload`: has the running server read its configuration again.
+//! `reload`: has the running server read its configuration again, and tells what became of it.
 
 use std::{path::Path, process::ExitCode};
 
 use clap::Args;
-use config::Config;
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    failure::{Context, Failure, Outcome},
+    administration::{self, Reloaded},
+    failure::{Failure, Outcome},
     instance,
     output::outln,
 };
@@ -20,30 +19,20 @@ pub struct Options {
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
-    // The server refuses a file with faults as well, but only its log says so.
-    let config = instance::open(directory)?;
-    let Some(process) = reload(&config)? else {
+    let instance = instance::find(directory)?;
+    let Some(Reloaded { process, verdict }) = administration::reload(&instance)? else {
         return Err(Failure::new(format_args!("no server is running on {}", directory.display())));
     };
-    if !options.quiet {
-        outln!(
-            "The server (process {process}) reads its configuration again; {} tells what changes.",
-            config.instance.logs().display()
-        );
+    let taken = verdict.map_err(|reason| {
+        Failure::new(format_args!(
+            "the server (process {process}) refuses the configuration and goes on with the one before: {reason}"
+        ))
+    })?;
+    if options.quiet {
+        return Ok(ExitCode::SUCCESS);
     }
+    outln!("The server (process {process}) has read its configuration again.");
+    taken.changed.iter().for_each(|sentence| outln!("{sentence}."));
+    taken.needs_restart.iter().for_each(|property| outln!("{property} takes effect when the server is restarted."));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Tells the server, if one runs, and gives its process.
-pub fn reload(config: &Config) -> Result<Option<u32>, Failure> {
-    let Some(process) = instance::running(&config.instance) else { return Ok(None) };
-    signal(process, Signal::HUP, "to reload")?;
-    Ok(Some(process))
-}
-
-/// Sends a signal to the server of an instance, which is the holder of its lock: a number alone could be another process's by now.
-pub fn signal(process: u32, signal: Signal, what: &str) -> Result<(), Failure> {
-    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| Failure::new(format_args!("process {process} is no process")))?;
-    kill_process(pid, signal).context(format_args!("process {process} cannot be told {what}"))
 }

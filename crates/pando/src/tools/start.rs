@@ -56,7 +56,10 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let directory = Arc::new(Directory::open(config).map_err(Failure::new)?);
     let server = Server::start(Arc::clone(&directory)).map_err(Failure::new)?;
     if !quiet {
-        let places: Vec<String> = server.addresses().iter().map(|at| url(config, at)).collect();
+        // The one for administrators is no place for clients.
+        let own = ListenAt::Path(config.instance.administration_socket());
+        let places = server.addresses().iter().filter(|at| **at != own);
+        let places: Vec<String> = places.map(|at| url(config, at)).collect();
         // Whoever read this may be gone; the server serves all the same.
         let _ = writeln!(
             std::io::stdout(),

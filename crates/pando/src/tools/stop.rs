@@ -7,11 +7,10 @@ use std::{
 };
 
 use clap::Args;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
-use super::reload;
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Context, Failure, Outcome},
     instance,
     output::outln,
 };
@@ -34,7 +33,10 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let Some(process) = instance::running(&config.instance) else {
         return Err(Failure::new(format_args!("no server is running on {}", directory.display())));
     };
-    reload::signal(process, Signal::TERM, "to stop")?;
+    // The holder of the instance's lock: a number alone could be another process's by now.
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| Failure::new(format_args!("process {process} is no process")))?;
+    kill_process(pid, Signal::TERM).context(format_args!("process {process} cannot be told to stop"))?;
     let until = Instant::now() + Duration::from_secs(options.timeout_seconds);
     while instance::running(&config.instance) == Some(process) {
         if Instant::now() >= until {

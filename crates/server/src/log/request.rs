@@ -96,7 +96,7 @@ pub(crate) fn write_control_oids(out: &mut String, controls: Controls<'_>) {
 
 fn extended_name(oid: &[u8]) -> Option<&'static str> {
     // OpenDJ's names.
-    const NAMES: [(&str, &str); 7] = [
+    const NAMES: [(&str, &str); 9] = [
         (oids::START_TLS, "StartTLS"),
         (oids::PASSWORD_MODIFY, "Password Modify"),
         (oids::WHO_AM_I, "Who Am I?"),
@@ -104,6 +104,8 @@ fn extended_name(oid: &[u8]) -> Option<&'static str> {
         (oids::END_TRANSACTION, "End Transaction"),
         (oids::CANCEL, "Cancel"),
         (oids::GET_CONNECTION_ID, "Get Connection ID"),
+        (oids::RELOAD_CONFIGURATION, "Reload Configuration"),
+        (oids::REBUILD_INDEXES, "Rebuild Indexes"),
     ];
     NAMES.iter().find(|(known, _)| known.as_bytes() == oid).map(|(_, name)| *name)
 }

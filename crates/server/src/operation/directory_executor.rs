@@ -6,7 +6,7 @@ use directory::{Directory, RequestTime, Worker};
 use ldap::{ControlBuf, LdapResult, encode};
 use runtime::pool::{Pool, PoolLimits, TURN};
 
-use crate::{answer::Answer, executor::Call, remote::Encode, reply};
+use crate::{administration::Administration, answer::Answer, executor::Call, remote::Encode, reply};
 
 /// Jobs that wait for a place in a pool, for each place. Beyond that, `busy` is the better answer.
 const QUEUE_PER_PLACE: usize = 128;
@@ -53,13 +53,14 @@ impl Pools {
 pub(crate) struct DirectoryExecutor {
     pub(super) directory: Arc<Directory>,
     pub(super) pools: Pools,
+    pub(super) administration: Arc<Administration>,
     /// What the directory keeps between operations. Gone after a panic, and then made anew.
     pub(super) worker: Option<Box<Worker>>,
 }
 
 impl DirectoryExecutor {
-    pub(crate) fn new(directory: Arc<Directory>, pools: Pools) -> Self {
-        Self { directory, pools, worker: None }
+    pub(crate) fn new(directory: Arc<Directory>, pools: Pools, administration: Arc<Administration>) -> Self {
+        Self { directory, pools, administration, worker: None }
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use directory::Session;
 use ldap::{Message, Request, encode};
+use runtime::listener::Audience;
 
 use super::directory_executor::{DirectoryExecutor, conclude, time_of};
 use crate::{
@@ -12,8 +13,11 @@ use crate::{
 };
 
 impl Executor for DirectoryExecutor {
-    fn session(&self, connection: u64, now: Instant) -> Session {
-        self.directory.session(connection, now)
+    fn session(&self, connection: u64, audience: Audience, now: Instant) -> Session {
+        match audience {
+            Audience::Clients => self.directory.session(connection, now),
+            Audience::LocalAdministrator => self.directory.administrator_session(connection, now),
+        }
     }
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {

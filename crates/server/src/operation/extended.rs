@@ -1,5 +1,5 @@
-//! Extended operations that ask the directory: who am I (RFC 4532), password modify (RFC 3062), transactions (RFC 5805). Unknown ones are refused as
-//! RFC 4511 §4.12 says.
+//! Extended operations that ask the directory: who am I (RFC 4532), password modify (RFC 3062), transactions (RFC 5805), and those of
+//! administrators. Unknown ones are refused as RFC 4511 §4.12 says.
 
 use ldap::{ExtendedRequest, LdapResult, Message, ResultCode, encode, oids::extended as oids};
 
@@ -29,6 +29,8 @@ impl DirectoryExecutor {
                 encode::extended_response(call.out, message.id, &result, None, value.as_deref(), &[]);
                 Step::Done(Answer::of(result.code, result.message))
             }
+            oids::RELOAD_CONFIGURATION => self.reload(call, message, request),
+            oids::REBUILD_INDEXES => self.rebuild_indexes(call, message, request),
             _ => {
                 let text = "the server does not know this extended operation";
                 let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, text);
@@ -42,8 +44,7 @@ impl DirectoryExecutor {
 fn who_am_i(call: &mut Call<'_>, message: &Message<'_>, request: &ExtendedRequest<'_>) -> Answer {
     let refusal = match message.controls.iter().find(|control| control.critical) {
         Some(control) => {
-            let oid = String::from_utf8_lossy(control.oid);
-            let text = format!("control {oid} is critical and not supported with this operation");
+            let text = unknown_control(control.oid);
             Some(LdapResult::new(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, text))
         }
         None if request.value.is_some() => {
@@ -58,4 +59,9 @@ fn who_am_i(call: &mut Call<'_>, message: &Message<'_>, request: &ExtendedReques
     let who = call.session.identity.authorization_id();
     encode::extended_response(call.out, message.id, &LdapResult::success(), None, Some(who.as_bytes()), &[]);
     Answer::default()
+}
+
+/// What is said of a critical control that an extended operation does not take.
+pub(super) fn unknown_control(oid: &[u8]) -> String {
+    format!("control {} is critical and not supported with this operation", String::from_utf8_lossy(oid))
 }

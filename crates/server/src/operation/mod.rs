@@ -4,6 +4,7 @@
 //! pools; updates run on the writer of their backend. This module does not know what an operation means: the directory
 //! does.
 
+mod administer;
 mod bind;
 mod directory_executor;
 mod dispatch;

@@ -4,6 +4,7 @@
 //! test that hangs.
 
 mod access_log;
+mod administration;
 mod connections;
 mod limits;
 mod long_messages;
@@ -29,7 +30,7 @@ use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Request, ResultCode, encode};
 use runtime::{
     limits::NetworkLimits,
-    listener::ListenAt,
+    listener::{Audience, ListenAt},
     log::{error::ErrorLogSettings, file::LogFileSettings},
     pool::{Place, Pool, PoolLimits, TURN},
 };
@@ -76,7 +77,7 @@ pub(super) struct Fake {
 }
 
 impl Executor for Fake {
-    fn session(&self, connection: u64, _now: Instant) -> Session {
+    fn session(&self, connection: u64, _audience: Audience, _now: Instant) -> Session {
         Session::anonymous(connection)
     }
 

@@ -39,6 +39,14 @@ impl Real {
 }
 
 pub(super) fn configuration(dir: &Path) -> Config {
+    let instance = Instance::new(dir);
+    for folder in instance.folders() {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    Config::parse(&configuration_text(), &instance.config_file()).unwrap()
+}
+
+pub(super) fn configuration_text() -> String {
     let setup = Setup {
         backend_id: "userRoot".to_owned(),
         base_dns: vec!["dc=example,dc=com".to_owned()],
@@ -52,11 +60,7 @@ pub(super) fn configuration(dir: &Path) -> Config {
         local_socket: false,
         key_pair: None,
     };
-    let instance = Instance::new(dir);
-    for folder in instance.folders() {
-        std::fs::create_dir_all(folder).unwrap();
-    }
-    Config::parse(&setup.to_toml(), &instance.config_file()).unwrap()
+    setup.to_toml()
 }
 
 pub(super) fn base_search(id: i32, base: &str) -> Vec<u8> {

@@ -4,7 +4,6 @@
 mod request;
 
 use std::{
-    fs,
     path::Path,
     process::ExitCode,
     sync::Arc,
@@ -12,13 +11,13 @@ use std::{
 };
 
 use clap::Args;
-use config::{Change, Config, Edit, Step};
+use config::{Change, Config, Edit, Instance, Step};
 use schema::Schema;
-use server::{Settings, reload_answer::ReloadAnswer};
+use server::Settings;
 
-use super::reload;
 use crate::{
-    failure::{Context, Failure, Outcome},
+    administration::{self, Reloaded},
+    failure::{Failure, Outcome},
     instance::{self, Reader},
     output::{errln, out, outln},
     owner::Owner,
@@ -214,18 +213,26 @@ fn changing(
     Settings::from_config(&new).map_err(Failure::new)?;
     edit.save().map_err(Failure::new)?;
     owner.settle(directory)?;
+    let take_back = |edit: &mut Edit| {
+        edit.take_back().map_err(Failure::new)?;
+        owner.settle(directory)
+    };
     let (process, is_taken) = match connection.offline {
         true => (None, true),
-        false => match tell_server(&new)? {
-            (process, Some(Err(reason))) => {
-                edit.take_back().map_err(Failure::new)?;
-                owner.settle(directory)?;
-                return Err(refused(&config, process, &reason));
-            }
-            (None, _) => (None, true),
+        false => match administration::reload(&instance) {
+            Ok(None) => (None, true),
             // Its schema is the one that it was started with.
-            (process, Some(Ok(()))) => (process, is_taken_by_server(&new, &instance::schema(&config)?)?),
-            (process, None) => (process, false),
+            Ok(Some(Reloaded { process, verdict: Ok(_) })) => {
+                (Some(process), is_taken_by_server(&new, &instance::schema(&config)?)?)
+            }
+            Ok(Some(Reloaded { verdict: Err(reason), .. })) => {
+                take_back(&mut edit)?;
+                return Err(refused(&instance, &reason));
+            }
+            Err(failure) => {
+                take_back(&mut edit)?;
+                return Err(failure);
+            }
         },
     };
     if !connection.quiet {
@@ -235,44 +242,19 @@ fn changing(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a server says of the file: that it took it, or why not; `None` when it says nothing for long.
-type Answer = Option<Result<(), String>>;
-
-/// Has a running server read the file, and gives its process and what it says.
-fn tell_server(config: &Config) -> Result<(Option<u32>, Answer), Failure> {
-    ReloadAnswer::forget(&config.instance).context("the server's last answer")?;
-    let process = reload::reload(config)?;
-    let answer = if process.is_some() { answered(config)? } else { None };
-    Ok((process, answer))
-}
-
 /// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it goes back to the
 /// file as it is again.
-fn refused(old: &Config, process: Option<u32>, reason: &str) -> Failure {
-    match tell_server(old) {
-        Ok((None, _) | (_, Some(Ok(())))) => {
+fn refused(instance: &Instance, reason: &str) -> Failure {
+    match administration::reload(instance) {
+        Ok(None | Some(Reloaded { verdict: Ok(_), .. })) => {
             Failure::new(format_args!("the server refuses this, and nothing was changed: {reason}"))
         }
-        _ => Failure::new(format_args!(
-            "the server refuses this, and the file is as before: {reason}; but the server (process {}) has not taken the file again: \
-             {}/errors tells why",
-            process.unwrap_or_default(),
-            old.instance.logs().display()
+        Ok(Some(Reloaded { process, .. })) => Failure::new(format_args!(
+            "the server refuses this, and the file is as before: {reason}; but the server (process {process}) has not taken the file \
+             again: {}/errors tells why",
+            instance.logs().display()
         )),
-    }
-}
-
-/// What the server says of the file as it is now.
-fn answered(config: &Config) -> Result<Answer, Failure> {
-    let file = config.instance.config_file();
-    let digest = ReloadAnswer::digest_of(&fs::read(&file).context(file.display())?);
-    let until = Instant::now() + TAKEN_WITHIN;
-    loop {
-        match ReloadAnswer::look(&config.instance) {
-            Some(answer) if answer.digest == digest => return Ok(Some(answer.refused.map_or(Ok(()), Err))),
-            _ if Instant::now() >= until || instance::running(&config.instance).is_none() => return Ok(None),
-            _ => std::thread::sleep(LOOK_EVERY),
-        }
+        Err(failure) => failure,
     }
 }
 
