@@ -191,5 +191,6 @@ fn log_file(file: &config::LogFileConfig) -> LogFileSettings {
         rotation: file.rotation.clone(),
         retention: file.retention.clone(),
         write_out: Some(store::write_out::begin),
+        durability: None,
     }
 }

@@ -1,8 +1,8 @@
 //! One log file: its permissions, when it is rotated, how many old ones stay.
 //!
-//! Names and meanings are OpenDJ's: rotated files are `access.YYYYMMDDhhmmssZ` (UTC), rotation policies are
-//! `size-limit`, `time-limit` and `fixed-time`, retention policies are `file-count`, `free-disk-space` and `size-limit`.
-//! Time comes from the caller.
+//! Meanings are OpenDJ's: rotation policies are `size-limit`, `time-limit` and `fixed-time`, retention policies are `file-count`,
+//! `free-disk-space` and `size-limit`. What the files put aside are called, and in which order they were, `rotated` knows. Time comes
+//! from the caller.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,14 +10,33 @@ use std::{
     ops::Range,
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime},
 };
 
 use config::{RetentionPolicy, RotationPolicy};
 use jiff::{Timestamp, civil::Time, tz::TimeZone};
 
+use super::rotated::{self, RotatedFile};
+
 /// The disk is told to begin writing after this many bytes: a log of many operations is no burst then, which updates would wait for.
 const WRITE_OUT_BYTES: u64 = 256 << 10;
+
+/// How a log keeps what was written to it when the power goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Durability {
+    /// Bytes at the end of the file that may be lost or damaged, at most. All before them is on the disk, and so is every file that was
+    /// put aside, with its name.
+    pub unsynced_max: u64,
+    /// Has the disk take a file, or the names in a folder.
+    pub sync: fn(&File) -> io::Result<()>,
+}
+
+impl Durability {
+    /// With that many bytes at the end that may be lost.
+    pub fn new(unsynced_max: u64) -> Self {
+        Self { unsynced_max: unsynced_max.max(1), sync: File::sync_all }
+    }
+}
 
 /// What a log file is configured with.
 #[derive(Debug, Clone)]
@@ -36,6 +55,8 @@ pub struct LogFileSettings {
     pub retention: Vec<RetentionPolicy>,
     /// How the disk is told to begin writing a range of the file, without waiting for it.
     pub write_out: Option<fn(&File, Range<u64>)>,
+    /// What a power cut may take. `None`: whatever the system has not written yet.
+    pub durability: Option<Durability>,
 }
 
 impl LogFileSettings {
@@ -49,6 +70,7 @@ impl LogFileSettings {
             rotation: Vec::new(),
             retention: Vec::new(),
             write_out: None,
+            durability: None,
         }
     }
 }
@@ -62,6 +84,8 @@ pub struct LogFile {
     bytes: u64,
     /// The disk was told to write up to here.
     written_out: u64,
+    /// The disk has everything up to here, if the log is durable.
+    synced: u64,
     /// When the current file began, for the policies of time.
     begun: SystemTime,
     size_limit: Option<u64>,
@@ -78,6 +102,7 @@ impl LogFile {
             fs::create_dir_all(folder)?;
         }
         let file = open_file(&settings, settings.append)?;
+        sync_folder(&settings)?;
         let bytes = file.metadata()?.len();
         let begun = if bytes == 0 { now } else { first_write(&file, now) };
         let size_limit = settings
@@ -88,7 +113,10 @@ impl LogFile {
                 _ => None,
             })
             .min();
-        Ok(Self { settings, zone, file, bytes, written_out: bytes, begun, size_limit })
+        let mut log = Self { settings, zone, file, bytes, written_out: bytes, synced: 0, begun, size_limit };
+        // What a process before this one wrote may not be on the disk yet.
+        log.sync()?;
+        Ok(log)
     }
 
     /// Where the current file is.
@@ -108,6 +136,21 @@ impl LogFile {
 
     /// Appends whole lines, and rotates when the size limit is reached.
     pub fn write(&mut self, lines: &[u8], now: SystemTime) -> io::Result<()> {
+        let Some(durability) = self.settings.durability else {
+            self.append(lines)?;
+            return self.rotate_if_full(now);
+        };
+        let piece_bytes = usize::try_from(durability.unsynced_max).unwrap_or(usize::MAX);
+        for piece in lines.chunks(piece_bytes) {
+            if self.bytes - self.synced + piece.len() as u64 > durability.unsynced_max {
+                self.sync()?;
+            }
+            self.append(piece)?;
+        }
+        self.rotate_if_full(now)
+    }
+
+    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         self.file.write_all(lines)?;
         self.bytes += lines.len() as u64;
         if self.bytes - self.written_out >= WRITE_OUT_BYTES {
@@ -116,6 +159,19 @@ impl LogFile {
             }
             self.written_out = self.bytes;
         }
+        Ok(())
+    }
+
+    /// Has the disk take what was written, if the log is durable.
+    fn sync(&mut self) -> io::Result<()> {
+        if let Some(durability) = self.settings.durability {
+            (durability.sync)(&self.file)?;
+            self.synced = self.bytes;
+        }
+        Ok(())
+    }
+
+    fn rotate_if_full(&mut self, now: SystemTime) -> io::Result<()> {
         if self.size_limit.is_some_and(|limit| self.bytes >= limit) {
             self.rotate(now)?;
         }
@@ -137,9 +193,12 @@ impl LogFile {
 
     /// Opens the file anew under its name.
     pub fn reopen(&mut self, now: SystemTime) -> io::Result<()> {
+        self.sync()?;
         self.file = open_file(&self.settings, true)?;
+        sync_folder(&self.settings)?;
         self.bytes = self.file.metadata()?.len();
         self.written_out = self.bytes;
+        self.sync()?;
         if self.bytes == 0 {
             self.begun = now;
         }
@@ -148,10 +207,12 @@ impl LogFile {
 
     /// Puts the current file aside and begins a new one.
     pub fn rotate(&mut self, now: SystemTime) -> io::Result<()> {
-        let aside = self.free_name(now);
-        fs::rename(&self.settings.path, &aside)?;
+        // Before it has its name: whoever finds that name relies on all that is in the file.
+        self.sync()?;
+        fs::rename(&self.settings.path, rotated::next_name(&self.settings.path, now)?)?;
         self.file = open_file(&self.settings, true)?;
-        (self.bytes, self.written_out) = (0, 0);
+        sync_folder(&self.settings)?;
+        (self.bytes, self.written_out, self.synced) = (0, 0, 0);
         self.begun = now;
         self.retain()
     }
@@ -182,23 +243,11 @@ impl LogFile {
         moments.filter(|moment| *moment <= zoned).max().map(|moment| SystemTime::from(moment.timestamp()))
     }
 
-    /// `access.20260101120000Z`; when that is taken, the next free second, so that names stay in order of time.
-    fn free_name(&self, now: SystemTime) -> PathBuf {
-        let mut second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        loop {
-            let path = suffixed(&self.settings.path, &utc_suffix(second));
-            if !path.exists() {
-                return path;
-            }
-            second += 1;
-        }
-    }
-
     fn retain(&self) -> io::Result<()> {
         if self.settings.retention.is_empty() {
             return Ok(());
         }
-        let mut old = rotated_files(&self.settings.path)?;
+        let mut old = rotated::files(&self.settings.path)?;
         for policy in &self.settings.retention {
             let keep_from = match policy {
                 RetentionPolicy::FileCount(count) => old.len().saturating_sub(*count),
@@ -208,8 +257,8 @@ impl LogFile {
                     missing_space(&old, bytes_min.saturating_sub(free))
                 }
             };
-            for (path, _) in old.drain(..keep_from) {
-                fs::remove_file(path)?;
+            for file in old.drain(..keep_from) {
+                fs::remove_file(file.path)?;
             }
         }
         Ok(())
@@ -217,47 +266,25 @@ impl LogFile {
 }
 
 /// How many of the oldest files must go so that the rest fits into `bytes_max`.
-fn over_budget(oldest_first: &[(PathBuf, u64)], bytes_max: u64) -> usize {
-    let mut total: u64 = oldest_first.iter().map(|(_, bytes)| bytes).sum();
-    let goes = |(_, bytes): &&(PathBuf, u64)| {
+fn over_budget(oldest_first: &[RotatedFile], bytes_max: u64) -> usize {
+    let mut total: u64 = oldest_first.iter().map(|file| file.bytes).sum();
+    let goes = |file: &&RotatedFile| {
         let over = total > bytes_max;
-        total -= if over { *bytes } else { 0 };
+        total -= if over { file.bytes } else { 0 };
         over
     };
     oldest_first.iter().take_while(goes).count()
 }
 
 /// How many of the oldest files must go to win `bytes`.
-fn missing_space(oldest_first: &[(PathBuf, u64)], bytes: u64) -> usize {
+fn missing_space(oldest_first: &[RotatedFile], bytes: u64) -> usize {
     let mut won = 0;
-    let goes = |(_, size): &&(PathBuf, u64)| {
+    let goes = |file: &&RotatedFile| {
         let wanted = won < bytes;
-        won += size;
+        won += file.bytes;
         wanted
     };
     oldest_first.iter().take_while(goes).count()
-}
-
-/// The rotated siblings of a log file, oldest first, with their sizes.
-pub fn rotated_files(current: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
-    let folder = current.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = current.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let is_rotated = entry
-            .file_name()
-            .to_str()
-            .and_then(|other| other.strip_prefix(&name))
-            .and_then(|rest| rest.strip_prefix('.'))
-            .and_then(|rest| rest.strip_suffix('Z'))
-            .is_some_and(|digits| digits.len() == 14 && digits.bytes().all(|byte| byte.is_ascii_digit()));
-        if is_rotated {
-            found.push((entry.path(), entry.metadata()?.len()));
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 fn open_file(settings: &LogFileSettings, append: bool) -> io::Result<File> {
@@ -277,20 +304,16 @@ fn first_write(file: &File, now: SystemTime) -> SystemTime {
     file.metadata().and_then(|meta| meta.created().or_else(|_| meta.modified())).unwrap_or(now)
 }
 
-fn suffixed(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(suffix);
-    PathBuf::from(name)
-}
-
-fn utc_suffix(second: u64) -> String {
-    let time = Timestamp::from_second(i64::try_from(second).unwrap_or(0)).unwrap_or(Timestamp::UNIX_EPOCH);
-    time.to_zoned(TimeZone::UTC).strftime("%Y%m%d%H%M%SZ").to_string()
+/// Has the disk take the names of the log's files, if the log is durable.
+fn sync_folder(settings: &LogFileSettings) -> io::Result<()> {
+    let Some(durability) = settings.durability else { return Ok(()) };
+    (durability.sync)(&File::open(rotated::folder(&settings.path))?)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::HashSet, sync::Mutex, time::UNIX_EPOCH};
+
     use super::*;
 
     fn at(second: u64) -> SystemTime {
@@ -318,7 +341,7 @@ mod tests {
         log.write(b"5678\n", at(1_473_683_131)).unwrap();
         log.write(b"abcdefgh\n", at(1_473_683_131)).unwrap();
         log.write(b"tail\n", at(1_473_683_131)).unwrap();
-        assert_eq!(names(dir.path()), ["access", "access.20160912122531Z", "access.20160912122532Z"]);
+        assert_eq!(names(dir.path()), ["access", "access.20160912122531Z", "access.20160912122531Z.001"]);
         assert_eq!(fs::read(dir.path().join("access.20160912122531Z")).unwrap(), b"1234\n5678\n");
         assert_eq!(fs::read(dir.path().join("access")).unwrap(), b"tail\n");
         let mode = fs::metadata(dir.path().join("access")).unwrap().permissions().mode();
@@ -400,5 +423,74 @@ mod tests {
         let settings = LogFileSettings { append: false, ..LogFileSettings::new(dir.path().join("access")) };
         LogFile::open(settings, at(0)).unwrap().write(b"new\n", at(0)).unwrap();
         assert_eq!(fs::read(dir.path().join("access")).unwrap(), b"new\n");
+    }
+
+    /// More than one a second: names must not run ahead of the clock, or the next file is the oldest by its name.
+    #[test]
+    fn the_newest_files_stay_however_often_they_are_rotated() {
+        let dir = tempfile::tempdir().unwrap();
+        let rotation = vec![RotationPolicy::Size(1)];
+        let mut log = open(dir.path(), rotation, vec![RetentionPolicy::FileCount(10)]);
+        for number in 0..40 {
+            // Twenty in one second, the others in the five that follow.
+            let second = if number < 20 { 0 } else { (number - 15) / 5 };
+            log.write(format!("{number}\n").as_bytes(), at(1_473_683_131 + second)).unwrap();
+        }
+        let kept = rotated::files(&dir.path().join("access")).unwrap();
+        let texts: Vec<String> = kept.iter().map(|file| fs::read_to_string(&file.path).unwrap()).collect();
+        assert_eq!(texts, (30..40).map(|number| format!("{number}\n")).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_newest_files_stay_when_the_clock_is_set_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let retention = vec![RetentionPolicy::FileCount(2)];
+        let mut log = open(dir.path(), vec![RotationPolicy::Size(1)], retention);
+        for (number, second) in [5_000, 5_001, 10, 11, 12].into_iter().enumerate() {
+            log.write(format!("{number}\n").as_bytes(), at(1_473_683_131 + second)).unwrap();
+        }
+        let kept = rotated::files(&dir.path().join("access")).unwrap();
+        let texts: Vec<String> = kept.iter().map(|file| fs::read_to_string(&file.path).unwrap()).collect();
+        assert_eq!(texts, ["3\n", "4\n"]);
+        // The clock comes by again.
+        log.write(b"5\n", at(1_473_683_131 + 6_000)).unwrap();
+        assert_eq!(names(dir.path())[2], "access.20160912140531Z");
+    }
+
+    /// What was synced: inode, and the bytes that the file had.
+    static SYNCED: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+
+    fn note_sync(file: &File) -> io::Result<()> {
+        let meta = file.metadata()?;
+        SYNCED.lock().unwrap().push((meta.ino(), meta.len()));
+        Ok(())
+    }
+
+    #[test]
+    fn a_durable_log_is_on_the_disk_but_for_its_end_and_whole_when_put_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit");
+        let settings = LogFileSettings {
+            rotation: vec![RotationPolicy::Size(1_000)],
+            durability: Some(Durability { unsynced_max: 100, sync: note_sync }),
+            ..LogFileSettings::new(path.clone())
+        };
+        let mut log = LogFile::open_in_zone(settings, at(0), TimeZone::UTC).unwrap();
+        let ino = |path: &Path| fs::metadata(path).unwrap().ino();
+        let (first, folder) = (ino(&path), ino(dir.path()));
+        let synced_bytes =
+            |ino: u64| SYNCED.lock().unwrap().iter().filter(|(one, _)| *one == ino).map(|(_, at)| *at).max();
+        let mut written = 0;
+        for bytes in [60, 60, 350, 10] {
+            log.write(&vec![b'x'; bytes], at(0)).unwrap();
+            written += bytes as u64;
+            assert!(written - synced_bytes(first).unwrap_or(0) <= 100, "{written}");
+        }
+        SYNCED.lock().unwrap().clear();
+        log.write(&[b'x'; 600], at(0)).unwrap();
+        assert_ne!(ino(&path), first, "it was put aside");
+        assert_eq!(synced_bytes(first), Some(1_080));
+        let inodes: HashSet<u64> = SYNCED.lock().unwrap().iter().map(|(ino, _)| *ino).collect();
+        assert!(inodes.contains(&folder));
     }
 }

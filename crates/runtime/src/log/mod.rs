@@ -1,10 +1,11 @@
 //! Log files: how a line reaches a file without anybody ever waiting for a disk, and the error log.
 //!
-//! `writer` gathers lines, `file` rotates, `clock` writes the time, `text` what a line may hold; `error` words the lines of the error
+//! `writer` gathers lines, `file` rotates (`rotated` names what was put aside), `clock` writes the time, `text` what a line may hold; `error` words the lines of the error
 //! log. What other logs say is their owners' business.
 
 pub mod clock;
 pub mod error;
 pub mod file;
+pub mod rotated;
 pub mod text;
 pub mod writer;

@@ -2,7 +2,8 @@
 //!
 //! 1. No update waits for it, and none is lost while it is on: the history has what is not written yet, also after a crash.
 //! 2. How far it got, the file itself says (`audit_position`), so that nothing is written twice.
-//! 3. What the history let go before it was written is named in the file and in the error log.
+//! 3. After a power cut too: only the end of the file may be damaged, which is cut off and written again.
+//! 4. What the history let go before it was written is named in the file and in the error log.
 
 use std::{
     io,
@@ -21,10 +22,10 @@ use change::{
 use directory::Directory;
 use runtime::log::{
     error::{Category, ErrorLog, message_id},
-    file::{LogFile, LogFileSettings},
+    file::{Durability, LogFile, LogFileSettings},
 };
 
-use super::audit_position::{self, AFTER};
+use super::audit_position::{self, AFTER, UNSYNCED_BYTES_MAX};
 
 /// Bytes that are written at once, at least one record.
 const WRITE_BYTES: usize = 256 * 1024;
@@ -88,7 +89,8 @@ struct AuditWriter {
 }
 
 impl AuditWriter {
-    fn open(settings: AuditLogSettings, directory: Arc<Directory>, errors: ErrorLog) -> io::Result<Self> {
+    fn open(mut settings: AuditLogSettings, directory: Arc<Directory>, errors: ErrorLog) -> io::Result<Self> {
+        settings.file.durability = Some(Durability::new(UNSYNCED_BYTES_MAX));
         let found = audit_position::find(&settings.file.path)?;
         let file = LogFile::open(settings.file.clone(), SystemTime::now())?;
         let next_check = Instant::now() + file.check_interval();

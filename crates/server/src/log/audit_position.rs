@@ -1,7 +1,9 @@
 //! How far an audit log got: read from its own end, so that nothing has to be kept beside it.
 //!
 //! A record ends with a blank line, and its first line has its number. What follows the last blank line was being written when the
-//! server or the machine stopped: it is cut off, because its change is written again.
+//! server or the machine stopped: it is cut off, because its change is written again. After a power cut the last bytes may be missing
+//! anywhere ([`UNSYNCED_BYTES_MAX`]), before others that are there: the text ends before the first byte that is none. Files that were
+//! put aside are whole: they were synced before.
 
 use std::{
     fs::{File, OpenOptions},
@@ -10,10 +12,13 @@ use std::{
 };
 
 use change::audit::CHANGE_NUMBER;
-use runtime::log::file::rotated_files;
+use runtime::log::rotated;
 
 /// What a file without records of its own begins with: the number of the last change before it follows.
 pub(super) const AFTER: &str = "Changes after ";
+
+/// Bytes at the end of the file that the disk may not have.
+pub(super) const UNSYNCED_BYTES_MAX: u64 = 8 << 20;
 
 /// Bytes that are read at once, from the end.
 const STEP_BYTES: u64 = 64 * 1024;
@@ -23,7 +28,8 @@ const STEP_BYTES: u64 = 64 * 1024;
 pub(super) fn find(path: &Path) -> io::Result<Option<u64>> {
     match OpenOptions::new().read(true).write(true).open(path) {
         Ok(mut file) => {
-            let end = whole_until(&mut file)?;
+            let sound = sound_until(&mut file)?;
+            let end = whole_until(&mut file, sound)?;
             file.set_len(end)?;
             if let Some(number) = last_number(&mut file, end)? {
                 return Ok(Some(number));
@@ -32,22 +38,42 @@ pub(super) fn find(path: &Path) -> io::Result<Option<u64>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let older = match rotated_files(path) {
+    let older = match rotated::files(path) {
         Ok(older) => older,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    for (path, bytes) in older.iter().rev() {
-        if let Some(number) = last_number(&mut File::open(path)?, *bytes)? {
+    for aside in older.iter().rev() {
+        if let Some(number) = last_number(&mut File::open(&aside.path)?, aside.bytes)? {
             return Ok(Some(number));
         }
     }
     Ok(None)
 }
 
-/// Where the last blank line ends; 0 when there is none.
-fn whole_until(file: &mut File) -> io::Result<u64> {
+/// Where the first byte is that nobody wrote: a hole that a power cut left in what the disk did not have yet. The end when there is none.
+fn sound_until(file: &mut File) -> io::Result<u64> {
     let end = file.seek(SeekFrom::End(0))?;
+    // Twice as far back as needed, should what was written have been cut off and written again.
+    let mut at = end.saturating_sub(2 * UNSYNCED_BYTES_MAX);
+    file.seek(SeekFrom::Start(at))?;
+    let mut piece = Vec::new();
+    loop {
+        piece.clear();
+        file.take(STEP_BYTES).read_to_end(&mut piece)?;
+        // No text has such a byte: values that do are written in base64.
+        if let Some(hole) = piece.iter().position(|byte| *byte == 0) {
+            return Ok(at + hole as u64);
+        }
+        if piece.is_empty() {
+            return Ok(end);
+        }
+        at += piece.len() as u64;
+    }
+}
+
+/// Where the last blank line before `end` ends; 0 when there is none.
+fn whole_until(file: &mut File, end: u64) -> io::Result<u64> {
     backwards(file, end, |start, bytes| {
         bytes.windows(2).rposition(|pair| pair == b"\n\n").map(|at| start + at as u64 + 2)
     })
@@ -112,6 +138,15 @@ mod tests {
         // What a power cut leaves.
         fs::write(&path, [RECORD.as_bytes(), &[0; 5000]].concat()).unwrap();
         assert_eq!(find(&path).unwrap(), Some(17));
+        // A hole in the record before the last, which reached the disk earlier.
+        let third = RECORD.replace("17", "19");
+        for hole in [1, 20, next.len() - 5] {
+            let mut holed = next.clone().into_bytes();
+            holed[hole..hole + 4].fill(0);
+            fs::write(&path, [RECORD.as_bytes(), &holed, third.as_bytes()].concat()).unwrap();
+            assert_eq!(find(&path).unwrap(), Some(17), "{hole}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), RECORD);
+        }
         // A record longer than what is read at once.
         let long = format!("{}description: {}\n\n", next.trim_end_matches('\n'), "x".repeat(300_000));
         fs::write(&path, format!("{RECORD}{long}")).unwrap();
