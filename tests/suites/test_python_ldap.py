@@ -252,7 +252,7 @@ def test_schema_is_read_by_the_client(server):
 
 def test_anonymous_reads_only_the_root_dse_and_the_schema(server):
     con = server.connect("", "")
-    with pytest.raises((ldap.INSUFFICIENT_ACCESS, ldap.NO_SUCH_OBJECT)):
+    with pytest.raises(ldap.INSUFFICIENT_ACCESS):
         con.search_s(PEOPLE, ldap.SCOPE_BASE)
     found = []
     with contextlib.suppress(ldap.INSUFFICIENT_ACCESS, ldap.NO_SUCH_OBJECT):
@@ -380,7 +380,7 @@ def test_increment(root):
     root.modify_s(dn, [(ldap.MOD_INCREMENT, "uidNumber", [b"5"]), (ldap.MOD_INCREMENT, "gidNumber", [b"-7"])])
     entry = root.search_s(dn, ldap.SCOPE_BASE)[0][1]
     assert entry["uidNumber"] == [b"1005"] and entry["gidNumber"] == [b"-2"]
-    with pytest.raises((ldap.CONSTRAINT_VIOLATION, ldap.INVALID_SYNTAX)):
+    with pytest.raises(ldap.CONSTRAINT_VIOLATION):
         root.modify_s(dn, [(ldap.MOD_INCREMENT, "cn", [b"1"])])
     root.delete_s(dn)
 
@@ -470,7 +470,7 @@ def test_a_subtree_moves(root):
     assert names(root.search_s(BASE, ldap.SCOPE_SUBTREE, f"(entryDN=uid=deep,ou=Moved,{b})")) == [
         f"uid=deep,ou=Moved,{b}"
     ]
-    with pytest.raises((ldap.UNWILLING_TO_PERFORM, ldap.NO_SUCH_OBJECT, ldap.OTHER)):
+    with pytest.raises(ldap.UNWILLING_TO_PERFORM):
         root.rename_s(b, "ou=B", newsuperior=f"ou=Moved,{b}")
     with pytest.raises(ldap.ALREADY_EXISTS):
         root.rename_s(b, "ou=A")
@@ -489,7 +489,7 @@ def test_compare(root):
     assert root.compare_s(dn, "mail", b"other@example.com") is False
     with pytest.raises(ldap.NO_SUCH_ATTRIBUTE):
         root.compare_s(dn, "roomNumber", b"1")
-    with pytest.raises((ldap.UNDEFINED_TYPE, ldap.NO_SUCH_ATTRIBUTE)):
+    with pytest.raises(ldap.UNDEFINED_TYPE):
         root.compare_s(dn, "nonsense", b"1")
     with pytest.raises(ldap.NO_SUCH_OBJECT):
         root.compare_s(f"uid=none,{PEOPLE}", "mail", b"1")
@@ -502,7 +502,7 @@ def test_password_modify(server):
     with pytest.raises(ldap.INVALID_CREDENTIALS):
         server.connect(dn, "password")
     server.connect(dn, "changed1")
-    with pytest.raises((ldap.INVALID_CREDENTIALS, ldap.UNWILLING_TO_PERFORM)):
+    with pytest.raises(ldap.INVALID_CREDENTIALS):
         user.passwd_s(None, "wrong", "changed2")
     _, generated = server.connect().passwd_s(dn, None, None, extract_newpw=True)
     server.connect(dn, generated.genPasswd.decode() if isinstance(generated.genPasswd, bytes) else generated.genPasswd)
@@ -565,7 +565,7 @@ def test_unknown_extended_operation(root):
 def test_abandon_and_cancel(root):
     root.abandon(root.search(BASE, ldap.SCOPE_SUBTREE))
     assert root.whoami_s() == f"dn:{ROOT_DN}"
-    with pytest.raises((ldap.NO_SUCH_OPERATION, ldap.TOO_LATE, ldap.CANNOT_CANCEL)):
+    with pytest.raises(ldap.NO_SUCH_OPERATION):
         root.cancel_s(12345)
 
 
@@ -606,7 +606,7 @@ def test_schema_is_extended_over_ldap(root):
     assert names(root.search_s(BASE, ldap.SCOPE_SUBTREE, "(treeHeight>=40)")) == [dn]
     with pytest.raises(ldap.INVALID_SYNTAX):
         root.modify_s(dn, [(ldap.MOD_REPLACE, "treeHeight", [b"tall"])])
-    with pytest.raises((ldap.UNWILLING_TO_PERFORM, ldap.CONSTRAINT_VIOLATION, ldap.OBJECT_CLASS_VIOLATION)):
+    with pytest.raises(ldap.CONSTRAINT_VIOLATION):
         root.modify_s("cn=schema", [(ldap.MOD_DELETE, "attributeTypes", [ATTRIBUTE.encode()])])
     root.delete_s(dn)
     root.modify_s("cn=schema", [(ldap.MOD_DELETE, "objectClasses", [CLASS.encode()])])
@@ -617,5 +617,5 @@ def test_monitor_is_for_root(server, root):  # S2-14
     entries = root.search_s("cn=monitor", ldap.SCOPE_SUBTREE, "(objectClass=*)", ["*", "+"])
     assert any(dn.lower() == "cn=monitor" for dn, _ in entries)
     user = server.connect(f"uid=user.3,{PEOPLE}", "password")
-    with pytest.raises((ldap.INSUFFICIENT_ACCESS, ldap.NO_SUCH_OBJECT)):
+    with pytest.raises(ldap.INSUFFICIENT_ACCESS):
         user.search_s("cn=monitor", ldap.SCOPE_BASE)

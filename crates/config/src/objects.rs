@@ -68,6 +68,8 @@ const PORT: Syntax = Syntax::Integer { min: 1, max: 65_535 };
 const SECONDS: Syntax = Syntax::Duration { unit: Unit::Seconds, min_ms: 0, max_ms: u64::MAX };
 const MILLISECONDS: Syntax = Syntax::Duration { unit: Unit::Milliseconds, min_ms: 0, max_ms: u64::MAX };
 const AT_LEAST_A_SECOND: Syntax = Syntax::Duration { unit: Unit::Milliseconds, min_ms: 1000, max_ms: u64::MAX };
+/// What the decoder of filters takes is the most.
+const FILTER_PARTS: Syntax = Syntax::Integer { min: 1, max: ldap::filter::FILTER_NODES_MAX as i64 };
 const BYTES: Syntax = Syntax::Size { min: 1, max: u64::MAX };
 
 const fn single(help: &'static str, properties: &'static [Property]) -> Variant {
@@ -86,6 +88,7 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     property("size-limit", COUNT, "Most entries that one search returns; 0 is no limit. The client's own limit applies too. Here and below: entries (ds-rlim-*) and rules (limits) may say otherwise, and root users have no limit.").default(&["1000"]).action(Action::Reload),
     property("time-limit", SECONDS, "Longest time that one search takes; 0 is no limit.").default(&["60 seconds"]).action(Action::Reload),
     property("lookthrough-limit", COUNT, "Most candidate entries that one search looks at; 0 is no limit.").default(&["5000"]).action(Action::Reload),
+    property("filter-part-limit", FILTER_PARTS, "Most parts (assertions, ANDs, ORs, NOTs) that a filter may have; a larger one is refused with adminLimitExceeded. Root users may send 20000.").default(&["4096"]).action(Action::Reload),
     property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").default(&["0 seconds"]).action(Action::Reload),
     property("max-allowed-client-connections", COUNT, "Most client connections at once; 0 is no limit.").default(&["0"]),
     property("max-outstanding-operations", POSITIVE, "Most requests of one connection that wait for their answer at once; the next ones are read when there is room.").default(&["256"]),
@@ -112,6 +115,7 @@ macro_rules! limits_properties {
             property("time-limit", SECONDS, "Time that one search takes when the client asks for none; 0 is no limit.").absent("What [global] says, or time-limit-hard where that is less.").action(Action::Reload),
             property("time-limit-hard", SECONDS, "Longest time that a client may ask for; 0 is no limit. More is cut down to it.").absent("The same as time-limit.").action(Action::Reload),
             property("lookthrough-limit", COUNT, "Most candidate entries that one search looks at; 0 is no limit.").absent("What [global] says.").action(Action::Reload),
+            property("filter-part-limit", FILTER_PARTS, "Most parts (assertions, ANDs, ORs, NOTs) that a filter may have.").absent("What [global] says.").action(Action::Reload),
             property("idle-time-limit", MILLISECONDS, "Connections that have asked nothing for this long are closed; 0 is never.").absent("What [global] says.").action(Action::Reload),
             property("page-size-limit", COUNT, "Most entries in one page of a paged search; 0 is no limit. A larger page is made smaller.").absent("No limit.").action(Action::Reload),
             property("paged-total-limit", COUNT, "Most entries in all pages of one paged search together; 0 is no limit.").absent("The hard size limit: paging does not get around it.").action(Action::Reload),

@@ -17,6 +17,8 @@ pub struct GlobalConfig {
     pub time_limit: Option<Duration>,
     /// `lookthrough-limit`; `None` is no limit.
     pub lookthrough_limit: Option<u64>,
+    /// `filter-part-limit`
+    pub filter_part_limit: usize,
     /// `idle-time-limit`; `None` is never.
     pub idle_time_limit: Option<Duration>,
     /// `max-allowed-client-connections`; `None` is no limit.
@@ -64,6 +66,8 @@ pub struct LimitsRule {
     pub time_limit_hard: Option<Duration>,
     /// `lookthrough-limit`
     pub lookthrough_limit: Option<u64>,
+    /// `filter-part-limit`
+    pub filter_part_limit: Option<usize>,
     /// `idle-time-limit`
     pub idle_time_limit: Option<Duration>,
     /// `page-size-limit`

@@ -38,6 +38,7 @@ impl Directory {
     ) -> Result<LdapResult, LdapResult> {
         let wanted = ReadControls::read(controls, false)?;
         let facts = self.facts();
+        self.limits_finder(&facts).of_session(session, time.started).check_filters(wanted.filters())?;
         let access = Access::of(&session.identity);
         let dn = NormalizedDn::parse(&facts.schema, request.entry)
             .map_err(|problem| error::invalid_dn(request.entry, problem))?;

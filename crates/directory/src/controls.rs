@@ -102,6 +102,12 @@ impl<'a> ReadControls<'a> {
         Ok(wanted)
     }
 
+    /// Every filter that the controls have.
+    pub fn filters(&self) -> impl Iterator<Item = &Filter<'a>> {
+        let values = self.presentation.iter().flat_map(|presentation| &presentation.matched_values);
+        self.assertion.iter().chain(values)
+    }
+
     /// Takes a control that is about the form of the result; `false` if it is none.
     fn presentation(&mut self, oid: &str, critical: bool, value: Option<&'a [u8]>) -> Result<bool, LdapResult> {
         const KNOWN: [&str; 6] = [

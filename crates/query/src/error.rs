@@ -2,7 +2,7 @@
 //!
 //! Knows result codes (RFC 4511 appendix A) and the store's errors; decides nothing about requests.
 
-use ldap::{LdapResult, ResultCode};
+use ldap::{DecodeError, LdapResult, ResultCode};
 use store::StoreError;
 
 /// A result that refuses, with a message for a person.
@@ -53,10 +53,13 @@ pub fn store_failure(error: &StoreError) -> LdapResult {
     LdapResult::new(code, message)
 }
 
-/// `protocolError` for a control whose value is not what its specification says; to be used with `map_err`.
-pub fn malformed_control<E: std::fmt::Display>(name: &str) -> impl Fn(E) -> LdapResult {
+/// `protocolError` for a control whose value is not what its specification says, `adminLimitExceeded` for a filter that is too
+/// large; to be used with `map_err`.
+pub fn malformed_control(name: &str) -> impl Fn(DecodeError) -> LdapResult {
     move |problem| {
-        refuse(ResultCode::PROTOCOL_ERROR, format!("The value of the {name} control is malformed: {problem}"))
+        let code = problem.result_code();
+        let what = if code == ResultCode::PROTOCOL_ERROR { "malformed" } else { "too large" };
+        refuse(code, format!("The value of the {name} control is {what}: {problem}"))
     }
 }
 

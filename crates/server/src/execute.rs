@@ -209,14 +209,17 @@ impl LdapLoop {
         let Some((message, response, kind)) = reply::answerable(error) else {
             return Executed::End(self.notice(client, ResultCode::PROTOCOL_ERROR, &text));
         };
-        self.metrics.network.protocol_errors.add(1);
+        let code = error.error.result_code();
+        if code == ResultCode::PROTOCOL_ERROR {
+            self.metrics.network.protocol_errors.add(1);
+        }
         self.metrics.of(kind).requests.add(1);
-        reply::result(&mut client.output, message, response, ResultCode::PROTOCOL_ERROR, &text);
+        reply::result(&mut client.output, message, response, code, &text);
         let ids = OperationIds { connection: client.id(), operation: client.state.next_operation, message };
         client.state.next_operation += 1;
         self.fields.clear();
         self.controls.clear();
-        self.conclude(core, client, kind, ids, Answer::of(ResultCode::PROTOCOL_ERROR, text));
+        self.conclude(core, client, kind, ids, Answer::of(code, text));
         Executed::Yes
     }
 }

@@ -14,7 +14,8 @@ mod session;
 
 use std::time::Duration;
 
-use ldap::{LdapResult, ResultCode};
+use ldap::filter::FILTER_NODES_MAX;
+use ldap::{Filter, LdapResult, ResultCode};
 
 pub use allowance::{Allowance, Most};
 pub use bound::Bound;
@@ -56,6 +57,8 @@ pub struct SessionLimits {
     pub time_ms: Allowance,
     /// Candidates that one search looks at. No request can ask for a number, hence one value.
     pub lookthrough: Most,
+    /// Parts of one filter.
+    pub filter_parts: usize,
     /// Silence after which the connection is closed; `None` is never.
     pub idle: Option<Duration>,
     /// Entries of one page of a paged search (RFC 2696).
@@ -96,12 +99,33 @@ impl SessionLimits {
         size: Allowance::UNLIMITED,
         time_ms: Allowance::UNLIMITED,
         lookthrough: Most::Unlimited,
+        filter_parts: FILTER_NODES_MAX,
         idle: None,
         page_size: Most::Unlimited,
         paged_total: PagedTotal::SizeLimit,
         unindexed_search: false,
         generation: 0,
     };
+
+    /// Refuses filters that have more parts together than the session may send.
+    ///
+    /// # Errors
+    /// `adminLimitExceeded`.
+    pub fn check_filters<'f, 'a: 'f>(
+        &self,
+        filters: impl IntoIterator<Item = &'f Filter<'a>>,
+    ) -> Result<(), LdapResult> {
+        let parts: usize = filters.into_iter().map(|filter| filter.nodes().len()).sum();
+        let most = self.filter_parts;
+        if parts <= most {
+            return Ok(());
+        }
+        let message = format!(
+            "The filter has {parts} parts, and you may send {most} (filter-part-limit): ask for less at a time, or let the \
+             administrator raise the limit"
+        );
+        Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message))
+    }
 
     /// What the next page of a paged search may have. `size_limit` is the request's (0: none), `page_size` the control's,
     /// `sent_before` the entries of the pages before.

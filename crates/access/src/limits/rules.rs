@@ -26,8 +26,8 @@ pub struct LimitRules {
     source: Source,
 }
 
-/// The part of a configuration that is about limits: of `[global]` size, time, lookthrough and idle time, then the rules.
-type Source = ((Option<u64>, Option<Duration>, Option<u64>, Option<Duration>), Vec<LimitsRule>);
+/// The part of a configuration that is about limits: what `[global]` makes of them, then the rules.
+type Source = (SessionLimits, Vec<LimitsRule>);
 
 /// One rule.
 #[derive(Debug)]
@@ -53,6 +53,7 @@ struct Gives {
     size: (Option<Most>, Option<Most>),
     time_ms: (Option<Most>, Option<Most>),
     lookthrough: Option<Most>,
+    filter_parts: Option<usize>,
     idle: Option<Option<Duration>>,
     page_size: Option<Most>,
     paged_total: Option<PagedTotal>,
@@ -77,14 +78,15 @@ impl LimitRules {
             size: Allowance::both(global.size_limit.into()),
             time_ms: Allowance::both(global.time_limit.map(milliseconds).into()),
             lookthrough: global.lookthrough_limit.into(),
+            filter_parts: global.filter_part_limit,
             idle: global.idle_time_limit,
             generation,
             ..SessionLimits::UNLIMITED
         };
         let first = rules.iter().find(|rule| matches!(rule.selector, Selector::Anonymous | Selector::Everyone));
         let anonymous = first.map_or(everybody, |rule| rule.gives.over(everybody));
-        let limits = (global.size_limit, global.time_limit, global.lookthrough_limit, global.idle_time_limit);
-        Ok(LimitRules { everybody, anonymous, rules, source: (limits, config.limits.clone()) })
+        let source = (SessionLimits { generation: 0, ..everybody }, config.limits.clone());
+        Ok(LimitRules { everybody, anonymous, rules, source })
     }
 
     /// Whether both were made of the same.
@@ -169,6 +171,7 @@ impl Rule {
             size: (count(rule.size_limit), count(rule.size_limit_hard)),
             time_ms: (time(rule.time_limit), time(rule.time_limit_hard)),
             lookthrough: count(rule.lookthrough_limit),
+            filter_parts: rule.filter_part_limit,
             idle: rule.idle_time_limit.map(|limit| Some(limit).filter(|limit| !limit.is_zero())),
             page_size: count(rule.page_size_limit),
             paged_total,
@@ -221,6 +224,7 @@ impl Gives {
             size: inherited.size.with(self.size.0, self.size.1),
             time_ms: inherited.time_ms.with(self.time_ms.0, self.time_ms.1),
             lookthrough: self.lookthrough.unwrap_or(inherited.lookthrough),
+            filter_parts: self.filter_parts.unwrap_or(inherited.filter_parts),
             idle: self.idle.unwrap_or(inherited.idle),
             page_size: self.page_size.unwrap_or(inherited.page_size),
             paged_total: self.paged_total.unwrap_or(inherited.paged_total),

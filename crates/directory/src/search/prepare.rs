@@ -77,6 +77,8 @@ impl Directory {
         let context = MatchContext { now_unix_seconds: time.unix_seconds };
         worker.take_base(&facts, request.base)?;
         let own = self.limits_finder(&facts).of_session(session, time.started);
+        own.check_filters([&request.filter])?;
+        own.check_filters(wanted.filters())?;
         self.compile(plan, &facts, session, message_id, request, &wanted, &own, time)?;
         let access = plan.access;
         if plan.is_refused() {

@@ -2,7 +2,7 @@
 
 use ldap::{Controls, LdapResult, ResultCode, controls as codec, oids::control};
 
-use access::Identity;
+use access::{Identity, SessionLimits};
 use change::proposal::{Flags, Kind};
 use query::error::{malformed_control, refuse, shown};
 
@@ -36,7 +36,12 @@ impl OwnedControls {
 
 impl<'c> UpdateControls<'c> {
     /// Reads the controls of a request of that kind.
-    pub(super) fn read(controls: &Controls<'c>, kind: Kind, identity: &Identity) -> Result<Self, LdapResult> {
+    pub(super) fn read(
+        controls: &Controls<'c>,
+        kind: Kind,
+        identity: &Identity,
+        limits: &dyn Fn() -> SessionLimits,
+    ) -> Result<Self, LdapResult> {
         let mut wanted = Self::default();
         for item in controls.iter() {
             let oid = std::str::from_utf8(item.oid).unwrap_or_default();
@@ -58,7 +63,8 @@ impl<'c> UpdateControls<'c> {
                     wanted.transaction = Some(value.ok_or_else(missing)?);
                 }
                 (control::ASSERTION, _) => {
-                    codec::decode_assertion(value).map_err(malformed_control("assertion"))?;
+                    let filter = codec::decode_assertion(value).map_err(malformed_control("assertion"))?;
+                    limits().check_filters([&filter])?;
                     wanted.assertion = value.unwrap_or_default();
                 }
                 (control::PRE_READ, Kind::Modify | Kind::Delete | Kind::ModifyDn) => {

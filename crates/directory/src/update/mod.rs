@@ -20,6 +20,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use config::{Config, Writability};
@@ -224,6 +225,12 @@ impl Directory {
         }
     }
 
+    /// What the controls of an update of that kind ask for.
+    fn update_controls<'m>(&self, order: &Order<'_, 'm>, kind: Kind) -> Result<UpdateControls<'m>, LdapResult> {
+        let limits = || self.limits_finder(&self.facts()).of_session(order.session, Instant::now());
+        UpdateControls::read(order.controls, kind, &order.session.identity, &limits)
+    }
+
     fn prepare<'m>(&self, order: &Order<'_, 'm>) -> Result<Ready<'m>, LdapResult> {
         let facts = self.facts();
         let (kind, dn) = match order.request {
@@ -233,7 +240,7 @@ impl Directory {
             Request::ModifyDn(request) => (Kind::ModifyDn, request.entry),
             _ => return Err(refuse(ResultCode::PROTOCOL_ERROR, "This request is no update")),
         };
-        let controls = UpdateControls::read(order.controls, kind, &order.session.identity)?;
+        let controls = self.update_controls(order, kind)?;
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         check_authenticated(&order.session.identity)?;
         self.updates.inbound.load().check_seven_bit(&facts.schema, &name, order.request)?;

@@ -8,7 +8,6 @@ use ldap::extended::PasswordModify;
 use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
 use schema::NormalizedDn;
 
-use super::controls::UpdateControls;
 use super::{Decided, Order, Ready, passwords, snapshot};
 use crate::directory::Directory;
 use access::Identity;
@@ -50,7 +49,7 @@ impl Directory {
         }
         let wanted = PasswordModify::decode(request.value)
             .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The request is malformed: {error}")))?;
-        let controls = UpdateControls::read(order.controls, Kind::PasswordModify, &order.session.identity)?;
+        let controls = self.update_controls(order, Kind::PasswordModify)?;
         let facts = self.facts();
         let dn = self.target(&facts, order, &wanted)?;
         let name =

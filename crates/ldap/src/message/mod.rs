@@ -13,6 +13,7 @@ pub use request::{
     ModifyRequest, Request, Scope, SearchRequest,
 };
 
+use crate::ResultCode;
 use crate::controls::Controls;
 use ber::{Reader, Tag};
 
@@ -91,6 +92,17 @@ pub enum DecodeError {
     /// More controls than [`CONTROLS_MAX`](crate::controls::CONTROLS_MAX).
     #[error("the message has more than {} controls", crate::controls::CONTROLS_MAX)]
     TooManyControls,
+}
+
+impl DecodeError {
+    /// The code of the answer: a filter may be sound and still be larger than this program takes.
+    #[must_use]
+    pub fn result_code(&self) -> ResultCode {
+        match self {
+            DecodeError::FilterTooDeep | DecodeError::FilterTooLong => ResultCode::ADMIN_LIMIT_EXCEEDED,
+            _ => ResultCode::PROTOCOL_ERROR,
+        }
+    }
 }
 
 /// A failed decoding with what could be read of the message, so that the server can answer it.

@@ -42,6 +42,22 @@ fn more_requests_than_one_turn_takes() {
 }
 
 #[test]
+fn a_filter_beyond_what_is_decoded_is_refused_and_the_connection_lives_on() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    let wide = b"\x87\x02cn".repeat(ldap::filter::FILTER_NODES_MAX);
+    let not =
+        |inner: Vec<u8>, _| [&[0xa2, 0x82, (inner.len() >> 8) as u8, inner.len() as u8], inner.as_slice()].concat();
+    let deep = (0..ldap::filter::FILTER_DEPTH_MAX).fold(b"\x87\x02cn".to_vec(), not);
+    for filter in [(0xa1, wide), (0xa2, deep)] {
+        client.send(&search_by(7, "dc=x", (filter.0, &filter.1), &[]));
+        let answer = client.expect();
+        assert_eq!((answer.id, answer.code), (7, 11), "adminLimitExceeded");
+    }
+    assert_eq!(client.search(8, "dc=x").code, 0);
+}
+
+#[test]
 fn garbage_gets_a_notice_and_the_server_lives() {
     let server = TestServer::start();
     for garbage in [

@@ -445,6 +445,11 @@ pub(super) fn search(id: i32, base: &str) -> Vec<u8> {
 }
 
 pub(super) fn search_for(id: i32, base: &str, selectors: &[&str]) -> Vec<u8> {
+    search_by(id, base, (0x87, b"objectClass"), selectors)
+}
+
+/// A search whose filter has that tag and content.
+pub(super) fn search_by(id: i32, base: &str, filter: (ber::Tag, &[u8]), selectors: &[&str]) -> Vec<u8> {
     request(id, |writer| {
         let op = writer.begin(0x63);
         writer.octets(OCTET_STRING, base.as_bytes());
@@ -453,7 +458,7 @@ pub(super) fn search_for(id: i32, base: &str, selectors: &[&str]) -> Vec<u8> {
         writer.integer(INTEGER, 0);
         writer.integer(INTEGER, 0);
         writer.boolean(ber::BOOLEAN, false);
-        writer.octets(0x87, b"objectClass");
+        writer.octets(filter.0, filter.1);
         let attributes = writer.begin(SEQUENCE);
         selectors.iter().for_each(|selector| writer.octets(OCTET_STRING, selector.as_bytes()));
         writer.end(attributes);

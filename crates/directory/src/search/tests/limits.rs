@@ -115,6 +115,40 @@ fn somebody_else() -> (Session, Instant) {
     (Session::of(identity, 1), Instant::now())
 }
 
+#[test]
+fn filters_of_too_many_parts_are_refused_and_the_limit_is_live() {
+    let mut it = fixture();
+    let text = |parts: usize| format!("(|{})", "(uid=u1)".repeat(parts - 1));
+    let ask = |it: &mut Fixture, identity: Identity, parts: usize, controls: &[ldap::ControlBuf]| {
+        let text = text(parts);
+        let asked = Asked { identity, controls, scope: Scope::BaseObject, ..Asked::new(BASE, &text) };
+        it.search(&asked).map_or_else(|refused| refused.code, |found| found.done.result.code)
+    };
+    let (ok, refused) = (ResultCode::SUCCESS, ResultCode::ADMIN_LIMIT_EXCEEDED);
+    assert_eq!(ask(&mut it, user(), 4096, &[]), ok);
+    assert_eq!(ask(&mut it, user(), 4097, &[]), refused);
+    assert_eq!(ask(&mut it, root(), 20_000, &[]), ok);
+    // Filters of controls count too.
+    let filter = ldap::filter::parse(&text(4097)).unwrap().as_ber().to_vec();
+    let assertion =
+        [ldap::ControlBuf { oid: ldap::oids::control::ASSERTION.into(), critical: true, value: Some(filter) }];
+    assert_eq!(ask(&mut it, user(), 2, &assertion), refused);
+    assert_eq!(ask(&mut it, root(), 2, &assertion), ResultCode::ASSERTION_FAILED);
+    let changed = "[global]\nfilter-part-limit = 5\n[limits.staff]\ntype = \"dn\"\nuser-dn = \"uid=ann,dc=example,dc=com\"\n\
+                   filter-part-limit = 7\n";
+    let config = config::Config::parse(changed, std::path::Path::new("pando.toml")).unwrap();
+    assert!(it.directory.set_limits(&config).unwrap());
+    for (identity, parts, code) in [
+        (user(), 7, ok),
+        (user(), 8, refused),
+        (somebody_else().0.identity.clone(), 5, ok),
+        (somebody_else().0.identity.clone(), 6, refused),
+        (root(), 20_000, ok),
+    ] {
+        assert_eq!(ask(&mut it, identity, parts, &[]), code, "{parts}");
+    }
+}
+
 // S2-03
 #[test]
 fn changes_reach_who_is_bound_within_a_second() {
