@@ -38,6 +38,10 @@ pub enum Kind {
     ConfigurePlugins,
     /// References to names that are no longer what they were: the next ones.
     CleanReferences,
+    /// RFC 2589, already turned into a modify request of `entryExpireTimestamp`.
+    Refresh,
+    /// Dynamic entries whose time is over go: some of them.
+    ExpireEntries,
 }
 
 /// Settings of the request that change what `apply` does.
@@ -236,13 +240,15 @@ impl Kind {
             Kind::Transaction => 8,
             Kind::ConfigurePlugins => 16,
             Kind::CleanReferences => 17,
+            Kind::Refresh => 18,
+            Kind::ExpireEntries => 19,
         }
     }
 
     fn from_byte(byte: u8) -> Option<Kind> {
         use Kind::{
-            Add, CleanReferences, ConfigurePlugins, Delete, Indexes, Modify, ModifyDn, ModifySchema, PasswordModify,
-            Transaction,
+            Add, CleanReferences, ConfigurePlugins, Delete, ExpireEntries, Indexes, Modify, ModifyDn, ModifySchema,
+            PasswordModify, Refresh, Transaction,
         };
         let kinds = [
             Add,
@@ -255,6 +261,8 @@ impl Kind {
             Transaction,
             ConfigurePlugins,
             CleanReferences,
+            Refresh,
+            ExpireEntries,
         ];
         kinds.into_iter().find(|kind| kind.to_byte() == byte)
     }

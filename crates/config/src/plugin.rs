@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::{
     declare::{Class, Property, Syntax, Unit, Variant, live},
+    dynamic_entries::{self, CHECK_INTERVAL, DynamicEntries, LIFETIME, MAX_LIFETIME, TOLERANCE},
     error::{ConfigError, Places},
     load::{Judge, Object, quoted},
     value::Value,
@@ -68,6 +69,18 @@ pub(crate) static PLUGIN: Class = Class {
             ],
         },
         Variant {
+            type_name: dynamic_entries::TYPE_NAME,
+            help: "Entries of the class dynamicObject live for a time that clients extend, and are removed when it is over (RFC 2589). One such plugin at most; it needs an equality index of entryExpireTimestamp in every backend.",
+            properties: plugin_properties![
+                live("max-ttl", MAX_LIFETIME, "Longest time to live; a refresh that asks for more is refused.").default(&["1 days"]),
+                live("min-ttl", LIFETIME, "Shortest time to live that a refresh gives, to clients that ask for less too; 0 is no such limit.").default(&["0 seconds"]),
+                live("default-ttl", LIFETIME, "Time to live of a new entry; 0 is max-ttl.").default(&["0 seconds"]),
+                live("tolerance", TOLERANCE, "Entries stay for this long after their time to live is over.").default(&["0 seconds"]),
+                live("check-interval", CHECK_INTERVAL, "Pause between two looks for entries whose time is over.").default(&["10 seconds"]),
+                live("max-dynamic-objects", COUNT, "Most dynamic entries of one backend; needs an equality index of objectClass.").absent("Any number."),
+            ],
+        },
+        Variant {
             type_name: "seven-bit-clean",
             help: "Values have ASCII characters only.",
             properties: plugin_properties![
@@ -117,6 +130,8 @@ pub enum PluginKind {
     },
     /// `constraint`
     Constraint(Box<Constraint>),
+    /// `dynamic-entries`
+    DynamicEntries(DynamicEntries),
     /// `seven-bit-clean`
     SevenBitClean {
         /// `attribute-type`
@@ -234,6 +249,7 @@ fn plugin(object: &Object, places: &Places<'_>) -> PluginConfig {
             value_uris: texts("value-uri"),
             filter: text("filter"),
         })),
+        dynamic_entries::TYPE_NAME => PluginKind::DynamicEntries(DynamicEntries::of(object)),
         "attribute-cleanup" => PluginKind::AttributeCleanup {
             remove: texts("remove-inbound-attributes"),
             rename: pairs("rename-inbound-attributes"),
@@ -263,13 +279,16 @@ pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
             faults.push((object.offset, format!("{title} constrains nothing: set one of {}", limits.join(", "))));
         }
     }
-    let is_integrity = |object: &&Object| object.variant.type_name == "referential-integrity";
-    for object in enabled(objects).filter(is_integrity).skip(1) {
-        let title = object.title();
-        faults.push((
-            object.offset,
-            format!("{title} is a second plugin of type referential-integrity: put all attributes into one"),
-        ));
+    plugins().for_each(|object| dynamic_entries::judge(object, &mut faults));
+    for (type_name, remedy) in [
+        ("referential-integrity", "put all attributes into one"),
+        (dynamic_entries::TYPE_NAME, "put all base DNs into one"),
+    ] {
+        let is_of_type = |object: &&Object| object.variant.type_name == type_name;
+        for object in enabled(objects).filter(is_of_type).skip(1) {
+            let title = object.title();
+            faults.push((object.offset, format!("{title} is a second plugin of type {type_name}: {remedy}")));
+        }
     }
     faults
 }

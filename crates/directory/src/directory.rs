@@ -80,6 +80,8 @@ pub(crate) struct OwnEntries {
     numbered: ArcSwapOption<NumberedDse>,
     /// What `root_dse` says the server can do.
     capabilities: Capabilities,
+    /// Where entries can be dynamic (RFC 2589); nothing when they cannot.
+    dynamic_subtrees: Vec<String>,
     /// The changelog's name.
     pub changelog: NormalizedDn,
     pub schema: Arc<SyntheticEntry>,
@@ -120,7 +122,7 @@ impl Directory {
             let disk = log_disk(&configured.id);
             backends.push(open_backend(config, configured, suffixes, &facts, recorder, disk)?);
         }
-        let own = own_entries(&facts, &backends, Capabilities::default())
+        let own = own_entries(&facts, &backends, Capabilities::default(), Vec::new())
             .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
         let history = open_history(config, numbers, &backends)?;
         let notices = Arc::new(Notices::default());
@@ -186,7 +188,22 @@ impl Directory {
     /// When the root DSE would be too large.
     pub fn set_capabilities(&self, capabilities: Capabilities) -> Result<(), StoreError> {
         let _only_one = self.remaking.lock().unwrap_or_else(PoisonError::into_inner);
-        self.own.store(Arc::new(own_entries(&self.facts(), &self.backends, capabilities)?));
+        let dynamic_subtrees = self.own.load().dynamic_subtrees.clone();
+        self.own.store(Arc::new(own_entries(&self.facts(), &self.backends, capabilities, dynamic_subtrees)?));
+        Ok(())
+    }
+
+    /// Says where entries can be dynamic, for the root DSE.
+    ///
+    /// # Errors
+    /// When the root DSE would be too large.
+    pub(crate) fn set_dynamic_subtrees(&self, dynamic_subtrees: Vec<String>) -> Result<(), StoreError> {
+        let _only_one = self.remaking.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.own.load_full();
+        if own.dynamic_subtrees != dynamic_subtrees {
+            let capabilities = own.capabilities.clone();
+            self.own.store(Arc::new(own_entries(&self.facts(), &self.backends, capabilities, dynamic_subtrees)?));
+        }
         Ok(())
     }
 
@@ -197,8 +214,9 @@ impl Directory {
     pub fn set_schema(&self, schema: Arc<Schema>) -> Result<(), StoreError> {
         let _only_one = self.remaking.lock().unwrap_or_else(PoisonError::into_inner);
         let facts = Arc::new(Facts::new(schema));
-        let capabilities = self.own.load().capabilities.clone();
-        self.own.store(Arc::new(own_entries(&facts, &self.backends, capabilities)?));
+        let own = self.own.load_full();
+        let (capabilities, dynamic_subtrees) = (own.capabilities.clone(), own.dynamic_subtrees.clone());
+        self.own.store(Arc::new(own_entries(&facts, &self.backends, capabilities, dynamic_subtrees)?));
         self.facts.store(facts);
         Ok(())
     }
@@ -217,6 +235,11 @@ impl Directory {
     /// What an administrator should know goes here.
     pub(crate) fn notices(&self) -> &Notices {
         &self.notices
+    }
+
+    /// The same for a thread.
+    pub(crate) fn shared_notices(&self) -> Arc<Notices> {
+        Arc::clone(&self.notices)
     }
 
     /// What is kept for groups.
@@ -307,7 +330,7 @@ impl Directory {
         }
         // Two searches may make it at once; whose is kept does not matter.
         let contexts: Vec<&str> = naming_contexts(&self.backends).collect();
-        let made = root_dse(facts, contexts.into_iter(), &own.capabilities, Some(bounds));
+        let made = root_dse(facts, contexts.into_iter(), &own.capabilities, Some(bounds), &own.dynamic_subtrees);
         let entry = Arc::new(made.map_err(|problem| error::store_failure(&problem))?);
         own.numbered.store(Some(Arc::new(NumberedDse { bounds, entry: Arc::clone(&entry) })));
         Ok(entry)
@@ -317,6 +340,7 @@ impl Directory {
         let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends, &self.shapes);
         told.push(self.updates.references.monitor_entry(&self.backends));
         told.push(self.updates.intake().monitor_entry());
+        told.extend(self.updates.dynamic.monitor_entry());
         told.push(self.history.monitor_entry());
         told.push(self.watches.monitor_entry());
         if let Some(provider) = self.monitor.get() {
@@ -333,6 +357,7 @@ impl Directory {
         self.watches.stop();
         self.index_work.stop();
         self.history.stop();
+        self.updates.dynamic.stop();
         self.updates.references.stop();
         let mut first = Ok(());
         for backend in self.backends.iter() {
@@ -392,18 +417,24 @@ fn change_numbers(config: &Config) -> PathBuf {
     config.instance.changelog().join("numbers")
 }
 
-fn own_entries(facts: &Facts, backends: &[Backend], capabilities: Capabilities) -> Result<OwnEntries, StoreError> {
+fn own_entries(
+    facts: &Facts,
+    backends: &[Backend],
+    capabilities: Capabilities,
+    dynamic_subtrees: Vec<String>,
+) -> Result<OwnEntries, StoreError> {
     let contexts: Vec<&str> = naming_contexts(backends).collect();
     Ok(OwnEntries {
-        root_dse: Arc::new(root_dse(facts, contexts.into_iter(), &capabilities, None)?),
+        root_dse: Arc::new(root_dse(facts, contexts.into_iter(), &capabilities, None, &dynamic_subtrees)?),
         numbered: ArcSwapOption::empty(),
         capabilities,
+        dynamic_subtrees,
         changelog: NormalizedDn::parse(&facts.schema, CHANGELOG_DN.as_bytes()).unwrap_or_default(),
         schema: Arc::new(schema_entry(facts, None)?),
         monitor: NormalizedDn::parse(&facts.schema, MONITOR_DN.as_bytes()).unwrap_or_default(),
     })
 }
 
-fn naming_contexts(backends: &[Backend]) -> impl Iterator<Item = &str> {
+pub(crate) fn naming_contexts(backends: &[Backend]) -> impl Iterator<Item = &str> {
     backends.iter().flat_map(|backend| &backend.suffixes).map(|suffix| suffix.dn.as_str())
 }

@@ -66,7 +66,7 @@ pub struct Capabilities {
     pub extensions: Vec<String>,
 }
 
-/// Makes the root DSE; with `changes`, if there is a changelog.
+/// Makes the root DSE; with `changes`, if there is a changelog; with `dynamic_subtrees`, if entries can be dynamic.
 ///
 /// # Errors
 /// When it does not fit a record, which it does.
@@ -75,6 +75,7 @@ pub fn root_dse<'b>(
     naming_contexts: impl ExactSizeIterator<Item = &'b str>,
     capabilities: &Capabilities,
     changes: Option<Bounds>,
+    dynamic_subtrees: &[String],
 ) -> Result<SyntheticEntry, StoreError> {
     let mut attributes = Attributes::new();
     let children = naming_contexts.len();
@@ -87,6 +88,10 @@ pub fn root_dse<'b>(
         attributes.add("supportedExtension", [START_TLS]);
     }
     attributes.add("supportedExtension", capabilities.extensions.iter().map(String::as_str));
+    if !dynamic_subtrees.is_empty() {
+        attributes.add("supportedExtension", [ldap::oids::extended::REFRESH]);
+        attributes.add("dynamicSubtrees", dynamic_subtrees.iter().map(String::as_str));
+    }
     attributes.add("supportedFeatures", SUPPORTED_FEATURES);
     attributes.add("supportedLDAPVersion", ["3"]);
     if capabilities.ldap_v2 {

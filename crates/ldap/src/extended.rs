@@ -1,4 +1,4 @@
-//! Values of extended requests and responses: password modify (RFC 3062), cancel (RFC 3909). Who am I (RFC 4532) and StartTLS
+//! Values of extended requests and responses: password modify (RFC 3062), cancel (RFC 3909), refresh (RFC 2589). Who am I (RFC 4532) and StartTLS
 //! have none to speak of: an authorization identity as it is, and nothing.
 
 use std::fmt;
@@ -12,6 +12,8 @@ const USER_IDENTITY: Tag = 0x80;
 const OLD_PASSWORD: Tag = 0x81;
 const NEW_PASSWORD: Tag = 0x82;
 const GENERATED_PASSWORD: Tag = 0x80;
+const ENTRY_NAME: Tag = 0x80;
+const TIME_TO_LIVE: Tag = 0x81;
 
 /// A password modify request.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -112,6 +114,48 @@ pub fn encode_cancel(id: i32) -> Vec<u8> {
     out
 }
 
+/// A refresh request: how long a dynamic entry is to live from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refresh<'a> {
+    /// The entry's name.
+    pub entry: &'a [u8],
+    /// In seconds, as it was asked for: not always a time that can be given.
+    pub ttl_seconds: i64,
+}
+
+impl<'a> Refresh<'a> {
+    /// From a request value.
+    pub fn decode(value: Option<&'a [u8]>) -> Result<Self, DecodeError> {
+        let mut outer = Reader::new(value.ok_or(DecodeError::Empty("the value of a refresh request"))?);
+        let mut inner = outer.sequence()?;
+        outer.finish()?;
+        let found = Self { entry: inner.expect(ENTRY_NAME)?, ttl_seconds: inner.integer_tagged(TIME_TO_LIVE)? };
+        inner.finish()?;
+        Ok(found)
+    }
+
+    /// To a request value.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut w = Writer::new(&mut out);
+        let mark = w.begin(SEQUENCE);
+        w.octets(ENTRY_NAME, self.entry);
+        w.integer(TIME_TO_LIVE, self.ttl_seconds);
+        w.end(mark);
+        out
+    }
+}
+
+/// The value of a refresh response: how long the entry lives, in seconds.
+pub fn encode_refreshed(ttl_seconds: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut w = Writer::new(&mut out);
+    let mark = w.begin(SEQUENCE);
+    w.integer(TIME_TO_LIVE, i64::try_from(ttl_seconds).unwrap_or(i64::MAX));
+    w.end(mark);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +168,17 @@ mod tests {
         assert_eq!(decode_cancel(Some(&[0x30, 3, 2, 1, 0xff])), Err(DecodeError::BadMessageId(-1)));
         for bad in [None, Some(&b""[..]), Some(&[0x30, 0]), Some(&[0x30, 3, 2, 1, 1, 0]), Some(&[2, 1, 1])] {
             assert!(decode_cancel(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn refresh_is_that_of_rfc_2589() {
+        let value = Refresh { entry: b"cn=a", ttl_seconds: 300 }.encode();
+        assert_eq!(value, [0x30, 10, 0x80, 4, b'c', b'n', b'=', b'a', 0x81, 2, 1, 44]);
+        assert_eq!(Refresh::decode(Some(&value)), Ok(Refresh { entry: b"cn=a", ttl_seconds: 300 }));
+        assert_eq!(encode_refreshed(120), [0x30, 3, 0x81, 1, 120]);
+        for bad in [None, Some(&b""[..]), Some(&value[..11]), Some(&[0x30, 2, 0x80, 0]), Some(&[0x30, 3, 0x81, 1, 1])] {
+            assert!(Refresh::decode(bad).is_err(), "{bad:?}");
         }
     }
 

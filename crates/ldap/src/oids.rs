@@ -65,6 +65,8 @@ pub mod extended {
     /// RFC 5805
     pub const START_TRANSACTION: &str = "1.3.6.1.1.21.1";
     pub const END_TRANSACTION: &str = "1.3.6.1.1.21.3";
+    /// RFC 2589
+    pub const REFRESH: &str = "1.3.6.1.4.1.1466.101.119.1";
     /// OpenDJ
     pub const GET_CONNECTION_ID: &str = "1.3.6.1.4.1.26027.1.6.2";
     /// Pando's own; `docs/reference/administration.md` says what they do. Numbers below the UUID 840a9468-baf2-45e3-8b85-28ea0ce27c54

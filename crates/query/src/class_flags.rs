@@ -25,6 +25,8 @@ impl ClassFlags {
     pub const VIRTUAL_STATIC_GROUP: ClassFlags = ClassFlags(64);
     /// It says what other entries get (classes of service, roles, collective attributes).
     pub const DEFINITION: ClassFlags = ClassFlags(128);
+    /// A dynamic entry (RFC 2589).
+    pub const DYNAMIC: ClassFlags = ClassFlags(256);
 
     /// Whether something of `other` is set.
     #[inline]

@@ -34,6 +34,11 @@ pub trait EntrySource {
     /// Whether a large attribute has the value with this normal form under its equality rule.
     fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError>;
 
+    /// The time of the operation in seconds since 1970, where it matters and can be told.
+    fn unix_seconds(&self) -> Option<i64> {
+        None
+    }
+
     /// Who is in which group, where somebody asks for it and it can be told: not inside `apply`, whose outcome must not depend on
     /// other backends.
     fn groups(&self) -> Option<GroupsAt<'_>> {

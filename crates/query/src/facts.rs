@@ -26,6 +26,7 @@ pub struct Facts {
     operational: Vec<bool>,
     /// By attribute type: whether the server computes it.
     computed: Vec<bool>,
+    dynamic: Option<ClassIndex>,
     referral: Option<ClassIndex>,
     alias: Option<ClassIndex>,
     subentry: Vec<ClassIndex>,
@@ -99,6 +100,7 @@ impl Facts {
             secret,
             operational,
             computed,
+            dynamic: class_of(b"dynamicObject"),
             referral: class_of(b"referral"),
             alias: class_of(b"alias"),
             subentry: SUBENTRY.into_iter().filter_map(class_of).collect(),
@@ -159,11 +161,19 @@ impl Facts {
     /// What a set of object classes means.
     #[must_use]
     pub fn class_flags(&self, classes: Values<'_>) -> ClassFlags {
+        self.flags_of_classes(classes.iter())
+    }
+
+    /// The same of classes that are not stored yet.
+    pub fn flags_of_classes<'v>(&self, classes: impl Iterator<Item = &'v [u8]>) -> ClassFlags {
         let mut flags = ClassFlags::default();
-        for class in classes.iter().filter_map(|name| self.schema.object_class(name)) {
+        for class in classes.filter_map(|name| self.schema.object_class(name)) {
             let is = |wanted: &Option<ClassIndex>| wanted.is_some_and(|wanted| class.is_subclass_of(wanted));
             if is(&self.referral) {
                 flags = flags.with(ClassFlags::REFERRAL);
+            }
+            if is(&self.dynamic) {
+                flags = flags.with(ClassFlags::DYNAMIC);
             }
             if is(&self.alias) {
                 flags = flags.with(ClassFlags::ALIAS);

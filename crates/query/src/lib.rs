@@ -10,6 +10,7 @@ pub mod class_flags;
 pub mod class_ids;
 pub mod computed;
 pub mod definition_types;
+pub mod dynamic_entry;
 pub mod encode;
 pub mod entry;
 pub mod error;

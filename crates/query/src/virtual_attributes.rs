@@ -20,6 +20,8 @@ pub enum VirtualAttribute {
     IsMemberOf,
     /// The same, as Microsoft and OpenLDAP name it.
     MemberOf,
+    /// RFC 2589: how many seconds a dynamic entry still lives.
+    EntryTtl,
 }
 
 /// The name of the subschema subentry.
@@ -27,7 +29,7 @@ pub const SCHEMA_DN: &str = "cn=schema";
 
 impl VirtualAttribute {
     /// All of them.
-    pub const ALL: [VirtualAttribute; 7] = [
+    pub const ALL: [VirtualAttribute; 8] = [
         VirtualAttribute::EntryDn,
         VirtualAttribute::HasSubordinates,
         VirtualAttribute::NumSubordinates,
@@ -35,6 +37,7 @@ impl VirtualAttribute {
         VirtualAttribute::SubschemaSubentry,
         VirtualAttribute::IsMemberOf,
         VirtualAttribute::MemberOf,
+        VirtualAttribute::EntryTtl,
     ];
 
     /// Whether it tells groups, which are in other entries than the one asked for.
@@ -42,6 +45,13 @@ impl VirtualAttribute {
     #[must_use]
     pub fn is_membership(self) -> bool {
         matches!(self, VirtualAttribute::IsMemberOf | VirtualAttribute::MemberOf)
+    }
+
+    /// Whether the entry alone does not tell it: who knows the groups, or the time, has to be asked.
+    #[inline]
+    #[must_use]
+    pub fn needs_moment(self) -> bool {
+        self.is_membership() || self == VirtualAttribute::EntryTtl
     }
 
     /// The attribute's name, as it is sent.
@@ -55,6 +65,7 @@ impl VirtualAttribute {
             VirtualAttribute::StructuralObjectClass => "structuralObjectClass",
             VirtualAttribute::IsMemberOf => "isMemberOf",
             VirtualAttribute::MemberOf => "memberOf",
+            VirtualAttribute::EntryTtl => "entryTtl",
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use store::{StoreError, record::put_value};
 
+use crate::dynamic_entry::expires_at;
 use crate::entry::EntryView;
 use crate::facts::Facts;
 use crate::virtual_attributes::{SCHEMA_DN, VirtualAttribute};
@@ -29,6 +30,11 @@ impl VirtualAttribute {
             VirtualAttribute::IsMemberOf | VirtualAttribute::MemberOf => {
                 let Some(groups) = entry.source.groups().filter(|groups| groups.offers(self)) else { return Ok(false) };
                 return groups.values(entry, out);
+            }
+            VirtualAttribute::EntryTtl => {
+                let Some(until) = expires_at(facts, &entry.record) else { return Ok(false) };
+                let now = entry.source.unix_seconds().and_then(|now| u64::try_from(now).ok());
+                put_number(out, until.saturating_sub(now.unwrap_or(until)));
             }
         }
         Ok(true)

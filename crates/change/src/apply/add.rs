@@ -49,6 +49,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     judge::judge_all(&work.rules.checker, &draft, &keys)?;
     judge::judge_role_filter(&facts, &draft)?;
     judge_place(work, &draft, &keys, parent.as_ref())?;
+    plugins::dynamic::begin(work, &mut draft, request.entry, parent.as_ref())?;
     stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
     let proposal = work.proposal;
     let stamps = write::stamps_of_add(proposal.csn, proposal.authority.dn(), &proposal.entry_uuid);

@@ -52,6 +52,7 @@ use store::{Outcome, StoreError, Txn};
 pub use delete::SLICE_ENTRIES;
 pub use modify_schema::{SCHEMA_KEY, schema_text};
 pub use outcome::{ReferenceReport, Report};
+pub use plugins::dynamic::{ExpirySlice, expired};
 pub use plugins::queue::Tally;
 pub use plugins::{PLUGINS_KEY, plugins_text};
 pub use plugins::{ReferenceProbe, Standing, queue, standing};
@@ -176,7 +177,7 @@ impl UpdateRules {
 
 fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), LdapResult> {
     // Adds and modifications see for themselves; all others may change, move or remove what defines something.
-    if !matches!(proposal.kind, Kind::Add | Kind::Modify | Kind::PasswordModify) {
+    if !matches!(proposal.kind, Kind::Add | Kind::Modify | Kind::PasswordModify | Kind::Refresh) {
         work.rules.governed.forget_some();
     }
     if proposal.kind == Kind::ModifySchema {
@@ -191,11 +192,15 @@ fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), LdapR
     if proposal.kind == Kind::CleanReferences {
         return plugins::clean(work, proposal.operation_bytes);
     }
+    if proposal.kind == Kind::ExpireEntries {
+        return plugins::dynamic::expire(work, proposal.operation_bytes);
+    }
     let request = Request::decode_op(proposal.operation_bytes)
         .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
     match (proposal.kind, &request) {
         (Kind::Add, Request::Add(request)) => add::add(work, request),
         (Kind::Modify | Kind::PasswordModify, Request::Modify(request)) => modify::modify(work, request),
+        (Kind::Refresh, Request::Modify(request)) => plugins::dynamic::refresh(work, request),
         (Kind::Delete, Request::Delete(dn)) => delete::delete(work, dn),
         (Kind::ModifyDn, Request::ModifyDn(request)) => modify_dn::modify_dn(work, request),
         _ => Err(refuse(ResultCode::OTHER, "The proposal names another operation than it holds")),

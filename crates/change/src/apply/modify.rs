@@ -16,7 +16,7 @@ use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::csn::Csn;
 use crate::history::ChangeKind;
-use crate::proposal::{Authority, Flags};
+use crate::proposal::{Authority, Flags, Kind};
 use query::class_flags::ClassFlags;
 use query::error::{refuse, shown};
 use query::facts::Facts;
@@ -39,6 +39,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     }
     keep_rdn(&work.view(), &mut draft, &target)?;
     judge_final(work, &mut draft, &target)?;
+    plugins::dynamic::keep_class(work, &draft, &target)?;
     stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
     let stamps = write::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = Place { parent: record.parent(), rdn: record.rdn() };
@@ -66,7 +67,7 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn of(work: &Work<'_, '_>) -> Self {
         Self {
-            relaxed: work.is_relaxed(),
+            relaxed: work.is_relaxed() || work.proposal.kind == Kind::Refresh,
             permissive: work.has(Flags::PERMISSIVE_MODIFY),
             check_schema: work.rules.leniency.check_schema,
         }

@@ -32,6 +32,9 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let superior = new_superior(work, &target, request)?;
     let parent = superior.as_ref().map_or(record.parent(), |superior| superior.id);
     check_free(work, &target, parent, &normalized, &rdn)?;
+    if let Some(superior) = &superior {
+        plugins::dynamic::check_move(work, &target, superior)?;
+    }
     work.look_before(target.id)?;
     let follows = work.rules.plugins.follows_references();
     let old_dn =

@@ -4,14 +4,14 @@
 
 use ldap::{Filter, LdapResult, ResultCode, Strings};
 use schema::MatchContext;
-use store::{EntryId, RecordView, StoreError, View};
+use store::{DescId, EntryId, RecordView, StoreError, View};
 
 use super::draft::failed;
 use super::work::Work;
 use crate::proposal::{Authority, Proposal};
 use access::Access;
 use query::encode::{Selection, entry_op};
-use query::entry::{DnParts, EntryView};
+use query::entry::{DnParts, EachRow, EntrySource, EntryView};
 use query::error::refuse;
 use query::facts::Facts;
 use query::filter::{FilterScratch, Matcher, Truth};
@@ -72,6 +72,34 @@ pub(super) fn with_entry<T>(
     use_it(&EntryView { id, record, dn, source: view })
 }
 
+/// What an entry's record does not hold, at the time of the proposal.
+struct Dated<'d> {
+    source: &'d dyn EntrySource,
+    unix_seconds: i64,
+}
+
+impl EntrySource for Dated<'_> {
+    fn children_count(&self, id: EntryId) -> Result<u64, StoreError> {
+        self.source.children_count(id)
+    }
+
+    fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError> {
+        self.source.large_rows(id, desc, behind, each)
+    }
+
+    fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError> {
+        self.source.large_contains(id, desc, normal_form)
+    }
+
+    fn unix_seconds(&self) -> Option<i64> {
+        Some(self.unix_seconds)
+    }
+}
+
+fn unix_seconds(proposal: &Proposal<'_>) -> i64 {
+    i64::try_from(proposal.csn.time_us / 1_000_000).unwrap_or(i64::MAX)
+}
+
 fn access(proposal: &Proposal<'_>) -> Access {
     match proposal.authority {
         Authority::Root { .. } => Access::Root,
@@ -88,7 +116,7 @@ fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Resu
     let filter = Filter::decode(&mut reader)
         .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The assertion control is malformed: {error}")))?;
     let mut matcher = Matcher::default();
-    let now_unix_seconds = i64::try_from(proposal.csn.time_us / 1_000_000).unwrap_or(i64::MAX);
+    let now_unix_seconds = unix_seconds(proposal);
     let rights = access(proposal);
     matcher.compile(facts, &filter, MatchContext { now_unix_seconds });
     let items = ItemRights::of(&matcher, facts, &rights);
@@ -110,6 +138,8 @@ fn read(facts: &Facts, proposal: &Proposal<'_>, wanted: &[u8], entry: &EntryView
     let rights = access(proposal);
     let reader = Reader { facts, rights: &rights };
     let mut out = Vec::new();
+    let source = Dated { source: entry.source, unix_seconds: unix_seconds(proposal) };
+    let entry = &EntryView { source: &source, ..*entry };
     entry_op(reader, entry, &mut selection, &mut Vec::new(), &mut out).map_err(failed)?;
     Ok(out)
 }

@@ -58,7 +58,7 @@ impl<'c> UpdateControls<'c> {
                 }
                 (control::PERMISSIVE_MODIFY, Kind::Modify) => wanted.flags.set(Flags::PERMISSIVE_MODIFY),
                 (control::SUBTREE_DELETE, Kind::Delete) => wanted.flags.set(Flags::SUBTREE_DELETE),
-                (control::TRANSACTION_SPECIFICATION, _) => {
+                (control::TRANSACTION_SPECIFICATION, kind) if kind != Kind::Refresh => {
                     let missing = || refuse(ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier");
                     wanted.transaction = Some(value.ok_or_else(missing)?);
                 }

@@ -22,10 +22,12 @@ pub(crate) enum Cause {
     Indexes,
     /// Plugins, schema: what the backends keep of the configuration.
     Configuration,
+    /// The time of dynamic entries is over.
+    Expiry,
 }
 
 impl Cause {
-    const ALL: [Cause; 3] = [Cause::References, Cause::Indexes, Cause::Configuration];
+    const ALL: [Cause; 4] = [Cause::References, Cause::Indexes, Cause::Configuration, Cause::Expiry];
 
     /// As in the attribute names of `cn=monitor`.
     fn name(self) -> &'static str {
@@ -33,6 +35,7 @@ impl Cause {
             Cause::References => "referential-integrity",
             Cause::Indexes => "index-building",
             Cause::Configuration => "configuration",
+            Cause::Expiry => "dynamic-entries",
         }
     }
 }

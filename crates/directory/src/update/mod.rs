@@ -5,6 +5,8 @@
 //! (deliberately slow hashes) is given back as a job for a pool.
 
 mod controls;
+mod dynamic;
+mod expiry;
 mod inbound;
 mod intake;
 mod password_modify;
@@ -41,7 +43,8 @@ use access::Identity;
 use change::apply::Report;
 use change::csn::Csn;
 use change::proposal::{Authority, Flags, Kind, Proposal};
-use controls::UpdateControls;
+use controls::{OwnedControls, UpdateControls};
+use dynamic::DynamicState;
 use inbound::Inbound;
 pub(crate) use intake::{Cause, Intake};
 use password::Scheme;
@@ -59,7 +62,9 @@ pub struct UpdateDone {
     pub result: LdapResult,
     /// Controls of the response.
     pub response_controls: Vec<ControlBuf>,
-    /// Value of an extended response: a generated password.
+    /// Name of an extended response, where its RFC asks for one.
+    pub response_name: Option<&'static str>,
+    /// Value of an extended response: a generated password, a time to live, the end of a transaction.
     pub response_value: Option<Vec<u8>>,
     /// The change's sequence number, for the log; none when nothing was changed.
     pub csn: Option<Csn>,
@@ -97,6 +102,7 @@ pub(crate) struct UpdateState {
     intake: Arc<Intake>,
     inbound: ArcSwap<Inbound>,
     pub(crate) references: Arc<ReferenceKeeper>,
+    pub(crate) dynamic: DynamicState,
     pub(crate) scheme: Scheme,
     allow_pre_encoded: bool,
     allow_user_changes: bool,
@@ -113,6 +119,7 @@ impl UpdateState {
             intake: Arc::default(),
             inbound: ArcSwap::default(),
             references: Arc::default(),
+            dynamic: DynamicState::default(),
             scheme: Scheme::from_name(&config.passwords.scheme).unwrap_or(Scheme::SaltedSha512),
             allow_pre_encoded: config.passwords.allow_pre_encoded_passwords,
             allow_user_changes: config.passwords.allow_user_password_changes,
@@ -131,7 +138,14 @@ impl UpdateState {
 
 impl UpdateDone {
     fn refused(result: LdapResult) -> Self {
-        Self { result, response_controls: Vec::new(), response_value: None, csn: None, phases: None }
+        Self {
+            result,
+            response_controls: Vec::new(),
+            response_name: None,
+            response_value: None,
+            csn: None,
+            phases: None,
+        }
     }
 }
 
@@ -195,6 +209,9 @@ impl Directory {
                 self.end_transaction(order, request, done);
                 return Submitted::Queued;
             }
+            Request::Extended(request) if request.name == oids::extended::REFRESH.as_bytes() => {
+                self.prepare_refresh(order, request)
+            }
             Request::Extended(request) => self.prepare_password_modify(order, request),
             _ => self.prepare(order),
         };
@@ -244,6 +261,7 @@ impl Directory {
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         check_authenticated(&order.session.identity)?;
         self.updates.inbound.load().check_seven_bit(&facts.schema, &name, order.request)?;
+        self.updates.dynamic.check_add(&facts, order.request)?;
         if let Some(change) = self.own_entry(order, controls.flags, &name)? {
             if controls.transaction.is_some() {
                 let message = "The schema is changed outside of transactions";
@@ -272,7 +290,7 @@ impl Directory {
             identity: order.session.identity.clone(),
             connection: order.session.connection,
             operation: order.operation,
-            generated: None,
+            answer: None,
         })))
     }
 
@@ -355,11 +373,11 @@ impl Directory {
             Err(result) => return done(UpdateDone::refused(result)),
         };
         let (csn, proposal) = intake.encode(&decided, entry_uuid);
-        let generated = decided.generated;
+        let answer = decided.answer;
         if !matches!(decided.kind, Kind::Delete | Kind::ModifyDn) {
             let then = move |outcome| {
                 let phases = phases_of(&outcome);
-                done(UpdateDone { phases, ..conclude(report_of(outcome), csn, generated) });
+                done(UpdateDone { phases, ..conclude(report_of(outcome), csn, answer) });
             };
             return intake.submit(backend, decided.connection, proposal, Box::new(then));
         }
@@ -371,7 +389,7 @@ impl Directory {
             if let Ok(report) = &report {
                 references.note(report, csn, connection, operation);
             }
-            done(UpdateDone { phases, ..conclude(report, csn, generated) });
+            done(UpdateDone { phases, ..conclude(report, csn, answer) });
         };
         intake.submit(backend, connection, proposal, Box::new(then));
     }
@@ -418,13 +436,36 @@ pub(crate) enum Ready<'m> {
 pub(crate) struct Decided<'m> {
     pub(crate) backend: usize,
     pub(crate) kind: Kind,
-    pub(crate) controls: controls::OwnedControls,
+    pub(crate) controls: OwnedControls,
     pub(crate) op_bytes: Cow<'m, [u8]>,
     pub(crate) identity: Identity,
     pub(crate) connection: u64,
     pub(crate) operation: u32,
-    /// A password that the server made, for the response.
-    pub(crate) generated: Option<Vec<u8>>,
+    /// What the response says if the update succeeds.
+    pub(crate) answer: Option<ExtendedAnswer>,
+}
+
+/// Name and value of the response to an extended request.
+#[derive(Debug)]
+pub(crate) struct ExtendedAnswer {
+    pub(crate) name: Option<&'static str>,
+    pub(crate) value: Vec<u8>,
+}
+
+impl<'m> Decided<'m> {
+    /// A change that the server makes by itself.
+    pub(crate) fn by_server(backend: usize, kind: Kind, op_bytes: Vec<u8>) -> Self {
+        Self {
+            backend,
+            kind,
+            controls: OwnedControls::default(),
+            op_bytes: op_bytes.into(),
+            identity: Identity::Root { dn: SERVER_NAME.into() },
+            connection: 0,
+            operation: 0,
+            answer: None,
+        }
+    }
 }
 
 impl Decided<'_> {
@@ -472,17 +513,17 @@ fn report_of(outcome: Result<store::Outcome, store::StoreError>) -> Result<Repor
     Report::decode(&outcome.response).ok_or_else(|| refuse(ResultCode::OTHER, "The backend's answer cannot be read"))
 }
 
-fn conclude(report: Result<Report, LdapResult>, csn: Csn, generated: Option<Vec<u8>>) -> UpdateDone {
+fn conclude(report: Result<Report, LdapResult>, csn: Csn, answer: Option<ExtendedAnswer>) -> UpdateDone {
     let report = match report {
         Ok(report) => report,
         Err(result) => return UpdateDone::refused(result),
     };
     let success = report.result.is_success();
+    let answer = answer.filter(|_| success);
     UpdateDone {
         response_controls: report.controls(),
-        response_value: generated
-            .filter(|_| success)
-            .map(|password| ldap::extended::encode_generated_password(&password)),
+        response_name: answer.as_ref().and_then(|answer| answer.name),
+        response_value: answer.map(|answer| answer.value),
         csn: success.then_some(csn),
         result: report.result,
         phases: None,

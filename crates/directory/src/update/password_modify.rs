@@ -8,7 +8,7 @@ use ldap::extended::PasswordModify;
 use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
 use schema::NormalizedDn;
 
-use super::{Decided, Order, Ready, passwords, snapshot};
+use super::{Decided, ExtendedAnswer, Order, Ready, passwords, snapshot};
 use crate::directory::Directory;
 use access::Identity;
 use access::account::stored_passwords;
@@ -71,7 +71,10 @@ impl Directory {
             identity: order.session.identity.clone(),
             connection: order.session.connection,
             operation: order.operation,
-            generated,
+            answer: generated.map(|password| ExtendedAnswer {
+                name: None,
+                value: ldap::extended::encode_generated_password(&password),
+            }),
         })))
     }
 

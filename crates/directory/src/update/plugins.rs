@@ -8,16 +8,14 @@ use schema::Schema;
 use schema::syntax::oid;
 use store::index::IndexKind;
 
-use super::controls::OwnedControls;
 use super::inbound::Inbound;
-use super::schema_change::SERVER_NAME;
 use super::{Cause, Decided, report_of};
 use crate::directory::Directory;
 use crate::open::OpenError;
-use access::Identity;
 use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
 use change::proposal::Kind;
 use query::backend::Backend;
+use query::dynamic_entry::EXPIRY;
 use query::plan::remedy::{Remedy, Step, Wanted};
 
 /// The syntaxes of references.
@@ -59,20 +57,12 @@ impl Directory {
         let probe = ReferenceProbe::new(&self.facts(), &text);
         let started = self.updates.references.start(Arc::clone(&self.backends), intake, self.schema(), probe);
         started.map_err(|error| OpenError::Thread { error })?;
+        self.set_dynamic_entries(config)?;
         Ok(is_changed)
     }
 
     fn propose_plugins(&self, at: usize, backend: &Backend, text: &[u8]) -> Result<(), OpenError> {
-        let decided = Decided {
-            backend: at,
-            kind: Kind::ConfigurePlugins,
-            controls: OwnedControls::default(),
-            op_bytes: text.to_vec().into(),
-            identity: Identity::Root { dn: SERVER_NAME.into() },
-            connection: 0,
-            operation: 0,
-            generated: None,
-        };
+        let decided = Decided::by_server(at, Kind::ConfigurePlugins, text.to_vec());
         let (_, proposal) = self.updates.intake.encode(&decided, [0; 16]);
         let refused = |reason| OpenError::Plugins { backend: backend.id.clone(), reason };
         match report_of(self.updates.intake.submit_and_wait(backend, Cause::Configuration, proposal)) {
@@ -96,26 +86,22 @@ fn check_kept_indexes(
     backend: &config::BackendConfig,
     plugin: &PluginConfig,
 ) -> Result<(), OpenError> {
-    let attributes = match &plugin.kind {
-        PluginKind::ReferentialIntegrity(configured) => &configured.attributes,
-        PluginKind::UniqueAttribute { attributes, .. } => attributes,
-        _ => return Ok(()),
-    };
-    let is_indexed = |name: &String| {
+    let (attributes, _) = looked_up(&plugin.kind);
+    let is_indexed = |name: &&str| {
         let attribute = schema.attribute_type(name.as_bytes()).map(|it| it.index);
         backend.indexes.iter().any(|index| {
             index.kinds.contains(&config::IndexKind::Equality)
                 && schema.attribute_type(index.attribute.as_bytes()).map(|it| it.index) == attribute
         })
     };
-    match attributes.iter().find(|name| !is_indexed(name)) {
+    match attributes.into_iter().find(|name| !is_indexed(name)) {
         None => Ok(()),
         Some(name) => {
             let step = match backend.indexes.iter().any(|index| index.attribute.eq_ignore_ascii_case(name)) {
                 true => Step::Add(Wanted::Kind(IndexKind::Equality)),
                 false => Step::Create(Wanted::Kind(IndexKind::Equality)),
             };
-            let remedy = Remedy { backend: backend.id.as_str().into(), attribute: name.as_str().into(), step };
+            let remedy = Remedy { backend: backend.id.as_str().into(), attribute: name.into(), step };
             let reason = format!(
                 "{name} has no equality index in backend \"{}\" ({}), so that every update would read all entries: run {}",
                 backend.id,
@@ -124,6 +110,21 @@ fn check_kept_indexes(
             );
             Err(refused(plugin, reason))
         }
+    }
+}
+
+/// The attributes that a plugin looks up by their equality indexes, and whether it needs keys in the order of the values.
+fn looked_up(kind: &PluginKind) -> (Vec<&str>, bool) {
+    match kind {
+        PluginKind::ReferentialIntegrity(configured) => {
+            (configured.attributes.iter().map(String::as_str).collect(), true)
+        }
+        PluginKind::UniqueAttribute { attributes, .. } => (attributes.iter().map(String::as_str).collect(), false),
+        PluginKind::DynamicEntries(configured) => {
+            let counted = configured.max_objects.map(|_| "objectClass");
+            ([EXPIRY].into_iter().chain(counted).collect(), true)
+        }
+        _ => (Vec::new(), false),
     }
 }
 
@@ -172,18 +173,14 @@ fn check_names(schema: &Schema, plugin: &PluginConfig) -> Result<(), String> {
             let mut urls = configured.value_uris.iter().filter_map(|text| ldap::LdapUrl::parse(text).ok());
             urls.try_for_each(|url| known(&url.attributes))
         }
-        PluginKind::AttributeCleanup { .. } => Ok(()),
+        PluginKind::AttributeCleanup { .. } | PluginKind::DynamicEntries(_) => Ok(()),
     }
 }
 
 /// Whether the indexes that a plugin looks into can be used now.
 fn check_built(schema: &Schema, backend: &Backend, plugin: &PluginConfig) -> Result<(), String> {
-    let (attributes, is_ordered) = match &plugin.kind {
-        PluginKind::ReferentialIntegrity(configured) => (&configured.attributes, true),
-        PluginKind::UniqueAttribute { attributes, .. } => (attributes, false),
-        _ => return Ok(()),
-    };
-    attributes.iter().try_for_each(|name| check_index(schema, backend, name, is_ordered))
+    let (attributes, is_ordered) = looked_up(&plugin.kind);
+    attributes.into_iter().try_for_each(|name| check_index(schema, backend, name, is_ordered))
 }
 
 /// An attribute that is not indexed is named together with the suffixes where it is not.

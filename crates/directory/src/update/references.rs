@@ -14,10 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ldap::{LdapResult, ResultCode};
 use schema::Schema;
 
-use super::controls::OwnedControls;
-use super::schema_change::SERVER_NAME;
 use super::{Cause, Decided, Intake, report_of};
-use access::Identity;
 use change::apply::queue::{BATCH_JOBS, Bounds, Job, Slice, bounds, job};
 use change::apply::{ReferenceProbe, Report, Tally};
 use change::csn::Csn;
@@ -341,14 +338,9 @@ impl Worker {
     fn propose(&self, at: usize, backend: &Backend, slice: &Slice) -> Result<Report, LdapResult> {
         let cause = slice.jobs.first();
         let decided = Decided {
-            backend: at,
-            kind: Kind::CleanReferences,
-            controls: OwnedControls::default(),
-            op_bytes: slice.encode().into(),
-            identity: Identity::Root { dn: SERVER_NAME.into() },
             connection: cause.map_or(0, |job| job.connection),
             operation: cause.map_or(0, |job| job.operation),
-            generated: None,
+            ..Decided::by_server(at, Kind::CleanReferences, slice.encode())
         };
         let (_, proposal) = self.intake.encode(&decided, [0; 16]);
         report_of(self.intake.submit_and_wait(backend, Cause::References, proposal))
@@ -356,7 +348,7 @@ impl Worker {
 }
 
 /// Now, in µs since 1970.
-fn now_us() -> u64 {
+pub(super) fn now_us() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_micros()).unwrap_or(u64::MAX)
 }

@@ -147,7 +147,7 @@ impl Directory {
             identity: identity.clone(),
             connection: 0,
             operation: 0,
-            generated: None,
+            answer: None,
         };
         let (csn, proposal) = self.updates.intake.encode(&decided, [0; 16]);
         let intake = &self.updates.intake;

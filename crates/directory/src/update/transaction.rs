@@ -126,7 +126,7 @@ impl Directory {
             identity: first.decided.identity.clone(),
             connection: order.session.connection,
             operation: order.operation,
-            generated: None,
+            answer: None,
         };
         let ids: Vec<i32> = updates.iter().map(|update| update.message_id).collect();
         let (csn, proposal) = intake.encode(&whole, [0; 16]);
@@ -160,7 +160,7 @@ fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Res
         let message = "Another update of the transaction has the same message id";
         return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
     }
-    if decided.generated.is_some() {
+    if decided.answer.is_some() {
         let message = "In a transaction the server makes no passwords: send the new one";
         return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
     }

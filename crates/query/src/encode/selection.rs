@@ -221,11 +221,11 @@ impl Selection {
         &self.virtuals
     }
 
-    /// Whether somebody must tell who is in which group.
+    /// Whether somebody must tell who is in which group, or what time it is.
     #[inline]
     #[must_use]
     pub fn asks_for_groups(&self) -> bool {
-        self.virtuals.iter().any(|(_, attribute)| attribute.is_membership())
+        self.virtuals.iter().any(|(_, attribute)| attribute.needs_moment())
     }
 
     /// What is asked for of attributes that entries are given.

@@ -318,6 +318,10 @@ impl EntrySource for GroupsAt<'_> {
         self.view.large_contains(id, desc, normal_form)
     }
 
+    fn unix_seconds(&self) -> Option<i64> {
+        Some(self.groups.now_unix_seconds)
+    }
+
     fn groups(&self) -> Option<GroupsAt<'_>> {
         Some(*self)
     }

@@ -96,13 +96,14 @@ pub(crate) fn write_control_oids(out: &mut String, controls: Controls<'_>) {
 
 fn extended_name(oid: &[u8]) -> Option<&'static str> {
     // OpenDJ's names.
-    const NAMES: [(&str, &str); 9] = [
+    const NAMES: [(&str, &str); 10] = [
         (oids::START_TLS, "StartTLS"),
         (oids::PASSWORD_MODIFY, "Password Modify"),
         (oids::WHO_AM_I, "Who Am I?"),
         (oids::START_TRANSACTION, "Start Transaction"),
         (oids::END_TRANSACTION, "End Transaction"),
         (oids::CANCEL, "Cancel"),
+        (oids::REFRESH, "Refresh"),
         (oids::GET_CONNECTION_ID, "Get Connection ID"),
         (oids::RELOAD_CONFIGURATION, "Reload Configuration"),
         (oids::REBUILD_INDEXES, "Rebuild Indexes"),

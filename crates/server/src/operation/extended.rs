@@ -1,5 +1,5 @@
-//! Extended operations that ask the directory: who am I (RFC 4532), password modify (RFC 3062), transactions (RFC 5805), and those of
-//! administrators. Unknown ones are refused as RFC 4511 §4.12 says.
+//! Extended operations that ask the directory: who am I (RFC 4532), password modify (RFC 3062), transactions (RFC 5805), refresh (RFC
+//! 2589), and those of administrators. Unknown ones are refused as RFC 4511 §4.12 says.
 
 use ldap::{ExtendedRequest, LdapResult, Message, ResultCode, encode, oids::extended as oids};
 
@@ -19,7 +19,7 @@ impl DirectoryExecutor {
         let name = std::str::from_utf8(request.name).unwrap_or_default();
         match name {
             oids::WHO_AM_I => Step::Done(who_am_i(call, message, request)),
-            oids::PASSWORD_MODIFY | oids::END_TRANSACTION => self.update(call, message),
+            oids::PASSWORD_MODIFY | oids::END_TRANSACTION | oids::REFRESH => self.update(call, message),
             oids::START_TRANSACTION => {
                 let started = self.directory.start_transaction(call.session, request, &message.controls);
                 let (result, value) = match started {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl DirectoryExecutor {
-    /// Add, modify, delete, modify DN, password modify, and the end of a transaction.
+    /// Add, modify, delete, modify DN, password modify, refresh, and the end of a transaction.
     pub(super) fn update(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         let Some(tag) = message.op.response_tag() else { return Step::Done(Answer::default()) };
         let id = message.id;
@@ -46,7 +46,7 @@ fn finish(out: &mut Vec<u8>, id: i32, tag: Tag, done: UpdateDone) -> Answer {
         return Answer { waits, ..conclude(out, id, tag, done.result, &done.response_controls) };
     }
     let value = done.response_value.as_deref();
-    encode::extended_response(out, id, &done.result, None, value, &done.response_controls);
+    encode::extended_response(out, id, &done.result, done.response_name, value, &done.response_controls);
     Answer {
         code: done.result.code,
         message: done.result.message,

@@ -25,7 +25,7 @@ mod tests;
 
 pub use build::RecordBuilder;
 pub use header::{Csn, Header};
-pub use time::{Timestamp, write_seconds};
+pub use time::{Timestamp, seconds_of, write_seconds};
 pub use values::{ValueIter, Values, put_value, value_size};
 
 use crate::posting::Damaged;

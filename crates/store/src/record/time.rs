@@ -49,7 +49,7 @@ impl Timestamp {
 }
 
 /// Seconds since 1970 of `YYYYMMDDhhmmss`; `None` for dates that do not exist or are before 1970.
-pub(super) fn seconds_of(text: &[u8]) -> Option<u64> {
+pub fn seconds_of(text: &[u8]) -> Option<u64> {
     let part = |from: usize, len: usize| number(text.get(from..from + len)?);
     let (year, month, day) = (part(0, 4)?, part(4, 2)?, part(6, 2)?);
     let (hour, minute, second) = (part(8, 2)?, part(10, 2)?, part(12, 2)?);

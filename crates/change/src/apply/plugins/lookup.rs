@@ -84,6 +84,21 @@ impl Lookup {
         Ok(found)
     }
 
+    /// How many entries have a value of that normal form; where the index does not count them, they are counted up to `enough`.
+    pub(super) fn count(
+        &self,
+        schema: &Schema,
+        view: &View<'_>,
+        normal: &[u8],
+        enough: u64,
+    ) -> Result<u64, StoreError> {
+        if let Some(index) = self.index(view).filter(|index| index.is_ordered() && normal.len() <= KEY_PREFIX_BYTES) {
+            return Ok(view.postings(&IndexKey::new(index.id, &index.key(normal)))?.count());
+        }
+        let limit = usize::try_from(enough).unwrap_or(usize::MAX);
+        Ok(self.holders(schema, view, normal, EntryId(0), limit)?.len() as u64)
+    }
+
     /// Pairs after `after` whose key begins with `prefix`, by key and then entry, `limit` at most. Where `prefix` or a key is too long
     /// to be kept whole, pairs of other values are among them.
     pub(super) fn pairs(

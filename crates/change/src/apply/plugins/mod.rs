@@ -10,8 +10,10 @@
 //! | `lookup` | who has a value: by index |
 //! | `references`, `queue` | referential integrity, and what of it waits |
 //! | `unique`, `constraint` | what values may be |
+//! | `dynamic` | entries that live for a time (RFC 2589) |
 
 mod constraint;
+pub mod dynamic;
 mod lookup;
 pub mod queue;
 mod references;
@@ -30,6 +32,7 @@ use super::draft::{Draft, Now, Touched};
 use super::value_set::normal_form;
 use super::work::Work;
 use constraint::Constraint;
+use dynamic::Dynamic;
 pub use lookup::{Standing, standing};
 use query::error::{refuse, shown};
 use query::facts::Facts;
@@ -61,6 +64,7 @@ pub(super) struct Plugins {
     references: Option<References>,
     unique: Vec<Unique>,
     constraints: Vec<Constraint>,
+    dynamic: Option<Dynamic>,
 }
 
 /// Tells whether a job has anything to do in a backend.
@@ -98,6 +102,9 @@ impl Plugins {
                 PluginKind::Constraint(configured) => {
                     let scope = scope(configured.filter.as_deref());
                     plugins.constraints.extend(Constraint::new(facts, &plugin.name, configured, scope));
+                }
+                PluginKind::DynamicEntries(configured) => {
+                    plugins.dynamic = Some(Dynamic::new(facts, name, configured, scope(None)));
                 }
                 // These are about requests, before anything is proposed.
                 PluginKind::SevenBitClean { .. } | PluginKind::AttributeCleanup { .. } => {}

@@ -4,6 +4,7 @@
 
 mod bed;
 mod constraints;
+mod dynamic_entries;
 mod history;
 mod history_damage;
 mod index_changes;

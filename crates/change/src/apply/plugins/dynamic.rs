@@ -1,0 +1,306 @@
+//! Entries that live for a time (RFC 2589; OpenLDAP: slapo-dds): who gets time when, and who goes when it is over.
+//!
+//! The end of an entry's time is a stored value. It is decided with the proposal: an added entry's by the proposal's own time, a
+//! refreshed one's by whoever made the proposal. Entries that are over go by proposals, too, which say who is looked at and at which time:
+//! nothing here knows what time it is.
+//!
+//! Invariant: everything below a dynamic entry is dynamic, so that it can go when nothing is below it any more.
+
+use config::DynamicEntries;
+use ldap::{LdapResult, ModifyRequest, ResultCode};
+use schema::{NormalizedDn, Schema};
+use store::{EntryId, RecordView, StoreError, View};
+
+use super::super::change_notes::Note;
+use super::super::draft::{Described, Draft, Now, Start};
+use super::super::modify;
+use super::super::value_set::{ValueSet, normal_form};
+use super::super::work::{Target, Work};
+use super::failed;
+use super::lookup::{Lookup, Pair};
+use super::references::{Moved, follow};
+use super::scope::Scope;
+use crate::csn::Csn;
+use crate::history::{Cause, ChangeKind};
+use query::class_flags::ClassFlags;
+use query::dynamic_entry::{EXPIRY, expires_at};
+use query::error::{invalid_dn, refuse, shown};
+use query::facts::Facts;
+
+/// Entries that one proposal looks at, some milliseconds of work.
+pub const EXPIRY_SLICE: usize = 128;
+
+/// Who removes entries whose time is over, for the history.
+const REMOVER: &str = "cn=Dynamic Entries,cn=plugins,cn=config";
+
+/// The plugin.
+pub(super) struct Dynamic {
+    name: String,
+    default_ttl_us: u64,
+    /// Most dynamic entries of the backend, and how they are counted.
+    most: Option<(u64, Lookup)>,
+    scope: Scope,
+}
+
+impl Dynamic {
+    pub(super) fn new(facts: &Facts, name: &str, configured: &DynamicEntries, scope: Scope) -> Self {
+        let lookup = Lookup::new(&facts.schema, "objectClass");
+        Self {
+            name: name.to_owned(),
+            default_ttl_us: configured.default_ttl_seconds * 1_000_000,
+            most: configured.max_objects.zip(lookup),
+            scope,
+        }
+    }
+
+    fn check_scope(&self, name: &NormalizedDn) -> Result<(), LdapResult> {
+        if self.scope.covers_name(name) {
+            return Ok(());
+        }
+        let message = format!(
+            "The plugin \"{}\" takes dynamic entries elsewhere: see dynamicSubtrees in the root DSE, or its base-dn",
+            self.name
+        );
+        Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
+    }
+
+    fn check_count(&self, work: &Work<'_, '_>) -> Result<(), LdapResult> {
+        let Some((most, lookup)) = &self.most else { return Ok(()) };
+        let schema = &work.facts.schema;
+        let normal = normal_form(Some(lookup.rule), schema, b"dynamicObject");
+        if lookup.count(schema, &work.view(), &normal, *most).map_err(failed)? < *most {
+            return Ok(());
+        }
+        let message = format!(
+            "The plugin \"{}\" allows {most} dynamic entries, and so many there are: wait until one's time is over, or raise \
+             max-dynamic-objects",
+            self.name
+        );
+        Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
+    }
+}
+
+/// An entry is added: a dynamic one gets its time, a static one may not stand below a dynamic one.
+pub(in crate::apply) fn begin(
+    work: &Work<'_, '_>,
+    draft: &mut Draft<'_>,
+    dn: &[u8],
+    parent: Option<&Target>,
+) -> Result<(), LdapResult> {
+    let Some(dynamic) = &work.rules.plugins.dynamic else { return Ok(()) };
+    let flags = work.facts.flags_of_classes(draft.classes());
+    if !flags.has(ClassFlags::DYNAMIC) {
+        return match parent {
+            Some(parent) => check_static_below(parent, dn),
+            None => Ok(()),
+        };
+    }
+    if flags.has(ClassFlags::ALIAS.with(ClassFlags::REFERRAL)) {
+        let message = "Aliases and referrals live for ever: they cannot be of the class dynamicObject";
+        return Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message));
+    }
+    let (name, _) = work.resolve(dn)?;
+    dynamic.check_scope(&name)?;
+    dynamic.check_count(work)?;
+    let Some(expiry) = work.facts.schema.attribute_type(EXPIRY.as_bytes()) else { return Ok(()) };
+    if draft.touched_type(expiry.index).is_some_and(|given| !given.is_empty()) {
+        // Root brings an entry back with the relax control.
+        return Ok(());
+    }
+    let csn = work.proposal.csn;
+    let mut text = Vec::with_capacity(15);
+    Csn { time_us: csn.time_us.saturating_add(dynamic.default_ttl_us), ..csn }.write_timestamp(&mut text);
+    let mut set = ValueSet::new(expiry.equality);
+    set.insert(&work.facts.schema, &text);
+    let at = draft.touch(&Described::of_type(expiry), Start::Empty).map_err(failed)?;
+    draft.at(at)?.now = Now::Set(set);
+    Ok(())
+}
+
+/// An entry is dynamic from its beginning to its end, or never.
+pub(in crate::apply) fn keep_class(work: &Work<'_, '_>, draft: &Draft<'_>, target: &Target) -> Result<(), LdapResult> {
+    if work.rules.plugins.dynamic.is_none() || !draft.touches_classes() {
+        return Ok(());
+    }
+    let was = target.classes.flags.has(ClassFlags::DYNAMIC);
+    if work.facts.flags_of_classes(draft.classes()).has(ClassFlags::DYNAMIC) == was {
+        return Ok(());
+    }
+    let message = if was {
+        "A dynamic entry stays one: the class dynamicObject cannot be taken away"
+    } else {
+        "An entry that is there does not become dynamic: add it anew with the class dynamicObject"
+    };
+    Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message))
+}
+
+/// An entry gets another entry above it.
+pub(in crate::apply) fn check_move(work: &Work<'_, '_>, target: &Target, superior: &Target) -> Result<(), LdapResult> {
+    let Some(dynamic) = &work.rules.plugins.dynamic else { return Ok(()) };
+    if target.classes.flags.has(ClassFlags::DYNAMIC) {
+        return dynamic.check_scope(&superior.name);
+    }
+    let dn = work.view().dn_of(target.id).map_err(failed)?.unwrap_or_default();
+    check_static_below(superior, dn.as_bytes())
+}
+
+fn check_static_below(above: &Target, dn: &[u8]) -> Result<(), LdapResult> {
+    if !above.classes.flags.has(ClassFlags::DYNAMIC) {
+        return Ok(());
+    }
+    let message = format!("\"{}\" cannot stand below a dynamic entry: it is not of the class dynamicObject", shown(dn));
+    Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message))
+}
+
+/// A dynamic entry gets more time, or less: the request sets its end.
+pub(in crate::apply) fn refresh(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {
+    work.require_root("Refreshing an entry")?;
+    let target = work.find(request.object)?;
+    if !target.classes.flags.has(ClassFlags::DYNAMIC) {
+        let message = format!(
+            "\"{}\" is not of the class dynamicObject: only dynamic entries can be refreshed",
+            shown(request.object)
+        );
+        return Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message));
+    }
+    modify::modify(work, request)
+}
+
+/// Some entries to look at, as a proposal carries them: those whose time is over go.
+///
+/// ```text
+/// time in µs since 1970 u64 · entry u64…                  (little-endian)
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExpirySlice {
+    /// Whose time was over by then goes.
+    pub deadline_us: u64,
+    /// At most [`EXPIRY_SLICE`].
+    pub entries: Vec<EntryId>,
+}
+
+impl ExpirySlice {
+    /// As bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let numbers = std::iter::once(self.deadline_us).chain(self.entries.iter().map(|id| id.0));
+        numbers.flat_map(u64::to_le_bytes).collect()
+    }
+
+    /// Reads [`ExpirySlice::encode`]; `None` when it is not that.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (numbers, rest) = bytes.as_chunks::<8>();
+        let mut numbers = numbers.iter().map(|number| u64::from_le_bytes(*number));
+        let deadline_us = numbers.next().filter(|_| rest.is_empty())?;
+        let entries: Vec<EntryId> = numbers.map(EntryId).collect();
+        (entries.len() <= EXPIRY_SLICE).then_some(Self { deadline_us, entries })
+    }
+}
+
+/// Removes those entries of a slice whose time is over and below which nothing stands.
+pub(in crate::apply) fn expire(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), LdapResult> {
+    work.require_root("Removing entries whose time is over")?;
+    let slice = ExpirySlice::decode(bytes)
+        .ok_or_else(|| refuse(ResultCode::OTHER, "The slice of expired entries is damaged"))?;
+    if work.rules.plugins.dynamic.is_none() {
+        return Ok(());
+    }
+    let mut waiting = slice.entries;
+    let mut gone = Vec::new();
+    // One that stands above another one of the slice goes after it.
+    loop {
+        let count = waiting.len();
+        let mut inner = Vec::new();
+        for id in waiting {
+            if !is_over(work, id, slice.deadline_us)? {
+                continue;
+            }
+            if work.view().children(id).map_err(failed)?.is_empty() {
+                gone.extend(remove(work, id)?);
+            } else {
+                inner.push(id);
+            }
+        }
+        waiting = inner;
+        if waiting.is_empty() || waiting.len() == count {
+            break;
+        }
+    }
+    if gone.is_empty() { Ok(()) } else { follow(work, gone) }
+}
+
+fn is_over(work: &Work<'_, '_>, id: EntryId, deadline_us: u64) -> Result<bool, LdapResult> {
+    let view = work.view();
+    let Some(found) = view.entry(id).map_err(failed)? else { return Ok(false) };
+    let until = expires_at(&work.facts, &found.view().map_err(failed)?);
+    Ok(until.is_some_and(|seconds| seconds.saturating_mul(1_000_000) <= deadline_us))
+}
+
+/// Removes an entry without children; gives its name, where references follow names.
+fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<Option<Moved>, LdapResult> {
+    let follows = work.rules.plugins.follows_references();
+    let dn = match follows || work.rules.noting.is_on() {
+        true => work.view().dn_of(id).map_err(failed)?.unwrap_or_default(),
+        false => String::new(),
+    };
+    if work.rules.noting.is_on() {
+        let tables = work.txn.tables().clone();
+        let found = work.view().entry(id).map_err(failed)?.map(|record| record.into_bytes().into_owned());
+        let bytes = found.unwrap_or_default();
+        let record = RecordView::parse(&bytes, &tables).map_err(|error| failed(error.into()))?;
+        let note = Note {
+            dn: &dn,
+            cause: Cause::Plugin { name: REMOVER },
+            ..Note::requested(ChangeKind::Delete, record.header().uuid.unwrap_or_default())
+        };
+        work.rules.noting.deleted(work.txn, id, &record, &note).map_err(failed)?;
+    }
+    work.txn.delete_entry(id).map_err(failed)?;
+    if !follows {
+        return Ok(None);
+    }
+    let old =
+        NormalizedDn::parse(&work.facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
+    Ok(Some(Moved { old, dn, new: None, is_subtree: false }))
+}
+
+/// Entries whose time was over by a moment, those that have waited longest first: at most [`EXPIRY_SLICE`], from behind `after` on. With
+/// the place where to go on, if there may be more.
+///
+/// # Errors
+/// When something cannot be read.
+pub fn expired(
+    schema: &Schema,
+    view: &View<'_>,
+    deadline_us: u64,
+    after: Option<&Pair>,
+) -> Result<(Vec<EntryId>, Option<Pair>), StoreError> {
+    let Some(lookup) = Lookup::new(schema, EXPIRY) else { return Ok((Vec::new(), None)) };
+    let mut text = Vec::with_capacity(15);
+    Csn { time_us: deadline_us, count: 0, replica: 0 }.write_timestamp(&mut text);
+    let last = normal_form(Some(lookup.rule), schema, &text);
+    let mut pairs = lookup.pairs(schema, view, &[], after, EXPIRY_SLICE)?;
+    let has_more = pairs.len() == EXPIRY_SLICE;
+    // Normal forms of times are in the order of the times.
+    let end = pairs.partition_point(|(key, _)| **key <= *last);
+    let is_whole = end == pairs.len();
+    pairs.truncate(end);
+    let ids = pairs.iter().map(|(_, id)| *id).collect();
+    Ok((ids, pairs.pop().filter(|_| has_more && is_whole)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_come_back_as_they_were() {
+        let slice = ExpirySlice { deadline_us: 7, entries: vec![EntryId(3), EntryId(u64::MAX)] };
+        let bytes = slice.encode();
+        assert_eq!(ExpirySlice::decode(&bytes), Some(slice));
+        assert_eq!(ExpirySlice::decode(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(ExpirySlice::decode(&[]), None);
+        assert_eq!(ExpirySlice::decode(&[0; 8 * (EXPIRY_SLICE + 2)]), None);
+    }
+}

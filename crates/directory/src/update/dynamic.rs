@@ -1,0 +1,155 @@
+//! The refresh operation (RFC 2589): becomes a modify request of `entryExpireTimestamp`. Here it is decided how long the entry lives and
+//! when that is over, so that `apply` needs no clock.
+//!
+//! Knows the settings of the plugin; that the entry is dynamic is for `apply` to see.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use ber::Writer;
+use config::{Config, DynamicEntries, LIFETIME_SECONDS_MAX, PluginKind, Writability};
+use ldap::extended::{Refresh, encode_refreshed};
+use ldap::{ExtendedRequest, LdapResult, ModifyOperation, Request, ResultCode, client, oids};
+use schema::NormalizedDn;
+
+use super::expiry::{ExpiryCounts, ExpiryThread, Worker};
+use super::{Decided, ExtendedAnswer, Order, Ready, check_authenticated};
+use crate::directory::{Directory, naming_contexts};
+use crate::open::OpenError;
+use change::csn::Csn;
+use change::proposal::Kind;
+use query::class_flags::ClassFlags;
+use query::dynamic_entry::EXPIRY;
+use query::error::{invalid_dn, refuse, shown};
+use query::facts::Facts;
+use query::monitor_entry::MonitorEntry;
+
+/// What is kept of dynamic entries while the server runs.
+#[derive(Debug, Default)]
+pub(crate) struct DynamicState {
+    /// None when entries cannot be dynamic.
+    settings: ArcSwapOption<DynamicEntries>,
+    counts: Arc<ExpiryCounts>,
+    thread: Mutex<Option<ExpiryThread>>,
+}
+
+impl DynamicState {
+    /// Refuses a new dynamic entry where nobody would remove it.
+    pub(super) fn check_add(&self, facts: &Facts, request: &Request<'_>) -> Result<(), LdapResult> {
+        let Request::Add(request) = request else { return Ok(()) };
+        if self.settings.load().is_some() {
+            return Ok(());
+        }
+        let is_class = |name: &[u8]| facts.schema.attribute_type(name).map(|it| it.index) == facts.object_class;
+        let classes = request.attributes.iter().filter(|attribute| is_class(attribute.description));
+        let classes = classes.flat_map(|attribute| attribute.values.iter());
+        if !facts.flags_of_classes(classes).has(ClassFlags::DYNAMIC) {
+            return Ok(());
+        }
+        let message = format!("The class dynamicObject is not supported: {SWITCH_ON}, or leave the class out");
+        Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message))
+    }
+
+    /// Ends the thread after the slice that is under way.
+    pub(crate) fn stop(&self) {
+        drop(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// What `cn=monitor` says; nothing when entries cannot be dynamic.
+    pub(crate) fn monitor_entry(&self) -> Option<MonitorEntry> {
+        self.settings.load().as_ref().map(|_| self.counts.monitor_entry())
+    }
+}
+
+const SWITCH_ON: &str = "configure a plugin of type dynamic-entries";
+
+impl Directory {
+    /// Takes what a configuration says of dynamic entries, and starts or ends whoever removes them.
+    pub(super) fn set_dynamic_entries(&self, config: &Config) -> Result<(), OpenError> {
+        let mut found = config.plugins.iter().filter_map(|plugin| match &plugin.kind {
+            PluginKind::DynamicEntries(settings) => Some((settings, &plugin.base_dns)),
+            _ => None,
+        });
+        let found = found.next();
+        let subtrees = match found {
+            None => Vec::new(),
+            Some((_, base_dns)) if base_dns.is_empty() => naming_contexts(&self.backends).map(str::to_owned).collect(),
+            Some((_, base_dns)) => base_dns.clone(),
+        };
+        let failed = |error| OpenError::Store { backend: "rootDSE".to_owned(), error };
+        self.set_dynamic_subtrees(subtrees).map_err(failed)?;
+        let state = &self.updates.dynamic;
+        state.stop();
+        let settings = found.map(|(settings, _)| Arc::new(settings.clone()));
+        state.settings.store(settings.clone());
+        let Some(settings) = settings.filter(|_| self.updates.writability != Writability::Disabled) else {
+            return Ok(());
+        };
+        let worker = Worker {
+            backends: Arc::clone(&self.backends),
+            intake: Arc::clone(self.updates.intake()),
+            references: Arc::clone(&self.updates.references),
+            schema: self.schema(),
+            notices: self.shared_notices(),
+            counts: Arc::clone(&state.counts),
+            settings,
+        };
+        let thread = ExpiryThread::start(worker).map_err(|error| OpenError::Thread { error })?;
+        *state.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(())
+    }
+
+    pub(super) fn prepare_refresh(
+        &self,
+        order: &Order<'_, '_>,
+        request: &ExtendedRequest<'_>,
+    ) -> Result<Ready<'static>, LdapResult> {
+        let Some(settings) = self.updates.dynamic.settings.load_full() else {
+            let message = format!("Entries are not dynamic in this server: {SWITCH_ON}");
+            return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+        };
+        let wanted = Refresh::decode(request.value)
+            .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The request is malformed: {error}")))?;
+        let controls = self.update_controls(order, Kind::Refresh)?;
+        check_authenticated(&order.session.identity)?;
+        let ttl_seconds = lifetime(&settings, wanted.ttl_seconds)?;
+        let facts = self.facts();
+        let dn = wanted.entry;
+        let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
+        let backend = self.backend_of(&name, dn)?;
+        let now = self.updates.intake().next_csn();
+        let mut until = Vec::with_capacity(15);
+        Csn { time_us: now.time_us + ttl_seconds * 1_000_000, ..now }.write_timestamp(&mut until);
+        let mut op_bytes = Vec::with_capacity(dn.len() + 64);
+        let change = (ModifyOperation::Replace, EXPIRY.as_bytes(), [until.as_slice()]);
+        client::modify_op(&mut Writer::new(&mut op_bytes), dn, [change]);
+        Ok(Ready::Proposal(Box::new(Decided {
+            backend,
+            kind: Kind::Refresh,
+            controls: controls.owned(),
+            op_bytes: op_bytes.into(),
+            identity: order.session.identity.clone(),
+            connection: order.session.connection,
+            operation: order.operation,
+            answer: Some(ExtendedAnswer { name: Some(oids::extended::REFRESH), value: encode_refreshed(ttl_seconds) }),
+        })))
+    }
+}
+
+/// How long an entry lives that is to live for so many seconds.
+fn lifetime(settings: &DynamicEntries, asked: i64) -> Result<u64, LdapResult> {
+    let asked = u64::try_from(asked).unwrap_or_default();
+    if !(1..=LIFETIME_SECONDS_MAX).contains(&asked) {
+        let message = format!("A time to live is 1 to {LIFETIME_SECONDS_MAX} seconds");
+        return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+    }
+    let max = settings.max_ttl_seconds;
+    if asked > max {
+        let message = format!(
+            "An entry may live for {max} seconds at most (max-ttl), not {}",
+            shown(asked.to_string().as_bytes())
+        );
+        return Err(refuse(ResultCode::SIZE_LIMIT_EXCEEDED, message));
+    }
+    Ok(asked.max(settings.min_ttl_seconds))
+}
