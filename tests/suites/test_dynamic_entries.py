@@ -1,5 +1,5 @@
-"""Dynamic entries (RFC 2589): they live for a time, clients extend it, and when it is over they are removed; with slapd's
-overlay dds as the oracle."""
+"""Dynamic entries (RFC 2589): they live for a time, clients extend it, and when it is over they are removed; with
+slapd's overlay dds as the oracle."""
 
 import subprocess
 import time
