@@ -90,6 +90,39 @@ def test_a_schema_change_in_the_tail_of_the_log_is_replayed(fresh):
     fresh.tool("verify-index", "-b", BASE)
 
 
+def test_a_damaged_log_is_refused_and_can_be_given_up(fresh):
+    con = fresh.start().connect()
+    fresh.stop()
+    con = fresh.start().connect()
+    for n in range(5):
+        con.modify_s(f"uid=user.{n},{PEOPLE}", [(ldap.MOD_REPLACE, "title", [b"Unfolded"])])
+    fresh.kill()
+    # The third of five changes that are in the log only.
+    log = fresh.dir / "db" / "userRoot" / "log"
+    for file in log.glob("*.log"):
+        data = bytearray(file.read_bytes())
+        at = data.find(b"uid=user.2,")
+        if at > 0:
+            data[at] ^= 1
+            file.write_bytes(data)
+            break
+    else:
+        raise AssertionError("the change is in no file")
+    started = fresh.tool("start", check=False)
+    assert started.returncode == 1 and "repair-log" in started.stderr, started.stderr
+    seen = fresh.tool("repair-log", "--backendID", "userRoot", check=False)
+    assert seen.returncode == 1 and "--acceptLoss" in seen.stderr, seen.stderr
+    done = fresh.tool("repair-log", "--backendID", "userRoot", "--acceptLoss").stdout
+    assert "given-up" in done, done
+    con = fresh.start().connect()
+    found = con.search_s(PEOPLE, ldap.SCOPE_SUBTREE, "(title=Unfolded)", ["1.1"])
+    assert sorted(dn for dn, _ in found) == [f"uid=user.{n},{PEOPLE}" for n in range(2)]
+    con.modify_s(f"uid=user.2,{PEOPLE}", [(ldap.MOD_REPLACE, "title", [b"Unfolded"])])
+    fresh.stop()
+    assert "no change is missing" in fresh.tool("repair-log").stdout
+    fresh.tool("verify-index", "-b", BASE)
+
+
 def test_export_import_export_is_byte_identical(fresh, tmp_path):
     con = fresh.start().connect()
     con.modify_s(

@@ -74,6 +74,8 @@ pub enum Tool {
     RebuildIndex(tools::rebuild_index::Options),
     /// Check that indexes and entries agree
     VerifyIndex(tools::verify_index::Options),
+    /// Look for changes that a log has lost, and go on without them
+    RepairLog(tools::repair_log::Options),
     /// Look into backends and indexes
     Backendstat(tools::backendstat::Options),
     /// Change the configuration
@@ -109,6 +111,7 @@ impl Tool {
             Tool::ExportLdif(_) => "export-ldif",
             Tool::RebuildIndex(_) => "rebuild-index",
             Tool::VerifyIndex(_) => "verify-index",
+            Tool::RepairLog(_) => "repair-log",
             Tool::Backendstat(_) => "backendstat",
             Tool::IndexAdvice(_) => "index-advice",
             Tool::Undo(_) => "undo",

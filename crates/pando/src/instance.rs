@@ -11,7 +11,7 @@ use config::{BackendConfig, Config, Instance};
 use query::{backend::Suffix, facts::Facts};
 use runtime::pid_file::{PidFile, PidFileError};
 use schema::{NormalizedDn, Schema};
-use store::{BackendOptions, ReadOnlyBackend, Snapshot, Trial, log::Log};
+use store::{BackendOptions, LogRepair, ReadOnlyBackend, Snapshot, Trial, log::Log};
 
 use crate::{
     failure::{Context, Failure},
@@ -136,10 +136,7 @@ impl Reader {
     /// Opens the backend's files; nothing is written.
     pub fn open(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Self, Failure> {
         if !store::database_path(&backend.directory).exists() {
-            return Err(Failure::new(format_args!(
-                "the backend \"{}\" has no data yet: import some, or start the server once",
-                backend.id
-            )));
+            return Err(no_data(backend));
         }
         let store = ReadOnlyBackend::open(options(backend, schema)?, rules(config, backend, schema)?)
             .map_err(|error| in_backend(backend, error))?;
@@ -175,6 +172,24 @@ pub fn fold(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> R
     let open =
         store::Backend::open(options, rules(config, backend, schema)?).map_err(|error| in_backend(backend, error))?;
     open.close().map_err(|error| in_backend(backend, error))
+}
+
+/// Looks for changes that the log of a backend has lost; if the loss is accepted, the backend goes on without them.
+pub fn repair_log(
+    config: &Config,
+    backend: &BackendConfig,
+    schema: &Arc<Schema>,
+    accepts_loss: bool,
+) -> Result<LogRepair, Failure> {
+    if !store::database_path(&backend.directory).exists() {
+        return Err(no_data(backend));
+    }
+    store::repair_log(options(backend, schema)?, rules(config, backend, schema)?, accepts_loss)
+        .map_err(|error| in_backend(backend, error))
+}
+
+fn no_data(backend: &BackendConfig) -> Failure {
+    Failure::new(format_args!("the backend \"{}\" has no data yet: import some, or start the server once", backend.id))
 }
 
 fn in_backend(backend: &BackendConfig, error: impl std::fmt::Display) -> Failure {

@@ -142,18 +142,13 @@ impl Backend {
                 FolderDisk::open(&log_path(&options.path)).map_err(|error| StoreError::io("log folder", &error))?,
             ),
         };
+        let keep_from = options.keep_log_from.unwrap_or(u64::MAX);
+        let log = open_log(&env, disk, rules.version(), options.segment_bytes, keep_from)?;
+        let log: Arc<dyn Log> = Arc::new(log);
+        sync_folders(&options.path)?;
         let txn = env.read()?;
         let (state, version, folded, uuid) = read_base(&env, &txn, options.resolver, options.binder, &options.indexes)?;
         drop(txn);
-        let log_options = LogOptions {
-            uuid,
-            rules: rules.version(),
-            segment_bytes: options.segment_bytes,
-            keep_from: options.keep_log_from.unwrap_or(u64::MAX),
-            read_only: false,
-        };
-        let log: Arc<dyn Log> = Arc::new(FileLog::open(disk, log_options, folded)?);
-        sync_folders(&options.path)?;
         let shared = Arc::new(Shared::new(env, version));
         let meters = Arc::new(Meters::default());
         let fold = FoldThread::start(shared.clone(), log.clone(), meters.clone())?;
@@ -343,6 +338,33 @@ impl Drop for Backend {
     fn drop(&mut self) {
         // Whoever wants to know of trouble calls `close`; everything acknowledged is in the log either way.
         let _ = self.close();
+    }
+}
+
+/// Opens the log for writing, and notes in the database that it is in use: from then on it is known which files must be there.
+fn open_log(
+    env: &Env,
+    disk: Arc<dyn Disk>,
+    rules: u32,
+    segment_bytes: u64,
+    keep_from: u64,
+) -> Result<FileLog, StoreError> {
+    let txn = env.read()?;
+    let folded = env::read_u64(env.dbs(), &txn, env::meta::FOLDED)?.unwrap_or_default();
+    let uuid = env::read_uuid(env.dbs(), &txn)?;
+    let held = env::read_log_held(env.dbs(), &txn)?;
+    drop(txn);
+    let options = LogOptions { uuid, rules, segment_bytes, keep_from, held, read_only: false };
+    let log = FileLog::open(disk, options, folded)?;
+    let begun = log.begin().and_then(|held| {
+        let mut txn = env.write()?;
+        env::write_log_held(env.dbs(), &mut txn, held)?;
+        Ok(txn.commit()?)
+    });
+    match begun {
+        // Reads are served on a full disk, too. The first fold notes it.
+        Ok(()) | Err(StoreError::DiskFull { .. }) => Ok(log),
+        Err(error) => Err(error),
     }
 }
 

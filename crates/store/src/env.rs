@@ -14,6 +14,7 @@ use heed::{CommitOrAbort, Database, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, With
 
 use crate::error::StoreError;
 use crate::index::{ConfiguredIndexes, IndexStates};
+use crate::log::LogHeld;
 use crate::record::Values;
 use crate::tables::{Tables, TypeResolver};
 use crate::{ClassSetId, DescId, EntryId, NameId};
@@ -90,6 +91,10 @@ pub mod meta {
     pub const NEXT_LIST: &[u8] = b"next-list";
     /// What is known of the indexes.
     pub const INDEXES: &[u8] = b"indexes";
+
+    /// What the log held when this was noted last: generation `u64` BE, last sequence number `u64` BE, 1 when the backend was closed. Not
+    /// there in databases of older versions, and in new ones until they are opened.
+    pub const LOG_HELD: &[u8] = b"log-held";
 
     /// The indexes that the backend is configured with.
     pub const CONFIGURED: &[u8] = b"configured-indexes";
@@ -299,6 +304,25 @@ fn read_u32(dbs: &Dbs, txn: &RoTxn<'_>, key: &[u8]) -> Result<Option<u32>, Store
 pub fn read_uuid(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<[u8; 16], StoreError> {
     let bytes = dbs.meta.get(txn, meta::UUID)?.unwrap_or_default();
     bytes.try_into().map_err(|_| StoreError::Damaged("identity in meta".to_owned()))
+}
+
+/// What the log held when that was noted last.
+pub fn read_log_held(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<Option<LogHeld>, StoreError> {
+    let Some(bytes) = dbs.meta.get(txn, meta::LOG_HELD)? else { return Ok(None) };
+    let held = bytes.split_first_chunk::<8>().and_then(|(generation, rest)| {
+        let (last, rest) = rest.split_first_chunk::<8>()?;
+        let [is_closed @ 0..=1] = rest else { return None };
+        let (generation, last) = (u64::from_be_bytes(*generation), u64::from_be_bytes(*last));
+        Some(LogHeld { generation, last, is_closed: *is_closed == 1 })
+    });
+    held.map(Some).ok_or_else(|| StoreError::Damaged("state of the log in meta".to_owned()))
+}
+
+/// Notes what the log holds.
+pub fn write_log_held(dbs: &Dbs, txn: &mut RwTxn<'_>, held: LogHeld) -> Result<(), StoreError> {
+    let mut bytes = [held.generation.to_be_bytes(), held.last.to_be_bytes()].concat();
+    bytes.push(u8::from(held.is_closed));
+    Ok(dbs.meta.put(txn, meta::LOG_HELD, &bytes)?)
 }
 
 /// Next entry id to give.

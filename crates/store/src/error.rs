@@ -31,6 +31,12 @@ pub enum StoreError {
     /// The log has a hole or a damaged record before its end.
     #[error("log is damaged: {0}")]
     LogDamaged(String),
+    /// The log does not have every change that was acknowledged.
+    #[error(
+        "{0}. Acknowledged changes would be lost: restore the folders \"db\" and \"log\" of the backend together from one backup, or run \
+         \"pando repair-log\" to go on without these changes"
+    )]
+    ChangesMissing(String),
     /// A replayed proposal came out otherwise than when it was first applied.
     #[error("replay of change {seq} gave result {now}, the log says {then}: not the same rules or not the same data")]
     ReplayMismatch {

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::backend::{BackendOptions, database_path, log_path, read_base};
-use crate::env::{Env, ReadTxn};
+use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::IndexBinder;
 use crate::index::{BackendIndexes, ConfiguredIndexes};
 use crate::log::{Disk, FileLog, FolderDisk, Log, LogOptions};
+use crate::replay::replay_record;
 use crate::rules::{Outcome, Rules};
 use crate::tables::TypeResolver;
 use crate::txn::{Txn, TxnState};
@@ -90,37 +91,29 @@ impl ReadOnlyBackend {
     pub fn log(&self) -> Result<Arc<dyn Log>, StoreError> {
         let txn = self.env.read()?;
         let (.., folded, uuid) = read_base(&self.env, &txn, self.resolver.clone(), self.binder.clone(), &self.indexes)?;
-        Ok(Arc::new(self.open_log(uuid, folded, 0)?))
+        Ok(Arc::new(patiently(|| self.open_log(&txn, uuid, folded, 0))?))
     }
 
-    fn open_log(&self, uuid: [u8; 16], folded: u64, keep_from: u64) -> Result<FileLog, StoreError> {
+    fn open_log(&self, txn: &ReadTxn, uuid: [u8; 16], folded: u64, keep_from: u64) -> Result<FileLog, StoreError> {
         let (rules, segment_bytes) = (self.rules.version(), self.segment_bytes);
-        let options = LogOptions { uuid, rules, segment_bytes, keep_from, read_only: true };
+        let held = env::read_log_held(self.env.dbs(), txn)?;
+        let options = LogOptions { uuid, rules, segment_bytes, keep_from, held, read_only: true };
         FileLog::open(self.disk.clone(), options, folded)
     }
 
     fn replayed(&mut self) -> Result<Replayed, StoreError> {
-        let mut attempt = 0;
-        loop {
-            attempt += 1;
-            match self.try_replay() {
-                Err(StoreError::LogDamaged(_) | StoreError::Io { .. }) if attempt < ATTEMPTS => {
-                    std::thread::sleep(PAUSE);
-                }
-                result => return result,
-            }
-        }
+        patiently(|| self.try_replay())
     }
 
     fn try_replay(&mut self) -> Result<Replayed, StoreError> {
         let txn = self.env.read()?;
         let (mut state, mut version, folded, uuid) =
             read_base(&self.env, &txn, self.resolver.clone(), self.binder.clone(), &self.indexes)?;
-        let log = self.open_log(uuid, folded, u64::MAX)?;
+        let log = self.open_log(&txn, uuid, folded, u64::MAX)?;
         self.rules.forget();
         let mut seq = folded;
         log.tail_from(folded + 1, &mut |record| {
-            self.replay(&txn, &mut state, record.proposal, record.code, record.seq)?;
+            replay_record(&mut *self.rules, &txn, self.env.dbs(), &mut state, record)?;
             seq = record.seq;
             Ok(())
         })?;
@@ -129,22 +122,19 @@ impl ReadOnlyBackend {
         version.seq = seq;
         Ok(Replayed { txn, state, version })
     }
+}
 
-    fn replay(
-        &mut self,
-        base: &ReadTxn,
-        state: &mut TxnState,
-        proposal: &[u8],
-        then: i32,
-        seq: u64,
-    ) -> Result<(), StoreError> {
-        let mut txn = Txn::begin(base, self.env.dbs(), None, state);
-        let outcome = self.rules.apply(&mut txn, proposal)?;
-        if !outcome.accepted || outcome.code != then {
-            return Err(StoreError::ReplayMismatch { seq, then, now: outcome.code });
+/// Tries again what a server beside us may have disturbed.
+fn patiently<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    for _ in 1..ATTEMPTS {
+        match attempt() {
+            Err(StoreError::LogDamaged(_) | StoreError::ChangesMissing(_) | StoreError::Io { .. }) => {
+                std::thread::sleep(PAUSE);
+            }
+            result => return result,
         }
-        Ok(())
     }
+    attempt()
 }
 
 /// LMDB and what the log has beyond it, not yet put together.

@@ -35,6 +35,7 @@ const NO_TXN: usize = 0;
 const RETRIES_MAX: u32 = 10_000;
 
 /// One state of the directory above LMDB.
+#[derive(Clone)]
 pub(crate) struct Version {
     pub active: Overlay,
     pub frozen: Option<Arc<Frozen>>,

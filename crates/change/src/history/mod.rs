@@ -51,7 +51,8 @@ use retention::Retention;
 /// Changes of one second may stand in the logs in another order than that of their times.
 const DISORDER_US: u64 = 1_000_000;
 
-/// Numbers that are left out when it is not known how many were given last: more than a segment of a log has room for changes.
+/// Numbers that are left out when it is not known how many were given last: more than a segment of a log has room for changes, and more
+/// than are given before the file of [`Kept`] is written again ([`retention`]).
 const LOST_MAX: u64 = 1_000_000;
 
 /// See the module.
@@ -183,11 +184,9 @@ impl History {
                 first = first.or(Some(number));
                 numbers.found(lane, Point { place: segment.start, number, before_us });
             }
-            numbers.set_latest_us(lane, end.time_us);
+            numbers.set_latest(lane, end.number, end.time_us);
             next = next.max(end.number + 1);
-            let kept = kept.filter(|kept| kept.is_on).and_then(|kept| source.kept(kept));
-            let are_all_gone = segments.is_empty() && kept.is_some_and(|kept| kept.first <= source.log.last());
-            lost += end.damaged + u64::from(are_all_gone);
+            lost += end.damaged + u64::from(kept.is_some_and(|kept| has_lost_numbers(kept, source, &segments)));
             firsts.push(first);
         }
         if !kept.is_some_and(|kept| kept.is_final) {
@@ -351,6 +350,19 @@ impl History {
     pub fn follow(&self, wake: Wake) -> Follower {
         self.numbers.follow(wake)
     }
+}
+
+/// Whether numbers that the backend got after the file was written stand in no log any more: its files are gone, or its data was exchanged
+/// (an import) when the server had not been stopped.
+fn has_lost_numbers(kept: &Kept, source: &Source, segments: &[LogSegment]) -> bool {
+    let Some(backend) = kept.backends.iter().find(|backend| backend.id == source.id && kept.is_on) else {
+        return false;
+    };
+    if backend.data != u128::from_be_bytes(source.data) {
+        return true;
+    }
+    let has_records = segments.iter().any(|segment| segment.last >= segment.start.seq);
+    !has_records && backend.first <= source.log.last()
 }
 
 /// The last number that cannot be read, by what was remembered and by the first number that was found in each log.

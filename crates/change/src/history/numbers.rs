@@ -35,6 +35,8 @@ struct Lane {
     points: Mutex<Points>,
     /// When the latest change was proposed, in µs since 1970.
     latest_us: AtomicU64,
+    /// The last number that stands in the log, or did; 0 for none.
+    latest: AtomicU64,
 }
 
 #[derive(Default)]
@@ -55,7 +57,9 @@ pub struct Follower {
 impl ChangeNumbers {
     /// For so many backends; off, so that what is replayed gets no numbers.
     pub fn new(backends: usize) -> Arc<Self> {
-        let lane = || Lane { pending: AtomicU64::new(NONE), points: Mutex::default(), latest_us: AtomicU64::new(0) };
+        let zero = || AtomicU64::new(0);
+        let lane =
+            || Lane { pending: AtomicU64::new(NONE), points: Mutex::default(), latest_us: zero(), latest: zero() };
         Arc::new(Self {
             is_on: AtomicBool::new(false),
             next: AtomicU64::new(1),
@@ -118,10 +122,16 @@ impl ChangeNumbers {
         self.lanes.get(lane).map_or(0, |lane| lane.latest_us.load(Ordering::Relaxed))
     }
 
-    /// The same, when the log is opened.
-    pub fn set_latest_us(&self, lane: usize, time_us: u64) {
+    /// The last number of a backend; 0 when there is none.
+    pub fn latest(&self, lane: usize) -> u64 {
+        self.lanes.get(lane).map_or(0, |lane| lane.latest.load(Ordering::Relaxed))
+    }
+
+    /// Number and time of the latest change that was found when the log was opened.
+    pub fn set_latest(&self, lane: usize, number: u64, time_us: u64) {
         if let Some(lane) = self.lanes.get(lane) {
             lane.latest_us.fetch_max(time_us, Ordering::Relaxed);
+            lane.latest.fetch_max(number, Ordering::Relaxed);
         }
     }
 
@@ -189,13 +199,15 @@ pub struct Recorder {
     lane: usize,
     /// The latest time of a change, in µs since 1970.
     latest_us: u64,
+    /// The last number that was given.
+    latest: u64,
     has_given: bool,
 }
 
 impl Recorder {
     /// For the backend at that place.
     pub fn new(numbers: Arc<ChangeNumbers>, lane: usize) -> Self {
-        Self { numbers, lane, latest_us: 0, has_given: false }
+        Self { numbers, lane, latest_us: 0, latest: 0, has_given: false }
     }
 
     /// Whether changes are traced.
@@ -212,7 +224,9 @@ impl Recorder {
         }
         self.has_given = true;
         self.latest_us = self.latest_us.max(time_us);
-        numbers.next.fetch_add(u64::from(count), Ordering::SeqCst)
+        let first = numbers.next.fetch_add(u64::from(count), Ordering::SeqCst);
+        self.latest = (first + u64::from(count)).saturating_sub(1);
+        first
     }
 
     /// The numbers given since the last time can be read, and the log goes on at that place; or they never can.
@@ -225,6 +239,7 @@ impl Recorder {
             let mut points = lane.points.lock().unwrap_or_else(PoisonError::into_inner);
             points.note(place, self.numbers.next(), self.latest_us);
             lane.latest_us.fetch_max(self.latest_us, Ordering::Relaxed);
+            lane.latest.fetch_max(self.latest, Ordering::Relaxed);
         }
         lane.pending.store(NONE, Ordering::SeqCst);
         self.numbers.tell();

@@ -18,7 +18,7 @@ pub enum HistoryError {
     /// They were let go, by age or size.
     #[error("changes up to {purged} were let go: begin with a later one")]
     Purged {
-        /// The last number that cannot be read any more.
+        /// A number that cannot be read any more, or may be the first that can.
         purged: u64,
     },
     /// A log cannot be read.

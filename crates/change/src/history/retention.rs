@@ -1,7 +1,7 @@
 //! What of the history is kept: changes go by age, and by the room that all logs take together, a segment at a time.
 //!
 //! Invariants:
-//! (1) Before a segment may go, the file of [`Kept`] says that its changes cannot be read any more.
+//! (1) Before a segment may go, the file of [`Kept`] says that its changes cannot be read any more, and from where on the log is kept.
 //! (2) What recovery needs is the log's own business: here only what is kept beyond that is given up.
 
 use std::collections::BTreeMap;
@@ -24,6 +24,9 @@ use query::notices::Notices;
 
 /// How often it is looked.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The file is written at the latest when so many numbers were given since: a small part of [`LOST_MAX`](super::LOST_MAX).
+const NOTED_EVERY: u64 = 100_000;
 
 /// The settings, the file and the thread that looks.
 pub(super) struct Retention {
@@ -215,11 +218,8 @@ impl History {
         self.purged.fetch_max(purged, Ordering::SeqCst);
         drop(state);
         // Invariant 1.
-        self.remember(false)?;
+        self.remember_without(&gone, false)?;
         self.let_go(&gone)?;
-        if !gone.is_empty() {
-            self.remember(false)?;
-        }
         self.look_at_oldest();
         Ok(())
     }
@@ -233,9 +233,15 @@ impl History {
         }
         for (lane, next_seq) in gone {
             self.tell_of_damage(*lane);
-            if let Some(source) = self.sources.get(*lane) {
-                source.log.keep_from(*next_seq)?;
+            let Some(source) = self.sources.get(*lane) else { continue };
+            // Before: no reader begins where nothing is left.
+            let segments = source.log.segments();
+            let next = segments.iter().find(|segment| segment.start.seq >= *next_seq);
+            let generation = next.map_or_else(|| source.log.end().generation, |segment| segment.start.generation);
+            if let Some(mut points) = self.numbers.points(*lane) {
+                points.forget_before(generation);
             }
+            source.log.keep_from(*next_seq)?;
         }
         Ok(())
     }
@@ -279,7 +285,8 @@ impl History {
             let next = firsts.iter().skip(at + 1).flatten().next();
             let (next_number, next_us) = match next {
                 Some((number, time_us)) => (*number, *time_us),
-                None => (self.numbers.next(), self.numbers.latest_us(lane)),
+                // Nothing of the backend is behind it. Others may have got many numbers since.
+                None => (self.numbers.latest(lane) + 1, self.numbers.latest_us(lane)),
             };
             let is_damaged = segment.start.seq <= damaged;
             let has_changes = is_damaged || firsts.get(at).is_some_and(Option::is_some);
@@ -303,7 +310,7 @@ impl History {
             let segments = source.log.segments();
             let first = segments.first().filter(|segment| segment.start.seq > was)?;
             let mut known = segments.iter().filter_map(|it| *state.known.get(&(lane, it.start.generation))?);
-            let next = known.next().map_or_else(|| self.numbers.next(), |(number, _)| number);
+            let next = known.next().map_or_else(|| self.numbers.latest(lane) + 1, |(number, _)| number);
             (first.start.seq > was).then(|| next.saturating_sub(1))
         };
         self.sources.iter().enumerate().filter_map(number).max().unwrap_or_default()
@@ -311,21 +318,28 @@ impl History {
 
     /// Writes the file beside the logs, unless it says the same already.
     pub(super) fn remember(&self, is_final: bool) -> Result<(), StoreError> {
+        self.remember_without(&BTreeMap::new(), is_final)
+    }
+
+    /// The same when only what is from that record on will be kept of these logs.
+    fn remember_without(&self, gone: &BTreeMap<usize, u64>, is_final: bool) -> Result<(), StoreError> {
         let mut state = self.retention.lock();
-        let backend = |source: &Source| KeptBackend {
+        let backend = |(lane, source): (usize, &Source)| KeptBackend {
             id: source.id.clone(),
             data: u128::from_be_bytes(source.data),
-            first: source.first_seq(),
+            first: source.first_seq().max(gone.get(&lane).copied().unwrap_or_default()),
         };
         let kept = Kept {
             next: self.numbers.next(),
             purged: self.purged.load(Ordering::SeqCst),
             is_on: self.settings().enabled,
             is_final,
-            backends: self.sources.iter().map(backend).collect(),
+            backends: self.sources.iter().enumerate().map(backend).collect(),
         };
-        // The next number alone is in the logs.
-        let is_same = |old: &Kept| Kept { next: kept.next, ..old.clone() } == kept;
+        // The next number alone is in the logs, as long as there are logs.
+        let is_same = |old: &Kept| {
+            kept.next.saturating_sub(old.next) < NOTED_EVERY && Kept { next: kept.next, ..old.clone() } == kept
+        };
         if !is_final && state.written.as_ref().is_some_and(is_same) {
             return Ok(());
         }

@@ -125,15 +125,29 @@ impl ChangeScan {
     }
 
     /// Reads on after a number, or from the beginning.
-    fn reader(&self, after: Option<u64>) -> HistoryReader {
+    fn reader(&self, after: Option<u64>) -> Result<HistoryReader, Stop> {
         let first = after.map_or(self.first, |after| self.first.max(after.saturating_add(1)));
-        self.history.since_number(first, self.since_us)
+        self.without_gap(first, self.history.since_number(first, self.since_us))
+    }
+
+    /// The reader, unless changes from `first` on have left the changelog since the search began: it must not end as if it had seen them.
+    fn without_gap(&self, first: u64, reader: HistoryReader) -> Result<HistoryReader, Stop> {
+        if reader.position() > first && first <= self.last {
+            return Err(left_changelog());
+        }
+        Ok(reader)
     }
 
     /// About how many there are.
     pub(super) fn count(&self) -> u64 {
         (self.last + 1).saturating_sub(self.first)
     }
+}
+
+/// A search that has missed changes says so.
+fn left_changelog() -> Stop {
+    let message = "Changes that were not read yet have left the changelog while it was searched: search again";
+    Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message.to_owned())
 }
 
 impl SearchPlan {
@@ -162,17 +176,19 @@ impl SearchPlan {
     ) -> Result<(), Stop> {
         let Some(facts) = self.facts.clone() else { return Ok(()) };
         let start = page.as_deref().and_then(PageProgress::start_of_synthetic);
-        let mut reader = scan.reader(start.map(|at| at as u64));
+        let mut reader = scan.reader(start.map(|at| at as u64))?;
+        let mut stuck_at = None;
         let mut looked = 0;
         loop {
             let change = match reader.next_change() {
                 Ok(Some(change)) if change.number <= scan.last => change,
                 Ok(_) => return Ok(()),
-                // Let go while the search was waiting: it goes on with what is left.
-                Err(HistoryError::Purged { purged }) if scan.history.bounds().first > purged => {
-                    reader = scan.history.from(purged);
+                // A file of the log went while the search was waiting. There may have been nothing in it that is still to be read.
+                Err(HistoryError::Purged { purged: next }) if stuck_at.replace(next) != Some(next) => {
+                    reader = scan.without_gap(next, scan.history.from(next))?;
                     continue;
                 }
+                Err(HistoryError::Purged { .. }) => return Err(left_changelog()),
                 Err(error) => return Err(Stop::Failed(error.into())),
             };
             looked += 1;
@@ -203,5 +219,33 @@ impl SearchPlan {
                 return Err(Stop::Cancelled);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use config::ChangelogConfig;
+
+    use super::*;
+    use change::history::ChangeNumbers;
+
+    #[test]
+    fn a_search_whose_changes_left_the_changelog_says_so() {
+        let numbers = ChangeNumbers::new(0);
+        numbers.begin_with(10);
+        let config = ChangelogConfig { enabled: true, max_age: Duration::MAX, max_bytes: u64::MAX };
+        let history = Arc::new(History::open(numbers, Vec::new(), config, None).unwrap());
+        assert_eq!(history.bounds(), Bounds { first: 1, last: 9 });
+        let scan = ChangeScan { history: Arc::clone(&history), first: 3, last: 9, since_us: 0 };
+        assert_eq!(scan.reader(None).ok().unwrap().position(), 3);
+        // Everything goes while the search waits: what it has not read is missing, unless it has read all.
+        history.set(ChangelogConfig { enabled: false, ..config }).unwrap();
+        assert_eq!(history.bounds().first, 10);
+        for after in [None, Some(3), Some(8)] {
+            assert!(matches!(scan.reader(after), Err(Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, _))));
+        }
+        assert!(scan.reader(Some(9)).is_ok());
     }
 }

@@ -13,6 +13,7 @@ pub mod makeldif;
 pub mod quickstart;
 pub mod rebuild_index;
 pub mod reload;
+pub mod repair_log;
 mod sample;
 mod selection;
 pub mod setup;
@@ -43,6 +44,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::ExportLdif(options) => export_ldif::run(&instance, options),
         Tool::RebuildIndex(options) => rebuild_index::run(&instance, options),
         Tool::VerifyIndex(options) => verify_index::run(&instance, options),
+        Tool::RepairLog(options) => repair_log::run(&instance, options),
         Tool::Backendstat(options) => backendstat::run(&instance, options),
         Tool::IndexAdvice(options) => index_advice::run(&instance, options),
         Tool::Undo(options) => undo::run(&instance, options),

@@ -229,14 +229,12 @@ fn ensure_folded(env: &Env, directory: &Path) -> Result<(), BulkError> {
     let txn = env.read()?;
     let folded = env::read_u64(env.dbs(), &txn, meta::FOLDED)?.unwrap_or_default();
     let path = log_path(directory);
-    if !path.exists() {
-        return Ok(());
-    }
     let options = LogOptions {
         uuid: env::read_uuid(env.dbs(), &txn)?,
         rules: 0,
         segment_bytes: crate::log::SEGMENT_BYTES,
         keep_from: u64::MAX,
+        held: env::read_log_held(env.dbs(), &txn)?,
         read_only: true,
     };
     let log = FileLog::open(Arc::new(FolderDisk::open_read_only(&path)), options, folded);

@@ -16,8 +16,9 @@ pub(crate) use thread::{FoldJob, FoldThread};
 
 use heed::RwTxn;
 
-use crate::env::{Dbs, meta};
+use crate::env::{Dbs, meta, write_log_held};
 use crate::error::StoreError;
+use crate::log::LogHeld;
 use crate::overlay::Row;
 use crate::rows::{
     ENTRY_PIECE_BYTES_MAX, PIECE_BYTES_MAX, cut, entry_key, entry_part_key, split_first_piece, value_part_key,
@@ -28,8 +29,14 @@ use crate::{EntryId, ListId};
 /// Called between small pieces of work; may sleep.
 pub(crate) type Pace<'p> = &'p mut dyn FnMut();
 
-/// Writes all of `frozen` with `txn`, which the caller commits.
-pub(crate) fn fold(txn: &mut RwTxn<'_>, dbs: &Dbs, frozen: &Frozen, pace: Pace<'_>) -> Result<(), StoreError> {
+/// Writes all of `frozen` with `txn`, which the caller commits. `held` is what the log holds by then.
+pub(crate) fn fold(
+    txn: &mut RwTxn<'_>,
+    dbs: &Dbs,
+    frozen: &Frozen,
+    held: LogHeld,
+    pace: Pace<'_>,
+) -> Result<(), StoreError> {
     let overlay = &frozen.overlay;
     for (id, row) in &overlay.entries {
         fold_entry(txn, dbs, EntryId(*id), row)?;
@@ -54,6 +61,7 @@ pub(crate) fn fold(txn: &mut RwTxn<'_>, dbs: &Dbs, frozen: &Frozen, pace: Pace<'
     dbs.meta.put(txn, meta::NEXT_LIST, &next_list.0.to_be_bytes())?;
     dbs.meta.put(txn, meta::NEXT_ENTRY, &frozen.next_entry.0.to_be_bytes())?;
     dbs.meta.put(txn, meta::FOLDED, &overlay.last_seq.to_be_bytes())?;
+    write_log_held(dbs, txn, held)?;
     Ok(())
 }
 

@@ -11,7 +11,8 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use super::fold;
 use crate::env::DATA_FILE;
 use crate::error::StoreError;
-use crate::log::Log;
+use crate::log::{Log, LogHeld};
+use crate::overlay::Overlay;
 use crate::stats::Meters;
 use crate::version::{Frozen, Shared, Version};
 use crate::write_out;
@@ -77,7 +78,10 @@ impl Folder {
         loop {
             match self.receiver.recv_timeout(CHORES_EVERY) {
                 Ok(FoldJob::Fold(frozen)) => self.fold_until_done(frozen)?,
-                Ok(FoldJob::Stop) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(FoldJob::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                    self.note_closed();
+                    return Ok(());
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             self.chores();
@@ -87,7 +91,7 @@ impl Folder {
     /// Folds, again and again if need be; gives up only when told to stop (the log has it all).
     fn fold_until_done(&mut self, frozen: Arc<Frozen>) -> Result<(), StoreError> {
         loop {
-            match self.fold_once(&frozen) {
+            match self.fold_once(&frozen, false) {
                 Ok(()) => {
                     self.meters.set_fold_trouble(None);
                     self.retired.push(frozen);
@@ -107,7 +111,21 @@ impl Folder {
         }
     }
 
-    fn fold_once(&mut self, frozen: &Arc<Frozen>) -> Result<(), StoreError> {
+    /// Notes that the backend is closed: nothing that the log alone holds is missing should its files be gone later. Without it (a full
+    /// disk) the next start only asks for more than it needs.
+    fn note_closed(&mut self) {
+        let version = self.shared.version.load_full();
+        if version.frozen.is_some() || !version.active.is_empty() {
+            return;
+        }
+        let overlay = Overlay { last_seq: version.seq, ..Overlay::default() };
+        let frozen = Arc::new(Frozen::new(overlay, version.next_entry, version.indexes.clone()));
+        let published = frozen.clone();
+        self.shared.publish(|current| Version { frozen: Some(published), ..current.clone() });
+        let _ = self.fold_once(&frozen, true);
+    }
+
+    fn fold_once(&mut self, frozen: &Arc<Frozen>, is_closed: bool) -> Result<(), StoreError> {
         let start = Instant::now();
         let env = self.shared.env.clone();
         let mut txn = env.write()?;
@@ -115,7 +133,9 @@ impl Folder {
         frozen.set_fold_txn(fold_txn);
         let mut pacer = Pacer { meters: &self.meters, data: &self.data, slice: start, done: 0 };
         self.meters.fold_total.store(frozen.overlay.rows() as u64, Ordering::Relaxed);
-        fold(&mut txn, env.dbs(), frozen, &mut || pacer.row_done())?;
+        // Before the transaction ends, so that it holds no more than the log does.
+        let held = LogHeld { is_closed, ..self.log.held() };
+        fold(&mut txn, env.dbs(), frozen, held, &mut || pacer.row_done())?;
         let committing = Instant::now();
         txn.commit()?;
         self.shared.publish(|current| Version {

@@ -3,17 +3,17 @@
 //! ```text
 //! segment: header (one 4 KiB block) | frame | frame | … | what an earlier use of the file left
 //! header:  "PANDOLOG" | format u32 | rules u32 | uuid 16 | generation u64 | first seq u64 | salt u64 | crc32 u32
-//! frame:   crc32 u32 | payload length u32 | salt u64 | first seq u64 | count u32 | 0 u32 | payload | zeros to 8 bytes
+//! frame:   crc32 u32 | payload length u32 | salt u64 | first seq u64 | count u32 | check u32 | payload | zeros to 8 bytes
 //! payload: (length u32 | trace length u32 | outcome code i32 | proposal | trace)…
 //! ```
 //! Format 1, which is still read, had no traces: (length u32 | outcome code i32 | proposal)…
 //!
 //! All numbers little-endian. The salt is of this use of the file, so a frame that an earlier use left never passes for one of
-//! this. The checksum covers everything in the frame after it.
+//! this. The checksum covers everything in the frame after it. `check` is another hash of the same bytes (with zeros in its own place):
+//! with both, a frame with one damaged byte can be told from one that a crash left incomplete. Frames of older versions have 0 there.
 
 use std::ops::Range;
 
-use super::LogRecord;
 use crate::error::StoreError;
 
 /// Header of a segment: one block, so that appends never touch it.
@@ -28,7 +28,15 @@ pub const FORMAT: u32 = 2;
 pub const FORMAT_WITHOUT_TRACES: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"PANDOLOG";
-const HEADER_USED: usize = 60;
+/// Bytes of the header that say something; the rest of the block is zeros.
+pub(super) const HEADER_USED: usize = 60;
+/// Where the second hash of a frame stands.
+pub(super) const CHECK: Range<usize> = 28..32;
+
+/// The second hash of a frame: of everything after the checksum, with zeros in the place of this hash. Never 0.
+pub(super) fn check_of(bytes: &[u8]) -> u32 {
+    (xxhash_rust::xxh3::xxh3_64(bytes) as u32).max(1)
+}
 
 /// What a segment says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +78,19 @@ impl SegmentHeader {
         out
     }
 
-    /// Reads the block; `None` when it is not a header (never used, or torn).
+    /// What the block says when its checksum is not looked at.
+    pub(super) fn identity(block: &[u8]) -> Option<SegmentHeader> {
+        let mut fields = Fields(block.get(MAGIC.len()..)?);
+        Some(SegmentHeader {
+            format: fields.u32()?,
+            rules: fields.u32()?,
+            uuid: fields.take()?,
+            generation: fields.u64()?,
+            first_seq: fields.u64()?,
+        })
+    }
+
+    /// Reads the block; `None` when it is not a header.
     pub fn decode(block: &[u8]) -> Result<Option<SegmentHeader>, StoreError> {
         let Some((used, crc)) = block.get(..HEADER_USED).and_then(|used| used.split_last_chunk::<4>()) else {
             return Ok(None);
@@ -78,16 +98,25 @@ impl SegmentHeader {
         if !used.starts_with(MAGIC) || crc32fast::hash(used) != u32::from_le_bytes(*crc) {
             return Ok(None);
         }
-        let mut fields = Fields(used.get(MAGIC.len()..).unwrap_or_default());
-        let (Some(format), Some(rules)) = (fields.u32(), fields.u32()) else { return Ok(None) };
-        if !matches!(format, FORMAT | FORMAT_WITHOUT_TRACES) {
-            return Err(StoreError::Format { what: "log", found: format, ours: FORMAT });
+        let header = SegmentHeader::identity(used);
+        match header.map(|header| header.format) {
+            None | Some(FORMAT | FORMAT_WITHOUT_TRACES) => Ok(header),
+            Some(found) => Err(StoreError::Format { what: "log", found, ours: FORMAT }),
         }
-        let (Some(uuid), Some(generation), Some(first_seq)) = (fields.take(), fields.u64(), fields.u64()) else {
-            return Ok(None);
-        };
-        Ok(Some(SegmentHeader { format, rules, uuid, generation, first_seq }))
     }
+}
+
+/// One record of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogRecord<'a> {
+    /// Its place in the order, from 1.
+    pub seq: u64,
+    /// Outcome when it was applied.
+    pub code: i32,
+    /// What was applied.
+    pub proposal: &'a [u8],
+    /// What the rules noted about it when it was applied the first time (see [`Txn::trace`](crate::Txn::trace)).
+    pub trace: &'a [u8],
 }
 
 /// Accepted proposals on their way into one frame; reusable.
@@ -158,9 +187,13 @@ impl Batch {
             head[8..16].copy_from_slice(&salt.to_le_bytes());
             head[16..24].copy_from_slice(&self.first_seq.to_le_bytes());
             head[24..28].copy_from_slice(&self.count.to_le_bytes());
-            head[28..32].fill(0);
+            head[CHECK].fill(0);
         }
         let end = FRAME_HEAD_BYTES + payload;
+        let check = check_of(self.bytes.get(4..end).unwrap_or_default());
+        if let Some(place) = self.bytes.get_mut(CHECK) {
+            place.copy_from_slice(&check.to_le_bytes());
+        }
         let crc = crc32fast::hash(self.bytes.get(4..end).unwrap_or_default());
         if let Some(place) = self.bytes.first_chunk_mut::<4>() {
             *place = crc.to_le_bytes();
@@ -182,6 +215,11 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
+    /// The salt that the frame at the start of `bytes` has, if there is a frame.
+    pub fn salt_at(bytes: &[u8]) -> Option<u64> {
+        bytes.get(8..16)?.first_chunk::<8>().map(|salt| u64::from_le_bytes(*salt))
+    }
+
     /// The frame at the start of `bytes`, if there is a whole and true one of this salt.
     pub fn decode(bytes: &'a [u8], salt: u64) -> Option<Frame<'a>> {
         let (head, rest) = bytes.split_at_checked(FRAME_HEAD_BYTES)?;
@@ -198,6 +236,11 @@ impl<'a> Frame<'a> {
             return None;
         }
         Some(Frame { first_seq, count, bytes: (FRAME_HEAD_BYTES + len).next_multiple_of(ALIGN_BYTES), payload })
+    }
+
+    /// Sequence number of its last record.
+    pub fn last_seq(&self) -> u64 {
+        (self.first_seq + u64::from(self.count)).saturating_sub(1)
     }
 
     /// Its records, in order, of a segment of that format.
@@ -256,12 +299,12 @@ pub struct FrameBuffer {
     at: usize,
     seq: u64,
     left: u32,
-    current: Option<Place>,
+    current: Option<RecordPlace>,
 }
 
 /// Where a record is in a [`FrameBuffer`].
 #[derive(Clone, Debug)]
-struct Place {
+struct RecordPlace {
     seq: u64,
     code: i32,
     proposal: Range<usize>,
@@ -299,14 +342,14 @@ impl FrameBuffer {
         let end = self.at + rest.len() - records.fields.0.len();
         let trace = end - record.trace.len()..end;
         let proposal = trace.start - record.proposal.len()..trace.start;
-        self.current = Some(Place { seq: record.seq, code: record.code, proposal, trace });
+        self.current = Some(RecordPlace { seq: record.seq, code: record.code, proposal, trace });
         (self.at, self.seq, self.left) = (end, self.seq + 1, self.left - 1);
         Ok(true)
     }
 
     /// The record that [`FrameBuffer::advance`] went to.
     pub fn record(&self) -> Option<LogRecord<'_>> {
-        let Place { seq, code, proposal, trace } = self.current.clone()?;
+        let RecordPlace { seq, code, proposal, trace } = self.current.clone()?;
         Some(LogRecord { seq, code, proposal: self.bytes.get(proposal)?, trace: self.bytes.get(trace)? })
     }
 }

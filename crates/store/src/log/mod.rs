@@ -1,112 +1,30 @@
 //! The log: accepted proposals in order, on disk before anybody is told. It knows proposals as opaque bytes.
 //!
-//! The narrow trait is the place where a replicated log will stand in for the files of this one.
+//! | file | what |
+//! |---|---|
+//! | `contract` | what a log does and gives, for those who use one |
+//! | `file` | the log in segment files: appending, keeping, letting go |
+//! | `recover` | opening it: which files hold what, and whether anything is missing |
+//! | `segment` | reading one segment file |
+//! | `frame` | how headers and batches are written |
+//! | `damage` | telling a damaged byte from a write that a crash cut short |
+//! | `disk` | the few file operations it needs |
 
+pub mod contract;
+mod damage;
 pub mod disk;
 mod file;
 pub mod frame;
+mod recover;
+mod segment;
 #[cfg(test)]
 pub mod sim;
+mod slots;
 #[cfg(test)]
 mod tests;
 
+pub use contract::{FrameRead, Log, LogHealth, LogHeld, LogPlace, LogSegment, PROPOSAL_BYTES_MAX};
 pub use disk::{Disk, DiskFile, FolderDisk};
-pub use file::{FileLog, LogOptions, SEGMENT_BYTES};
-pub use frame::{Batch, FrameBuffer};
-
-use crate::error::StoreError;
-
-/// Largest proposal: the largest request that the server takes, with room for what the proposal adds.
-pub const PROPOSAL_BYTES_MAX: usize = 8 << 20;
-
-/// One record of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogRecord<'a> {
-    /// Its place in the order, from 1.
-    pub seq: u64,
-    /// Outcome when it was applied.
-    pub code: i32,
-    /// What was applied.
-    pub proposal: &'a [u8],
-    /// What the rules noted about it when it was applied the first time (see [`Txn::trace`](crate::Txn::trace)).
-    pub trace: &'a [u8],
-}
-
-/// A place in the log: where a frame begins, or will.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LogPlace {
-    /// Which use of a segment.
-    pub generation: u64,
-    /// Bytes from the beginning of the segment.
-    pub offset: u64,
-    /// Sequence number of the first record there.
-    pub seq: u64,
-}
-
-/// A segment that holds records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogSegment {
-    /// Where its first frame begins.
-    pub start: LogPlace,
-    /// Last sequence number in it; one less than its first when there is none.
-    pub last: u64,
-    /// Its size on disk.
-    pub bytes: u64,
-}
-
-/// What [`Log::read_frame`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameRead {
-    /// A frame; the next one is at that place.
-    Frame(LogPlace),
-    /// The end, for now.
-    End,
-    /// The records there were let go.
-    Gone,
-}
-
-/// How the log is doing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogHealth {
-    /// Last sequence number written.
-    pub last: u64,
-    /// Segments that hold records still wanted, the current one included.
-    pub segments: usize,
-    /// Segments prepared for use.
-    pub spares: usize,
-    /// Bytes on disk.
-    pub bytes: u64,
-    /// What went wrong last, until an append succeeds.
-    pub trouble: Option<StoreError>,
-}
-
-/// An ordered, durable sequence of records.
-pub trait Log: Send + Sync {
-    /// Writes a batch; on return it is durable, or (on error) it will not be part of the log. Gives back where the next one goes.
-    fn append(&self, batch: &mut Batch) -> Result<LogPlace, StoreError>;
-    /// Gives every record from `seq` on to `each`, in order, until one fails.
-    fn tail_from(
-        &self,
-        seq: u64,
-        each: &mut dyn FnMut(LogRecord<'_>) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError>;
-    /// Last sequence number written; 0 when none.
-    fn last(&self) -> u64;
-    /// Says that records up to `upto` are not needed for recovery any more. They may stay longer.
-    fn trim(&self, upto: u64) -> Result<(), StoreError>;
-    /// Keeps records from `seq` on although recovery does not need them; `u64::MAX` keeps none. They go nevertheless when there is no
-    /// room for new ones.
-    fn keep_from(&self, seq: u64) -> Result<(), StoreError>;
-    /// The disk is full: lets go of the oldest segment that is only kept. `false` when there is none.
-    fn relieve(&self) -> bool;
-    /// The segments that hold records, in order.
-    fn segments(&self) -> Vec<LogSegment>;
-    /// Where the next batch goes.
-    fn end(&self) -> LogPlace;
-    /// Reads the frame at a place. Takes no lock while it reads, so neither appends nor this wait for each other.
-    fn read_frame(&self, place: LogPlace, frame: &mut FrameBuffer) -> Result<FrameRead, StoreError>;
-    /// Makes ready what the next appends will need; called off the write path.
-    fn prepare(&self) -> Result<(), StoreError>;
-    /// How it is doing.
-    fn health(&self) -> LogHealth;
-}
+pub use file::FileLog;
+pub use frame::{Batch, FrameBuffer, LogRecord};
+pub use recover::{LogOptions, SEGMENT_BYTES, Salvaged, salvage};

@@ -77,10 +77,37 @@ impl SimDisk {
 
     /// Flips a bit of a durable byte, as bad media do.
     pub fn damage(&self, name: &str, offset: usize) {
+        self.change(name, offset, |byte| byte ^ 1);
+    }
+
+    /// Replaces a durable byte.
+    pub fn change(&self, name: &str, offset: usize, change: impl Fn(u8) -> u8) {
         let inner = self.0.lock().unwrap();
         let mut content = inner.files[name].lock().unwrap();
-        content.durable[offset] ^= 1;
-        content.cached[offset] ^= 1;
+        content.durable[offset] = change(content.durable[offset]);
+        content.cached[offset] = content.durable[offset];
+    }
+
+    /// The durable bytes of a file.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        self.0.lock().unwrap().files[name].lock().unwrap().durable.clone()
+    }
+
+    /// Another disk with the durable bytes of this one: a copy of the folder.
+    pub fn copy(&self) -> SimDisk {
+        let copy = SimDisk::default();
+        copy.restore(self);
+        copy
+    }
+
+    /// Puts the durable files of another disk in the place of all that is here.
+    pub fn restore(&self, other: &SimDisk) {
+        let copy = |content: &Arc<Mutex<Content>>| {
+            let durable = content.lock().unwrap().durable.clone();
+            Arc::new(Mutex::new(Content { cached: durable.clone(), durable, pending: Vec::new() }))
+        };
+        let files = other.0.lock().unwrap().files.iter().map(|(name, content)| (name.clone(), copy(content))).collect();
+        self.0.lock().unwrap().files = files;
     }
 }
 

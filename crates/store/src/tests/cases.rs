@@ -9,7 +9,7 @@ use super::harness::{EQUALITY, Op, Store, TestRules, WINDOWS};
 use super::model::Model;
 use crate::log::sim::{Faults, SimDisk};
 use crate::posting::{IndexKey, List};
-use crate::{Backend, EntryId, IndexId, ReadOnlyBackend, StoreError};
+use crate::{Backend, BackendOptions, EntryId, IndexId, LogRepair, ReadOnlyBackend, StoreError, repair_log};
 
 fn add(name: &str, values: &[&str]) -> Op {
     let values = values.iter().map(|value| ("cn".to_owned(), (*value).to_owned())).collect();
@@ -138,6 +138,99 @@ fn a_read_error_in_a_replay_refuses_to_open() {
     store.crash(&mut |_| 0);
     store.make_unreadable();
     assert_eq!(store.open(), Err(StoreError::Damaged("asked for".to_owned())));
+}
+
+/// What the store says when changes of the log are missing.
+fn missing(store: &mut Store) -> String {
+    match store.open() {
+        Err(StoreError::ChangesMissing(reason)) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_log_that_is_missing_or_older_is_refused_unless_all_was_folded() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(3));
+    let early = store.disk.copy();
+    run(&mut store, &mut model, &[add("later", &["x"])]);
+    store.fold();
+    run(&mut store, &mut model, &[add("latest", &["x"])]);
+    store.crash(&mut |_| 0);
+    let whole = store.disk.copy();
+    // 4 changes are folded. The database cannot know of the fifth, but that the files may have had more.
+    store.disk.restore(&SimDisk::default());
+    assert!(missing(&mut store).contains("changes after 4 may have been"));
+    store.disk.restore(&whole);
+    store.open().unwrap();
+    model.compare(&store.backend().snapshot().unwrap());
+    run(&mut store, &mut model, &[Op::Delete { id: 1 }]);
+    store.close();
+    store.disk.restore(&early);
+    store.open().unwrap();
+    model.compare(&store.backend().snapshot().unwrap());
+    store.close();
+    // All that the log had is in the database of a closed backend.
+    store.disk.restore(&SimDisk::default());
+    store.open().unwrap();
+    model.compare(&store.backend().snapshot().unwrap());
+    run(&mut store, &mut model, &[add("last", &["x"])]);
+}
+
+#[test]
+fn a_new_backend_without_changes_knows_that_its_log_is_gone() {
+    let mut store = Store::new();
+    store.backend.take().unwrap().crash();
+    store.open().unwrap();
+    store.submit(&add("first", &[])).unwrap();
+    store.crash(&mut |_| 0);
+    store.disk.restore(&SimDisk::default());
+    assert!(missing(&mut store).contains("changes after 0 may have been"));
+}
+
+#[test]
+fn what_the_log_lost_can_be_given_up() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    store.close();
+    let options = |store: &Store| BackendOptions { log_disk: None, ..Store::options(store.folder.path(), &store.disk) };
+    let repair = |store: &Store, accepts| repair_log(options(store), store.rules(), accepts).unwrap();
+    let open = |store: &mut Store| {
+        store.backend = Some(Backend::open(options(store), store.rules())?);
+        Ok::<_, StoreError>(())
+    };
+    open(&mut store).unwrap();
+    run(&mut store, &mut model, &many(3));
+    let uuid = store.backend().data_uuid();
+    let after_three = model.clone();
+    run(&mut store, &mut model, &[add("fourth", &["x"])]);
+    run(&mut store, &mut model, &[add("fifth", &["x"])]);
+    store.backend.take().unwrap().crash();
+    assert_eq!(repair(&store, true), LogRepair { last: 5, missing: None, put_aside: None }, "nothing is missing");
+    // The fourth change is damaged, in the frame before the last.
+    let log = crate::log_path(store.folder.path());
+    let damaged = std::fs::read_dir(&log).unwrap().map(|it| it.unwrap().path()).find_map(|path| {
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(6).position(|bytes| bytes == b"fourth")?;
+        bytes[at] ^= 1;
+        std::fs::write(&path, bytes).ok()
+    });
+    damaged.unwrap();
+    let refused = open(&mut store).unwrap_err();
+    assert!(matches!(&refused, StoreError::ChangesMissing(reason) if reason.contains("change 4 ")), "{refused}");
+    assert!(refused.to_string().contains("pando repair-log"), "{refused}");
+    let looked = repair(&store, false);
+    assert!(looked.last == 3 && looked.put_aside.is_none() && looked.missing.unwrap().contains("change 4 "));
+    assert!(open(&mut store).is_err(), "nothing was changed");
+    let aside = repair(&store, true).put_aside.unwrap();
+    assert!(aside.is_dir() && !log.exists());
+    open(&mut store).unwrap();
+    let mut model = after_three;
+    model.compare(&store.backend().snapshot().unwrap());
+    assert_ne!(store.backend().data_uuid(), uuid);
+    run(&mut store, &mut model, &[add("fourth again", &["x"])]);
+    store.backend.take().unwrap().crash();
+    open(&mut store).unwrap();
+    model.compare(&store.backend().snapshot().unwrap());
 }
 
 #[test]

@@ -6,14 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use config::ChangelogConfig;
 use store::StoreError;
 use store::log::{
-    Batch, FileLog, FolderDisk, FrameBuffer, FrameRead, Log, LogHealth, LogOptions, LogPlace, LogRecord, LogSegment,
+    Batch, FileLog, FolderDisk, FrameBuffer, FrameRead, Log, LogHealth, LogHeld, LogOptions, LogPlace, LogRecord,
+    LogSegment,
 };
 
 use super::bed::Bed;
 use super::history::{long_history, numbers};
-use crate::history::{History, HistoryError};
+use crate::history::trace::set_number;
+use crate::history::{Bounds, ChangeNumbers, History, HistoryError, Source};
 
 /// The file of a segment: its header has the generation at byte 32.
 fn file_of(bed: &Bed, segment: &LogSegment) -> PathBuf {
@@ -109,8 +112,9 @@ fn numbers_that_may_have_been_given_are_not_given_again() {
     // What was given last is not known, unless the server was stopped.
     for (is_final, is_last_frame) in [(false, false), (false, true), (true, false), (true, true)] {
         let bed = long_history();
-        let (last, segments) = (bed.history.bounds().last, bed.backend.log().segments().len());
-        damage(&bed, segments - 1, |frames| frames[if is_last_frame { frames.len() - 1 } else { frames.len() / 2 }]);
+        let (last, segments) = (bed.history.bounds().last, bed.backend.log().segments());
+        let filled = segments.iter().rposition(|segment| segment.last >= segment.start.seq).unwrap();
+        damage(&bed, filled, |frames| frames[if is_last_frame { frames.len() - 1 } else { frames.len() / 2 }]);
         if is_final {
             bed.history.end().unwrap();
         }
@@ -161,6 +165,10 @@ impl CountingLog {
 }
 
 impl Log for CountingLog {
+    fn held(&self) -> LogHeld {
+        self.log.held()
+    }
+
     fn append(&self, batch: &mut Batch) -> Result<LogPlace, StoreError> {
         self.log.append(batch)
     }
@@ -216,7 +224,8 @@ impl Log for CountingLog {
 fn segments_without_changes_are_read_once() {
     let folder = tempfile::tempdir().unwrap();
     let disk = Arc::new(FolderDisk::open(folder.path()).unwrap());
-    let options = LogOptions { uuid: [1; 16], rules: 1, segment_bytes: 16 << 10, keep_from: 0, read_only: false };
+    let (uuid, rules, keep_from) = ([1; 16], 1, 0);
+    let options = LogOptions { uuid, rules, segment_bytes: 16 << 10, keep_from, held: None, read_only: false };
     let log: Arc<dyn Log> = Arc::new(FileLog::open(disk, options, 0).unwrap());
     for seq in 1..30 {
         let mut batch = Batch::new(seq);
@@ -244,4 +253,87 @@ fn the_monitor_reads_no_file() {
     let said = format!("{:?}", history.monitor_entry());
     assert_eq!(counting.reads(), 0);
     assert!(said.contains("first-change-number") && said.contains("oldest-change-time"), "{said}");
+}
+
+/// Opens a log of small segments that keeps everything, as a backend does that is closed and opened again.
+fn small_log(folder: &std::path::Path, folded: u64) -> Arc<dyn Log> {
+    let disk = Arc::new(FolderDisk::open(folder).unwrap());
+    let (uuid, rules, keep_from) = ([1; 16], 1, 0);
+    let options = LogOptions { uuid, rules, segment_bytes: 16 << 10, keep_from, held: None, read_only: false };
+    let log = FileLog::open(disk, options, folded).unwrap();
+    log.begin().unwrap();
+    Arc::new(log)
+}
+
+#[test]
+fn a_quiet_backend_does_not_take_the_changes_of_others_with_it() {
+    // A change of some size, to be written with any number.
+    let mut bed = Bed::new();
+    bed.modify("dc=example,dc=com", &format!("replace description: {}", "x".repeat(3_000))).ok();
+    let (mut proposal, mut trace) = (Vec::new(), Vec::new());
+    let last = bed.backend.log().last();
+    let copy = &mut |record: LogRecord<'_>| {
+        (proposal, trace) = (record.proposal.to_vec(), record.trace.to_vec());
+        Ok(())
+    };
+    bed.backend.log().tail_from(last, copy).unwrap();
+    let write = |log: &Arc<dyn Log>, numbers: std::ops::RangeInclusive<u64>| {
+        for number in numbers {
+            let (mut batch, mut trace) = (Batch::new(log.last() + 1), trace.clone());
+            set_number(&mut trace, number, 1);
+            batch.push(0, &proposal, &trace);
+            log.append(&mut batch).unwrap();
+        }
+        log.trim(log.last()).unwrap();
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let folders = ["quiet", "busy"].map(|name| folder.path().join(name));
+    let open = |lasts: [u64; 2]| {
+        let source = |at: usize| {
+            let log = small_log(&folders[at], lasts[at]);
+            Source { id: at.to_string(), data: [at as u8; 16], log }
+        };
+        let sources = vec![source(0), source(1)];
+        let bytes: u64 = sources.iter().flat_map(|it| it.log.segments()).map(|segment| segment.bytes).sum();
+        let path = folder.path().join("numbers");
+        (History::open(ChangeNumbers::new(2), sources, bed.history.settings(), Some(path)).unwrap(), bytes)
+    };
+    write(&small_log(&folders[0], 0), 1..=3);
+    write(&small_log(&folders[1], 0), 4..=100);
+    // Both were opened anew: what the quiet one has is in a segment that is written no more.
+    let (history, bytes) = open([3, 97]);
+    assert_eq!(history.bounds(), Bounds { first: 1, last: 100 });
+    // The three oldest segments go: all that the quiet one has, a change each.
+    let max_bytes = bytes - 3 * (16 << 10);
+    history.set(ChangelogConfig { max_bytes, ..history.settings() }).unwrap();
+    let read = |history: &History| {
+        let mut reader = history.from(0);
+        std::iter::from_fn(|| reader.next_change().unwrap().map(|change| change.number)).collect::<Vec<_>>()
+    };
+    let first = history.bounds().first;
+    assert_eq!(first, 4);
+    assert_eq!(read(&history), (first..=100).collect::<Vec<_>>());
+    // The same after a restart.
+    drop(history);
+    let (history, _) = open([3, 97]);
+    assert_eq!((history.bounds(), read(&history)), (Bounds { first, last: 100 }, (first..=100).collect()));
+}
+
+#[test]
+fn a_crash_and_an_import_give_no_number_twice() {
+    let bed = long_history();
+    let (last, config) = (bed.history.bounds().last, bed.history.settings());
+    // The server ended without a word; then the data was exchanged, and with it the log that knew the last number.
+    let path = bed.folder.path().join("numbers");
+    let empty = Bed::empty();
+    let import = |data| {
+        let source = Source { id: "test".to_owned(), data, log: empty.backend.log().clone() };
+        History::open(ChangeNumbers::new(1), vec![source], config, Some(path.clone())).unwrap()
+    };
+    let history = import([9; 16]);
+    let given = history.bounds().last;
+    assert!(given > last, "{given}");
+    // After a clean stop it is known.
+    history.end().unwrap();
+    assert_eq!(import([10; 16]).bounds().last, given);
 }

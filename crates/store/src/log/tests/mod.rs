@@ -1,14 +1,18 @@
 //! The log alone: what was acknowledged is there after a crash, in order, and nothing else; damage is told.
 
+mod damage;
+
 use super::sim::{Faults, SimDisk};
 use super::*;
+use crate::StoreError;
 use proptest::prelude::*;
 use std::sync::Arc;
 
 const SMALL_SEGMENT: u64 = 4 * 4_096;
 
 fn options() -> LogOptions {
-    LogOptions { uuid: [7; 16], rules: 3, segment_bytes: SMALL_SEGMENT, keep_from: u64::MAX, read_only: false }
+    let (uuid, rules, keep_from) = ([7; 16], 3, u64::MAX);
+    LogOptions { uuid, rules, segment_bytes: SMALL_SEGMENT, keep_from, held: None, read_only: false }
 }
 
 fn open(disk: &SimDisk, folded: u64) -> FileLog {
@@ -180,7 +184,7 @@ fn invariant_4_damage_before_the_end_is_not_taken_for_the_end() {
     let name = disk.files().unwrap()[0].clone();
     drop(log);
     disk.damage(&name, 4_096 + 40);
-    assert!(matches!(FileLog::open(Arc::new(disk.clone()), options(), 0), Err(StoreError::LogDamaged(_))));
+    assert!(matches!(FileLog::open(Arc::new(disk.clone()), options(), 0), Err(StoreError::ChangesMissing(_))));
 }
 
 #[test]
@@ -273,7 +277,7 @@ fn invariant_5_damage_in_what_is_only_kept_is_told_to_readers_alone() {
         let options = LogOptions { keep_from: 0, ..options() };
         let log = FileLog::open(Arc::new(disk.clone()), options, 100 - needed);
         if !opens {
-            assert!(matches!(log, Err(StoreError::LogDamaged(_))));
+            assert!(matches!(log, Err(StoreError::ChangesMissing(_))));
             continue;
         }
         let log = log.unwrap();
