@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use store::{Snapshot, StoreError};
 
-use query::computed::each_stored;
-use query::entry::{DnParts, EntryView};
+use query::entry::{DnParts, EntryView, each_stored};
 use query::facts::Facts;
-use query::groups::Place;
-use query::shown::ReadContext;
+use query::place::Place;
+use query::read_moment::ReadContext;
 
 /// What DSEE and 389 answer.
 pub const MESSAGE: &str = "Account inactivated. Contact system administrator.";

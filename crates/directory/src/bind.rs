@@ -18,7 +18,7 @@ use access::inactive;
 use access::limits::{Bound, given_limits};
 use query::backend::holder;
 use query::error::{invalid_dn, refuse, shown, store_failure};
-use query::groups::Place;
+use query::place::Place;
 
 /// Verified against when there is nothing to verify against, so that a missing name takes as long as a wrong password.
 const NOBODYS_PASSWORD: &[u8] =

@@ -13,8 +13,9 @@ use query::base::{Following, find_base};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
 use query::facts::Facts;
+use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher, Truth};
-use query::rights::{Answer, Asker, ItemRights, ReadRights};
+use query::rights::{Answer, ReadRights};
 
 impl Directory {
     /// Compares; the result is `compareTrue`, `compareFalse`, or why neither can be said.
@@ -78,12 +79,12 @@ impl Directory {
         let definitions = service.definitions(base.backend, &facts, &view).map_err(failure)?;
         let is_given = |index| definitions.as_ref().is_some_and(|it| !it.concerned(index).is_empty());
         let may_ask_for_groups = may_ask_for_groups || own.is_some_and(is_given);
-        let groups = may_ask_for_groups.then(|| {
-            let groups = self.reading.groups_from_now(&facts, time.unix_seconds);
-            groups.knowing(base.backend, definitions)
+        let moment = may_ask_for_groups.then(|| {
+            let moment = self.reading.moment(&facts, time.unix_seconds);
+            moment.knowing(base.backend, definitions)
         });
-        let groups = groups.as_ref().map(|groups| groups.at(base.backend, view));
-        let source: &dyn EntrySource = groups.as_ref().map_or(&view, |groups| groups);
+        let seen = moment.as_ref().map(|moment| moment.at(base.backend, view));
+        let source: &dyn EntrySource = seen.as_ref().map_or(&view, |seen| seen);
         asked.answer(Ok(EntryView { id: base.id, record, dn, source }))
     }
 }

@@ -38,7 +38,7 @@ use query::facts::Facts;
 use query::groups::{GroupOptions, GroupService};
 use query::monitor_entry::MonitorEntry;
 use query::notices::{Notices, Tell};
-use query::shown::ReadContext;
+use query::read_moment::ReadContext;
 use query::synthetic::SyntheticEntry;
 use std::time::Instant;
 
@@ -128,12 +128,12 @@ impl Directory {
         let notices = Arc::new(Notices::default());
         let group_options = GroupOptions::of(&config.virtual_attributes);
         check_tables(&facts, &config.virtual_attributes)?;
-        let computed = ComputedService::new(&config.virtual_attributes, backends.len(), &notices);
+        let computed = Arc::new(ComputedService::new(&config.virtual_attributes, backends.len(), &notices));
         let backends: Arc<[Backend]> = backends.into();
-        let groups = Arc::new(GroupService::new(group_options, computed, &notices));
+        let groups = Arc::new(GroupService::new(group_options, &notices));
         let directory = Directory {
             shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
-            reading: ReadContext { backends: Arc::clone(&backends), groups },
+            reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
             limits: LiveLimits::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
             index_work: IndexWork::default(),
@@ -242,14 +242,9 @@ impl Directory {
         Arc::clone(&self.notices)
     }
 
-    /// What is kept for groups.
-    pub(crate) fn groups(&self) -> Arc<GroupService> {
-        Arc::clone(&self.reading.groups)
-    }
-
     /// What is kept for attributes that entries are given.
     pub(crate) fn computed_service(&self) -> &ComputedService {
-        self.reading.computed()
+        &self.reading.computed
     }
 
     /// The changes that entries went through.

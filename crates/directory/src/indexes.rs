@@ -85,7 +85,7 @@ impl Directory {
         if changelog.map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })? {
             done.changed.push("The retention of the changelog changed".to_owned());
         }
-        if self.groups().computed.set_tables(&new.virtual_attributes) {
+        if self.reading.computed.set_tables(&new.virtual_attributes) {
             done.changed.push("The virtual attributes changed".to_owned());
         }
         for (at, backend, entry_limit, indexes) in wanted {

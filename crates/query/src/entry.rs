@@ -3,15 +3,92 @@
 //! Knows the store's records; does not know who asks, nor what for.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use schema::TypeIndex;
 use store::record::Attribute;
-use store::{Content, DescId, EntryId, RecordView, StoreError, View};
+use store::{Content, DescId, EntryId, RecordView, StoreError, Tables, View};
 
-use crate::computed::ComputedAt;
-use crate::groups::GroupsAt;
+use crate::defined_attributes::DefinedAttributes;
+use crate::virtual_attributes::VirtualAttribute;
 
 /// Takes rows and values of a large attribute, until it says stop.
 pub type EachRow<'e> = &'e mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
+
+/// Who is in which group, for entries of one backend at one moment.
+pub trait Membership {
+    /// Whether the configuration has that attribute.
+    fn offers(&self, attribute: VirtualAttribute) -> bool;
+
+    /// Whether the entry is in any group.
+    fn is_in_any(&self, entry: &EntryView<'_>) -> Result<bool, StoreError>;
+
+    /// Whether the entry is in the group with that normalized name.
+    fn contains(&self, entry: &EntryView<'_>, group: &[u8]) -> Result<bool, StoreError>;
+
+    /// Whether a chain of values of the attribute leads from the entry to the one with that normalized name; none when that cannot be
+    /// told.
+    fn is_in_chain(&self, entry: &EntryView<'_>, attribute: TypeIndex, form: &[u8])
+    -> Result<Option<bool>, StoreError>;
+
+    /// Whether an entry is a group that does not list its members, and would do so in that attribute.
+    fn computes_members(&self, record: &RecordView<'_>, attribute: TypeIndex) -> bool;
+
+    /// Whether the entry with that normalized name is in the group.
+    fn has_member(&self, group: &EntryView<'_>, member: &[u8]) -> Result<bool, StoreError>;
+
+    /// Appends the DNs of all groups that the entry is in, in wire form; `false` when it is in none.
+    fn put_groups(&self, entry: &EntryView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError>;
+
+    /// Appends the members of a group that does not list them, in wire form; `false` when there are none, or none may be told.
+    fn put_members(&self, group: &EntryView<'_>, attribute: TypeIndex, out: &mut Vec<u8>) -> Result<bool, StoreError>;
+}
+
+/// How an attribute was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// By its name, or that of a supertype.
+    ByName,
+    /// As one of all user attributes, or of all operational ones.
+    ByKind,
+    /// By its name, without values that are stored.
+    WithoutReal,
+    /// As one of all, without values that are stored.
+    ByKindWithoutReal,
+}
+
+impl Ask {
+    /// Whether stored values are wanted too.
+    #[must_use]
+    pub fn with_real(self) -> bool {
+        matches!(self, Ask::ByName | Ask::ByKind)
+    }
+
+    /// Whether it was not asked for by name.
+    #[must_use]
+    pub fn is_by_kind(self) -> bool {
+        matches!(self, Ask::ByKind | Ask::ByKindWithoutReal)
+    }
+}
+
+/// Which values of an attribute an entry shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Those that it has stored.
+    Stored,
+    /// Those that were appended, instead of those that it has stored under the plain name; there may be none.
+    Computed,
+}
+
+/// What entries of one backend are given at one moment: values that they show without having them.
+pub trait GivenValues {
+    /// The attributes that are given to some entry.
+    fn defined(&self) -> &Arc<DefinedAttributes>;
+
+    /// Finds the values that an entry shows of the defined attribute at that position, and appends them in wire form unless they are
+    /// just the stored ones.
+    fn shown(&self, entry: &EntryView<'_>, position: usize, ask: Ask, out: &mut Vec<u8>) -> Result<Shown, StoreError>;
+}
 
 /// What an entry's record does not hold: answered by a snapshot for readers, by a transaction inside `apply`.
 pub trait EntrySource {
@@ -41,12 +118,12 @@ pub trait EntrySource {
 
     /// Who is in which group, where somebody asks for it and it can be told: not inside `apply`, whose outcome must not depend on
     /// other backends.
-    fn groups(&self) -> Option<GroupsAt<'_>> {
+    fn groups(&self) -> Option<&dyn Membership> {
         None
     }
 
     /// What entries get from other places, where somebody asks for it, it can be told, and some entry gets something.
-    fn computed(&self) -> Result<Option<ComputedAt<'_>>, StoreError> {
+    fn computed(&self) -> Result<Option<&dyn GivenValues>, StoreError> {
         Ok(None)
     }
 }
@@ -165,4 +242,26 @@ impl<'a> EntryView<'a> {
         }
         Ok(())
     }
+}
+
+/// What a record has of exactly that attribute, without options.
+pub fn plain<'r>(record: &RecordView<'r>, attribute: TypeIndex) -> impl Iterator<Item = Attribute<'r>> {
+    let tables = record.tables();
+    let descs = tables.by_type(attribute.0);
+    record.attributes().filter(move |it| descs.contains(&it.desc) && is_plain(tables, it.desc, attribute))
+}
+
+/// Whether a description is exactly that attribute, without options.
+#[must_use]
+pub fn is_plain(tables: &Tables, desc: DescId, attribute: TypeIndex) -> bool {
+    tables.type_of(desc) == Some(attribute.0) && tables.description(desc).is_some_and(|name| !name.contains(';'))
+}
+
+/// Calls `each` with the values that an entry has stored under the plain name of an attribute.
+pub fn each_stored(
+    entry: &EntryView<'_>,
+    attribute: TypeIndex,
+    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
+    entry.each_value(plain(&entry.record, attribute), each)
 }

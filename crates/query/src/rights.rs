@@ -1,15 +1,13 @@
 //! Whether an attribute of an entry may be read: what filters and answers ask, and whoever knows the asker answers.
 //!
-//! What holds for a type in all entries is asked once per search ([`ItemRights`], the decisions of a selection); only where the answer
+//! What holds for a type in all entries is asked once per search (of a filter in [`crate::filter::ItemRights`], of a selection in its decisions); only where the answer
 //! is [`Answer::Ask`] is the asker's side called again with each entry.
 
 use schema::TypeIndex;
-use smallvec::SmallVec;
 use store::StoreError;
 
 use crate::entry::EntryView;
 use crate::facts::Facts;
-use crate::filter::{Matcher, Node, Target};
 
 /// Whether values of a type may be read, compared and asserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,65 +44,6 @@ impl ReadRights for Unrestricted {
     fn of_entry(&self, _facts: &Facts, _entry: &EntryView<'_>, _attribute: TypeIndex) -> Result<bool, StoreError> {
         Ok(true)
     }
-}
-
-/// Of a prepared filter, the assertions that the asker may not make of every entry: by position of the node, ascending. Empty for most.
-#[derive(Clone, Debug, Default)]
-pub struct ItemRights(SmallVec<[(usize, Answer); 2]>);
-
-impl ItemRights {
-    /// Every assertion may be made.
-    pub const ALL: &'static ItemRights = &ItemRights(SmallVec::new_const());
-
-    /// Asks about the attributes of a filter.
-    #[must_use]
-    pub fn of(matcher: &Matcher, facts: &Facts, rights: &dyn ReadRights) -> ItemRights {
-        let answer = |node: &Node| match node {
-            Node::Item(item) => match item.target {
-                Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _) => {
-                    rights.of_type(facts, attribute)
-                }
-                // Every attribute is asked about when it is looked at.
-                Target::Every => Answer::Yes,
-            },
-            _ => Answer::Yes,
-        };
-        let all = matcher.nodes().iter().map(answer).enumerate();
-        ItemRights(all.filter(|(_, answer)| *answer != Answer::Yes).collect())
-    }
-
-    /// Whether every assertion may be made of every entry.
-    #[inline]
-    #[must_use]
-    pub fn is_all(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether some assertion may be made of some entries only.
-    #[must_use]
-    pub fn asks(&self) -> bool {
-        self.0.iter().any(|(_, answer)| *answer == Answer::Ask)
-    }
-
-    /// Whether an assertion may be made.
-    #[must_use]
-    pub fn of_node(&self, at: usize) -> Answer {
-        self.0.iter().find(|(node, _)| *node == at).map_or(Answer::Yes, |(_, answer)| *answer)
-    }
-}
-
-/// Who tries a filter on entries.
-#[derive(Clone, Copy)]
-pub struct Asker<'a> {
-    /// Answers for the asker.
-    pub rights: &'a dyn ReadRights,
-    /// What was answered about the filter's assertions.
-    pub items: &'a ItemRights,
-}
-
-impl Asker<'static> {
-    /// The server itself.
-    pub const SERVER: Asker<'static> = Asker { rights: &Unrestricted, items: ItemRights::ALL };
 }
 
 /// Who reads entries: the schema, and the asker's rights.

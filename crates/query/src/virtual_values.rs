@@ -29,7 +29,7 @@ impl VirtualAttribute {
             }
             VirtualAttribute::IsMemberOf | VirtualAttribute::MemberOf => {
                 let Some(groups) = entry.source.groups().filter(|groups| groups.offers(self)) else { return Ok(false) };
-                return groups.values(entry, out);
+                return groups.put_groups(entry, out);
             }
             VirtualAttribute::EntryTtl => {
                 let Some(until) = expires_at(facts, &entry.record) else { return Ok(false) };

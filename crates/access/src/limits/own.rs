@@ -12,8 +12,8 @@ use store::{Content, RecordView, Snapshot, StoreError, View};
 
 use super::{Allowance, Most, SessionLimits};
 use query::facts::Facts;
-use query::groups::Place;
-use query::shown::ReadContext;
+use query::place::Place;
+use query::read_moment::ReadContext;
 
 /// What an entry says: size, time in seconds, lookthrough, idle time in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

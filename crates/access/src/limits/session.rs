@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use query::backend::holder;
 use query::entry::{DnParts, EntryView};
 use query::facts::Facts;
+use query::filter::Asker;
 use query::filter::{FilterScratch, Matcher, Truth};
-use query::groups::Place;
 use query::locate::locate;
-use query::rights::Asker;
-use query::shown::ReadContext;
+use query::place::Place;
+use query::read_moment::ReadContext;
 use schema::{MatchContext, NormalizedDn};
 use store::{EntryId, Snapshot, StoreError};
 

@@ -14,8 +14,9 @@ use query::encode::{Selection, entry_op};
 use query::entry::{DnParts, EachRow, EntrySource, EntryView};
 use query::error::refuse;
 use query::facts::Facts;
+use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher, Truth};
-use query::rights::{Asker, ItemRights, Reader};
+use query::rights::Reader;
 
 impl Work<'_, '_> {
     /// Checks the assertion and takes the picture before, of an entry that is to be changed.

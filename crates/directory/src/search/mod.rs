@@ -41,12 +41,13 @@ use query::computed::{Definitions, Program};
 use query::encode::{MessageSink, Selection};
 use query::error;
 use query::facts::{ClassFlagTable, Facts};
+use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher};
-use query::groups::{GroupService, Groups, MemberPlan};
+use query::groups::MemberPlan;
 use query::id_set::IdSet;
 use query::parent_names::ParentNames;
 use query::plan::{Branch, Candidates};
-use query::rights::{Asker, ItemRights};
+use query::read_moment::{ReadContext, ReadMoment};
 use query::synthetic::SyntheticEntry;
 use visible::Visibility;
 
@@ -250,10 +251,10 @@ struct Limits {
     lookthrough: Option<u64>,
 }
 
-/// With what a search asks for groups.
+/// With what a search asks for groups, and for what entries are given.
 #[derive(Clone)]
 struct Asking {
-    service: Arc<GroupService>,
+    context: ReadContext,
     now_unix_seconds: i64,
     /// What one entry costs depends on how many groups it is in.
     is_long: bool,
@@ -335,12 +336,11 @@ impl SearchPlan {
         self.allowed.as_deref().unwrap_or(&self.matcher)
     }
 
-    /// Groups as they are from now on; none when nobody asks.
-    fn groups_now(&self) -> Option<Groups> {
-        match (&self.groups, &self.backends, &self.facts) {
-            (Some(asking), Some(backends), Some(facts)) => {
-                let groups = Groups::new(&asking.service, backends, facts, asking.now_unix_seconds);
-                Some(groups.within(self.limits.lookthrough))
+    /// What entries show from now on beyond their records; none when nobody asks.
+    fn moment(&self) -> Option<ReadMoment> {
+        match (&self.groups, &self.facts) {
+            (Some(asking), Some(facts)) => {
+                Some(asking.context.moment(facts, asking.now_unix_seconds).within(self.limits.lookthrough))
             }
             _ => None,
         }

@@ -23,15 +23,16 @@ use query::base::{Following, find_base};
 use query::class_flags::ClassFlags;
 use query::class_ids::ids_of_classes;
 use query::computed::{Definitions, Program};
-use query::entry::{DnParts, EntrySource, EntryView};
+use query::entry::{DnParts, EntryView};
 use query::error;
 use query::facts::Facts;
+use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher, Truth};
-use query::groups::{Groups, GroupsAt};
 use query::id_set::IdSet;
 use query::plan::{Branch, Narrowed, scoped_candidates};
 use query::plan::{Found, RANGE_IDS_MAX};
-use query::rights::{Asker, ItemRights, Reader};
+use query::read_moment::{ReadAt, ReadMoment};
+use query::rights::Reader;
 
 /// OpenDJ's words.
 const UNINDEXED_REFUSED: &str = "You do not have sufficient privileges to perform an unindexed search";
@@ -315,10 +316,10 @@ impl Directory {
         let branch = Branch { base, scope, is_everything };
         let mut explanation = plan.explanations.is_some().then(|| Explanation::new(at, scope));
         let trace = explanation.as_mut().map(|explanation| &mut explanation.trace);
-        let groups = plan.groups_now().map(|groups| groups.knowing(at, definitions.clone()));
-        let program = match &groups {
-            Some(groups) if is_rewritten && scope != Scope::BaseObject => {
-                rewritten(groups, at, view, plan.plannable(), backend.entry_limit())
+        let moment = plan.moment().map(|moment| moment.knowing(at, definitions.clone()));
+        let program = match &moment {
+            Some(moment) if is_rewritten && scope != Scope::BaseObject => {
+                rewritten(moment, at, view, plan.plannable(), backend.entry_limit())
                     .map_err(|problem| error::store_failure(&problem))?
             }
             _ => None,
@@ -327,9 +328,9 @@ impl Directory {
         let planned = scoped_candidates(matcher, facts, backend, &view, branch, trace).and_then(|narrowed| {
             let mut narrowed = narrowed;
             narrowed.found.is_exact &= !is_rewritten && !plan.items.asks();
-            let members = match &groups {
-                Some(groups) => {
-                    let groups = groups.at(at, view);
+            let members = match &moment {
+                Some(moment) => {
+                    let groups = moment.at(at, view).groups();
                     if asks_computed && scope != Scope::BaseObject {
                         groups.add_computed_groups(&mut narrowed.found)?;
                     }
@@ -386,7 +387,7 @@ impl Directory {
         let (access, facts) = (plan.access, Arc::clone(facts));
         let reader = Reader { facts: &facts, rights: &access };
         let is_filtered = found.concern_filter(plan.plannable());
-        if is_filtered || !plan.selection.given(reader, &found).is_empty() {
+        if is_filtered || !plan.selection.given(reader, found.defined()).is_empty() {
             plan.ask(self, found.is_costly());
         }
         Ok((plan.groups.is_some().then_some(found), is_filtered))
@@ -404,23 +405,22 @@ impl Directory {
         let Some(part) = plan.parts.first() else { return Ok(()) };
         let Some(snapshot) = &part.snapshot else { return Ok(()) };
         let known = worker.backend(part.backend);
-        let groups = self.reading.groups_from_now(&self.facts(), context.now_unix_seconds);
-        let groups = groups.at(part.backend, snapshot.view());
-        let truth = entry_truth(plan.access, known, facts, part.base, &snapshot.view(), &groups, assertion, context);
+        let moment = self.reading.moment(&self.facts(), context.now_unix_seconds);
+        let source = moment.at(part.backend, snapshot.view());
+        let truth = entry_truth(plan.access, known, facts, part.base, &snapshot.view(), &source, assertion, context);
         asserted(truth)
     }
 }
 
 /// The filter as the planner takes it.
 fn rewritten(
-    groups: &Groups,
+    moment: &ReadMoment,
     at: usize,
     view: View<'_>,
     matcher: &Matcher,
     entry_limit: u64,
 ) -> Result<Option<Box<Program>>, StoreError> {
-    let groups = groups.at(at, view);
-    let Some(computed) = groups.computed()? else { return Ok(None) };
+    let Some(computed) = moment.at(at, view).given_values()? else { return Ok(None) };
     let branch_max = if entry_limit == 0 { RANGE_IDS_MAX } else { entry_limit };
     Ok(Some(Box::new(Program::of(&computed, matcher, branch_max, RANGE_IDS_MAX)?)))
 }
@@ -428,8 +428,9 @@ fn rewritten(
 impl SearchPlan {
     /// Groups, or what entries are given, will be asked for; `is_long` says that one entry may take long.
     fn ask(&mut self, directory: &Directory, is_long: bool) {
-        let (service, now_unix_seconds) = (directory.groups(), self.now_unix_seconds);
-        let asking = self.groups.get_or_insert_with(|| Asking { service, now_unix_seconds, is_long });
+        let now_unix_seconds = self.now_unix_seconds;
+        let context = || directory.reading.clone();
+        let asking = self.groups.get_or_insert_with(|| Asking { context: context(), now_unix_seconds, is_long });
         asking.is_long |= is_long;
     }
 }
@@ -453,7 +454,7 @@ fn entry_truth(
     facts: &Facts,
     id: EntryId,
     view: &View<'_>,
-    source: &GroupsAt<'_>,
+    source: &ReadAt<'_>,
     assertion: &ldap::Filter<'_>,
     context: MatchContext,
 ) -> Result<Truth, StoreError> {

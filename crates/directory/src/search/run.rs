@@ -22,11 +22,13 @@ use query::encode::{EncodeError, Layout, Selection, search_entry};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
 use query::facts::Facts;
+use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher, Truth};
-use query::groups::{CHAIN_MAX, Expanded, Groups};
+use query::groups::{CHAIN_MAX, Expanded};
 use query::plan::Candidates;
+use query::read_moment::ReadMoment;
 use query::referral::referral_urls;
-use query::rights::{Asker, ItemRights, Reader};
+use query::rights::Reader;
 
 /// Why a run ends before its last candidate.
 pub(super) enum Stop {
@@ -166,21 +168,21 @@ impl SearchPlan {
         done: &mut SearchDone,
         each: impl FnOnce(&mut Run<'_, O>, Snapshot, &mut Vec<EntryId>) -> Result<Option<Snapshot>, Stop>,
     ) -> Result<(), Stop> {
-        let mut groups = self.groups_now();
+        let mut moment = self.moment();
         let (Some(facts), Some(backends)) = (&self.facts, &self.backends) else { return Ok(()) };
         let Some(part) = self.parts.get_mut(at) else { return Ok(()) };
         let Some(backend) = backends.get(part.backend) else { return Ok(()) };
         let mut snapshot = match part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX) {
             Some(snapshot) => {
                 if let Some(definitions) = &part.definitions {
-                    groups = groups.map(|groups| groups.knowing(part.backend, Some(definitions.clone())));
+                    moment = moment.map(|moment| moment.knowing(part.backend, Some(definitions.clone())));
                 }
                 snapshot
             }
             None => backend.store.snapshot()?,
         };
         if let Some(members) = &part.members {
-            let seen = groups.as_ref().map(|groups| groups.at(part.backend, snapshot.view()));
+            let seen = moment.as_ref().map(|moment| moment.at(part.backend, snapshot.view()).groups());
             let deadline = self.limits.deadline;
             let mut stop = || output.cancelled() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
             match seen.map(|seen| seen.expand(members, &mut stop)).transpose()? {
@@ -198,7 +200,7 @@ impl SearchPlan {
             // Looking members up may have taken long.
             if snapshot.age() >= SNAPSHOT_AGE_MAX {
                 snapshot = backend.store.snapshot()?;
-                groups = groups.map(|groups| groups.renewed());
+                moment = moment.map(|moment| moment.renewed());
             }
         }
         let known = worker.backends.get_mut(part.backend);
@@ -224,7 +226,7 @@ impl SearchPlan {
             filter: &mut worker.filter,
             values: &mut worker.values,
             covered,
-            groups,
+            moment,
             output,
             done,
         };
@@ -314,8 +316,8 @@ pub(super) struct Run<'r, O> {
     values: &'r mut Vec<u8>,
     /// What earlier parts have sent.
     covered: Option<&'r Covered>,
-    /// Who is in which group, when that is asked for.
-    groups: Option<Groups>,
+    /// Who is in which group, and what entries are given, when that is asked for.
+    moment: Option<ReadMoment>,
     output: &'r mut O,
     pub(super) done: &'r mut SearchDone,
 }
@@ -377,7 +379,7 @@ impl<O: SearchOutput> Run<'_, O> {
         self.known.refresh(self.facts, &snapshot);
         self.look_for_subentries();
         self.is_exact = is_exact(self.part, &snapshot);
-        self.groups = self.groups.take().map(|groups| groups.renewed());
+        self.moment = self.moment.take().map(|moment| moment.renewed());
         Ok(snapshot)
     }
 
@@ -443,12 +445,12 @@ impl<O: SearchOutput> Run<'_, O> {
     fn matches(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, Stop> {
         let parent = if self.matcher.needs_dn() { self.known.names.dn(view, record.parent())? } else { Some(&b""[..]) };
         let Some(parent) = parent else { return Ok(false) };
-        let at = self.groups.as_ref().map(|groups| groups.at(self.part.backend, *view));
+        let at = self.moment.as_ref().map(|moment| moment.at(self.part.backend, *view));
         let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
         let asker = Asker { rights: &self.access, items: self.items };
         let matches = self.matcher.matches(self.facts, &entry, asker, self.filter)? == Truth::True;
-        if self.groups.as_ref().is_some_and(Groups::overflowed) {
+        if self.moment.as_ref().is_some_and(ReadMoment::overflowed) {
             return Err(Stop::chain_limit());
         }
         Ok(matches)
@@ -467,13 +469,13 @@ impl<O: SearchOutput> Run<'_, O> {
     pub(super) fn send(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<(), Stop> {
         check_size(self.limits.size, self.done)?;
         let Some(parent) = self.known.names.dn(view, record.parent())? else { return Ok(()) };
-        let at = self.groups.as_ref().map(|groups| groups.at(self.part.backend, *view));
+        let at = self.moment.as_ref().map(|moment| moment.at(self.part.backend, *view));
         let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
         let output = &mut *self.output;
         let reader = Reader { facts: self.facts, rights: &self.access };
         let layout = Layout::new(reader, &entry, self.selection, self.values, &mut || output.long_message())?;
-        if self.groups.as_ref().is_some_and(Groups::is_spent) {
+        if self.moment.as_ref().is_some_and(ReadMoment::is_spent) {
             return Err(Stop::lookthrough_limit(self.limits.lookthrough));
         }
         layout.write_message(&entry, self.message_id, &[], self.values, output)?;

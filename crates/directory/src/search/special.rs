@@ -11,9 +11,9 @@ use crate::controls::ReadControls;
 use crate::directory::Directory;
 use query::error;
 use query::facts::Facts;
+use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher};
 use query::plan::covers;
-use query::rights::{Asker, ItemRights};
 use query::synthetic::SyntheticEntry;
 
 impl Directory {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::search::tests::fixture::{Asked, Fixture, user};
 use crate::tests::groups::modify;
 use query::computed::Kept;
-use query::entry::EntrySource;
 
 const BASE: &str = "dc=example,dc=com";
 
@@ -41,8 +40,8 @@ fn one_look_for_each_change() {
         &|it| {
             let snapshot = it.directory.backends[0].store.snapshot().unwrap();
             let directory = &it.directory;
-            let groups = directory.reading.groups_from_now(&directory.facts(), 0);
-            assert!(groups.at(0, snapshot.view()).computed().unwrap().is_some());
+            let moment = directory.reading.moment(&directory.facts(), 0);
+            assert!(moment.at(0, snapshot.view()).given_values().unwrap().is_some());
         },
     ];
     for (at, look) in looks.into_iter().enumerate() {

@@ -16,9 +16,8 @@ use super::state::EntryState;
 use crate::directory::Directory;
 use crate::search::RequestTime;
 use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
-use query::backend::Backend;
 use query::facts::Facts;
-use query::groups::{GroupService, Groups};
+use query::read_moment::{ReadContext, ReadMoment};
 
 /// Changes of one stretch.
 const CHANGES_MAX: usize = 4_096;
@@ -146,26 +145,25 @@ impl Stretch {
 }
 
 /// The backends at one moment.
-pub(super) struct Moment {
+pub(super) struct Present {
     pub facts: Arc<Facts>,
     pub snapshots: Vec<Snapshot>,
-    backends: Arc<[Backend]>,
-    service: Arc<GroupService>,
+    context: ReadContext,
     unix_seconds: i64,
 }
 
-impl Moment {
+impl Present {
     /// Now.
-    pub fn now(directory: &Directory) -> Result<Moment, StoreError> {
-        let backends = Arc::clone(&directory.backends);
-        let snapshots = backends.iter().map(|backend| backend.store.snapshot()).collect::<Result<_, _>>()?;
+    pub fn now(directory: &Directory) -> Result<Present, StoreError> {
+        let context = directory.reading.clone();
+        let snapshots = context.backends.iter().map(|backend| backend.store.snapshot()).collect::<Result<_, _>>()?;
         let unix_seconds = RequestTime::now().unix_seconds;
-        Ok(Moment { facts: directory.facts(), snapshots, backends, service: directory.groups(), unix_seconds })
+        Ok(Present { facts: directory.facts(), snapshots, context, unix_seconds })
     }
 
     /// Groups and computed attributes; to be asked about entries of one backend only, because the others are looked at somewhat later.
-    pub fn groups(&self) -> Groups {
-        Groups::new(&self.service, &self.backends, &self.facts, self.unix_seconds)
+    pub fn moment(&self) -> ReadMoment {
+        self.context.moment(&self.facts, self.unix_seconds)
     }
 
     /// Whether the change is in it.
@@ -189,7 +187,7 @@ impl Image {
 
 /// Makes the images of the changes of a stretch, in order, each when somebody wants it.
 pub(super) struct Images<'s> {
-    moment: &'s Moment,
+    moment: &'s Present,
     stretch: &'s Stretch,
     /// Entries as of the last change that was asked for: its place in the stretch.
     states: HashMap<(usize, EntryId), (usize, EntryState)>,
@@ -200,7 +198,7 @@ pub(super) struct Images<'s> {
 }
 
 impl<'s> Images<'s> {
-    pub fn new(moment: &'s Moment, stretch: &'s Stretch) -> Images<'s> {
+    pub fn new(moment: &'s Present, stretch: &'s Stretch) -> Images<'s> {
         Images { moment, stretch, states: HashMap::new(), at: usize::MAX, before: None, after: None }
     }
 

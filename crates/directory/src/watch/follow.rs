@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ldap::{LdapResult, ResultCode};
 
-use super::event::{Images, Moment, Stretch};
+use super::event::{Images, Present, Stretch};
 use super::told::{Scratch, Stop, Telling, Watch};
 use super::{Shared, State, lock};
 use crate::directory::Directory;
@@ -183,7 +183,7 @@ impl Watches {
 
     fn try_round(&mut self, shared: &Shared, directory: &Directory) -> Result<Next, HistoryError> {
         let history = directory.history();
-        let moment = Moment::now(directory)?;
+        let moment = Present::now(directory)?;
         self.prepare(shared, directory, &moment);
         // Every change that the moment has is numbered by now; it can be read as soon as the batches under way are durable.
         let given = history.given();
@@ -209,7 +209,7 @@ impl Watches {
     }
 
     /// Those under another schema are prepared anew.
-    fn prepare(&mut self, shared: &Shared, directory: &Directory, moment: &Moment) {
+    fn prepare(&mut self, shared: &Shared, directory: &Directory, moment: &Present) {
         let mut failed = Vec::new();
         for watch in self.all.values_mut() {
             if let Err(result) = watch.prepare(directory, &moment.facts) {
@@ -248,7 +248,7 @@ impl Watches {
         &mut self,
         shared: &Shared,
         directory: &Directory,
-        moment: &Moment,
+        moment: &Present,
         head: u64,
     ) -> Result<bool, HistoryError> {
         let is_behind = |watch: &mut Watch| watch.position < head && watch.has_room();
@@ -267,7 +267,7 @@ impl Watches {
 
     /// Tells a stretch that follows the change `from`; returns the last change that was told, and whether the turn was long enough for all
     /// that can be told now. `is_head`: to those that know of all before it; else to those that are between.
-    fn tell(&mut self, shared: &Shared, moment: &Moment, stretch: &Stretch, from: u64, is_head: bool) -> (u64, bool) {
+    fn tell(&mut self, shared: &Shared, moment: &Present, stretch: &Stretch, from: u64, is_head: bool) -> (u64, bool) {
         let end = Instant::now() + TURN;
         let mut has_time = true;
         let mut images = Images::new(moment, stretch);
@@ -295,9 +295,9 @@ impl Watches {
                 let mut telling = Telling {
                     event,
                     images: &mut images,
-                    moment,
+                    present: moment,
                     notification: &mut notification,
-                    groups: &mut groups,
+                    moments: &mut groups,
                     scratch: &mut self.scratch,
                 };
                 // A defect that one filter meets must not end the others.

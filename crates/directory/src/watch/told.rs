@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use ldap::{LdapResult, Request, ResultCode, Scope};
 use store::{Snapshot, StoreError};
 
-use super::event::{Event, Image, Images, Moment};
+use super::event::{Event, Image, Images, Present};
 use super::{Shared, WatchOutput, WatchWaker};
 use crate::directory::Directory;
 use crate::search::{Persistent, SearchDone, SearchPlan};
@@ -21,7 +21,7 @@ use query::encode::{EncodeError, search_entry};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
 use query::facts::Facts;
-use query::groups::{Groups, GroupsAt};
+use query::read_moment::{ReadAt, ReadMoment};
 use query::rights::Reader;
 
 /// Characters of a filter in `cn=monitor`.
@@ -75,11 +75,11 @@ impl From<StoreError> for Stop {
 pub(super) struct Telling<'t, 's> {
     pub event: &'t Event,
     pub images: &'t mut Images<'s>,
-    pub moment: &'s Moment,
+    pub present: &'s Present,
     /// The notification, when somebody wanted it.
     pub notification: &'t mut Option<Vec<u8>>,
     /// By backend.
-    pub groups: &'t mut BTreeMap<usize, Groups>,
+    pub moments: &'t mut BTreeMap<usize, ReadMoment>,
     pub scratch: &'t mut Scratch,
 }
 
@@ -169,18 +169,19 @@ impl Watch {
 
     fn tell_entry(&mut self, telling: &mut Telling<'_, '_>, shared: &Shared) -> Result<(), Stop> {
         let event = telling.event;
-        let moment = telling.moment;
-        let Some(snapshot) = moment.snapshots.get(event.backend) else { return Ok(()) };
+        let present = telling.present;
+        let Some(snapshot) = present.snapshots.get(event.backend) else { return Ok(()) };
         if self.selected_in.replace(event.backend) != Some(event.backend) {
             self.plan.selection().0.meet_tables();
         }
         // Telling members is limited, for each search by itself; all else is the same for all.
-        let own = self.plan.tells_members().map(|most| moment.groups().within(most));
-        let groups = match &own {
-            Some(groups) => groups,
-            None => telling.groups.entry(event.backend).or_insert_with(|| moment.groups()),
+        let own = self.plan.tells_members().map(|most| present.moment().within(most));
+        let moment = match &own {
+            Some(moment) => moment,
+            None => telling.moments.entry(event.backend).or_insert_with(|| present.moment()),
         };
-        let seen = Seen { facts: &moment.facts, snapshot, event, source: groups.at(event.backend, snapshot.view()) };
+        let source = moment.at(event.backend, snapshot.view());
+        let seen = Seen { facts: &present.facts, snapshot, event, source };
         let start = self.chunk.len();
         let is_told = match event.kind {
             ChangeKind::Delete => match telling.images.before()? {
@@ -196,7 +197,7 @@ impl Watch {
         if !is_told {
             return Ok(());
         }
-        if own.as_ref().is_some_and(Groups::is_spent) {
+        if own.as_ref().is_some_and(ReadMoment::is_spent) {
             self.chunk.truncate(start);
             return Err(Stop::Ended(self.plan.lookthrough_exceeded()));
         }
@@ -298,7 +299,7 @@ struct Seen<'a> {
     facts: &'a Facts,
     snapshot: &'a Snapshot,
     event: &'a Event,
-    source: GroupsAt<'a>,
+    source: ReadAt<'a>,
 }
 
 /// For `cn=monitor`.

@@ -5,9 +5,19 @@
 use schema::{NormalizedDn, TypeIndex};
 use store::{EntryId, StoreError};
 
-use super::definition::Narrowing;
 use crate::facts::Facts;
 use crate::filter::Matcher;
+
+/// Who may match an assertion by values of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Narrowing {
+    /// Nobody.
+    Nobody,
+    /// Who matches one of the alternatives that were added.
+    Alternatives,
+    /// Everybody in reach, as far as is known.
+    Everybody,
+}
 
 /// Alternatives of one assertion; with more, everybody in reach counts.
 pub const ALTERNATIVES_MAX: usize = 1_000;

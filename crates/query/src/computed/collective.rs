@@ -14,11 +14,13 @@ use schema::syntax::subtree::{Exclusion, Refinement, SpecificationFilter, Subtre
 use schema::{AttributeDescription, AttributeType, NormalizedDn, TypeIndex};
 use store::StoreError;
 
+use super::alternatives::{Alternatives, Narrowing};
 use super::definition::check_attribute;
+use super::definition::{Definition, Priority, Shows, Source, Wanted};
 use super::fixed::Given;
 use super::reach::Excluded;
+use super::reach::Reach;
 use super::reading::Reading;
-use super::{Alternatives, ComputedAt, Definition, Narrowing, Priority, Reach, Source, Wanted};
 use crate::entry::EntryView;
 use crate::facts::Facts;
 
@@ -210,7 +212,7 @@ struct UnlessExcluded<S> {
 impl<S: Source> Source for UnlessExcluded<S> {
     fn supply(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         attribute: TypeIndex,
         entry: &EntryView<'_>,
         out: &mut Vec<u8>,
@@ -221,12 +223,7 @@ impl<S: Source> Source for UnlessExcluded<S> {
         self.source.supply(at, attribute, entry, out)
     }
 
-    fn narrow(
-        &self,
-        at: &ComputedAt<'_>,
-        wanted: &Wanted<'_>,
-        any: &mut Alternatives<'_>,
-    ) -> Result<Narrowing, StoreError> {
+    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
         self.source.narrow(at, wanted, any)
     }
 
@@ -241,7 +238,7 @@ impl<S: Source> Source for UnlessExcluded<S> {
 
 /// Whether an entry says that it wants no such attribute.
 fn is_excluded(
-    at: &ComputedAt<'_>,
+    at: &dyn Shows,
     entry: &EntryView<'_>,
     exclusions: TypeIndex,
     attribute: TypeIndex,
@@ -252,7 +249,7 @@ fn is_excluded(
     }
     let mut excluded = false;
     at.values_of(entry, exclusions, &mut |value| {
-        let is_own = || at.facts().schema.attribute_type(value).is_some_and(|it| it.index == attribute);
+        let is_own = || at.entries().facts().schema.attribute_type(value).is_some_and(|it| it.index == attribute);
         excluded = EXCLUDE_ALL.iter().any(|all| value.eq_ignore_ascii_case(all)) || is_own();
         if excluded { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;

@@ -15,9 +15,10 @@ use config::ConflictBehavior;
 use schema::{NormalizedDn, TypeIndex};
 
 use super::definition::check_attribute;
+use super::definition::{Definition, Source};
 use super::from_entries::{BelowBase, OfEntry, OfNamed, tells_groups};
+use super::reach::Reach;
 use super::reading::Reading;
-use super::{Definition, Reach, Source};
 
 /// Attributes of one definition entry.
 const ATTRIBUTES_MAX: usize = 1_000;

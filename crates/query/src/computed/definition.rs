@@ -1,16 +1,21 @@
 //! What a definition says, and what a source of values has to be able to do.
 
 use std::fmt;
+use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use config::ConflictBehavior;
 use schema::TypeIndex;
 use store::{DescId, StoreError, Values};
 
-use super::{Alternatives, ComputedAt, Reach};
+use super::alternatives::{Alternatives, Narrowing};
+use super::entries_at::EntriesAt;
+use super::reach::Reach;
 use crate::entry::EntryView;
 use crate::facts::Facts;
 use crate::filter::{FilterScratch, Item, Matcher};
+use crate::place::Place;
 
 /// Names of attributes that nothing may compute: what others depend on, and passwords (Sun: no CoS for these).
 const NEVER: [&[u8]; 4] = [b"objectClass", b"aci", b"nsRoleDN", b"userPassword"];
@@ -53,6 +58,43 @@ impl Priority {
     }
 }
 
+/// What an entry has stored of an attribute that is taken from it.
+#[derive(Debug)]
+pub struct Template {
+    /// The values, in wire form.
+    pub body: Box<[u8]>,
+    /// `cosPriority`
+    pub priority: Priority,
+    /// Whether the entry is a `cosTemplate`.
+    pub is_template: bool,
+}
+
+/// What entries show at one moment, for definitions that depend on it.
+pub trait Shows {
+    /// The entries of the backend, without what they are given.
+    fn entries(&self) -> EntriesAt<'_>;
+
+    /// What an entry has stored under the plain name of an attribute; `None` when it has nothing.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn template(&self, place: Place, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError>;
+
+    /// Calls `each` with the values that an entry shows of an attribute: computed ones too, as deep as definitions depend on others.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn values_of(
+        &self,
+        entry: &EntryView<'_>,
+        attribute: TypeIndex,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError>;
+
+    /// Whether an attribute's values may be computed: then an index of what is stored does not tell them.
+    fn is_computed(&self, attribute: TypeIndex) -> bool;
+}
+
 /// Where values come from.
 pub trait Source: fmt::Debug + Send + Sync {
     /// Appends the values that an entry in reach gets, in wire form, and gives their priority; `None`, or nothing appended: it gets none.
@@ -61,7 +103,7 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// When something cannot be read.
     fn supply(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         attribute: TypeIndex,
         entry: &EntryView<'_>,
         out: &mut Vec<u8>,
@@ -71,12 +113,7 @@ pub trait Source: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When something cannot be read.
-    fn narrow(
-        &self,
-        at: &ComputedAt<'_>,
-        wanted: &Wanted<'_>,
-        any: &mut Alternatives<'_>,
-    ) -> Result<Narrowing, StoreError>;
+    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError>;
 
     /// Whether an entry may get something from here: `has` says which attributes it has stored.
     fn concerns(&self, has: &dyn Fn(TypeIndex) -> bool) -> bool {
@@ -88,17 +125,6 @@ pub trait Source: fmt::Debug + Send + Sync {
     fn is_costly(&self) -> bool {
         false
     }
-}
-
-/// Who may match an assertion by values of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Narrowing {
-    /// Nobody.
-    Nobody,
-    /// Who matches one of the alternatives that were added.
-    Alternatives,
-    /// Everybody in reach, as far as is known.
-    Everybody,
 }
 
 /// An assertion on a computed attribute.

@@ -1,10 +1,11 @@
 //! All definitions that hold for the entries of one backend at one moment, by attribute.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use schema::TypeIndex;
 
-use super::Definition;
+use super::definition::Definition;
+use crate::defined_attributes::DefinedAttributes;
 use crate::facts::Facts;
 use crate::filter::{Matcher, Node, Target};
 
@@ -12,8 +13,8 @@ use crate::filter::{Matcher, Node, Target};
 #[derive(Debug, Default)]
 pub struct Definitions {
     groups: Vec<Group>,
-    /// By attribute, the groups that an assertion on it is about: its own and those of its subtypes.
-    concerned: HashMap<TypeIndex, Vec<usize>>,
+    /// Their attributes.
+    defined: Arc<DefinedAttributes>,
     is_costly: bool,
 }
 
@@ -45,12 +46,8 @@ impl Definitions {
                 group.definitions.push((number, definition));
             }
         }
-        for (at, group) in set.groups.iter().enumerate() {
-            let Some(own) = facts.schema.attribute_by_index(group.attribute) else { continue };
-            for above in facts.schema.attribute_types().iter().filter(|above| own.is_subtype_of(above.index)) {
-                set.concerned.entry(above.index).or_default().push(at);
-            }
-        }
+        let attributes = set.groups.iter().map(|group| group.attribute).collect();
+        set.defined = Arc::new(DefinedAttributes::new(facts, attributes));
         set
     }
 
@@ -58,6 +55,12 @@ impl Definitions {
     #[must_use]
     pub fn groups(&self) -> &[Group] {
         &self.groups
+    }
+
+    /// The attributes that are defined.
+    #[must_use]
+    pub fn defined(&self) -> &Arc<DefinedAttributes> {
+        &self.defined
     }
 
     /// How many definitions there are.
@@ -75,7 +78,7 @@ impl Definitions {
     /// What an assertion on an attribute is about, as positions in [`Definitions::groups`].
     #[must_use]
     pub fn concerned(&self, attribute: TypeIndex) -> &[usize] {
-        self.concerned.get(&attribute).map(Vec::as_slice).unwrap_or_default()
+        self.defined.concerned(attribute)
     }
 
     /// Whether a filter asks for something that is computed.

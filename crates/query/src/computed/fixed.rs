@@ -4,7 +4,8 @@ use schema::TypeIndex;
 use store::StoreError;
 use store::record::put_value;
 
-use super::{Alternatives, ComputedAt, Narrowing, Priority, Source, Wanted};
+use super::alternatives::{Alternatives, Narrowing};
+use super::definition::{Priority, Shows, Source, Wanted};
 use crate::entry::EntryView;
 
 /// The same values for everybody.
@@ -26,7 +27,7 @@ impl Given {
 impl Source for Given {
     fn supply(
         &self,
-        _at: &ComputedAt<'_>,
+        _at: &dyn Shows,
         _attribute: TypeIndex,
         _entry: &EntryView<'_>,
         out: &mut Vec<u8>,
@@ -37,7 +38,7 @@ impl Source for Given {
 
     fn narrow(
         &self,
-        _at: &ComputedAt<'_>,
+        _at: &dyn Shows,
         wanted: &Wanted<'_>,
         _any: &mut Alternatives<'_>,
     ) -> Result<Narrowing, StoreError> {

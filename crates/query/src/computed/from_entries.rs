@@ -10,12 +10,13 @@ use schema::{AttributeType, NormalizedDn, TypeIndex};
 use store::record::put_value;
 use store::{EntryId, StoreError, Values};
 
-use super::program::holders;
-use super::shown_values::Template;
-use super::{Alternatives, ComputedAt, Narrowing, Priority, Source, Wanted};
+use super::alternatives::{Alternatives, Narrowing};
+use super::definition::Template;
+use super::definition::{Priority, Shows, Source, Wanted};
+use super::holders::holders;
 use crate::entry::EntryView;
 use crate::facts::Facts;
-use crate::groups::Place;
+use crate::place::Place;
 use crate::virtual_attributes::VirtualAttribute;
 
 /// Entries with a matching value that one assertion is led back to, and children of a base that are looked at for it.
@@ -85,8 +86,8 @@ pub struct BelowBase {
 }
 
 impl OfEntry {
-    fn found(&self, at: &ComputedAt<'_>, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError> {
-        let Some(place) = at.locate(self.name.as_bytes())? else { return Ok(None) };
+    fn found(&self, at: &dyn Shows, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError> {
+        let Some(place) = at.entries().locate(self.name.as_bytes())? else { return Ok(None) };
         usable(at, place, attribute, self.must_be_template)
     }
 }
@@ -94,7 +95,7 @@ impl OfEntry {
 impl Source for OfEntry {
     fn supply(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         attribute: TypeIndex,
         _entry: &EntryView<'_>,
         out: &mut Vec<u8>,
@@ -106,7 +107,7 @@ impl Source for OfEntry {
 
     fn narrow(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         wanted: &Wanted<'_>,
         _any: &mut Alternatives<'_>,
     ) -> Result<Narrowing, StoreError> {
@@ -119,7 +120,7 @@ impl Source for OfEntry {
 impl Source for OfNamed {
     fn supply(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         attribute: TypeIndex,
         entry: &EntryView<'_>,
         out: &mut Vec<u8>,
@@ -129,11 +130,11 @@ impl Source for OfNamed {
         let mut seen = 0;
         at.values_of(entry, self.by, &mut |value| {
             seen += 1;
-            names.extend(self.meant(at.facts(), value).filter(|name| !names.contains(name)));
+            names.extend(self.meant(at.entries().facts(), value).filter(|name| !names.contains(name)));
             if seen < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         for name in names {
-            if let Some(place) = at.locate(name.as_bytes())?
+            if let Some(place) = at.entries().locate(name.as_bytes())?
                 && let Some(found) = at.template(place, attribute)?
             {
                 out.extend_from_slice(&found.body);
@@ -151,20 +152,15 @@ impl Source for OfNamed {
         self.follows_groups
     }
 
-    fn narrow(
-        &self,
-        at: &ComputedAt<'_>,
-        wanted: &Wanted<'_>,
-        any: &mut Alternatives<'_>,
-    ) -> Result<Narrowing, StoreError> {
-        let groups = at.groups();
+    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
+        let groups = at.entries().groups();
         // A name in an attribute of text leads to an entry too, but is not found there by its normal form.
-        if !at.facts().schema.attribute_by_index(self.by).is_some_and(holds_names) {
+        if !at.entries().facts().schema.attribute_by_index(self.by).is_some_and(holds_names) {
             any.present(self.by)?;
             return Ok(Narrowing::Alternatives);
         }
         for backend in 0..groups.backends().len() {
-            let Some(ids) = holders(at, backend, wanted, LOOKED_AT_MAX)? else {
+            let Some(ids) = holders(&at.entries(), backend, wanted, LOOKED_AT_MAX)? else {
                 any.present(self.by)?;
                 return Ok(Narrowing::Alternatives);
             };
@@ -207,9 +203,9 @@ impl OfNamed {
     }
 
     /// Adds who takes values from an entry above itself; `false` if that cannot be told.
-    fn add_below(&self, at: &ComputedAt<'_>, top: Place, any: &mut Alternatives<'_>) -> Result<bool, StoreError> {
-        let is_own_name = at.facts().virtual_attribute(self.by) == Some(VirtualAttribute::EntryDn);
-        if !is_own_name || top.backend != at.backend() {
+    fn add_below(&self, at: &dyn Shows, top: Place, any: &mut Alternatives<'_>) -> Result<bool, StoreError> {
+        let is_own_name = at.entries().facts().virtual_attribute(self.by) == Some(VirtualAttribute::EntryDn);
+        if !is_own_name || top.backend != at.entries().backend() {
             return Ok(false);
         }
         any.below(top.id, BELOW_MAX)
@@ -219,7 +215,7 @@ impl OfNamed {
 impl<S: Source> Source for Renamed<S> {
     fn supply(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         _attribute: TypeIndex,
         entry: &EntryView<'_>,
         out: &mut Vec<u8>,
@@ -234,12 +230,7 @@ impl<S: Source> Source for Renamed<S> {
         Ok(priority)
     }
 
-    fn narrow(
-        &self,
-        at: &ComputedAt<'_>,
-        wanted: &Wanted<'_>,
-        any: &mut Alternatives<'_>,
-    ) -> Result<Narrowing, StoreError> {
+    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
         self.source.narrow(at, &Wanted { attribute: self.attribute, ..*wanted }, any)
     }
 
@@ -255,12 +246,12 @@ impl<S: Source> Source for Renamed<S> {
 impl Source for BelowBase {
     fn supply(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         attribute: TypeIndex,
         entry: &EntryView<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Priority>, StoreError> {
-        let Some(base) = at.locate(self.base.as_bytes())? else { return Ok(None) };
+        let Some(base) = at.entries().locate(self.base.as_bytes())? else { return Ok(None) };
         let mut values: Vec<Box<[u8]>> = Vec::new();
         at.values_of(entry, self.specifier, &mut |value| {
             values.push(value.into());
@@ -297,13 +288,8 @@ impl Source for BelowBase {
         self.follows_groups
     }
 
-    fn narrow(
-        &self,
-        at: &ComputedAt<'_>,
-        wanted: &Wanted<'_>,
-        any: &mut Alternatives<'_>,
-    ) -> Result<Narrowing, StoreError> {
-        let Some(base) = at.locate(self.base.as_bytes())? else { return Ok(Narrowing::Nobody) };
+    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
+        let Some(base) = at.entries().locate(self.base.as_bytes())? else { return Ok(Narrowing::Nobody) };
         if let Some(fallback) = &self.fallback
             && let Some(found) = self.child(at, base, fallback.as_bytes(), wanted.attribute)?
             && wanted.accepts_one_of(&found.body)
@@ -323,13 +309,13 @@ impl BelowBase {
     /// What the entry called like a value has of an attribute.
     fn child(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         base: Place,
         value: &[u8],
         attribute: TypeIndex,
     ) -> Result<Option<Rc<Template>>, StoreError> {
-        let view = at.groups().view_of(base.backend)?;
-        let schema = &at.facts().schema;
+        let view = at.entries().groups().view_of(base.backend)?;
+        let schema = &at.entries().facts().schema;
         for named_by in self.named_by.iter().filter_map(|it| schema.attribute_by_index(*it)) {
             let mut rdn = format!("{}=", named_by.name());
             if ldap::dn::write_escaped(&mut rdn, value).is_err() {
@@ -349,17 +335,18 @@ impl BelowBase {
     /// Names as values are the same however they are written: then every child is looked at, if they are few.
     fn child_named_otherwise(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         base: Place,
         value: &[u8],
         attribute: TypeIndex,
     ) -> Result<Option<Rc<Template>>, StoreError> {
-        let schema = &at.facts().schema;
+        let schema = &at.entries().facts().schema;
         let is_name = schema.attribute_by_index(self.specifier).is_some_and(is_of_names);
         if !is_name {
             return Ok(None);
         }
-        let (view, Ok(name)) = (at.groups().view_of(base.backend)?, NormalizedDn::parse(schema, value)) else {
+        let (view, Ok(name)) = (at.entries().groups().view_of(base.backend)?, NormalizedDn::parse(schema, value))
+        else {
             return Ok(None);
         };
         let children = view.children(base.id)?;
@@ -368,7 +355,7 @@ impl BelowBase {
         }
         for id in children.iter() {
             let Some(record) = view.entry(id)? else { continue };
-            let own = self.value_of(at.facts(), record.view()?.rdn());
+            let own = self.value_of(at.entries().facts(), record.view()?.rdn());
             if own.is_some_and(|own| NormalizedDn::parse(schema, &own).ok().as_ref() == Some(&name))
                 && let Some(found) = usable(at, Place { backend: base.backend, id }, attribute, self.must_be_template)?
             {
@@ -389,19 +376,19 @@ impl BelowBase {
     /// Adds the values of the specifier for which there is a matching entry; `false` if that cannot be told.
     fn is_led_back(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         base: Place,
         wanted: &Wanted<'_>,
         any: &mut Alternatives<'_>,
     ) -> Result<bool, StoreError> {
-        let schema = &at.facts().schema;
+        let schema = &at.entries().facts().schema;
         let specifier = schema.attribute_by_index(self.specifier);
         // Names are found whatever the case of the value; an index that tells cases apart would miss some.
-        if !specifier.is_some_and(|specifier| is_case_blind(at.facts(), specifier)) {
+        if !specifier.is_some_and(|specifier| is_case_blind(at.entries().facts(), specifier)) {
             return Ok(false);
         }
-        let view = at.groups().view_of(base.backend)?;
-        let ids: Vec<EntryId> = match holders(at, base.backend, wanted, LOOKED_AT_MAX)? {
+        let view = at.entries().groups().view_of(base.backend)?;
+        let ids: Vec<EntryId> = match holders(&at.entries(), base.backend, wanted, LOOKED_AT_MAX)? {
             Some(ids) => ids.iter().collect(),
             None if view.children(base.id)?.count() <= LOOKED_AT_MAX => view.children(base.id)?.iter().collect(),
             None => return Ok(false),
@@ -413,7 +400,7 @@ impl BelowBase {
             if record.parent() != base.id {
                 continue;
             }
-            let Some(value) = self.value_of(at.facts(), record.rdn()) else { continue };
+            let Some(value) = self.value_of(at.entries().facts(), record.rdn()) else { continue };
             let found = usable(at, place, wanted.attribute, self.must_be_template)?;
             if found.is_none_or(|found| !wanted.accepts_one_of(&found.body)) {
                 continue;
@@ -421,7 +408,7 @@ impl BelowBase {
             if any.is_full() {
                 return Ok(false);
             }
-            any.equal(at.facts(), self.specifier, &value)?;
+            any.equal(at.entries().facts(), self.specifier, &value)?;
         }
         Ok(true)
     }
@@ -429,7 +416,7 @@ impl BelowBase {
 
 /// What an entry has of an attribute, if values may be taken from it.
 fn usable(
-    at: &ComputedAt<'_>,
+    at: &dyn Shows,
     place: Place,
     attribute: TypeIndex,
     must_be_template: bool,

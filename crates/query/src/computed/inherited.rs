@@ -8,9 +8,9 @@ use schema::NormalizedDn;
 use schema::syntax::oid;
 
 use super::collective::Subentry;
+use super::definition::{Definition, Source};
 use super::from_entries::{BelowBase, OfNamed, Renamed, tells_groups};
 use super::reading::Reading;
-use super::{Definition, Source};
 
 /// RDNs that can be taken off a name.
 const PARENTS_MAX: usize = ldap::dn::RDNS_MAX;

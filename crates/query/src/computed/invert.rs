@@ -7,8 +7,8 @@
 
 use schema::{Assertion, AttributeType, MatchContext, MatchingRule, TypeIndex};
 
-use super::Wanted;
-use super::template::Part;
+use super::definition::Wanted;
+use super::template_part::Part;
 use crate::facts::Facts;
 use crate::filter::{Matcher, Test};
 

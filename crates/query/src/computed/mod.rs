@@ -12,7 +12,7 @@
 //! # Adding a source
 //! Write a type with [`Source`] in a file of its own and something that makes a [`Definition`] with it: from entries, a kind with
 //! its class in [`crate::definition_types`] and who reads it in `kinds`; from tables, a row in `tables`. Nothing else knows the
-//! sources one by one. [`Source::supply`] gives the values of one entry, with [`ComputedAt::template`] and [`ComputedAt::values_of`] for
+//! sources one by one. [`Source::supply`] gives the values of one entry, with [`Shows::template`] and [`Shows::values_of`] for
 //! what is elsewhere. [`Source::narrow`] says, for one assertion, by what entries may match that get their values there: as components
 //! put into an [`Alternatives`]. Too many are right, too few are not: each entry that is found is checked.
 //!
@@ -23,8 +23,11 @@ mod collective;
 mod cos;
 mod definition;
 mod definitions;
+mod distinct;
+mod entries_at;
 mod fixed;
 mod from_entries;
+mod holders;
 mod inherited;
 mod invert;
 mod kinds;
@@ -36,14 +39,16 @@ mod service;
 mod shown_values;
 mod tables;
 mod template;
+mod template_part;
 
-pub use alternatives::Alternatives;
-pub use definition::{Definition, Narrowing, Priority, Source, Wanted};
+pub use alternatives::{Alternatives, Narrowing};
+pub use definition::{Definition, Priority, Shows, Source, Template, Wanted};
 pub use definitions::Definitions;
+pub use entries_at::EntriesAt;
 pub use kinds::read;
 pub use program::Program;
 pub use reach::Reach;
 pub use roles::LISTED_MAX as ROLES_LISTED_MAX;
 pub use service::{ComputedService, Kept};
-pub use shown_values::{Ask, ComputedAt, Moment, Shown, each_stored, is_plain};
+pub use shown_values::{ComputedAt, GivenCache};
 pub use tables::{TableError, check_tables};

@@ -12,11 +12,13 @@ use ldap::Scope;
 use schema::{NormalizedDn, TypeIndex};
 use store::{EntryId, StoreError};
 
+use super::alternatives::Narrowing;
 use super::alternatives::{Alternatives, Push};
-use super::{ComputedAt, Definition, Narrowing, Wanted};
+use super::definition::{Definition, Wanted};
+use super::shown_values::ComputedAt;
 use crate::filter::{Item, Matcher, Node, Target};
 use crate::id_set::IdSet;
-use crate::plan::{Branch, Candidates, Narrowed, scoped_candidates, subtree, whole};
+use crate::plan::{Branch, Candidates, scoped_candidates, subtree};
 
 /// Computed attributes that come from computed attributes: deeper ones are not looked through.
 const DEPTH_MAX: usize = 3;
@@ -252,26 +254,4 @@ impl Rewriter<'_, '_> {
         self.depth -= 1;
         done
     }
-}
-
-/// The entries of a backend whose stored values of an attribute may pass an assertion on it; `None` when no index tells, or they are
-/// more than `max`.
-pub(super) fn holders(
-    at: &ComputedAt<'_>,
-    backend: usize,
-    wanted: &Wanted<'_>,
-    max: u64,
-) -> Result<Option<IdSet>, StoreError> {
-    let mut one = Matcher::default();
-    one.push_copy_of(wanted.matcher, &Item { target: Target::Type(wanted.attribute), ..wanted.item.clone() });
-    let groups = at.groups();
-    let Some(known) = groups.backends().get(backend) else { return Ok(None) };
-    let view = groups.view_of(backend)?;
-    let branch = Branch { base: EntryId::ROOT, scope: Scope::WholeSubtree, is_everything: true };
-    let Narrowed { found, is_unindexed } = scoped_candidates(&one, at.facts(), known, &view, branch, None)?;
-    Ok(match found.candidates {
-        Candidates::Set(set) if !is_unindexed && set.len() <= max => Some(set),
-        Candidates::List { key, count } if !is_unindexed && count <= max => Some(whole(&view.postings(&key)?)?),
-        _ => None,
-    })
 }

@@ -13,7 +13,7 @@ use schema::{MatchContext, NormalizedDn};
 use smallvec::SmallVec;
 use store::{EntryId, StoreError};
 
-use super::ComputedAt;
+use super::entries_at::EntriesAt;
 use crate::class_flags::ClassFlags;
 use crate::entry::EntryView;
 use crate::facts::Facts;
@@ -110,7 +110,7 @@ impl Reach {
     }
 
     /// Looks the names up.
-    pub(super) fn resolve(&self, at: &ComputedAt<'_>) -> Result<Resolved, StoreError> {
+    pub(super) fn resolve(&self, at: &EntriesAt<'_>) -> Result<Resolved, StoreError> {
         let mut resolved = Resolved { is_everything: false, roots: SmallVec::new(), excluded: SmallVec::new() };
         let is_whole = self.scope == Scope::WholeSubtree && self.minimum == 0 && self.maximum.is_none();
         let is_above = |suffix: &NormalizedDn| {
@@ -137,7 +137,7 @@ impl Reach {
     /// Whether an entry is in reach.
     pub(super) fn has(
         &self,
-        at: &ComputedAt<'_>,
+        at: &EntriesAt<'_>,
         resolved: &Rc<Resolved>,
         entry: &EntryView<'_>,
         scratch: &mut FilterScratch,
@@ -158,7 +158,7 @@ impl Reach {
         Ok(self.groups.is_empty())
     }
 
-    fn is_placed(&self, at: &ComputedAt<'_>, resolved: &Resolved, entry: &EntryView<'_>) -> Result<bool, StoreError> {
+    fn is_placed(&self, at: &EntriesAt<'_>, resolved: &Resolved, entry: &EntryView<'_>) -> Result<bool, StoreError> {
         if resolved.is_everything {
             return Ok(true);
         }
@@ -191,7 +191,7 @@ impl Reach {
 
 /// Where what is at and below a name begins in the tree, with how many RDNs that is below the name: at its entry, and at each suffix of the
 /// own backend below it, whose base entries are below no other.
-fn tops(at: &ComputedAt<'_>, name: &NormalizedDn) -> Result<SmallVec<[(EntryId, usize); 1]>, StoreError> {
+fn tops(at: &EntriesAt<'_>, name: &NormalizedDn) -> Result<SmallVec<[(EntryId, usize); 1]>, StoreError> {
     let mut tops = SmallVec::new();
     tops.extend(at.locate_here(name)?.map(|id| (id, 0)));
     for suffix in at.suffixes().iter().filter(|suffix| name.is_ancestor_of(&suffix.normalized)) {

@@ -15,8 +15,10 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use config::VirtualAttributeConfig;
 use store::{CLASS_SETS_MAX, EntryId, StoreError, View};
 
+use super::definition::Definition;
+use super::definitions::Definitions;
 use super::roles::RoleSet;
-use super::{Definition, Definitions, kinds, tables};
+use super::{kinds, tables};
 use crate::class_flags::ClassFlags;
 use crate::facts::Facts;
 use crate::notices::Notices;

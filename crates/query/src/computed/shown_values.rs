@@ -5,28 +5,26 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::collections::HashSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use config::ConflictBehavior;
+use schema::TypeIndex;
 use schema::check::{ClassSet, Requirement};
-use schema::{NormalizedDn, TypeIndex};
 use smallvec::SmallVec;
-use store::record::{Attribute, put_value};
-use store::{ClassSetId, Content, DescId, EntryId, RecordView, StoreError, Values, View};
+use store::record::put_value;
+use store::{ClassSetId, Content, EntryId, RecordView, StoreError, Values};
 
-use super::definitions::Group;
+use super::definition::{Definition, Priority, Shows, Template};
+use super::definitions::{Definitions, Group};
+use super::distinct::Distinct;
+use super::entries_at::EntriesAt;
 use super::reach::Resolved;
-use super::{Definition, Definitions, Priority};
-use crate::backend::Suffix;
-use crate::class_flags::ClassFlags;
-use crate::entry::{DnParts, EntryView};
-use crate::facts::Facts;
-use crate::filter::{FilterScratch, Matcher, Truth};
-use crate::groups::{GroupsAt, Place};
-use crate::rights::Asker;
+use crate::entry::{Ask, DnParts, EntryView, Shown, each_stored, plain};
+use crate::filter::FilterScratch;
+use crate::groups::GroupsAt;
+use crate::place::Place;
 use crate::virtual_attributes::VirtualAttribute;
 
 /// Computed attributes that depend on computed attributes, which depend on others, and so on: deeper ones see what is stored.
@@ -36,7 +34,7 @@ const DEPTH_MAX: usize = 4;
 const TEMPLATES_MAX: usize = 10_000;
 
 /// What is known of one backend at one moment.
-pub struct Moment {
+pub struct GivenCache {
     definitions: Option<Arc<Definitions>>,
     depth: Cell<usize>,
     state: RefCell<State>,
@@ -54,55 +52,12 @@ struct State {
     scratch: FilterScratch,
 }
 
-/// What an entry has stored of an attribute that is taken from it.
-#[derive(Debug)]
-pub struct Template {
-    /// The values, in wire form.
-    pub body: Box<[u8]>,
-    /// `cosPriority`
-    pub priority: Priority,
-    /// Whether the entry is a `cosTemplate`.
-    pub is_template: bool,
-}
-
 /// See the module.
 #[derive(Clone, Copy)]
 pub struct ComputedAt<'g> {
-    groups: GroupsAt<'g>,
-    moment: &'g Moment,
+    entries: EntriesAt<'g>,
+    moment: &'g GivenCache,
     definitions: &'g Arc<Definitions>,
-}
-
-/// How an attribute was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
-    /// By its name, or that of a supertype.
-    ByName,
-    /// As one of all user attributes, or of all operational ones.
-    ByKind,
-    /// By its name, without values that are stored.
-    WithoutReal,
-    /// As one of all, without values that are stored.
-    ByKindWithoutReal,
-}
-
-/// Which values of an attribute an entry shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// Those that it has stored.
-    Stored,
-    /// Those that were appended, instead of those that it has stored under the plain name; there may be none.
-    Computed,
-}
-
-impl Ask {
-    fn with_real(self) -> bool {
-        matches!(self, Ask::ByName | Ask::ByKind)
-    }
-
-    fn is_by_kind(self) -> bool {
-        matches!(self, Ask::ByKind | Ask::ByKindWithoutReal)
-    }
 }
 
 /// Values from one definition.
@@ -113,11 +68,17 @@ struct Hit<'d> {
     to: usize,
 }
 
-impl Moment {
+impl GivenCache {
     /// With these definitions; nothing is found out yet.
     #[must_use]
-    pub fn new(definitions: Option<Arc<Definitions>>) -> Moment {
-        Moment { definitions, depth: Cell::default(), state: RefCell::default() }
+    pub fn new(definitions: Option<Arc<Definitions>>) -> GivenCache {
+        GivenCache { definitions, depth: Cell::default(), state: RefCell::default() }
+    }
+
+    /// The definitions, if there are any.
+    #[must_use]
+    pub fn definitions(&self) -> Option<&Arc<Definitions>> {
+        self.definitions.as_ref()
     }
 
     /// Forgets what was found out about the entry looked at last.
@@ -129,102 +90,46 @@ impl Moment {
 
     /// Seen with the groups of the same moment; none when nothing is defined.
     pub fn at<'g>(&'g self, groups: GroupsAt<'g>) -> Option<ComputedAt<'g>> {
-        Some(ComputedAt { groups, moment: self, definitions: self.definitions.as_ref()? })
+        Some(ComputedAt { entries: EntriesAt::new(groups), moment: self, definitions: self.definitions.as_ref()? })
+    }
+}
+
+impl<'g> Deref for ComputedAt<'g> {
+    type Target = EntriesAt<'g>;
+
+    fn deref(&self) -> &EntriesAt<'g> {
+        &self.entries
+    }
+}
+
+impl Shows for ComputedAt<'_> {
+    fn entries(&self) -> EntriesAt<'_> {
+        self.entries
+    }
+
+    fn template(&self, place: Place, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError> {
+        ComputedAt::template(self, place, attribute)
+    }
+
+    fn values_of(
+        &self,
+        entry: &EntryView<'_>,
+        attribute: TypeIndex,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        ComputedAt::values_of(self, entry, attribute, each)
+    }
+
+    fn is_computed(&self, attribute: TypeIndex) -> bool {
+        ComputedAt::is_computed(self, attribute)
     }
 }
 
 impl<'g> ComputedAt<'g> {
-    /// The schema.
-    #[must_use]
-    pub fn facts(&self) -> &'g Facts {
-        self.groups.facts()
-    }
-
     /// The definitions in force.
     #[must_use]
     pub fn definitions(&self) -> &'g Arc<Definitions> {
         self.definitions
-    }
-
-    /// The entry's own backend at the moment.
-    #[must_use]
-    pub fn view(&self) -> View<'g> {
-        self.groups.view()
-    }
-
-    /// Groups at the same moment.
-    #[must_use]
-    pub fn groups(&self) -> GroupsAt<'g> {
-        self.groups
-    }
-
-    /// The entry's own backend, as its place in the list.
-    #[must_use]
-    pub fn backend(&self) -> usize {
-        self.groups.own()
-    }
-
-    /// The suffixes of the entry's own backend.
-    #[must_use]
-    pub fn suffixes(&self) -> &'g [Suffix] {
-        self.groups.suffixes()
-    }
-
-    pub(super) fn class_flags(&self, record: &RecordView<'_>) -> ClassFlags {
-        self.groups.class_flags(self.groups.own(), record)
-    }
-
-    /// An entry of the own backend by its name.
-    pub fn locate_here(&self, name: &NormalizedDn) -> Result<Option<EntryId>, StoreError> {
-        if name.is_root() {
-            return Ok(None);
-        }
-        let place = self.groups.locate(name.as_bytes())?;
-        Ok(place.filter(|place| place.backend == self.groups.own()).map(|place| place.id))
-    }
-
-    /// An entry of any backend by its name.
-    pub fn locate(&self, name: &[u8]) -> Result<Option<Place>, StoreError> {
-        if name.is_empty() { Ok(None) } else { self.groups.locate(name) }
-    }
-
-    /// Appends the name of an entry of the own backend.
-    pub fn put_dn(&self, id: EntryId, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.groups.put_dn(Place { backend: self.groups.own(), id }, out)
-    }
-
-    /// Appends the normalized name of an entry of the own backend; `false` when it cannot be told.
-    pub(super) fn put_form(&self, record: &RecordView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.groups.put_form(self.groups.own(), record, out)
-    }
-
-    /// Whether an entry matches a filter with what it has stored.
-    pub(super) fn matches_stored(
-        &self,
-        entry: &EntryView<'_>,
-        filter: &Matcher,
-        scratch: &mut FilterScratch,
-    ) -> Result<bool, StoreError> {
-        let view = self.view();
-        let mut dn = Vec::new();
-        if filter.needs_dn() {
-            self.put_dn(entry.id, &mut dn)?;
-        }
-        let stored = EntryView { dn: DnParts::whole(&dn), source: &view, ..*entry };
-        Ok(filter.matches(self.facts(), &stored, Asker::SERVER, scratch)? == Truth::True)
-    }
-
-    /// How many RDNs an entry is below another one; none when it is not.
-    pub fn depth_below(&self, entry: &EntryView<'_>, top: EntryId) -> Result<Option<usize>, StoreError> {
-        if entry.id == top {
-            return Ok(Some(0));
-        }
-        self.groups.depth_below(entry.record.parent(), top).map(|depth| depth.map(|depth| depth + 1))
-    }
-
-    /// Whether an entry is in a group.
-    pub fn is_in_group(&self, entry: &EntryView<'_>, group: &NormalizedDn) -> Result<bool, StoreError> {
-        self.groups.contains(entry, group.as_bytes())
     }
 
     /// What an entry has stored under the plain name of an attribute; `None` when it has nothing.
@@ -233,7 +138,7 @@ impl<'g> ComputedAt<'g> {
         if let Some(known) = self.moment.state.borrow().templates.get(&key) {
             return Ok(known.clone());
         }
-        let view = self.groups.view_of(place.backend)?;
+        let view = self.groups().view_of(place.backend)?;
         let mut found = None;
         if let Some(record) = view.entry(place.id)? {
             let record = record.view()?;
@@ -288,7 +193,8 @@ impl<'g> ComputedAt<'g> {
                 }
                 return Ok(());
             }
-            let here = EntryView { source: &self.groups, ..*entry };
+            let groups = self.groups();
+            let here = EntryView { source: &groups, ..*entry };
             if computed.put(self.facts(), &here, &mut wire)? {
                 let _ = Values::new(0, &wire).iter().try_for_each(each);
             }
@@ -405,7 +311,7 @@ impl<'g> ComputedAt<'g> {
     pub fn is_given(&self, number: usize, definition: &Definition, entry: &EntryView<'_>) -> Result<bool, StoreError> {
         let resolved = self.resolved(number, definition)?;
         let mut scratch = std::mem::take(&mut self.moment.state.borrow_mut().scratch);
-        let has = definition.reach.has(self, &resolved, entry, &mut scratch);
+        let has = definition.reach.has(&self.entries, &resolved, entry, &mut scratch);
         self.moment.state.borrow_mut().scratch = scratch;
         Ok(has? && (!definition.needs_schema || self.is_allowed(entry, definition.attribute)))
     }
@@ -414,7 +320,7 @@ impl<'g> ComputedAt<'g> {
         if let Some(known) = self.moment.state.borrow().reaches.get(&number) {
             return Ok(Rc::clone(known));
         }
-        let resolved = Rc::new(definition.reach.resolve(self)?);
+        let resolved = Rc::new(definition.reach.resolve(&self.entries)?);
         self.moment.state.borrow_mut().reaches.insert(number, Rc::clone(&resolved));
         Ok(resolved)
     }
@@ -434,55 +340,4 @@ impl<'g> ComputedAt<'g> {
         });
         requirement.is_some_and(|requirement| requirement.allows(attribute))
     }
-}
-
-/// Values of one attribute, each once.
-pub(super) struct Distinct<'f> {
-    facts: &'f Facts,
-    attribute: TypeIndex,
-    forms: HashSet<Vec<u8>>,
-}
-
-impl<'f> Distinct<'f> {
-    pub fn new(facts: &'f Facts, attribute: TypeIndex) -> Distinct<'f> {
-        Distinct { facts, attribute, forms: HashSet::new() }
-    }
-
-    /// Appends a value in wire form unless there is an equal one.
-    pub fn add(&mut self, value: &[u8], out: &mut Vec<u8>) {
-        let mut form = Vec::new();
-        let rule = self.facts.schema.attribute_by_index(self.attribute).and_then(|it| it.equality);
-        if rule.is_none_or(|rule| rule.normalize(&self.facts.schema, value, &mut form).is_err()) {
-            form = value.to_vec();
-        }
-        if self.forms.insert(form) {
-            put_value(out, value);
-        }
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.forms.len()
-    }
-}
-
-/// What a record has of exactly that attribute, without options.
-pub(super) fn plain<'r>(record: &RecordView<'r>, attribute: TypeIndex) -> impl Iterator<Item = Attribute<'r>> {
-    let tables = record.tables();
-    let descs = tables.by_type(attribute.0);
-    record.attributes().filter(move |it| descs.contains(&it.desc) && is_plain(tables, it.desc, attribute))
-}
-
-/// Whether a description is exactly that attribute, without options.
-pub fn is_plain(tables: &store::Tables, desc: DescId, attribute: TypeIndex) -> bool {
-    tables.type_of(desc) == Some(attribute.0) && tables.description(desc).is_some_and(|name| !name.contains(';'))
-}
-
-/// Calls `each` with the values that an entry has stored under the plain name of an attribute.
-pub fn each_stored(
-    entry: &EntryView<'_>,
-    attribute: TypeIndex,
-    each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-) -> Result<(), StoreError> {
-    entry.each_value(plain(&entry.record, attribute), each)
 }

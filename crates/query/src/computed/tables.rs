@@ -6,9 +6,10 @@ use config::{GivenTo, VirtualAttributeConfig, VirtualAttributeKind};
 use schema::NormalizedDn;
 
 use super::definition::check_attribute;
+use super::definition::{Definition, Source};
 use super::fixed::Given;
+use super::reach::Reach;
 use super::template::FromTemplate;
-use super::{Definition, Reach, Source};
 use crate::facts::Facts;
 
 /// A table that cannot be.

@@ -9,10 +9,12 @@ use config::{Template, TemplatePart};
 use schema::{AttributeType, TypeIndex};
 use store::StoreError;
 
+use super::alternatives::{Alternatives, Narrowing};
+use super::definition::{Priority, Shows, Source, Wanted};
+use super::distinct::Distinct;
 use super::from_entries::tells_groups;
 use super::invert::{Inverse, Split};
-use super::shown_values::Distinct;
-use super::{Alternatives, ComputedAt, Narrowing, Priority, Source, Wanted};
+use super::template_part::Part;
 use crate::entry::EntryView;
 use crate::facts::Facts;
 
@@ -31,13 +33,6 @@ pub(super) struct FromTemplate {
     /// An attribute that is named tells groups.
     follows_groups: bool,
     inverse: Option<Inverse>,
-}
-
-/// One part of the values.
-#[derive(Debug)]
-pub(super) enum Part {
-    Text(Vec<u8>),
-    Attribute { index: TypeIndex, default: Option<Vec<u8>> },
 }
 
 impl FromTemplate {
@@ -64,7 +59,7 @@ impl FromTemplate {
     }
 
     /// The values of every part, in the order of the parts; none when one has no value.
-    fn choices(&self, at: &ComputedAt<'_>, entry: &EntryView<'_>) -> Result<Option<Vec<Vec<Vec<u8>>>>, StoreError> {
+    fn choices(&self, at: &dyn Shows, entry: &EntryView<'_>) -> Result<Option<Vec<Vec<Vec<u8>>>>, StoreError> {
         let mut all = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
             let mut values: Vec<Vec<u8>> = Vec::new();
@@ -121,21 +116,21 @@ fn combine(choices: &[Vec<Vec<u8>>], each: &mut dyn FnMut(&[u8]) -> ControlFlow<
 impl Source for FromTemplate {
     fn supply(
         &self,
-        at: &ComputedAt<'_>,
+        at: &dyn Shows,
         attribute: TypeIndex,
         entry: &EntryView<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Priority>, StoreError> {
         let Some(choices) = self.choices(at, entry)? else { return Ok(None) };
-        let known = at.facts().schema.attribute_by_index(attribute);
-        let mut distinct = Distinct::new(at.facts(), attribute);
+        let known = at.entries().facts().schema.attribute_by_index(attribute);
+        let mut distinct = Distinct::new(at.entries().facts(), attribute);
         let most = if self.takes_one { 1 } else { VALUES_MAX };
         let mut tried = 0;
         combine(&choices, &mut |value| {
             tried += 1;
             // What the attribute's syntax does not allow is no value of it.
             let is_good = value.len() <= VALUE_BYTES_MAX
-                && known.is_some_and(|known| known.syntax.validate(&at.facts().schema, value).is_ok());
+                && known.is_some_and(|known| known.syntax.validate(&at.entries().facts().schema, value).is_ok());
             if is_good {
                 distinct.add(value, out);
             }
@@ -148,12 +143,7 @@ impl Source for FromTemplate {
         Ok(Some(Priority::LOWEST))
     }
 
-    fn narrow(
-        &self,
-        at: &ComputedAt<'_>,
-        wanted: &Wanted<'_>,
-        any: &mut Alternatives<'_>,
-    ) -> Result<Narrowing, StoreError> {
+    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
         let Some(splits) = self.inverse.as_ref().and_then(|inverse| inverse.of(wanted)) else {
             return Ok(Narrowing::Everybody);
         };
@@ -162,9 +152,9 @@ impl Source for FromTemplate {
             let (stored, computed): (Vec<_>, Vec<_>) =
                 conditions.iter().partition(|condition| !at.is_computed(condition.attribute()));
             if !stored.is_empty() {
-                any.filter(&super::invert::all_of(at.facts(), &stored));
+                any.filter(&super::invert::all_of(at.entries().facts(), &stored));
             } else if let Some((attribute, value)) = computed.iter().find_map(|condition| condition.equality()) {
-                any.equal(at.facts(), attribute, value)?;
+                any.equal(at.entries().facts(), attribute, value)?;
             } else {
                 return Ok(Narrowing::Everybody);
             }

@@ -27,8 +27,7 @@ use range::{RangePart, ValueRange};
 pub use selection::{AttributeKinds, SELECTORS_MAX, Selection};
 pub use sink::{EncodeError, MessageSink};
 
-use crate::computed::{ComputedAt, Shown, is_plain};
-use crate::entry::{EachRow, EntryView};
+use crate::entry::{EachRow, EntryView, GivenValues, Shown, is_plain};
 use crate::rights::Reader;
 
 /// `SearchResultEntry ::= [APPLICATION 4]`
@@ -177,7 +176,7 @@ impl<'a> Layout<'a> {
         if selection.wants_something() {
             selection.meet_reader(reader);
             let given = match entry.source.computed()? {
-                Some(computed) => layout.take_given(reader, entry, selection, &computed, scratch)?,
+                Some(computed) => layout.take_given(reader, entry, selection, computed, scratch)?,
                 None => Given::new(),
             };
             layout.take_stored(reader, entry, selection, &given, scratch, may_be_long)?;
@@ -256,22 +255,20 @@ impl<'a> Layout<'a> {
         reader: Reader<'a>,
         entry: &EntryView<'a>,
         selection: &mut Selection,
-        computed: &ComputedAt<'_>,
+        computed: &dyn GivenValues,
         scratch: &mut Vec<u8>,
     ) -> Result<Given, StoreError> {
         let mut given = Given::new();
-        let definitions = computed.definitions();
-        for choice in selection.given(reader, definitions).iter() {
-            let Some(group) = definitions.groups().get(choice.group) else { continue };
+        for choice in selection.given(reader, computed.defined()).iter() {
             let start = scratch.len();
-            if (choice.is_by_entry && !reader.of_entry(entry, group.attribute)?)
-                || computed.shown(entry, group, choice.ask, scratch)? == Shown::Stored
+            if (choice.is_by_entry && !reader.of_entry(entry, choice.attribute)?)
+                || computed.shown(entry, choice.position, choice.ask, scratch)? == Shown::Stored
             {
                 continue;
             }
-            given.push(group.attribute);
+            given.push(choice.attribute);
             let length = scratch.len() - start;
-            let known = reader.facts.schema.attribute_by_index(group.attribute);
+            let known = reader.facts.schema.attribute_by_index(choice.attribute);
             if let (Some(known), true) = (known, length > 0) {
                 let length = if selection.types_only { 0 } else { length };
                 self.push(known.name().as_bytes(), Body::Computed(start), length);

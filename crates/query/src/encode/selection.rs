@@ -12,8 +12,8 @@ use store::{DescId, StoreError, Tables};
 
 use super::range::ValueRange;
 use super::{MatchedValues, RangeCursors};
-use crate::computed::{Ask, Definitions};
-use crate::entry::EntryView;
+use crate::defined_attributes::DefinedAttributes;
+use crate::entry::{Ask, EntryView};
 use crate::facts::Facts;
 use crate::rights::{Answer, Reader};
 use crate::virtual_attributes::VirtualAttribute;
@@ -51,13 +51,15 @@ pub struct Selection {
 }
 
 /// Definitions, and what of them is asked for.
-type GivenChoice = (Arc<Definitions>, Arc<[Choice]>);
+type GivenChoice = (Arc<DefinedAttributes>, Arc<[Choice]>);
 
 /// A defined attribute that is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
-    /// Position in [`Definitions::groups`].
-    pub group: usize,
+    /// Position in [`DefinedAttributes::attributes`].
+    pub position: usize,
+    /// The attribute.
+    pub attribute: TypeIndex,
     /// How it is asked for.
     pub ask: Ask,
     /// Whether it may be read in some entries only.
@@ -229,20 +231,20 @@ impl Selection {
     }
 
     /// What is asked for of attributes that entries are given.
-    pub fn given(&mut self, reader: Reader<'_>, definitions: &Arc<Definitions>) -> Arc<[Choice]> {
+    pub fn given(&mut self, reader: Reader<'_>, defined: &Arc<DefinedAttributes>) -> Arc<[Choice]> {
         if let Some((known, choice)) = &self.given
-            && Arc::ptr_eq(known, definitions)
+            && Arc::ptr_eq(known, defined)
         {
             return Arc::clone(choice);
         }
-        let choice = |(group, attribute): (usize, TypeIndex)| {
+        let choice = |(position, attribute): (usize, TypeIndex)| {
             let ask = self.ask_for(reader.facts, attribute)?;
             let answer = reader.of_type(attribute);
-            (answer != Answer::No).then_some(Choice { group, ask, is_by_entry: answer == Answer::Ask })
+            (answer != Answer::No).then_some(Choice { position, attribute, ask, is_by_entry: answer == Answer::Ask })
         };
-        let groups = definitions.groups().iter().map(|group| group.attribute).enumerate();
-        let choice: Arc<[_]> = groups.filter_map(choice).collect();
-        self.given = Some((Arc::clone(definitions), Arc::clone(&choice)));
+        let all = defined.attributes().iter().copied().enumerate();
+        let choice: Arc<[_]> = all.filter_map(choice).collect();
+        self.given = Some((Arc::clone(defined), Arc::clone(&choice)));
         choice
     }
 

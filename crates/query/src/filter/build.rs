@@ -4,7 +4,7 @@
 
 use schema::AttributeType;
 
-use super::{Item, Matcher, Node, Target, Test};
+use super::matcher::{Item, Matcher, Node, Target, Test};
 use crate::facts::Facts;
 use crate::id_set::IdSet;
 

@@ -8,12 +8,11 @@ use schema::{Assertion, AttributeDescription, TypeIndex};
 use smallvec::SmallVec;
 use store::{Content, DescId, StoreError, Values};
 
-use super::{Item, Matcher, Node, Target, Test};
-use crate::computed::{Ask, ComputedAt, Shown, is_plain};
-use crate::entry::EntryView;
+use super::item_rights::Asker;
+use super::matcher::{Item, Matcher, Node, Target, Test};
+use crate::entry::{Ask, EntryView, GivenValues, Membership, Shown, is_plain};
 use crate::facts::Facts;
-use crate::groups::GroupsAt;
-use crate::rights::{Answer, Asker};
+use crate::rights::Answer;
 
 /// The three values of RFC 4511 §4.5.1.7, in the order in which And takes the least and Or the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -206,7 +205,7 @@ struct Trial<'t, 'e> {
     entry: &'t EntryView<'e>,
     asker: Asker<'t>,
     /// What the entry is given, where it can be told.
-    computed: Option<ComputedAt<'t>>,
+    computed: Option<&'t dyn GivenValues>,
     scratch: &'t mut FilterScratch,
 }
 
@@ -220,7 +219,7 @@ impl TryItem for Trial<'_, '_> {
             return self.by_groups(matcher, item);
         }
         if let (Some(computed), Target::Type(asked)) = (self.computed, item.target)
-            && !computed.definitions().concerned(asked).is_empty()
+            && !computed.defined().concerned(asked).is_empty()
         {
             if self.any_shown(matcher, item, asked, computed)? || (item.with_dn && self.name_matches(matcher, item)) {
                 return Ok(Truth::True);
@@ -261,7 +260,7 @@ impl Trial<'_, '_> {
 
     /// Whether a group that does not list its members has that one.
     #[cold]
-    fn by_members(&mut self, matcher: &Matcher, item: &Item, groups: GroupsAt<'_>) -> Result<Truth, StoreError> {
+    fn by_members(&mut self, matcher: &Matcher, item: &Item, groups: &dyn Membership) -> Result<Truth, StoreError> {
         let Some(attribute) = item.member_attribute(self.facts) else { return Ok(Truth::False) };
         if !groups.computes_members(&self.entry.record, attribute) {
             return Ok(Truth::False);
@@ -283,7 +282,8 @@ impl Trial<'_, '_> {
             (Test::InChain(form), Target::Type(attribute) | Target::Tagged(attribute, _)) => (form, attribute),
             _ => return Ok(Truth::Undefined),
         };
-        groups.is_in_chain(self.entry, attribute, matcher.form(form))
+        let is_in = groups.is_in_chain(self.entry, attribute, matcher.form(form))?;
+        Ok(is_in.map_or(Truth::Undefined, Truth::from))
     }
 
     /// Tries what the entry shows of an attribute that it may be given: values that it has stored count only if they are shown.
@@ -293,18 +293,19 @@ impl Trial<'_, '_> {
         matcher: &Matcher,
         item: &Item,
         asked: TypeIndex,
-        computed: ComputedAt<'_>,
+        computed: &dyn GivenValues,
     ) -> Result<bool, StoreError> {
-        let definitions = computed.definitions();
+        let defined = computed.defined();
         let mut instead: SmallVec<[TypeIndex; 4]> = SmallVec::new();
         let mut wire = Vec::new();
-        for group in definitions.concerned(asked).iter().filter_map(|at| definitions.groups().get(*at)) {
+        for at in defined.concerned(asked) {
+            let Some(attribute) = defined.attributes().get(*at) else { continue };
             wire.clear();
-            if computed.shown(self.entry, group, Ask::ByName, &mut wire)? == Shown::Computed {
+            if computed.shown(self.entry, *at, Ask::ByName, &mut wire)? == Shown::Computed {
                 if self.any_value(matcher, item, Values::new(u32::from(!wire.is_empty()), &wire)) {
                     return Ok(true);
                 }
-                instead.push(group.attribute);
+                instead.push(*attribute);
             }
         }
         if self.facts.is_virtual(asked) {

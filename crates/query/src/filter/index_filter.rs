@@ -10,7 +10,7 @@ use store::index::{CompileFilter, IndexFilter, IndexedEntry};
 use store::{StoreError, Values};
 
 use super::evaluate::{Truth, TryItem};
-use super::{Item, Matcher, Node, Target, Test};
+use super::matcher::{Item, Matcher, Node, Target, Test};
 use crate::facts::Facts;
 
 /// Makes the filters of VLV indexes.

@@ -3,10 +3,10 @@
 use ldap::filter;
 use schema::{MatchContext, Schema};
 
-use super::{FilterScratch, Matcher, Node, Truth};
+use super::{Asker, FilterScratch, ItemRights, Matcher, Node, Truth};
 use crate::facts::Facts;
 use crate::rights::tests::{ByUid, NoSecrets};
-use crate::rights::{Asker, ItemRights, ReadRights, Unrestricted};
+use crate::rights::{ReadRights, Unrestricted};
 use crate::synthetic::{Attributes, SyntheticEntry};
 
 fn entry(facts: &Facts) -> SyntheticEntry {

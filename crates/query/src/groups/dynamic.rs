@@ -15,8 +15,8 @@ use store::StoreError;
 
 use crate::entry::EntryView;
 use crate::facts::Facts;
+use crate::filter::Asker;
 use crate::filter::{FilterScratch, Matcher, Truth};
-use crate::rights::Asker;
 
 /// Prepared URLs that are kept.
 const URLS_KEPT_MAX: usize = 10_000;

@@ -14,12 +14,13 @@ use store::{Content, EntryId, RecordView, StoreError};
 
 use super::dynamic::MemberUrl;
 use super::graph::{attributes, equality_of, trusted};
-use super::{GroupsAt, Place};
+use super::moment::GroupsAt;
 use crate::class_flags::ClassFlags;
 use crate::filter::{Item, Matcher, Node, Target, Test};
 use crate::group_types::{ANY_GROUP, STATIC, lists_by};
 use crate::id_set::IdSet;
 use crate::locate::locate;
+use crate::place::Place;
 use crate::plan::{
     Branch, Candidates, FEW_CANDIDATES, Found, Narrowed, Planner, RANGE_IDS_MAX, scoped_candidates, whole,
 };

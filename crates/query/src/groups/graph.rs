@@ -14,14 +14,14 @@ use store::posting::key::KEY_BYTES_MAX;
 use store::{Content, EntryId, IndexKey, RecordView, StoreError, Values, View};
 
 use super::moment::Computed;
-use super::{GroupsAt, Place};
+use super::moment::GroupsAt;
 use crate::circle;
 use crate::class_flags::ClassFlags;
 use crate::class_ids::ids_of_classes;
 use crate::entry::{DnParts, EntryView};
 use crate::facts::Facts;
-use crate::filter::Truth;
 use crate::group_types::{ANY_GROUP, COMPUTED, GroupTypes, lists_by};
+use crate::place::Place;
 
 /// Entries that one chain of references is followed through.
 pub const CHAIN_MAX: usize = 100_000;
@@ -344,9 +344,14 @@ impl GroupsAt<'_> {
     }
 
     /// Whether an entry is in such a chain; undefined when the attribute has no equality index.
-    pub fn is_in_chain(&self, entry: &EntryView<'_>, attribute: TypeIndex, form: &[u8]) -> Result<Truth, StoreError> {
+    pub fn is_in_chain(
+        &self,
+        entry: &EntryView<'_>,
+        attribute: TypeIndex,
+        form: &[u8],
+    ) -> Result<Option<bool>, StoreError> {
         let place = Place { backend: self.own, id: entry.id };
-        Ok(self.chain(attribute, form)?.map_or(Truth::Undefined, |chain| chain.contains(&place).into()))
+        Ok(self.chain(attribute, form)?.map(|chain| chain.contains(&place)))
     }
 
     /// All entries that name the entry with that name in `attribute`, or name one that does, at any distance.

@@ -12,11 +12,13 @@ use store::record::put_value;
 use store::{RecordView, StoreError};
 
 use super::graph::attributes;
-use super::{GroupsAt, Members, Place};
+use super::moment::GroupsAt;
+use super::service::Members;
 use crate::class_flags::ClassFlags;
 use crate::entry::{DnParts, EntryView};
 use crate::filter::FilterScratch;
 use crate::group_types::lists_by;
+use crate::place::Place;
 
 /// Virtual static groups that are followed to a target.
 const TARGETS_MAX: usize = 10;

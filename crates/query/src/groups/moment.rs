@@ -13,28 +13,26 @@ use schema::{NormalizedDn, TypeIndex};
 use store::{DescId, EntryId, RecordView, Snapshot, StoreError, View};
 
 use super::dynamic::MemberUrl;
-use super::{GroupService, Place};
+use super::service::GroupService;
 use crate::backend::{Backend, Suffix, holder};
 use crate::class_flags::ClassFlags;
-use crate::computed::{ComputedAt, Definitions, Moment};
-use crate::entry::{EachRow, EntrySource};
+use crate::entry::{EachRow, EntrySource, Membership};
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::FilterScratch;
 use crate::locate::locate;
 use crate::parent_names::ParentNames;
+use crate::place::Place;
 
 /// Groups whose groups are remembered within one moment; beyond it everything is forgotten and found out again.
 const REMEMBERED_MAX: usize = 100_000;
 
 /// What one operation knows about groups, for as long as it keeps its snapshot.
-pub struct Groups {
+pub struct GroupsMoment {
     pub(super) service: Arc<GroupService>,
     pub(super) facts: Arc<Facts>,
     pub(super) backends: Arc<[Backend]>,
     pub(super) now_unix_seconds: i64,
     others: Box<[OnceCell<Snapshot>]>,
-    /// What entries of each backend are given.
-    computed: Box<[OnceCell<Moment>]>,
     /// Entries that may still be looked at to tell the members of groups.
     pub(super) budget: Cell<u64>,
     /// Which image of an entry is looked at, see [`GroupsAt::look_at`].
@@ -45,7 +43,7 @@ pub struct Groups {
 /// The same, seen from one backend at its own snapshot.
 #[derive(Clone, Copy)]
 pub struct GroupsAt<'g> {
-    pub(super) groups: &'g Groups,
+    pub(super) groups: &'g GroupsMoment,
     /// The backend's place in the list.
     pub(super) own: usize,
     view: View<'g>,
@@ -85,7 +83,7 @@ pub(super) struct Computed {
     pub virtual_static: Vec<(Place, Place)>,
 }
 
-impl Groups {
+impl GroupsMoment {
     /// Nothing is read yet.
     #[must_use]
     pub fn new(
@@ -93,11 +91,11 @@ impl Groups {
         backends: &Arc<[Backend]>,
         facts: &Arc<Facts>,
         now_unix_seconds: i64,
-    ) -> Groups {
+    ) -> GroupsMoment {
         let mut state = State::default();
         state.names.resize_with(backends.len(), ParentNames::default);
         state.classes.resize_with(backends.len(), ClassFlagTable::default);
-        Groups {
+        GroupsMoment {
             service: Arc::clone(service),
             facts: Arc::clone(facts),
             backends: Arc::clone(backends),
@@ -105,32 +103,21 @@ impl Groups {
             budget: Cell::new(u64::MAX),
             image: Cell::new(None),
             others: (0..backends.len()).map(|_| OnceCell::new()).collect(),
-            computed: (0..backends.len()).map(|_| OnceCell::new()).collect(),
             state: RefCell::new(state),
         }
     }
 
     /// The same with a limit of entries to look at where members are told.
     #[must_use]
-    pub fn within(self, budget: Option<u64>) -> Groups {
+    pub fn within(self, budget: Option<u64>) -> GroupsMoment {
         self.budget.set(budget.unwrap_or(u64::MAX));
-        self
-    }
-
-    /// The same with what is known already of what entries of a backend are given at this moment.
-    #[must_use]
-    pub fn knowing(self, backend: usize, definitions: Option<Arc<Definitions>>) -> Groups {
-        if let Some(cell) = self.computed.get(backend) {
-            // Nobody else sets it: a `Groups` belongs to one thread.
-            let _ = cell.set(Moment::new(definitions));
-        }
         self
     }
 
     /// The same at another moment.
     #[must_use]
-    pub fn renewed(&self) -> Groups {
-        let renewed = Groups::new(&self.service, &self.backends, &self.facts, self.now_unix_seconds);
+    pub fn renewed(&self) -> GroupsMoment {
+        let renewed = GroupsMoment::new(&self.service, &self.backends, &self.facts, self.now_unix_seconds);
         renewed.budget.set(self.budget.get());
         renewed
     }
@@ -139,6 +126,12 @@ impl Groups {
     #[must_use]
     pub fn is_spent(&self) -> bool {
         self.budget.get() == 0
+    }
+
+    /// How many backends there are.
+    #[must_use]
+    pub fn backend_count(&self) -> usize {
+        self.backends.len()
     }
 
     /// Seen from the backend `own` at the moment of `view`. All views of one `Groups` must be of one moment.
@@ -156,16 +149,23 @@ impl Groups {
 
 impl<'g> GroupsAt<'g> {
     /// An entry is looked at as a change left it, or found it: what was found out of another image of it is forgotten.
-    pub fn look_at(&self, image: ImageNumber) {
+    pub fn look_at(&self, image: ImageNumber) -> bool {
         if self.groups.image.replace(Some(image)) != Some(image) {
             self.groups.state.borrow_mut().last = None;
-            self.groups.computed.iter().filter_map(OnceCell::get).for_each(Moment::forget_entry);
+            return true;
         }
+        false
     }
 
     /// The schema.
     #[must_use]
     pub fn facts(&self) -> &'g Facts {
+        &self.groups.facts
+    }
+
+    /// The schema, to be kept.
+    #[must_use]
+    pub fn facts_shared(&self) -> &'g Arc<Facts> {
         &self.groups.facts
     }
 
@@ -322,17 +322,7 @@ impl EntrySource for GroupsAt<'_> {
         Some(self.groups.now_unix_seconds)
     }
 
-    fn groups(&self) -> Option<GroupsAt<'_>> {
-        Some(*self)
-    }
-
-    fn computed(&self) -> Result<Option<ComputedAt<'_>>, StoreError> {
-        let Some(cell) = self.groups.computed.get(self.own) else { return Ok(None) };
-        if cell.get().is_none() {
-            let service = &self.groups.service.computed;
-            let definitions = service.definitions(self.own, &self.groups.facts, &self.view)?;
-            let _ = cell.set(Moment::new(definitions));
-        }
-        Ok(cell.get().and_then(|moment| moment.at(*self)))
+    fn groups(&self) -> Option<&dyn Membership> {
+        Some(self)
     }
 }

@@ -10,27 +10,11 @@ use store::StoreError;
 
 use super::candidates::{Candidates, FEW_CANDIDATES, Found, common, whole};
 use super::cost;
-use super::item::{KeyRead, RangeRead};
 use super::planner::{Planner, since};
+use super::reads::{Conjunction, KeyRead, RangeRead};
 use super::trace::{Combination, Count, Leaf, Reason};
 use crate::filter::{Item, Node, Target, Test};
 use crate::id_set::IdSet;
-
-/// What there is to intersect.
-#[derive(Default)]
-pub(super) struct Conjunction<'p> {
-    pub keys: SmallVec<[KeyRead<'p>; 3]>,
-    pub ranges: SmallVec<[RangeRead<'p>; 1]>,
-    /// Or
-    branches: SmallVec<[usize; 1]>,
-    /// Known without an index.
-    pub set: Option<IdSet>,
-    components: usize,
-    /// Components that are answered exactly so far.
-    pub exact: usize,
-    pub over_limit: bool,
-    is_nobody: bool,
-}
 
 /// When a component is looked up: another phase begins only if the ones before leave something to gain.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,42 +40,6 @@ impl Later<'_> {
             Later::Range(range) => (range.is_last, range.node),
             Later::Branch(at) => (false, *at),
         }
-    }
-}
-
-impl<'p> Conjunction<'p> {
-    /// Joins a bound to the opposite bound of the same attribute, if that is there.
-    pub fn pair(&mut self, other: &RangeRead<'p>) -> bool {
-        use std::ops::Bound::Unbounded;
-        let is_opposite = |range: &RangeRead<'p>| {
-            let halves = (&range.from, &range.to, &other.from, &other.to);
-            matches!(halves, (Unbounded, to, from, Unbounded) | (from, Unbounded, Unbounded, to)
-                if !matches!(from, Unbounded) && !matches!(to, Unbounded))
-        };
-        let found = self.ranges.iter_mut().find(|range| {
-            range.is_last
-                && range.tried.is_none()
-                && range.pair.is_none()
-                && range.index.id == other.index.id
-                && is_opposite(range)
-        });
-        let Some(range) = found else { return false };
-        match &other.from {
-            Unbounded => range.to = other.to.clone(),
-            from => range.from = from.clone(),
-        }
-        range.pair = Some(other.node);
-        range.is_exact &= other.is_exact;
-        true
-    }
-
-    /// Nobody matches one of the components.
-    pub fn rule_out(&mut self) {
-        self.is_nobody = true;
-    }
-
-    fn has_few(&self) -> bool {
-        self.is_nobody || self.set.is_some() || self.keys.iter().any(|read| read.count <= FEW_CANDIDATES)
     }
 }
 

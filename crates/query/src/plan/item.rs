@@ -3,113 +3,20 @@
 //! Finds out and counts; reads no list.
 
 use std::ops::Bound;
-use std::time::Duration;
 
 use schema::{Assertion, AttributeType, MatchingRule, Position, Substrings, TypeIndex};
-use smallvec::SmallVec;
 use store::index::{Index, IndexKind, Method, PRESENCE_KEY};
 use store::posting::key::{KEY_BYTES_MAX, KEY_PREFIX_BYTES};
-use store::{IndexKey, Postings, StoreError};
+use store::{IndexKey, StoreError};
 
-use super::and::Conjunction;
 use super::cost;
 use super::planner::{Planner, since};
-use super::trace::{Count, Key, Leaf, Reason};
+use super::reads::{Conjunction, Form, KeyRead, Missing, RangeRead};
+use super::trace::{Count, Leaf, Reason};
 use crate::filter::{Item, Target, Test};
 use crate::id_set::IdSet;
 use crate::plan::remedy::Wanted;
 use crate::virtual_attributes::VirtualAttribute;
-
-/// Bytes of a bound.
-pub(super) type Form = SmallVec<[u8; 64]>;
-
-/// One key, found and counted.
-pub(super) struct KeyRead<'p> {
-    pub node: usize,
-    pub attribute: TypeIndex,
-    pub key: IndexKey,
-    pub list: Postings<'p>,
-    pub count: u64,
-    /// Components that it answers exactly.
-    pub exact: usize,
-    /// It is all that is read for the component.
-    pub is_whole: bool,
-    /// Why this and not the index that is for such a component.
-    pub reason: Option<Reason>,
-    pub elapsed: Duration,
-}
-
-/// A range of keys, not looked at.
-pub(super) struct RangeRead<'p> {
-    pub node: usize,
-    /// The component that gave the other bound.
-    pub pair: Option<usize>,
-    pub attribute: TypeIndex,
-    pub index: &'p Index,
-    pub from: Bound<Form>,
-    pub to: Bound<Form>,
-    /// What else a key must match.
-    pub tried: Option<&'p Assertion>,
-    pub is_exact: bool,
-    pub is_whole: bool,
-    /// It is for `>=` and `<=`: read after everything else, as it has the most keys for what it gives.
-    pub is_last: bool,
-}
-
-/// An index that cannot be used.
-pub(super) struct Missing {
-    pub reason: Reason,
-    pub index: Option<store::IndexId>,
-    pub key: Option<Box<[u8]>>,
-    pub over: Option<u64>,
-}
-
-impl Missing {
-    fn because(reason: Reason) -> Missing {
-        Missing { reason, index: None, key: None, over: None }
-    }
-
-    pub fn is_over_limit(&self) -> bool {
-        matches!(self.reason, Reason::OverLimit { .. } | Reason::RangeOverLimit)
-    }
-
-    pub fn leaf(self, node: usize, attribute: Option<TypeIndex>) -> Leaf {
-        let candidates = if self.is_over_limit() { Count::LimitExceeded } else { Count::NotIndexed };
-        let key = self.key.map(Key::Exact);
-        let reason = Some(self.reason);
-        Leaf { attribute, index: self.index, key, candidates, over: self.over, reason, ..Leaf::of(node) }
-    }
-}
-
-impl KeyRead<'_> {
-    pub fn leaf(&self) -> Leaf {
-        Leaf {
-            is_whole: self.is_whole,
-            attribute: Some(self.attribute),
-            index: Some(self.key.index()),
-            key: Some(Key::Exact(self.key.key().into())),
-            candidates: Count::Known(self.count),
-            estimate: cost::KEY,
-            elapsed: self.elapsed,
-            reason: self.reason,
-            ..Leaf::of(self.node)
-        }
-    }
-}
-
-impl RangeRead<'_> {
-    pub fn leaf(&self) -> Leaf {
-        let bound = |bound: &Bound<Form>| bound.as_ref().map(|form| Box::from(form.as_slice()));
-        Leaf {
-            pair: self.pair,
-            is_whole: self.is_whole,
-            attribute: Some(self.attribute),
-            index: Some(self.index.id),
-            key: Some(Key::Range { from: bound(&self.from), to: bound(&self.to) }),
-            ..Leaf::of(self.node)
-        }
-    }
-}
 
 impl<'p> Planner<'p, '_> {
     /// Adds what the indexes have for an item.
@@ -516,6 +423,8 @@ pub fn successor(prefix: &[u8]) -> Bound<Form> {
 
 #[cfg(test)]
 mod tests {
+    use smallvec::SmallVec;
+
     use super::*;
 
     #[test]

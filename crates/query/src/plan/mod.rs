@@ -14,6 +14,7 @@ pub mod cost;
 mod item;
 mod planner;
 mod range;
+mod reads;
 pub mod remedy;
 pub mod scope;
 pub mod trace;

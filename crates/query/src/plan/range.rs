@@ -5,8 +5,9 @@ use store::posting::key::KEY_BYTES_MAX;
 
 use super::candidates::RANGE_IDS_MAX;
 use super::cost;
-use super::item::{RangeRead, is_over};
+use super::item::is_over;
 use super::planner::Planner;
+use super::reads::RangeRead;
 use super::trace::Reason;
 use crate::id_set::IdSet;
 

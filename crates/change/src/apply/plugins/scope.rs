@@ -7,8 +7,8 @@ use store::{EntryId, StoreError, View};
 use super::super::read_entry::with_entry;
 use super::failed;
 use query::facts::Facts;
+use query::filter::Asker;
 use query::filter::{FilterScratch, Matcher, Truth};
-use query::rights::Asker;
 
 /// See the module.
 pub(super) struct Scope {

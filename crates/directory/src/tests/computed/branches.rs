@@ -6,7 +6,6 @@ use store::EntryId;
 
 use super::*;
 use query::computed::Program;
-use query::entry::EntrySource;
 use query::filter::{Matcher, Node};
 use query::id_set::IdSet;
 use query::plan::{Branch, scoped_candidates};
@@ -39,12 +38,12 @@ fn teams() -> Fixture {
 fn planned(it: &Fixture, filter: &str, branches_max: u64) -> (Option<u64>, u64) {
     let (directory, facts) = (&it.directory, it.directory.facts());
     let snapshot = directory.backends[0].store.snapshot().unwrap();
-    let groups = directory.reading.groups_from_now(&facts, 0);
-    let groups = groups.at(0, snapshot.view());
+    let moment = directory.reading.moment(&facts, 0);
+    let seen = moment.at(0, snapshot.view());
     let mut matcher = Matcher::default();
     let parsed = ldap::filter::parse(filter).unwrap();
     matcher.compile(&facts, &parsed.filter(), MatchContext::default());
-    let computed = groups.computed().unwrap().unwrap();
+    let computed = seen.given_values().unwrap().unwrap();
     let program = Program::of(&computed, &matcher, 4_000, branches_max).unwrap().matcher;
     let sets = program.nodes().iter().filter_map(|node| match node {
         Node::Set(at) => program.set(*at),

@@ -1,0 +1,80 @@
+//! What an asker may assert: of a prepared filter, which assertions may be made of every entry, of none, or of some.
+
+use smallvec::SmallVec;
+
+use super::matcher::{Matcher, Node, Target};
+use crate::facts::Facts;
+use crate::rights::{Answer, ReadRights, Unrestricted};
+
+/// Of a prepared filter, the assertions that the asker may not make of every entry: by position of the node, ascending. Empty for most.
+#[derive(Clone, Debug, Default)]
+pub struct ItemRights(SmallVec<[(usize, Answer); 2]>);
+
+impl ItemRights {
+    /// Every assertion may be made.
+    pub const ALL: &'static ItemRights = &ItemRights(SmallVec::new_const());
+
+    /// Asks about the attributes of a filter.
+    #[must_use]
+    pub fn of(matcher: &Matcher, facts: &Facts, rights: &dyn ReadRights) -> ItemRights {
+        let answer = |node: &Node| match node {
+            Node::Item(item) => match item.target {
+                Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _) => {
+                    rights.of_type(facts, attribute)
+                }
+                // Every attribute is asked about when it is looked at.
+                Target::Every => Answer::Yes,
+            },
+            _ => Answer::Yes,
+        };
+        let all = matcher.nodes().iter().map(answer).enumerate();
+        ItemRights(all.filter(|(_, answer)| *answer != Answer::Yes).collect())
+    }
+
+    /// Whether every assertion may be made of every entry.
+    #[inline]
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether some assertion may be made of some entries only.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.0.iter().any(|(_, answer)| *answer == Answer::Ask)
+    }
+
+    /// Whether an assertion may be made.
+    #[must_use]
+    pub fn of_node(&self, at: usize) -> Answer {
+        self.0.iter().find(|(node, _)| *node == at).map_or(Answer::Yes, |(_, answer)| *answer)
+    }
+}
+
+/// Who tries a filter on entries.
+#[derive(Clone, Copy)]
+pub struct Asker<'a> {
+    /// Answers for the asker.
+    pub rights: &'a dyn ReadRights,
+    /// What was answered about the filter's assertions.
+    pub items: &'a ItemRights,
+}
+
+impl Asker<'static> {
+    /// The server itself.
+    pub const SERVER: Asker<'static> = Asker { rights: &Unrestricted, items: ItemRights::ALL };
+}
+
+impl Matcher {
+    /// The filter without the assertions that may not be made of any entry: they are Undefined. What is planned for that asker.
+    #[must_use]
+    pub fn without(&self, items: &ItemRights) -> Matcher {
+        let mut own = self.clone();
+        for (at, node) in own.nodes.iter_mut().enumerate() {
+            if items.of_node(at) == Answer::No {
+                *node = Node::Undefined;
+            }
+        }
+        own
+    }
+}

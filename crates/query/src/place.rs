@@ -1,0 +1,12 @@
+//! An entry of some backend, by numbers.
+
+use store::EntryId;
+
+/// An entry of some backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// The backend's place in the directory's list.
+    pub backend: usize,
+    /// The entry.
+    pub id: EntryId,
+}
