@@ -61,6 +61,7 @@ pub fn find_base(
                 let message = "An alias on the way to the entry names an entry that does not exist";
                 return Err(LdapResult::new(ResultCode::ALIAS_PROBLEM, message).with_matched_dn(matched));
             }
+            Step::Missing(matched, _) if matched.is_empty() => return Err(error::empty_suffix(shown, &suffix.dn)),
             Step::Missing(matched, _) => return Err(error::no_such_object(shown, matched)),
             Step::Referral(result) => return Err(result),
             Step::Alias(target, depth) => (dn, alias_depth) = (target, depth),

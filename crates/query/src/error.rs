@@ -23,6 +23,15 @@ pub fn no_such_object(dn: &str, matched: impl Into<String>) -> LdapResult {
     LdapResult::new(ResultCode::NO_SUCH_OBJECT, message).with_matched_dn(matched)
 }
 
+/// `noSuchObject` for a name in a suffix that has no entry yet.
+#[must_use]
+pub fn empty_suffix(dn: &str, suffix: &str) -> LdapResult {
+    let message = format!(
+        "There is no entry \"{dn}\": the suffix \"{suffix}\" is empty; add its entry first, or import data into its backend"
+    );
+    LdapResult::new(ResultCode::NO_SUCH_OBJECT, message)
+}
+
 /// `invalidDNSyntax`.
 #[must_use]
 pub fn invalid_dn(dn: &[u8], reason: impl std::fmt::Display) -> LdapResult {

@@ -27,6 +27,7 @@ pub(crate) static FILES: &[(&str, &str)] = &[
     ("05-solaris.ldif", include_str!("../ldif/05-solaris.ldif")),
     ("05-sudo.ldif", include_str!("../ldif/05-sudo.ldif")),
     ("06-compat.ldif", include_str!("../ldif/06-compat.ldif")),
+    ("06-monitor.ldif", include_str!("../ldif/06-monitor.ldif")),
 ];
 
 impl SchemaBuilder {

@@ -260,6 +260,13 @@ mod tests {
             begun_at: SystemTime::now(),
         };
         let entries = monitor.monitor_entries();
+        let schema = schema::Schema::standard();
+        for (name, _) in entries.iter().flat_map(|entry| &entry.attributes) {
+            assert!(
+                schema.attribute_type(name.as_bytes()).is_some(),
+                "no filter can ask for {name}: see 06-monitor.ldif"
+            );
+        }
         let value = |entry: &str, attribute: &str| {
             let entry = entries.iter().find(|one| one.name == entry).unwrap();
             entry.attributes.iter().find(|(name, _)| name == attribute).unwrap().1[0].clone()

@@ -16,7 +16,7 @@ use crate::proposal::{Authority, Flags, Proposal};
 use query::backend::Suffix;
 use query::class_flags::ClassFlags;
 use query::entry::{DnParts, EntryView};
-use query::error::{invalid_dn, no_such_object, refuse, shown};
+use query::error::{empty_suffix, invalid_dn, no_such_object, refuse, shown};
 use query::facts::Facts;
 use query::locate::locate;
 use query::referral::referral_urls;
@@ -116,13 +116,14 @@ impl<'w, 't> Work<'w, 't> {
     /// The entry of that name; `noSuchObject` with the matched DN, or a referral.
     pub(super) fn find(&mut self, dn: &[u8]) -> Result<Target, LdapResult> {
         let (name, suffix) = self.resolve(dn)?;
+        let suffix_dn = suffix.dn.clone();
         match self.walk(dn, name, suffix)? {
             Some((target, 0)) => Ok(target),
             Some((deepest, _)) => {
                 let matched = self.txn.view().dn_of(deepest.id).map_err(failed)?.unwrap_or_default();
                 Err(no_such_object(&shown(dn), matched))
             }
-            None => Err(no_such_object(&shown(dn), "")),
+            None => Err(empty_suffix(&shown(dn), &suffix_dn)),
         }
     }
 

@@ -74,7 +74,8 @@ fn matched_names() {
     assert_eq!(matched(bed.rename(ANN, "cn=c", true, Some(deep)).refused(missing, "")), expected);
     assert_eq!(matched(bed.delete("cn=x,dc=other").refused(missing, "no suffix")), "");
     let mut empty = Bed::empty();
-    assert_eq!(matched(empty.delete(SUFFIX).refused(missing, "")), "");
+    assert_eq!(matched(empty.delete(SUFFIX).refused(missing, "is empty")), "");
+    assert_eq!(matched(empty.modify("uid=x,dc=example,dc=com", "delete cn").refused(missing, "is empty")), "");
     empty.add("ou=x,dc=example,dc=com", "objectClass: organizationalUnit\nou: x").refused(missing, "suffix");
 }
 

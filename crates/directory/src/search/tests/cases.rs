@@ -419,6 +419,43 @@ objectClass: account
 ";
 
 #[test]
+fn filters_ask_for_every_attribute_of_the_monitor() {
+    let mut it = fixture();
+    let all = it.search(&Asked::new("cn=monitor", "(objectClass=*)")).unwrap();
+    let schema = it.directory.schema();
+    let mut names = std::collections::BTreeSet::new();
+    for (_, attributes) in &all.entries {
+        names.extend(attributes.keys().cloned());
+    }
+    assert!(names.contains("writer-queue-length") && names.len() > 60);
+    for name in &names {
+        assert!(schema.attribute_type(name.as_bytes()).is_some(), "{name} is not in 06-monitor.ldif");
+    }
+    let found = |it: &mut Fixture, text: &str| it.dns(&Asked::new("cn=monitor", text));
+    assert_eq!(found(&mut it, "(writer-queue-length>=0)"), ["cn=userRoot Backend,cn=monitor"]);
+    assert_eq!(found(&mut it, "(!(writer-queue-length>=1))").len(), all.entries.len());
+    assert_eq!(found(&mut it, "(&(database-bytes>=1)(!(writer-state=folding)))"), ["cn=userRoot Backend,cn=monitor"]);
+    assert_eq!(
+        it.compare(super::fixture::root(), "cn=userRoot Backend,cn=monitor", "folds", b"-1"),
+        ResultCode::COMPARE_FALSE
+    );
+}
+
+#[test]
+fn a_suffix_without_entries_is_not_an_unknown_suffix() {
+    let mut it = Fixture::new(&["dc=example,dc=com", "dc=empty"], default_indexes(), REFERRALS);
+    for (base, word) in [("dc=empty", "is empty"), ("uid=x,dc=empty", "is empty"), ("dc=other", "no suffix")] {
+        let refused = it.search(&Asked::new(base, "(objectClass=*)")).unwrap_err();
+        assert_eq!((refused.code, refused.matched_dn.as_str()), (ResultCode::NO_SUCH_OBJECT, ""), "{base}");
+        assert!(refused.message.contains(word), "{base}: {}", refused.message);
+        assert_eq!(it.compare(super::fixture::root(), base, "cn", b"x"), ResultCode::NO_SUCH_OBJECT);
+    }
+    // Below the root DSE, an empty suffix has no entries.
+    let all = it.search(&Asked::new("", "(objectClass=*)")).unwrap();
+    assert_eq!(all.done.result.code, ResultCode::SUCCESS);
+}
+
+#[test]
 fn referral_objects_refer() {
     for indexes in [default_indexes(), Vec::new()] {
         let mut it = Fixture::new(&["dc=example,dc=com"], indexes, REFERRALS);
