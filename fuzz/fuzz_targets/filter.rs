@@ -1,4 +1,5 @@
-//! Filters as text, and the same bytes as BER: what is accepted is written in a form that is accepted and says the same.
+//! Filters as text, and the same bytes as BER: what is accepted is written in a form that is accepted and says the
+//! same.
 #![no_main]
 
 use ldap::{Filter, FilterBuf, filter};

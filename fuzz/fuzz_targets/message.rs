@@ -24,7 +24,6 @@ fuzz_target!(|bytes: &[u8]| {
         }
         Request::Extended(extended) => {
             let _ = ldap::extended::PasswordModify::decode(extended.value);
-            let _ = ldap::extended::decode_cancel(extended.value);
             if let Ok(end) = ldap::transaction::EndTransaction::decode(extended.value) {
                 assert_eq!(ldap::transaction::EndTransaction::decode(Some(&end.encode())), Ok(end));
             }

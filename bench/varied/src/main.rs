@@ -7,8 +7,8 @@
 //!     varied --port 1389 --bind-dn "cn=Directory Manager" --bind-pw secret12 [--connections 8] [--seconds 60]
 //!            [--keep 2000] [--rate 0] [--pid PID] [--seed 1]
 //!
-//! `--keep` is how many entries each connection leaves alive before it deletes its oldest; `--rate` bounds the operations
-//! a second over all connections (0: closed loop). Prints one line of JSON.
+//! `--keep` is how many entries each connection leaves alive before it deletes its oldest; `--rate` bounds the
+//! operations a second over all connections (0: closed loop). Prints one line of JSON.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -59,7 +59,8 @@ fn main() {
             .unwrap_or(0)
     };
     println!(
-        "{{\"ops\":{},\"seconds\":{seconds:.1},\"ops_per_s\":{:.0},\"refused\":{refused},\"p50_us\":{},\"p99_us\":{},\"p999_us\":{},\"max_us\":{},\"server_cpu_us_per_op\":{}}}",
+        "{{\"ops\":{},\"seconds\":{seconds:.1},\"ops_per_s\":{:.0},\"refused\":{refused},\"p50_us\":{},\"p99_us\":{},\
+         \"p999_us\":{},\"max_us\":{},\"server_cpu_us_per_op\":{}}}",
         latencies.len(),
         latencies.len() as f64 / seconds,
         at(0.5),

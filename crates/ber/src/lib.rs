@@ -1,7 +1,7 @@
 //! BER as LDAP uses it (RFC 4511 §5.1): definite lengths, tags of one byte.
 //!
-//! [`frame`] finds message borders, [`Reader`] walks elements over a borrowed slice, [`Writer`] appends them to a buffer.
-//! Nothing here allocates for an element, recurses, or knows what any element means.
+//! [`frame`] finds message borders, [`Reader`] walks elements over a borrowed slice, [`Writer`] appends them to a
+//! buffer. Nothing here allocates for an element, recurses, or knows what any element means.
 
 mod frame;
 mod reader;
@@ -20,8 +20,6 @@ pub const BOOLEAN: Tag = 0x01;
 pub const INTEGER: Tag = 0x02;
 /// OCTET STRING
 pub const OCTET_STRING: Tag = 0x04;
-/// NULL
-pub const NULL: Tag = 0x05;
 /// ENUMERATED
 pub const ENUMERATED: Tag = 0x0a;
 /// SEQUENCE, SEQUENCE OF

@@ -179,8 +179,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends a SEQUENCE that later versions may extend: well-formed context-specific elements are passed over, since they may
-    /// be components that this version does not know (RFC 4511 §4). Those of the `known` tags are second copies, and refused.
+    /// Ends a SEQUENCE that later versions may extend: well-formed context-specific elements are passed over, since
+    /// they may be components that this version does not know (RFC 4511 §4). Those of the `known` tags are second
+    /// copies, and refused.
     #[inline]
     pub fn finish_extensible(mut self, known: &[Tag]) -> Result<(), Error> {
         while let Some(tag) = self.peek_tag() {

@@ -30,7 +30,8 @@ pub struct RebuildIndexes {
     pub backend: String,
     /// Which of its indexes.
     pub which: IndexChoice,
-    /// The response comes when they are built; until then intermediate responses tell how far they are. Otherwise it comes at once.
+    /// The response comes when they are built; until then intermediate responses tell how far they are. Otherwise it
+    /// comes at once.
     pub wait: bool,
 }
 

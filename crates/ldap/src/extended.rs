@@ -1,12 +1,11 @@
-//! Values of extended requests and responses: password modify (RFC 3062), cancel (RFC 3909), refresh (RFC 2589). Who am I (RFC 4532) and StartTLS
-//! have none to speak of: an authorization identity as it is, and nothing.
+//! Values of extended requests and responses: password modify (RFC 3062), cancel (RFC 3909), refresh (RFC 2589). Who am
+//! I (RFC 4532) and StartTLS have none to speak of: an authorization identity as it is, and nothing.
 
 use std::fmt;
 
-use ber::{INTEGER, Reader, SEQUENCE, Tag, Writer};
+use ber::{Reader, SEQUENCE, Tag, Writer};
 
 use crate::DecodeError;
-use crate::message::MESSAGE_ID_MAX;
 
 const USER_IDENTITY: Tag = 0x80;
 const OLD_PASSWORD: Tag = 0x81;
@@ -91,29 +90,6 @@ pub fn decode_generated_password(value: Option<&[u8]>) -> Result<Option<&[u8]>, 
     Ok(password)
 }
 
-/// The message id that a cancel request is about.
-pub fn decode_cancel(value: Option<&[u8]>) -> Result<i32, DecodeError> {
-    let mut outer = Reader::new(value.ok_or(DecodeError::Empty("the value of a cancel request"))?);
-    let mut inner = outer.sequence()?;
-    outer.finish()?;
-    let id = inner.integer()?;
-    inner.finish()?;
-    match id {
-        0..=MESSAGE_ID_MAX => Ok(id as i32),
-        id => Err(DecodeError::BadMessageId(id)),
-    }
-}
-
-/// The value of a cancel request.
-pub fn encode_cancel(id: i32) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut w = Writer::new(&mut out);
-    let mark = w.begin(SEQUENCE);
-    w.integer(INTEGER, i64::from(id));
-    w.end(mark);
-    out
-}
-
 /// A refresh request: how long a dynamic entry is to live from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refresh<'a> {
@@ -160,16 +136,6 @@ pub fn encode_refreshed(ttl_seconds: u64) -> Vec<u8> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn cancel_knows_its_target() {
-        assert_eq!(encode_cancel(300), [0x30, 4, 2, 2, 1, 44]);
-        assert_eq!(decode_cancel(Some(&encode_cancel(300))), Ok(300));
-        assert_eq!(decode_cancel(Some(&[0x30, 3, 2, 1, 0xff])), Err(DecodeError::BadMessageId(-1)));
-        for bad in [None, Some(&b""[..]), Some(&[0x30, 0]), Some(&[0x30, 3, 2, 1, 1, 0]), Some(&[2, 1, 1])] {
-            assert!(decode_cancel(bad).is_err(), "{bad:?}");
-        }
-    }
 
     #[test]
     fn refresh_is_that_of_rfc_2589() {

@@ -1,7 +1,7 @@
 //! LDAP as it is written: messages, filters, distinguished names, URLs, controls, extended operations and LDIF.
 //!
-//! Types and codecs only. Everything that can be borrowed from the bytes it came in is; every size that input decides has a
-//! bound. Nothing here knows a schema, a socket or a store: an attribute description is bytes, a name is text.
+//! Types and codecs only. Everything that can be borrowed from the bytes it came in is; every size that input decides
+//! has a bound. Nothing here knows a schema, a socket or a store: an attribute description is bytes, a name is text.
 
 pub mod administration;
 pub mod client;

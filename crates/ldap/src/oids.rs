@@ -18,10 +18,6 @@ pub mod control {
     /// RFC 4527
     pub const PRE_READ: &str = "1.3.6.1.1.13.1";
     pub const POST_READ: &str = "1.3.6.1.1.13.2";
-    /// draft-weltman-ldapv3-proxy
-    pub const PROXIED_AUTHORIZATION_V1: &str = "2.16.840.1.113730.3.4.12";
-    /// RFC 4370
-    pub const PROXIED_AUTHORIZATION_V2: &str = "2.16.840.1.113730.3.4.18";
     /// draft-armijo-ldap-treedelete
     pub const SUBTREE_DELETE: &str = "1.2.840.113556.1.4.805";
     /// RFC 3876
@@ -69,8 +65,8 @@ pub mod extended {
     pub const REFRESH: &str = "1.3.6.1.4.1.1466.101.119.1";
     /// OpenDJ
     pub const GET_CONNECTION_ID: &str = "1.3.6.1.4.1.26027.1.6.2";
-    /// Pando's own; `docs/reference/administration.md` says what they do. Numbers below the UUID 840a9468-baf2-45e3-8b85-28ea0ce27c54
-    /// (ITU-T X.667), which nobody needs to register.
+    /// Pando's own; `docs/reference/administration.md` says what they do. Numbers below the UUID
+    /// 840a9468-baf2-45e3-8b85-28ea0ce27c54 (ITU-T X.667), which nobody needs to register.
     pub const RELOAD_CONFIGURATION: &str = "2.25.175513028506401587346170323351613111380.1.1";
     pub const REBUILD_INDEXES: &str = "2.25.175513028506401587346170323351613111380.1.2";
     /// RFC 4511 §4.4.1
@@ -80,18 +76,4 @@ pub mod extended {
 pub mod intermediate {
     /// Pando's own: how far a job of the server is.
     pub const JOB_PROGRESS: &str = "2.25.175513028506401587346170323351613111380.2.1";
-}
-
-pub mod feature {
-    /// RFC 4525
-    pub const MODIFY_INCREMENT: &str = "1.3.6.1.1.14";
-    /// RFC 3673
-    pub const ALL_OPERATIONAL_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.1";
-    /// RFC 4529
-    pub const OBJECT_CLASS_ATTRIBUTES: &str = "1.3.6.1.4.1.4203.1.5.2";
-    /// RFC 4526
-    pub const ABSOLUTE_TRUE_FALSE_FILTERS: &str = "1.3.6.1.4.1.4203.1.5.3";
-    /// RFC 3866
-    pub const LANGUAGE_TAGS: &str = "1.3.6.1.4.1.4203.1.5.4";
-    pub const LANGUAGE_RANGES: &str = "1.3.6.1.4.1.4203.1.5.5";
 }

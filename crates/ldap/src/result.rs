@@ -86,7 +86,8 @@ impl ResultCode {
         self.0
     }
 
-    /// Whether the operation did what it was asked (success, compareTrue/False, referral and saslBindInProgress are no errors: RFC 4511 A.1).
+    /// Whether the operation did what it was asked (success, compareTrue/False, referral and saslBindInProgress are no
+    /// errors: RFC 4511 A.1).
     pub fn is_error(self) -> bool {
         !matches!(
             self,

@@ -1,5 +1,5 @@
-//! Values of the extended operations that begin and end transactions (RFC 5805 §2). The transaction specification control's value
-//! and that of a start response are the identifier as it is.
+//! Values of the extended operations that begin and end transactions (RFC 5805 §2). The transaction specification
+//! control's value and that of a start response are the identifier as it is.
 
 use ber::{BOOLEAN, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 
@@ -41,8 +41,8 @@ impl<'a> EndTransaction<'a> {
     }
 }
 
-/// The value of an end transaction response: the message id of the update that failed, or the response controls of those that
-/// have any. `None` when there is neither.
+/// The value of an end transaction response: the message id of the update that failed, or the response controls of
+/// those that have any. `None` when there is neither.
 pub fn encode_end_response(failed: Option<i32>, controls: &[(i32, Vec<ControlBuf>)]) -> Option<Vec<u8>> {
     if failed.is_none() && controls.is_empty() {
         return None;

@@ -1,4 +1,5 @@
-//! Two other implementations read what is written here and write what is read here: `rasn-ldap` as messages, `lber` as BER.
+//! Two other implementations read what is written here and write what is read here: `rasn-ldap` as messages, `lber` as
+//! BER.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -79,8 +80,13 @@ proptest! {
             prop_assert_eq!(message.id, id);
             prop_assert_eq!(Asked::of(&message.op).sorted(), asked.clone().sorted());
             if asked != Asked::Unbind {
-                let found: Vec<_> = message.controls.iter().map(|c| (c.oid.to_vec(), c.critical, c.value.map(<[u8]>::to_vec))).collect();
-                let sent: Vec<_> = controls.iter().map(|c| (c.oid.clone().into_bytes(), c.critical, c.value.clone())).collect();
+                let found: Vec<_> = message
+                    .controls
+                    .iter()
+                    .map(|c| (c.oid.to_vec(), c.critical, c.value.map(<[u8]>::to_vec)))
+                    .collect();
+                let sent: Vec<_> =
+                    controls.iter().map(|c| (c.oid.clone().into_bytes(), c.critical, c.value.clone())).collect();
                 prop_assert_eq!(found, sent);
             }
         }
@@ -88,11 +94,14 @@ proptest! {
 
     #[test]
     fn results(
-        code in prop::sample::select(vec![0, 1, 2, 10, 14, 32, 34, 49, 53, 80]), dn in "\\PC{0,20}", text in "\\PC{0,20}",
+        code in prop::sample::select(vec![0, 1, 2, 10, 14, 32, 34, 49, 53, 80]),
+        dn in "\\PC{0,20}",
+        text in "\\PC{0,20}",
         referrals in prop::collection::vec("\\PC{0,20}", 0..3), id in 0i32.., value in prop::option::of(octets()),
         tag in prop::sample::select(vec![0x65u8, 0x67, 0x69, 0x6b, 0x6d, 0x6f]),
     ) {
-        let result = LdapResult::new(ResultCode::from_i32(code), &*text).with_matched_dn(&*dn).with_referrals(referrals.clone());
+        let result = LdapResult::new(ResultCode::from_i32(code), &*text);
+        let result = result.with_matched_dn(&*dn).with_referrals(referrals.clone());
         let mut out = Vec::new();
         encode::result(&mut out, id, tag, &result, &[]);
         let message = rasn(&out);
@@ -106,7 +115,10 @@ proptest! {
             ProtocolOp::CompareResponse(done) => done.0,
             other => panic!("{other:?}"),
         };
-        prop_assert_eq!((found.result_code as i32, found.matched_dn.as_str(), found.diagnostic_message.as_str()), (code, &*dn, &*text));
+        prop_assert_eq!(
+            (found.result_code as i32, found.matched_dn.as_str(), found.diagnostic_message.as_str()),
+            (code, &*dn, &*text),
+        );
         let urls: Vec<String> = found.referral.into_iter().flatten().map(|url| url.to_string()).collect();
         prop_assert_eq!(urls, referrals);
 
@@ -124,12 +136,17 @@ proptest! {
 
         out.clear();
         encode::intermediate(&mut out, id, Some("1.2.3"), value.as_deref(), &[]);
-        let ProtocolOp::IntermediateResponse(intermediate) = rasn(&out).protocol_op else { panic!("no intermediate response") };
+        let ProtocolOp::IntermediateResponse(intermediate) = rasn(&out).protocol_op else { panic!("no intermediate \
+            response") };
         prop_assert_eq!(intermediate.response_value.as_deref(), value.as_deref());
     }
 
     #[test]
-    fn entries(dn in "\\PC{0,20}", attributes in prop::collection::vec(("[a-z]{1,5}", prop::collection::vec(octets(), 0..4)), 0..4), url in "ldap://[a-z]{1,9}/") {
+    fn entries(
+        dn in "\\PC{0,20}",
+        attributes in prop::collection::vec(("[a-z]{1,5}", prop::collection::vec(octets(), 0..4)), 0..4),
+        url in "ldap://[a-z]{1,9}/",
+    ) {
         let mut out = Vec::new();
         let borrowed = attributes.iter().map(|(d, v)| (d.as_bytes(), v.iter().map(Vec::as_slice)));
         encode::search_entry(&mut out, 9, &dn, borrowed, &[]);

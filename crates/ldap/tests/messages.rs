@@ -77,7 +77,8 @@ fn lists_that_must_not_be_empty() {
     assert!(matches!(error(&message(&[1], add, &[])), DecodeError::Empty(_)));
     let modify = b"\x66\x11\x04\x00\x30\x0d\x30\x0b\x0a\x01\x01\x30\x06\x04\x02cn\x31\x00";
     assert!(Message::decode(&message(&[1], modify, &[])).is_ok(), "a deletion needs no value");
-    let search = b"\x63\x1a\x04\x00\x0a\x01\x00\x0a\x01\x00\x02\x01\x00\x02\x01\x00\x01\x01\x00\xa4\x06\x04\x02cn\x30\x00\x30\x00";
+    let search = b"\x63\x1a\x04\x00\x0a\x01\x00\x0a\x01\x00\x02\x01\x00\x02\x01\x00\x01\x01\x00\
+        \xa4\x06\x04\x02cn\x30\x00\x30\x00";
     let mut search = search.to_vec();
     search[1] = (search.len() - 2) as u8;
     assert_eq!(error(&message(&[1], &search, &[])), DecodeError::BadSubstrings);
@@ -246,7 +247,9 @@ proptest! {
     fn responses_round_trip(
         result in result(), id in 0i32.., controls in controls(), tag in prop::sample::select(vec![
             tags::SEARCH_DONE, tags::MODIFY, tags::ADD, tags::DELETE, tags::MODIFY_DN, tags::COMPARE]),
-        name in prop::option::of("[0-9.]{1,9}"), value in prop::option::of(octets()), urls in prop::collection::vec("\\PC{1,9}", 1..4),
+        name in prop::option::of("[0-9.]{1,9}"),
+        value in prop::option::of(octets()),
+        urls in prop::collection::vec("\\PC{1,9}", 1..4),
     ) {
         let mut out = Vec::new();
         encode::result(&mut out, id, tag, &result, &controls);
@@ -277,14 +280,20 @@ proptest! {
     }
 
     #[test]
-    fn entries_round_trip(dn in "\\PC{0,20}", attributes in prop::collection::vec(("[a-z]{1,5}", prop::collection::vec(octets(), 0..4)), 0..5)) {
+    fn entries_round_trip(
+        dn in "\\PC{0,20}",
+        attributes in prop::collection::vec(("[a-z]{1,5}", prop::collection::vec(octets(), 0..4)), 0..5),
+    ) {
         let mut out = Vec::new();
         let borrowed = attributes.iter().map(|(d, v)| (d.as_bytes(), v.iter().map(Vec::as_slice)));
         encode::search_entry(&mut out, 1, &dn, borrowed, &[]);
         let Response::SearchEntry(entry) = ServerMessage::decode(&out).unwrap().op else { panic!("no entry") };
         prop_assert_eq!(entry.dn, dn.as_bytes());
         let found: Vec<(String, Vec<Vec<u8>>)> = entry.attributes.iter()
-            .map(|a| (String::from_utf8(a.description.to_vec()).unwrap(), a.values.iter().map(<[u8]>::to_vec).collect()))
+            .map(|a| {
+                let values = a.values.iter().map(<[u8]>::to_vec).collect();
+                (String::from_utf8(a.description.to_vec()).unwrap(), values)
+            })
             .collect();
         prop_assert_eq!(found, attributes);
     }

@@ -37,7 +37,8 @@ pub fn reload(instance: &Instance) -> Result<Option<Reloaded>, Failure> {
     Ok(Some(Reloaded { process, verdict }))
 }
 
-/// Has the server (`process`) build indexes anew; gives their names. `report` is told how far it is, if the request is to wait.
+/// Has the server (`process`) build indexes anew; gives their names. `report` is told how far it is, if the request is
+/// to wait.
 pub fn rebuild(
     instance: &Instance,
     process: u32,
@@ -61,7 +62,8 @@ fn connect(instance: &Instance, process: u32) -> Result<Client, Failure> {
     let path = instance.administration_socket();
     Client::of_administrator(&path).map_err(|error| {
         Failure::new(format_args!(
-            "process {process} works on {}, but does not answer at {} ({error}): it is a tool, or a server that is starting or \
+            "process {process} works on {}, but does not answer at {} ({error}): it is a tool, or a server that is \
+             starting or \
              stopping; try again when it has finished",
             instance.directory().display(),
             path.display()

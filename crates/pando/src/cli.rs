@@ -28,7 +28,8 @@ const EVERYWHERE: &str = "Options of every tool";
     name = "pando",
     version,
     about = "Pando, an LDAP directory server",
-    after_help = "`pando quickstart` makes an instance with sample data and starts it; `pando help TOOL` shows what a tool does.\n\
+    after_help = "`pando quickstart` makes an instance with sample data and starts it; `pando help TOOL` shows what a \
+        tool does.\n\
                   A link to this binary that is named like a tool (backendstat -> pando) runs that tool.",
     disable_help_flag = true,
     disable_version_flag = true,
@@ -264,7 +265,8 @@ mod tests {
     #[test]
     fn printed_commands_are_understood() {
         for line in [
-            "pando setup --instance inst --baseDN dc=example,dc=com --rootUserDN cn=Manager --rootUserPassword secret12 --ldapPort 1389 --no-prompt",
+            "pando setup --instance inst --baseDN dc=example,dc=com --rootUserDN cn=Manager --rootUserPassword \
+             secret12 --ldapPort 1389 --no-prompt",
             "pando import-ldif --instance inst --backendID userRoot --ldifFile people.ldif --offline",
             "pando start --instance inst",
             "pando serve --instance inst --detach",

@@ -1,6 +1,7 @@
 //! A client of the instance's own server, for tools that ask it something: one connection, one request at a time.
 //!
-//! Goes through the instance's socket, or its port on this machine. It refuses to encrypt, so it never leaves the machine.
+//! Goes through the instance's socket, or its port on this machine. It refuses to encrypt, so it never leaves the
+//! machine.
 
 use std::{
     io::{self, Read, Write},
@@ -193,8 +194,8 @@ impl Client {
         self.ask(&request, &mut |_| {})
     }
 
-    /// Does what change records say, all or none, in a transaction (RFC 5805). When it is none: the place of the record that was refused,
-    /// if one was, and how it ended.
+    /// Does what change records say, all or none, in a transaction (RFC 5805). When it is none: the place of the record
+    /// that was refused, if one was, and how it ended.
     pub fn change_all<'c>(
         &mut self,
         changes: impl IntoIterator<Item = &'c LdifChange>,

@@ -67,7 +67,8 @@ const EDITED_WITHIN: Duration = Duration::from_secs(45);
 /// Pause between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Takes the configuration for this process, so that what two tools change at once is not lost; held until it is dropped.
+/// Takes the configuration for this process, so that what two tools change at once is not lost; held until it is
+/// dropped.
 pub fn lock_configuration(instance: &Instance) -> Result<PidFile, Failure> {
     let until = Instant::now() + EDITED_WITHIN;
     loop {
@@ -75,7 +76,8 @@ pub fn lock_configuration(instance: &Instance) -> Result<PidFile, Failure> {
             Err(PidFileError::Held { .. }) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
             Err(PidFileError::Held { pid, path }) => {
                 return Err(Failure::new(format_args!(
-                    "process {pid} is changing the configuration (it holds {}): give the command again when it has ended",
+                    "process {pid} is changing the configuration (it holds {}): give the command again when it has \
+                     ended",
                     path.display()
                 )));
             }
@@ -162,8 +164,8 @@ impl Reader {
     }
 }
 
-/// Brings everything that the log of a backend has into its database, as work on the files needs it; what the changelog has of the log
-/// stays. Takes the backend's lock for that long.
+/// Brings everything that the log of a backend has into its database, as work on the files needs it; what the changelog
+/// has of the log stays. Takes the backend's lock for that long.
 pub fn fold(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<(), Failure> {
     if !store::database_path(&backend.directory).exists() {
         return Ok(());

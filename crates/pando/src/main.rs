@@ -1,7 +1,7 @@
 //! The `pando` command: the server and all its tools in one binary.
 //!
-//! Knows the command line, the layout of an instance and how to talk to a person. The crates below know how entries are stored and
-//! what an operation does.
+//! Knows the command line, the layout of an instance and how to talk to a person. The crates below know how entries are
+//! stored and what an operation does.
 
 // A reader that goes early must not cause a panic: see `output`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -1,7 +1,8 @@
-//! What the tools print. Who reads it may go before its end (`pando … | head -1`): the rest is dropped, the tool ends as it would have.
+//! What the tools print. Who reads it may go before its end (`pando … | head -1`): the rest is dropped, the tool ends
+//! as it would have.
 //!
-//! Knows standard output and standard error, and nothing of what is printed. Tools print with [`out!`], [`outln!`] and [`errln!`]:
-//! the macros of the standard library panic when nobody reads.
+//! Knows standard output and standard error, and nothing of what is printed. Tools print with [`out!`], [`outln!`] and
+//! [`errln!`]: the macros of the standard library panic when nobody reads.
 
 use std::{
     fmt,
@@ -79,7 +80,8 @@ pub fn reader_is_gone() -> bool {
     Output::check().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The status of a tool that ended with `status`: output that could not be written, other than to a reader that went, is a failure.
+/// The status of a tool that ended with `status`: output that could not be written, other than to a reader that went,
+/// is a failure.
 pub fn finish(tool: &str, status: ExitCode) -> ExitCode {
     match Output.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -1,4 +1,5 @@
-//! Tables as OpenDJ's tools print them: left-aligned columns, a line of dashes below the headings; colons between them in `dsconfig`.
+//! Tables as OpenDJ's tools print them: left-aligned columns, a line of dashes below the headings; colons between them
+//! in `dsconfig`.
 
 use std::fmt::Write;
 

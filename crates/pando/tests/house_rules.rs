@@ -1,4 +1,5 @@
-//! The rules of the house that a compiler does not check: which crate may import which, and what a source file looks like.
+//! The rules of the house that a compiler does not check: which crate may import which, and what a source file looks
+//! like.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so by panicking")]
 

@@ -73,7 +73,10 @@ impl Place {
     }
 
     fn setup(&self) -> &Self {
-        self.must("setup --instance inst --baseDN dc=example,dc=com --rootUserDN 'cn=Directory Manager' --rootUserPassword secret12 --no-prompt --quiet --skipPortCheck");
+        self.must(
+            "setup --instance inst --baseDN dc=example,dc=com --rootUserDN 'cn=Directory Manager' \
+            --rootUserPassword secret12 --no-prompt --quiet --skipPortCheck",
+        );
         self
     }
 }
@@ -168,7 +171,14 @@ fn setup_refuses_what_cannot_work() {
         &setup("-w secret12 --skipPortCheck -p 1389 -Z 1389"),
         "pando setup: port 1389 cannot be both the LDAP and the LDAPS port",
     );
-    place.refuses(&setup("-w secret12 --skipPortCheck -b uid=x -d 1"), "pando setup: no entry can be made for \"uid=x\": uid names no class of entries known here; import its entry from LDIF");
+    place.refuses(
+        &setup(
+            "-w secret12 --skipPortCheck -b uid=x -d \
+        1",
+        ),
+        "pando setup: no entry can be made for \"uid=x\": uid names no class of entries known here; import its \
+            entry from LDIF",
+    );
     assert!(!place.path().join("inst").exists(), "a refusal leaves nothing behind");
     place.setup();
     place.refuses(
@@ -205,7 +215,8 @@ fn faults_of_the_configuration_come_all_at_once_with_their_places() {
     place.refuses(
         "start --instance inst",
         &format!(
-            "pando start: inst/pando.toml:{first}:1: unknown property \"sise-limit\" in [global]: did you mean size-limit, time-limit?\n\
+            "pando start: inst/pando.toml:{first}:1: unknown property \"sise-limit\" in [global]: did you mean \
+             size-limit, time-limit?\n\
              pando start: inst/pando.toml:{second}:15: \"listen-port\" is 0; it must be a whole number from 1 to 65535"
         ),
     );
@@ -234,7 +245,12 @@ fn what_is_imported_is_exported_and_found_by_its_indexes() {
         filtered.lines().filter(|line| !line.starts_with("objectClass: ")).collect::<Vec<_>>(),
         ["dn: uid=ada,ou=People,dc=example,dc=com", "cn: Ada Fernsby", ""]
     );
-    let branch = place.must("export-ldif --instance inst -l - -b ou=People,dc=example,dc=com -B uid=ada,ou=People,dc=example,dc=com -i uid").out;
+    let branch = place
+        .must(
+            "export-ldif --instance inst -l - -b ou=People,dc=example,dc=com -B \
+        uid=ada,ou=People,dc=example,dc=com -i uid",
+        )
+        .out;
     assert_eq!(branch.lines().filter(|line| line.starts_with("dn: ")).count(), 2, "{branch}");
 }
 
@@ -526,7 +542,10 @@ fn a_server_starts_serves_beside_the_tools_and_stops() {
         let name = tool.split(' ').next().unwrap();
         place.refuses(
             &format!("{tool} --instance inst"),
-            &format!("pando {name}: a server or tool (process {process}) is working on inst: stop it with pando stop --instance inst, {instead}"),
+            &format!(
+                "pando {name}: a server or tool (process {process}) is working on inst: stop it with pando stop \
+                --instance inst, {instead}"
+            ),
         );
     }
     place.must("export-ldif --instance inst -l out.ldif");

@@ -57,8 +57,8 @@ impl AttributeDescription {
         Ok(AttributeDescription { attribute, name: name.into(), options })
     }
 
-    /// Parses a description from a request or a file. One that asks for the binary form of values that have none is not recognised
-    /// (RFC 4522 §3). What older versions have stored of that kind, [`AttributeDescription::parse`] reads.
+    /// Parses a description from a request or a file. One that asks for the binary form of values that have none is not
+    /// recognised (RFC 4522 §3). What older versions have stored of that kind, [`AttributeDescription::parse`] reads.
     pub fn parse_request(schema: &Schema, text: &[u8]) -> Result<AttributeDescription, DescriptionError> {
         let description = AttributeDescription::parse(schema, text)?;
         let known = description.attribute.and_then(|index| schema.attribute_by_index(index));

@@ -81,7 +81,8 @@ fn tag(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
-/// Setting bit 5 of every byte makes upper and lower case hash alike; the few other pairs it merges only share a bucket.
+/// Setting bit 5 of every byte makes upper and lower case hash alike; the few other pairs it merges only share a
+/// bucket.
 fn hash(name: &[u8]) -> u64 {
     const CASE: u64 = 0x2020_2020_2020_2020;
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -1,9 +1,9 @@
 //! String preparation for matching (RFC 4518), on current Unicode.
 //!
-//! Two deliberate differences from the letter of the RFC. Characters that Unicode 3.2 did not know are accepted, since a
-//! name in a newer script is a name. And the form of spaces is compact: RFC 4518 §2.6.1 puts one space at either end and
-//! two between words, we put none and one. That says the same in fewer bytes; substring assertions, where the difference
-//! shows at the edges of a piece, are put right by `rule::substring`.
+//! Two deliberate differences from the letter of the RFC. Characters that Unicode 3.2 did not know are accepted, since
+//! a name in a newer script is a name. And the form of spaces is compact: RFC 4518 §2.6.1 puts one space at either end
+//! and two between words, we put none and one. That says the same in fewer bytes; substring assertions, where the
+//! difference shows at the edges of a piece, are put right by `rule::substring`.
 //!
 //! It knows nothing of attributes or rules.
 

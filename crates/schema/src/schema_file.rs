@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn reading_places_values_and_mistakes() {
-        let text = "# comment\n goes on\ndn: cn=schema\r\nattributeTypes: ( 1.2\n  NAME 'a' )\n\nnonsense\nx:: YWJj\ny:: %\nz:<file:///etc/passwd\n";
+        let text = "# comment\n goes on\ndn: cn=schema\r\nattributeTypes: ( 1.2\n  NAME 'a' )\n\nnonsense\nx:: YWJj\n\
+            y:: %\nz:<file:///etc/passwd\n";
         let lines = lines(text);
         let line = |number, attribute: &str, value: &str| {
             Ok(Line { number, attribute: attribute.into(), value: value.into() })

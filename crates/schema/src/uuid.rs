@@ -1,4 +1,5 @@
-//! UUIDs in their usual writing (RFC 4530 §2.1): sixteen bytes as hexadecimal digits with four hyphens. What they identify is not known here.
+//! UUIDs in their usual writing (RFC 4530 §2.1): sixteen bytes as hexadecimal digits with four hyphens. What they
+//! identify is not known here.
 
 /// Byte positions of a UUID before which its text has a hyphen.
 const HYPHEN_BEFORE: [usize; 4] = [4, 6, 8, 10];

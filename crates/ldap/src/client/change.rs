@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn records_become_requests() {
         let (bytes, controls) = request(
-            "dn: cn=a\ncontrol: 1.2.840.113556.1.4.1413 true\nchangetype: modify\nadd: sn\nsn: b\nsn: c\n-\ndelete: x\n-\n",
+            "dn: cn=a\ncontrol: 1.2.840.113556.1.4.1413 true\nchangetype: modify\nadd: sn\nsn: b\nsn: c\n-\ndelete: x\n\
+             -\n",
         );
         assert_eq!(controls, 1);
         let message = Message::decode(&bytes).unwrap();

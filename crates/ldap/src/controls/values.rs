@@ -1,5 +1,5 @@
-//! The values of the controls that this project speaks. Each `decode` takes the control value as it was sent (`None` where
-//! there was none) and refuses what the control's specification does not allow.
+//! The values of the controls that this project speaks. Each `decode` takes the control value as it was sent (`None`
+//! where there was none) and refuses what the control's specification does not allow.
 
 use crate::filter::Filter;
 use crate::message::Strings;
@@ -186,16 +186,6 @@ pub fn encode_entry_change(change_type: u8, previous_dn: Option<&str>, change_nu
     })
 }
 
-/// The authorization DN of a proxied authorization v1 request (draft-weltman-ldapv3-proxy-04).
-pub fn decode_proxied_authorization_v1(value: Option<&[u8]>) -> Result<&[u8], DecodeError> {
-    let mut outer = required(value)?;
-    let mut inner = outer.sequence()?;
-    let dn = inner.octets()?;
-    inner.finish()?;
-    outer.finish()?;
-    Ok(dn)
-}
-
 /// Which part of a sorted list is asked for (draft-ietf-ldapext-ldapv3-vlv).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VlvTarget<'a> {
@@ -263,12 +253,4 @@ pub fn encode_vlv_response(position: u32, content_count: u32, code: ResultCode, 
         }
         w.end(mark);
     })
-}
-
-/// Refuses a value where the control has none (ManageDsaIT, subtree delete, no-op, relax, don't use copy …).
-pub fn expect_no_value(value: Option<&[u8]>) -> Result<(), DecodeError> {
-    match value {
-        None | Some([]) => Ok(()),
-        Some(v) => Err(ber::Error::TrailingBytes { offset: 0, remaining: v.len() }.into()),
-    }
 }

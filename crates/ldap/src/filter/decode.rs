@@ -93,7 +93,8 @@ fn substrings<'a>(reader: &mut Reader<'a>) -> Result<Substrings<'a>, DecodeError
     let attribute = inner.octets()?;
     let encoded = inner.expect(SEQUENCE)?;
     inner.finish()?;
-    // initial only first, final only last, at least one piece, none of them empty (RFC 4511: SIZE (1..MAX), RFC 4517 §3.3.30).
+    // initial only first, final only last, at least one piece, none of them empty (RFC 4511: SIZE (1..MAX), RFC 4517
+    // §3.3.30).
     let mut pieces = Reader::new(encoded);
     let mut first = true;
     while !pieces.is_empty() {

@@ -28,8 +28,9 @@ impl Filter<'_> {
         Component { nodes: self.nodes().get(at..end).unwrap_or_default(), first: at }
     }
 
-    /// The string form with `?` for every value: what searches by one program have in common. Neighbours that look the same then
-    /// are written once, so that a list of names in one OR is one shape, however long; at most `bytes_max` bytes, then `…`.
+    /// The string form with `?` for every value: what searches by one program have in common. Neighbours that look the
+    /// same then are written once, so that a list of names in one OR is one shape, however long; at most `bytes_max`
+    /// bytes, then `…`.
     pub fn shape(&self, bytes_max: usize) -> String {
         let mut out = String::new();
         // Ends of the nodes that are open, and where the leaf before in each was written.

@@ -11,10 +11,12 @@ pub use parse::{FilterBuf, FilterSyntaxError, parse};
 
 use smallvec::SmallVec;
 
-/// Deepest nesting accepted. Real clients use at most a handful; 64 leaves room and bounds every stack that walks a filter.
+/// Deepest nesting accepted. Real clients use at most a handful; 64 leaves room and bounds every stack that walks a
+/// filter.
 pub const FILTER_DEPTH_MAX: usize = 64;
 
-/// Most nodes accepted: this bounds the memory that a request takes once it is decoded. Servers may allow a client fewer.
+/// Most nodes accepted: this bounds the memory that a request takes once it is decoded. Servers may allow a client
+/// fewer.
 pub const FILTER_NODES_MAX: usize = 20_000;
 
 /// One node; `end` is the index one past the node's last descendant.
@@ -105,15 +107,11 @@ impl<'a> Filter<'a> {
     pub fn nodes(&self) -> &[FilterNode<'a>] {
         &self.nodes
     }
-
-    /// `(objectClass=*)`, which every entry matches.
-    pub fn any_entry() -> Filter<'static> {
-        Filter { nodes: SmallVec::from_slice(&[FilterNode::Present(b"objectClass")]) }
-    }
 }
 
 impl<'a> FilterNode<'a> {
-    /// The attribute description it names; none for a node that holds others, and for an extensible match of any attribute.
+    /// The attribute description it names; none for a node that holds others, and for an extensible match of any
+    /// attribute.
     pub fn attribute(&self) -> Option<&'a [u8]> {
         match self {
             FilterNode::Equality(it)

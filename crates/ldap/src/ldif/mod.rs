@@ -1,8 +1,9 @@
 //! LDIF (RFC 2849): content and change records, read and written.
 //!
-//! [`LdifEntry::parse`] reads one record from a slice, for importers that cut files themselves; [`Reader`] cuts a stream into
-//! records. After an error the reader stands at the next record, and [`Reader::raw_record`] still has the text of the bad one,
-//! so that importers can set it aside and go on. Names are not looked at here: a DN is text, an attribute description a word.
+//! [`LdifEntry::parse`] reads one record from a slice, for importers that cut files themselves; [`Reader`] cuts a
+//! stream into records. After an error the reader stands at the next record, and [`Reader::raw_record`] still has the
+//! text of the bad one, so that importers can set it aside and go on. Names are not looked at here: a DN is text, an
+//! attribute description a word.
 //!
 //! More is accepted than the RFC writes: UTF-8 in plain values, a version line in front of any record (files get
 //! concatenated), a last modification without its `-`. `:<` values are refused unless the caller allows them.

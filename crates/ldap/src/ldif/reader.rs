@@ -29,21 +29,6 @@ impl<R: BufRead> Reader<R> {
         Self { stream, urls: UrlValues::Refuse, raw: Vec::new(), raw_line: 1, next_line: 1, is_at_start: true }
     }
 
-    /// The same with another rule for values by URL.
-    #[must_use]
-    pub fn with_urls(mut self, urls: UrlValues) -> Self {
-        self.urls = urls;
-        self
-    }
-
-    /// The same with the number of the stream's first line, for a part of a file.
-    #[must_use]
-    pub fn at_line(mut self, line: u64) -> Self {
-        self.next_line = line;
-        self.raw_line = line;
-        self
-    }
-
     /// Reads the next content record into `entry`; `false` at the end.
     ///
     /// # Errors

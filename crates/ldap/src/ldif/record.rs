@@ -112,8 +112,8 @@ pub(super) enum Front {
 }
 
 impl LdifEntry {
-    /// Parses one content record from `raw`, whose first line has the number `first_line`; `changetype: add` is one, too.
-    /// `false`: there are only comments or a version line. After an error the entry holds nothing useful.
+    /// Parses one content record from `raw`, whose first line has the number `first_line`; `changetype: add` is one,
+    /// too. `false`: there are only comments or a version line. After an error the entry holds nothing useful.
     ///
     /// # Errors
     /// With the line that is wrong.
@@ -324,8 +324,8 @@ impl ModifyOperation {
 }
 
 impl Record {
-    /// Parses one record of either kind from `raw`, whose first line has the number `first_line`. `None`: there are only
-    /// comments or a version line.
+    /// Parses one record of either kind from `raw`, whose first line has the number `first_line`. `None`: there are
+    /// only comments or a version line.
     ///
     /// # Errors
     /// With the line that is wrong.

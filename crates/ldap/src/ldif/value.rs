@@ -23,7 +23,8 @@ pub(super) enum Spec<'l> {
     Url(&'l [u8]),
 }
 
-/// What may stand in an attribute description: letters, digits, hyphen, dot, semicolon; underscore as many servers let it.
+/// What may stand in an attribute description: letters, digits, hyphen, dot, semicolon; underscore as many servers let
+/// it.
 const IS_DESCRIPTION: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

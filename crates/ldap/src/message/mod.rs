@@ -1,7 +1,7 @@
 //! LDAPMessage and the requests it can hold (RFC 4511 §4.1.1), borrowed from the bytes they came in.
 //!
-//! Decoding checks the whole message once; what is a list in the protocol (attributes, changes, controls) stays encoded and is
-//! walked by iterators that cannot fail any more.
+//! Decoding checks the whole message once; what is a list in the protocol (attributes, changes, controls) stays encoded
+//! and is walked by iterators that cannot fail any more.
 
 mod list;
 mod request;

@@ -9,9 +9,8 @@ fn url(text: &str) -> LdapUrl {
 
 #[test]
 fn parts_are_found() {
-    let full = url(
-        "LDAP://Host.example.com:6666/o=An%20Example%2Cc=GB?cn,sn;lang-en?one?(cn=Babs%20J)?!bindname=cn=a%2cdc=b,x-plain",
-    );
+    let full = url("LDAP://Host.example.com:6666/o=An%20Example%2Cc=GB?cn,sn;lang-en?one?(cn=Babs%20J)?\
+         !bindname=cn=a%2cdc=b,x-plain");
     assert_eq!((full.scheme, full.host.as_deref(), full.port), (UrlScheme::Ldap, Some("Host.example.com"), Some(6666)));
     assert_eq!(full.dn, "o=An Example,c=GB");
     assert_eq!(full.attributes, ["cn", "sn;lang-en"]);

@@ -44,7 +44,8 @@ pub enum Fault {
     #[error("\"{{{0}}}\" must be {{attribute}} or {{attribute:length}}")]
     Reference(String),
     #[error(
-        "unknown tag <{0}>; known are dn, _dn, parentdn, _parentdn, rdn, file, first, last, guid, ifabsent, ifpresent, list, presence, random, sequential, statictext"
+        "unknown tag <{0}>; known are dn, _dn, parentdn, _parentdn, rdn, file, first, last, guid, ifabsent, ifpresent, \
+         list, presence, random, sequential, statictext"
     )]
     UnknownTag(String),
     #[error("<{tag}> is written: {usage}")]

@@ -258,9 +258,9 @@ impl<'t> Generator<'t> {
     }
 }
 
-/// The walk through given names and surnames, which is OpenDJ's: both lists step by step, the shorter begins again whenever it
-/// ends; each time the longer one ends, the shorter begins one name further on. When that has been everywhere, all pairs have
-/// come once and a number behind the surname tells the rounds apart.
+/// The walk through given names and surnames, which is OpenDJ's: both lists step by step, the shorter begins again
+/// whenever it ends; each time the longer one ends, the shorter begins one name further on. When that has been
+/// everywhere, all pairs have come once and a number behind the surname tells the rounds apart.
 #[derive(Debug, Clone, Copy, Default)]
 struct Names {
     /// Places in the lists.

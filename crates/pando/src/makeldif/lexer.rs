@@ -1,4 +1,5 @@
-//! The value part of a template line: text, `{attribute}` references, `<tags>`, escapes; and `[constants]` before all that.
+//! The value part of a template line: text, `{attribute}` references, `<tags>`, escapes; and `[constants]` before all
+//! that.
 
 use std::collections::HashMap;
 

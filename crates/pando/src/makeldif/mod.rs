@@ -1,7 +1,7 @@
 //! Sample data from templates: OpenDJ's template language, read whole and checked before the first entry is made.
 //!
-//! The same template, seed and constants give the same entries. Knows no LDAP server and no schema: a template that asks for
-//! nonsense gets it.
+//! The same template, seed and constants give the same entries. Knows no LDAP server and no schema: a template that
+//! asks for nonsense gets it.
 
 mod error;
 mod generate;

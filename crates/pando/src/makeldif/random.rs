@@ -1,7 +1,8 @@
 //! Random numbers that are the same for the same seed, on every machine and in every version.
 //!
-//! The generator is the linear congruential one that Java documents for `java.util.Random`: with it a seed gives the same
-//! sample data as in OpenDJ's makeldif, so that figures measured there can be measured here. Refuses to be used for secrets.
+//! The generator is the linear congruential one that Java documents for `java.util.Random`: with it a seed gives the
+//! same sample data as in OpenDJ's makeldif, so that figures measured there can be measured here. Refuses to be used
+//! for secrets.
 
 /// A source of sample data.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Files that templates name: name lists, included templates.
 //!
-//! Looks in the resource directory, beside the template and in the current directory, then among the lists that are built in.
+//! Looks in the resource directory, beside the template and in the current directory, then among the lists that are
+//! built in.
 
 use std::{
     fs, io,

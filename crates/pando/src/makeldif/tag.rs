@@ -70,8 +70,8 @@ pub(super) enum Tag {
     Text(String),
 }
 
-/// How many characters. A range draws a number even where it has one length only, a fixed length draws none: the same seed must
-/// give OpenDJ's data.
+/// How many characters. A range draws a number even where it has one length only, a fixed length draws none: the same
+/// seed must give OpenDJ's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
     Fixed(u64),
@@ -92,7 +92,8 @@ const RANDOM_LENGTH_MAX: u64 = 1 << 20;
 const ALPHA: &str = "abcdefghijklmnopqrstuvwxyz";
 /// The digits that letters are mixed with.
 const DIGITS: &str = "0123456789";
-/// Digits as OpenDJ's makeldif has them, wherever they stand alone: with two zeros. The same seed must give the same numbers.
+/// Digits as OpenDJ's makeldif has them, wherever they stand alone: with two zeros. The same seed must give the same
+/// numbers.
 pub(super) const NUMERIC: &[char] = &['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '0'];
 /// Likewise with two zeros.
 const HEX: &str = "01234567890abcdef";
@@ -120,14 +121,20 @@ impl Tag {
                     _ => return Err(wrong(usage)),
                 };
                 let underscores = lower.starts_with('_');
-                if lower.ends_with("parentdn") { Tag::ParentDn { components, underscores } } else { Tag::Dn { components, underscores } }
+                if lower.ends_with("parentdn") {
+                    Tag::ParentDn { components, underscores }
+                } else {
+                    Tag::Dn { components, underscores }
+                }
             }
             ("rdn", []) => Tag::Rdn { components: 1 },
             ("rdn", [number]) => {
                 let components = number.parse().ok().filter(|number| *number > 0);
                 Tag::Rdn { components: components.ok_or(wrong("<rdn> or <rdn:number of components>"))? }
             }
-            ("file", [path]) => Tag::File { lines: resources.lines(path)?, choice: Choice::Random, state: next_state() },
+            ("file", [path]) => {
+                Tag::File { lines: resources.lines(path)?, choice: Choice::Random, state: next_state() }
+            }
             ("file", [path, choice]) => {
                 let choice = match choice.to_ascii_lowercase().as_str() {
                     "random" => Choice::Random,
@@ -140,20 +147,30 @@ impl Tag {
             ("last", []) => Tag::Last,
             ("guid", []) => Tag::Guid,
             ("ifabsent", [attribute]) => Tag::IfAbsent { attribute: attribute.to_lowercase(), value: None },
-            ("ifabsent", [attribute, value @ ..]) => Tag::IfAbsent { attribute: attribute.to_lowercase(), value: Some(value.join(":")) },
+            ("ifabsent", [attribute, value @ ..]) => {
+                Tag::IfAbsent { attribute: attribute.to_lowercase(), value: Some(value.join(":")) }
+            }
             ("ifpresent", [attribute]) => Tag::IfPresent { attribute: attribute.to_lowercase(), value: None },
-            ("ifpresent", [attribute, value @ ..]) => Tag::IfPresent { attribute: attribute.to_lowercase(), value: Some(value.join(":")) },
-            ("list", values) if !values.is_empty() => list(values).ok_or(wrong("<list:value:value> or <list:value;weight:value;weight>"))?,
+            ("ifpresent", [attribute, value @ ..]) => {
+                Tag::IfPresent { attribute: attribute.to_lowercase(), value: Some(value.join(":")) }
+            }
+            ("list", values) if !values.is_empty() => list(values).ok_or(wrong(
+                "<list:value:value> or \
+                <list:value;weight:value;weight>",
+            ))?,
             ("presence", [percent]) => {
                 let percent = percent.parse().ok().filter(|percent| *percent <= 100);
                 Tag::Presence { percent: percent.ok_or(wrong("<presence:percent>, from 0 to 100"))? }
             }
             ("random", arguments) => random(arguments).ok_or(wrong(
-                "<random:alpha:length>, likewise alphanumeric, numeric, hex, base64, each also with :min:max; <random:numeric:min:max:format>, <random:chars:SET:length>, <random:month>, <random:month:length>, <random:telephone>",
+                "<random:alpha:length>, likewise alphanumeric, numeric, hex, base64, each also with :min:max; \
+                 <random:numeric:min:max:format>, <random:chars:SET:length>, <random:month>, <random:month:length>, \
+                 <random:telephone>",
             ))?,
-            ("sequential", arguments) => {
-                sequential(arguments, next_state).ok_or(wrong("<sequential>, <sequential:start> or <sequential:start:true|false>"))?
-            }
+            ("sequential", arguments) => sequential(arguments, next_state).ok_or(wrong(
+                "<sequential>, <sequential:start> or \
+                    <sequential:start:true|false>",
+            ))?,
             ("statictext", text) => Tag::Text(text.join(":")),
             ("first" | "last" | "guid" | "file" | "ifabsent" | "ifpresent" | "presence" | "list", _) => {
                 return Err(wrong(usage_of(&lower)));

@@ -18,7 +18,8 @@ fn ldif_of(template: &str, seed: u64, constants: &[(String, String)]) -> String 
 /// Values that attribute `v` gets in `entries` entries whose template has that line.
 fn values(line: &str, entries: usize) -> Vec<String> {
     let template = format!(
-        "branch: dc=b,dc=c\nsubordinateTemplate: t:{entries}\n\ntemplate: t\nrdnAttr: cn\ncn: x,y<sequential:5>\nsn: one\nsn: two\n{line}\n"
+        "branch: dc=b,dc=c\nsubordinateTemplate: t:{entries}\n\ntemplate: t\nrdnAttr: cn\ncn: x,y<sequential:5>\n\
+         sn: one\nsn: two\n{line}\n"
     );
     ldif_of(&template, 1, &[]).lines().filter_map(|line| line.strip_prefix("v: ").map(str::to_owned)).collect()
 }
@@ -222,7 +223,8 @@ fn faults_name_the_line() {
         (format!("{head}v: {{cn:x}}\n"), "t:7: \"{cn:x}\" must be {attribute} or {attribute:length}"),
         (
             format!("{head}v: <colour>\n"),
-            "t:7: unknown tag <colour>; known are dn, _dn, parentdn, _parentdn, rdn, file, first, last, guid, ifabsent, ifpresent, list, presence, random, sequential, statictext",
+            "t:7: unknown tag <colour>; known are dn, _dn, parentdn, _parentdn, rdn, file, first, last, guid, \
+             ifabsent, ifpresent, list, presence, random, sequential, statictext",
         ),
         (format!("{head}v: <presence:101>\n"), "t:7: <presence> is written: <presence:percent>, from 0 to 100"),
         (format!("{head}v: <guid:1>\n"), "t:7: <guid> is written: <guid>"),

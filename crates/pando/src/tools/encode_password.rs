@@ -28,7 +28,8 @@ pub struct Options {
     #[arg(short = 's', long = "storageScheme", value_name = "SCHEME")]
     scheme: Option<String>,
     /// The clear password; other users of the machine may see it, -f and -i are safer
-    #[arg(short = 'c', long = "clearPassword", value_name = "PASSWORD", conflicts_with_all = ["clear_file", "clear_input"])]
+    #[arg(short = 'c', long = "clearPassword", value_name = "PASSWORD")]
+    #[arg(conflicts_with_all = ["clear_file", "clear_input"])]
     clear: Option<String>,
     /// File with the clear password in its first line
     #[arg(short = 'f', long = "clearPasswordFile", value_name = "FILE", conflicts_with = "clear_input")]
@@ -37,7 +38,8 @@ pub struct Options {
     #[arg(short = 'i', long = "clearPasswordFromStdin")]
     clear_input: bool,
     /// Encoded password to compare the clear one with
-    #[arg(short = 'e', long = "encodedPassword", value_name = "PASSWORD", conflicts_with_all = ["scheme", "encoded_file"])]
+    #[arg(short = 'e', long = "encodedPassword", value_name = "PASSWORD")]
+    #[arg(conflicts_with_all = ["scheme", "encoded_file"])]
     encoded: Option<String>,
     /// File with the encoded password in its first line
     #[arg(short = 'E', long = "encodedPasswordFile", value_name = "FILE", conflicts_with = "scheme")]

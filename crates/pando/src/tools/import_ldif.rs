@@ -214,7 +214,8 @@ fn report(summary: &ImportSummary) {
     let seconds = |time: Duration| time.as_secs_f64();
     let rate = summary.processed as f64 / seconds(summary.elapsed).max(0.001);
     outln!(
-        "Processed {} entries, imported {}, skipped {}, rejected {} and migrated {} in {:.1} seconds (average rate {rate:.1}/sec)",
+        "Processed {} entries, imported {}, skipped {}, rejected {} and migrated {} in {:.1} seconds (average rate \
+         {rate:.1}/sec)",
         summary.processed,
         summary.imported,
         summary.skipped,

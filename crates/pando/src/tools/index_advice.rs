@@ -1,4 +1,5 @@
-//! `index-advice`: which searches an index would help, as the running server noted them, and the commands that make the index.
+//! `index-advice`: which searches an index would help, as the running server noted them, and the commands that make the
+//! index.
 
 use std::{
     env,
@@ -155,7 +156,8 @@ fn print(directory: &Path, shapes: &[Shape], commands: &[String], is_applied: bo
     if !is_applied && !commands.is_empty() {
         let instance = directory.display();
         outln!(
-            "\nTo follow all of it on the running server: pando index-advice --apply --instance {instance}\nOr one by one:\n"
+            "\nTo follow all of it on the running server: pando index-advice --apply --instance {instance}\n\
+             Or one by one:\n"
         );
         for command in commands {
             outln!("pando {command} --instance {instance}");
@@ -186,7 +188,8 @@ fn apply(directory: &Path, command: &str, quiet: bool) -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(Failure::new(format_args!("\"pando {command}\" failed: {status}"))) }
 }
 
-/// Waits until the server has taken up what was advised and has built it, so that what is tried next shows what it is good for.
+/// Waits until the server has taken up what was advised and has built it, so that what is tried next shows what it is
+/// good for.
 fn wait_until_built(directory: &Path, client: &mut Client, shapes: &[Shape]) -> Result<(), Failure> {
     let commands = commands(shapes);
     let progress = Progress::new("building", None, false);
@@ -279,9 +282,10 @@ mod tests {
         let shape = |advice: Value| Shape { backend: "b".to_owned(), noted: json!({ "advice": advice }) };
         let shapes = [
             shape(json!([{ "attribute": "l", "indexType": "equality", "command": "dsconfig a" }])),
-            shape(
-                json!([{ "attribute": "l", "indexType": "equality", "command": "dsconfig a" }, { "attribute": "sn", "indexEntryLimit": 6000, "command": "dsconfig b" }]),
-            ),
+            shape(json!([
+                { "attribute": "l", "indexType": "equality", "command": "dsconfig a" },
+                { "attribute": "sn", "indexEntryLimit": 6000, "command": "dsconfig b" },
+            ])),
             shape(json!([{ "attribute": "cn", "rebuild": true, "command": "rebuild-index c" }])),
             shape(json!([])),
         ];

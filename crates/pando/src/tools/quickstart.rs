@@ -97,13 +97,16 @@ fn what_to_try(config: &Config) -> String {
     };
     match fs::read_to_string(&file) {
         Ok(password) => format!(
-            "\nTry it from another terminal:\n\n  ldapsearch -x -H {url} -D \"{ROOT_DN}\" -w {} -b {base_dn} '(uid=user.10)'\n\n\
-             The password of {ROOT_DN} is kept in {}.\nEvery sample person's password is \"password\". Ctrl-C stops the server.\n",
+            "\nTry it from another terminal:\n\n  ldapsearch -x -H {url} -D \"{ROOT_DN}\" -w {} -b {base_dn} \
+             '(uid=user.10)'\n\n\
+             The password of {ROOT_DN} is kept in {}.\nEvery sample person's password is \"password\". Ctrl-C stops \
+             the server.\n",
             password.trim(),
             file.display()
         ),
         Err(_) => format!(
-            "\nTry it from another terminal:\n\n  ldapsearch -x -H {url} -D \"{ROOT_DN}\" -W -b {base_dn}\n\nCtrl-C stops the server.\n"
+            "\nTry it from another terminal:\n\n  ldapsearch -x -H {url} -D \"{ROOT_DN}\" -W -b {base_dn}\n\n\
+             Ctrl-C stops the server.\n"
         ),
     }
 }

@@ -40,7 +40,8 @@ pub struct Options {
     /// Directory for the sort [default: the backend's]
     #[arg(long = "tmpdirectory", alias = "tmpDirectory", value_name = "DIR")]
     temporary_directory: Option<PathBuf>,
-    /// Work on the files only; refused while a server runs. Without it, a running server builds the indexes while it serves
+    /// Work on the files only; refused while a server runs. Without it, a running server builds the indexes while it
+    /// serves
     #[arg(long = "offline")]
     offline: bool,
     /// With a running server: wait until the indexes are complete, and fail if they are not
@@ -71,7 +72,8 @@ fn ask_server(directory: &Path, config: &Config, options: &Options, process: u32
     for name in &options.indexes {
         if ["dn2id", "id2children", "id2entry"].iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err(Failure::new(format_args!(
-                "a running server does not rebuild \"{name}\": the indexes of the tree (dn2id, id2children, id2entry) are rebuilt while \
+                "a running server does not rebuild \"{name}\": the indexes of the tree (dn2id, id2children, id2entry) \
+                 are rebuilt while \
                  it is stopped"
             )));
         }
@@ -98,7 +100,8 @@ fn ask_server(directory: &Path, config: &Config, options: &Options, process: u32
             begun.elapsed().as_secs_f64()
         ),
         (_, false) => outln!(
-            "The server (process {process}) rebuilds {} while it serves; until then no search uses them. Watch pando backendstat \
+            "The server (process {process}) rebuilds {} while it serves; until then no search uses them. Watch pando \
+             backendstat \
              show-index-status --instance {} -n {}, or wait for the end with --wait.",
             names.join(", "),
             directory.display(),

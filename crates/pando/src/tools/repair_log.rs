@@ -1,4 +1,5 @@
-//! `repair-log`: looks for acknowledged changes that the log of a backend has lost, and lets the backend go on without them.
+//! `repair-log`: looks for acknowledged changes that the log of a backend has lost, and lets the backend go on without
+//! them.
 
 use std::{path::Path, process::ExitCode};
 
@@ -44,7 +45,8 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
             Ok(ExitCode::SUCCESS)
         }
         LogRepair { missing: Some(missing), last, .. } => Err(Failure::new(format_args!(
-            "backend \"{id}\": {missing}. Restore the folders db and log of {} together from one backup, or go on with the data up to \
+            "backend \"{id}\": {missing}. Restore the folders db and log of {} together from one backup, or go on with \
+             the data up to \
              change {last}: pando repair-log --instance {} --backendID {id} --acceptLoss",
             backend.directory.display(),
             directory.display()

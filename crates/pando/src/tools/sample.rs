@@ -49,7 +49,10 @@ pub fn people(base_dn: &str, people: u64) -> Result<String, Failure> {
 fn classes(base_dn: &str) -> Result<String, Failure> {
     let attribute = base_dn.split('=').next().unwrap_or("").trim();
     let class = class_of(attribute).ok_or_else(|| {
-        Failure::new(format_args!("no entry can be made for \"{base_dn}\": {attribute} names no class of entries known here; import its entry from LDIF"))
+        Failure::new(format_args!(
+            "no entry can be made for \"{base_dn}\": {attribute} names no class of entries known \
+            here; import its entry from LDIF"
+        ))
     })?;
     Ok(format!("objectClass: top\nobjectClass: {class}\n"))
 }

@@ -1,4 +1,5 @@
-//! `status`: whether the server runs, where it listens, what it holds. Needs no password: it looks at the files and at the system.
+//! `status`: whether the server runs, where it listens, what it holds. Needs no password: it looks at the files and at
+//! the system.
 
 use std::{fs, path::Path, process::ExitCode};
 
@@ -212,9 +213,11 @@ mod tests {
 
     #[test]
     fn connections_are_counted_from_the_systems_tables() {
-        let tcp = "  sl  local_address rem_address   st tx_queue\n   0: 0100007F:056D 00000000:0000 0A 0\n   1: 0100007F:056D 0100007F:9C40 01 0\n   2: 0100007F:9C40 0100007F:056D 01 0\n";
+        let tcp = "  sl  local_address rem_address   st tx_queue\n   0: 0100007F:056D 00000000:0000 0A 0\n   \
+            1: 0100007F:056D 0100007F:9C40 01 0\n   2: 0100007F:9C40 0100007F:056D 01 0\n";
         assert_eq!(established(tcp, 1389), 1);
-        let unix = "Num       RefCount Protocol Flags    Type St Inode Path\n0: 2 0 00010000 0001 01 10 /i/ldapi\n1: 3 0 0 0001 03 11 /i/ldapi\n2: 3 0 0 0001 03 12\n";
+        let unix = "Num       RefCount Protocol Flags    Type St Inode Path\n0: 2 0 00010000 0001 01 10 /i/ldapi\n\
+            1: 3 0 0 0001 03 11 /i/ldapi\n2: 3 0 0 0001 03 12\n";
         assert_eq!(connected(unix, &["/i/ldapi".to_owned()]), 1);
     }
 }

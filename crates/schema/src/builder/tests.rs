@@ -20,7 +20,8 @@ const MISTAKES: &[(&str, &str)] = &[
     ("attributeTypes: ( x NAME 'x' )", "99-user.ldif:2: \"x\" is not a numeric OID"),
     (
         "attributeTypes: ( 1.2.3 NAME 'a_b' )",
-        "99-user.ldif:2: \"a_b\" is not a valid name (letters, digits and hyphens, a letter first); allow-attribute-name-exceptions would allow it",
+        "99-user.ldif:2: \"a_b\" is not a valid name (letters, digits and hyphens, a letter first); \
+         allow-attribute-name-exceptions would allow it",
     ),
     (
         "attributeTypes: ( 1.2.3 NAME 'MAIL' )",
@@ -142,7 +143,8 @@ fn what_attribute_types_inherit() {
 fn a_later_file_changes_what_is_shipped() {
     let mut builder = SchemaBuilder::standard(SchemaOptions::default());
     let before = Schema::standard().attribute_type(b"carLicense").unwrap().index;
-    let text = "attributeTypes: ( 2.16.840.1.113730.3.1.1 NAME ( 'carLicense' 'plate' ) SYNTAX 1.3.6.1.4.1.1466.115.121.1.26 )";
+    let text = "attributeTypes: ( 2.16.840.1.113730.3.1.1 NAME ( 'carLicense' 'plate' ) SYNTAX \
+        1.3.6.1.4.1.1466.115.121.1.26 )";
     builder.add_ldif("99-user.ldif", text);
     let schema = builder.build().unwrap();
     let plate = schema.attribute_type(b"plate").unwrap();

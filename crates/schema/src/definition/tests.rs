@@ -58,10 +58,14 @@ fn mistakes_are_placed() {
     assert_eq!(error.to_string(), "MUST is missing");
 }
 
+/// The pieces of definitions, in any order.
+const ANY_TEXT: &str = "[(]? ?(1[.]2|[(]|[)]|[$]|'[a-z\\\\]{0,3}'|NAME|SUP|MUST|MAY|SYNTAX|X-A|\
+    FORM|OC|AUX|APPLIES|[a-z]{1,3}| |[0-9{}]){0,20} ?[)]?";
+
 proptest::proptest! {
     /// What parses prints to what parses to the same; what does not is refused without a panic.
     #[test]
-    fn any_text_parses_or_not(text in "[(]? ?(1[.]2|[(]|[)]|[$]|'[a-z\\\\]{0,3}'|NAME|SUP|MUST|MAY|SYNTAX|X-A|FORM|OC|AUX|APPLIES|[a-z]{1,3}| |[0-9{}]){0,20} ?[)]?") {
+    fn any_text_parses_or_not(text in ANY_TEXT) {
         for kind in DefinitionKind::ALL {
             if let Ok(it) = Definition::parse(kind, &text) {
                 let printed = it.to_string();

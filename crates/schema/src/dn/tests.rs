@@ -48,7 +48,6 @@ fn the_form_reads_from_the_root() {
     assert_eq!(NormalizedDn::root().parent(), None);
     assert_eq!(NormalizedDn::root().rdns().count(), 0);
     assert!(NormalizedDn::root().is_root() && NormalizedDn::root().is_ancestor_of(&it));
-    assert_eq!(it.strip_ancestor(&dn("dc=example")).unwrap(), dn("uid=user.1,ou=people"));
     assert_eq!(dn("sn=b+cn=a").as_bytes(), b"cn=a\x02sn=b\0");
 }
 
@@ -81,7 +80,10 @@ fn any_rdn() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn prefix_means_ancestor(one in prop::collection::vec(any_rdn(), 0..4), two in prop::collection::vec(any_rdn(), 0..4)) {
+    fn prefix_means_ancestor(
+        one in prop::collection::vec(any_rdn(), 0..4),
+        two in prop::collection::vec(any_rdn(), 0..4),
+    ) {
         let (a, b) = (dn(&one.join(",")), dn(&two.join(",")));
         prop_assert_eq!(a.len(), one.len());
         let rdns_a: Vec<_> = a.rdns().collect();

@@ -44,7 +44,8 @@ pub enum Assertion {
     Date(PartialDate),
     /// The clear text to be checked against stored passwords: whoever knows the schemes must do it.
     Password(Vec<u8>),
-    /// The value must be this DN, or name an entry that has such a value, at any distance: whoever has the entries must follow them.
+    /// The value must be this DN, or name an entry that has such a value, at any distance: whoever has the entries must
+    /// follow them.
     InChain(Vec<u8>),
 }
 
@@ -57,7 +58,8 @@ pub struct PartialDate {
     hour: Option<i64>,
     minute: Option<i64>,
     second: Option<i64>,
-    /// First normal form that matches and first behind those that do, when the given fields are a year and the next ones without a gap.
+    /// First normal form that matches and first behind those that do, when the given fields are a year and the next
+    /// ones without a gap.
     range: Option<(Vec<u8>, Vec<u8>)>,
 }
 

@@ -1,11 +1,13 @@
-//! Matching by the conventions of a language: OpenDJ's collation rules (`fr.eq`, `de-AT.sub`, 1.3.6.1.4.1.42.2.27.9.4.*).
+//! Matching by the conventions of a language: OpenDJ's collation rules (`fr.eq`, `de-AT.sub`,
+//! 1.3.6.1.4.1.42.2.27.9.4.*).
 //!
-//! The order is that of the Unicode collation algorithm with CLDR's tailorings, at primary strength as in OpenDJ: letters count,
-//! accents and case do not, unless the language takes them for letters of their own. The normal form of a value is its sort key,
-//! so an index answers equality and ranges.
+//! The order is that of the Unicode collation algorithm with CLDR's tailorings, at primary strength as in OpenDJ:
+//! letters count, accents and case do not, unless the language takes them for letters of their own. The normal form of
+//! a value is its sort key, so an index answers equality and ranges.
 //!
-//! In substring assertions each character stands for itself, with its own key behind a zero byte, which no key has: pieces are
-//! found where they are whole characters. Letters that a language takes two for one (Czech `ch`) are two there; `ß` is `ss`.
+//! In substring assertions each character stands for itself, with its own key behind a zero byte, which no key has:
+//! pieces are found where they are whole characters. Letters that a language takes two for one (Czech `ch`) are two
+//! there; `ß` is `ss`.
 //!
 //! Sort keys belong to one version of the data, see [`COLLATION_VERSION`]. It knows nothing of entries and indexes.
 
@@ -398,7 +400,8 @@ mod tests {
     proptest! {
         /// The order of the forms is the collator's own order of the values.
         #[test]
-        fn forms_compare_like_values(left in "[a-zA-Z\u{e4}\u{f6}\u{fc}\u{df}\u{c0}-\u{24f} ]{0,8}", right in "[a-zA-Z\u{e0}-\u{17f} ]{0,8}", locale in 0u8..148) {
+        fn forms_compare_like_values(left in "[a-zA-Z\u{e4}\u{f6}\u{fc}\u{df}\u{c0}-\u{24f} \
+            ]{0,8}", right in "[a-zA-Z\u{e0}-\u{17f} ]{0,8}", locale in 0u8..148) {
             let form = |text: &str| {
                 let mut form = Vec::new();
                 normalize(locale, text.as_bytes(), &mut form).unwrap();
@@ -431,7 +434,9 @@ mod tests {
                 }
                 for character in prepared.chars() {
                     let mut key = Vec::new();
-                    let Ok(()) = collator(locale).unwrap().write_sort_key_to(character.encode_utf8(&mut [0; 4]), &mut key);
+                    let mut text = [0; 4];
+                    let text = character.encode_utf8(&mut text);
+                    let Ok(()) = collator(locale).unwrap().write_sort_key_to(text, &mut key);
                     prop_assert!(!key.contains(&CHARACTER));
                 }
             }

@@ -1,7 +1,7 @@
 //! Normal forms for people: keys of indexes as tools and explanations print them.
 //!
-//! What comes out is meant to be read, and names the same values when it is typed as a filter's assertion, as far as the normal
-//! form still knows them. It refuses to be parsed again by programs.
+//! What comes out is meant to be read, and names the same values when it is typed as a filter's assertion, as far as
+//! the normal form still knows them. It refuses to be parsed again by programs.
 
 use std::fmt::Write;
 
@@ -10,8 +10,8 @@ use crate::dn::NormalizedDn;
 use crate::schema::Schema;
 
 impl MatchingRule {
-    /// A normal form of this rule as text: names instead of OIDs, in lower case; numbers, times, DNs and UUIDs as written in
-    /// LDAP; text as it is. What cannot be shown is escaped as `\xx`.
+    /// A normal form of this rule as text: names instead of OIDs, in lower case; numbers, times, DNs and UUIDs as
+    /// written in LDAP; text as it is. What cannot be shown is escaped as `\xx`.
     pub fn display_form(&self, schema: &Schema, normal: &[u8]) -> String {
         let other = match self.form {
             Form::Integer | Form::FirstInteger => {

@@ -49,8 +49,8 @@ pub(crate) fn split_integer(value: &[u8]) -> Option<(bool, &[u8])> {
     Some((negative && !digits.is_empty(), digits))
 }
 
-/// Whether the text is an integer as RFC 4517 §3.3.16 writes it: no spaces, no leading zeros, no `-0`. Normal forms are made of
-/// others as well, as older versions have stored them.
+/// Whether the text is an integer as RFC 4517 §3.3.16 writes it: no spaces, no leading zeros, no `-0`. Normal forms are
+/// made of others as well, as older versions have stored them.
 pub(crate) fn is_integer(value: &[u8]) -> bool {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
     value == b"0" || split_integer(value).is_some_and(|(_, significant)| significant.len() == digits.len())
@@ -89,8 +89,8 @@ pub(super) fn integer_of_normal_form(form: &[u8]) -> Option<i64> {
     if *first >= ZERO { number(false) } else { number(true).map(|number| -number) }
 }
 
-/// `TRUE` or `FALSE`; OpenDJ also takes yes/no, on/off and 1/0, and so do the files that come from it (`strict-format-booleans` refuses
-/// them).
+/// `TRUE` or `FALSE`; OpenDJ also takes yes/no, on/off and 1/0, and so do the files that come from it
+/// (`strict-format-booleans` refuses them).
 pub(crate) fn boolean(value: &[u8]) -> Option<bool> {
     let is = |words: [&str; 4]| words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
     if is(["TRUE", "YES", "ON", "1"]) {
@@ -105,7 +105,8 @@ pub(super) fn normalize_boolean(value: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The digits between `'` and `'B`. Trailing zeros count: LDAP has no named bit lists to say otherwise (RFC 4517 §4.2.1).
+/// The digits between `'` and `'B`. Trailing zeros count: LDAP has no named bit lists to say otherwise (RFC 4517
+/// §4.2.1).
 pub(crate) fn bit_string(value: &[u8]) -> Option<&[u8]> {
     let bits = value.strip_prefix(b"'")?.strip_suffix(b"'B")?;
     bits.iter().all(|bit| matches!(bit, b'0' | b'1')).then_some(bits)

@@ -74,7 +74,8 @@ fn unescape_line(line: &[u8]) -> Vec<u8> {
     unescape(line, b"24", b'$')
 }
 
-/// Reads `\\5C` as a backslash, and a backslash with `digits` as `character`; others stay (RFC 4517 §3.3.28 and §3.3.30).
+/// Reads `\\5C` as a backslash, and a backslash with `digits` as `character`; others stay (RFC 4517 §3.3.28 and
+/// §3.3.30).
 pub(super) fn unescape(text: &[u8], digits: &[u8; 2], character: u8) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -129,8 +130,8 @@ pub(crate) fn auth_password(value: &[u8]) -> Option<[&[u8]; 3]> {
     good.then_some([scheme, info, secret])
 }
 
-/// The Double Metaphone code of each word. Letters with marks sound like their base letters; a word without a code, such
-/// as a number or one in another script, stands for itself.
+/// The Double Metaphone code of each word. Letters with marks sound like their base letters; a word without a code,
+/// such as a number or one in another script, stands for itself.
 pub(super) fn normalize_phonetic(value: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut prepared = Vec::with_capacity(value.len());
     prep::prepare(value, Case::Ignore, &mut prepared)?;

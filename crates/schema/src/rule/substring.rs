@@ -1,8 +1,9 @@
 //! Substring assertions: pieces that a value begins with, contains in order, and ends with.
 //!
 //! In the compact form of `prep` a value has no spaces at its ends. RFC 4518 §2.6.1 acts as if it had one at either
-//! end and two between words, so that `foo *` matches `foo` and `*foo * bar*` matches `foo bar`. Pieces without a space at
-//! an edge match alike in both forms, and almost all pieces are such; for the others the RFC's form is made on the spot.
+//! end and two between words, so that `foo *` matches `foo` and `*foo * bar*` matches `foo bar`. Pieces without a space
+//! at an edge match alike in both forms, and almost all pieces are such; for the others the RFC's form is made on the
+//! spot.
 
 use memchr::memmem::Finder;
 
@@ -98,14 +99,14 @@ impl Substrings {
         self.bare_initial.as_deref().filter(|piece| !piece.is_empty())
     }
 
-    /// The pieces as they must occur in the [substring form](MatchingRule::substring_form) of every matching value: what the keys
-    /// of a substring index are made from.
+    /// The pieces as they must occur in the [substring form](MatchingRule::substring_form) of every matching value:
+    /// what the keys of a substring index are made from.
     pub fn index_pieces(&self) -> impl Iterator<Item = (Position, &[u8])> {
         self.bare.iter().filter(|(_, piece)| !piece.is_empty()).map(|(position, piece)| (*position, piece.as_slice()))
     }
 
-    /// The piece, if there is but one and a value matches exactly if its [substring form](MatchingRule::substring_form) begins
-    /// with it, contains it, or ends with it.
+    /// The piece, if there is but one and a value matches exactly if its [substring form](MatchingRule::substring_form)
+    /// begins with it, contains it, or ends with it.
     pub fn only_piece(&self) -> Option<(Position, &[u8])> {
         match self.bare.as_slice() {
             [(position, piece)] if self.is_plain && !piece.is_empty() => Some((*position, piece)),

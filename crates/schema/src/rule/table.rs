@@ -1,5 +1,5 @@
-//! The built-in matching rules: RFC 4517, 4523, 4530, 3112, the bit rules of Active Directory, and those of OpenLDAP and
-//! OpenDJ that their schemas name.
+//! The built-in matching rules: RFC 4517, 4523, 4530, 3112, the bit rules of Active Directory, and those of OpenLDAP
+//! and OpenDJ that their schemas name.
 
 use super::{Form, MatchingRule, RuleRole, Trial};
 use crate::syntax::oid;

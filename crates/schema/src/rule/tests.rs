@@ -309,7 +309,10 @@ proptest! {
     fn integer_forms_keep_the_order(a in any::<i128>(), b in any::<i128>(), small in any::<i64>()) {
         let normal = |number: i128| form("integerMatch", number.to_string().as_bytes()).unwrap();
         prop_assert_eq!(normal(a).cmp(&normal(b)), a.cmp(&b));
-        prop_assert_eq!(number::integer_of_normal_form(&normal(i128::from(small))), Some(small).filter(|it| *it > i64::MIN));
+        prop_assert_eq!(
+            number::integer_of_normal_form(&normal(i128::from(small))),
+            Some(small).filter(|it| *it > i64::MIN),
+        );
     }
 
     /// Whatever the rule: forms of forms of text are stable, and an assertion equal to the value matches it.
@@ -348,7 +351,8 @@ proptest! {
         let fraction = fraction.map(|digits| format!(".{digits}")).unwrap_or_default();
         let value = format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}{fraction}Z");
         let Ok(form) = form("generalizedTimeMatch", value.as_bytes()) else { return Ok(()) };
-        let text: String = asked.iter().zip("YMDhms".chars()).take(given).map(|(n, unit)| format!("{n}{unit}")).collect();
+        let units = asked.iter().zip("YMDhms".chars()).take(given);
+        let text: String = units.map(|(n, unit)| format!("{n}{unit}")).collect();
         let assertion = asserted("partialDateAndTimeMatchingRule", text.as_bytes(), 0).unwrap();
         if let Some((from, to)) = assertion.key_range() {
             let is_in = std::ops::RangeBounds::<[u8]>::contains(&(from, to), form.as_slice());

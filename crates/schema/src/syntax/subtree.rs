@@ -1,6 +1,7 @@
 //! Subtree specifications (RFC 3672 §2.1), written in GSER: which entries a subentry is about.
 //!
-//! Knows the text: DNs and filters in it must be some, but mean nothing yet: which entries they cover depends on where the subentry is.
+//! Knows the text: DNs and filters in it must be some, but mean nothing yet: which entries they cover depends on where
+//! the subentry is.
 
 use std::borrow::Cow;
 
@@ -276,7 +277,8 @@ mod tests {
     #[test]
     fn specifications() {
         assert_eq!(SubtreeSpecification::parse(" {} ").unwrap(), SubtreeSpecification::default());
-        let text = "{ base \"ou=a \\\"\"b\\\"\"\", specificExclusions { chopBefore:\"ou=x\", chopAfter:\"ou=y\" }, minimum 1, \
+        let text = "{ base \"ou=a \\\"\"b\\\"\"\", specificExclusions { chopBefore:\"ou=x\", chopAfter:\"ou=y\" }, \
+            minimum 1, \
                     maximum 2, specificationFilter and:{ item:2.5.6.6, not:or:{item:person,item:device} } }";
         let it = SubtreeSpecification::parse(text).unwrap();
         assert_eq!(it.base, "ou=a \\\"b\\\"");

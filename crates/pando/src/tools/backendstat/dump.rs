@@ -281,7 +281,8 @@ mod tests {
         assert!(hex("0").is_err() && hex("0g").is_err());
         assert_eq!(digits(&[0, 255]), "00FF");
         let text = lines(b"0123456789abcdef\x01Z");
-        let expected = "    30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef\n    01 5A                                            .Z\n";
+        let expected = "    30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef\n    01 \
+            5A                                            .Z\n";
         assert_eq!(text, expected);
     }
 }

@@ -44,7 +44,15 @@ pub(super) fn list_indexes(config: &Config, options: &Options, form: Form) -> Re
     drop(progress);
     let rows = || base_dns.iter().map(|base_dn| (base_dn, trees.iter().zip(&counts)));
     if form == Form::Json {
-        let tell = |base_dn: &String, tree: &Tree, count: &u64| json!({ "baseDN": base_dn, "name": tree.name(), "rawDBName": tree.raw_name(base_dn), "type": tree.kind(), "recordCount": count });
+        let tell = |base_dn: &String, tree: &Tree, count: &u64| {
+            json!({
+                "baseDN": base_dn,
+                "name": tree.name(),
+                "rawDBName": tree.raw_name(base_dn),
+                "type": tree.kind(),
+                "recordCount": count,
+            })
+        };
         let told: Vec<_> =
             rows().flat_map(|(dn, trees)| trees.map(move |(tree, count)| tell(dn, tree, count))).collect();
         print_json(&json!({ "total": told.len(), "indexes": told }));
@@ -79,7 +87,15 @@ pub(super) fn list_raw_dbs(config: &Config, options: &RawOptions, form: Form) ->
     drop(progress);
     let rows = trees.iter().zip(&sums);
     if form == Form::Json {
-        let tell = |((name, _), sum): (&(String, Tree), &Sum)| json!({ "name": name, "totalKeys": sum.records, "keysSize": sum.key_bytes, "valuesSize": sum.value_bytes, "totalSize": sum.key_bytes + sum.value_bytes });
+        let tell = |((name, _), sum): (&(String, Tree), &Sum)| {
+            json!({
+                "name": name,
+                "totalKeys": sum.records,
+                "keysSize": sum.key_bytes,
+                "valuesSize": sum.value_bytes,
+                "totalSize": sum.key_bytes + sum.value_bytes,
+            })
+        };
         print_json(&json!({ "total": trees.len(), "rawDBs": rows.map(tell).collect::<Vec<_>>() }));
         return Ok(());
     }

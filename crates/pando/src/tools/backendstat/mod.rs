@@ -1,6 +1,7 @@
 //! `backendstat`: what backends, indexes and trees hold. Reads snapshots, so it may run beside a server.
 //!
-//! The subcommands, options, columns and trailers are OpenDJ's; `--json`, `--min-count`, `entry-sizes` and `show-cache-sizes` are our own.
+//! The subcommands, options, columns and trailers are OpenDJ's; `--json`, `--min-count`, `entry-sizes` and
+//! `show-cache-sizes` are our own.
 
 mod dump;
 mod listing;

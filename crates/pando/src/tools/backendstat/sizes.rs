@@ -1,6 +1,7 @@
 //! `entry-sizes` and `show-cache-sizes`: the sums that operators used to work out from page counts by hand.
 //!
-//! There is no cache to set: the page cache of the system is the only one. What is worth knowing is whether it can hold enough.
+//! There is no cache to set: the page cache of the system is the only one. What is worth knowing is whether it can hold
+//! enough.
 
 use std::{collections::BTreeMap, fs, ops::ControlFlow};
 
@@ -149,9 +150,11 @@ impl Sums {
         } else if memory >= self.indexes {
             "The indexes fit into memory, the entries do not: the first reading of an entry may wait for the disk."
         } else if memory >= self.ways {
-            "Neither entries nor indexes fit into memory: searches for what is seldom asked wait for the disk. More memory would help."
+            "Neither entries nor indexes fit into memory: searches for what is seldom asked wait for the disk. More \
+             memory would help."
         } else {
-            "Not even the ways through the indexes fit into memory: every search may wait for the disk. Give this machine more memory."
+            "Not even the ways through the indexes fit into memory: every search may wait for the disk. Give this \
+             machine more memory."
         }
     }
 }
@@ -180,7 +183,20 @@ pub(super) fn cache_sizes(config: &Config, of: &OfBackend, form: Form) -> Result
     let file = fs::metadata(store::database_path(&backend.directory).join("data.mdb")).map_or(0, |file| file.len());
     let memory = available_memory();
     if form == Form::Json {
-        let told: Vec<_> = tables.iter().map(|table| json!({ "table": table.name, "rows": table.rows, "branchPages": table.branch_pages, "leafPages": table.leaf_pages, "overflowPages": table.overflow_pages, "pageBytes": table.page_bytes, "bytes": bytes(table) })).collect();
+        let told: Vec<_> = tables
+            .iter()
+            .map(|table| {
+                json!({
+                    "table": table.name,
+                    "rows": table.rows,
+                    "branchPages": table.branch_pages,
+                    "leafPages": table.leaf_pages,
+                    "overflowPages": table.overflow_pages,
+                    "pageBytes": table.page_bytes,
+                    "bytes": bytes(table),
+                })
+            })
+            .collect();
         print_json(&json!({
             "tables": told, "waysBytes": sums.ways, "indexesBytes": sums.indexes, "everythingBytes": sums.everything,
             "fileBytes": file, "availableMemoryBytes": memory, "verdict": memory.map(|memory| sums.verdict(memory)),

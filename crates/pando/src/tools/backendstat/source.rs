@@ -1,4 +1,5 @@
-//! Where the figures come from: snapshots of a backend, renewed now and then, because LMDB cannot use pages anew that one still sees.
+//! Where the figures come from: snapshots of a backend, renewed now and then, because LMDB cannot use pages anew that
+//! one still sees.
 //!
 //! What a long reading says is therefore not of one moment beside a server that writes; of each key it is.
 
@@ -19,7 +20,8 @@ use crate::{
 
 /// A snapshot is held so long at most.
 const HELD_MAX: Duration = Duration::from_secs(1);
-/// Unless taking one costs much, which it does while the server has many changes in memory: then so many times its cost.
+/// Unless taking one costs much, which it does while the server has many changes in memory: then so many times its
+/// cost.
 const HELD_COSTS: u32 = 4;
 
 /// A backend being read.

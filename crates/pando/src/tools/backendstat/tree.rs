@@ -1,7 +1,8 @@
 //! The trees of a backend by OpenDJ's names, mapped onto what the store has, and walks through their records.
 //!
-//! `dn2id` is the store's index of names, `id2childrencount` its lists of children (the list of base entries stands for OpenDJ's total),
-//! `referral` what the index of object classes knows of referrals, `state` what the backend remembers of its indexes.
+//! `dn2id` is the store's index of names, `id2childrencount` its lists of children (the list of base entries stands for
+//! OpenDJ's total), `referral` what the index of object classes knows of referrals, `state` what the backend remembers
+//! of its indexes.
 
 use std::ops::{Bound, ControlFlow};
 

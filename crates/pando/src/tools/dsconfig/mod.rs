@@ -1,5 +1,6 @@
-//! `dsconfig`: changes of the configuration as OpenDJ's tool of that name makes them, for everything that is declared. The file is the
-//! truth: it is changed in place, checked, and a running server reads it again; if the server refuses it, the file is as before.
+//! `dsconfig`: changes of the configuration as OpenDJ's tool of that name makes them, for everything that is declared.
+//! The file is the truth: it is changed in place, checked, and a running server reads it again; if the server refuses
+//! it, the file is as before.
 
 mod request;
 
@@ -157,7 +158,8 @@ fn warn_of_all_indexes(request: &Request, connection: &Connection) {
     let of_all = |given: &String| given.starts_with("index-entry-limit:");
     if request.component.name() == "backend" && request.changes.set.iter().any(of_all) && !connection.quiet {
         errln!(
-            "The index-entry-limit of a backend holds for every index that sets none of its own. To make a few keys usable, change \
+            "The index-entry-limit of a backend holds for every index that sets none of its own. To make a few keys \
+             usable, change \
              these indexes alone: dsconfig set-backend-index-prop --set index-entry-limit:NUMBER"
         );
     }
@@ -242,15 +244,16 @@ fn changing(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it goes back to the
-/// file as it is again.
+/// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it
+/// goes back to the file as it is again.
 fn refused(instance: &Instance, reason: &str) -> Failure {
     match administration::reload(instance) {
         Ok(None | Some(Reloaded { verdict: Ok(_), .. })) => {
             Failure::new(format_args!("the server refuses this, and nothing was changed: {reason}"))
         }
         Ok(Some(Reloaded { process, .. })) => Failure::new(format_args!(
-            "the server refuses this, and the file is as before: {reason}; but the server (process {process}) has not taken the file \
+            "the server refuses this, and the file is as before: {reason}; but the server (process {process}) has not \
+             taken the file \
              again: {}/errors tells why",
             instance.logs().display()
         )),
@@ -291,10 +294,12 @@ fn tell_what_happens(old: &Config, new: &Config, process: Option<u32>, is_taken:
         Some(process) if !changes_indexes(old, new) => outln!("The server (process {process}) has taken the change."),
         Some(process) => {
             outln!(
-                "The server (process {process}) has taken the change. An index that has to be built is built while it serves:"
+                "The server (process {process}) has taken the change. An index that has to be built is built while it \
+                 serves:"
             );
             outln!(
-                "watch pando backendstat show-index-status --instance {directory}, or the attribute ds-backend-index-state in cn=monitor."
+                "watch pando backendstat show-index-status --instance {directory}, or the attribute \
+                 ds-backend-index-state in cn=monitor."
             );
         }
         None if !changes_indexes(old, new) => {

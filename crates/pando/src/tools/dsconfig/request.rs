@@ -1,4 +1,5 @@
-//! The subcommands, made from what is declared: `list-plugins`, `create-backend-vlv-index`, `set-global-configuration-prop` …
+//! The subcommands, made from what is declared: `list-plugins`, `create-backend-vlv-index`,
+//! `set-global-configuration-prop` …
 //!
 //! Knows declarations and the command line; what becomes of a request is not its business.
 

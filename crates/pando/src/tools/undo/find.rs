@@ -1,6 +1,7 @@
 //! The changes that are meant, read from the logs of the backends.
 //!
-//! The whole history is read once for what belongs together, and from the first change that is undone a second time for what it did.
+//! The whole history is read once for what belongs together, and from the first change that is undone a second time for
+//! what it did.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -67,7 +68,8 @@ impl<'c> Source<'c> {
         self.history.bounds()
     }
 
-    /// The changes that are meant and what belongs to them, in the order in which they are to be undone; none when none is.
+    /// The changes that are meant and what belongs to them, in the order in which they are to be undone; none when none
+    /// is.
     pub fn find(&self, which: &Which) -> Result<Vec<Found>, Failure> {
         let by = which.by.as_deref().map(|by| instance::normalized(&self.schema, by)).transpose()?;
         let mut same_name = Names { schema: &self.schema, by, known: HashMap::new() };

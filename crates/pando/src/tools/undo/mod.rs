@@ -1,7 +1,8 @@
 //! `undo`: takes back changes of entries, by number, by who made them, by when.
 //!
-//! The history and the entries are read from the files, so that nothing needs a server until something is to be done. What
-//! would be done is first done in memory, by the rules of the server; so conflicts are known before anything changes.
+//! The history and the entries are read from the files, so that nothing needs a server until something is to be done.
+//! What would be done is first done in memory, by the rules of the server; so conflicts are known before anything
+//! changes.
 
 mod apply;
 mod find;
@@ -32,8 +33,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "Examples:\n  pando undo 17\n      show what takes change 17 back, as LDIF for ldapmodify\n  pando undo 17 --apply\n      do it\n  pando undo --by uid=ann,ou=People,dc=example,dc=com --since \"2026-11-21 09:00\" --until \"2026-11-21 10:30\"\n      everything that ann did in that time\n\nNumbers are in the audit log (changenumber=) and in cn=changelog. A change is undone with what belongs to it: the other updates \
-                       of its transaction, the other entries of a subtree delete, and references that followed it. Nothing is done if \
+    after_long_help = "Examples:\n  pando undo 17\n      show what takes change 17 back, as LDIF for ldapmodify\n  \
+        pando undo 17 --apply\n      do it\n  pando undo --by uid=ann,ou=People,dc=example,dc=com --since \"2026-11-21 \
+        09:00\" --until \"2026-11-21 10:30\"\n      everything that ann did in that time\n\n\
+        Numbers are in the audit log (changenumber=) and in cn=changelog. A change is undone with what belongs to it: \
+        the other updates \
+                       of its transaction, the other entries of a subtree delete, and references that followed it. \
+                       Nothing is done if \
                        entries were changed since in a way that this would overwrite, unless --force says so."
 )]
 pub struct Options {

@@ -1,4 +1,5 @@
-//! What the operator sees: LDIF on standard output, what it means and what stands in its way on standard error; or JSON.
+//! What the operator sees: LDIF on standard output, what it means and what stands in its way on standard error; or
+//! JSON.
 
 use std::io::{self, Write};
 

@@ -2,7 +2,8 @@
 
 use jiff::{Span, Timestamp, Zoned, civil::DateTime, tz::TimeZone};
 
-/// µs since 1970 of a time: with a zone, without one (local), as LDAP writes it, or as what has passed since ("2h", "1d 30m").
+/// µs since 1970 of a time: with a zone, without one (local), as LDAP writes it, or as what has passed since ("2h", "1d
+/// 30m").
 pub fn parse(text: &str) -> Result<u64, String> {
     parse_at(text, &Zoned::now())
 }

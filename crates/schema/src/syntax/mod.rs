@@ -132,7 +132,8 @@ impl Syntax {
         self.head.description.as_deref().unwrap_or(&self.head.oid)
     }
 
-    /// Whether values may be transferred with the option `binary`: those whose form is that of their ASN.1 type (RFC 4522, RFC 4523 §2).
+    /// Whether values may be transferred with the option `binary`: those whose form is that of their ASN.1 type (RFC
+    /// 4522, RFC 4523 §2).
     pub fn has_binary_form(&self) -> bool {
         matches!(
             self.oid(),

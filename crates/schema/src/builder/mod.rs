@@ -170,11 +170,6 @@ impl SchemaBuilder {
         builder
     }
 
-    /// Changes the switches.
-    pub fn set_options(&mut self, options: SchemaOptions) {
-        self.options = options;
-    }
-
     /// Adds the definitions of a schema file; `file` is its name without folders.
     pub fn add_ldif(&mut self, file: &str, text: &str) {
         let file: Arc<str> = file.into();

@@ -58,7 +58,8 @@ pub enum ModifySchemaError {
     },
     /// A definition of the server itself.
     #[error(
-        "{name} is part of the standard schema ({file}) and cannot be deleted; a definition with its OID can be added in its place"
+        "{name} is part of the standard schema ({file}) and cannot be deleted; a definition with its OID can be added \
+         in its place"
     )]
     Shipped {
         /// Primary name or OID.

@@ -143,7 +143,8 @@ impl MatchingRule {
         self.names.first().copied().unwrap_or(self.oid)
     }
 
-    /// The built-in rule of that name or OID, collation rules aside. [`Schema::matching_rule`] is faster and knows those too.
+    /// The built-in rule of that name or OID, collation rules aside. [`Schema::matching_rule`] is faster and knows
+    /// those too.
     pub fn find(name: &str) -> Option<&'static MatchingRule> {
         RULES.iter().find(|rule| rule.oid == name || rule.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
     }
@@ -178,8 +179,9 @@ impl MatchingRule {
         result
     }
 
-    /// Refuses an assertion value that is not of the syntax that the rule asserts: a filter with it is Undefined (RFC 4511 §4.5.1.7).
-    /// Normal forms alone would not do, as they are made of stored values that are older than the checks, too.
+    /// Refuses an assertion value that is not of the syntax that the rule asserts: a filter with it is Undefined (RFC
+    /// 4511 §4.5.1.7). Normal forms alone would not do, as they are made of stored values that are older than the
+    /// checks, too.
     fn check_assertion(&self, schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
         let is_of_syntax = match self.form {
             // These have no normal form unless they are of the syntax; octets always are.
@@ -229,8 +231,9 @@ impl MatchingRule {
         result
     }
 
-    /// What of a normal form the keys of a substring index are made from. Telephone numbers lose their `+` there, as in OpenDJ, so
-    /// that its figures hold; equality and matching itself keep it (RFC 4517 §4.2.29). So such keys are candidates, no more.
+    /// What of a normal form the keys of a substring index are made from. Telephone numbers lose their `+` there, as in
+    /// OpenDJ, so that its figures hold; equality and matching itself keep it (RFC 4517 §4.2.29). So such keys are
+    /// candidates, no more.
     pub fn substring_form<'n>(&self, normal: &'n [u8]) -> Cow<'n, [u8]> {
         if self.form == Form::Telephone && normal.contains(&b'+') {
             return normal.iter().copied().filter(|byte| *byte != b'+').collect();
@@ -243,8 +246,8 @@ impl MatchingRule {
         self.trial == Trial::Equal
     }
 
-    /// The rule whose name an index of these normal forms bears, so that rules with the same forms share one: the equality
-    /// rule of the family, where there is one.
+    /// The rule whose name an index of these normal forms bears, so that rules with the same forms share one: the
+    /// equality rule of the family, where there is one.
     pub fn keyed_by(&'static self) -> &'static MatchingRule {
         let equality = match self.form {
             Form::Collation(locale) => collation::equality_of(locale),

@@ -1,8 +1,8 @@
 //! Whether an entry obeys the schema: classes, required and allowed attributes, single values, syntaxes, names.
 //!
-//! What a set of object classes asks for is worked out once and kept ([`Requirement`]); checking an entry is then a pass
-//! over its attributes without allocation. It knows nothing of operations: who may change what, and what is added for
-//! the client, is decided above.
+//! What a set of object classes asks for is worked out once and kept ([`Requirement`]); checking an entry is then a
+//! pass over its attributes without allocation. It knows nothing of operations: who may change what, and what is added
+//! for the client, is decided above.
 
 mod requirement;
 

@@ -153,7 +153,8 @@ impl Schema {
         self.definable_rule(name).or_else(|| collation::find(name))
     }
 
-    /// The same without the rules of languages: definitions do not name those, and `is` or `no` are good names of other things.
+    /// The same without the rules of languages: definitions do not name those, and `is` or `no` are good names of other
+    /// things.
     pub(crate) fn definable_rule(&self, name: &[u8]) -> Option<&'static MatchingRule> {
         RULES.get(self.rule_names.get(name)? as usize)
     }
@@ -250,8 +251,8 @@ impl Schema {
         definitions.chain(collation::rules().iter().map(|rule| rule_definition(rule, head_of(rule)))).collect()
     }
 
-    /// For each rule the attribute types that it applies to, computed: a list by hand would be incomplete. Not for the rules of
-    /// languages: each would name every text attribute there is, some megabytes in all.
+    /// For each rule the attribute types that it applies to, computed: a list by hand would be incomplete. Not for the
+    /// rules of languages: each would name every text attribute there is, some megabytes in all.
     fn rule_uses(&self) -> Vec<String> {
         let uses = RULES.iter().filter_map(|rule| {
             let applies: Vec<String> = self

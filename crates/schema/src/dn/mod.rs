@@ -1,7 +1,7 @@
 //! Normal forms of distinguished names: byte strings, root first, so that an ancestor is a prefix of its descendants.
 //!
-//! Form: for each RDN, from the root on, `name=value` and a zero byte; several pairs of one RDN are sorted and joined by
-//! the byte 2. The name is the primary name of the type in lower case, the value its normal form under the type's
+//! Form: for each RDN, from the root on, `name=value` and a zero byte; several pairs of one RDN are sorted and joined
+//! by the byte 2. The name is the primary name of the type in lower case, the value its normal form under the type's
 //! equality rule. In values the bytes 0, 1 and 2 are written as two bytes, so the separators stand for themselves, and
 //! the order of the bytes is: a parent before its children, the children of one parent together.
 //!
@@ -142,12 +142,6 @@ impl NormalizedDn {
     /// Whether `other` is this DN or below it.
     pub fn is_ancestor_or_equal(&self, other: &NormalizedDn) -> bool {
         other.bytes.starts_with(&self.bytes)
-    }
-
-    /// This DN as seen from `ancestor`: what follows the common part.
-    pub fn strip_ancestor(&self, ancestor: &NormalizedDn) -> Option<NormalizedDn> {
-        let rest = self.bytes.strip_prefix(ancestor.bytes.as_slice())?;
-        Some(NormalizedDn { bytes: rest.to_vec() })
     }
 }
 

@@ -98,35 +98,9 @@ impl UrlScheme {
             UrlScheme::Ldapi => "ldapi",
         }
     }
-
-    /// The port that is meant when none is given.
-    #[must_use]
-    pub const fn default_port(self) -> Option<u16> {
-        match self {
-            UrlScheme::Ldap => Some(389),
-            UrlScheme::Ldaps => Some(636),
-            UrlScheme::Ldapi => None,
-        }
-    }
 }
 
 impl LdapUrl {
-    /// A URL of a name and nothing else, as referrals are made.
-    #[must_use]
-    pub fn of_dn(scheme: UrlScheme, host: &str, port: Option<u16>, dn: &str) -> Self {
-        let host = (!host.is_empty()).then(|| host.to_owned());
-        Self {
-            scheme,
-            host,
-            port,
-            dn: dn.to_owned(),
-            attributes: Vec::new(),
-            scope: None,
-            filter: None,
-            extensions: Vec::new(),
-        }
-    }
-
     /// Parses a URL.
     ///
     /// # Errors
