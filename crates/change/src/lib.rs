@@ -7,5 +7,6 @@ pub mod audit;
 pub mod csn;
 pub mod history;
 pub mod index_proposal;
+pub mod parts;
 pub mod proposal;
 pub mod undo;

@@ -29,7 +29,7 @@ use access::Identity;
 use access::limits::{LimitsFinder, LiveLimits};
 use change::apply::UpdateRules;
 use change::history::entry::CHANGELOG_DN;
-use change::history::{Bounds, ChangeNumbers, History, Recorder, Source, kept_from};
+use change::history::{Bounds, ChangeNumbers, History, LogSource, Recorder, kept_from};
 use query::backend::{Backend, Suffix};
 use query::computed::{ComputedService, check_tables};
 use query::encode::RangeCursors;
@@ -398,7 +398,7 @@ fn open_backend(
 }
 
 fn open_history(config: &Config, numbers: Arc<ChangeNumbers>, backends: &[Backend]) -> Result<Arc<History>, OpenError> {
-    let source = |backend: &Backend| Source {
+    let source = |backend: &Backend| LogSource {
         id: backend.id.clone(),
         data: backend.store.data_uuid(),
         log: Arc::clone(backend.store.log()),

@@ -61,7 +61,7 @@ fn verify_phc(body: &[u8], clear: &[u8]) -> Option<bool> {
     let computed = computed.get_mut(..expected.len())?;
     let params = Params::new(memory, passes, lanes, Some(expected.len())).ok()?;
     Argon2::new(algorithm, version, params).hash_password_into(clear, salt, computed).ok()?;
-    Some(super::same(expected, computed))
+    Some(super::same::same(expected, computed))
 }
 
 /// `m=…,t=…,p=…`; key ids and associated data are not read.

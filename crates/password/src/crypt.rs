@@ -76,7 +76,7 @@ fn verify_md5(salt: &str, text: &str, clear: &[u8]) -> bool {
     let Some((_, expected)) = text.rsplit_once('$') else {
         return false;
     };
-    super::same(expected.as_bytes(), &md5_crypt(salt, clear))
+    super::same::same(expected.as_bytes(), &md5_crypt(salt, clear))
 }
 
 /// The hash field of `$1$`: 1000 rounds of MD5 over password, salt and the round before, in an order that depends on the round.

@@ -52,7 +52,7 @@ impl Digest {
             return false;
         };
         let mut computed = [0u8; 64];
-        super::same(expected, self.compute(clear, salt, &mut computed))
+        super::same::same(expected, self.compute(clear, salt, &mut computed))
     }
 
     /// base64 of digest ‖ salt.

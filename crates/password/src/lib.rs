@@ -10,13 +10,14 @@ mod crypt;
 mod digest;
 mod generate;
 mod pbkdf;
+mod same;
 
 #[cfg(test)]
 mod tests;
 
 pub use generate::{GENERATED_LENGTH, generate};
 
-use subtle::ConstantTimeEq;
+use same::same;
 
 /// Longest clear password that is hashed. Some schemes cost time in proportion to the length, so that it must end somewhere.
 pub const PASSWORD_BYTES_MAX: usize = 4096;
@@ -267,9 +268,4 @@ fn split(value: &[u8]) -> Option<(&[u8], &[u8])> {
 
 fn has_prefix(name: &[u8], prefix: &str) -> bool {
     name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
-}
-
-/// Equality in constant time for equal lengths; the length is no secret.
-fn same(left: &[u8], right: &[u8]) -> bool {
-    left.ct_eq(right).into()
 }

@@ -62,7 +62,7 @@ impl Family {
             return false;
         };
         self.derive(clear, salt, iterations, computed);
-        super::same(expected, computed)
+        super::same::same(expected, computed)
     }
 
     pub(super) fn encode(self, clear: &[u8], salt: &[u8]) -> Vec<u8> {

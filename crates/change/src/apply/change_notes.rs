@@ -10,8 +10,8 @@ use store::{Content, DescId, EntryId, RecordView, StoreError, Txn, View};
 
 use super::draft::{Before, Draft, Now, Touched};
 use super::large_edit::{ByNormalForm, LargeEdit};
+use super::stamps::Stamps;
 use super::value_set::ValueSet;
-use super::write::Stamps;
 use crate::history::trace::{Subject, TraceTally, TraceWriter, set_number};
 use crate::history::{Cause, ChangeKind, Recorder};
 

@@ -11,38 +11,13 @@ use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};
 use schema::{NormalizedDn, TypeIndex};
 use smallvec::SmallVec;
 
+use super::definitions_cache::Governed;
 use super::draft::failed;
 use super::work::{Target, Work};
 use query::class_flags::ClassFlags;
-use query::computed::{ComputedService, Definitions};
+use query::computed::Definitions;
 use query::error::refuse;
 use query::facts::Facts;
-use query::notices::Notices;
-
-/// Definitions as the rules of one backend keep them.
-///
-/// Invariant: what is kept is that of the proposal before, as long as no entry that defines something was written. Whatever may write
-/// one (or give another name to what is above one), or take numbers of class sets back, drops it.
-pub(super) struct Governed {
-    service: ComputedService,
-    /// None before somebody asked.
-    known: Option<Option<Arc<Definitions>>>,
-}
-
-impl Default for Governed {
-    fn default() -> Self {
-        Governed { service: ComputedService::new(&[], 1, &Arc::new(Notices::default())), known: None }
-    }
-}
-
-impl Governed {
-    /// Something may have been moved or removed. Where nothing refuses writes, or nobody asked yet, that changes nothing.
-    pub(super) fn forget_some(&mut self) {
-        if matches!(self.known, Some(Some(_))) {
-            *self = Governed::default();
-        }
-    }
-}
 
 impl Work<'_, '_> {
     /// Refuses to give a stored entry values of an attribute that is given to it.

@@ -11,6 +11,9 @@ use super::change_notes::Note;
 use super::draft::{Described, Draft, Now, Start, failed};
 use super::judge;
 use super::plugins;
+use super::rdn::leaf_rdn;
+use super::rules::UpdateRules;
+use super::stamps;
 use super::value_set::ValueSet;
 use super::work::{Target, Work};
 use super::write::{self, Place};
@@ -41,7 +44,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     judge_final(work, &mut draft, &target)?;
     plugins::dynamic::keep_class(work, &draft, &target)?;
     stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
-    let stamps = write::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
+    let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = Place { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
     write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
@@ -111,7 +114,7 @@ fn apply_change(
     facts: &Facts,
     settings: Settings,
     view: &View<'_>,
-    rules: &super::UpdateRules,
+    rules: &UpdateRules,
     draft: &mut Draft<'_>,
     change: &Change<'_>,
 ) -> Result<(), LdapResult> {
@@ -263,11 +266,6 @@ fn keep_rdn(view: &View<'_>, draft: &mut Draft<'_>, target: &Target) -> Result<(
         }
     }
     Ok(())
-}
-
-/// The RDN of an entry from its record's text: the first one when it is a whole DN.
-pub(super) fn leaf_rdn(text: &str, is_suffix: bool) -> Option<ldap::Rdn<'_>> {
-    if is_suffix { ldap::Dn::parse(text).ok()?.rdn().cloned() } else { ldap::Rdn::parse(text).ok() }
 }
 
 fn judge_final(work: &Work<'_, '_>, draft: &mut Draft<'_>, target: &Target) -> Result<(), LdapResult> {

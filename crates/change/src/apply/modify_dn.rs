@@ -9,8 +9,9 @@ use super::add::{judge_place, name_entry};
 use super::change_notes::Note;
 use super::draft::{Described, Draft, Start, failed};
 use super::judge;
-use super::modify::leaf_rdn;
 use super::plugins::{self, Moved};
+use super::rdn::leaf_rdn;
+use super::stamps;
 use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::history::ChangeKind;
@@ -50,7 +51,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     if superior.is_some() {
         judge_place(work, &draft, &keys, superior.as_ref())?;
     }
-    let stamps = write::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
+    let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let user_form = rdn.to_string();
     let place = Place { parent, rdn: user_form.as_bytes() };
     let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());

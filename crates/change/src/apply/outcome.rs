@@ -5,6 +5,7 @@
 use ldap::{ControlBuf, LdapResult, ResultCode, oids};
 
 use super::plugins::queue::Tally;
+use crate::parts::{put, take, take_text};
 
 /// What became of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,22 +153,6 @@ impl Report {
             .with_referrals(referrals);
         Some(Self { result, pre_read, post_read, has_more: *has_more == 1, references })
     }
-}
-
-pub(super) fn put(out: &mut Vec<u8>, part: &[u8]) {
-    out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
-    out.extend_from_slice(part);
-}
-
-pub(super) fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, after) = rest.split_first_chunk::<4>()?;
-    let (part, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    *rest = after;
-    Some(part)
-}
-
-pub(super) fn take_text(rest: &mut &[u8]) -> Option<String> {
-    String::from_utf8(take(rest)?.to_vec()).ok()
 }
 
 fn take_entry(rest: &mut &[u8]) -> Option<Option<Vec<u8>>> {

@@ -4,14 +4,15 @@
 
 use ldap::{Filter, LdapResult, ResultCode, Strings};
 use schema::MatchContext;
-use store::{DescId, EntryId, RecordView, StoreError, View};
+use store::{DescId, EntryId, StoreError};
 
 use super::draft::failed;
+use super::stored_entry::with_entry;
 use super::work::Work;
 use crate::proposal::{Authority, Proposal};
 use access::Access;
 use query::encode::{Selection, entry_op};
-use query::entry::{DnParts, EachRow, EntrySource, EntryView};
+use query::entry::{EachRow, EntrySource, EntryView};
 use query::error::refuse;
 use query::facts::Facts;
 use query::filter::{Asker, ItemRights};
@@ -54,23 +55,6 @@ impl Work<'_, '_> {
         self.post_read = Some(picture);
         Ok(())
     }
-}
-
-/// Lends an entry as filters see it.
-pub(super) fn with_entry<T>(
-    view: &View<'_>,
-    id: EntryId,
-    use_it: impl FnOnce(&EntryView<'_>) -> Result<T, LdapResult>,
-) -> Result<T, LdapResult> {
-    let damaged = || failed(StoreError::Misuse("an entry vanished while it was changed"));
-    let found = view.entry(id).map_err(failed)?.ok_or_else(damaged)?;
-    let record: RecordView<'_> = found.view().map_err(failed)?;
-    let parent = match record.parent() {
-        EntryId::ROOT => String::new(),
-        parent => view.dn_of(parent).map_err(failed)?.unwrap_or_default(),
-    };
-    let dn = DnParts { rdn: record.rdn(), parent: parent.as_bytes() };
-    use_it(&EntryView { id, record, dn, source: view })
 }
 
 /// What an entry's record does not hold, at the time of the proposal.

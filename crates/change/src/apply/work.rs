@@ -8,10 +8,10 @@ use ldap::{LdapResult, ResultCode};
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, Tables, Txn, View};
 
-use super::UpdateRules;
 use super::class_cache::Classes;
 use super::draft::failed;
 use super::outcome::ReferenceReport;
+use super::rules::UpdateRules;
 use crate::proposal::{Authority, Flags, Proposal};
 use query::backend::Suffix;
 use query::class_flags::ClassFlags;

@@ -10,11 +10,8 @@ use store::{Attribute, Content, DescId, EntryId, Interner, RecordBuilder, Record
 
 use super::change_notes::{Note, Noting};
 use super::draft::{Before, Draft, Now, Touched};
+use super::stamps::Stamps;
 use super::value_set::normal_form;
-use crate::csn::Csn;
-
-/// Operational values that the server sets, with their descriptions.
-pub(super) type Stamps = Vec<(DescId, Vec<u8>)>;
 
 /// Where the entry stands.
 #[derive(Clone, Copy)]
@@ -23,26 +20,6 @@ pub(super) struct Place<'p> {
     pub(super) parent: EntryId,
     /// RDN in user form; the whole DN of a base entry.
     pub(super) rdn: &'p [u8],
-}
-
-/// Stamps of a new entry.
-pub(super) fn stamps_of_add(csn: Csn, creator: &str, entry_uuid: &[u8; 16]) -> Stamps {
-    let mut stamps = vec![
-        (DescId::ENTRY_UUID, uuid::text(entry_uuid)),
-        (DescId::CREATE_TIMESTAMP, text(|out| csn.write_timestamp(out))),
-        (DescId::CREATORS_NAME, creator.as_bytes().to_vec()),
-    ];
-    stamps.extend(stamps_of_modify(csn, creator));
-    stamps
-}
-
-/// Stamps of a changed entry.
-pub(super) fn stamps_of_modify(csn: Csn, modifier: &str) -> Stamps {
-    vec![
-        (DescId::MODIFY_TIMESTAMP, text(|out| csn.write_timestamp(out))),
-        (DescId::MODIFIERS_NAME, modifier.as_bytes().to_vec()),
-        (DescId::ENTRY_CSN, text(|out| csn.write(out))),
-    ]
 }
 
 /// Stores the entry, and notes what is different from then on.
@@ -171,12 +148,6 @@ fn is_large(touched: &Touched) -> bool {
             !touched.is_object_class() && RecordBuilder::is_large(set.len(), longest)
         }
     }
-}
-
-fn text(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let mut out = Vec::with_capacity(40);
-    write(&mut out);
-    out
 }
 
 /// `entryUUID` as the request has it, where it may.

@@ -8,34 +8,10 @@ use ldap::{Dn, Request};
 use store::log::LogRecord;
 use store::{EntryId, varint};
 
+use super::kind::{Cause, ChangeKind};
 use super::trace::{self, Body};
 use crate::csn::Csn;
 use crate::proposal::{Authority, Kind, Proposal};
-
-/// What became of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChangeKind {
-    /// It was added.
-    Add,
-    /// Its attributes changed.
-    Modify,
-    /// It is gone.
-    Delete,
-    /// It was renamed or moved, with everything below it, which has no changes of its own.
-    ModifyDn,
-}
-
-/// What set a change off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause<'a> {
-    /// The request itself.
-    Request,
-    /// A plugin, which followed another change.
-    Plugin {
-        /// Its name, as `modifiersName` has it.
-        name: &'a str,
-    },
-}
 
 /// How an entry got another name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +94,7 @@ impl<'a> Change<'a> {
         let body = Body::decode(record.trace, at)?;
         let mut proposal = Proposal::decode(record.proposal).ok()?;
         if proposal.kind == Kind::Transaction {
-            let part = crate::apply::split(proposal.operation_bytes)?.into_iter().nth(body.part)?;
+            let part = crate::parts::split(proposal.operation_bytes)?.into_iter().nth(body.part)?;
             proposal = Proposal::decode(part).ok()?;
         }
         // What the server does by itself has no request that names an entry.

@@ -6,7 +6,8 @@ use ldap::ldif::put_line;
 use schema::{Schema, uuid};
 use store::StoreError;
 
-use super::change::{AttributeChange, Change, ChangeKind};
+use super::change::{AttributeChange, Change};
+use super::kind::ChangeKind;
 use query::facts::Facts;
 use query::synthetic::{Attributes, SyntheticEntry};
 

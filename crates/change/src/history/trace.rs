@@ -14,7 +14,7 @@
 
 use store::{EntryId, varint};
 
-use super::change::{Cause, ChangeKind};
+use super::kind::{Cause, ChangeKind};
 
 /// Version of the layout above.
 const VERSION: u8 = 1;

@@ -12,8 +12,9 @@ use ldap::{Controls, ExtendedRequest, LdapResult, ResultCode};
 use super::{Decided, Order, UpdateCallback, UpdateDone, check_authenticated, out_of_service, phases_of, uuid_for};
 use crate::directory::Directory;
 use crate::session::Session;
-use change::apply::{TransactionReport, join};
+use change::apply::TransactionReport;
 use change::csn::Csn;
+use change::parts::join;
 use change::proposal::Kind;
 use query::error::{refuse, shown, store_failure};
 

@@ -2,67 +2,20 @@
 //!
 //! New values are judged; those that are there stay as they are, and taking values away is always allowed.
 
-use ldap::{LdapResult, LdapUrl, ResultCode, Scope as SearchScope};
-use regex::bytes::{Regex, RegexBuilder};
-use schema::{NormalizedDn, TypeIndex};
+use ldap::{LdapResult, ResultCode, Scope as SearchScope};
 use store::{EntryId, View};
 
-use super::super::draft::Touched;
+use super::super::draft::{Touched, failed};
 use super::super::value_set::normal_form;
 use super::super::work::Work;
+use super::configured::{Constraint, ValueSource};
+use super::judged::{Judged, new_values, shown_value};
 use super::lookup::Lookup;
-use super::scope::{Scope, matcher, matches};
-use super::{Judged, failed, new_values, shown_value};
+use super::scope::matches;
 use query::error::refuse;
-use query::facts::Facts;
-use query::filter::Matcher;
 use query::locate::locate;
 
-/// One rule.
-pub(super) struct Constraint {
-    name: String,
-    attributes: Vec<TypeIndex>,
-    count: Option<u64>,
-    size: Option<u64>,
-    pattern: Option<Regex>,
-    forbidden_pattern: Option<Regex>,
-    values: Vec<Vec<u8>>,
-    sources: Vec<Source>,
-    scope: Scope,
-}
-
-/// Entries whose values are allowed.
-struct Source {
-    text: String,
-    base: NormalizedDn,
-    scope: SearchScope,
-    filter: Option<Matcher>,
-    attributes: Vec<Lookup>,
-}
-
 impl Constraint {
-    /// None when a pattern or URL cannot be read, which was found out when it was configured.
-    pub(super) fn new(facts: &Facts, name: &str, configured: &config::Constraint, scope: Scope) -> Option<Self> {
-        let pattern = |text: &String| RegexBuilder::new(text).size_limit(config::PATTERN_BYTES_MAX).build().ok();
-        let of_type = |name: &String| facts.schema.attribute_type(name.as_bytes()).map(|attribute| attribute.index);
-        Some(Self {
-            name: name.to_owned(),
-            attributes: configured.attributes.iter().filter_map(of_type).collect(),
-            count: configured.count,
-            size: configured.size,
-            pattern: configured.pattern.as_ref().map(|text| pattern(text).ok_or(())).transpose().ok()?,
-            forbidden_pattern: configured
-                .forbidden_pattern
-                .as_ref()
-                .map(|text| pattern(text).ok_or(()))
-                .transpose()
-                .ok()?,
-            values: configured.values.iter().map(|value| value.clone().into_bytes()).collect(),
-            sources: configured.value_uris.iter().map(|text| Source::new(facts, text)).collect::<Option<_>>()?,
-            scope,
-        })
-    }
-
     pub(super) fn judge(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), LdapResult> {
         if !self.scope.covers_name(judged.name) {
             return Ok(());
@@ -134,18 +87,7 @@ impl Constraint {
     }
 }
 
-impl Source {
-    fn new(facts: &Facts, text: &str) -> Option<Self> {
-        let url = LdapUrl::parse(text).ok()?;
-        Some(Self {
-            text: text.to_owned(),
-            base: NormalizedDn::parse(&facts.schema, url.dn.as_bytes()).ok()?,
-            scope: url.effective_scope(),
-            filter: url.filter.as_ref().map(|filter| matcher(facts, &filter.filter().to_string())),
-            attributes: url.attributes.iter().filter_map(|name| Lookup::new(&facts.schema, name)).collect(),
-        })
-    }
-
+impl ValueSource {
     /// Whether some entry but the one that is judged has the value. By index where there is one; else the entries of the scope are
     /// read one by one.
     fn has(&self, work: &Work<'_, '_>, judged: EntryId, value: &[u8]) -> Result<bool, LdapResult> {

@@ -6,26 +6,22 @@
 //!
 //! Invariant: everything below a dynamic entry is dynamic, so that it can go when nothing is below it any more.
 
-use config::DynamicEntries;
-use ldap::{LdapResult, ModifyRequest, ResultCode};
+use ldap::{LdapResult, ResultCode};
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::super::change_notes::Note;
-use super::super::draft::{Described, Draft, Now, Start};
-use super::super::modify;
+use super::super::draft::{Described, Draft, Now, Start, failed};
 use super::super::value_set::{ValueSet, normal_form};
 use super::super::work::{Target, Work};
-use super::failed;
+use super::configured::Dynamic;
 use super::lookup::{Lookup, Pair};
 use super::references::{Moved, follow};
-use super::scope::Scope;
 use crate::csn::Csn;
 use crate::history::{Cause, ChangeKind};
 use query::class_flags::ClassFlags;
 use query::dynamic_entry::{EXPIRY, expires_at};
 use query::error::{invalid_dn, refuse, shown};
-use query::facts::Facts;
 
 /// Entries that one proposal looks at, some milliseconds of work.
 pub const EXPIRY_SLICE: usize = 128;
@@ -33,26 +29,7 @@ pub const EXPIRY_SLICE: usize = 128;
 /// Who removes entries whose time is over, for the history.
 const REMOVER: &str = "cn=Dynamic Entries,cn=plugins,cn=config";
 
-/// The plugin.
-pub(super) struct Dynamic {
-    name: String,
-    default_ttl_us: u64,
-    /// Most dynamic entries of the backend, and how they are counted.
-    most: Option<(u64, Lookup)>,
-    scope: Scope,
-}
-
 impl Dynamic {
-    pub(super) fn new(facts: &Facts, name: &str, configured: &DynamicEntries, scope: Scope) -> Self {
-        let lookup = Lookup::new(&facts.schema, "objectClass");
-        Self {
-            name: name.to_owned(),
-            default_ttl_us: configured.default_ttl_seconds * 1_000_000,
-            most: configured.max_objects.zip(lookup),
-            scope,
-        }
-    }
-
     fn check_scope(&self, name: &NormalizedDn) -> Result<(), LdapResult> {
         if self.scope.covers_name(name) {
             return Ok(());
@@ -150,20 +127,6 @@ fn check_static_below(above: &Target, dn: &[u8]) -> Result<(), LdapResult> {
     }
     let message = format!("\"{}\" cannot stand below a dynamic entry: it is not of the class dynamicObject", shown(dn));
     Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message))
-}
-
-/// A dynamic entry gets more time, or less: the request sets its end.
-pub(in crate::apply) fn refresh(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {
-    work.require_root("Refreshing an entry")?;
-    let target = work.find(request.object)?;
-    if !target.classes.flags.has(ClassFlags::DYNAMIC) {
-        let message = format!(
-            "\"{}\" is not of the class dynamicObject: only dynamic entries can be refreshed",
-            shown(request.object)
-        );
-        return Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message));
-    }
-    modify::modify(work, request)
 }
 
 /// Some entries to look at, as a proposal carries them: those whose time is over go.

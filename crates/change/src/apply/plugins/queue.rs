@@ -8,7 +8,7 @@
 
 use store::{StoreError, Txn, View};
 
-use super::super::outcome::{put, take, take_text};
+use crate::parts::{put, take, take_text};
 
 const BOUNDS_KEY: &[u8] = b"references";
 /// Jobs of one entry each that are done together.

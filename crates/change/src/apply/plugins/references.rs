@@ -16,20 +16,21 @@ use schema::{NormalizedDn, Schema, TypeIndex};
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::super::change_notes::Note;
+use super::super::draft::failed;
 use super::super::draft::{Described, Draft, Start, stored_type};
-use super::super::modify::leaf_rdn;
 use super::super::outcome::ReferenceReport;
+use super::super::rdn::leaf_rdn;
+use super::super::stamps;
 use super::super::value_set::normal_form;
 use super::super::work::Work;
 use super::super::write::{self, Place};
+use super::configured::{Check, Plugins, References};
+use super::judged::{Judged, new_values};
 use super::lookup::{Lookup, Pair, normals_below};
 use super::queue::{self, Job, Slice, Tally};
-use super::scope::{Scope, matcher, matches};
-use super::{Judged, Plugins, failed, new_values};
+use super::scope::matches;
 use crate::history::{Cause, ChangeKind};
 use query::error::{refuse, shown};
-use query::facts::Facts;
-use query::filter::Matcher;
 use query::locate::locate;
 
 /// Who changed an entry whose references were cleaned, as `modifiersName` says.
@@ -40,24 +41,6 @@ const SLICE_HOLDERS: usize = 128;
 const SLICE_PAIRS: usize = 512;
 /// Values of one name with different unique identifiers that are looked at in one slice.
 const IDENTIFIERS_MAX: usize = 4096;
-
-/// See the module.
-pub(super) struct References {
-    name: String,
-    attributes: Vec<Lookup>,
-    scope: Scope,
-    interval_us: u64,
-    /// Entries of other backends may refer to this one's.
-    has_others: bool,
-    check: Option<Check>,
-}
-
-/// `check-references`
-struct Check {
-    /// Attribute type → what the entry referred to must match.
-    filters: Vec<(TypeIndex, Matcher)>,
-    within_context: bool,
-}
 
 /// A name that is no longer what it was.
 pub(in crate::apply) struct Moved {
@@ -123,30 +106,6 @@ impl Plugins {
 }
 
 impl References {
-    pub(super) fn new(
-        facts: &Facts,
-        name: &str,
-        configured: &config::ReferentialIntegrity,
-        scope: Scope,
-        has_others: bool,
-    ) -> Self {
-        let schema = &facts.schema;
-        let filter = |(attribute, filter): &(String, String)| {
-            Some((schema.attribute_type(attribute.as_bytes())?.index, matcher(facts, filter)))
-        };
-        Self {
-            name: name.to_owned(),
-            attributes: configured.attributes.iter().filter_map(|name| Lookup::new(schema, name)).collect(),
-            scope,
-            interval_us: u64::try_from(configured.update_interval.as_micros()).unwrap_or(u64::MAX),
-            has_others,
-            check: configured.check_references.then(|| Check {
-                filters: configured.check_filters.iter().filter_map(filter).collect(),
-                within_context: configured.check_within_context,
-            }),
-        }
-    }
-
     fn follow(&self, work: &mut Work<'_, '_>, moved: Vec<Moved>) -> Result<(), LdapResult> {
         let proposal = work.proposal;
         let time_us = proposal.csn.time_us;
@@ -331,7 +290,7 @@ impl References {
         for (tally, count) in tallies.iter_mut().zip(changed) {
             tally.add(Tally { entries: u64::from(count > 0), references: count });
         }
-        let stamps = write::stamps_of_modify(work.proposal.csn, MODIFIER);
+        let stamps = stamps::stamps_of_modify(work.proposal.csn, MODIFIER);
         let place = Place { parent: record.parent(), rdn: record.rdn() };
         let dn = match work.rules.noting.is_on() {
             true => work.view().dn_of(id).map_err(failed)?.unwrap_or_default(),

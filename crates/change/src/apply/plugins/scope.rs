@@ -4,8 +4,8 @@ use ldap::LdapResult;
 use schema::{MatchContext, NormalizedDn, Schema};
 use store::{EntryId, StoreError, View};
 
-use super::super::read_entry::with_entry;
-use super::failed;
+use super::super::draft::failed;
+use super::super::stored_entry::with_entry;
 use query::facts::Facts;
 use query::filter::Asker;
 use query::filter::{FilterScratch, Matcher, Truth};

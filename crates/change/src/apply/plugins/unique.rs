@@ -6,29 +6,14 @@
 use ldap::{LdapResult, ResultCode};
 use store::{Content, EntryId};
 
-use super::super::draft::stored_type;
+use super::super::draft::{failed, stored_type};
 use super::super::value_set::normal_form;
 use super::super::work::Work;
-use super::lookup::Lookup;
-use super::scope::Scope;
-use super::{Judged, failed, new_values};
+use super::configured::Unique;
+use super::judged::{Judged, new_values};
 use query::error::{refuse, shown};
-use query::facts::Facts;
-
-/// One rule.
-pub(super) struct Unique {
-    name: String,
-    /// A value of one must not be a value of another either.
-    attributes: Vec<Lookup>,
-    scope: Scope,
-}
 
 impl Unique {
-    pub(super) fn new(facts: &Facts, name: &str, attributes: &[String], scope: Scope) -> Self {
-        let attributes = attributes.iter().filter_map(|name| Lookup::new(&facts.schema, name)).collect();
-        Self { name: name.to_owned(), attributes, scope }
-    }
-
     pub(super) fn judge(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), LdapResult> {
         if !self.scope.covers_name(judged.name) {
             return Ok(());

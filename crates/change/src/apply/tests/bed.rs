@@ -15,7 +15,7 @@ use store::{Backend, BackendOptions, ReadOnlyBackend};
 use crate::apply::queue::{BATCH_JOBS, Bounds, Slice, bounds, job};
 use crate::apply::{Report, UpdateRules, plugins_text, schema_text};
 use crate::csn::Csn;
-use crate::history::{ChangeNumbers, History, Recorder, Source, kept_from};
+use crate::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
 use crate::proposal::{Authority, Flags, Kind, Proposal};
 use query::backend::Suffix;
 use query::entry::EntrySource;
@@ -371,7 +371,7 @@ fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>)
         ..options
     };
     let backend = Backend::open(options, Box::new(rules.noting(recorder))).unwrap();
-    let source = Source { id: "test".to_owned(), data: backend.data_uuid(), log: Arc::clone(backend.log()) };
+    let source = LogSource { id: "test".to_owned(), data: backend.data_uuid(), log: Arc::clone(backend.log()) };
     let config = config::Config::parse("", std::path::Path::new("pando.toml")).unwrap().changelog;
     let history = History::open(numbers, vec![source], config, Some(path.join("numbers"))).unwrap();
     (backend, history)

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 use super::bed::{Bed, With, add_op, delete_op, modify_op, rename_op};
 use super::random::{any_op, run};
-use crate::apply::join;
-use crate::history::{Bounds, Cause, Change, ChangeKind, ChangeNumbers, History, Source};
+use crate::history::{Bounds, Cause, Change, ChangeKind, ChangeNumbers, History, LogSource};
+use crate::parts::join;
 use crate::proposal::{Authority, Flags, Kind, Proposal};
 
 type Entry = BTreeMap<String, Vec<String>>;
@@ -380,7 +380,7 @@ fn nobody_takes_a_history_with_a_hole_for_a_whole_one() {
     // Other data: an import after a clean stop.
     bed.history.end().unwrap();
     let path = bed.folder.path().join("numbers");
-    let source = Source { id: "test".to_owned(), data: [9; 16], log: bed.backend.log().clone() };
+    let source = LogSource { id: "test".to_owned(), data: [9; 16], log: bed.backend.log().clone() };
     let after_import = History::open(ChangeNumbers::new(1), vec![source], config, Some(path)).unwrap();
     assert_eq!(after_import.bounds(), Bounds { first: last + 1, last });
 }

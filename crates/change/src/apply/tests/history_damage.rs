@@ -16,7 +16,7 @@ use store::log::{
 use super::bed::Bed;
 use super::history::{long_history, numbers};
 use crate::history::trace::set_number;
-use crate::history::{Bounds, ChangeNumbers, History, HistoryError, Source};
+use crate::history::{Bounds, ChangeNumbers, History, HistoryError, LogSource};
 
 /// The file of a segment: its header has the generation at byte 32.
 fn file_of(bed: &Bed, segment: &LogSegment) -> PathBuf {
@@ -291,7 +291,7 @@ fn a_quiet_backend_does_not_take_the_changes_of_others_with_it() {
     let open = |lasts: [u64; 2]| {
         let source = |at: usize| {
             let log = small_log(&folders[at], lasts[at]);
-            Source { id: at.to_string(), data: [at as u8; 16], log }
+            LogSource { id: at.to_string(), data: [at as u8; 16], log }
         };
         let sources = vec![source(0), source(1)];
         let bytes: u64 = sources.iter().flat_map(|it| it.log.segments()).map(|segment| segment.bytes).sum();
@@ -327,7 +327,7 @@ fn a_crash_and_an_import_give_no_number_twice() {
     let path = bed.folder.path().join("numbers");
     let empty = Bed::empty();
     let import = |data| {
-        let source = Source { id: "test".to_owned(), data, log: empty.backend.log().clone() };
+        let source = LogSource { id: "test".to_owned(), data, log: empty.backend.log().clone() };
         History::open(ChangeNumbers::new(1), vec![source], config, Some(path.clone())).unwrap()
     };
     let history = import([9; 16]);

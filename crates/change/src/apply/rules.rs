@@ -1,0 +1,72 @@
+//! The rules of one backend: what `apply` goes by beside the entries, as far as it is in force.
+
+use std::sync::Arc;
+
+use query::backend::Suffix;
+use query::facts::Facts;
+use schema::Schema;
+use schema::check::{Checker, Leniency};
+
+use super::change_notes::Noting;
+use super::class_cache::ClassCache;
+use super::definitions_cache::Governed;
+use super::plugins::Plugins;
+use crate::history::Recorder;
+
+/// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come out otherwise.
+pub const RULES_VERSION: u32 = 6;
+
+/// The rules of one backend.
+pub struct UpdateRules {
+    /// The base DNs of the backend.
+    pub(super) suffixes: Vec<Suffix>,
+    pub(super) leniency: Leniency,
+    pub(super) facts: Arc<Facts>,
+    pub(super) checker: Arc<Checker>,
+    pub(super) classes: ClassCache,
+    pub(super) plugins: Arc<Plugins>,
+    pub(super) governed: Governed,
+    pub(super) noting: Noting,
+    /// Whether schema and plugins are those that the backend keeps. At first, and after a batch was taken back, nobody knows.
+    pub(super) is_settled: bool,
+}
+
+impl UpdateRules {
+    /// Rules for a backend with these suffixes, under the schema of `facts` until the backend says otherwise.
+    #[must_use]
+    pub fn new(suffixes: Vec<Suffix>, leniency: Leniency, facts: Arc<Facts>) -> Self {
+        let checker = Arc::new(Checker::new(Arc::clone(&facts.schema), leniency));
+        Self {
+            suffixes,
+            leniency,
+            facts,
+            checker,
+            classes: ClassCache::default(),
+            plugins: Arc::default(),
+            governed: Governed::default(),
+            noting: Noting::default(),
+            is_settled: false,
+        }
+    }
+
+    /// The same, noting for the history what changes.
+    #[must_use]
+    pub fn noting(mut self, recorder: Recorder) -> Self {
+        self.noting = Noting::new(recorder);
+        self
+    }
+
+    /// Drops what is kept by number: the numbers are not in force any more.
+    pub(super) fn forget_numbers(&mut self) {
+        self.classes.clear();
+        self.governed = Governed::default();
+    }
+
+    pub(super) fn set_schema(&mut self, schema: Arc<Schema>) {
+        self.checker = Arc::new(Checker::new(Arc::clone(&schema), self.leniency));
+        self.facts = Arc::new(Facts::new(schema));
+        self.classes.clear();
+        self.governed = Governed::default();
+        self.is_settled = false;
+    }
+}

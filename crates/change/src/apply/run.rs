@@ -1,0 +1,191 @@
+//! Applying proposals: which operation each is, one after the other, and what is reported of it.
+
+use std::sync::Arc;
+
+use ldap::{LdapResult, Request, ResultCode};
+use query::error::refuse;
+use store::log::LogPlace;
+use store::{Outcome, StoreError, Txn};
+
+use super::delete::SLICE_ENTRIES;
+use super::modify_schema::{SCHEMA_KEY, schema_text};
+use super::outcome::{ReferenceReport, Report};
+use super::plugins::{self, PLUGINS_KEY, Plugins};
+use super::rules::{RULES_VERSION, UpdateRules};
+use super::transaction::TransactionReport;
+use super::work::Work;
+use super::{add, delete, draft, indexes, modify, modify_dn, modify_schema, refresh};
+use crate::parts::split;
+use crate::proposal::{Flags, Kind, Proposal};
+
+/// Slices of subtree deletes in one transaction: it is one change, and other updates wait for it.
+const SLICES_MAX: usize = 80;
+
+impl UpdateRules {
+    fn run(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>) -> Report {
+        if let Err(result) = self.settle(txn) {
+            return Report::of(result);
+        }
+        let mut work = Work::new(self, txn, proposal);
+        let result = operate(&mut work, proposal);
+        let (pre_read, post_read, new_schema) = (work.pre_read.take(), work.post_read.take(), work.new_schema.take());
+        let (has_more, references) = (work.has_more, work.references.take());
+        match result {
+            Ok(()) if proposal.flags.has(Flags::NO_OP) => {
+                let message = "The no-op control was given: the request would have succeeded, and nothing was changed";
+                Report {
+                    result: refuse(ResultCode::NO_OPERATION, message),
+                    pre_read,
+                    post_read,
+                    has_more: false,
+                    references: None,
+                }
+            }
+            Ok(()) => {
+                if let Some(schema) = new_schema {
+                    self.set_schema(schema);
+                }
+                Report { result: LdapResult::success(), pre_read, post_read, has_more, references }
+            }
+            Err(result) => Report::of(result),
+        }
+    }
+
+    /// Takes the schema that the backend keeps, if it keeps another one, and its plugins. A schema that cannot be built any more (a newer program ships
+    /// definitions that contradict it) stays aside: the files are judged when the directory opens.
+    fn settle(&mut self, txn: &Txn<'_>) -> Result<(), LdapResult> {
+        if self.is_settled {
+            return Ok(());
+        }
+        let kept = txn.view().meta(SCHEMA_KEY).map_err(draft::failed)?.unwrap_or_default();
+        if *kept != *schema_text(&self.facts.schema)
+            && let Ok(schema) = modify_schema::schema_of(&self.facts.schema, &kept)
+        {
+            self.set_schema(schema);
+        }
+        let plugins = txn.view().meta(PLUGINS_KEY).map_err(draft::failed)?.unwrap_or_default();
+        self.plugins = Arc::new(Plugins::of(&self.facts, &plugins));
+        self.is_settled = true;
+        Ok(())
+    }
+}
+
+impl UpdateRules {
+    /// Applies the parts in turn.
+    fn run_transaction(&mut self, txn: &mut Txn<'_>, bytes: &[u8]) -> TransactionReport {
+        let damaged = || Report::of(refuse(ResultCode::OTHER, "The transaction's proposal is damaged"));
+        let Some(parts) = split(bytes) else { return TransactionReport(vec![damaged()]) };
+        let mut reports = Vec::with_capacity(parts.len());
+        let mut slices = 0;
+        for (at, part) in parts.into_iter().enumerate() {
+            self.noting.begin_part(at);
+            let report = match Proposal::decode(part) {
+                Ok(proposal) if may_be_part(proposal.kind) => self.run_whole(txn, &proposal, &mut slices),
+                _ => damaged(),
+            };
+            let is_refused = !report.result.is_success();
+            reports.push(report);
+            if is_refused {
+                // Numbers that the parts before gave away are taken back with them.
+                self.forget_numbers();
+                break;
+            }
+        }
+        TransactionReport(reports)
+    }
+
+    /// A part with everything that it leaves for later outside of a transaction.
+    fn run_whole(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>, slices: &mut usize) -> Report {
+        let mut references: Option<ReferenceReport> = None;
+        loop {
+            let mut report = self.run(txn, proposal);
+            references = ReferenceReport::join(references, report.references.take());
+            if !report.has_more {
+                report.references = references;
+                return report;
+            }
+            *slices += 1;
+            if *slices > SLICES_MAX {
+                let entries = SLICES_MAX * SLICE_ENTRIES;
+                let message = format!("A transaction deletes at most {entries} entries with their subtrees");
+                return Report::of(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+            }
+        }
+    }
+}
+
+fn may_be_part(kind: Kind) -> bool {
+    matches!(kind, Kind::Add | Kind::Modify | Kind::Delete | Kind::ModifyDn | Kind::PasswordModify)
+}
+
+fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), LdapResult> {
+    // Adds and modifications see for themselves; all others may change, move or remove what defines something.
+    if !matches!(proposal.kind, Kind::Add | Kind::Modify | Kind::PasswordModify | Kind::Refresh) {
+        work.rules.governed.forget_some();
+    }
+    if proposal.kind == Kind::ModifySchema {
+        return modify_schema::modify_schema(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::Indexes {
+        return indexes::change_indexes(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::ConfigurePlugins {
+        return plugins::configure(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::CleanReferences {
+        return plugins::clean(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::ExpireEntries {
+        return plugins::dynamic::expire(work, proposal.operation_bytes);
+    }
+    let request = Request::decode_op(proposal.operation_bytes)
+        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
+    match (proposal.kind, &request) {
+        (Kind::Add, Request::Add(request)) => add::add(work, request),
+        (Kind::Modify | Kind::PasswordModify, Request::Modify(request)) => modify::modify(work, request),
+        (Kind::Refresh, Request::Modify(request)) => refresh::refresh(work, request),
+        (Kind::Delete, Request::Delete(dn)) => delete::delete(work, dn),
+        (Kind::ModifyDn, Request::ModifyDn(request)) => modify_dn::modify_dn(work, request),
+        _ => Err(refuse(ResultCode::OTHER, "The proposal names another operation than it holds")),
+    }
+}
+
+impl store::Rules for UpdateRules {
+    fn version(&self) -> u32 {
+        RULES_VERSION
+    }
+
+    fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Result<Outcome, StoreError> {
+        self.noting.begin();
+        let mut time_us = 0;
+        let decoded = Proposal::decode(proposal).inspect(|proposal| time_us = proposal.csn.time_us);
+        let (code, response) = match decoded {
+            Ok(proposal) if proposal.kind == Kind::Transaction => {
+                let report = self.run_transaction(txn, proposal.operation_bytes);
+                (report.refusal().map_or(ResultCode::SUCCESS, |result| result.code), report.encode())
+            }
+            Ok(proposal) => {
+                let report = self.run(txn, &proposal);
+                (report.result.code, report.encode())
+            }
+            Err(error) => {
+                let report = Report::of(refuse(ResultCode::OTHER, error.to_string()));
+                (report.result.code, report.encode())
+            }
+        };
+        let accepted = code == ResultCode::SUCCESS;
+        if accepted {
+            self.noting.finish(txn, time_us);
+        }
+        Ok(Outcome { code: code.as_i32(), accepted, response, ..Outcome::default() })
+    }
+
+    fn settled(&mut self, place: Option<LogPlace>) {
+        self.noting.settle(place);
+    }
+
+    fn forget(&mut self) {
+        self.forget_numbers();
+        self.is_settled = false;
+    }
+}
