@@ -181,9 +181,10 @@ fn use_tree(tokens: &[Token], before: &[String], found: &mut Vec<(Segments, Stri
                 let end = closing(tokens, i);
                 let mut start = i + 1;
                 for at in i + 1..=end {
-                    let is_outer = tokens[i + 1..at].iter().fold(0i32, |depth, token| {
-                        depth + i32::from(token.is('{')) - i32::from(token.is('}'))
-                    }) == 0;
+                    let is_outer = tokens[i + 1..at]
+                        .iter()
+                        .fold(0i32, |depth, token| depth + i32::from(token.is('{')) - i32::from(token.is('}')))
+                        == 0;
                     if at == end || (tokens[at].is(',') && is_outer) {
                         use_tree(&tokens[start..at], &path, found);
                         start = at + 1;
@@ -305,7 +306,8 @@ impl House {
             "crate" => return Some([module.krate.clone()].into_iter().chain(path[1..].iter().cloned()).collect()),
             "self" | "super" => {
                 let ups = path.iter().take_while(|segment| ["self", "super"].contains(&segment.as_str()));
-                let (count, supers) = ups.fold((0, 0), |(count, supers), up| (count + 1, supers + usize::from(up == "super")));
+                let (count, supers) =
+                    ups.fold((0, 0), |(count, supers), up| (count + 1, supers + usize::from(up == "super")));
                 base.truncate(base.len().checked_sub(supers)?);
                 base.extend(path[count..].iter().cloned());
                 Some(base)
@@ -368,7 +370,8 @@ impl House {
                 add(prefixes.flatten().find(|found| matches!(found, Found::Name(..))));
             }
             for (glob, _) in module.globs.iter().filter(|(_, is_public)| !is_public) {
-                let Some(Found::Module(of)) = self.absolute(at, glob, false).and_then(|path| self.find(&path, 0)) else {
+                let Some(Found::Module(of)) = self.absolute(at, glob, false).and_then(|path| self.find(&path, 0))
+                else {
                     continue;
                 };
                 for name in self.names_of(&of).filter(|name| module.words.contains(*name)) {
