@@ -5,6 +5,7 @@
 pub mod account;
 pub mod inactive;
 pub mod limits;
+pub mod not_obeyed;
 pub mod rights;
 pub mod session;
 

@@ -14,9 +14,10 @@ use crate::directory::Directory;
 use crate::open::OpenError;
 use access::Identity;
 use access::account::stored_passwords;
-use access::inactive;
+use access::inactive::{Inactive, LOCKED_MESSAGE, inactive};
 use access::limits::{Bound, given_limits};
 use query::backend::holder;
+use query::configured::ConfiguredError;
 use query::error::{invalid_dn, refuse, shown, store_failure};
 use query::place::Place;
 
@@ -61,6 +62,9 @@ pub enum BindFailure {
     /// The right password of an account that may not bind.
     #[error("The account is inactivated (nsAccountLock)")]
     Inactivated,
+    /// The right password of an account that is disabled.
+    #[error("The account is disabled (ds-pwp-account-disabled)")]
+    Disabled,
 }
 
 /// Why a bind did not get as far as a password, or failed there.
@@ -80,8 +84,8 @@ pub struct HashJob {
     stored: Vec<Vec<u8>>,
     clear: Zeroizing<Vec<u8>>,
     bound: Bound,
-    /// The account may not bind. Only who knows the password is told.
-    is_inactive: bool,
+    /// Why the account may not bind. At most who knows the password is told.
+    inactive: Option<Inactive>,
     /// What is left if the password is wrong.
     nobody: Bound,
     verbose: bool,
@@ -111,7 +115,7 @@ impl RootUsers {
         for user in &config.root_users {
             for dn in &user.bind_dns {
                 let name = NormalizedDn::parse(schema, dn.as_bytes())
-                    .map_err(|_| OpenError::BadDn { what: "the root user's name", dn: dn.clone() })?;
+                    .map_err(|_| ConfiguredError::BadDn { what: "the root user's name", dn: dn.clone() })?;
                 users.push(RootUser { name, dn: dn.as_str().into(), password: user.password.clone().into_bytes() });
             }
         }
@@ -195,7 +199,7 @@ impl Directory {
                 .by_rules(&root.dn, Some(&name), true)
                 .map_err(|error| store_failure(&error))?;
             let bound = Bound { identity: Identity::Root { dn: root.dn.clone() }, limits };
-            return Ok(self.judge(vec![root.password.clone()], clear, bound, false));
+            return Ok(self.judge(vec![root.password.clone()], clear, bound, None));
         }
         let nobody = |failure| {
             let _ = password::verify(NOBODYS_PASSWORD, clear);
@@ -216,14 +220,13 @@ impl Directory {
         let given = given_limits(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         let limits = given.unwrap_or(account.limits).over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
-        let is_inactive =
-            inactive::is_inactive(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
-        Ok(self.judge(account.passwords, clear, Bound { identity, limits }, is_inactive))
+        let inactive = inactive(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
+        Ok(self.judge(account.passwords, clear, Bound { identity, limits }, inactive))
     }
 
-    fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], bound: Bound, is_inactive: bool) -> BindStep {
+    fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], bound: Bound, inactive: Option<Inactive>) -> BindStep {
         let (nobody, verbose) = (self.nobody(), self.roots.verbose);
-        let job = HashJob { stored, clear: Zeroizing::new(clear.to_vec()), bound, is_inactive, nobody, verbose };
+        let job = HashJob { stored, clear: Zeroizing::new(clear.to_vec()), bound, inactive, nobody, verbose };
         if job.stored.iter().any(|stored| password::is_slow(stored)) {
             return BindStep::SlowHash(job);
         }
@@ -250,10 +253,11 @@ impl HashJob {
     pub fn run(self) -> BindDone {
         // Every value is tried, so that the time does not tell which one it was.
         let matches = self.stored.iter().fold(false, |found, stored| password::verify(stored, &self.clear) | found);
-        match (matches, self.is_inactive) {
-            (true, false) => BindDone::succeeded(self.bound),
-            (true, true) => BindDone {
-                result: refuse(ResultCode::UNWILLING_TO_PERFORM, inactive::MESSAGE),
+        match (matches, self.inactive) {
+            (true, None) => BindDone::succeeded(self.bound),
+            (true, Some(Inactive::Disabled)) => BindDone::failed(BindFailure::Disabled, self.nobody, self.verbose),
+            (true, Some(Inactive::Locked)) => BindDone {
+                result: refuse(ResultCode::UNWILLING_TO_PERFORM, LOCKED_MESSAGE),
                 bound: self.nobody,
                 failure: Some(BindFailure::Inactivated),
             },

@@ -8,10 +8,11 @@ use config::Config;
 use schema::Schema;
 
 use crate::bind::RootUsers;
-use crate::open::{OpenError, all_suffixes, configured_indexes};
+use crate::open::OpenError;
 use crate::update::check_declared_plugins;
 use access::limits::LiveLimits;
 use query::computed::check_tables;
+use query::configured::{all_suffixes, configured_indexes};
 use query::facts::Facts;
 
 /// Looks at base DNs, indexes, plugins, virtual attributes, limits and root users under a schema.

@@ -11,13 +11,14 @@ use store::index::{ConfiguredIndexes, Index, IndexConfigs};
 
 use crate::directory::Directory;
 use crate::index_builder::{IndexBuilders, IndexNotice};
-use crate::open::{OpenError, configured_indexes};
+use crate::open::OpenError;
 use crate::update::{Cause, Intake, SERVER_NAME, bind_schema};
 use change::csn::Csn;
 use change::index_proposal::IndexProposal;
 use change::proposal::{Authority, Flags, Kind, Proposal};
 use query::backend::Backend;
 use query::computed::check_tables;
+use query::configured::configured_indexes;
 
 /// What a new configuration changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -50,4 +50,4 @@ macro_rules! failures {
     };
 }
 
-failures!(config::ConfigErrors, crate::makeldif::TemplateError, schema::SchemaErrors);
+failures!(config::ConfigErrors, crate::makeldif::TemplateError, jobs::JobError, schema::SchemaErrors);

@@ -6,12 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use change::apply::UpdateRules;
 use config::{BackendConfig, Config, Instance};
-use query::{backend::Suffix, facts::Facts};
+use jobs::files::Reader;
+use query::configured;
 use runtime::pid_file::{PidFile, PidFileError};
 use schema::{NormalizedDn, Schema};
-use store::{BackendOptions, LogRepair, ReadOnlyBackend, Snapshot, Trial, log::Log};
 
 use crate::{
     failure::{Context, Failure},
@@ -43,7 +42,7 @@ pub fn find(directory: &Path) -> Result<Instance, Failure> {
 
 /// The schema that the configuration names.
 pub fn schema(config: &Config) -> Result<Arc<Schema>, Failure> {
-    directory::load_schema(config).map_err(Failure::new)
+    configured::load_schema(config).map_err(Failure::new)
 }
 
 /// The process that serves the instance, if one does.
@@ -130,87 +129,6 @@ pub fn normalized(schema: &Schema, dn: &str) -> Result<NormalizedDn, Failure> {
 }
 
 /// A backend opened for reading, also beside a running server.
-pub struct Reader {
-    store: ReadOnlyBackend,
-}
-
-impl Reader {
-    /// Opens the backend's files; nothing is written.
-    pub fn open(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Self, Failure> {
-        if !store::database_path(&backend.directory).exists() {
-            return Err(no_data(backend));
-        }
-        let store = ReadOnlyBackend::open(options(backend, schema)?, rules(config, backend, schema)?)
-            .map_err(|error| in_backend(backend, error))?;
-        // A running server's indexes are what it has, even if the file says otherwise by now.
-        let is_served = running(&config.instance).is_some();
-        let store = if is_served { store } else { store.with_configured_indexes() };
-        Ok(Self { store })
-    }
-
-    /// The log with all that is kept of it.
-    pub fn log(&self) -> Result<Arc<dyn Log>, Failure> {
-        self.store.log().map_err(Failure::new)
-    }
-
-    /// Everything as it is now, to try changes on.
-    pub fn trial(&mut self) -> Result<Trial<'_>, Failure> {
-        self.store.trial().map_err(Failure::new)
-    }
-
-    /// Everything as it is now.
-    pub fn snapshot(&mut self) -> Result<Snapshot, Failure> {
-        self.store.snapshot().map_err(Failure::new)
-    }
-}
-
-/// Brings everything that the log of a backend has into its database, as work on the files needs it; what the changelog
-/// has of the log stays. Takes the backend's lock for that long.
-pub fn fold(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<(), Failure> {
-    if !store::database_path(&backend.directory).exists() {
-        return Ok(());
-    }
-    let options = BackendOptions { keep_log_from: Some(0), ..options(backend, schema)? };
-    let open =
-        store::Backend::open(options, rules(config, backend, schema)?).map_err(|error| in_backend(backend, error))?;
-    open.close().map_err(|error| in_backend(backend, error))
-}
-
-/// Looks for changes that the log of a backend has lost; if the loss is accepted, the backend goes on without them.
-pub fn repair_log(
-    config: &Config,
-    backend: &BackendConfig,
-    schema: &Arc<Schema>,
-    accepts_loss: bool,
-) -> Result<LogRepair, Failure> {
-    if !store::database_path(&backend.directory).exists() {
-        return Err(no_data(backend));
-    }
-    store::repair_log(options(backend, schema)?, rules(config, backend, schema)?, accepts_loss)
-        .map_err(|error| in_backend(backend, error))
-}
-
-fn no_data(backend: &BackendConfig) -> Failure {
-    Failure::new(format_args!("the backend \"{}\" has no data yet: import some, or start the server once", backend.id))
-}
-
-fn in_backend(backend: &BackendConfig, error: impl std::fmt::Display) -> Failure {
-    Failure::new(format_args!("backend \"{}\": {error}", backend.id))
-}
-
-/// How the store is opened. The indexes are those that the backend knows; the configuration's only if it knows none.
-fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> Result<BackendOptions, Failure> {
-    let indexes = directory::configured_indexes(schema, backend).map_err(Failure::new)?;
-    Ok(BackendOptions::of_schema(backend.directory.clone(), schema, indexes))
-}
-
-/// The names at the top of a backend.
-pub fn suffixes(backend: &BackendConfig, schema: &Schema) -> Result<Vec<Suffix>, Failure> {
-    directory::suffixes(schema, backend).map_err(Failure::new)
-}
-
-fn rules(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Box<dyn store::Rules>, Failure> {
-    let suffixes = suffixes(backend, schema)?;
-    let facts = Arc::new(Facts::new(Arc::clone(schema)));
-    Ok(Box::new(UpdateRules::new(suffixes, directory::leniency(config), facts)))
+pub fn reader(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Reader, Failure> {
+    Ok(Reader::open(config, backend, schema, running(&config.instance).is_some())?)
 }

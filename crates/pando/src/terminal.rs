@@ -10,6 +10,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
+use jobs::Unit;
 use runtime::signals::{Signal, Signals};
 use store::bulk::Cancel;
 
@@ -72,6 +73,43 @@ pub fn cancel_on_signal() -> Result<Cancel, Failure> {
         }
     });
     Ok(cancel)
+}
+
+/// Shows how far a job is, and stops it with Ctrl-C or SIGTERM.
+pub struct Watcher {
+    progress: Progress,
+    cancel: Cancel,
+}
+
+impl Watcher {
+    /// Shows nothing if standard error is no terminal or `quiet`.
+    pub fn new(quiet: bool) -> Result<Self, Failure> {
+        Ok(Self { progress: Progress::new("entries", None, quiet), cancel: cancel_on_signal()? })
+    }
+}
+
+impl jobs::Watch for Watcher {
+    fn progress(&mut self, now: &jobs::Progress) {
+        self.progress.phase(now.phase, now.total);
+        self.progress.at(now.done, job_text(now));
+    }
+
+    fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+}
+
+/// How far a job is, in words: `12,345 entries, 6,789/s, 3 rejected`.
+fn job_text(now: &jobs::Progress) -> String {
+    let entries = || {
+        let rejected = if now.rejected > 0 { format!(", {} rejected", grouped(now.rejected)) } else { String::new() };
+        format!("{} entries, {}/s{rejected}", grouped(now.entries), grouped(now.entries_per_second() as u64))
+    };
+    match (now.phase, now.unit) {
+        ("syncing", _) => String::new(),
+        ("indexes", Unit::Bytes) => bytes_text(now.done),
+        _ => entries(),
+    }
 }
 
 /// Progress of long work on standard error.
@@ -157,6 +195,23 @@ pub fn bytes_text(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_tells_entries_and_bytes() {
+        let mut now = jobs::Progress {
+            phase: "entries",
+            unit: Unit::Bytes,
+            done: 1 << 20,
+            total: None,
+            entries: 30_000,
+            rejected: 0,
+            elapsed: Duration::from_secs(2),
+        };
+        assert_eq!(job_text(&now), "30,000 entries, 15,000/s");
+        now.rejected = 1;
+        assert_eq!(job_text(&now), "30,000 entries, 15,000/s, 1 rejected");
+        assert_eq!(job_text(&jobs::Progress { phase: "indexes", ..now }), "1.0 MiB");
+    }
 
     #[test]
     fn numbers_for_people() {

@@ -18,6 +18,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("access", 5),
     ("change", 6),
     ("directory", 7),
+    ("jobs", 7),
     ("runtime", 7),
     ("server", 8),
     ("pando", 9),

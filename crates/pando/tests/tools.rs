@@ -272,6 +272,53 @@ fn bad_entries_stop_an_import_unless_there_is_a_place_for_them() {
     assert!(place.read("rejects").contains("dn: cn=x,dc=example,dc=com"));
 }
 
+/// Otherwise a mistyped suffix costs all entries and their history, with status 0.
+#[test]
+fn an_import_that_would_leave_nothing_is_refused() {
+    let place = Place::new();
+    place.setup();
+    place.write("people.ldif", PEOPLE);
+    place.must("import-ldif --instance inst -l people.ldif");
+    place.write("wrong.ldif", &PEOPLE.replace("dc=example", "dc=wrong"));
+    place.write("empty.ldif", "");
+    for (file, counts) in [
+        ("wrong.ldif", "of 4 entries 0 were rejected and 4 skipped (4 not below a base DN of the backend)"),
+        ("empty.ldif", "of 0 entries 0 were rejected and 0 skipped; nothing was changed"),
+    ] {
+        let done = place.run(&format!("import-ldif --instance inst -l {file}"));
+        assert_eq!((done.status, done.err.lines().count()), (1, 1), "{}", done.err);
+        let begin = "pando import-ldif: the backend would be empty afterwards: ";
+        assert!(
+            done.err.starts_with(&format!("{begin}{counts}")) && done.err.contains("--clearBackend"),
+            "{}",
+            done.err
+        );
+        assert!(place.must("export-ldif --instance inst -l -").out.contains("uid=bob"), "the old data is there");
+    }
+    let done = place.must("import-ldif --instance inst -l wrong.ldif --clearBackend");
+    assert!(
+        done.out.contains("skipped 4") && done.out.contains("Skipped entries: 4 not below a base DN"),
+        "{}",
+        done.out
+    );
+    assert_eq!(place.must("export-ldif --instance inst -l -").out.matches("dn: ").count(), 0);
+}
+
+#[test]
+fn imported_entries_say_when_they_were_made() {
+    let place = Place::new();
+    place.setup();
+    place.write("people.ldif", PEOPLE);
+    let made = ["createTimestamp: ", "modifyTimestamp: ", "creatorsName: cn=Directory Manager", "modifiersName: "];
+    for (option, expected) in [("", 4), ("--noLastMod", 0)] {
+        place.must(&format!("import-ldif --instance inst -l people.ldif {option}"));
+        let text = place.must("export-ldif --instance inst -l -").out;
+        for line in made {
+            assert_eq!(text.lines().filter(|own| own.starts_with(line)).count(), expected, "{line} {option}:\n{text}");
+        }
+    }
+}
+
 #[test]
 fn base_dns_backends_and_filters_that_do_not_exist_are_named() {
     let place = Place::new();

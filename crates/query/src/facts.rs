@@ -44,6 +44,8 @@ pub struct Facts {
     pub role_filter: Option<TypeIndex>,
     /// `nsAccountLock`, which keeps an entry from binding (Sun, 389).
     pub account_lock: Option<TypeIndex>,
+    /// `ds-pwp-account-disabled`, which does so, too (OpenDJ).
+    pub account_disabled: Option<TypeIndex>,
     /// Classes and attributes of groups.
     pub groups: GroupTypes,
     /// Classes of entries that say what other entries get.
@@ -114,6 +116,7 @@ impl Facts {
             own_limits: OwnLimitTypes::of(&schema),
             role_filter: type_of(b"nsRoleFilter"),
             account_lock: type_of(b"nsAccountLock"),
+            account_disabled: type_of(b"ds-pwp-account-disabled"),
             schema,
         }
     }

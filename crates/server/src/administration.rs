@@ -15,7 +15,7 @@ use directory::{Directory, IndexBuild, OpenError};
 use ldap::administration::{IndexChoice, JobProgress, RebuildIndexes, ReloadResponse};
 use runtime::{
     log::error::{Category, ErrorLog, message_id},
-    pool::{Pool, PoolLimits, TURN, Turn},
+    pool::{Place, Pool, PoolLimits, TURN, Turn},
 };
 use store::{StoreError, bulk::RebuildWhich};
 
@@ -92,8 +92,31 @@ impl Administration {
     }
 
     /// The server is complete: what was asked for meanwhile goes on.
-    pub(crate) fn begin(&self, stalls: Arc<Stalls>) {
+    pub(crate) fn begin(self: &Arc<Self>, stalls: Arc<Stalls>) {
         let _ = self.stalls.set(stalls);
+        let own = Arc::clone(self);
+        self.pool.submit(move |place| {
+            if let Place::Running(turn) = place {
+                own.tell_of_not_obeyed(turn);
+            }
+        });
+    }
+
+    /// Tells of attributes in the backends that other servers obey and this one does not yet.
+    fn tell_of_not_obeyed(&self, turn: &mut Turn) {
+        let goes_on = &mut || {
+            if turn.is_over() {
+                turn.give_way();
+            }
+            !self.is_stopping.load(Ordering::Acquire)
+        };
+        match self.directory.tell_of_not_obeyed(goes_on) {
+            Ok(()) | Err(StoreError::Closed) => {}
+            Err(error) => {
+                let message = format_args!("Attributes that are not obeyed yet cannot be counted: {error}");
+                self.errors.warning(Category::Core, message_id::DIRECTORY, message);
+            }
+        }
     }
 
     /// Nobody waits for jobs any more.

@@ -9,6 +9,7 @@ mod dynamic;
 mod expiry;
 mod inbound;
 mod intake;
+mod new_name;
 mod password_modify;
 mod passwords;
 mod plugins;
@@ -276,6 +277,10 @@ impl Directory {
         {
             self.check_same_backend(&facts, at, superior)?;
         }
+        if let Request::ModifyDn(request) = order.request {
+            self.check_new_name(&facts, at, &name, request)?;
+        }
+        self.tell_of_request(&facts, order.request);
         let op_bytes = match passwords::prepare(self, &facts, order, at, &name)? {
             Prepared::Unchanged => order.op_bytes.into(),
             Prepared::Rewritten(bytes) => bytes.into(),

@@ -8,15 +8,15 @@ use std::{
 };
 
 use clap::Args;
-use store::bulk::{self, ExportOptions};
+use jobs::{export::Export, progress::rate};
 
 use super::selection::SelectionOptions;
 use crate::{
     failure::{Context, Failure, Outcome},
-    instance::{self, Reader},
+    instance,
     output::{Output, outln, reader_is_gone},
     owner::Owner,
-    terminal::{self, Progress, grouped},
+    terminal::Watcher,
 };
 
 #[derive(Debug, Args)]
@@ -54,23 +54,19 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let owner = Owner::of(directory)?;
     let schema = instance::schema(&config)?;
     let backend = options.selection.backend(&config, &schema, options.backend.as_deref())?;
-    let export_options = ExportOptions {
+    let job = Export {
         selection: options.selection.selection(&schema)?,
         exclude_operational: options.exclude_operational,
         wrap_column: options.wrap_column,
         compress: options.compress,
-        cancel: terminal::cancel_on_signal()?,
     };
-    let mut reader = Reader::open(&config, backend, &schema)?;
+    let mut reader = instance::reader(&config, backend, &schema)?;
     let snapshot = reader.snapshot()?;
     let target = Target::open(&options.ldif_file, options.append)?;
     let quiet = options.quiet || target.is_stdout();
-    let progress = Progress::new("entries", Some(snapshot.entry_count().map_err(Failure::new)?), quiet);
-    let exported = bulk::export(&snapshot, &schema, &export_options, target.writer()?, &mut |now| {
-        let rate = (now.processed as f64 / now.elapsed.as_secs_f64().max(0.001)) as u64;
-        progress.at(now.processed, format!("{} entries, {}/s", grouped(now.processed), grouped(rate)));
-    });
-    drop(progress);
+    let mut watcher = Watcher::new(quiet)?;
+    let exported = job.run(&snapshot, &schema, target.writer()?, &mut watcher);
+    drop(watcher);
     if target.is_stdout() && reader_is_gone() {
         owner.settle(directory)?;
         return Ok(ExitCode::SUCCESS);
@@ -82,7 +78,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     owner.settle(directory)?;
     if !quiet {
         let seconds = summary.elapsed.as_secs_f64();
-        let rate = summary.exported as f64 / seconds.max(0.001);
+        let rate = rate(summary.exported, summary.elapsed);
         outln!(
             "Exported {} entries and skipped {} in {seconds:.1} seconds (average rate {rate:.1}/sec)",
             summary.exported,

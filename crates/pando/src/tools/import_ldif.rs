@@ -10,16 +10,20 @@ use std::{
 
 use clap::Args;
 use config::{BackendConfig, Config};
-use password::Scheme;
-use store::bulk::{self, ImportMode, ImportOptions, ImportSummary, LdifSource, PasswordHook, Phase, Selection};
+use jobs::{
+    import::{Import, Imported},
+    progress::rate,
+};
+use schema::Schema;
+use store::bulk::{ImportMode, ImportSummary, LdifSource};
 
-use super::{encode_password::scheme_of, selection::SelectionOptions};
+use super::selection::SelectionOptions;
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
-    output::outln,
+    output::{errln, outln},
     owner::Owner,
-    terminal::{self, Progress, bytes_text, grouped},
+    terminal::{Watcher, bytes_text},
 };
 
 #[derive(Debug, Args)]
@@ -45,9 +49,12 @@ pub struct Options {
     /// With --append: replace entries that are there already
     #[arg(short = 'r', long = "replaceExisting", requires = "append")]
     replace_existing: bool,
-    /// Remove all entries first (an import without --append and --includeBranch does so anyway)
+    /// The backend may be empty afterwards; without it, an import that would leave no entry changes nothing and fails
     #[arg(short = 'F', long = "clearBackend", conflicts_with = "append")]
     clear_backend: bool,
+    /// Do not add creatorsName, createTimestamp, modifiersName and modifyTimestamp where the file has none
+    #[arg(long = "noLastMod")]
+    no_last_mod: bool,
     #[command(flatten)]
     selection: SelectionOptions,
     /// Write entries that cannot be imported to this file with the reason, and go on
@@ -79,37 +86,6 @@ pub struct Options {
     quiet: bool,
 }
 
-/// An import, whoever asks for it.
-pub struct Order {
-    pub sources: Vec<LdifSource>,
-    pub mode: ImportMode,
-    pub selection: Selection,
-    pub reject_file: Option<PathBuf>,
-    pub skip_file: Option<PathBuf>,
-    pub overwrite: bool,
-    pub skip_schema_validation: bool,
-    pub threads: usize,
-    pub temporary_directory: Option<PathBuf>,
-    pub quiet: bool,
-}
-
-impl Default for Order {
-    fn default() -> Self {
-        Self {
-            sources: Vec::new(),
-            mode: ImportMode::Replace,
-            selection: Selection::default(),
-            reject_file: None,
-            skip_file: None,
-            overwrite: false,
-            skip_schema_validation: false,
-            threads: 0,
-            temporary_directory: None,
-            quiet: false,
-        }
-    }
-}
-
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
     let owner = Owner::of(directory)?;
@@ -121,9 +97,11 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     } else {
         ImportMode::Replace
     };
-    let order = Order {
+    let job = Import {
         sources: sources(options)?,
         mode,
+        may_be_empty: options.clear_backend,
+        is_stamped: !options.no_last_mod,
         selection: options.selection.selection(&schema)?,
         reject_file: options.reject_file.clone(),
         skip_file: options.skip_file.clone(),
@@ -131,12 +109,11 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         skip_schema_validation: options.skip_schema_validation,
         threads: options.threads.unwrap_or(0),
         temporary_directory: options.temporary_directory.clone(),
-        quiet: options.quiet,
     };
-    let summary = import(&config, backend, order);
+    let imported = import(&config, backend, &schema, job, options.quiet);
     // Also after a failure: files that root left would keep the server from opening the old data.
     owner.settle(directory)?;
-    let rejected = summary?.rejected;
+    let rejected = imported?.summary.rejected;
     Ok(if options.count_rejects {
         ExitCode::from(u8::try_from(rejected).unwrap_or(u8::MAX))
     } else {
@@ -160,83 +137,46 @@ fn sources(options: &Options) -> Result<Vec<LdifSource>, Failure> {
 }
 
 /// Imports, with progress and a closing line.
-pub fn import(config: &Config, backend: &BackendConfig, order: Order) -> Result<ImportSummary, Failure> {
-    let schema = instance::schema(config)?;
-    let keeps_entries = order.mode != ImportMode::Replace || !order.selection.include_branches.is_empty();
-    let indexes = directory::index_configs(backend).map_err(Failure::new)?;
-    let options = ImportOptions {
-        mode: order.mode,
-        selection: order.selection,
-        continue_on_error: order.reject_file.is_some(),
-        reject_file: order.reject_file,
-        skip_file: order.skip_file,
-        overwrite: order.overwrite,
-        skip_schema_validation: order.skip_schema_validation || !config.global.check_schema,
-        hash_password: Some(password_hook(scheme_of(&config.passwords.scheme)?)),
-        threads: order.threads,
-        temporary_directory: order.temporary_directory,
-        cancel: terminal::cancel_on_signal()?,
-        ..ImportOptions::new(backend.directory.clone(), backend.base_dns.clone(), indexes, Arc::clone(&schema))
-    };
-    // Entries that stay are read from the database, which must have all of them.
-    if keeps_entries {
-        instance::fold(config, backend, &schema)?;
+pub fn import(
+    config: &Config,
+    backend: &BackendConfig,
+    schema: &Arc<Schema>,
+    job: Import,
+    quiet: bool,
+) -> Result<Imported, Failure> {
+    let mut watcher = Watcher::new(quiet)?;
+    let imported = job.run(config, backend, schema, &mut watcher);
+    drop(watcher);
+    let imported = imported?;
+    for (row, entries) in &imported.not_obeyed {
+        errln!("{}", row.sentence(*entries));
     }
-    let progress = Progress::new("entries", None, order.quiet);
-    let summary = bulk::import(order.sources, &options, &mut |now| show(&progress, now)).map_err(Failure::new)?;
-    drop(progress);
-    if !order.quiet {
-        report(&summary);
+    if !quiet {
+        report(&imported.summary);
     }
-    Ok(summary)
-}
-
-fn show(progress: &Progress, now: &bulk::Progress) {
-    let seconds = now.elapsed.as_secs_f64().max(0.001);
-    let rate = |count: u64| grouped((count as f64 / seconds) as u64);
-    match now.phase {
-        Phase::Entries => {
-            progress.phase("entries", now.bytes_total);
-            let rejected =
-                if now.rejected > 0 { format!(", {} rejected", grouped(now.rejected)) } else { String::new() };
-            progress
-                .at(now.bytes_read, format!("{} entries, {}/s{rejected}", grouped(now.processed), rate(now.processed)));
-        }
-        Phase::Indexes => {
-            progress.phase("indexes", now.bytes_total);
-            progress.at(now.bytes_read, bytes_text(now.bytes_read));
-        }
-        Phase::Syncing => progress.phase("syncing", None),
-    }
+    Ok(imported)
 }
 
 fn report(summary: &ImportSummary) {
     let seconds = |time: Duration| time.as_secs_f64();
-    let rate = summary.processed as f64 / seconds(summary.elapsed).max(0.001);
+    let rate = rate(summary.processed, summary.elapsed);
     outln!(
         "Processed {} entries, imported {}, skipped {}, rejected {} and migrated {} in {:.1} seconds (average rate \
          {rate:.1}/sec)",
         summary.processed,
         summary.imported,
-        summary.skipped,
+        summary.skipped.total(),
         summary.rejected,
         summary.migrated,
         seconds(summary.elapsed)
     );
+    if summary.skipped.total() > 0 {
+        outln!("Skipped entries: {}", summary.skipped);
+    }
     outln!(
         "Phase one processing completed in {:.1} seconds, phase two in {:.1} seconds; the database has {}",
         seconds(summary.phase_one),
         seconds(summary.phase_two),
         bytes_text(summary.database_bytes)
     );
-}
-
-/// Encodes clear passwords; leaves encoded ones as they are.
-fn password_hook(scheme: Scheme) -> PasswordHook {
-    Arc::new(move |value| {
-        if password::is_encoded(value) {
-            return Ok(None);
-        }
-        password::encode_random(scheme, value).map(Some).map_err(|error| error.to_string())
-    })
 }

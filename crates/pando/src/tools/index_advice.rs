@@ -16,7 +16,7 @@ use store::index::Distrust;
 use crate::{
     client::{Client, Credentials},
     failure::{Context, Failure, Outcome},
-    instance::{self, Reader},
+    instance,
     output::{out, outln},
     table::Table,
     terminal::{Progress, grouped},
@@ -229,7 +229,7 @@ fn building(directory: &Path, shapes: &[Shape]) -> Result<Vec<(String, Distrust)
         if advice().next().is_none() {
             continue;
         }
-        let snapshot = Reader::open(&config, backend, &schema)?.snapshot()?;
+        let snapshot = instance::reader(&config, backend, &schema)?.snapshot()?;
         let indexes = snapshot.indexes();
         for untrusted in indexes.untrusted() {
             let Some(index) = indexes.set().get(untrusted.id) else { continue };

@@ -8,8 +8,9 @@ use std::{
 
 use clap::Args;
 use config::Config;
+use jobs::{progress::rate, rebuild::Rebuild};
 use ldap::administration::{IndexChoice, RebuildIndexes};
-use store::bulk::{self, Phase, RebuildOptions, RebuildWhich};
+use store::bulk::RebuildWhich;
 
 use crate::{
     administration,
@@ -17,7 +18,7 @@ use crate::{
     instance,
     output::outln,
     owner::Owner,
-    terminal::{self, Progress, bytes_text, grouped},
+    terminal::{Progress, Watcher, grouped},
 };
 
 #[derive(Debug, Args)]
@@ -113,8 +114,7 @@ fn ask_server(directory: &Path, config: &Config, options: &Options, process: u32
 
 /// How many entries, and how many a second.
 fn rated(entries: u64, elapsed: Duration) -> String {
-    let rate = (entries as f64 / elapsed.as_secs_f64().max(0.001)) as u64;
-    format!("{} entries, {}/s", grouped(entries), grouped(rate))
+    format!("{} entries, {}/s", grouped(entries), grouped(rate(entries, elapsed) as u64))
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
@@ -126,34 +126,20 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let _lock = instance::lock(&config.instance, "then rebuild")?;
     let schema = instance::schema(&config)?;
     let backend = instance::backend_of_base(&config, &schema, &options.base_dn)?;
-    instance::fold(&config, backend, &schema)?;
-    let rebuild_options = RebuildOptions {
-        directory: backend.directory.clone(),
-        indexes: directory::index_configs(backend).map_err(Failure::new)?,
-        schema,
+    let job = Rebuild {
         which: match options.which() {
             IndexChoice::All => RebuildWhich::All,
             IndexChoice::Degraded => RebuildWhich::Degraded,
             IndexChoice::Named(names) => RebuildWhich::Named(names),
         },
         clear_degraded_state: options.clear_degraded_state,
-        threads: 0,
-        memory_bytes: 0,
         temporary_directory: options.temporary_directory.clone(),
-        cancel: terminal::cancel_on_signal()?,
     };
-    let progress = Progress::new("entries", None, options.quiet);
-    let rebuilt = bulk::rebuild(&rebuild_options, &mut |now| match now.phase {
-        Phase::Entries => progress.at(now.processed, format!("{} entries", grouped(now.processed))),
-        Phase::Indexes => {
-            progress.phase("indexes", now.bytes_total);
-            progress.at(now.bytes_read, bytes_text(now.bytes_read));
-        }
-        Phase::Syncing => progress.phase("syncing", None),
-    });
-    drop(progress);
+    let mut watcher = Watcher::new(options.quiet)?;
+    let rebuilt = job.run(&config, backend, &schema, &mut watcher);
+    drop(watcher);
     owner.settle(directory)?;
-    let summary = rebuilt.map_err(Failure::new)?;
+    let summary = rebuilt?;
     if !options.quiet {
         let seconds = summary.elapsed.as_secs_f64();
         if summary.indexes.is_empty() {
@@ -161,7 +147,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         } else {
             outln!("Rebuilt {}.", summary.indexes.join(", "));
         }
-        let rate = summary.entries as f64 / seconds.max(0.001);
+        let rate = rate(summary.entries, summary.elapsed);
         outln!(
             "Rebuild complete. Processed {} entries in {seconds:.1} seconds (average rate {rate:.1}/sec)",
             summary.entries

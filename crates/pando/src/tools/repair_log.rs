@@ -29,7 +29,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let _lock = instance::lock(&config.instance, "then look at the log")?;
     let schema = instance::schema(&config)?;
     let backend = instance::backend(&config, options.backend.as_deref())?;
-    let repaired = instance::repair_log(&config, backend, &schema, options.accepts_loss);
+    let repaired = jobs::files::repair_log(&config, backend, &schema, options.accepts_loss);
     owner.settle(directory)?;
     let id = &backend.id;
     match repaired? {

@@ -352,25 +352,26 @@ fn import(config: &Config, plan: &Plan) -> Result<(), Failure> {
         let total = text.len() as u64;
         LdifSource::from_reader(name, Box::new(std::io::Cursor::new(text)), Some(total)).map_err(Failure::new)
     };
-    let mut order = import_ldif::Order { quiet: plan.quiet, ..import_ldif::Order::default() };
+    let mut job = jobs::import::Import::default();
     match &plan.data {
         Data::Nothing => return Ok(()),
         Data::BaseEntries => {
             let entries =
                 plan.base_dns.iter().map(|base_dn| sample::base_entry(base_dn)).collect::<Result<Vec<_>, _>>()?;
-            order.sources.push(made("base entries", entries.concat())?);
+            job.sources.push(made("base entries", entries.concat())?);
         }
         Data::Sample(count) => {
             for base_dn in &plan.base_dns {
-                order.sources.push(made("sample data", sample::people(base_dn, *count)?)?);
+                job.sources.push(made("sample data", sample::people(base_dn, *count)?)?);
             }
         }
         Data::Files { files, reject_file } => {
             for file in files {
-                order.sources.push(LdifSource::open(file).map_err(Failure::new)?);
+                job.sources.push(LdifSource::open(file).map_err(Failure::new)?);
             }
-            order.reject_file.clone_from(reject_file);
+            job.reject_file.clone_from(reject_file);
         }
     }
-    import_ldif::import(config, backend, order).map(|_| ())
+    let schema = instance::schema(config)?;
+    import_ldif::import(config, backend, &schema, job, plan.quiet).map(|_| ())
 }

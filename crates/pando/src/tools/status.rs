@@ -8,7 +8,7 @@ use config::{Config, LdapHandler, ListenAddress};
 
 use crate::{
     failure::{Failure, Outcome},
-    instance::{self, Reader},
+    instance,
     output::{out, outln},
     owner::Owner,
     table::Table,
@@ -65,7 +65,7 @@ fn look(config: &Config) -> Result<Status, Failure> {
     for backend in &config.backends {
         let path = store::database_path(&backend.directory);
         let entries = if path.exists() {
-            Some(Reader::open(config, backend, &schema)?.snapshot()?.entry_count().map_err(Failure::new)?)
+            Some(instance::reader(config, backend, &schema)?.snapshot()?.entry_count().map_err(Failure::new)?)
         } else {
             None
         };

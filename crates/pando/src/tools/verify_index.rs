@@ -1,19 +1,16 @@
 //! `verify-index`: proves that entries, tree and indexes agree, also beside a running server.
 
-use std::{path::Path, process::ExitCode, sync::Arc};
+use std::{path::Path, process::ExitCode};
 
 use clap::Args;
-use store::{
-    bulk::{self, VerifyOptions},
-    index::Indexer,
-};
+use jobs::verify::Verify;
 
 use crate::{
     failure::{Failure, Outcome},
-    instance::{self, Reader},
+    instance,
     output::outln,
     owner::Owner,
-    terminal::{self, Progress},
+    terminal::Watcher,
 };
 
 /// Problems that are printed; the others are counted.
@@ -46,27 +43,20 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let owner = Owner::of(directory)?;
     let schema = instance::schema(&config)?;
     let backend = instance::backend_of_base(&config, &schema, &options.base_dn)?;
-    let mut reader = Reader::open(&config, backend, &schema)?;
+    let mut reader = instance::reader(&config, backend, &schema)?;
     let snapshot = reader.snapshot()?;
-    let verify_options = VerifyOptions {
-        indexes: options.indexes.clone(),
-        threads: 0,
-        memory_bytes: 0,
-        temporary_directory: backend.directory.clone(),
-        cancel: terminal::cancel_on_signal()?,
-    };
-    let indexer = Indexer::new(Arc::clone(&schema), Arc::clone(snapshot.indexes().set()));
-    let progress = Progress::new("verifying", None, options.quiet);
+    let job = Verify { indexes: options.indexes.clone() };
+    let mut watcher = Watcher::new(options.quiet)?;
     let mut shown = 0;
-    let verified = bulk::verify(&snapshot, &indexer, &verify_options, &mut |problem| {
+    let verified = job.run(&config, backend, &schema, &snapshot, &mut watcher, &mut |problem| {
         shown += 1;
         if shown <= PROBLEMS_SHOWN {
             outln!("{problem}");
         }
     });
-    drop(progress);
+    drop(watcher);
     owner.settle(directory)?;
-    let summary = verified.map_err(Failure::new)?;
+    let summary = verified?;
     if shown > PROBLEMS_SHOWN {
         outln!("... and {} more", shown - PROBLEMS_SHOWN);
     }

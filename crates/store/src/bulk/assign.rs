@@ -53,9 +53,9 @@ impl<'a> Assigner<'a> {
         let text = chunk.bytes.get(prepared.text.clone()).unwrap_or_default();
         let refused = match &mut prepared.outcome {
             Outcome::Nothing => return Ok(()),
-            Outcome::Skipped => {
+            Outcome::Skipped(reason) => {
                 self.counts.processed.fetch_add(1, Relaxed);
-                self.counts.skipped.fetch_add(1, Relaxed);
+                self.counts.skipped(*reason).fetch_add(1, Relaxed);
                 return self.skips.write(None, text);
             }
             Outcome::Rejected { line, reason } => (*line, std::mem::take(reason)),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::dn_map::Fingerprint;
+use super::options::SkipReason;
 use crate::EntryId;
 use crate::record::Values;
 
@@ -35,8 +36,8 @@ pub(super) enum Outcome {
     Entry(Entry),
     /// Only a version line or comments.
     Nothing,
-    /// Not selected.
-    Skipped,
+    /// Left out.
+    Skipped(SkipReason),
     /// Not good, and why; the line where it shows.
     Rejected { line: u64, reason: Box<str> },
 }

@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{RecvTimeoutError, bounded};
 
 use super::assign::Assigner;
-use super::batch::Batch;
+use super::batch::{Batch, Outcome};
 use super::finish::{Finished, Finisher, Slots};
 use super::kept::Old;
+use super::names::Names;
+use super::options::{SkipReason, Skips};
 use super::plan::Plan;
 use super::postings::{Built, PostingsBuilder};
 use super::prepare::Preparer;
@@ -59,9 +61,42 @@ pub fn import(
 pub(super) struct Counts {
     pub processed: AtomicU64,
     pub imported: AtomicU64,
-    pub skipped: AtomicU64,
+    skipped: [AtomicU64; SkipReason::ALL.len()],
     pub rejected: AtomicU64,
     pub migrated: AtomicU64,
+    /// Entries with each of the attributes that are to be counted.
+    counted: Vec<AtomicU64>,
+}
+
+impl Counts {
+    pub fn skipped(&self, reason: SkipReason) -> &AtomicU64 {
+        let [other_backend, branch, filter] = &self.skipped;
+        match reason {
+            SkipReason::OtherBackend => other_backend,
+            SkipReason::Branch => branch,
+            SkipReason::Filter => filter,
+        }
+    }
+
+    fn skips(&self) -> Skips {
+        Skips::of(|reason| self.skipped(reason).load(Ordering::Relaxed))
+    }
+
+    /// Counts those attributes of imported entries that are to be counted.
+    fn count_attributes(&self, batch: &Batch, names: &Names<'_>) {
+        if !names.has_counted() {
+            return;
+        }
+        for prepared in &batch.entries {
+            let Outcome::Entry(entry) = &prepared.outcome else { continue };
+            let counted = batch.attributes_of(entry).iter().filter_map(|it| names.get(it.described)?.counted);
+            for place in counted {
+                if let Some(count) = self.counted.get(place) {
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
 }
 
 /// One import under way.
@@ -105,7 +140,10 @@ impl<'o> Import<'o> {
             states,
             configured,
             slots,
-            counts: Counts::default(),
+            counts: Counts {
+                counted: options.counted_attributes.iter().map(|_| AtomicU64::default()).collect(),
+                ..Counts::default()
+            },
             started: Instant::now(),
             threads: if options.threads == 0 { cores } else { options.threads },
         })
@@ -129,6 +167,10 @@ impl<'o> Import<'o> {
         let summary = built?;
         if self.options.cancel.is_cancelled() {
             return Err(BulkError::Cancelled);
+        }
+        if summary.imported + summary.migrated == 0 && !self.options.may_be_empty {
+            let ImportSummary { processed, rejected, skipped, .. } = summary;
+            return Err(BulkError::NothingLeft { processed, rejected, skipped });
         }
         swap::swap(&database_path(&self.options.directory)).map_err(BulkError::Swap)?;
         Ok(ImportSummary { elapsed: self.started.elapsed(), ..summary })
@@ -230,6 +272,7 @@ impl<'o> Import<'o> {
                 Err(_) => Err(BulkError::WriterGone),
             };
             let first_id = assigned?;
+            self.counts.count_attributes(&batch, &preparer.names);
             shared.assigning.pass();
             let finished = finisher.finish(&batch, &mut preparer.names, first_id)?;
             if !shared.handing.wait(turn) {
@@ -284,7 +327,7 @@ impl<'o> Import<'o> {
             phase,
             processed: count(&self.counts.processed),
             imported: count(&self.counts.imported),
-            skipped: count(&self.counts.skipped),
+            skipped: self.counts.skips().total(),
             rejected: count(&self.counts.rejected),
             migrated: count(&self.counts.migrated),
             bytes_read,
@@ -295,10 +338,12 @@ impl<'o> Import<'o> {
 
     fn summary(&self, built: Built, database_bytes: u64, phase_one: Duration) -> ImportSummary {
         let now = self.progress(Phase::Syncing, 0, None);
+        let counted = self.options.counted_attributes.iter().zip(&self.counts.counted);
         ImportSummary {
+            counted: counted.map(|(name, count)| (name.clone(), count.load(Ordering::Relaxed))).collect(),
             processed: now.processed,
             imported: now.imported,
-            skipped: now.skipped,
+            skipped: self.counts.skips(),
             rejected: now.rejected,
             migrated: now.migrated,
             index_keys: built.keys,

@@ -17,6 +17,7 @@ use schema::{NormalizedDn, Schema};
 
 use super::BulkError;
 use super::export::whole_entry;
+use super::find::find;
 use super::options::ImportMode;
 use super::plan::Plan;
 use super::source::{Chunk, Chunks, LdifSource, Source};
@@ -244,24 +245,6 @@ fn ensure_folded(env: &Env, directory: &Path) -> Result<(), BulkError> {
         Err(error) => return Err(error.into()),
     };
     if is_folded { Ok(()) } else { Err(BulkError::NotFolded) }
-}
-
-/// The entry of that name.
-fn find(view: View<'_>, dn: &NormalizedDn) -> Result<Option<EntryId>, StoreError> {
-    let mut base = dn.clone();
-    let mut below: Vec<Vec<u8>> = Vec::new();
-    loop {
-        if let Some(mut id) = view.child(EntryId::ROOT, base.as_bytes())? {
-            for rdn in below.iter().rev() {
-                let Some(child) = view.child(id, rdn)? else { return Ok(None) };
-                id = child;
-            }
-            return Ok(Some(id));
-        }
-        let Some(rdn) = base.rdn().map(|rdn| rdn.as_bytes().to_vec()) else { return Ok(None) };
-        below.push(rdn);
-        base = base.parent().unwrap_or_default();
-    }
 }
 
 /// An entry whose children are being looked at.

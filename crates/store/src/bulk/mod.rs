@@ -11,6 +11,7 @@ mod assign;
 mod batch;
 mod dn_map;
 mod export;
+mod find;
 mod finish;
 mod import;
 mod kept;
@@ -36,15 +37,15 @@ mod tests;
 pub use export::{ExportOptions, ExportSummary, export};
 pub use import::import;
 pub use options::{
-    Cancel, EntryFilter, ImportMode, ImportOptions, ImportSummary, PasswordHook, Phase, Progress, SelectedEntry,
-    Selection,
+    Cancel, EntryFilter, ImportMode, ImportOptions, ImportStamps, ImportSummary, PasswordHook, Phase, Progress,
+    SelectedEntry, Selection, SkipReason, Skips,
 };
 pub use problem::Problem;
 pub use rebuild::{RebuildOptions, RebuildSummary, RebuildWhich, rebuild};
 pub use sort::SortError;
 pub use source::LdifSource;
 pub use swap::{new_directory, recover};
-pub use verify::{VerifyOptions, VerifySummary, verify};
+pub use verify::{VerifyOptions, VerifySummary, verify, verify_with_progress};
 
 use crate::StoreError;
 
@@ -103,6 +104,21 @@ pub enum BulkError {
     /// Old entries are to stay, but the newest of their changes are only in the log.
     #[error("the log has changes that the database does not have yet; start the server once, stop it, and import then")]
     NotFolded,
+    /// Nothing would be left, and nobody said that this is wanted.
+    #[error(
+        "the backend would be empty afterwards: of {processed} entries {rejected} were rejected and {} skipped{}; nothing was changed \
+         (--clearBackend empties the backend)",
+        skipped.total(),
+        if skipped.total() > 0 { format!(" ({skipped})") } else { String::new() }
+    )]
+    NothingLeft {
+        /// Entries read.
+        processed: u64,
+        /// Bad entries.
+        rejected: u64,
+        /// Entries left out.
+        skipped: Skips,
+    },
     /// The caller asked to stop.
     #[error("interrupted; the data is as it was")]
     Cancelled,

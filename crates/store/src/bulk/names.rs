@@ -20,6 +20,8 @@ pub(super) struct Described {
     /// As it is stored: primary name and options.
     pub canonical: Box<str>,
     pub use_of: Use,
+    /// Its place among the attributes that are to be counted.
+    pub counted: Option<usize>,
 }
 
 /// What becomes of values of an attribute.
@@ -59,6 +61,7 @@ pub(super) struct AttributeSelection {
     include: Vec<AttributeDescription>,
     exclude: Vec<AttributeDescription>,
     virtual_types: Vec<TypeIndex>,
+    counted: Vec<Option<TypeIndex>>,
 }
 
 impl AttributeSelection {
@@ -75,7 +78,16 @@ impl AttributeSelection {
             include: parse(&options.selection.include_attributes)?,
             exclude: parse(&options.selection.exclude_attributes)?,
             virtual_types: virtual_types.collect(),
+            counted: options
+                .counted_attributes
+                .iter()
+                .map(|name| schema.attribute_type(name.as_bytes()).map(|known| known.index))
+                .collect(),
         })
+    }
+
+    fn counted(&self, attribute: Option<TypeIndex>) -> Option<usize> {
+        attribute.and_then(|_| self.counted.iter().position(|counted| *counted == attribute))
     }
 
     fn use_of(&self, schema: &Schema, description: &AttributeDescription) -> Use {
@@ -103,6 +115,7 @@ pub(super) struct Names<'a> {
     /// The spelling that stood at that line of the record before, and its position: entries resemble each other.
     expected: Vec<(Box<[u8]>, u32)>,
     described: Vec<Described>,
+    has_counted: bool,
     names: HashMap<Box<[u8]>, Option<NameId>>,
     class_sets: HashMap<Box<[u8]>, Option<ClassSetId>>,
 }
@@ -122,6 +135,7 @@ impl<'a> Names<'a> {
             by_spelling: HashMap::new(),
             expected: Vec::new(),
             described: Vec::new(),
+            has_counted: false,
             names: HashMap::new(),
             class_sets: HashMap::new(),
         }
@@ -150,6 +164,11 @@ impl<'a> Names<'a> {
         Ok(at)
     }
 
+    /// Whether an attribute was met that is to be counted.
+    pub fn has_counted(&self) -> bool {
+        self.has_counted
+    }
+
     /// What is known of the description at that position.
     #[inline]
     pub fn get(&self, at: u32) -> Option<&Described> {
@@ -168,7 +187,9 @@ impl<'a> Names<'a> {
                 let desc = self.description(&canonical).map_err(|error| error.to_string())?;
                 let use_of = self.selection.use_of(self.schema, &description);
                 let attribute = description.attribute;
-                self.described.push(Described { desc, attribute, canonical: canonical.into(), use_of });
+                let counted = self.selection.counted(attribute).filter(|_| use_of == Use::Kept);
+                self.has_counted |= counted.is_some();
+                self.described.push(Described { desc, attribute, canonical: canonical.into(), use_of, counted });
                 self.described.len() as u32 - 1
             }
         };

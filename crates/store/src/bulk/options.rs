@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schema::Schema;
 use schema::check::Leniency;
@@ -91,6 +91,73 @@ impl Cancel {
     }
 }
 
+/// Who made entries and when, where the file does not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportStamps {
+    /// `creatorsName` and `modifiersName`.
+    pub name: String,
+    /// `createTimestamp` and `modifyTimestamp`, in seconds since 1970.
+    pub unix_seconds: u64,
+}
+
+/// Why an import left entries out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkipReason {
+    /// They are below no base DN of the backend.
+    OtherBackend,
+    /// They are outside the included branches, or in an excluded one.
+    Branch,
+    /// A filter left them out.
+    Filter,
+}
+
+impl SkipReason {
+    /// All of them.
+    pub const ALL: [SkipReason; 3] = [Self::OtherBackend, Self::Branch, Self::Filter];
+}
+
+impl std::fmt::Display for SkipReason {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::OtherBackend => "not below a base DN of the backend",
+            Self::Branch => "left out by --includeBranch or --excludeBranch",
+            Self::Filter => "left out by --includeFilter or --excludeFilter",
+        })
+    }
+}
+
+/// How many entries were left out, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skips([u64; SkipReason::ALL.len()]);
+
+impl Skips {
+    /// Counts found by `count`.
+    pub(super) fn of(count: impl Fn(SkipReason) -> u64) -> Self {
+        Self(SkipReason::ALL.map(count))
+    }
+
+    /// All together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The reasons that there were, with their counts.
+    pub fn reasons(&self) -> impl Iterator<Item = (SkipReason, u64)> {
+        SkipReason::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+    }
+}
+
+/// `3 not below a base DN of the backend, 1 left out by …`
+impl std::fmt::Display for Skips {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (place, (reason, count)) in self.reasons().enumerate() {
+            write!(out, "{}{count} {reason}", if place > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
 /// Everything that an import needs to know beside the LDIF.
 #[derive(Clone)]
 pub struct ImportOptions {
@@ -98,6 +165,8 @@ pub struct ImportOptions {
     pub directory: PathBuf,
     /// Its base DNs; entries elsewhere are skipped.
     pub base_dns: Vec<String>,
+    /// Base DNs of other backends. An entry at or below one of them that is below an own base DN is bad: its name belongs there.
+    pub other_base_dns: Vec<String>,
     /// Its indexes.
     pub indexes: IndexConfigs,
     /// The schema.
@@ -108,6 +177,12 @@ pub struct ImportOptions {
     pub skip_schema_validation: bool,
     /// Whether the old entries stay.
     pub mode: ImportMode,
+    /// The database may be empty afterwards (`--clearBackend`).
+    pub may_be_empty: bool,
+    /// What entries get that say nothing of their making; `None`: nothing.
+    pub stamps: Option<ImportStamps>,
+    /// Attributes to count the entries of.
+    pub counted_attributes: Vec<String>,
     /// Which entries and attributes are wanted.
     pub selection: Selection,
     /// Bad entries do not stop the import. A reject file implies it.
@@ -142,11 +217,15 @@ impl ImportOptions {
         Self {
             directory,
             base_dns,
+            other_base_dns: Vec::new(),
             indexes: indexes.into(),
             schema,
             leniency: Leniency::default(),
             skip_schema_validation: false,
             mode: ImportMode::Replace,
+            may_be_empty: false,
+            stamps: None,
+            counted_attributes: Vec::new(),
             selection: Selection::default(),
             continue_on_error: false,
             reject_file: None,
@@ -183,6 +262,9 @@ pub enum Phase {
     Syncing,
 }
 
+/// Work on a database tells how far it is each so many entries.
+pub(super) const PROGRESS_ENTRIES: u64 = 10_000;
+
 /// How far the work is.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
@@ -198,7 +280,7 @@ pub struct Progress {
     pub rejected: u64,
     /// Old entries taken over.
     pub migrated: u64,
-    /// Bytes of the sources read; in the phase of indexes: bytes of the sorted keys written.
+    /// Bytes of the sources read (without sources: entries); in the phase of indexes: bytes of the sorted keys written.
     pub bytes_read: u64,
     /// Bytes in all, if known.
     pub bytes_total: Option<u64>,
@@ -206,19 +288,38 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
+impl Progress {
+    /// Nothing is done yet.
+    pub(super) fn at(phase: Phase, started: Instant) -> Self {
+        Self {
+            phase,
+            processed: 0,
+            imported: 0,
+            skipped: 0,
+            rejected: 0,
+            migrated: 0,
+            bytes_read: 0,
+            bytes_total: None,
+            elapsed: started.elapsed(),
+        }
+    }
+}
+
 /// What an import did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportSummary {
     /// Entries read.
     pub processed: u64,
     /// Entries of the file in the new database.
     pub imported: u64,
-    /// Entries that the selection left out.
-    pub skipped: u64,
+    /// Entries that were left out.
+    pub skipped: Skips,
     /// Bad entries.
     pub rejected: u64,
     /// Old entries taken over.
     pub migrated: u64,
+    /// How many entries have each of the attributes that were to be counted.
+    pub counted: Vec<(String, u64)>,
     /// Index keys in the new database.
     pub index_keys: u64,
     /// Ids of all keys together.

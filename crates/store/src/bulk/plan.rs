@@ -7,17 +7,21 @@ use schema::{NormalizedDn, Schema};
 
 use super::BulkError;
 use super::names::AttributeSelection;
-use super::options::ImportOptions;
-use crate::record::{Values, put_value};
+use super::options::{ImportOptions, SkipReason};
+use crate::record::{Values, put_value, write_seconds};
 /// What all workers share, worked out once from the options.
 #[derive(Debug)]
 pub(super) struct Plan<'o> {
     pub options: &'o ImportOptions,
     bases: Vec<NormalizedDn>,
+    /// Base DNs of other backends that lie below one of these.
+    others: Vec<NormalizedDn>,
     include: Vec<NormalizedDn>,
     exclude: Vec<NormalizedDn>,
     pub attributes: AttributeSelection,
     pub checker: Checker,
+    /// The time of the stamps, as it is stored.
+    pub stamp_time: Vec<u8>,
 }
 
 impl<'o> Plan<'o> {
@@ -30,10 +34,17 @@ impl<'o> Plan<'o> {
         Ok(Self {
             options,
             bases: parse(&options.base_dns)?,
+            others: parse(&options.other_base_dns)?,
             include: parse(&options.selection.include_branches)?,
             exclude: parse(&options.selection.exclude_branches)?,
             attributes: AttributeSelection::new(options)?,
             checker: Checker::new(Arc::clone(&options.schema), options.leniency),
+            stamp_time: {
+                let mut time = Vec::new();
+                write_seconds(options.stamps.as_ref().map_or(0, |stamps| stamps.unix_seconds), &mut time);
+                time.push(b'Z');
+                time
+            },
         })
     }
 
@@ -61,12 +72,37 @@ impl<'o> Plan<'o> {
         Classes { completed, requirement }
     }
 
-    /// Whether entries of that name belong into this import; if so, whether it is a base entry.
-    pub fn place(&self, dn: &NormalizedDn, is_kept: bool) -> Option<bool> {
+    /// Whether entries of that name belong into this import.
+    pub fn place(&self, dn: &NormalizedDn, is_kept: bool) -> Placing {
         let within = |branches: &[NormalizedDn]| branches.iter().any(|branch| branch.is_ancestor_or_equal(dn));
-        let selected = is_kept || ((self.include.is_empty() || within(&self.include)) && !within(&self.exclude));
-        (selected && within(&self.bases)).then(|| self.bases.contains(dn))
+        // The backend with the longest base DN holds the name.
+        let holding = |bases: &[NormalizedDn]| {
+            let above = bases.iter().filter(|base| base.is_ancestor_or_equal(dn));
+            above.map(NormalizedDn::len).max()
+        };
+        let Some(own) = holding(&self.bases) else { return Placing::Skipped(SkipReason::OtherBackend) };
+        if !is_kept && !((self.include.is_empty() || within(&self.include)) && !within(&self.exclude)) {
+            return Placing::Skipped(SkipReason::Branch);
+        }
+        match holding(&self.others) {
+            Some(other) if other > own && !is_kept => Placing::Foreign,
+            _ => Placing::Own { is_base: self.bases.contains(dn) },
+        }
     }
+}
+
+/// Whether an entry belongs into an import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Placing {
+    /// It does.
+    Own {
+        /// Its name is a base DN.
+        is_base: bool,
+    },
+    /// It is left out.
+    Skipped(SkipReason),
+    /// Its name is below a base DN of this backend, but belongs to another one.
+    Foreign,
 }
 
 /// What is known of one set of object classes as written.

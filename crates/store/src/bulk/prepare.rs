@@ -15,8 +15,8 @@ use schema::{NormalizedDn, Schema};
 use super::batch::{Batch, Entry, Outcome, Prepared, PreparedAttribute, Span};
 use super::dn_map::Fingerprint;
 use super::names::{Described, Names, Use};
-use super::options::SelectedEntry;
-use super::plan::{Classes, Plan};
+use super::options::{SelectedEntry, SkipReason};
+use super::plan::{Classes, Placing, Plan};
 use super::source::Chunk;
 use crate::record::{ValueIter, Values, put_value};
 use crate::tables::Tables;
@@ -24,6 +24,10 @@ use crate::{DescId, EntryId};
 
 /// A worker remembers so many sets of object classes; odd data must not fill the memory.
 const CLASS_SETS_MAX: usize = 4096;
+
+/// What says who made an entry and when.
+const STAMPS: [DescId; 4] =
+    [DescId::CREATORS_NAME, DescId::CREATE_TIMESTAMP, DescId::MODIFIERS_NAME, DescId::MODIFY_TIMESTAMP];
 
 /// A worker's tools for preparing records. Buffers are used again.
 pub(super) struct Preparer<'p> {
@@ -79,7 +83,11 @@ impl<'p> Preparer<'p> {
         let dn = &self.record.dn;
         let parsed = self.dn.parse_into(schema, dn.as_bytes());
         parsed.map_err(|error| (line, format!("the DN \"{dn}\" is malformed: {error}")))?;
-        let Some(is_base) = self.plan.place(&self.dn, is_kept) else { return Ok(Outcome::Skipped) };
+        let is_base = match self.plan.place(&self.dn, is_kept) {
+            Placing::Own { is_base } => is_base,
+            Placing::Skipped(reason) => return Ok(Outcome::Skipped(reason)),
+            Placing::Foreign => return Err((line, format!("entry \"{dn}\": the name belongs to another backend"))),
+        };
         let entry = self.place(is_base, batch);
         self.collect(is_kept)?;
         self.write_attributes(is_kept, batch)?;
@@ -94,7 +102,7 @@ impl<'p> Preparer<'p> {
         let entry = Entry { attributes: entry.attributes.start..batch.attributes.len() as u32, ..entry };
         self.check(&entry, classes.as_deref(), batch).map_err(|reason| bad(&self.record.dn, reason))?;
         if !self.is_selected(&entry, batch) {
-            return Ok(Outcome::Skipped);
+            return Ok(Outcome::Skipped(SkipReason::Filter));
         }
         Ok(Outcome::Entry(entry))
     }
@@ -176,12 +184,18 @@ impl<'p> Preparer<'p> {
     fn complete(&mut self, entry: &Entry, batch: &mut Batch) -> Result<Option<Arc<Classes>>, String> {
         let first = entry.attributes.start as usize;
         let mut has_uuid = false;
+        let mut has_stamp = [false; STAMPS.len()];
         let mut position = None;
         for (at, attribute) in batch.attributes.iter().enumerate().skip(first) {
             match self.names.get(attribute.described).map(|described| described.desc) {
                 Some(DescId::OBJECT_CLASS) => position = Some(at),
                 Some(DescId::ENTRY_UUID) => has_uuid = true,
-                _ => {}
+                Some(desc) => {
+                    for (has, _) in has_stamp.iter_mut().zip(STAMPS).filter(|(_, own)| *own == desc) {
+                        *has = true;
+                    }
+                }
+                None => {}
             }
         }
         let classes = position.and_then(|position| self.complete_classes(position, batch));
@@ -191,7 +205,25 @@ impl<'p> Preparer<'p> {
             let text = name_uuid(self.dn.as_bytes());
             append_attribute(batch, at, &text);
         }
+        self.stamp(has_stamp, batch)?;
         Ok(classes)
+    }
+
+    /// Says who made the entry and when, where the file does not and the selection does not leave it out.
+    fn stamp(&mut self, has: [bool; STAMPS.len()], batch: &mut Batch) -> Result<(), String> {
+        let Some(stamps) = &self.plan.options.stamps else { return Ok(()) };
+        for (_, desc) in has.into_iter().zip(STAMPS).filter(|(has, _)| !has) {
+            let name = DescId::WELL_KNOWN.get(desc.0 as usize).copied().unwrap_or_default();
+            let at = self.names.find(usize::MAX, name.as_bytes())?;
+            if self.names.get(at).is_none_or(|described| described.use_of != Use::Kept) {
+                continue;
+            }
+            match desc {
+                DescId::CREATORS_NAME | DescId::MODIFIERS_NAME => append_attribute(batch, at, stamps.name.as_bytes()),
+                _ => append_attribute(batch, at, &self.plan.stamp_time),
+            }
+        }
+        Ok(())
     }
 
     fn complete_classes(&mut self, position: usize, batch: &mut Batch) -> Option<Arc<Classes>> {

@@ -28,6 +28,17 @@ pub enum Problem {
         /// An entry of the cycle or below it.
         id: EntryId,
     },
+    /// The name of an entry belongs to another backend, so that nobody finds the entry by it.
+    #[error(
+        "entry {id}: its name \"{dn}\" belongs to another backend: searches find the entry, requests that name it do not; export this \
+         backend, rename the entry in the LDIF and import it again"
+    )]
+    ForeignName {
+        /// The entry.
+        id: EntryId,
+        /// Its name.
+        dn: String,
+    },
     /// Two entries of the same name.
     #[error("entry {id}: has the same name as entry {other}")]
     SameName {

@@ -11,6 +11,7 @@ use heed::RwTxn;
 use schema::Schema;
 
 use super::finish::Slots;
+use super::options::PROGRESS_ENTRIES;
 use super::postings::{PostingsBuilder, RowSink};
 use super::rekey::{Settings, Watcher, rekey};
 use super::verify::named_indexes;
@@ -119,6 +120,7 @@ fn rebuild_in(
         let slots = Slots::of(chosen.clone());
         let sorted = rekey(view, &indexer, &slots, &settings, &mut watcher)?;
         summary.entries = watcher.entries;
+        let mut merged = 0;
         for index in &chosen {
             remove_rows(&mut txn, dbs, *index, usize::MAX)?;
         }
@@ -129,8 +131,13 @@ fn rebuild_in(
             if options.cancel.is_cancelled() {
                 return Err(BulkError::Cancelled);
             }
+            let now = Progress::at(Phase::Indexes, started);
+            let processed = summary.entries;
+            progress(&Progress { processed, bytes_read: merged, bytes_total: Some(sorted.bytes()), ..now });
             builder.index(&sorted, slot, index)?;
+            merged += sorted.slot_bytes(slot);
         }
+        progress(&Progress::at(Phase::Syncing, started));
         let built = builder.finish()?;
         summary.keys = built.keys;
         dbs.meta.put(&mut txn, meta::NEXT_LIST, &built.next_list.to_be_bytes()).map_err(StoreError::from)?;
@@ -175,23 +182,16 @@ struct Counter<'p> {
     progress: &'p mut dyn FnMut(&Progress),
 }
 
-/// Progress is told each so many entries.
-const PROGRESS_ENTRIES: u64 = 10_000;
-
 impl Watcher for Counter<'_> {
     fn entry(&mut self, _: EntryId, _: &RecordView<'_>) {
         self.entries += 1;
         if self.entries.is_multiple_of(PROGRESS_ENTRIES) {
+            let now = Progress::at(Phase::Entries, self.started);
             (self.progress)(&Progress {
-                phase: Phase::Indexes,
                 processed: self.entries,
-                imported: self.entries,
-                skipped: 0,
-                rejected: 0,
-                migrated: 0,
                 bytes_read: self.entries,
                 bytes_total: Some(self.total),
-                elapsed: self.started.elapsed(),
+                ..now
             });
         }
     }

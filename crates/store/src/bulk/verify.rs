@@ -9,11 +9,15 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use schema::NormalizedDn;
+
+use super::find::find;
 use super::finish::Slots;
+use super::options::PROGRESS_ENTRIES;
 use super::problem::Problem;
 use super::rekey::{Settings, Watcher, rekey};
 use super::sort::{Merge, Sorted};
-use super::{BulkError, Cancel};
+use super::{BulkError, Cancel, Phase, Progress};
 use crate::env::{self, Dbs, ReadTxn, meta};
 use crate::extract::KeyExtractor;
 use crate::index::{Build, IndexState, IndexStates, Indexer};
@@ -35,6 +39,8 @@ pub struct VerifyOptions {
     pub threads: usize,
     /// Memory for sorting; 0: the default.
     pub memory_bytes: usize,
+    /// Base DNs of other backends: no entry here may have such a name.
+    pub other_base_dns: Vec<NormalizedDn>,
     /// Where the sort keeps its temporary file.
     pub temporary_directory: PathBuf,
     /// Stops the work.
@@ -99,9 +105,23 @@ pub fn verify(
     options: &VerifyOptions,
     report: &mut dyn FnMut(&Problem),
 ) -> Result<VerifySummary, BulkError> {
+    verify_with_progress(snapshot, indexer, options, &mut |_| {}, report)
+}
+
+/// [`verify`], which tells how far it is.
+///
+/// # Errors
+/// As there.
+pub fn verify_with_progress(
+    snapshot: &Snapshot,
+    indexer: &Indexer,
+    options: &VerifyOptions,
+    progress: &mut dyn FnMut(&Progress),
+    report: &mut dyn FnMut(&Problem),
+) -> Result<VerifySummary, BulkError> {
     let (dbs, txn) = snapshot.base();
     let state = State { dbs, txn, next_entry: snapshot.next_entry(), index_states: snapshot.indexes().states() };
-    verify_view(snapshot.view(), &state, indexer, options, report)
+    verify_view(snapshot.view(), &state, indexer, options, progress, report)
 }
 
 /// What there is beside the view.
@@ -117,6 +137,7 @@ pub(super) fn verify_view(
     state: &State<'_>,
     indexer: &Indexer,
     options: &VerifyOptions,
+    progress: &mut dyn FnMut(&Progress),
     report: &mut dyn FnMut(&Problem),
 ) -> Result<VerifySummary, BulkError> {
     let started = Instant::now();
@@ -128,8 +149,17 @@ pub(super) fn verify_view(
         if is_system || state.index_states.is_trusted(index) { trusted.push(index) } else { untrusted.push(index) }
     }
     let slots = Slots::of(trusted);
-    let mut check =
-        Check { view, indexer, report, summary: VerifySummary::default(), parents: Vec::new(), large: HashMap::new() };
+    let mut check = Check {
+        view,
+        indexer,
+        progress,
+        started,
+        total: view.entry_count()?,
+        report,
+        summary: VerifySummary::default(),
+        parents: Vec::new(),
+        large: HashMap::new(),
+    };
     for index in untrusted {
         let name = index_name(indexer, index);
         match state.index_states.get(index) {
@@ -144,13 +174,17 @@ pub(super) fn verify_view(
     let temporary = &options.temporary_directory;
     let settings = Settings::new(options.threads, options.memory_bytes, temporary, &options.cancel);
     let sorted = rekey(view, indexer, &slots, &settings, &mut check)?;
+    let mut compared = 0;
     for (slot, index) in slots.iter() {
         if options.cancel.is_cancelled() {
             return Err(BulkError::Cancelled);
         }
+        check.tell(Phase::Indexes, compared, sorted.bytes());
         check.index(&sorted, slot, index)?;
+        compared += sorted.slot_bytes(slot);
     }
     if is_whole {
+        check.foreign_names(&options.other_base_dns)?;
         check.tree();
         check.large_values()?;
         check.lists(state)?;
@@ -163,6 +197,10 @@ pub(super) fn verify_view(
 struct Check<'c> {
     view: View<'c>,
     indexer: &'c Indexer,
+    progress: &'c mut dyn FnMut(&Progress),
+    started: Instant,
+    /// Entries that there are.
+    total: u64,
     report: &'c mut dyn FnMut(&Problem),
     summary: VerifySummary,
     /// Entries and their parents, by id.
@@ -174,6 +212,9 @@ struct Check<'c> {
 impl Watcher for Check<'_> {
     fn entry(&mut self, id: EntryId, record: &RecordView<'_>) {
         self.summary.entries += 1;
+        if self.summary.entries.is_multiple_of(PROGRESS_ENTRIES) {
+            self.tell(Phase::Entries, self.summary.entries, self.total);
+        }
         self.parents.push((id, record.parent()));
         if record.check().is_err() {
             self.problem(&Problem::Record { id, reason: "its record is damaged".to_owned() });
@@ -206,6 +247,23 @@ impl Check<'_> {
     fn problem(&mut self, problem: &Problem) {
         self.summary.problems += 1;
         (self.report)(problem);
+    }
+
+    fn tell(&mut self, phase: Phase, done: u64, total: u64) {
+        let now = Progress::at(phase, self.started);
+        let processed = self.summary.entries;
+        (self.progress)(&Progress { processed, bytes_read: done, bytes_total: Some(total), ..now });
+    }
+
+    /// A name belongs to one backend, the one with the longest base DN above it.
+    fn foreign_names(&mut self, others: &[NormalizedDn]) -> Result<(), BulkError> {
+        for base in others {
+            if let Some(id) = find(self.view, base)? {
+                let dn = self.view.dn_of(id)?.unwrap_or_default();
+                self.problem(&Problem::ForeignName { id, dn });
+            }
+        }
+        Ok(())
     }
 
     fn attribute(&self, desc: DescId) -> String {

@@ -347,6 +347,7 @@ pub fn problems(schema: &Arc<Schema>, backend: &Backend, temporary: &std::path::
         indexes: Vec::new(),
         threads: 1,
         memory_bytes: 1 << 20,
+        other_base_dns: Vec::new(),
         temporary_directory: temporary.to_owned(),
         cancel: Cancel::default(),
     };

@@ -10,7 +10,9 @@ use store::bulk::{ImportOptions, LdifSource};
 use tempfile::TempDir;
 
 use crate::search::{RequestTime, SearchDone, SearchOutput, Worker};
-use crate::{Directory, Identity, Session, index_configs, load_schema};
+use query::configured::{index_configs, load_schema};
+
+use crate::{Directory, Identity, Session};
 use query::encode::MessageSink;
 
 /// An opened directory; its files go when it goes.

@@ -124,6 +124,28 @@ fn inactivated_accounts_do_not_bind() {
     assert!(bed.bind(ANN, "opensesame").0.is_success());
 }
 
+/// As OpenDJ does: the answer is that of a wrong password.
+#[test]
+fn disabled_accounts_do_not_bind() {
+    let bed = Bed::new();
+    let set = |value: &str| {
+        let done = bed.modify(ANN, &[(ModifyOperation::Replace, "ds-pwp-account-disabled", value)]);
+        assert!(done.0.result.is_success(), "{}", done.0.result);
+    };
+    set("TRUE");
+    let (wrong, _) = bed.bind(ANN, "guess");
+    let (right, identity) = bed.bind(ANN, "opensesame");
+    assert_eq!(right.code, ResultCode::INVALID_CREDENTIALS);
+    assert_eq!(right, wrong, "the answers do not differ");
+    assert!(identity.is_anonymous());
+    assert!(bed.bind(BEN, "benben").0.is_success());
+    bed.modify(ANN, &[(ModifyOperation::Replace, "nsAccountLock", "TRUE")]);
+    assert_eq!(bed.bind(ANN, "opensesame").0.code, ResultCode::INVALID_CREDENTIALS, "disabled counts more than locked");
+    bed.modify(ANN, &[(ModifyOperation::Replace, "nsAccountLock", "FALSE")]);
+    set("FALSE");
+    assert!(bed.bind(ANN, "opensesame").0.is_success());
+}
+
 /// The entries with which DSEE inactivates accounts: a role for whoever is disabled, and a class of service that locks who has it.
 // S2-38
 #[test]

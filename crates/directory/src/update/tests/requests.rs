@@ -68,6 +68,41 @@ fn controls() {
     bed.delete("dc=example,dc=com", &tree).ok();
 }
 
+/// An entry with the name of another base DN would be found by searches and by no name.
+#[test]
+fn names_of_other_base_dns_are_not_given() {
+    let mut bed = Bed::with(&["dc=example,dc=com"], |config| {
+        let mut second = config.backends[0].clone();
+        second.id = "second".to_owned();
+        second.base_dns = vec!["cn=Everyone,ou=Groups,dc=example,dc=com".to_owned()];
+        second.directory = second.directory.with_file_name("second");
+        config.backends.push(second);
+    });
+    let unit = |bed: &mut Bed, dn: &str, name: &str| {
+        bed.add(dn, &[("objectClass", "organizationalUnit"), ("ou", name)]).ok();
+    };
+    unit(&mut bed, "ou=Teams,dc=example,dc=com", "Teams");
+    for parent in ["ou=Teams,dc=example,dc=com", "dc=example,dc=com"] {
+        for name in ["All", "Everyone"].iter().filter(|name| **name == "All" || parent.starts_with("ou=Teams")) {
+            bed.add(&format!("cn={name},{parent}"), &[("objectClass", "device"), ("cn", name)]).ok();
+        }
+    }
+    let (all, refused) = ("cn=All,dc=example,dc=com", ResultCode::AFFECTS_MULTIPLE_DSAS);
+    let groups = "ou=Groups,dc=example,dc=com";
+    // By renaming what is above.
+    rename(&bed, "ou=Teams,dc=example,dc=com", "ou=Groups", None).refused(refused, "a base DN of its own");
+    unit(&mut bed, groups, "Groups");
+    // By a move, in whatever spelling, and by a rename.
+    rename(&bed, all, "CN=everyone", Some(groups)).refused(refused, "a base DN of its own");
+    rename(&bed, all, "cn=All", Some(groups)).ok();
+    rename(&bed, "cn=All,ou=Groups,dc=example,dc=com", "cn=Everyone", None).refused(refused, "a base DN of its own");
+    rename(&bed, "cn=All,ou=Groups,dc=example,dc=com", "cn=Everybody", None).ok();
+    // What is below does not have the name in question.
+    bed.delete("cn=Everyone,ou=Teams,dc=example,dc=com", &[]).ok();
+    rename(&bed, groups, "ou=Old groups", None).ok();
+    rename(&bed, "ou=Teams,dc=example,dc=com", "ou=Groups", None).ok();
+}
+
 #[test]
 fn backends() {
     let mut bed = Bed::with(&["dc=example,dc=com"], |config| {

@@ -12,11 +12,9 @@ use config::{BackendConfig, Config};
 use schema::Schema;
 use store::Snapshot;
 
-use crate::{
-    failure::Failure,
-    instance::{self, Reader},
-    output::errln,
-};
+use jobs::files::Reader;
+
+use crate::{failure::Failure, instance, output::errln};
 
 /// A snapshot is held so long at most.
 const HELD_MAX: Duration = Duration::from_secs(1);
@@ -36,7 +34,7 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn open(config: &Config, backend: &BackendConfig) -> Result<Self, Failure> {
         let schema = instance::schema(config)?;
-        let mut reader = Reader::open(config, backend, &schema)?;
+        let mut reader = instance::reader(config, backend, &schema)?;
         let started = Instant::now();
         let snapshot = reader.snapshot()?;
         Ok(Self { reader, snapshot, schema, cost: started.elapsed(), held_max: HELD_MAX })

@@ -19,7 +19,7 @@ use server::Settings;
 use crate::{
     administration::{self, Reloaded},
     failure::{Failure, Outcome},
-    instance::{self, Reader},
+    instance,
     output::{errln, out, outln},
     owner::Owner,
     table::Table,
@@ -265,10 +265,10 @@ fn refused(instance: &Instance, reason: &str) -> Failure {
 fn is_taken_by_server(config: &Config, schema: &Arc<Schema>) -> Result<bool, Failure> {
     let until = Instant::now() + TAKEN_WITHIN;
     for backend in config.backends.iter().filter(|backend| backend.enabled) {
-        let wanted = directory::configured_indexes(schema, backend).map_err(Failure::new)?;
+        let wanted = query::configured::configured_indexes(schema, backend).map_err(Failure::new)?;
         // A backend that was added to the file is opened at the restart.
         while store::database_path(&backend.directory).exists() {
-            let snapshot = Reader::open(config, backend, schema)?.snapshot()?;
+            let snapshot = instance::reader(config, backend, schema)?.snapshot()?;
             if **snapshot.indexes().configured() == wanted {
                 break;
             }

@@ -14,9 +14,12 @@ use query::{backend::Suffix, facts::Facts};
 use schema::{NormalizedDn, Schema};
 
 use super::Which;
+use jobs::files::Reader;
+use query::configured::suffixes;
+
 use crate::{
     failure::{Context, Failure},
-    instance::{self, Reader},
+    instance,
 };
 
 /// The backends of an instance with their histories.
@@ -54,8 +57,8 @@ impl<'c> Source<'c> {
     pub fn open(config: &'c Config, schema: &Arc<Schema>) -> Result<Self, Failure> {
         let mut backends = Vec::new();
         for backend in config.backends.iter().filter(|it| it.enabled && store::database_path(&it.directory).exists()) {
-            let reader = Reader::open(config, backend, schema)?;
-            backends.push(Served { reader, suffixes: instance::suffixes(backend, schema)? });
+            let reader = instance::reader(config, backend, schema)?;
+            backends.push(Served { reader, suffixes: suffixes(schema, backend).map_err(Failure::new)? });
         }
         let logs = backends.iter().map(|served| served.reader.log()).collect::<Result<Vec<_>, _>>()?;
         let history = History::of_files(logs).map_err(Failure::new)?;

@@ -177,6 +177,7 @@ fn assert_sound(snapshot: &crate::Snapshot, indexer: &Indexer) {
         indexes: Vec::new(),
         threads: 1,
         memory_bytes: 0,
+        other_base_dns: Vec::new(),
         temporary_directory: temporary.path().to_owned(),
         cancel: Cancel::default(),
     };

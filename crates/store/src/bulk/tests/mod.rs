@@ -4,6 +4,7 @@ mod damage;
 mod import;
 mod kinds;
 mod live;
+mod outcome;
 mod round_trip;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use schema::Schema;
+use schema::{NormalizedDn, Schema};
 
 use super::export::export_view;
 use super::import as run_import;
@@ -146,11 +147,21 @@ impl Opened {
     }
 
     pub fn problems_in(&self, indexes: &[&str]) -> Vec<String> {
+        self.verify(indexes, &[])
+    }
+
+    /// Beside other backends with these base DNs.
+    pub fn problems_beside(&self, other_base_dns: &[NormalizedDn]) -> Vec<String> {
+        self.verify(&[], other_base_dns)
+    }
+
+    fn verify(&self, indexes: &[&str], other_base_dns: &[NormalizedDn]) -> Vec<String> {
         let temporary = tempfile::tempdir().unwrap();
         let options = VerifyOptions {
             indexes: indexes.iter().map(|name| (*name).to_owned()).collect(),
             threads: 2,
             memory_bytes: 0,
+            other_base_dns: other_base_dns.to_vec(),
             temporary_directory: temporary.path().to_owned(),
             cancel: Cancel::default(),
         };
@@ -166,7 +177,7 @@ impl Opened {
             building += u64::from(matches!(problem, Problem::Building { .. }));
             found.push(problem.to_string());
         };
-        let summary = verify_view(self.view(), &state, &self.indexer, &options, report).unwrap();
+        let summary = verify_view(self.view(), &state, &self.indexer, &options, &mut |_| {}, report).unwrap();
         assert_eq!(summary.problems + building, found.len() as u64);
         found
     }

@@ -397,6 +397,7 @@ fn problems(
         indexes: Vec::new(),
         threads: 1,
         memory_bytes: 1 << 20,
+        other_base_dns: Vec::new(),
         temporary_directory: temporary.to_owned(),
         cancel: Cancel::default(),
     };

@@ -6,16 +6,22 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use store::index::{IndexSecret, SECRET_BYTES};
 use zeroize::Zeroizing;
 
-use crate::open::OpenError;
+/// Why the secret cannot be read or made.
+#[derive(Debug, thiserror::Error)]
+#[error("the secret of confidential indexes, {}: {reason}", path.display())]
+pub struct SecretError {
+    path: PathBuf,
+    reason: String,
+}
 
 /// Reads the secret; makes it, readable by its owner only, when the file is not there.
-pub(crate) fn load_or_make(path: &Path) -> Result<IndexSecret, OpenError> {
-    let failed = |reason: String| OpenError::IndexSecret { path: path.to_owned(), reason };
+pub(crate) fn load_or_make(path: &Path) -> Result<IndexSecret, SecretError> {
+    let failed = |reason: String| SecretError { path: path.to_owned(), reason };
     let text = match read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             make(path).map_err(|error| failed(format!("cannot be made: {error}")))?;

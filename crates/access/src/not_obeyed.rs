@@ -1,0 +1,84 @@
+//! Attributes with which other servers promise something that Pando does not do yet. Whoever brings them is warned.
+//!
+//! Knows names and words; who is told, and when, is decided elsewhere. A row goes when its promise is kept.
+
+use schema::Schema;
+
+/// An attribute that is stored and shown, but not obeyed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotObeyed {
+    /// Its name.
+    pub attribute: &'static str,
+    /// What does not happen: the end of a sentence that begins with the attribute.
+    pub what: &'static str,
+}
+
+const fn row(attribute: &'static str, what: &'static str) -> NotObeyed {
+    NotObeyed { attribute, what }
+}
+
+const ACCESS: &str =
+    "grants and denies nothing: root users may do everything, other users read everything but passwords";
+const POLICY: &str = "selects no password policy";
+const EXPIRES: &str = "does not keep the account from binding";
+
+/// All of them.
+pub const NOT_OBEYED: [NotObeyed; 13] = [
+    row("aci", ACCESS),
+    row("ds-cfg-global-aci", ACCESS),
+    row("ds-privilege-name", "gives no privilege: only root users have any"),
+    row("pwdAccountLockedTime", "does not lock the account (nsAccountLock and ds-pwp-account-disabled do)"),
+    row("pwdReset", "does not force the user to change the password"),
+    row("pwdPolicySubentry", POLICY),
+    row("passwordPolicySubentry", POLICY),
+    row("ds-pwp-password-policy-dn", POLICY),
+    row("ds-pwp-account-expiration-time", EXPIRES),
+    row("pwdStartTime", EXPIRES),
+    row("pwdEndTime", EXPIRES),
+    row("passwordExpirationTime", EXPIRES),
+    row("accountUnlockTime", "does not lock the account (nsAccountLock and ds-pwp-account-disabled do)"),
+];
+
+impl NotObeyed {
+    /// The row of an attribute description (with or without options), if it has one.
+    #[must_use]
+    pub fn find(schema: &Schema, description: &[u8]) -> Option<&'static NotObeyed> {
+        let name = schema.type_of_description(description)?.name();
+        Self::of(name)
+    }
+
+    /// The row of a type, by its name.
+    #[must_use]
+    pub fn of(name: &str) -> Option<&'static NotObeyed> {
+        NOT_OBEYED.iter().find(|row| row.attribute.eq_ignore_ascii_case(name))
+    }
+
+    /// What is said where entries have it.
+    #[must_use]
+    pub fn sentence(&self, entries: u64) -> String {
+        let Self { attribute, what } = self;
+        match entries {
+            1 => format!("1 entry has the attribute {attribute}, which is not obeyed yet: it {what}"),
+            _ => format!("{entries} entries have the attribute {attribute}, which is not obeyed yet: it {what}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::Schema;
+
+    use super::*;
+
+    #[test]
+    fn descriptions_are_found_in_any_spelling() {
+        let schema = Schema::standard();
+        for known in ["aci", "ACI", "aci;lang-en", "2.16.840.1.113730.3.1.55"] {
+            assert_eq!(NotObeyed::find(&schema, known.as_bytes()).map(|row| row.attribute), Some("aci"), "{known}");
+        }
+        assert_eq!(NotObeyed::find(&schema, b"cn"), None);
+        assert_eq!(NotObeyed::find(&schema, b"ds-pwp-account-disabled"), None, "this one is obeyed");
+        assert!(NOT_OBEYED[0].sentence(1).starts_with("1 entry has the attribute aci, which is not obeyed yet: it "));
+        assert!(NOT_OBEYED[0].sentence(2).starts_with("2 entries have the attribute aci, "));
+    }
+}

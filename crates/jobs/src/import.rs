@@ -1,0 +1,140 @@
+//! Import: fills a backend from LDIF.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use access::not_obeyed::{NOT_OBEYED, NotObeyed};
+use config::{BackendConfig, Config};
+use password::Scheme;
+use query::configured::index_configs;
+use schema::Schema;
+use store::bulk::{self, ImportMode, ImportOptions, ImportStamps, LdifSource, PasswordHook, Selection};
+
+use crate::{
+    JobError, Progress, Unit, Watch,
+    files::{fold, other_base_dns},
+};
+
+/// Who entries say made them when the file does not, and the configuration has no root user.
+const NOBODY: &str = "cn=local administrator";
+
+/// An import to be made.
+pub struct Import {
+    /// Where the entries come from.
+    pub sources: Vec<LdifSource>,
+    /// Whether the old entries stay.
+    pub mode: ImportMode,
+    /// The backend may be empty afterwards.
+    pub may_be_empty: bool,
+    /// Entries of which the file does not say who made them and when, say so afterwards.
+    pub is_stamped: bool,
+    /// Which entries and attributes.
+    pub selection: Selection,
+    /// Takes bad entries, which then do not end the import.
+    pub reject_file: Option<PathBuf>,
+    /// Takes entries that are left out.
+    pub skip_file: Option<PathBuf>,
+    /// Both files are emptied first.
+    pub overwrite: bool,
+    /// Entries are not checked against the schema.
+    pub skip_schema_validation: bool,
+    /// Worker threads; 0: one for each core.
+    pub threads: usize,
+    /// Where the sort keeps its temporary file; none: beside the database.
+    pub temporary_directory: Option<PathBuf>,
+}
+
+impl Default for Import {
+    fn default() -> Self {
+        Self {
+            sources: Vec::new(),
+            mode: ImportMode::Replace,
+            may_be_empty: false,
+            is_stamped: true,
+            selection: Selection::default(),
+            reject_file: None,
+            skip_file: None,
+            overwrite: false,
+            skip_schema_validation: false,
+            threads: 0,
+            temporary_directory: None,
+        }
+    }
+}
+
+/// What an import did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// Counts and times.
+    pub summary: bulk::ImportSummary,
+    /// Attributes of the imported entries that are not obeyed yet, with the number of entries that have them.
+    pub not_obeyed: Vec<(&'static NotObeyed, u64)>,
+}
+
+impl Import {
+    /// Imports. The old data stays in place until all of the new is there.
+    ///
+    /// # Errors
+    /// Whatever it is, the old data is untouched.
+    pub fn run(
+        self,
+        config: &Config,
+        backend: &BackendConfig,
+        schema: &Arc<Schema>,
+        watch: &mut dyn Watch,
+    ) -> Result<Imported, JobError> {
+        let keeps_entries = self.mode != ImportMode::Replace || !self.selection.include_branches.is_empty();
+        let options = ImportOptions {
+            other_base_dns: other_base_dns(config, backend),
+            mode: self.mode,
+            may_be_empty: self.may_be_empty,
+            stamps: self.is_stamped.then(|| stamps(config)),
+            counted_attributes: NOT_OBEYED.iter().map(|row| row.attribute.to_owned()).collect(),
+            selection: self.selection,
+            continue_on_error: self.reject_file.is_some(),
+            reject_file: self.reject_file,
+            skip_file: self.skip_file,
+            overwrite: self.overwrite,
+            skip_schema_validation: self.skip_schema_validation || !config.global.check_schema,
+            hash_password: Some(password_hook(&config.passwords.scheme)?),
+            threads: self.threads,
+            temporary_directory: self.temporary_directory,
+            cancel: watch.cancel(),
+            ..ImportOptions::new(
+                backend.directory.clone(),
+                backend.base_dns.clone(),
+                index_configs(backend)?,
+                Arc::clone(schema),
+            )
+        };
+        // Entries that stay are read from the database, which must have all of them.
+        if keeps_entries {
+            fold(config, backend, schema)?;
+        }
+        let progress = &mut |now: &bulk::Progress| watch.progress(&Progress::of(now, Unit::Bytes));
+        let summary = bulk::import(self.sources, &options, progress)?;
+        let counted = summary.counted.iter().filter(|(_, entries)| *entries > 0);
+        let not_obeyed = counted.filter_map(|(name, entries)| Some((NotObeyed::of(name)?, *entries))).collect();
+        Ok(Imported { summary, not_obeyed })
+    }
+}
+
+fn stamps(config: &Config) -> ImportStamps {
+    let root = config.root_users.first().and_then(|user| user.bind_dns.first());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    ImportStamps { name: root.map_or(NOBODY, String::as_str).to_owned(), unix_seconds: now.as_secs() }
+}
+
+/// Encodes clear passwords; leaves encoded ones as they are.
+fn password_hook(scheme: &str) -> Result<PasswordHook, JobError> {
+    let scheme = Scheme::from_name(scheme).ok_or_else(|| JobError::NoScheme(scheme.to_owned()))?;
+    Ok(Arc::new(move |value| {
+        if password::is_encoded(value) {
+            return Ok(None);
+        }
+        password::encode_random(scheme, value).map(Some).map_err(|error| error.to_string())
+    }))
+}

@@ -1,0 +1,48 @@
+//! Verify: proves that entries, tree and indexes agree, also beside a running server.
+
+use std::sync::Arc;
+
+use config::{BackendConfig, Config};
+use schema::Schema;
+use store::{
+    Snapshot,
+    bulk::{self, Problem, VerifyOptions, VerifySummary},
+    index::Indexer,
+};
+
+use crate::{JobError, Progress, Unit, Watch, files::base_dns_within};
+
+/// A verification to be made.
+#[derive(Debug, Default)]
+pub struct Verify {
+    /// Only these indexes; none: everything.
+    pub indexes: Vec<String>,
+}
+
+impl Verify {
+    /// Verifies what `snapshot` sees; each problem is given to `report`.
+    ///
+    /// # Errors
+    /// When the backend cannot be read at all, or an index is not known. Problems are no errors.
+    pub fn run(
+        self,
+        config: &Config,
+        backend: &BackendConfig,
+        schema: &Arc<Schema>,
+        snapshot: &Snapshot,
+        watch: &mut dyn Watch,
+        report: &mut dyn FnMut(&Problem),
+    ) -> Result<VerifySummary, JobError> {
+        let options = VerifyOptions {
+            indexes: self.indexes,
+            threads: 0,
+            memory_bytes: 0,
+            other_base_dns: base_dns_within(config, backend, schema)?,
+            temporary_directory: backend.directory.clone(),
+            cancel: watch.cancel(),
+        };
+        let indexer = Indexer::new(Arc::clone(schema), Arc::clone(snapshot.indexes().set()));
+        let progress = &mut |now: &bulk::Progress| watch.progress(&Progress::of(now, Unit::Entries));
+        Ok(bulk::verify_with_progress(snapshot, &indexer, &options, progress, report)?)
+    }
+}

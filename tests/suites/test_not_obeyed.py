@@ -1,0 +1,54 @@
+"""Attributes of other servers that are not obeyed yet: warned of at import, at start and when written."""
+
+import ldap
+from pando_server import BASE, until
+
+ACI = '(targetattr="*")(version 3.0; acl "all"; allow (read) userdn="ldap:///anyone";)'
+ENTRIES = f"""dn: {BASE}
+objectClass: domain
+dc: example
+aci: {ACI}
+
+dn: uid=ann,{BASE}
+objectClass: inetOrgPerson
+uid: ann
+cn: Ann
+sn: Example
+userPassword: secret12
+aci: {ACI}
+ds-privilege-name: bypass-acl
+ds-pwp-account-disabled: true
+"""
+
+
+def test_promises_of_other_servers_are_named(fresh, tmp_path):
+    file = tmp_path / "people.ldif"
+    file.write_text(ENTRIES)
+    said = fresh.tool("import-ldif", "--backendID", "userRoot", "--ldifFile", file, "--offline").stderr
+    assert "2 entries have the attribute aci, which is not obeyed yet: it grants and denies nothing" in said
+    assert "1 entry has the attribute ds-privilege-name, which is not obeyed yet: it gives no privilege" in said
+    assert "ds-pwp-account-disabled" not in said
+    fresh.start()
+    until(lambda: 'Backend "userRoot": 2 entries have the attribute aci, ' in fresh.error_log())
+    until(lambda: 'Backend "userRoot": 1 entry has the attribute ds-privilege-name, ' in fresh.error_log())
+    root = fresh.connect()
+    for value in (b"modify-acl", b"config-read"):
+        root.modify_s(f"uid=ann,{BASE}", [(ldap.MOD_REPLACE, "ds-privilege-name", [value])])
+    until(lambda: "A client wrote the attribute ds-privilege-name, which is not obeyed yet" in fresh.error_log())
+    assert fresh.error_log().count("A client wrote the attribute") == 1
+
+
+def test_a_disabled_account_cannot_bind(fresh, tmp_path):
+    file = tmp_path / "people.ldif"
+    file.write_text(ENTRIES)
+    fresh.import_ldif(file).start()
+    answers = []
+    for password in ("secret12", "wrong"):
+        try:
+            fresh.connect(f"uid=ann,{BASE}", password)
+            raise AssertionError("the account is disabled")
+        except ldap.INVALID_CREDENTIALS as error:
+            answers.append(error.args[0].get("info"))
+    assert answers[0] == answers[1], "the answer does not tell whether the password was right"
+    fresh.connect().modify_s(f"uid=ann,{BASE}", [(ldap.MOD_DELETE, "ds-pwp-account-disabled", None)])
+    fresh.connect(f"uid=ann,{BASE}", "secret12")
