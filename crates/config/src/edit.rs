@@ -17,7 +17,6 @@ use crate::{
     nearest::hint,
     objects::class,
     reference::setting_line,
-    replace::{beside, replace_file},
     value::parse,
 };
 
@@ -242,7 +241,7 @@ impl Edit {
         let write = |path: &Path, bytes: &[u8]| {
             let permissions = fs::metadata(&self.file).map(|metadata| metadata.permissions());
             permissions
-                .and_then(|permissions| replace_file(path, bytes, Some(permissions)))
+                .and_then(|permissions| durable::replace_file(path, bytes, Some(permissions)))
                 .map_err(|error| EditError::Io(path.to_owned(), error))
         };
         let old = fs::read(&self.file).map_err(|error| EditError::Io(self.file.clone(), error))?;
@@ -261,11 +260,11 @@ impl Edit {
     /// When it cannot be written.
     pub fn take_back(&self) -> Result<(), EditError> {
         let failed = |error| EditError::Io(self.file.clone(), error);
-        fs::rename(self.backup(), &self.file).map_err(failed)
+        durable::rename(&self.backup(), &self.file).map_err(failed)
     }
 
     fn backup(&self) -> PathBuf {
-        beside(&self.file, ".bak")
+        durable::beside(&self.file, ".bak")
     }
 
     /// The object, if it is written in one line; no comment can be in there.

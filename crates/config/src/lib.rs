@@ -21,7 +21,6 @@ mod objects;
 mod plugin;
 mod read;
 mod reference;
-mod replace;
 mod template;
 mod value;
 mod views;
@@ -40,7 +39,6 @@ pub use mask::AddressMask;
 pub use objects::{CLASSES, class};
 pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use reference::reference_manual;
-pub use replace::replace_file;
 pub use template::{Template, TemplateFault, TemplatePart};
 pub use value::{PATTERN_BYTES_MAX, Value, duration_text, parse_duration, parse_size, size_text};
 pub use views::{

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// The crates from the ground up; each may import those on lower floors only.
 const FLOORS: &[(&str, u8)] = &[
     ("ber", 0),
+    ("durable", 0),
     ("ldap", 1),
     ("password", 1),
     ("schema", 2),

@@ -3,9 +3,9 @@
 //! Whoever has a copy of `db/` only cannot read such keys. When the file is lost, a new one is made: the indexes hashed with the old
 //! one are then different indexes that were never built, and have to be rebuilt.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use store::index::{IndexSecret, SECRET_BYTES};
@@ -61,18 +61,8 @@ fn make(path: &Path) -> io::Result<()> {
     let mut secret = Zeroizing::new([0; SECRET_BYTES]);
     getrandom::fill(secret.as_mut()).map_err(io::Error::other)?;
     let text: Zeroizing<String> = Zeroizing::new(secret.iter().map(|byte| format!("{byte:02x}")).collect());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let written = path.with_extension(format!("new-{}", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&written)?;
-    writeln!(file, "{}", *text)?;
-    file.sync_all()?;
-    let linked = std::fs::hard_link(&written, path);
-    std::fs::remove_file(&written)?;
-    match linked {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => File::open(folder)?.sync_all(),
-    }
+    let line = Zeroizing::new(format!("{}\n", *text));
+    durable::create_file(path, line.as_bytes(), Permissions::from_mode(0o600)).map(drop)
 }
 
 #[cfg(test)]

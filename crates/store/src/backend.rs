@@ -466,10 +466,8 @@ fn replay(writer: &mut Writer, folded: u64) -> Result<(), StoreError> {
 
 /// Makes the names of new files durable: LMDB syncs what it writes, but not the folders its files are in.
 fn sync_folders(path: &Path) -> Result<(), StoreError> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    for folder in [&database_path(path), path, parent] {
-        let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        synced.map_err(|error| StoreError::io("backend folder", &error))?;
+    for folder in [&database_path(path), path] {
+        durable::sync_folder(folder).map_err(|error| StoreError::io("backend folder", &error))?;
     }
     Ok(())
 }
@@ -491,7 +489,7 @@ impl InstanceLock {
     /// Takes the lock of the backend in `path` or says who has it.
     pub fn take(path: &Path) -> Result<InstanceLock, StoreError> {
         let io = |error| StoreError::io("lock file", &error);
-        std::fs::create_dir_all(path).map_err(io)?;
+        durable::make_folder(path).map_err(io)?;
         let path = path.join("lock");
         let mut file = OpenOptions::new()
             .read(true)

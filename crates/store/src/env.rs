@@ -129,7 +129,7 @@ pub mod meta {
 impl Env {
     /// Opens the environment in `path`, making it (with identity `new_uuid`) when there is none.
     pub fn open(path: &Path, new_uuid: [u8; 16]) -> Result<Env, StoreError> {
-        std::fs::create_dir_all(path).map_err(|error| StoreError::io("database folder", &error))?;
+        durable::make_folder(path).map_err(|error| StoreError::io("database folder", &error))?;
         let env = open_env(path, EnvFlags::empty())?;
         env.clear_stale_readers()?;
         let txn = env.write_txn()?;

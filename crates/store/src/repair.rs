@@ -5,7 +5,6 @@
 //! (2) The data gets a new identity, as with an import, so that nothing takes what follows for the lost changes.
 //! (3) The files of the log are put aside, not removed.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::backend::{BackendOptions, InstanceLock, database_path, log_path, new_uuid, read_base};
@@ -79,14 +78,8 @@ pub fn repair_log(
 
 /// Renames the folder to a name that is free.
 fn put_aside(log: &Path) -> std::io::Result<PathBuf> {
-    let named = |number: u32| {
-        let mut name = OsString::from(log);
-        name.push(format!(".given-up-{number}"));
-        PathBuf::from(name)
-    };
+    let named = |number: u32| durable::beside(log, format!(".given-up-{number}"));
     let aside = (1..).map(named).find(|name| !name.exists()).unwrap_or_else(|| named(0));
-    std::fs::rename(log, &aside)?;
-    let parent = log.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::File::open(parent)?.sync_all()?;
+    durable::rename(log, &aside)?;
     Ok(aside)
 }

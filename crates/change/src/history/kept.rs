@@ -98,7 +98,7 @@ impl Kept {
 
     /// Puts the file in place in one step, durably.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
-        config::replace_file(path, self.text().as_bytes(), None)
+        durable::replace_file(path, self.text().as_bytes(), None)
     }
 }
 

@@ -202,7 +202,7 @@ pub(super) type SchemaLock = Mutex<()>;
 /// Writes user schema files so that a crash leaves the old or the new one.
 fn write_files(folder: &Path, names: &[String], schema: &Schema) -> Result<(), LdapResult> {
     for name in names {
-        config::replace_file(&folder.join(name), schema.user_file_text(name).as_bytes(), None).map_err(|error| {
+        durable::replace_file(&folder.join(name), schema.user_file_text(name).as_bytes(), None).map_err(|error| {
             let message = format!("The schema file {name} cannot be written ({error}): nothing was changed");
             refuse(ResultCode::UNWILLING_TO_PERFORM, message)
         })?;

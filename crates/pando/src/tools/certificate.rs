@@ -1,10 +1,9 @@
 //! The self-signed certificate of a new instance.
 
 use std::{
-    fs::{self, OpenOptions},
-    io::Write,
+    fs::{self, Permissions},
     net::{IpAddr, UdpSocket},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::PermissionsExt,
     path::Path,
 };
 
@@ -37,8 +36,7 @@ pub fn make(keys: &Path, listen: &[IpAddr]) -> Result<(), Failure> {
 }
 
 fn write(file: &Path, text: &str, mode: u32) -> Result<(), Failure> {
-    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(file);
-    opened.and_then(|mut out| out.write_all(text.as_bytes())).context(file.display())
+    durable::replace_file(file, text.as_bytes(), Some(Permissions::from_mode(mode))).context(file.display())
 }
 
 fn host_name() -> String {

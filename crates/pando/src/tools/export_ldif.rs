@@ -139,7 +139,7 @@ impl Target {
         match self {
             Target::New { temporary, file } => {
                 let synced = File::open(temporary).and_then(|written| written.sync_all());
-                synced.and_then(|()| fs::rename(temporary, file)).context(file.display())
+                synced.and_then(|()| durable::rename(temporary, file)).context(file.display())
             }
             _ => Ok(()),
         }

@@ -2,9 +2,8 @@
 
 use std::{
     fs,
-    io::Write,
     net::{IpAddr, Ipv4Addr, TcpListener},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -73,8 +72,8 @@ fn make(instance: &Instance, people: u64) -> Result<Config, Failure> {
     };
     let config = setup::make(instance.directory(), &plan)?;
     let file = password_file(instance);
-    let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
-    opened.and_then(|mut out| writeln!(out, "{password}")).context(file.display())?;
+    let permissions = Some(fs::Permissions::from_mode(0o600));
+    durable::replace_file(&file, format!("{password}\n").as_bytes(), permissions).context(file.display())?;
     Ok(config)
 }
 

@@ -3,7 +3,7 @@
 use std::{
     fs,
     net::{IpAddr, Ipv4Addr, TcpListener},
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -332,18 +332,12 @@ fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
     import(&config, plan)?;
     let file = instance.config_file();
     let permissions = fs::Permissions::from_mode(0o600);
-    config::replace_file(&file, text.as_bytes(), Some(permissions)).context(file.display())?;
+    durable::replace_file(&file, text.as_bytes(), Some(permissions)).context(file.display())?;
     Ok(config)
 }
 
 fn make_folder(folder: &Path, mode: u32) -> Result<(), Failure> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        fs::create_dir_all(parent).context(parent.display())?;
-    }
-    fs::DirBuilder::new().mode(mode).create(folder).context(folder.display())
+    durable::make_folder_with_mode(folder, mode).context(folder.display())
 }
 
 fn import(config: &Config, plan: &Plan) -> Result<(), Failure> {

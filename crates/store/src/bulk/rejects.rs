@@ -40,7 +40,12 @@ impl RecordFile {
 
     pub fn finish(self) -> Result<(), BulkError> {
         let Some((path, mut file)) = self.file else { return Ok(()) };
-        file.flush().map_err(|source| failed(&path, source))
+        let sync = |file: &std::fs::File| match file.metadata()?.is_file() {
+            true => file.sync_all().and_then(|()| durable::sync_name(&path)),
+            // Devices and pipes cannot be synced.
+            false => Ok(()),
+        };
+        file.flush().and_then(|()| sync(file.get_ref())).map_err(|source| failed(&path, source))
     }
 }
 

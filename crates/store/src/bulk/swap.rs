@@ -5,7 +5,7 @@
 //! crash: `NAME.new` counts only once it holds the marker that is written after everything else was synced. Knows
 //! nothing of what is in the directories.
 
-use std::ffi::{CString, OsString};
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -17,24 +17,18 @@ const COMPLETE: &str = "COMPLETE";
 /// Where the new directory is built.
 #[must_use]
 pub fn new_directory(name: &Path) -> PathBuf {
-    beside(name, ".new")
+    durable::beside(name, ".new")
 }
 
 fn old_directory(name: &Path) -> PathBuf {
-    beside(name, ".old")
-}
-
-fn beside(name: &Path, suffix: &str) -> PathBuf {
-    let mut path = OsString::from(name);
-    path.push(suffix);
-    path.into()
+    durable::beside(name, ".old")
 }
 
 /// Makes an empty `NAME.new`, removing what an interrupted import left.
 pub(super) fn prepare(name: &Path) -> io::Result<PathBuf> {
     recover(name)?;
     let new = new_directory(name);
-    fs::create_dir_all(&new)?;
+    durable::make_folder(&new)?;
     // The database keeps its mode; a new one is for its owner only.
     let mode =
         fs::metadata(name).map_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o700), |m| m.permissions());
@@ -45,16 +39,16 @@ pub(super) fn prepare(name: &Path) -> io::Result<PathBuf> {
 /// Syncs `NAME.new` with all its files, and puts it in the place of `NAME`.
 pub(super) fn swap(name: &Path) -> io::Result<()> {
     let new = new_directory(name);
-    sync_tree(&new)?;
+    durable::sync_tree(&new)?;
     File::create(new.join(COMPLETE))?.sync_all()?;
-    sync_directory(&new)?;
+    durable::sync_folder(&new)?;
     if !name.exists() {
         fs::rename(&new, name)?;
     } else if exchange(&new, name).is_err() {
         fs::rename(name, old_directory(name))?;
         fs::rename(&new, name)?;
     }
-    sync_parent(name)?;
+    durable::sync_name(name)?;
     clean(name)
 }
 
@@ -72,7 +66,7 @@ pub fn recover(name: &Path) -> io::Result<()> {
             fs::rename(&old, name)?;
         }
         if name.exists() {
-            sync_parent(name)?;
+            durable::sync_name(name)?;
         }
     }
     clean(name)
@@ -92,29 +86,6 @@ fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
-    }
-}
-
-fn sync_tree(directory: &Path) -> io::Result<()> {
-    for item in fs::read_dir(directory)? {
-        let item = item?;
-        if item.file_type()?.is_dir() {
-            sync_tree(&item.path())?;
-        } else {
-            File::open(item.path())?.sync_all()?;
-        }
-    }
-    sync_directory(directory)
-}
-
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
-
-fn sync_parent(path: &Path) -> io::Result<()> {
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => sync_directory(parent),
-        None => sync_directory(Path::new(".")),
     }
 }
 

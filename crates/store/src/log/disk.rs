@@ -53,17 +53,13 @@ pub struct FolderDisk {
 impl FolderDisk {
     /// Opens the folder, making it if need be.
     pub fn open(path: &Path) -> io::Result<FolderDisk> {
-        std::fs::create_dir_all(path)?;
+        durable::make_folder(path)?;
         Ok(FolderDisk { path: path.to_owned(), read_only: false })
     }
 
     /// Opens the folder for reading only.
     pub fn open_read_only(path: &Path) -> FolderDisk {
         FolderDisk { path: path.to_owned(), read_only: true }
-    }
-
-    fn sync_folder(&self) -> io::Result<()> {
-        File::open(&self.path)?.sync_all()
     }
 }
 
@@ -92,7 +88,7 @@ impl Disk for FolderDisk {
                 }
             }
             file.sync_all()?;
-            self.sync_folder()?;
+            durable::sync_folder(&self.path)?;
             Ok(file)
         };
         match fill() {
@@ -112,7 +108,7 @@ impl Disk for FolderDisk {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         std::fs::remove_file(self.path.join(name))?;
-        self.sync_folder()
+        durable::sync_folder(&self.path)
     }
 }
 
