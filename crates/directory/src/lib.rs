@@ -34,7 +34,7 @@ pub use indexes::Reconfigured;
 pub use monitor::MonitorProvider;
 pub use open::OpenError;
 pub use query::encode::MessageSink;
-pub use query::notices::Tell;
+pub use query::notices::{NoticeKind, Tell};
 pub use rootdse::Capabilities;
 pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
 pub use session::Session;

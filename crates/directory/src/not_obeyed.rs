@@ -4,6 +4,7 @@ use access::not_obeyed::{NOT_OBEYED, NotObeyed};
 use ldap::{ModifyOperation, Request};
 use query::backend::Backend;
 use query::facts::Facts;
+use query::notices::NoticeKind;
 use store::{DescId, EntryId, StoreError};
 
 use crate::directory::Directory;
@@ -21,7 +22,8 @@ impl Directory {
         let facts = self.facts();
         for backend in self.backends() {
             for (row, entries) in counts(&facts, backend, goes_on)? {
-                self.notices().warn(&format!("Backend \"{}\": {}", backend.id, row.sentence(entries)));
+                self.notices()
+                    .warn(NoticeKind::NotObeyed, &format!("Backend \"{}\": {}", backend.id, row.sentence(entries)));
             }
         }
         Ok(())

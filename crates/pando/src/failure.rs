@@ -19,6 +19,11 @@ impl Failure {
         Self { message: message.to_string() }
     }
 
+    /// The message.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints `pando TOOL: message`; a message of several lines (all faults of a file) gets the name on each.
     pub fn report(&self, tool: &str) -> ExitCode {
         for line in self.message.lines() {

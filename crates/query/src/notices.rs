@@ -12,15 +12,30 @@ const REMEMBERED_MAX: usize = 10_000;
 /// Sentences that wait until somebody says where they go.
 const WAITING_MAX: usize = 100;
 
+/// What a sentence is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeKind {
+    /// An entry that gives something to others (group, role, Class of Service) does not, or not as it is written.
+    Definition,
+    /// The history of changes: what is damaged in it, or cannot be let go.
+    History,
+    /// Persistent searches that cannot go on.
+    PersistentSearch,
+    /// Attributes that other servers obey and this one does not yet.
+    NotObeyed,
+    /// Dynamic entries whose time is over and that stay.
+    Expiry,
+}
+
 /// Takes a sentence.
-pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
+pub type Tell = Box<dyn Fn(NoticeKind, &str) + Send + Sync>;
 
 /// Where sentences go.
 #[derive(Default)]
 pub struct Notices {
     tell: OnceLock<Tell>,
     told: Mutex<HashSet<String>>,
-    waiting: Mutex<Vec<String>>,
+    waiting: Mutex<Vec<(NoticeKind, String)>>,
 }
 
 impl Notices {
@@ -28,27 +43,32 @@ impl Notices {
     pub fn set(&self, tell: Tell) {
         let _ = self.tell.set(tell);
         let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        waiting.iter().for_each(|sentence| self.warn(sentence));
+        waiting.iter().for_each(|(kind, sentence)| self.warn(*kind, sentence));
     }
 
     /// Tells something that is wrong while the server goes on.
-    pub fn warn(&self, sentence: &str) {
+    pub fn warn(&self, kind: NoticeKind, sentence: &str) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match self.tell.get() {
             Some(tell) => {
                 drop(waiting);
-                tell(sentence);
+                tell(kind, sentence);
             }
-            None if waiting.len() < WAITING_MAX => waiting.push(sentence.to_owned()),
+            None if waiting.len() < WAITING_MAX => waiting.push((kind, sentence.to_owned())),
             None => {}
         }
     }
 
-    /// The same, unless it was told before.
+    /// The same of a definition, unless it was told before.
     pub fn warn_once(&self, sentence: String) {
+        self.warn_once_of(NoticeKind::Definition, sentence);
+    }
+
+    /// Tells something unless it was told before.
+    pub fn warn_once_of(&self, kind: NoticeKind, sentence: String) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() < REMEMBERED_MAX && !told.contains(&sentence) {
-            self.warn(&sentence);
+            self.warn(kind, &sentence);
             told.insert(sentence);
         }
     }
@@ -69,15 +89,15 @@ mod tests {
     #[test]
     fn what_comes_before_the_log_waits_for_it() {
         let notices = Notices::default();
-        notices.warn("first");
-        (0..2 * WAITING_MAX).for_each(|at| notices.warn(&at.to_string()));
+        notices.warn(NoticeKind::History, "first");
+        (0..2 * WAITING_MAX).for_each(|at| notices.warn(NoticeKind::History, &at.to_string()));
         let told = Arc::new(Mutex::new(Vec::new()));
         let keeper = Arc::clone(&told);
-        notices.set(Box::new(move |sentence| keeper.lock().unwrap().push(sentence.to_owned())));
+        notices.set(Box::new(move |kind, sentence| keeper.lock().unwrap().push((kind, sentence.to_owned()))));
         notices.warn_once("last".to_owned());
         notices.warn_once("last".to_owned());
         let told = told.lock().unwrap();
-        assert_eq!((told[0].as_str(), told.len()), ("first", WAITING_MAX + 1));
-        assert_eq!(told.last().unwrap(), "last");
+        assert_eq!((&told[0], told.len()), (&(NoticeKind::History, "first".to_owned()), WAITING_MAX + 1));
+        assert_eq!(told.last(), Some(&(NoticeKind::Definition, "last".to_owned())));
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     end::{End, EndReason},
     limits::ACCEPT_PAUSE,
     listener::Audience,
-    log::error::{Category, message_id},
+    log::message,
     loop_core::Core,
     mailbox::{Mail, Mailbox},
     panics::panic_text,
@@ -124,15 +124,13 @@ impl<P: Protocol> EventLoop<P> {
     pub(crate) fn run(mut self) {
         while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped())) {
             let text = panic_text(panic.as_ref());
-            self.core.errors.error(
-                Category::Core,
-                message_id::PANIC,
-                format_args!("an event loop failed by a defect of the server: {text}"),
-            );
+            self.core
+                .errors
+                .report(message::LOOP_PANIC, format_args!("an event loop failed by a defect of the server: {text}"));
             self.core.recover();
             if let Some(slot) = self.serving.take() {
-                let message = "the connection failed by a defect of the server; the error log has the details";
-                self.close(slot, &End::new(EndReason::ServerError, message));
+                let text = "the connection failed by a defect of the server; the error log has the details";
+                self.close(slot, &End::new(EndReason::ServerError, text));
             }
         }
     }
@@ -145,7 +143,7 @@ impl<P: Protocol> EventLoop<P> {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    self.core.errors.error(Category::Core, message_id::OTHER, format_args!("poll: {error}"));
+                    self.core.errors.report(message::POLL_FAILED, format_args!("cannot wait for connections: {error}"));
                     std::thread::sleep(ACCEPT_PAUSE);
                 }
             }
@@ -202,8 +200,7 @@ impl<P: Protocol> EventLoop<P> {
 
     fn accept_all(&mut self) {
         if let Err(error) = self.door.accept(self.core.moment, &mut self.accepted) {
-            let message = format_args!("cannot accept connections: {error}");
-            self.core.errors.error(Category::Core, message_id::ACCEPT_FAILED, message);
+            self.core.errors.report(message::ACCEPT_FAILED, format_args!("cannot accept connections: {error}"));
         }
         while let Some(accepted) = self.accepted.pop_front() {
             self.place(accepted);
@@ -251,7 +248,7 @@ impl<P: Protocol> EventLoop<P> {
         let slot = entry.key();
         connection.address.slot = slot;
         if let Err(error) = connection.transport.register(self.poll.registry(), Token(CONNECTIONS + slot)) {
-            self.core.errors.error(Category::Core, message_id::ACCEPT_FAILED, format_args!("register: {error}"));
+            self.core.errors.report(message::REGISTER_FAILED, format_args!("cannot watch a connection: {error}"));
             return self.forget();
         }
         let connection = entry.insert(connection);

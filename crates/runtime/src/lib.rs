@@ -9,6 +9,7 @@
 
 mod accept;
 pub mod backlog;
+pub mod certificates;
 pub mod connection;
 pub mod end;
 mod event_loop;

@@ -19,7 +19,7 @@ use crate::{
     event_loop::{EventLoop, LoopHandle, Shared, WAKER},
     limits::NetworkLimits,
     listener::{ListenAt, ListenerSettings, bind_tcp, bind_unix, check_port_is_free},
-    log::error::{Category, ErrorLog, message_id},
+    log::{error::ErrorLog, message},
     loop_core::Core,
     mailbox::{Mail, Mailbox},
     metrics::NetworkMetrics,
@@ -120,7 +120,7 @@ impl<P: Protocol> OpenLoops<P> {
             loops.threads.push(thread);
         }
         for at in &loops.addresses {
-            self.errors.notice(Category::Protocol, message_id::LISTENING, format_args!("Listening on {at}"));
+            self.errors.report(message::LISTENING, format_args!("Listening on {at}"));
         }
         Ok(loops)
     }

@@ -7,7 +7,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use arc_swap::ArcSwap;
@@ -117,6 +117,14 @@ impl TlsAcceptor {
     /// The files that are watched.
     pub fn files(&self) -> &CertificateFiles {
         &self.files
+    }
+
+    /// When the certificate that is served ends, if it says so in a way that can be read.
+    pub fn expires_at(&self) -> Option<SystemTime> {
+        let key = self.current.key.load();
+        let (_, certificate) = x509_parser::parse_x509_certificate(key.cert.first()?).ok()?;
+        let seconds = u64::try_from(certificate.validity().not_after.timestamp()).unwrap_or(0);
+        SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
     }
 
     /// Looks whether the files changed and, if they did, serves the new certificate.

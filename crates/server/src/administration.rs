@@ -14,12 +14,12 @@ use std::{
 use directory::{Directory, IndexBuild, OpenError};
 use ldap::administration::{IndexChoice, JobProgress, RebuildIndexes, ReloadResponse};
 use runtime::{
-    log::error::{Category, ErrorLog, message_id},
+    log::error::ErrorLog,
     pool::{Place, Pool, PoolLimits, TURN, Turn},
 };
 use store::{StoreError, bulk::RebuildWhich};
 
-use crate::{reload::reload, stalls::Stalls};
+use crate::{messages, reload::reload, stalls::Stalls};
 
 /// Requests that are worked on at once; those that wait for a job do not count.
 const RUNNING_MAX: usize = 2;
@@ -114,7 +114,7 @@ impl Administration {
             Ok(()) | Err(StoreError::Closed) => {}
             Err(error) => {
                 let message = format_args!("Attributes that are not obeyed yet cannot be counted: {error}");
-                self.errors.warning(Category::Core, message_id::DIRECTORY, message);
+                self.errors.report(messages::NOT_OBEYED_UNCOUNTED, message);
             }
         }
     }
@@ -146,15 +146,15 @@ impl Administration {
         match &begun {
             Ok(names) if names.is_empty() => {
                 let message = format_args!("No index of the backend \"{backend}\" needs to be rebuilt");
-                self.errors.notice(Category::Task, message_id::INDEXES, message);
+                self.errors.report(messages::REBUILD_NOT_NEEDED, message);
             }
             Ok(names) => {
                 let message =
                     format_args!("Asked to rebuild indexes of the backend \"{backend}\": {}", names.join(", "));
-                self.errors.notice(Category::Task, message_id::INDEXES, message);
+                self.errors.report(messages::REBUILD_ASKED, message);
             }
             Err(error) => {
-                self.errors.error(Category::Task, message_id::INDEXES, format_args!("No index is rebuilt: {error}"));
+                self.errors.report(messages::REBUILD_REFUSED, format_args!("No index is rebuilt: {error}"));
             }
         }
         Ok(begun?)

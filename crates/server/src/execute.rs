@@ -12,7 +12,6 @@ use ber::Frame;
 use ldap::{Message, MessageError, Request, ResultCode};
 use runtime::{
     end::{End, EndReason},
-    log::error::{Category, message_id},
     loop_core::Core,
     panics::panic_text,
     protocol::Next,
@@ -24,6 +23,7 @@ use crate::{
     executor::{Call, Step},
     ldap_loop::LdapLoop,
     log::{OperationIds, request},
+    messages,
     metrics::OperationKind,
     remote::OperationAddress,
     reply,
@@ -175,9 +175,8 @@ impl LdapLoop {
                 client.output.truncate(mark);
                 self.metrics.network.panics.add(1);
                 let text = panic_text(panic.as_ref());
-                self.errors.error(
-                    Category::Core,
-                    message_id::PANIC,
+                self.errors.report(
+                    messages::OPERATION_PANIC,
                     format_args!(
                         "conn={} op={} msgID={}: the operation failed by a defect of the server: {text}",
                         ids.connection, ids.operation, ids.message

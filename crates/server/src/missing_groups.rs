@@ -1,7 +1,9 @@
 //! Groups that a rule of limits names and that do not exist. A misspelt group would go unnoticed: its rule speaks of nobody.
 
 use directory::Directory;
-use runtime::log::error::{Category, ErrorLog, message_id};
+use runtime::log::error::ErrorLog;
+
+use crate::messages;
 
 /// Names each in the error log.
 pub(crate) fn warn(directory: &Directory, errors: &ErrorLog) {
@@ -11,9 +13,9 @@ pub(crate) fn warn(directory: &Directory, errors: &ErrorLog) {
                 let message = format_args!(
                     "[limits.{rule}] names the group \"{group}\", which does not exist: add it or correct pando.toml"
                 );
-                errors.warning(Category::Config, message_id::LIMITS, message);
+                errors.report(messages::GROUP_MISSING, message);
             }
         }
-        Err(error) => errors.warning(Category::Config, message_id::LIMITS, format_args!("groups of limits: {error}")),
+        Err(error) => errors.report(messages::GROUPS_UNREADABLE, format_args!("groups of limits: {error}")),
     }
 }

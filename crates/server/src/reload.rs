@@ -5,9 +5,9 @@
 use config::Config;
 use directory::Directory;
 use ldap::administration::ReloadResponse;
-use runtime::log::error::{Category, ErrorLog, message_id};
+use runtime::log::error::ErrorLog;
 
-use crate::{missing_groups, stalls::Stalls};
+use crate::{messages, missing_groups, stalls::Stalls};
 
 /// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in the error log.
 pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) -> Result<ReloadResponse, String> {
@@ -16,10 +16,10 @@ pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) 
         Ok(config) => reconfigure(directory, &config, stalls, errors),
         Err(faults) => {
             for fault in faults.to_string().lines() {
-                errors.error(Category::Config, message_id::CONFIG_REFUSED, fault);
+                errors.report(messages::CONFIG_FAULT, fault);
             }
             let message = "The configuration has faults and was not taken: the server goes on with the one before";
-            errors.error(Category::Config, message_id::CONFIG_REFUSED, message);
+            errors.report(messages::CONFIG_REFUSED, message);
             Err(faults.to_string())
         }
     }
@@ -35,23 +35,22 @@ fn reconfigure(
         Ok(done) => {
             stalls.set_threshold(config.global.stall_threshold);
             for sentence in &done.changed {
-                errors.notice(Category::Config, message_id::CONFIG_TAKEN, sentence);
+                errors.report(messages::CONFIG_CHANGED, sentence);
             }
             for property in &done.needs_restart {
-                errors.warning(
-                    Category::Config,
-                    message_id::RESTART_NEEDED,
+                errors.report(
+                    messages::RESTART_NEEDED,
                     format_args!("{property} differs from what the server started with: restart it to take the change"),
                 );
             }
             missing_groups::warn(directory, errors);
-            errors.notice(Category::Config, message_id::CONFIG_TAKEN, "The configuration was read again");
+            errors.report(messages::CONFIG_READ, "The configuration was read again");
             Ok(ReloadResponse { changed: done.changed, needs_restart: done.needs_restart })
         }
         Err(error) => {
             let message =
                 format_args!("The configuration was not taken, the server goes on with the one before: {error}");
-            errors.error(Category::Config, message_id::CONFIG_REFUSED, message);
+            errors.report(messages::CONFIG_REFUSED, message);
             Err(error.to_string())
         }
     }

@@ -6,18 +6,18 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use directory::{Capabilities, Directory, IndexNotice};
+use directory::{Capabilities, Directory, IndexNotice, NoticeKind};
 use ldap::oids::extended as oids;
 use runtime::{
+    certificates,
     listener::ListenAt,
     log::{
-        error::{Category, ErrorLog, message_id},
+        error::ErrorLog,
         writer::{LogThread, LogThreadBuilder},
     },
     loops::{Loops, LoopsError, LoopsSettings, OpenLoops},
     periodic::Periodic,
     signals::{Signal, Signals},
-    tls::{Reload, TlsAcceptor},
 };
 use thiserror::Error;
 
@@ -26,7 +26,8 @@ use crate::{
     executor::Executor,
     ldap_loop::LdapLoop,
     listener::LdapListener,
-    log::{AccessLog, access::OpenAccessLog, audit::AuditLog, internal::InternalAccessLog},
+    log::{AccessLog, AuditLogSettings, access::OpenAccessLog, audit::AuditLog, internal::InternalAccessLog},
+    messages,
     metrics::LdapMetrics,
     missing_groups,
     monitor::Monitor,
@@ -39,9 +40,6 @@ use crate::{
 
 /// How long running operations may take after a stop was asked for.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
-
-/// Pause between two looks at the certificate files.
-const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Descriptors that the server needs beside those of its clients.
 const DESCRIPTORS_OWN: u64 = 256;
@@ -136,10 +134,19 @@ impl Server {
     pub fn start_with(directory: Arc<Directory>, mut settings: Settings, mut logs: Logs) -> Result<Self, StartError> {
         let pools = Pools::new(settings.loops);
         directory.set_capabilities(capabilities(&settings))?;
+        report_replayed(&directory, logs.errors());
         missing_groups::warn(&directory, logs.errors());
         let errors = logs.errors().clone();
-        directory
-            .set_notices(Box::new(move |sentence| errors.warning(Category::Core, message_id::DIRECTORY, sentence)));
+        directory.set_notices(Box::new(move |kind, sentence| {
+            let kind = match kind {
+                NoticeKind::Definition => messages::DEFINITION_BROKEN,
+                NoticeKind::History => messages::HISTORY_TROUBLE,
+                NoticeKind::PersistentSearch => messages::WATCH_TROUBLE,
+                NoticeKind::NotObeyed => messages::NOT_OBEYED,
+                NoticeKind::Expiry => messages::EXPIRY_FAILED,
+            };
+            errors.report(kind, sentence);
+        }));
         let internal = AccessLog::new(&mut logs.builder, &logs.access);
         directory.set_internal_log(Arc::new(InternalAccessLog::new(internal)));
         let begun_at = SystemTime::now();
@@ -152,13 +159,10 @@ impl Server {
                 Box::new(DirectoryExecutor::new(Arc::clone(&directory), pools.clone(), administration))
             }
         };
-        let audits = std::mem::take(&mut settings.audit_logs);
+        // Before the first client may change anything.
+        let audits = start_audits(std::mem::take(&mut settings.audit_logs), &directory, logs.errors())?;
         let mut server = Self::launch(settings, logs, executor)?;
-        for audit in audits {
-            let path = audit.file.path.display().to_string();
-            let started = AuditLog::start(audit, Arc::clone(&directory), server.errors.clone());
-            server.audits.push(started.map_err(|error| StartError::Log { path, error })?);
-        }
+        server.audits = audits;
         directory.set_monitor(Arc::new(Monitor {
             connections: server.loops.counts(),
             metrics: server.metrics.clone(),
@@ -171,14 +175,15 @@ impl Server {
         server.pools = Some(pools);
         let errors = server.errors.clone();
         directory.start_index_builders(Arc::new(move |notice: IndexNotice| match &notice {
-            IndexNotice::Failed { .. } => errors.error(Category::Backend, message_id::INDEXES, notice),
-            _ => errors.notice(Category::Backend, message_id::INDEXES, notice),
+            IndexNotice::Begun { .. } => errors.report(messages::INDEX_BUILD_BEGUN, notice),
+            IndexNotice::Complete { .. } => errors.report(messages::INDEX_BUILD_COMPLETE, notice),
+            IndexNotice::Failed { .. } => errors.report(messages::INDEX_BUILD_FAILED, notice),
         }))?;
         administration.begin(Arc::clone(&server.stalls));
         server.administration = Some(administration);
         server.watch = Some(watch(Arc::clone(&directory), Arc::clone(&server.stalls))?);
         server.directory = Some(directory);
-        server.errors.notice(Category::Core, message_id::STARTED, "The server is ready");
+        server.errors.report(messages::STARTED, "The server is ready");
         Ok(server)
     }
 
@@ -204,7 +209,7 @@ impl Server {
             }
         };
         self.tell_service_manager(sd_notify::NotifyState::Stopping);
-        self.errors.notice(Category::Core, message_id::STOPPING, "The server is stopping");
+        self.errors.report(messages::STOPPING, "The server is stopping");
         self.shutdown(STOP_TIME_MAX);
         waited
     }
@@ -212,7 +217,7 @@ impl Server {
     fn tell_service_manager(&self, state: sd_notify::NotifyState<'_>) {
         // Without a service manager this does nothing and succeeds.
         if let Err(error) = sd_notify::notify(&[state]) {
-            self.errors.warning(Category::Core, message_id::OTHER, format_args!("sd_notify: {error}"));
+            self.errors.report(messages::SERVICE_MANAGER, format_args!("sd_notify: {error}"));
         }
     }
 
@@ -244,7 +249,8 @@ impl Server {
         }
         let log_thread = logs.builder.start()?;
         let loops = open.start()?;
-        let keeper = keep_certificates(&listeners, logs.errors.clone())?;
+        let acceptors = listeners.iter().flat_map(LdapListener::certificates).cloned().collect();
+        let keeper = certificates::watch(acceptors, logs.errors.clone())?;
         Ok(Self {
             loops,
             metrics,
@@ -311,7 +317,7 @@ impl Server {
         }
         // Nobody changes anything any more: they write the rest.
         self.audits.clear();
-        self.errors.notice(Category::Core, message_id::STOPPED, "The server has stopped");
+        self.errors.report(messages::STOPPED, "The server has stopped");
         self.log_thread.stop();
     }
 }
@@ -343,9 +349,8 @@ fn capabilities(settings: &Settings) -> Capabilities {
 fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
     let wanted = settings.limits.network.connections_max as u64 + DESCRIPTORS_OWN;
     match runtime::sys::raise_open_files_limit() {
-        Ok(Some(limit)) if limit < wanted => errors.warning(
-            Category::Core,
-            message_id::FILE_LIMIT,
+        Ok(Some(limit)) if limit < wanted => errors.report(
+            messages::FILE_LIMIT,
             format_args!(
                 "The system allows {limit} open files, too few for max-allowed-client-connections ({}); raise the hard \
                  limit (ulimit -Hn, LimitNOFILE)",
@@ -353,38 +358,33 @@ fn check_descriptors(settings: &Settings, errors: &ErrorLog) {
             ),
         ),
         Ok(_) => {}
-        Err(error) => errors.warning(Category::Core, message_id::FILE_LIMIT, format_args!("open files: {error}")),
+        Err(error) => errors.report(messages::OPEN_FILES_UNKNOWN, format_args!("open files: {error}")),
     }
 }
 
-/// Looks at certificate files from time to time; `None` when there is nothing to look at.
-fn keep_certificates(listeners: &[LdapListener], errors: ErrorLog) -> io::Result<Option<Periodic>> {
-    let mut acceptors: Vec<Arc<TlsAcceptor>> = Vec::new();
-    for tls in listeners.iter().flat_map(LdapListener::certificates) {
-        if !acceptors.iter().any(|known| Arc::ptr_eq(known, tls)) {
-            acceptors.push(Arc::clone(tls));
+fn start_audits(
+    settings: Vec<AuditLogSettings>,
+    directory: &Arc<Directory>,
+    errors: &ErrorLog,
+) -> Result<Vec<AuditLog>, StartError> {
+    let start = |audit: AuditLogSettings| {
+        let path = audit.file.path.display().to_string();
+        let started = AuditLog::start(audit, Arc::clone(directory), errors.clone());
+        started.map_err(|error| StartError::Log { path, error })
+    };
+    settings.into_iter().map(start).collect()
+}
+
+/// What a crash left in the log only, each backend has again.
+fn report_replayed(directory: &Directory, errors: &ErrorLog) {
+    for backend in directory.backends() {
+        let stats = backend.store.stats();
+        if stats.replayed > 0 {
+            let (id, changes, ms) = (&backend.id, stats.replayed, stats.replay.as_millis());
+            let text = format_args!(
+                "The server had not stopped in order: {changes} changes of the backend \"{id}\" were taken from its log, in {ms} ms"
+            );
+            errors.report(messages::REPLAYED, text);
         }
-    }
-    if acceptors.is_empty() {
-        return Ok(None);
-    }
-    let look = move || acceptors.iter().for_each(|acceptor| check_certificate(acceptor, &errors));
-    Periodic::start("keeper", CERTIFICATE_CHECK_INTERVAL, look).map(Some)
-}
-
-fn check_certificate(acceptor: &TlsAcceptor, errors: &ErrorLog) {
-    let file = acceptor.files().certificate.display();
-    match acceptor.reload_if_changed() {
-        Reload::Unchanged => {}
-        Reload::Replaced => errors.notice(
-            Category::Protocol,
-            message_id::CERTIFICATE_LOADED,
-            format_args!("The new certificate in {file} is served from now on"),
-        ),
-        Reload::Refused(error) => errors.error(
-            Category::Protocol,
-            message_id::CERTIFICATE_BAD,
-            format_args!("The new certificate is not usable, the old one stays: {error}"),
-        ),
     }
 }

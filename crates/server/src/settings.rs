@@ -104,7 +104,7 @@ impl Settings {
             limits,
             access_logs,
             audit_logs: config.audit_logs.iter().filter(|log| log.file.enabled).map(audit_log).collect(),
-            error_logs: config.error_logs.iter().filter(|log| log.file.enabled).map(error_log).collect(),
+            error_logs: error_logs(config),
             stall_threshold: global.stall_threshold,
             loops: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         })
@@ -165,6 +165,11 @@ fn access_log(
 
 fn audit_log(log: &config::AuditLogConfig) -> AuditLogSettings {
     AuditLogSettings { file: log_file(&log.file), obscured: log.obscured.clone() }
+}
+
+/// The error logs that are switched on.
+pub(crate) fn error_logs(config: &Config) -> Vec<ErrorLogSettings> {
+    config.error_logs.iter().filter(|log| log.file.enabled).map(error_log).collect()
 }
 
 fn error_log(log: &config::ErrorLogConfig) -> ErrorLogSettings {

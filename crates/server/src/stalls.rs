@@ -13,10 +13,10 @@ use std::{
 };
 
 use query::monitor_entry::MonitorEntry;
-use runtime::log::error::{Category, ErrorLog, message_id};
+use runtime::log::error::ErrorLog;
 use store::{Phases, Source, WaitReason};
 
-use crate::{log::OperationIds, metrics::OperationKind};
+use crate::{log::OperationIds, messages, metrics::OperationKind};
 
 /// Lines in one [`WINDOW`]; what comes beyond is counted, and told with the next line.
 const LINES_MAX: u64 = 10;
@@ -145,9 +145,8 @@ impl Stalls {
         let OperationIds { connection, operation, message } = ids;
         let (name, took) = (kind.log_name(), Millis(elapsed));
         let more = if untold > 0 { format!(" ({untold} more stalls since the line before)") } else { String::new() };
-        self.errors.warning(
-            Category::Core,
-            message_id::STALL,
+        self.errors.report(
+            messages::STALL,
             format_args!(
                 "conn={connection} op={operation} msgID={message}: {name} took {took} ms, {}: {waits}; {}{more}",
                 Why(reason, waits),

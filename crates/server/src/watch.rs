@@ -6,13 +6,10 @@
 use std::{fmt, io, sync::Arc, time::Duration};
 
 use directory::Directory;
-use runtime::{
-    log::error::{Category, message_id},
-    periodic::Periodic,
-};
-use store::Doing;
+use runtime::{log::message::MessageKind, periodic::Periodic};
+use store::{DiskTrouble, Doing};
 
-use crate::stalls::Stalls;
+use crate::{messages, stalls::Stalls};
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -41,6 +38,31 @@ impl Hang {
     }
 }
 
+/// What the disk of one backend refused when it was looked at last.
+#[derive(Debug, Default)]
+struct Trouble(Option<DiskTrouble>);
+
+impl Trouble {
+    /// What is to be told, once, of what it refuses now.
+    fn news(&mut self, backend: &str, now: Option<DiskTrouble>) -> Option<(MessageKind, String)> {
+        if now == self.0 {
+            return None;
+        }
+        self.0 = now;
+        Some(match &self.0 {
+            Some(DiskTrouble::Log(error)) => (
+                messages::LOG_NOT_WRITTEN,
+                format!("Backend \"{backend}\" refuses updates until its log can be written: {error}"),
+            ),
+            Some(DiskTrouble::Database(error)) => (
+                messages::DATABASE_NOT_WRITTEN,
+                format!("Backend \"{backend}\" cannot write its database, and tries again: {error}"),
+            ),
+            None => (messages::WRITTEN_AGAIN, format!("Backend \"{backend}\" writes to its disk again")),
+        })
+    }
+}
+
 /// The sentence about a writer.
 struct Hanging<'h>(&'h str, Doing, Duration, u64);
 
@@ -66,18 +88,23 @@ impl fmt::Display for Hanging<'_> {
 pub(crate) fn watch(directory: Arc<Directory>, stalls: Arc<Stalls>) -> io::Result<Periodic> {
     let mut hangs: Vec<Hang> = directory.backends().iter().map(|_| Hang::default()).collect();
     let mut reported = vec![false; hangs.len()];
+    let mut troubles: Vec<Trouble> = hangs.iter().map(|_| Trouble::default()).collect();
     Periodic::start("watch", LOOK_EVERY, move || {
-        for ((backend, hang), reported) in directory.backends().iter().zip(&mut hangs).zip(&mut reported) {
+        let watched = hangs.iter_mut().zip(&mut reported).zip(&mut troubles);
+        for (backend, ((hang, reported), trouble)) in directory.backends().iter().zip(watched) {
             if let Some(stopped) = backend.store.updates_stopped()
                 && !std::mem::replace(reported, true)
             {
                 let sentence = format_args!("Backend \"{}\": {stopped}", backend.id);
-                stalls.errors().error(Category::Backend, message_id::UPDATES_STOPPED, sentence);
+                stalls.errors().report(messages::UPDATES_STOPPED, sentence);
+            }
+            if let Some((kind, text)) = trouble.news(&backend.id, backend.store.trouble()) {
+                stalls.errors().report(kind, text);
             }
             let (doing, time, waiting) = backend.store.doing();
             if hang.is_due(doing, time) && stalls.is_long(time) {
                 let sentence = Hanging(&backend.id, doing, time, waiting);
-                stalls.errors().warning(Category::Backend, message_id::STALL, format_args!("{sentence}"));
+                stalls.errors().report(messages::WRITER_HANGS, sentence);
             }
         }
     })
@@ -85,6 +112,9 @@ pub(crate) fn watch(directory: Arc<Directory>, stalls: Arc<Stalls>) -> io::Resul
 
 #[cfg(test)]
 mod tests {
+    use runtime::log::message::Severity;
+    use store::StoreError;
+
     use super::*;
 
     #[test]
@@ -98,6 +128,19 @@ mod tests {
         assert!(hang.is_due(Doing::Apply, seconds(3)) && !hang.is_due(Doing::Apply, seconds(4)));
         // Between two looks it came back and hung again.
         assert!(hang.is_due(Doing::Sync, seconds(2)));
+    }
+
+    #[test]
+    fn what_the_disk_refuses_is_told_once_and_so_is_its_end() {
+        let mut trouble = Trouble::default();
+        let full = || Some(DiskTrouble::Log(StoreError::DiskFull { what: "log" }));
+        assert_eq!(trouble.news("userRoot", None), None);
+        let (kind, text) = trouble.news("userRoot", full()).unwrap();
+        assert_eq!((kind.id, kind.severity), (80, Severity::Error));
+        assert_eq!(text, "Backend \"userRoot\" refuses updates until its log can be written: the disk is full (log)");
+        assert_eq!(trouble.news("userRoot", full()), None);
+        let (kind, _) = trouble.news("userRoot", None).unwrap();
+        assert_eq!((kind.id, kind.severity), (82, Severity::Notice));
     }
 
     #[test]

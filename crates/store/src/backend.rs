@@ -31,7 +31,7 @@ use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYT
 use crate::overlay::Overlay;
 use crate::queue::{Proposed, Queue, Source};
 use crate::rules::Rules;
-use crate::stats::{Doing, Meters, Stats};
+use crate::stats::{DiskTrouble, Doing, Meters, Stats};
 use crate::tables::TypeResolver;
 use crate::txn::TxnState;
 use crate::version::{Shared, Snapshot, Version};
@@ -281,6 +281,12 @@ impl Backend {
     pub fn doing(&self) -> (Doing, Duration, u64) {
         let (doing, time) = self.meters.doing_now();
         (doing, time, self.meters.queue_length.load(Ordering::Relaxed))
+    }
+
+    /// What the disk refused last, until it takes it. Costs nothing worth mentioning and waits for no disk.
+    pub fn trouble(&self) -> Option<DiskTrouble> {
+        let database = || self.meters.fold_trouble().map(DiskTrouble::Database);
+        self.log.health().trouble.map(DiskTrouble::Log).or_else(database)
     }
 
     /// Whether the overlay is filling up while the one before it is still being folded: whoever can wait should.

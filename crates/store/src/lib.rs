@@ -53,7 +53,7 @@ pub use repair::{LogRepair, repair_log};
 pub use rules::{Outcome, Rules};
 pub use scan::{EntryScan, KeyedValue, PostingScan, ValueScan};
 pub use scan_back::PostingScanBack;
-pub use stats::{Doing, Minute, Stats};
+pub use stats::{DiskTrouble, Doing, Minute, Stats};
 pub use tables::{CLASS_SETS_MAX, ClassSet, Interner, NoTypes, Tables, TypeResolver};
 pub use txn::Txn;
 pub use version::Snapshot;

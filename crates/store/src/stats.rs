@@ -99,6 +99,15 @@ pub struct Stats {
     pub replay: Duration,
 }
 
+/// What the disk of a backend refuses at this moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskTrouble {
+    /// The log cannot be written, so no update is taken.
+    Log(StoreError),
+    /// A fold cannot be written; it is tried again.
+    Database(StoreError),
+}
+
 /// What the writer is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Doing {

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use config::ChangelogConfig;
-use query::notices::Notices;
+use query::notices::{NoticeKind, Notices};
 use store::StoreError;
 use store::log::LogSegment;
 
@@ -274,13 +274,13 @@ fn keep_house(retention: &Retention, history: &Weak<History>, notices: &Notices)
         // What cannot be let go now is tried again, and told once.
         let failed = history.prune().err();
         if let Some(error) = failed.as_ref().filter(|_| trouble != failed) {
-            notices.warn(&format!(
+            notices.warn(NoticeKind::History, &format!(
                 "The changelog cannot let go of old changes ({error}): see to the folder \"changelog\" and to the logs of the \
                  backends; it is tried again every second"
             ));
         }
         trouble = failed;
-        history.sentences().iter().for_each(|sentence| notices.warn(sentence));
+        history.sentences().iter().for_each(|sentence| notices.warn(NoticeKind::History, sentence));
         state = retention.lock();
     }
 }

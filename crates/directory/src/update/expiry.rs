@@ -20,7 +20,7 @@ use change::proposal::Kind;
 use query::backend::Backend;
 use query::error::store_failure;
 use query::monitor_entry::MonitorEntry;
-use query::notices::Notices;
+use query::notices::{NoticeKind, Notices};
 
 /// Pause after a slice while updates of clients wait.
 const YIELD: Duration = Duration::from_millis(2);
@@ -122,7 +122,7 @@ impl Worker {
             }
             match self.work_off(at, backend, bell) {
                 Ok(left) => held += left,
-                Err(result) => self.notices.warn_once(format!(
+                Err(result) => self.notices.warn_once_of(NoticeKind::Expiry, format!(
                     "Dynamic entries of the backend \"{}\" whose time is over cannot be removed: {}; it is tried again",
                     backend.id, result.message
                 )),

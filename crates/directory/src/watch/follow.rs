@@ -16,6 +16,7 @@ use super::told::{Scratch, Stop, Telling, Watch};
 use super::{Shared, State, lock};
 use crate::directory::Directory;
 use change::history::{Follower, History, HistoryError, HistoryReader};
+use query::notices::NoticeKind;
 
 /// How long a stretch is told before those that are new, or want no more, have their turn.
 const TURN: Duration = Duration::from_millis(20);
@@ -174,7 +175,7 @@ impl Watches {
                 Next::Go
             }
             Err(problem) => {
-                directory.notices().warn(&format!("Persistent searches wait: {problem}"));
+                directory.notices().warn(NoticeKind::PersistentSearch, &format!("Persistent searches wait: {problem}"));
                 self.head = None;
                 Next::Retry
             }
@@ -234,7 +235,7 @@ impl Watches {
         for id in forgotten {
             let Some(watch) = self.all.remove(&id) else { continue };
             shared.dropped.fetch_add(1, Ordering::Relaxed);
-            directory.notices().warn(&format!(
+            directory.notices().warn(NoticeKind::PersistentSearch, &format!(
                 "The persistent search {watch} is ended: its client reads so slowly that changes it was not told have left the \
                  changelog; make it read faster, or keep changes longer"
             ));

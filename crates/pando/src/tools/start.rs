@@ -43,8 +43,12 @@ pub struct Options {
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
-    let config = instance::open(directory)?;
+    let instance = instance::find(directory)?;
     Owner::of(directory)?.must_be_same(directory)?;
+    let config = Config::load(&instance.config_file()).map_err(|faults| {
+        server::report_failed_start(&instance, None, &faults.to_string());
+        Failure::from(faults)
+    })?;
     if options.detach { detach(&config.instance, options.quiet) } else { serve(&config, "", options.quiet) }
 }
 
@@ -53,8 +57,9 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let begun = Instant::now();
     let _lock = PidFile::acquire(&config.instance.pid_file()).map_err(Failure::new)?;
     let mut signals = Signals::install().context("signals")?;
-    let directory = Arc::new(Directory::open(config).map_err(Failure::new)?);
-    let server = Server::start(Arc::clone(&directory)).map_err(Failure::new)?;
+    let (directory, server) = open(config).inspect_err(|failure| {
+        server::report_failed_start(&config.instance, Some(config), failure.message());
+    })?;
     if !quiet {
         // The one for administrators is no place for clients.
         let own = ListenAt::Path(config.instance.administration_socket());
@@ -74,6 +79,12 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let waited = server.run_until_signal(&mut signals).context("signals");
     directory.close().map_err(Failure::new)?;
     waited.map(|()| ExitCode::SUCCESS)
+}
+
+fn open(config: &Config) -> Result<(Arc<Directory>, Server), Failure> {
+    let directory = Arc::new(Directory::open(config).map_err(Failure::new)?);
+    let server = Server::start(Arc::clone(&directory)).map_err(Failure::new)?;
+    Ok((directory, server))
 }
 
 /// A listener as clients name it.

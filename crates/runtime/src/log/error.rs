@@ -11,42 +11,13 @@ use std::{
 use super::{
     clock::{LogClock, TimeFormat},
     file::LogFileSettings,
+    message::{Category, LINES_DROPPED, MessageKind, Severity},
     text::{decimal, escaped},
     writer::{LogThreadBuilder, Overload, Sink},
 };
 
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Severity {
-    /// Something failed and needs attention.
-    Error,
-    /// Something is wrong, the server goes on.
-    Warning,
-    /// An event worth knowing: start, stop, a new certificate.
-    Notice,
-    /// Details of normal work.
-    Info,
-    /// Details for developers.
-    Debug,
-}
-
-impl Severity {
-    const ALL: [Self; 5] = [Self::Error, Self::Warning, Self::Notice, Self::Info, Self::Debug];
-
-    /// The word in the log.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "ERROR",
-            Self::Warning => "WARNING",
-            Self::Notice => "NOTICE",
-            Self::Info => "INFO",
-            Self::Debug => "DEBUG",
-        }
-    }
-
-    fn bit(self) -> u8 {
-        1 << self as u8
-    }
+fn bit(severity: Severity) -> u8 {
+    1 << severity as u8
 }
 
 /// A set of severities, as `default-severity` gives it.
@@ -60,84 +31,25 @@ impl Severities {
         for word in words {
             let word = word.trim();
             if word.eq_ignore_ascii_case("all") {
-                bits |= Severity::ALL.iter().fold(0, |bits, severity| bits | severity.bit());
+                bits |= Severity::ALL.iter().fold(0, |bits, severity| bits | bit(*severity));
             } else if !word.eq_ignore_ascii_case("none") {
-                bits |= Severity::ALL.iter().find(|severity| severity.name().eq_ignore_ascii_case(word))?.bit();
+                bits |= Severity::ALL
+                    .iter()
+                    .find(|severity| severity.name().eq_ignore_ascii_case(word))
+                    .map(|severity| bit(*severity))?;
             }
         }
         Some(Self(bits))
     }
 
     fn has(self, severity: Severity) -> bool {
-        self.0 & severity.bit() != 0
+        self.0 & bit(severity) != 0
     }
 }
 
 impl Default for Severities {
     fn default() -> Self {
-        Self(Severity::Error.bit() | Severity::Warning.bit() | Severity::Notice.bit())
-    }
-}
-
-/// Which part of the server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are OpenDJ's and say it")]
-pub enum Category {
-    AccessControl,
-    Admin,
-    AdminTool,
-    Backend,
-    Config,
-    Core,
-    Extensions,
-    Log,
-    Plugin,
-    Protocol,
-    Schema,
-    Sync,
-    Task,
-    Util,
-    Version,
-}
-
-impl Category {
-    const ALL: [Self; 15] = [
-        Self::AccessControl,
-        Self::Admin,
-        Self::AdminTool,
-        Self::Backend,
-        Self::Config,
-        Self::Core,
-        Self::Extensions,
-        Self::Log,
-        Self::Plugin,
-        Self::Protocol,
-        Self::Schema,
-        Self::Sync,
-        Self::Task,
-        Self::Util,
-        Self::Version,
-    ];
-
-    /// The word in the log.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AccessControl => "ACCESS_CONTROL",
-            Self::Admin => "ADMIN",
-            Self::AdminTool => "ADMIN_TOOL",
-            Self::Backend => "BACKEND",
-            Self::Config => "CONFIG",
-            Self::Core => "CORE",
-            Self::Extensions => "EXTENSIONS",
-            Self::Log => "LOG",
-            Self::Plugin => "PLUGIN",
-            Self::Protocol => "PROTOCOL",
-            Self::Schema => "SCHEMA",
-            Self::Sync => "SYNC",
-            Self::Task => "TASK",
-            Self::Util => "UTIL",
-            Self::Version => "VERSION",
-        }
+        Self(bit(Severity::Error) | bit(Severity::Warning) | bit(Severity::Notice))
     }
 }
 
@@ -166,52 +78,6 @@ pub fn parse_override(text: &str) -> Option<(Category, Severities)> {
     let (category, severities) = text.split_once('=')?;
     let category = Category::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(category.trim()))?;
     Some((category, Severities::parse(severities.split(','))?))
-}
-
-/// Numbers of our messages, stable so that operators can search for them.
-pub mod message_id {
-    /// The server is ready.
-    pub const STARTED: u32 = 1;
-    /// The server stops.
-    pub const STOPPING: u32 = 2;
-    /// The server has stopped.
-    pub const STOPPED: u32 = 3;
-    /// A listener is open.
-    pub const LISTENING: u32 = 10;
-    /// Accepting failed.
-    pub const ACCEPT_FAILED: u32 = 11;
-    /// The number of open files is limited too low.
-    pub const FILE_LIMIT: u32 = 12;
-    /// A rule of limits speaks of nobody.
-    pub const LIMITS: u32 = 13;
-    /// What the directory noticed in its entries.
-    pub const DIRECTORY: u32 = 14;
-    /// An operation waited long inside the server.
-    pub const STALL: u32 = 15;
-    /// A backend takes no more updates.
-    pub const UPDATES_STOPPED: u32 = 16;
-    /// A certificate was (re)loaded.
-    pub const CERTIFICATE_LOADED: u32 = 20;
-    /// A certificate file is not usable.
-    pub const CERTIFICATE_BAD: u32 = 21;
-    /// An operation panicked.
-    pub const PANIC: u32 = 30;
-    /// A message that is not LDAP.
-    pub const BAD_MESSAGE: u32 = 31;
-    /// Lines of a log were dropped.
-    pub const LINES_DROPPED: u32 = 40;
-    /// What the audit log cannot show or write.
-    pub const AUDIT: u32 = 41;
-    /// A configuration was taken.
-    pub const CONFIG_TAKEN: u32 = 50;
-    /// A configuration was not taken.
-    pub const CONFIG_REFUSED: u32 = 51;
-    /// A property waits for a restart.
-    pub const RESTART_NEEDED: u32 = 52;
-    /// Indexes are built.
-    pub const INDEXES: u32 = 60;
-    /// From other parts of the server.
-    pub const OTHER: u32 = 100;
 }
 
 /// A handle to the error log.
@@ -263,13 +129,13 @@ impl ErrorLog {
     }
 
     /// Writes one line.
-    pub fn write(&self, category: Category, severity: Severity, message_id: u32, message: impl fmt::Display) {
-        if !self.is_enabled(category, severity) {
+    pub fn report(&self, kind: MessageKind, message: impl fmt::Display) {
+        if !self.is_enabled(kind.category, kind.severity) {
             return;
         }
         let mut line =
             self.shared.clock.lock().unwrap_or_else(PoisonError::into_inner).stamp(SystemTime::now()).to_vec();
-        fields(&mut line, category, severity, message_id, &message.to_string());
+        fields(&mut line, kind, &message.to_string());
         line.push(b'\n');
         if let Some(sink) = &self.shared.sink {
             sink.append(|out| out.extend_from_slice(&line));
@@ -277,21 +143,6 @@ impl ErrorLog {
         if self.shared.to_stderr {
             eprint!("{}", String::from_utf8_lossy(&line));
         }
-    }
-
-    /// A severe one.
-    pub fn error(&self, category: Category, message_id: u32, message: impl fmt::Display) {
-        self.write(category, Severity::Error, message_id, message);
-    }
-
-    /// A warning.
-    pub fn warning(&self, category: Category, message_id: u32, message: impl fmt::Display) {
-        self.write(category, Severity::Warning, message_id, message);
-    }
-
-    /// A notice.
-    pub fn notice(&self, category: Category, message_id: u32, message: impl fmt::Display) {
-        self.write(category, Severity::Notice, message_id, message);
     }
 }
 
@@ -301,13 +152,13 @@ impl fmt::Debug for ErrorLog {
     }
 }
 
-fn fields(out: &mut Vec<u8>, category: Category, severity: Severity, message_id: u32, message: &str) {
+fn fields(out: &mut Vec<u8>, kind: MessageKind, message: &str) {
     out.extend_from_slice(b"category=");
-    out.extend_from_slice(category.name().as_bytes());
+    out.extend_from_slice(kind.category.name().as_bytes());
     out.extend_from_slice(b" severity=");
-    out.extend_from_slice(severity.name().as_bytes());
+    out.extend_from_slice(kind.severity.name().as_bytes());
     out.extend_from_slice(b" msgID=");
-    decimal(out, u64::from(message_id));
+    decimal(out, u64::from(kind.id));
     out.extend_from_slice(b" msg=");
     // Not in quotes, so quotes may stay; only the end of the line must be safe.
     for (at, part) in message.split('"').enumerate() {
@@ -320,7 +171,7 @@ fn fields(out: &mut Vec<u8>, category: Category, severity: Severity, message_id:
 
 fn drop_note(out: &mut Vec<u8>, count: u64) {
     let message = format!("{count} lines were dropped because the disk did not keep up");
-    fields(out, Category::Log, Severity::Warning, message_id::LINES_DROPPED, &message);
+    fields(out, LINES_DROPPED, &message);
 }
 
 #[cfg(test)]
@@ -336,10 +187,12 @@ mod tests {
         settings.overrides.push(parse_override("SYNC=INFO,ERROR").unwrap());
         let log = ErrorLog::open(&mut builder, settings).unwrap();
         let thread = builder.start().unwrap();
-        log.notice(Category::Backend, 370, "The backend \"userRoot\" is now\ntaken offline");
-        log.write(Category::Core, Severity::Info, 1, "not written");
-        log.write(Category::Sync, Severity::Info, 2, "written");
-        log.warning(Category::Sync, 3, "not written");
+        let kind = |category, severity, id| MessageKind { id, category, severity, meaning: "" };
+        let taken_offline = kind(Category::Backend, Severity::Notice, 370);
+        log.report(taken_offline, "The backend \"userRoot\" is now\ntaken offline");
+        log.report(kind(Category::Core, Severity::Info, 1), "not written");
+        log.report(kind(Category::Sync, Severity::Info, 2), "written");
+        log.report(kind(Category::Sync, Severity::Warning, 3), "not written");
         thread.flush();
         let text = std::fs::read_to_string(path).unwrap();
         let lines: Vec<&str> = text.lines().map(|line| &line[29..]).collect();

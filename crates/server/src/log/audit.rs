@@ -21,11 +21,13 @@ use change::{
 };
 use directory::Directory;
 use runtime::log::{
-    error::{Category, ErrorLog, message_id},
+    error::ErrorLog,
     file::{Durability, LogFile, LogFileSettings},
+    message::MessageKind,
 };
 
 use super::audit_position::{self, AFTER, UNSYNCED_BYTES_MAX};
+use crate::messages;
 
 /// Bytes that are written at once, at least one record.
 const WRITE_BYTES: usize = 256 * 1024;
@@ -99,7 +101,7 @@ impl AuditWriter {
             Self { settings, directory, errors, file, position: found.unwrap_or(last), next_check, is_failing: false };
         if this.position > last {
             let position = this.position;
-            this.say(&format!(
+            this.say(messages::AUDIT_BEGINS_ANEW, &format!(
                 "The changes begin anew: the last one is {last}, and {position} is written already; the data was exchanged"
             ))?;
             this.position = last;
@@ -107,7 +109,10 @@ impl AuditWriter {
         }
         this.begin_file()?;
         if !this.directory.history().is_on() {
-            this.say("No history of changes is kept, so that there is nothing to write: switch it on in pando.toml")?;
+            this.say(
+                messages::AUDIT_WITHOUT_HISTORY,
+                "No history of changes is kept, so that there is nothing to write: switch it on in pando.toml",
+            )?;
         }
         Ok(this)
     }
@@ -156,7 +161,7 @@ impl AuditWriter {
                 }
                 Err(HistoryError::Purged { .. }) if !stop.load(Ordering::SeqCst) => reader = self.reader(history)?,
                 Err(HistoryError::Damaged { number }) => {
-                    self.say(&format!("Change {number} is damaged and cannot be shown"))?;
+                    self.say(messages::AUDIT_UNREADABLE, &format!("Change {number} is damaged and cannot be shown"))?;
                     self.position = number;
                     reader = self.reader(history)?;
                 }
@@ -170,7 +175,7 @@ impl AuditWriter {
         let first = history.bounds().first;
         if first > self.position + 1 {
             let (from, to) = (self.position + 1, first - 1);
-            self.say(&format!(
+            self.say(messages::AUDIT_INCOMPLETE, &format!(
                 "Changes {from} to {to} are missing: the history let them go before they were written; keep it longer"
             ))?;
             self.position = to;
@@ -179,12 +184,8 @@ impl AuditWriter {
     }
 
     /// A sentence for whoever reads the file or the error log.
-    fn say(&mut self, sentence: &str) -> io::Result<()> {
-        self.errors.error(
-            Category::Log,
-            message_id::AUDIT,
-            format_args!("Audit log {}: {sentence}", self.file.path().display()),
-        );
+    fn say(&mut self, kind: MessageKind, sentence: &str) -> io::Result<()> {
+        self.errors.report(kind, format_args!("Audit log {}: {sentence}", self.file.path().display()));
         self.file.write(format!("# {sentence}\n\n").as_bytes(), SystemTime::now())
     }
 
@@ -213,7 +214,7 @@ impl AuditWriter {
             self.is_failing = true;
             let path = self.file.path().display();
             let message = format_args!("Audit log {path}: {error}; it is tried again, and goes on where it ended");
-            self.errors.error(Category::Log, message_id::AUDIT, message);
+            self.errors.report(messages::AUDIT_FAILING, message);
         }
         let until = Instant::now() + FAILURE_PAUSE;
         while Instant::now() < until && !stop.load(Ordering::SeqCst) {

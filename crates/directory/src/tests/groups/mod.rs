@@ -77,7 +77,7 @@ pub fn modify(it: &Fixture, dn: &str, operation: ModifyOperation, attribute: &st
 pub fn notices(it: &Fixture) -> Arc<Mutex<Vec<String>>> {
     let told = Arc::new(Mutex::new(Vec::new()));
     let keeper = Arc::clone(&told);
-    it.directory.set_notices(Box::new(move |sentence| keeper.lock().unwrap().push(sentence.to_owned())));
+    it.directory.set_notices(Box::new(move |_, sentence| keeper.lock().unwrap().push(sentence.to_owned())));
     told
 }
 

@@ -1,0 +1,90 @@
+//! What the server says in the error log, beside what the runtime says.
+
+use runtime::log::message::{MessageKind, RUNTIME_MESSAGES};
+
+runtime::message_kinds! {
+    pub(crate) SERVER_MESSAGES;
+    STARTED = 1, Core, Notice, "The server is ready.";
+    STOPPING = 2, Core, Notice, "The server was asked to stop.";
+    STOPPED = 3, Core, Notice, "The server has stopped.";
+    START_FAILED = 4, Core, Error, "The server did not start.";
+    FILE_LIMIT = 12, Core, Warning, "The system allows fewer open files than connections are allowed.";
+    GROUP_MISSING = 13, Config, Warning, "A rule of limits names a group that does not exist, so it is about nobody.";
+    DEFINITION_BROKEN = 14, Core, Warning, "An entry that gives something to others (group, role, Class of Service) does not, or not as it is written.";
+    STALL = 15, Core, Warning, "An operation waited long inside the server.";
+    UPDATES_STOPPED = 16, Backend, Error, "A backend takes no more updates until the server is started again.";
+    WRITER_HANGS = 19, Backend, Warning, "The writer of a backend has done one thing for long, and updates wait behind it.";
+    OPERATION_PANIC = 30, Core, Error, "An operation failed by a defect of the server; its client was told.";
+    AUDIT_FAILING = 41, Log, Error, "An audit log cannot be written; it is tried again, and goes on where it ended.";
+    AUDIT_INCOMPLETE = 42, Log, Error, "Changes are missing in an audit log: the history let them go before they were written.";
+    AUDIT_UNREADABLE = 43, Log, Error, "A change is damaged in the history and missing in an audit log.";
+    AUDIT_BEGINS_ANEW = 44, Log, Notice, "An audit log goes on with lower numbers: the data was exchanged, by an import for example.";
+    AUDIT_WITHOUT_HISTORY = 45, Log, Warning, "An audit log has nothing to write, because no history of changes is kept.";
+    CONFIG_READ = 50, Config, Notice, "The configuration was read again and taken.";
+    CONFIG_REFUSED = 51, Config, Error, "The configuration was read again and not taken: the server goes on with the one before.";
+    RESTART_NEEDED = 52, Config, Warning, "A property was changed that the server takes when it is started again.";
+    CONFIG_CHANGED = 53, Config, Notice, "A change of the configuration has taken effect.";
+    CONFIG_FAULT = 54, Config, Error, "A fault of the configuration; another message says what became of it.";
+    GROUPS_UNREADABLE = 55, Config, Warning, "The groups that rules of limits name cannot be read.";
+    INDEX_BUILD_BEGUN = 60, Backend, Notice, "Indexes are being built online.";
+    INDEX_BUILD_COMPLETE = 61, Backend, Notice, "Indexes are complete, and searches use them.";
+    INDEX_BUILD_FAILED = 62, Backend, Error, "Indexes cannot be built; it is tried again.";
+    REBUILD_ASKED = 63, Task, Notice, "Indexes will be built anew because somebody asked for it.";
+    REBUILD_NOT_NEEDED = 64, Task, Notice, "Somebody asked to build indexes anew, and none needs it.";
+    REBUILD_REFUSED = 65, Task, Error, "Somebody asked to build indexes anew, and it is not possible.";
+    SERVICE_MANAGER = 70, Core, Warning, "The service manager cannot be told the state of the server.";
+    OPEN_FILES_UNKNOWN = 71, Core, Warning, "The limit of open files cannot be read or raised.";
+    HISTORY_TROUBLE = 46, Log, Warning, "Changes of the history are damaged, or old ones cannot be let go.";
+    WATCH_TROUBLE = 47, Core, Warning, "Persistent searches wait, or one is ended because its client reads too slowly.";
+    NOT_OBEYED = 48, Core, Warning, "Entries have attributes that other servers obey and this one does not yet.";
+    NOT_OBEYED_UNCOUNTED = 49, Core, Warning, "The entries with attributes that are not obeyed yet cannot be counted.";
+    EXPIRY_FAILED = 72, Core, Warning, "Dynamic entries whose time is over cannot be removed; it is tried again.";
+    LOG_NOT_WRITTEN = 80, Backend, Error, "A backend cannot write its log, so it refuses updates: the disk is full, say.";
+    DATABASE_NOT_WRITTEN = 81, Backend, Error, "A backend cannot write its database; it is tried again, and updates are slowed and refused in the end.";
+    WRITTEN_AGAIN = 82, Backend, Notice, "A backend that could not write to its disk writes again.";
+    REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a backend.";
+}
+
+/// All kinds of messages, by their numbers.
+pub fn all_messages() -> Vec<MessageKind> {
+    let mut all = [RUNTIME_MESSAGES, SERVER_MESSAGES].concat();
+    all.sort_by_key(|kind| kind.id);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_number_means_one_thing() {
+        let all = all_messages();
+        for pair in all.windows(2) {
+            assert!(pair[0].id < pair[1].id, "{:?} and {:?} have one number", pair[0].meaning, pair[1].meaning);
+            assert_ne!(pair[0].meaning, pair[1].meaning);
+        }
+    }
+
+    /// `PANDO_WRITE_DOCS=1 cargo test -p server messages` writes the page.
+    #[test]
+    fn the_page_says_what_each_number_means() {
+        let row = |kind: &MessageKind| {
+            let (category, severity) = (kind.category.name(), kind.severity.name());
+            format!("| {} | {category} | {severity} | {} |\n", kind.id, kind.meaning)
+        };
+        let rows: String = all_messages().iter().map(row).collect();
+        let page = format!(
+            "# Messages of the error log\n\n\
+             `logs/errors` has one line for each message: the time, `category=`, `severity=`, `msgID=`, `msg=`. A number means one thing and\n\
+             keeps its meaning. This page is written by a test (`crates/server/src/messages.rs`).\n\n\
+             | msgID | category | severity | meaning |\n|---|---|---|---|\n{rows}"
+        );
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/messages.md");
+        if std::env::var_os("PANDO_WRITE_DOCS").is_some() {
+            std::fs::write(&file, &page).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(file).unwrap_or_default(), page, "PANDO_WRITE_DOCS=1 writes it anew");
+    }
+}
