@@ -325,6 +325,12 @@ pub fn write_log_held(dbs: &Dbs, txn: &mut RwTxn<'_>, held: LogHeld) -> Result<(
     Ok(dbs.meta.put(txn, meta::LOG_HELD, &bytes)?)
 }
 
+/// What the rules keep, as it is stored.
+pub fn read_rules_rows(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError> {
+    let rows = dbs.meta.prefix_iter(txn, &meta::rules(b""))?;
+    rows.map(|row| row.map(|(key, value)| (key.to_vec(), value.to_vec())).map_err(StoreError::from)).collect()
+}
+
 /// Next entry id to give.
 pub fn read_next_entry(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<EntryId, StoreError> {
     Ok(EntryId(read_u64(dbs, txn, meta::NEXT_ENTRY)?.unwrap_or(1)))

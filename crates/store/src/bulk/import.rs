@@ -111,6 +111,8 @@ struct Import<'o> {
     counts: Counts,
     started: Instant,
     threads: usize,
+    /// What the rules keep, if entries stay.
+    rules_rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 /// What workers share.
@@ -146,6 +148,7 @@ impl<'o> Import<'o> {
             },
             started: Instant::now(),
             threads: if options.threads == 0 { cores } else { options.threads },
+            rules_rows: Vec::new(),
         })
     }
 
@@ -158,6 +161,7 @@ impl<'o> Import<'o> {
         let built = match old {
             None => self.build(sources.into_iter().map(Source::Ldif).collect(), progress),
             Some(mut old) => {
+                self.rules_rows = old.rules_rows()?;
                 let sources = old.around(sources, &self.plan, self.temporary());
                 let built = sources.and_then(|sources| self.build(sources, progress));
                 let closed = old.close();
@@ -315,6 +319,9 @@ impl<'o> Import<'o> {
         env::write_tables(dbs, &mut txn, tables)?;
         env::write_index_states(dbs, &mut txn, &self.states)?;
         env::write_configured_indexes(dbs, &mut txn, &self.configured)?;
+        for (key, value) in &self.rules_rows {
+            dbs.meta.put(&mut txn, key, value).map_err(StoreError::from)?;
+        }
         for (key, number) in [(meta::NEXT_ENTRY, next_entry.0), (meta::NEXT_LIST, built.next_list), (meta::FOLDED, 0)] {
             dbs.meta.put(&mut txn, key, &number.to_be_bytes()).map_err(StoreError::from)?;
         }

@@ -120,6 +120,12 @@ impl Old {
         Ok(all)
     }
 
+    /// What the rules keep beside the entries: it goes on with the entries that stay (work that waits for them, for one).
+    pub fn rules_rows(&self) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BulkError> {
+        let txn = self.env.read()?;
+        Ok(env::read_rules_rows(self.env.dbs(), &txn)?)
+    }
+
     /// Closes the old database, which must happen before another takes its name.
     pub fn close(self) -> Result<(), BulkError> {
         for thread in self.threads {

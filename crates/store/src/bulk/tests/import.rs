@@ -252,6 +252,33 @@ fn appending_keeps_what_is_there() {
 }
 
 #[test]
+fn what_the_rules_keep_stays_with_entries_that_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    import_with(directory.path(), PEOPLE, |_| {}).unwrap();
+    let rows = || {
+        let env = Env::open_read_only(&database_path(directory.path())).unwrap();
+        let txn = env.read().unwrap();
+        let rows = env::read_rules_rows(env.dbs(), &txn).unwrap();
+        drop(txn);
+        env.close();
+        rows
+    };
+    assert_eq!(rows(), []);
+    let env = Env::open(&database_path(directory.path()), [0; 16]).unwrap();
+    let mut txn = env.write().unwrap();
+    let kept = [b"waiting 1", b"waiting 2"].map(|key| (env::meta::rules(key), b"a name to clean up".to_vec()));
+    kept.iter().for_each(|(key, value)| env.dbs().meta.put(&mut txn, key, value).unwrap());
+    txn.commit().unwrap();
+    env.close();
+    // Before: work on the groups that stay was forgotten, and they named deleted entries for good.
+    let append = |options: &mut ImportOptions| options.mode = ImportMode::Append { replace_existing: true };
+    import_with(directory.path(), MORE, append).unwrap();
+    assert_eq!(rows(), kept);
+    import_with(directory.path(), PEOPLE, |_| {}).unwrap();
+    assert_eq!(rows(), [], "nothing stays");
+}
+
+#[test]
 fn appending_may_replace_entries_and_keeps_what_is_below_them() {
     let directory = tempfile::tempdir().unwrap();
     import_with(directory.path(), PEOPLE, |_| {}).unwrap();
