@@ -3,21 +3,16 @@
 //! A refusal never tells whether the name exists: result, message and, as far as can be, time are the same. Deliberately slow hashes
 //! are given back as a job for a pool. SASL mechanisms are refused.
 
-use std::sync::Arc;
-
-use config::Config;
 use ldap::{Authentication, BindRequest, ControlBuf, Controls, LdapResult, ResultCode, oids::control};
-use schema::{NormalizedDn, Schema};
+use schema::NormalizedDn;
 use zeroize::Zeroizing;
 
 use crate::directory::Directory;
-use crate::open::OpenError;
 use access::Identity;
 use access::account::stored_passwords;
 use access::inactive::{Inactive, LOCKED_MESSAGE, inactive};
 use access::limits::{Bound, given_limits};
 use query::backend::holder;
-use query::configured::ConfiguredError;
 use query::error::{invalid_dn, refuse, shown, store_failure};
 use query::place::Place;
 
@@ -89,51 +84,6 @@ pub struct HashJob {
     /// What is left if the password is wrong.
     nobody: Bound,
     verbose: bool,
-}
-
-/// The root users of the configuration.
-#[derive(Debug, Default)]
-pub(crate) struct RootUsers {
-    users: Vec<RootUser>,
-    /// `return-bind-error-messages`
-    verbose: bool,
-    /// `bind-with-dn-requires-password`
-    dn_requires_password: bool,
-}
-
-#[derive(Debug)]
-struct RootUser {
-    name: NormalizedDn,
-    dn: Arc<str>,
-    password: Vec<u8>,
-}
-
-impl RootUsers {
-    /// From the configuration.
-    pub(crate) fn new(config: &Config, schema: &Schema) -> Result<Self, OpenError> {
-        let mut users = Vec::new();
-        for user in &config.root_users {
-            for dn in &user.bind_dns {
-                let name = NormalizedDn::parse(schema, dn.as_bytes())
-                    .map_err(|_| ConfiguredError::BadDn { what: "the root user's name", dn: dn.clone() })?;
-                users.push(RootUser { name, dn: dn.as_str().into(), password: user.password.clone().into_bytes() });
-            }
-        }
-        Ok(Self {
-            users,
-            verbose: config.global.return_bind_error_messages,
-            dn_requires_password: config.global.bind_with_dn_requires_password,
-        })
-    }
-
-    /// The password of the root user of that name.
-    pub(crate) fn find(&self, name: &NormalizedDn) -> Option<&[u8]> {
-        self.user(name).map(|user| user.password.as_slice())
-    }
-
-    fn user(&self, name: &NormalizedDn) -> Option<&RootUser> {
-        self.users.iter().find(|user| user.name == *name)
-    }
 }
 
 impl Directory {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use config::Config;
 use schema::Schema;
 
-use crate::bind::RootUsers;
 use crate::open::OpenError;
+use crate::root_users::RootUsers;
 use crate::update::check_declared_plugins;
 use access::limits::LiveLimits;
 use query::computed::check_tables;

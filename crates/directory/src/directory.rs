@@ -12,10 +12,10 @@ use ldap::LdapResult;
 use schema::{NormalizedDn, Schema};
 use store::{BackendOptions, StoreError};
 
-use crate::bind::RootUsers;
 use crate::indexes::IndexWork;
 use crate::monitor::{MONITOR_DN, MonitorProvider, backend_entries};
 use crate::open::OpenError;
+use crate::root_users::RootUsers;
 use crate::rootdse::{Capabilities, root_dse};
 use crate::schema_entry::schema_entry;
 use crate::search::CookieKey;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use store::IndexId;
 use store::index::Distrust;
 
-use crate::indexes::propose;
+use crate::index_propose::propose;
 use crate::update::Intake;
 use change::index_proposal::IndexProposal;
 use query::backend::Backend;

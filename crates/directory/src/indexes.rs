@@ -5,17 +5,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use config::Config;
-use store::StoreError;
 use store::bulk::RebuildWhich;
 use store::index::{ConfiguredIndexes, Index, IndexConfigs};
 
 use crate::directory::Directory;
 use crate::index_builder::{IndexBuilders, IndexNotice};
+use crate::index_propose::propose;
 use crate::open::OpenError;
-use crate::update::{Cause, Intake, SERVER_NAME, bind_schema};
-use change::csn::Csn;
+use crate::update::bind_schema;
 use change::index_proposal::IndexProposal;
-use change::proposal::{Authority, Flags, Kind, Proposal};
 use query::backend::Backend;
 use query::computed::check_tables;
 use query::configured::configured_indexes;
@@ -182,34 +180,6 @@ impl Directory {
         propose(backend, self.updates.intake(), &proposal)
             .map_err(|error| OpenError::Store { backend: backend.id.clone(), error })
     }
-}
-
-/// Proposes an index change and waits for it.
-pub(crate) fn propose(backend: &Backend, intake: &Intake, change: &IndexProposal) -> Result<(), StoreError> {
-    let outcome = intake.submit_and_wait(backend, Cause::Indexes, encoded(intake.next_csn(), change))?;
-    if outcome.accepted {
-        return Ok(());
-    }
-    let report = change::apply::Report::decode(&outcome.response);
-    Err(StoreError::Database(report.map_or_else(|| outcome.code.to_string(), |report| report.result.message)))
-}
-
-fn encoded(csn: Csn, change: &IndexProposal) -> Vec<u8> {
-    let operation_bytes = change.encode();
-    let proposal = Proposal {
-        kind: Kind::Indexes,
-        flags: Flags::default(),
-        csn,
-        entry_uuid: [0; 16],
-        connection: 0,
-        operation: 0,
-        authority: Authority::Root { dn: SERVER_NAME },
-        assertion: &[],
-        pre_read: &[],
-        post_read: &[],
-        operation_bytes: &operation_bytes,
-    };
-    proposal.encode()
 }
 
 /// Those of `names` that `others` have not.

@@ -28,7 +28,7 @@ use std::time::Duration;
 use ldap::{Scope, SearchRequest};
 use store::record::Timestamp;
 
-use super::RequestTime;
+use super::request_time::RequestTime;
 use query::json::JsonWriter;
 use query::monitor_entry::MonitorEntry;
 use query::plan::remedy::Remedy;

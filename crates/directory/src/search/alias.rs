@@ -8,7 +8,8 @@ use std::sync::Arc;
 use ldap::{LdapResult, ResultCode, Scope};
 use store::{EntryId, StoreError};
 
-use super::{SearchPlan, Worker};
+use super::search_plan::SearchPlan;
+use super::worker::Worker;
 use crate::directory::Directory;
 use query::base::{Following, alias_target, find_base};
 use query::class_flags::ClassFlags;

@@ -3,31 +3,23 @@
 //! Reads the request when the search is planned, decides how it is run, and adds the controls of the response. Searches without
 //! such a control never come here.
 
-use ldap::{ControlBuf, LdapResult, ResultCode, SearchRequest, oids::control};
+use ldap::{LdapResult, ResultCode, SearchRequest};
 use schema::MatchContext;
 
+use super::arrangement::Arrangement;
+use super::list_view::ListView;
+use super::output::{SearchDone, SearchOutput};
 use super::paged::{Page, PageProgress};
-use super::run::Stop;
+use super::search_plan::SearchPlan;
 use super::sort::Sorting;
-use super::vlv::ListView;
-use super::{SearchDone, SearchOutput, SearchPlan, Worker, sort, vlv};
+use super::stop::Stop;
+use super::worker::Worker;
+use super::{sort, vlv};
 use crate::controls::{Presentation, ReadControls};
 use crate::directory::Directory;
 use access::limits::SessionLimits;
 use query::encode::MatchedValues;
 use query::facts::Facts;
-
-/// The form of one search's result.
-#[derive(Debug, Default)]
-pub(super) struct Arrangement {
-    /// Nothing is searched: this is the answer.
-    refusal: Option<LdapResult>,
-    pub(super) page: Option<Page>,
-    order: Option<Sorting>,
-    list_view: Option<ListView>,
-    /// Controls of the response that are known before anything is searched.
-    controls: Vec<ControlBuf>,
-}
 
 impl Directory {
     /// Takes what the controls ask for into the plan, before it is made.
@@ -85,11 +77,6 @@ impl Directory {
 }
 
 impl Arrangement {
-    /// Whether another order than the natural one is asked for.
-    pub(super) fn is_ordered(&self) -> bool {
-        self.order.is_some() || self.list_view.is_some()
-    }
-
     fn take_order(
         &mut self,
         facts: &Facts,
@@ -162,15 +149,5 @@ impl SearchPlan {
     pub(super) fn estimate(&self) -> u64 {
         let own = self.synthetic.len() as u64 + self.changes.as_ref().map_or(0, |changes| changes.count());
         self.parts.iter().try_fold(own, |sum, part| Some(sum.saturating_add(part.candidates.count()?))).unwrap_or(0)
-    }
-}
-
-/// The control that tells of a sort that was done (RFC 2891 §2.2: not without entries).
-pub(super) fn note_sorted(done: &mut SearchDone) {
-    if done.entries_sent > 0 {
-        done.controls.push(ControlBuf::new(
-            control::SORT_RESPONSE,
-            Some(ldap::controls::encode_sort_response(ResultCode::SUCCESS, None)),
-        ));
     }
 }

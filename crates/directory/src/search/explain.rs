@@ -14,13 +14,14 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ldap::{Filter, LdapResult, Scope, SearchRequest};
 use store::index::{BackendIndexes, Distrust, Index, IndexKind, Method};
 
-use super::SearchPlan;
 use super::advice::scope_name;
+use super::explanation::Explanation;
+use super::search_plan::SearchPlan;
 use query::backend::Backend;
 use query::computed::Program;
 use query::error;
@@ -41,28 +42,6 @@ const DN: &str = "cn=debugsearch";
 
 /// Most remedies for one search.
 const REMEDIES_MAX: usize = 8;
-
-/// What the planner did in one part of a search.
-pub(super) struct Explanation {
-    backend: usize,
-    scope: Scope,
-    began: Instant,
-    elapsed: Duration,
-    pub trace: Trace,
-}
-
-impl Explanation {
-    /// Of the part about to be planned.
-    pub fn new(backend: usize, scope: Scope) -> Explanation {
-        Explanation { backend, scope, began: Instant::now(), elapsed: Duration::ZERO, trace: Trace::default() }
-    }
-
-    /// The part is planned.
-    pub fn finish(mut self) -> Explanation {
-        self.elapsed = self.began.elapsed();
-        self
-    }
-}
 
 /// Whether the request wants an explanation instead of entries. As in OpenDJ a search of the base alone never does: it needs no index.
 pub(super) fn is_asked(request: &SearchRequest<'_>) -> bool {

@@ -12,8 +12,9 @@ use ldap::controls::PagedResults;
 use ldap::{ControlBuf, LdapResult, ResultCode, SearchRequest, oids::control};
 use store::EntryId;
 
-use super::run::Stop;
-use super::{CANDIDATES_PER_LOOK, Part};
+use super::output::CANDIDATES_PER_LOOK;
+use super::part::Part;
+use super::stop::Stop;
 use crate::controls::ReadControls;
 use access::limits::SessionLimits;
 

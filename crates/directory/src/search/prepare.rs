@@ -10,9 +10,15 @@ use schema::MatchContext;
 use store::{EntryId, Snapshot, StoreError, View};
 
 use super::advice::{self, Went};
-use super::explain::{self, Explanation};
+use super::explain;
+use super::explanation::Explanation;
+use super::output::SearchDone;
+use super::part::Part;
+use super::request_time::RequestTime;
+use super::search_plan::{Asking, Limits, SearchPlan};
 use super::visible::Visibility;
-use super::{Asking, KnownBase, Limits, Part, RequestTime, SearchDone, SearchPlan, Worker, alias, persistent};
+use super::worker::{KnownBase, Worker};
+use super::{alias, persistent};
 use crate::controls::ReadControls;
 use crate::directory::Directory;
 use crate::session::Session;
@@ -372,7 +378,7 @@ impl Directory {
     fn definitions(
         &self,
         plan: &mut SearchPlan,
-        known: &super::WorkerBackend,
+        known: &super::worker::WorkerBackend,
         facts: &Arc<Facts>,
         at: usize,
         snapshot: &Snapshot,
@@ -450,7 +456,7 @@ fn limits(own: &SessionLimits, request: &SearchRequest<'_>, time: RequestTime) -
 #[allow(clippy::too_many_arguments, reason = "an entry is a place in a view")]
 fn entry_truth(
     access: Access,
-    known: &mut super::WorkerBackend,
+    known: &mut super::worker::WorkerBackend,
     facts: &Facts,
     id: EntryId,
     view: &View<'_>,
@@ -480,7 +486,7 @@ pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResul
     }
 }
 
-impl super::WorkerBackend {
+impl super::worker::WorkerBackend {
     /// Brings what is kept up to the schema and the tree of this moment.
     pub(super) fn refresh(&mut self, facts: &Arc<Facts>, snapshot: &Snapshot) {
         if !self.facts.as_ref().is_some_and(|known| Arc::ptr_eq(known, facts)) {

@@ -11,76 +11,28 @@ use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 use super::advice::Went;
 use super::covered::Covered;
 use super::explain;
+use super::output::{CANDIDATES_PER_LOOK, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput};
 use super::paged::{PageProgress, Position};
-use super::persistent::Trail;
+use super::part::Part;
+use super::persistent_state::Trail;
+use super::search_plan::SearchPlan;
+use super::stop::Stop;
 use super::visible::Visibility;
-use super::{CANDIDATES_PER_LOOK, Part, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput, SearchPlan, Worker, WorkerBackend};
+use super::worker::{Worker, WorkerBackend};
 use access::Access;
 use query::backend::Backend;
 use query::class_flags::ClassFlags;
-use query::encode::{EncodeError, Layout, Selection, search_entry};
+use query::encode::{Layout, Selection, search_entry};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
 use query::facts::Facts;
 use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher, Truth};
-use query::groups::{CHAIN_MAX, Expanded};
+use query::groups::Expanded;
 use query::plan::Candidates;
 use query::read_moment::ReadMoment;
 use query::referral::referral_urls;
 use query::rights::Reader;
-
-/// Why a run ends before its last candidate.
-pub(super) enum Stop {
-    Limit(ResultCode, String),
-    /// The page asked for is full, and there is more.
-    PageFull,
-    /// Abandoned, cancelled, or the client is gone.
-    Cancelled,
-    Failed(StoreError),
-}
-
-impl Stop {
-    fn time_limit() -> Stop {
-        let message = "The search operation took longer than its time limit allows";
-        Stop::Limit(ResultCode::TIME_LIMIT_EXCEEDED, message.to_owned())
-    }
-
-    /// One entry more than `limit` would have to be looked at.
-    pub(super) fn lookthrough_limit(limit: Option<u64>) -> Stop {
-        let limit = limit.unwrap_or_default();
-        let message = format!("This search operation has checked the maximum of {limit} entries for matches");
-        Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
-    }
-
-    /// A chain of references goes on for longer than it is followed.
-    fn chain_limit() -> Stop {
-        let message =
-            format!("This search operation has followed references through the maximum of {CHAIN_MAX} entries");
-        Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
-    }
-
-    /// One entry more than `limit` matches.
-    pub(super) fn size_limit(limit: u64) -> Stop {
-        let message = format!("This search operation has sent the maximum of {limit} entries to the client");
-        Stop::Limit(ResultCode::SIZE_LIMIT_EXCEEDED, message)
-    }
-}
-
-impl From<StoreError> for Stop {
-    fn from(error: StoreError) -> Stop {
-        Stop::Failed(error)
-    }
-}
-
-impl From<EncodeError> for Stop {
-    fn from(error: EncodeError) -> Stop {
-        match error {
-            EncodeError::Store(error) => Stop::Failed(error),
-            EncodeError::Stopped => Stop::Cancelled,
-        }
-    }
-}
 
 impl SearchPlan {
     /// Looks at the candidates and writes what matches. `SearchResultDone` is left to the caller, who has the result.
@@ -310,7 +262,7 @@ pub(super) struct Run<'r, O> {
     visibility: Visibility,
     /// The filter names the class of subentries, so that they are seen beside other entries.
     names_subentries: bool,
-    limits: super::Limits,
+    limits: super::search_plan::Limits,
     known: &'r mut WorkerBackend,
     filter: &'r mut FilterScratch,
     values: &'r mut Vec<u8>,
@@ -552,7 +504,7 @@ impl<O: SearchOutput> Run<'_, O> {
     }
 }
 
-fn look_at_clock(limits: &super::Limits, output: &impl SearchOutput) -> Result<(), Stop> {
+fn look_at_clock(limits: &super::search_plan::Limits, output: &impl SearchOutput) -> Result<(), Stop> {
     if output.cancelled() {
         return Err(Stop::Cancelled);
     }

@@ -6,7 +6,8 @@ use ldap::{LdapResult, Scope, SearchRequest};
 use schema::MatchContext;
 
 use super::prepare::asserted;
-use super::{SearchPlan, Worker};
+use super::search_plan::SearchPlan;
+use super::worker::Worker;
 use crate::controls::ReadControls;
 use crate::directory::Directory;
 use query::error;

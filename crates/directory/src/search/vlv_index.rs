@@ -13,11 +13,12 @@ use store::index::{SortOrder, VlvIndex};
 use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, Postings, StoreError, View};
 
-use super::SearchOutput;
+use super::list_view::ListView;
+use super::output::SearchOutput;
 use super::paged::Position;
-use super::run::{Run, Stop};
+use super::run::Run;
 use super::sort::{Collector, Sorting, too_much};
-use super::vlv::ListView;
+use super::stop::Stop;
 use query::backend::Backend;
 use query::id_set::IdSet;
 use query::locate::locate;

@@ -5,7 +5,10 @@
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ldap::ResultCode;
+
 use super::super::paged::Position;
+use super::super::stop::Stop;
 
 /// Memory for the places of one search. Some 700,000 entries with keys of 30 bytes.
 pub(in super::super) const SORT_BYTES_MAX: usize = 64 << 20;
@@ -124,6 +127,22 @@ impl Collector {
         let mut sorted = self.kept.into_sorted_vec();
         sorted.dedup();
         (sorted, self.reserved)
+    }
+}
+
+pub(in super::super) fn too_much(what: TooMuch) -> Stop {
+    match what {
+        TooMuch::ForOne => {
+            let message = format!(
+                "Sorting this result takes more than {} MiB of memory: ask for pages, set a size limit, or narrow the filter",
+                SORT_BYTES_MAX >> 20
+            );
+            Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+        }
+        TooMuch::ForAll => {
+            let message = "Too many large results are being sorted at once: try again later, or ask for pages";
+            Stop::Limit(ResultCode::BUSY, message.to_owned())
+        }
     }
 }
 

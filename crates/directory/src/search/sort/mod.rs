@@ -10,6 +10,7 @@ mod collect;
 mod run;
 mod walk;
 
+use super::output::SearchDone;
 use ldap::{ControlBuf, ResultCode, controls as codec, oids::control};
 use store::index::{SortKey, SortOrder, SortOrderError};
 
@@ -18,8 +19,8 @@ use query::error::shown;
 use query::facts::Facts;
 use query::rights::{Answer, ReadRights};
 
-pub(super) use collect::{Collector, Reserved, SORT_BYTES_MAX, TooMuch};
-pub(super) use run::{collect, run, send_positions, too_much};
+pub(super) use collect::{Collector, Reserved, too_much};
+pub(super) use run::{collect, run, send_positions};
 
 /// What is to be sorted, and how.
 #[derive(Debug)]
@@ -73,6 +74,16 @@ fn code_of(problem: &SortOrderError) -> ResultCode {
 /// The control of the response.
 pub(super) fn response(code: ResultCode, attribute: Option<&str>) -> ControlBuf {
     ControlBuf::new(control::SORT_RESPONSE, Some(codec::encode_sort_response(code, attribute)))
+}
+
+/// The control that tells of a sort that was done (RFC 2891 §2.2: not without entries).
+pub(super) fn note_sorted(done: &mut SearchDone) {
+    if done.entries_sent > 0 {
+        done.controls.push(ControlBuf::new(
+            control::SORT_RESPONSE,
+            Some(ldap::controls::encode_sort_response(ResultCode::SUCCESS, None)),
+        ));
+    }
 }
 
 /// Whether the index is to be walked whatever pays: never but in tests.

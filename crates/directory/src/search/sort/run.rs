@@ -4,12 +4,16 @@ use ldap::ResultCode;
 use store::index::SortOrder;
 use store::{EntryId, Snapshot};
 
-use super::super::arrange::note_sorted;
+use super::super::output::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput};
 use super::super::paged::{Page, Position};
-use super::super::run::{Run, Stop, next_candidates};
-use super::super::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput, SearchPlan, Worker};
+use super::super::run::{Run, next_candidates};
+use super::super::search_plan::SearchPlan;
+use super::super::stop::Stop;
+use super::super::worker::Worker;
+use super::note_sorted;
+use super::too_much;
 use super::walk::{self, Ended, Walk};
-use super::{Collector, SORT_BYTES_MAX, Sorting, TooMuch};
+use super::{Collector, Sorting};
 
 /// Runs a sorted search, or one page of it.
 pub(in super::super) fn run(
@@ -214,20 +218,4 @@ pub(super) fn send_references(
         run.referrals(&snapshot.view())?;
         Ok(Some(snapshot))
     })
-}
-
-pub(in super::super) fn too_much(what: TooMuch) -> Stop {
-    match what {
-        TooMuch::ForOne => {
-            let message = format!(
-                "Sorting this result takes more than {} MiB of memory: ask for pages, set a size limit, or narrow the filter",
-                SORT_BYTES_MAX >> 20
-            );
-            Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
-        }
-        TooMuch::ForAll => {
-            let message = "Too many large results are being sorted at once: try again later, or ask for pages";
-            Stop::Limit(ResultCode::BUSY, message.to_owned())
-        }
-    }
 }

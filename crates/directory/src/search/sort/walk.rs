@@ -14,10 +14,12 @@ use store::index::{Index, SortKey, SortOrder};
 use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, PostingScan, PostingScanBack, Postings, Snapshot, StoreError, View};
 
+use super::super::output::{CANDIDATES_PER_LOOK, SearchOutput};
 use super::super::paged::{Page, Position};
-use super::super::run::{Run, Stop, is_gone, next_candidates};
-use super::super::{CANDIDATES_PER_LOOK, SearchOutput, vlv_index};
-use super::run::too_much;
+use super::super::run::{Run, is_gone, next_candidates};
+use super::super::stop::Stop;
+use super::super::vlv_index;
+use super::too_much;
 use super::{Collector, Reserved, Sorting, forced};
 use query::plan::{Candidates, successor};
 
