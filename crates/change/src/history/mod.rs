@@ -5,7 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `history` | opening it, and what readers ask of it |
+//! | `sequence` | opening it, and what readers ask of it |
 //! | `source`, `log_scan` | the log of one backend, and what is found in it at the start |
 //! | `change`, `kind` | a change as readers see it |
 //! | `trace` | how it is written |
@@ -20,7 +20,7 @@ mod change;
 mod damage;
 pub mod entry;
 mod error;
-mod history;
+
 mod kept;
 mod kind;
 mod log_scan;
@@ -29,13 +29,14 @@ mod points;
 mod prune;
 mod reader;
 mod retention;
+mod sequence;
 mod source;
 pub mod trace;
 
 pub use change::{AttributeChange, Change, Edit, Rename};
 pub use error::HistoryOpenError;
-pub use history::{Bounds, History, kept_from};
 pub use kind::{Cause, ChangeKind};
 pub use numbers::{ChangeNumbers, Follower, Recorder, Wake};
 pub use reader::{HistoryError, HistoryReader};
+pub use sequence::{Bounds, History, kept_from};
 pub use source::LogSource;

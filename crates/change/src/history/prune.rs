@@ -11,10 +11,10 @@ use query::notices::{NoticeKind, Notices};
 use store::StoreError;
 use store::log::LogSegment;
 
-use super::history::History;
 use super::kept::{Kept, KeptBackend};
 use super::log_scan::{DISORDER_US, LogScan};
 use super::retention::{Doomed, Known, Retention, State};
+use super::sequence::History;
 use super::source::LogSource;
 
 /// How often it is looked.
