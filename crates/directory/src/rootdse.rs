@@ -33,10 +33,9 @@ pub const SUPPORTED_CONTROLS: [&str; 20] = [
 ];
 
 /// Extended operations that always work.
-const SUPPORTED_EXTENSIONS: [&str; 5] = [
+const SUPPORTED_EXTENSIONS: [&str; 4] = [
     "1.3.6.1.1.21.1",          // start transaction (RFC 5805)
     "1.3.6.1.1.21.3",          // end transaction
-    "1.3.6.1.1.8",             // cancel (RFC 3909)
     "1.3.6.1.4.1.4203.1.11.1", // password modify (RFC 3062)
     "1.3.6.1.4.1.4203.1.11.3", // who am I? (RFC 4532)
 ];
@@ -62,7 +61,7 @@ pub struct Capabilities {
     pub ldap_v2: bool,
     /// SASL mechanisms.
     pub sasl_mechanisms: Vec<String>,
-    /// Further extended operations.
+    /// Extended operations of connections, such as cancel, beside those that the directory itself does.
     pub extensions: Vec<String>,
 }
 

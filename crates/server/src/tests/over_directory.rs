@@ -84,6 +84,23 @@ fn root_dse_and_missing_entries() {
     assert_eq!(client.expect().code, 50, "the monitor is for root");
 }
 
+#[test]
+fn the_root_dse_has_no_value_twice() {
+    let real = Real::start();
+    let mut client = real.client();
+    let mut request = search_for(1, "", &["*", "+"]);
+    let scope = request.windows(3).position(|window| window == [ENUMERATED, 1, 2]).unwrap() + 2;
+    request[scope] = 0;
+    client.send(&request);
+    let mut lines = entry_lines(&client.expect());
+    assert_eq!(client.expect().code, 0);
+    let cancel = "supportedExtension: 1.3.6.1.1.8".to_owned();
+    assert!(lines.contains(&cancel) && lines.iter().any(|line| line.starts_with("supportedControl: ")), "{lines:?}");
+    lines.sort();
+    let twice: Vec<&String> = lines.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+    assert_eq!(twice, Vec::<&String>::new());
+}
+
 fn add(id: i32, dn: &str, attributes: &[(&str, &[&str])]) -> Vec<u8> {
     request(id, |writer| {
         let op = writer.begin(0x68);
