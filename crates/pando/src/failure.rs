@@ -33,6 +33,12 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
 /// Adds what was being done to an error that does not know.
 pub trait Context<T> {
     /// `what: error`

@@ -8,7 +8,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetwinsize, tcsetattr};
 
 use jobs::Unit;
 use runtime::signals::{Signal, Signals};
@@ -16,11 +16,24 @@ use store::bulk::Cancel;
 
 use crate::{
     failure::{Context, Failure},
-    output::note,
+    output::{errln, note},
 };
+
+/// Columns of a terminal that does not say.
+const COLUMNS: usize = 80;
 
 /// Longest answer that is read.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
+
+/// The columns of a table: those of the terminal that shows it; as many as it takes where no terminal does.
+pub fn columns() -> Option<usize> {
+    let output = io::stdout();
+    if !output.is_terminal() {
+        return None;
+    }
+    let size = tcgetwinsize(&output).ok();
+    Some(size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(COLUMNS))
+}
 
 /// Whether a person can be asked.
 pub fn is_interactive() -> bool {
@@ -32,6 +45,16 @@ pub fn ask(question: &str, default: &str) -> Result<String, Failure> {
     note(format_args!("{question} [{default}]: "));
     let answer = read_line()?;
     Ok(if answer.is_empty() { default.to_owned() } else { answer })
+}
+
+/// Asks until the answer will do; what is wrong with one is said before the question comes again.
+pub fn ask_until<T>(question: &str, default: &str, check: impl Fn(&str) -> Result<T, Failure>) -> Result<T, Failure> {
+    loop {
+        match check(&ask(question, default)?) {
+            Ok(answer) => return Ok(answer),
+            Err(failure) => errln!("{failure}"),
+        }
+    }
 }
 
 /// Asks for a password without showing it.
@@ -99,11 +122,11 @@ impl jobs::Watch for Watcher {
     }
 }
 
-/// How far a job is, in words: `12,345 entries, 6,789/s, 3 rejected`.
+/// How far a job is, in words: `12345 entries, 6789/s, 3 rejected`.
 fn job_text(now: &jobs::Progress) -> String {
     let entries = || {
-        let rejected = if now.rejected > 0 { format!(", {} rejected", grouped(now.rejected)) } else { String::new() };
-        format!("{} entries, {}/s{rejected}", grouped(now.entries), grouped(now.entries_per_second() as u64))
+        let rejected = if now.rejected > 0 { format!(", {} rejected", now.rejected) } else { String::new() };
+        format!("{} entries, {}/s{rejected}", now.entries, now.entries_per_second() as u64)
     };
     match (now.phase, now.unit) {
         ("syncing", _) => String::new(),
@@ -166,19 +189,6 @@ impl Drop for Progress {
     }
 }
 
-/// `12,345,678`
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// `4.9 MiB`
 pub fn bytes_text(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
@@ -215,10 +225,6 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!(
-            (grouped(0), grouped(999), grouped(1000), grouped(1_234_567)),
-            ("0".into(), "999".into(), "1,000".into(), "1,234,567".into())
-        );
         assert_eq!(
             (bytes_text(12), bytes_text(1536), bytes_text(5 << 30)),
             ("12 bytes".into(), "1.5 KiB".into(), "5.0 GiB".into())

@@ -17,9 +17,9 @@ use crate::{
     client::{Client, Credentials},
     failure::{Context, Failure, Outcome},
     instance,
-    output::{out, outln},
+    output::outln,
     table::Table,
-    terminal::{Progress, grouped},
+    terminal::Progress,
 };
 
 /// Tools that an advice may name.
@@ -142,17 +142,17 @@ fn print(directory: &Path, shapes: &[Shape], commands: &[String], is_applied: bo
         Table::new(&["Searches", "Unindexed", "Examined", "Returned", "Worst etime", "Scope", "Shape", "Advice"]);
     for shape in shapes {
         table.row(vec![
-            grouped(shape.number("count")),
-            grouped(shape.number("unindexed")),
-            grouped(shape.number("examined")),
-            grouped(shape.number("returned")),
+            shape.number("count").to_string(),
+            shape.number("unindexed").to_string(),
+            shape.number("examined").to_string(),
+            shape.number("returned").to_string(),
             milliseconds(shape.number("worstMicroseconds")),
             shape.text("scope").to_owned(),
             shape.text("shape").to_owned(),
             shape.advice_text(),
         ]);
     }
-    out!("{}", table.render());
+    table.print();
     if !is_applied && !commands.is_empty() {
         let instance = directory.display();
         outln!(
@@ -167,7 +167,7 @@ fn print(directory: &Path, shapes: &[Shape], commands: &[String], is_applied: bo
 
 /// `12.3 ms`
 fn milliseconds(us: u64) -> String {
-    format!("{}.{} ms", grouped(us / 1000), us % 1000 / 100)
+    format!("{}.{} ms", us / 1000, us % 1000 / 100)
 }
 
 /// Runs a command line of the server's with this binary.
@@ -205,7 +205,7 @@ fn wait_until_built(directory: &Path, client: &mut Client, shapes: &[Shape]) -> 
             (None, None) => return Ok(()),
         };
         if let Some((name, Distrust::Building { entries })) = building.first() {
-            progress.at(*entries, format!("{name}, {} entries", grouped(*entries)));
+            progress.at(*entries, format!("{name}, {} entries", *entries));
         }
         let now = Some((pending.len(), building));
         if now != before {
@@ -293,6 +293,6 @@ mod tests {
         assert_eq!(shapes[1].advice_text(), "equality index of l; index-entry-limit of sn to 6000");
         assert_eq!(shapes[2].advice_text(), "rebuild the index of cn");
         assert_eq!(shapes[3].advice_text(), "none would help");
-        assert_eq!(milliseconds(1_234_567), "1,234.5 ms");
+        assert_eq!(milliseconds(1_234_567), "1234.5 ms");
     }
 }

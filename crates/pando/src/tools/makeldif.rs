@@ -13,7 +13,7 @@ use crate::{
     failure::{Context, Failure, Outcome},
     makeldif::{EXAMPLE_TEMPLATE, Entry, Generator, LdifWriter, Resources, TemplateFile},
     output::{Output, errln, out, reader_is_gone},
-    terminal::{Progress, grouped},
+    terminal::Progress,
 };
 
 /// Buffer before the file.
@@ -67,7 +67,7 @@ pub fn run(options: &Options) -> Outcome {
     let written = Generator::new(&file, seed).run(&mut |entry: &Entry| {
         made += 1;
         if made % PROGRESS_ENTRIES == 0 {
-            progress.at(made, format!("{} entries", grouped(made)));
+            progress.at(made, format!("{} entries", made));
         }
         writer.entry(entry)
     });

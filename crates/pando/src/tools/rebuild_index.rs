@@ -18,7 +18,7 @@ use crate::{
     instance,
     output::outln,
     owner::Owner,
-    terminal::{Progress, Watcher, grouped},
+    terminal::{Progress, Watcher},
 };
 
 #[derive(Debug, Args)]
@@ -114,7 +114,7 @@ fn ask_server(directory: &Path, config: &Config, options: &Options, process: u32
 
 /// How many entries, and how many a second.
 fn rated(entries: u64, elapsed: Duration) -> String {
-    format!("{} entries, {}/s", grouped(entries), grouped(rate(entries, elapsed) as u64))
+    format!("{} entries, {}/s", entries, rate(entries, elapsed) as u64)
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {

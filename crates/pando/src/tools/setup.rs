@@ -17,7 +17,7 @@ use super::{certificate, encode_password::first_line, import_ldif, sample};
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
-    output::outln,
+    output::{errln, outln},
     owner::Owner,
     terminal,
 };
@@ -144,7 +144,8 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn refuse_existing(directory: &Path) -> Result<(), Failure> {
+/// A folder with an instance, or with anything else, is not ours to fill.
+pub fn refuse_existing(directory: &Path) -> Result<(), Failure> {
     let file = Instance::new(directory).config_file();
     if file.exists() {
         return Err(Failure::new(format_args!(
@@ -153,52 +154,39 @@ fn refuse_existing(directory: &Path) -> Result<(), Failure> {
             file.display()
         )));
     }
-    Ok(())
+    if !directory.exists() {
+        return Ok(());
+    }
+    let mut others = fs::read_dir(directory).context(directory.display())?.flatten();
+    // A file system of its own brings that folder along.
+    match others.find(|other| other.file_name() != "lost+found") {
+        None => Ok(()),
+        Some(other) => Err(Failure::new(format_args!(
+            "{} holds other things ({}); choose a new or an empty folder with --instance",
+            directory.display(),
+            other.file_name().display()
+        ))),
+    }
 }
 
 fn decide(options: &Options) -> Result<Plan, Failure> {
     let asking = !options.no_prompt && terminal::is_interactive();
-    let or_ask = |given: &Option<String>, question: &str, default: &str| match given {
-        Some(given) => Ok(given.clone()),
-        None if asking => terminal::ask(question, default),
-        None => Ok(default.to_owned()),
+    let given_or_asked = |given: Option<&String>, question: &str, default: &str| match given {
+        Some(given) => dn(given),
+        None if asking => terminal::ask_until(question, default, dn),
+        None => dn(default),
     };
     let base_dns = match options.base_dns.as_slice() {
-        [] => vec![or_ask(&None, "Base DN", "dc=example,dc=com")?],
-        given => given.to_vec(),
+        [] => vec![given_or_asked(None, "Base DN", "dc=example,dc=com")?],
+        given => given.iter().map(|given| dn(given)).collect::<Result<_, _>>()?,
     };
-    let root_dn = or_ask(&options.root_dn, "Root user DN", "cn=Directory Manager")?;
-    for dn in base_dns.iter().chain([&root_dn]) {
-        if !ldap::Dn::parse(dn).is_ok_and(|dn| !dn.is_root()) {
-            return Err(Failure::new(format_args!("\"{dn}\" is not a DN such as dc=example,dc=com")));
-        }
-    }
+    let root_dn = given_or_asked(options.root_dn.as_ref(), "Root user DN", "cn=Directory Manager")?;
     let root_password = root_password(options, asking)?;
     let listen_addresses = match options.listen_addresses.as_slice() {
         [] => vec![IpAddr::V4(Ipv4Addr::LOCALHOST)],
         given => given.to_vec(),
     };
-    let check = |port| options.skip_port_check || is_free(&listen_addresses, port);
-    let ldap_port = match options.ldap_port {
-        None if asking => {
-            let answer = terminal::ask("LDAP port", &free_port(LDAP_PORT, &[], &check)?.to_string())?;
-            answer
-                .parse()
-                .ok()
-                .filter(|port| *port > 0)
-                .ok_or_else(|| Failure::new(format_args!("\"{answer}\" is no port")))?
-        }
-        None => free_port(LDAP_PORT, &[], &check)?,
-        Some(port) => wanted_port(port, &check)?,
-    };
-    let ldaps_port = match options.ldaps_port {
-        _ if options.no_tls => None,
-        None => Some(free_port(LDAPS_PORT, &[ldap_port], &check)?),
-        Some(port) if port == ldap_port => {
-            return Err(Failure::new(format_args!("port {port} cannot be both the LDAP and the LDAPS port")));
-        }
-        Some(port) => Some(wanted_port(port, &check)?),
-    };
+    let (ldap_port, ldaps_port) = ports(options, asking, &listen_addresses)?;
     let certificate = match (&options.certificate_file, &options.key_file) {
         _ if options.no_tls => Certificate::None,
         (Some(certificate), Some(key)) => {
@@ -220,6 +208,38 @@ fn decide(options: &Options) -> Result<Plan, Failure> {
     })
 }
 
+/// The name, if it is one of an entry.
+fn dn(text: &str) -> Result<String, Failure> {
+    match ldap::Dn::parse(text) {
+        Ok(dn) if !dn.is_root() => Ok(text.to_owned()),
+        _ => Err(Failure::new(format_args!("\"{text}\" is not a DN such as dc=example,dc=com"))),
+    }
+}
+
+fn ports(options: &Options, asking: bool, addresses: &[IpAddr]) -> Result<(u16, Option<u16>), Failure> {
+    let check = |port| options.skip_port_check || is_free(addresses, port);
+    let ldap_port = match options.ldap_port {
+        None if asking => {
+            let default = free_port(LDAP_PORT, &[], &check)?.to_string();
+            terminal::ask_until("LDAP port", &default, |answer| {
+                let port = answer.parse().map_err(|_| Failure::new(format_args!("\"{answer}\" is not a port")))?;
+                wanted_port(port, &check)
+            })?
+        }
+        None => free_port(LDAP_PORT, &[], &check)?,
+        Some(port) => wanted_port(port, &check)?,
+    };
+    let ldaps_port = match options.ldaps_port {
+        _ if options.no_tls => None,
+        None => Some(free_port(LDAPS_PORT, &[ldap_port], &check)?),
+        Some(port) if port == ldap_port => {
+            return Err(Failure::new(format_args!("port {port} cannot be both the LDAP and the LDAPS port")));
+        }
+        Some(port) => Some(wanted_port(port, &check)?),
+    };
+    Ok((ldap_port, ldaps_port))
+}
+
 fn data(options: &Options) -> Data {
     match (options.sample_data, options.ldif_files.as_slice()) {
         (Some(count), _) => Data::Sample(count),
@@ -233,19 +253,31 @@ fn root_password(options: &Options, asking: bool) -> Result<String, Failure> {
     let password = match (&options.root_password, &options.root_password_file) {
         (Some(password), _) if password != "-" => password.clone(),
         (None, Some(file)) => first_line(file)?,
-        (given, _) if given.is_some() || asking => {
-            let password = terminal::ask_password("Root user password")?;
-            if terminal::is_interactive() && terminal::ask_password("The same again")? != password {
-                return Err(Failure::new("the two passwords differ"));
-            }
-            password
-        }
+        (given, _) if given.is_some() || asking => return asked_password(),
         _ => {
             return Err(Failure::new(
                 "the root user needs a password: give --rootUserPasswordFile FILE or --rootUserPassword PASSWORD",
             ));
         }
     };
+    long_enough(password)
+}
+
+/// Asks a person until the password is long enough and the same twice; anything else says it once.
+fn asked_password() -> Result<String, Failure> {
+    if !terminal::is_interactive() {
+        return long_enough(terminal::ask_password("Root user password")?);
+    }
+    loop {
+        match long_enough(terminal::ask_password("Root user password")?) {
+            Err(failure) => errln!("{failure}"),
+            Ok(password) if terminal::ask_password("The same again")? == password => return Ok(password),
+            Ok(_) => errln!("the two passwords differ"),
+        }
+    }
+}
+
+fn long_enough(password: String) -> Result<String, Failure> {
     if password.len() < PASSWORD_LENGTH_MIN {
         return Err(Failure::new(format_args!(
             "the root user's password has {} bytes; at least {PASSWORD_LENGTH_MIN} are needed",
@@ -259,13 +291,13 @@ fn absolute(file: &Path) -> Result<PathBuf, Failure> {
     fs::canonicalize(file).context(file.display())
 }
 
-fn is_free(addresses: &[IpAddr], port: u16) -> bool {
+pub fn is_free(addresses: &[IpAddr], port: u16) -> bool {
     addresses.iter().all(|address| TcpListener::bind((*address, port)).is_ok())
 }
 
-fn wanted_port(port: u16, check: &dyn Fn(u16) -> bool) -> Result<u16, Failure> {
+pub fn wanted_port(port: u16, check: &dyn Fn(u16) -> bool) -> Result<u16, Failure> {
     match port {
-        0 => Err(Failure::new("0 is no port")),
+        0 => Err(Failure::new("0 is not a port")),
         port if check(port) => Ok(port),
         port => Err(Failure::new(format_args!(
             "port {port} is in use or not allowed for you; choose another, or say --skipPortCheck"

@@ -9,10 +9,10 @@ use config::{Config, LdapHandler, ListenAddress};
 use crate::{
     failure::{Failure, Outcome},
     instance,
-    output::{out, outln},
+    output::outln,
     owner::Owner,
     table::Table,
-    terminal::{bytes_text, grouped},
+    terminal::bytes_text,
 };
 
 #[derive(Debug, Args)]
@@ -180,14 +180,14 @@ fn print_text(config: &Config, status: &Status) {
             handler.state.to_owned(),
         ]);
     }
-    out!("{}", table.render());
+    table.print();
     outln!("\n          --- Data Sources ---");
     let mut table = Table::new(&["Backend ID", "Base DN", "Entries", "Size"]);
     for backend in &status.backends {
-        let entries = backend.entries.map_or_else(|| "no data yet".to_owned(), grouped);
+        let entries = backend.entries.map_or_else(|| "no data yet".to_owned(), |entries| entries.to_string());
         table.row(vec![backend.id.clone(), backend.base_dns.join("; "), entries, bytes_text(backend.bytes)]);
     }
-    out!("{}", table.render());
+    table.print();
 }
 
 fn print_json(config: &Config, status: &Status) {

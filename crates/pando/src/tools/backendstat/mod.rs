@@ -18,7 +18,7 @@ use config::Config;
 use crate::{
     failure::{Failure, Outcome},
     instance,
-    output::{out, outln},
+    output::outln,
     owner::Owner,
     table::Table,
 };
@@ -115,7 +115,7 @@ fn list_base_dns(config: &Config, of: &OfBackend, form: Form) -> Result<(), Fail
 
 /// The table and OpenDJ's line below it.
 fn finish(table: &Table, rows: usize) {
-    out!("{}", table.render());
+    table.print();
     outln!("\nTotal: {rows}");
 }
 

@@ -17,9 +17,9 @@ use super::{
 use crate::{
     failure::Failure,
     instance,
-    output::{out, outln},
+    output::outln,
     table::Table,
-    terminal::{Progress, bytes_text, grouped},
+    terminal::{Progress, bytes_text},
 };
 
 /// Sizes up to this are counted exactly, larger ones to two digits and more, so that there are few different ones.
@@ -79,7 +79,7 @@ pub(super) fn entry_sizes(config: &Config, of: &OfBackend, form: Form) -> Result
         sizes.add(super::tree::entry_id(record.key), record_bytes + large_bytes);
         sizes.large_bytes += large_bytes;
         if sizes.entries.is_multiple_of(PROGRESS_ENTRIES) {
-            progress.at(sizes.entries, grouped(sizes.entries));
+            progress.at(sizes.entries, sizes.entries.to_string());
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -100,8 +100,8 @@ pub(super) fn entry_sizes(config: &Config, of: &OfBackend, form: Form) -> Result
     }
     let mut table = Table::new(&["Entries", "Average", "50%", "95%", "99%", "Largest", "All Entries"]);
     let sized = [sizes.average(), p50, p95, p99, largest, sizes.bytes].map(bytes_text);
-    table.row([grouped(sizes.entries)].into_iter().chain(sized).collect());
-    out!("{}", table.render());
+    table.row([sizes.entries.to_string()].into_iter().chain(sized).collect());
+    table.print();
     if !largest_dn.is_empty() {
         outln!("\nThe largest entry is {largest_dn}");
     }
@@ -207,14 +207,14 @@ pub(super) fn cache_sizes(config: &Config, of: &OfBackend, form: Form) -> Result
     for table in &tables {
         printed.row(vec![
             table.name.to_owned(),
-            grouped(table.rows),
-            grouped(table.branch_pages),
-            grouped(table.leaf_pages + table.overflow_pages),
+            table.rows.to_string(),
+            table.branch_pages.to_string(),
+            (table.leaf_pages + table.overflow_pages).to_string(),
             bytes_text(bytes(table)),
             contents(table.name).to_owned(),
         ]);
     }
-    out!("{}", printed.render());
+    printed.print();
     outln!("\nAt least (branch pages):   {}", bytes_text(sums.ways));
     outln!("With all indexes:          {}", bytes_text(sums.indexes));
     outln!("Everything:                {}", bytes_text(sums.everything));

@@ -20,7 +20,7 @@ use crate::{
     administration::{self, Reloaded},
     failure::{Failure, Outcome},
     instance,
-    output::{errln, out, outln},
+    output::{errln, outln},
     owner::Owner,
     table::Table,
 };
@@ -117,7 +117,7 @@ fn show_properties(directory: &Path, object: &[Step<'_>]) -> Outcome {
     for (name, values) in properties {
         table.row(vec![name.to_owned(), shown(&values)]);
     }
-    out!("{}", table.render());
+    table.print();
     Ok(ExitCode::SUCCESS)
 }
 
@@ -149,7 +149,7 @@ fn list(directory: &Path, request: &Request) -> Outcome {
         row.extend(listed.iter().map(|property| value(property.name).unwrap_or_default()));
         table.row(row);
     }
-    out!("{}", table.render());
+    table.print();
     Ok(ExitCode::SUCCESS)
 }
 
