@@ -217,9 +217,9 @@ mod tests {
             rejected: 0,
             elapsed: Duration::from_secs(2),
         };
-        assert_eq!(job_text(&now), "30,000 entries, 15,000/s");
+        assert_eq!(job_text(&now), "30000 entries, 15000/s");
         now.rejected = 1;
-        assert_eq!(job_text(&now), "30,000 entries, 15,000/s, 1 rejected");
+        assert_eq!(job_text(&now), "30000 entries, 15000/s, 1 rejected");
         assert_eq!(job_text(&jobs::Progress { phase: "indexes", ..now }), "1.0 MiB");
     }
 
