@@ -21,6 +21,7 @@ mod objects;
 mod plugin;
 mod read;
 mod reference;
+mod set_expression;
 mod template;
 mod value;
 mod views;
@@ -39,6 +40,7 @@ pub use mask::AddressMask;
 pub use objects::{CLASSES, class};
 pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use reference::reference_manual;
+pub use set_expression::{SetExpression, SetExpressionError, SetOperator};
 pub use template::{Template, TemplateFault, TemplatePart};
 pub use value::{PATTERN_BYTES_MAX, Value, duration_text, parse_duration, parse_size, size_text};
 pub use views::{

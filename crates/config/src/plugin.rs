@@ -10,6 +10,7 @@ use crate::{
     dynamic_entries::{self, CHECK_INTERVAL, DynamicEntries, LIFETIME, MAX_LIFETIME, TOLERANCE},
     error::{ConfigError, Places},
     load::{Judge, Object, quoted},
+    set_expression::SetExpression,
     value::Value,
 };
 
@@ -64,6 +65,8 @@ pub(crate) static PLUGIN: Class = Class {
                 live("pattern", Syntax::Pattern, "Regular expression that every value matches, anywhere in it and with regard to case.").absent("Any value."),
                 live("forbidden-pattern", Syntax::Pattern, "Regular expression that no value matches.").absent("Nothing is forbidden."),
                 live("value", Syntax::Text, "The values that are allowed.").absent("Any value.").multi(),
+                live("set", Syntax::Text, "Set expression, such as \"(this/givenName + [ ] + this/sn) & this/cn\": it gives something for the entry once it is changed.").absent("Nothing is asked."),
+                live("forbidden-set", Syntax::Text, "Set expression that gives nothing for the entry once it is changed.").absent("Nothing is asked."),
                 live("value-uri", Syntax::Text, "LDAP URL such as \"ldap:///ou=Words,dc=example,dc=com?cn?one\": a value must be one of these attributes' values in an entry that it finds.").absent("Any value.").multi(),
                 ENTRY_FILTER,
             ],
@@ -178,6 +181,10 @@ pub struct Constraint {
     pub values: Vec<String>,
     /// `value-uri`
     pub value_uris: Vec<String>,
+    /// `set`
+    pub set: Option<String>,
+    /// `forbidden-set`
+    pub forbidden_set: Option<String>,
     /// `filter`
     pub filter: Option<String>,
 }
@@ -247,6 +254,8 @@ fn plugin(object: &Object, places: &Places<'_>) -> PluginConfig {
             forbidden_pattern: text("forbidden-pattern"),
             values: texts("value"),
             value_uris: texts("value-uri"),
+            set: text("set"),
+            forbidden_set: text("forbidden-set"),
             filter: text("filter"),
         })),
         dynamic_entries::TYPE_NAME => PluginKind::DynamicEntries(DynamicEntries::of(object)),
@@ -273,7 +282,7 @@ pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     for object in plugins() {
         object.judge(&JUDGED, &mut faults);
         let is_set = |name: &str| object.settings.get(name).is_some_and(|setting| !setting.values.is_empty());
-        let limits = ["count", "size", "pattern", "forbidden-pattern", "value", "value-uri"];
+        let limits = ["count", "size", "pattern", "forbidden-pattern", "value", "value-uri", "set", "forbidden-set"];
         if object.variant.type_name == "constraint" && !limits.into_iter().any(is_set) {
             let title = object.title();
             faults.push((object.offset, format!("{title} constrains nothing: set one of {}", limits.join(", "))));
@@ -293,7 +302,9 @@ pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     faults
 }
 
-const JUDGED: [(&str, Judge); 4] = [
+const JUDGED: [(&str, Judge); 6] = [
+    ("set", is_set),
+    ("forbidden-set", is_set),
     ("filter", is_filter),
     ("value-uri", is_value_url),
     ("check-references-filter-criteria", is_filter_pair),
@@ -302,6 +313,11 @@ const JUDGED: [(&str, Judge); 4] = [
 
 pub(crate) fn is_filter(text: &str) -> Result<(), String> {
     ldap::filter::parse(text).map(drop).map_err(|error| format!("it must be a filter: {error}"))
+}
+
+fn is_set(text: &str) -> Result<(), String> {
+    let parsed: Result<SetExpression, _> = text.parse();
+    parsed.map(drop).map_err(|error| format!("it must be a set expression: {error}"))
 }
 
 fn is_value_url(text: &str) -> Result<(), String> {
@@ -409,6 +425,7 @@ mod tests {
             (format!("{head}value-uri = \"ldap:///dc=example?cn?sub?(cn=\""), "4:13", "LDAP URL"),
             (format!("{head}count = -1"), "4:9", "whole number"),
             (format!("{head}count = 1\nfilter = \"cn\""), "5:10", "must be a filter"),
+            (format!("{head}set = \"this/cn &\""), "4:7", "it must be a set expression: this, user"),
             (head.to_owned(), "1:9", "constrains nothing"),
             (
                 "[plugin.a]\ntype = \"attribute-cleanup\"\nrename-inbound-attributes = \"a\"".to_owned(),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use config::{Config, PluginConfig, PluginKind};
+use config::{Config, PluginConfig, PluginKind, SetExpression, SetExpressionError};
 use schema::Schema;
 use schema::syntax::oid;
 use store::index::IndexKind;
@@ -17,6 +17,7 @@ use change::proposal::Kind;
 use query::backend::Backend;
 use query::dynamic_entry::EXPIRY;
 use query::plan::remedy::{Remedy, Step, Wanted};
+use query::virtual_attributes::VirtualAttribute;
 
 /// The syntaxes of references.
 const REFERENCE_SYNTAXES: [&str; 2] = [oid::DN, oid::NAME_AND_OPTIONAL_UID];
@@ -170,11 +171,29 @@ fn check_names(schema: &Schema, plugin: &PluginConfig) -> Result<(), String> {
         PluginKind::UniqueAttribute { attributes, .. } | PluginKind::SevenBitClean { attributes } => known(attributes),
         PluginKind::Constraint(configured) => {
             known(&configured.attributes)?;
+            for text in [&configured.set, &configured.forbidden_set].into_iter().flatten() {
+                check_set(schema, text)?;
+            }
             let mut urls = configured.value_uris.iter().filter_map(|text| ldap::LdapUrl::parse(text).ok());
             urls.try_for_each(|url| known(&url.attributes))
         }
         PluginKind::AttributeCleanup { .. } | PluginKind::DynamicEntries(_) => Ok(()),
     }
+}
+
+/// Whether a set expression names attributes whose values stand in entries.
+fn check_set(schema: &Schema, text: &str) -> Result<(), String> {
+    let expression: SetExpression = text.parse().map_err(|error: SetExpressionError| error.to_string())?;
+    for name in expression.attributes() {
+        let Some(attribute) = schema.attribute_type(name.as_bytes()) else {
+            return Err(format!("the schema has no attribute type \"{name}\", which the set {text} names"));
+        };
+        let mut computed = VirtualAttribute::ALL.iter().filter(|known| **known != VirtualAttribute::EntryDn);
+        if computed.any(|known| attribute.has_name(known.name())) {
+            return Err(format!("{name}, which the set {text} names, is computed: constraints know what is stored"));
+        }
+    }
+    Ok(())
 }
 
 /// Whether the indexes that a plugin looks into can be used now.

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use config::{Config, DynamicEntries, PluginKind};
+use config::{Config, DynamicEntries, PluginKind, SetExpression};
 use ldap::{LdapUrl, Scope as SearchScope};
 use query::facts::Facts;
 use query::filter::Matcher;
@@ -59,10 +59,19 @@ pub(super) struct Constraint {
     pub(super) forbidden_pattern: Option<Regex>,
     pub(super) values: Vec<Vec<u8>>,
     pub(super) sources: Vec<ValueSource>,
+    pub(super) sets: Vec<AskedSet>,
     pub(super) scope: Scope,
 }
 
-/// Entries whose values are allowed.
+/// A set expression, and what it must give.
+pub(super) struct AskedSet {
+    pub(super) text: String,
+    pub(super) expression: SetExpression,
+    /// Nothing; else something.
+    pub(super) is_forbidden: bool,
+}
+
+/// Entries that a URL finds: whose values are allowed, or taken.
 pub(super) struct ValueSource {
     pub(super) text: String,
     pub(super) base: NormalizedDn,
@@ -169,6 +178,11 @@ impl Constraint {
                 .ok()?,
             values: configured.values.iter().map(|value| value.clone().into_bytes()).collect(),
             sources: configured.value_uris.iter().map(|text| ValueSource::new(facts, text)).collect::<Option<_>>()?,
+            sets: [(&configured.set, false), (&configured.forbidden_set, true)]
+                .into_iter()
+                .filter_map(|(text, is_forbidden)| Some((text.clone()?, is_forbidden)))
+                .map(|(text, is_forbidden)| Some(AskedSet { expression: text.parse().ok()?, text, is_forbidden }))
+                .collect::<Option<_>>()?,
             scope,
         })
     }
@@ -176,7 +190,11 @@ impl Constraint {
 
 impl ValueSource {
     fn new(facts: &Facts, text: &str) -> Option<Self> {
-        let url = LdapUrl::parse(text).ok()?;
+        Self::of_url(facts, text, &LdapUrl::parse(text).ok()?)
+    }
+
+    /// Of a URL that was read already.
+    pub(super) fn of_url(facts: &Facts, text: &str, url: &LdapUrl) -> Option<Self> {
         Some(Self {
             text: text.to_owned(),
             base: NormalizedDn::parse(&facts.schema, url.dn.as_bytes()).ok()?,

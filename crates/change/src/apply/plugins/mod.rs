@@ -12,6 +12,8 @@
 //! | `lookup` | who has a value: by index |
 //! | `references`, `queue` | referential integrity, and what of it waits |
 //! | `unique`, `constraint` | what values may be |
+//! | `source` | entries that an LDAP URL finds |
+//! | `set_expression` | what a set expression gives |
 //! | `dynamic` | entries that live for a time (RFC 2589) |
 
 mod configured;
@@ -24,6 +26,8 @@ mod probe;
 pub mod queue;
 mod references;
 mod scope;
+mod set_expression;
+mod source;
 mod text;
 mod unique;
 

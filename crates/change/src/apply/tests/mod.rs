@@ -14,4 +14,5 @@ mod random;
 mod random_references;
 mod references;
 mod results;
+mod set_expressions;
 mod undo;
