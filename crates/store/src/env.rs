@@ -325,8 +325,11 @@ pub fn write_log_held(dbs: &Dbs, txn: &mut RwTxn<'_>, held: LogHeld) -> Result<(
     Ok(dbs.meta.put(txn, meta::LOG_HELD, &bytes)?)
 }
 
+/// Rows of `meta`: key and value.
+pub type MetaRows = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// What the rules keep, as it is stored.
-pub fn read_rules_rows(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError> {
+pub fn read_rules_rows(dbs: &Dbs, txn: &RoTxn<'_>) -> Result<MetaRows, StoreError> {
     let rows = dbs.meta.prefix_iter(txn, &meta::rules(b""))?;
     rows.map(|row| row.map(|(key, value)| (key.to_vec(), value.to_vec())).map_err(StoreError::from)).collect()
 }

@@ -25,7 +25,7 @@ use super::turns::Turns;
 use super::writer::{PostingRows, Writer};
 use super::{BulkError, ImportOptions, ImportSummary, Phase, Progress, swap};
 use crate::backend::{InstanceLock, database_path, new_uuid};
-use crate::env::{self, Env, meta};
+use crate::env::{self, Env, MetaRows, meta};
 use crate::index::{ConfiguredIndexes, IndexSet, IndexStates, Indexer, SchemaTypes};
 use crate::tables::Tables;
 use crate::{EntryId, StoreError};
@@ -112,7 +112,7 @@ struct Import<'o> {
     started: Instant,
     threads: usize,
     /// What the rules keep, if entries stay.
-    rules_rows: Vec<(Vec<u8>, Vec<u8>)>,
+    rules_rows: MetaRows,
 }
 
 /// What workers share.

@@ -22,7 +22,7 @@ use super::options::ImportMode;
 use super::plan::Plan;
 use super::source::{Chunk, Chunks, LdifSource, Source};
 use crate::backend::{database_path, log_path};
-use crate::env::{self, DATA_FILE, Env, meta};
+use crate::env::{self, DATA_FILE, Env, MetaRows, meta};
 use crate::index::SchemaTypes;
 use crate::log::{FileLog, FolderDisk, Log, LogOptions};
 use crate::postings::PostingIter;
@@ -121,7 +121,7 @@ impl Old {
     }
 
     /// What the rules keep beside the entries: it goes on with the entries that stay (work that waits for them, for one).
-    pub fn rules_rows(&self) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BulkError> {
+    pub fn rules_rows(&self) -> Result<MetaRows, BulkError> {
         let txn = self.env.read()?;
         Ok(env::read_rules_rows(self.env.dbs(), &txn)?)
     }
