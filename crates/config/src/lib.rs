@@ -49,5 +49,5 @@ pub use views::{
     ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity,
     TlsConfig, VlvIndexConfig, Writability,
 };
-pub use virtual_attribute::{GivenTo, VirtualAttributeConfig, VirtualAttributeKind};
+pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};
 pub use write::{Setup, default_indexes};

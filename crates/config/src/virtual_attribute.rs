@@ -16,10 +16,9 @@ use crate::{
 
 /// What all attributes have that are given to entries by a table.
 macro_rules! given_properties {
-    ($($own:expr),* $(,)?) => {
+    (conflict $conflict:literal; $($own:expr),* $(,)?) => {
         &[
             live("enabled", Syntax::Boolean, "Whether entries get the values.").default(&["true"]),
-            live("attribute-type", Syntax::AttributeType, "The attribute."),
             $($own,)*
             live("base-dn", Syntax::Dn, "Only entries at and below these DNs.").absent("Entries everywhere.").multi(),
             live(
@@ -36,7 +35,14 @@ macro_rules! given_properties {
                 Syntax::Choice(&["real-overrides-virtual", "virtual-overrides-real", "merge-real-and-virtual"]),
                 "What an entry shows that has stored values of the attribute: these, those of the table, or both.",
             )
-            .default(&["real-overrides-virtual"]),
+            .default(&[$conflict]),
+        ]
+    };
+    ($($own:expr),* $(,)?) => {
+        given_properties![
+            conflict "real-overrides-virtual";
+            live("attribute-type", Syntax::AttributeType, "The attribute."),
+            $($own,)*
         ]
     };
 }
@@ -89,6 +95,22 @@ pub(crate) static VIRTUAL_ATTRIBUTE: Class = Class {
                 "Text with names of attributes in braces, such as \"{uid}@{domain|example.com}\": what follows | stands for an attribute that the entry lacks; without it there is no value. \\{ is the character itself.",
             )],
         },
+        Variant {
+            type_name: "dynamic-list",
+            help: "Entries of a class show attributes of the entries that their LDAP URLs find (OpenLDAP: dynlist-attrset).",
+            properties: given_properties![
+                conflict "merge-real-and-virtual";
+                live("group-class", Syntax::AttributeType, "The object class of the entries.").default(&["groupOfURLs"]),
+                live("url-attribute", Syntax::AttributeType, "Their attribute with the URLs, such as \"ldap:///ou=People,dc=example,dc=com?mail?sub?(l=Grove)\".").default(&["memberURL"]),
+                live(
+                    "list-attribute",
+                    Syntax::Text,
+                    "The attributes that are shown, also by URLs that list no attributes; or SHOWN:LISTED for values under another name. LISTED is entryDN for the names of the entries.",
+                )
+                .absent("Those that the URLs list.")
+                .multi(),
+            ],
+        },
     ],
     children: &[],
     help: "Attributes whose values the server computes.",
@@ -135,6 +157,26 @@ pub enum VirtualAttributeKind {
         /// Who gets them.
         given: Box<GivenTo>,
     },
+    /// `dynamic-list`
+    DynamicList {
+        /// `group-class`
+        class: String,
+        /// `url-attribute`
+        url_attribute: String,
+        /// `list-attribute`; empty: those that the URLs list.
+        attributes: Vec<ListAttribute>,
+        /// Who gets them.
+        given: Box<GivenTo>,
+    },
+}
+
+/// An attribute of a dynamic list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListAttribute {
+    /// The name under which the values are shown.
+    pub shown: String,
+    /// The attribute of the entries that are found.
+    pub listed: String,
 }
 
 /// Which entries get the values of a table, and what becomes of those that they have.
@@ -174,17 +216,18 @@ pub(crate) fn read(object: &Object, places: &Places<'_>) -> VirtualAttributeConf
             template: Template::parse(&text("template")).unwrap_or_default(),
             given: given(),
         },
+        "dynamic-list" => VirtualAttributeKind::DynamicList {
+            class: text("group-class"),
+            url_attribute: text("url-attribute"),
+            attributes: texts("list-attribute").iter().filter_map(|text| list_attribute(text)).collect(),
+            given: given(),
+        },
         _ => VirtualAttributeKind::IsMemberOf,
     };
+    let attribute =
+        if object.variant.property("attribute-type").is_some() { text("attribute-type") } else { String::new() };
     let ConfigError { line, column, .. } = places.at(object.offset, String::new());
-    VirtualAttributeConfig {
-        name: object.name.clone(),
-        line,
-        column,
-        attribute: text("attribute-type"),
-        enabled: is("enabled"),
-        kind,
-    }
+    VirtualAttributeConfig { name: object.name.clone(), line, column, attribute, enabled: is("enabled"), kind }
 }
 
 /// Faults that no syntax of [`crate::declare`] shows, each with its place in the text.
@@ -196,7 +239,23 @@ pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     faults
 }
 
-const JUDGED: [(&str, Judge); 2] = [("filter", is_filter), ("template", is_template)];
+const JUDGED: [(&str, Judge); 3] =
+    [("filter", is_filter), ("template", is_template), ("list-attribute", is_list_attribute)];
+
+/// `NAME`, or `SHOWN:LISTED`.
+fn list_attribute(text: &str) -> Option<ListAttribute> {
+    let (shown, listed) = text.split_once(':').unwrap_or((text, text));
+    let name = |name: &str| {
+        let parsed = crate::value::parse(Syntax::AttributeType, name);
+        parsed.map(|name| name.to_string())
+    };
+    Some(ListAttribute { shown: name(shown)?, listed: name(listed)? })
+}
+
+fn is_list_attribute(text: &str) -> Result<(), String> {
+    let message = || "it must be the name of an attribute type, or two with a colon between (SHOWN:LISTED)".to_owned();
+    list_attribute(text).map(drop).ok_or_else(message)
+}
 
 fn is_template(text: &str) -> Result<(), String> {
     Template::parse(text).map(drop).map_err(|fault| format!("it {fault}"))
@@ -236,6 +295,24 @@ mod tests {
         assert_eq!(template.parts().len(), 2);
         let errors = Config::parse(&table("{uid"), Path::new("pando.toml")).unwrap_err().to_string();
         assert!(errors.contains("4:12") && errors.contains("without its '}'"), "{errors}");
+    }
+
+    #[test]
+    fn lists_are_read_or_refused_with_their_place() {
+        let table = |names: &str| {
+            format!("[virtual-attribute.a]\ntype = \"dynamic-list\"\nlist-attribute = [\"mail\", \"{names}\"]\n")
+        };
+        let config = Config::parse(&table("description:cn"), Path::new("pando.toml")).unwrap();
+        let VirtualAttributeKind::DynamicList { class, url_attribute, attributes, given } =
+            &config.virtual_attributes[0].kind
+        else {
+            panic!("another kind")
+        };
+        assert_eq!((class.as_str(), url_attribute.as_str()), ("groupOfURLs", "memberURL"));
+        assert_eq!((attributes[0].listed.as_str(), attributes[1].shown.as_str()), ("mail", "description"));
+        assert_eq!(given.conflict, ConflictBehavior::MergeRealAndVirtual);
+        let errors = Config::parse(&table("a:b:c"), Path::new("pando.toml")).unwrap_err().to_string();
+        assert!(errors.contains("3:27") && errors.contains("SHOWN:LISTED"), "{errors}");
     }
 
     #[test]

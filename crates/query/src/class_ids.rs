@@ -1,6 +1,6 @@
 //! The entries of some object classes, found by the index of `objectClass`.
 
-use store::{IndexKey, StoreError, View};
+use store::{IndexKey, StoreError, Values, View};
 
 use crate::class_flags::ClassFlags;
 use crate::facts::Facts;
@@ -13,6 +13,16 @@ pub fn ids_of_classes<'c>(
     view: &View<'_>,
     classes: impl IntoIterator<Item = &'c [u8]>,
     flags: ClassFlags,
+) -> Result<IdSet, StoreError> {
+    ids_of_classes_by(facts, view, classes, &|classes| facts.class_flags(classes).has(flags))
+}
+
+/// The same of any classes: without the index every entry is looked at, and `is_of` tells by its classes whether it counts.
+pub fn ids_of_classes_by<'c>(
+    facts: &Facts,
+    view: &View<'_>,
+    classes: impl IntoIterator<Item = &'c [u8]>,
+    is_of: &dyn Fn(Values<'_>) -> bool,
 ) -> Result<IdSet, StoreError> {
     let indexes = view.indexes();
     let attribute = facts.object_class.and_then(|index| facts.schema.attribute_by_index(index));
@@ -33,7 +43,7 @@ pub fn ids_of_classes<'c>(
     }
     for id in view.all()?.iter() {
         if let Some(record) = view.entry(id)?
-            && facts.class_flags(record.view()?.object_classes()).has(flags)
+            && is_of(record.view()?.object_classes())
         {
             ids.insert(id);
         }

@@ -405,6 +405,10 @@ impl<O: SearchOutput> Run<'_, O> {
         if self.moment.as_ref().is_some_and(ReadMoment::overflowed) {
             return Err(Stop::chain_limit());
         }
+        // A dynamic list was looked at, which may have more values.
+        if self.moment.as_ref().is_some_and(ReadMoment::is_spent) {
+            return Err(Stop::lookthrough_limit(self.limits.lookthrough));
+        }
         Ok(matches)
     }
 

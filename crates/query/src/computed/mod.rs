@@ -31,6 +31,7 @@ mod holders;
 mod inherited;
 mod invert;
 mod kinds;
+mod lists;
 mod program;
 mod reach;
 mod reading;

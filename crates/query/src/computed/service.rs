@@ -8,11 +8,12 @@
 //! What a template or another entry says is not kept: it is read at the asker's moment.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::VirtualAttributeConfig;
+use schema::TypeIndex;
 use store::{CLASS_SETS_MAX, EntryId, StoreError, View};
 
 use super::definition::Definition;
@@ -46,9 +47,13 @@ pub struct Kept {
     /// The change after which the rest was found out.
     seq: Option<u64>,
     made_of: Arc<MadeOf>,
+    /// By table, the attributes that URLs of entries list.
+    listed: Arc<Listed>,
     /// None when nothing is defined.
     definitions: Option<Arc<Definitions>>,
 }
+
+type Listed = Vec<BTreeSet<TypeIndex>>;
 
 /// The entries that definitions were made of.
 #[derive(Default, PartialEq, Eq)]
@@ -130,9 +135,10 @@ impl ComputedService {
     fn make(&self, next: &mut Kept, view: &View<'_>) -> Result<(), StoreError> {
         let facts = Arc::clone(&next.facts);
         let mut all: Vec<Definition> = Vec::new();
-        for table in next.tables.iter() {
-            match tables::definition(&facts, table) {
-                Ok(definition) => all.extend(definition),
+        let listed = next.look_at_lists(view)?;
+        for (table, listed) in next.tables.iter().zip(&listed) {
+            match tables::definitions(&facts, table, listed) {
+                Ok(definitions) => all.extend(definitions),
                 Err(why) => self.notices.warn_once(format!(
                     "The table [virtual-attribute.\"{}\"] defines nothing under the schema of now: {why}",
                     table.name
@@ -164,6 +170,7 @@ impl ComputedService {
         all.extend(RoleSet::definition(&facts, roles.into_inner(), &mut |told| self.notices.warn_once(told)));
         next.definitions = (!all.is_empty()).then(|| Arc::new(Definitions::new(&facts, all)));
         next.made_of = Arc::new(made_of);
+        next.listed = Arc::new(listed);
         Ok(())
     }
 }
@@ -183,6 +190,7 @@ impl Kept {
             defines: false,
             seq,
             made_of: Arc::default(),
+            listed: Arc::default(),
             definitions: None,
         }
     }
@@ -207,8 +215,15 @@ impl Kept {
         self.defines |= self.class_sets >= CLASS_SETS_MAX;
     }
 
-    /// Whether the entries are the same at another moment.
+    fn look_at_lists(&self, view: &View<'_>) -> Result<Listed, StoreError> {
+        self.tables.iter().map(|table| tables::listed(&self.facts, table, view)).collect()
+    }
+
+    /// Whether the entries are the same at another moment, and lists list the same.
     fn is_made_of(&self, view: &View<'_>) -> Result<bool, StoreError> {
+        if self.look_at_lists(view)? != *self.listed {
+            return Ok(false);
+        }
         if !self.defines {
             return Ok(self.made_of.entries.is_empty());
         }

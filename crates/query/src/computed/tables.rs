@@ -1,13 +1,16 @@
 //! Definitions from tables `[virtual-attribute.NAME]`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use config::{GivenTo, VirtualAttributeConfig, VirtualAttributeKind};
-use schema::NormalizedDn;
+use schema::{AttributeType, NormalizedDn, TypeIndex};
+use store::{StoreError, View};
 
 use super::definition::check_attribute;
 use super::definition::{Definition, Source};
 use super::fixed::Given;
+use super::lists::{self, FromUrls, check_listed};
 use super::reach::Reach;
 use super::template::FromTemplate;
 use crate::facts::Facts;
@@ -29,7 +32,12 @@ pub struct TableError {
 /// Whether a table is one of those that define values.
 pub(super) fn defines(table: &VirtualAttributeConfig) -> bool {
     table.enabled
-        && matches!(table.kind, VirtualAttributeKind::UserDefined { .. } | VirtualAttributeKind::UserTemplate { .. })
+        && matches!(
+            table.kind,
+            VirtualAttributeKind::UserDefined { .. }
+                | VirtualAttributeKind::UserTemplate { .. }
+                | VirtualAttributeKind::DynamicList { .. }
+        )
 }
 
 /// Whether all tables can be.
@@ -39,42 +47,106 @@ pub(super) fn defines(table: &VirtualAttributeConfig) -> bool {
 pub fn check_tables(facts: &Facts, tables: &[VirtualAttributeConfig]) -> Result<(), TableError> {
     for table in tables {
         let refused = |reason| TableError { name: table.name.clone(), line: table.line, column: table.column, reason };
-        definition(facts, table).map_err(refused)?;
+        definitions(facts, table, &BTreeSet::new()).map_err(refused)?;
     }
     Ok(())
 }
 
-/// What a table defines, if it does; why it cannot, in words that follow "cannot be:".
-pub(super) fn definition(facts: &Facts, table: &VirtualAttributeConfig) -> Result<Option<Definition>, String> {
+/// What a table defines; why it cannot, in words that follow "cannot be:". `listed` are the attributes that URLs list, see [`listed`].
+pub(super) fn definitions(
+    facts: &Facts,
+    table: &VirtualAttributeConfig,
+    listed: &BTreeSet<TypeIndex>,
+) -> Result<Vec<Definition>, String> {
     if !defines(table) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let known = facts.schema.attribute_type(table.attribute.as_bytes());
-    let attribute = known.ok_or_else(|| format!("the schema has no attribute type {}", table.attribute))?;
-    check_attribute(facts, attribute.index).map_err(|why| format!("{} {why}", attribute.name()))?;
-    let (source, given): (Arc<dyn Source>, &GivenTo) = match &table.kind {
+    match &table.kind {
         VirtualAttributeKind::UserDefined { values, given } => {
+            let attribute = attribute(facts, &table.attribute)?;
             if attribute.is_single_value() && values.len() > 1 {
                 return Err(format!("{} can have one value only", attribute.name()));
             }
-            (Arc::new(Given::new(values.iter().map(String::as_bytes))), given)
+            let source = Given::new(values.iter().map(String::as_bytes));
+            Ok(vec![definition(attribute, reach(facts, given)?, given, source)])
         }
         VirtualAttributeKind::UserTemplate { template, given } => {
-            (Arc::new(FromTemplate::new(facts, attribute, template)?), given)
+            let attribute = attribute(facts, &table.attribute)?;
+            let source = FromTemplate::new(facts, attribute, template)?;
+            Ok(vec![definition(attribute, reach(facts, given)?, given, source)])
         }
-        VirtualAttributeKind::IsMemberOf | VirtualAttributeKind::Member { .. } => return Ok(None),
-    };
-    Ok(Some(Definition {
+        VirtualAttributeKind::DynamicList { class, url_attribute, attributes, given } => {
+            let urls = type_of(facts, url_attribute)?;
+            if facts.schema.object_class(class.as_bytes()).is_none() {
+                return Err(format!("the schema has no object class {class}"));
+            }
+            let mut reach = reach(facts, given)?;
+            reach.set_filter(facts, &format!("(&(objectClass={class}){})", given.filter))?;
+            let mut pairs: Vec<(&AttributeType, TypeIndex)> = Vec::new();
+            for pair in attributes {
+                let listed = type_of(facts, &pair.listed)?;
+                check_listed(facts, listed).map_err(|why| format!("{} {why}", listed.name()))?;
+                pairs.push((attribute(facts, &pair.shown)?, listed.index));
+            }
+            if attributes.is_empty() {
+                pairs.extend(listed.iter().filter_map(|it| Some((facts.schema.attribute_by_index(*it)?, *it))));
+            }
+            let definition = |(shown, listed): (&AttributeType, TypeIndex)| {
+                let source = FromUrls {
+                    url_attribute: urls.index,
+                    listed,
+                    is_listed_by_default: !attributes.is_empty(),
+                    takes_one: shown.is_single_value(),
+                };
+                Definition { merges: true, ..definition(shown, reach.clone(), given, source) }
+            };
+            Ok(pairs.into_iter().map(definition).collect())
+        }
+        VirtualAttributeKind::IsMemberOf | VirtualAttributeKind::Member { .. } => Ok(Vec::new()),
+    }
+}
+
+/// The attributes that a table shows because URLs list them; nothing for a table that names them itself.
+pub(super) fn listed(
+    facts: &Facts,
+    table: &VirtualAttributeConfig,
+    view: &View<'_>,
+) -> Result<BTreeSet<TypeIndex>, StoreError> {
+    match &table.kind {
+        VirtualAttributeKind::DynamicList { class, url_attribute, attributes, .. } if attributes.is_empty() => {
+            match facts.schema.attribute_type(url_attribute.as_bytes()) {
+                Some(urls) => lists::listed(facts, view, class, urls.index),
+                None => Ok(BTreeSet::new()),
+            }
+        }
+        _ => Ok(BTreeSet::new()),
+    }
+}
+
+fn type_of<'f>(facts: &'f Facts, name: &str) -> Result<&'f AttributeType, String> {
+    let known = facts.schema.attribute_type(name.as_bytes());
+    known.ok_or_else(|| format!("the schema has no attribute type {name}"))
+}
+
+/// An attribute that can be computed.
+fn attribute<'f>(facts: &'f Facts, name: &str) -> Result<&'f AttributeType, String> {
+    let known = type_of(facts, name)?;
+    check_attribute(facts, known.index).map_err(|why| format!("{} {why}", known.name()))?;
+    Ok(known)
+}
+
+fn definition(attribute: &AttributeType, reach: Reach, given: &GivenTo, source: impl Source + 'static) -> Definition {
+    Definition {
         attribute: attribute.index,
-        reach: reach(facts, given)?,
+        reach,
         conflict: given.conflict,
         is_by_name_only: false,
         merges: false,
         // As in OpenDJ: who writes such a table knows what the entries are.
         needs_schema: false,
         refuses_writes: false,
-        source,
-    }))
+        source: Arc::new(source),
+    }
 }
 
 fn reach(facts: &Facts, given: &GivenTo) -> Result<Reach, String> {

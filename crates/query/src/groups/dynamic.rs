@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use ldap::{LdapUrl, Scope};
-use schema::{MatchContext, NormalizedDn};
+use schema::{MatchContext, NormalizedDn, TypeIndex};
 use store::StoreError;
 
 use crate::entry::EntryView;
@@ -27,6 +27,8 @@ pub struct MemberUrl {
     pub base: NormalizedDn,
     pub scope: Scope,
     pub matcher: Matcher,
+    /// The attributes that it lists, as far as the schema has them; none if it lists none.
+    pub attributes: Option<Vec<TypeIndex>>,
 }
 
 /// Prepared URLs of one schema, by their text. None is kept of a text that describes nobody.
@@ -54,7 +56,9 @@ impl MemberUrl {
         if matcher.needs_groups() {
             return Err("asks for groups in its filter, which would make membership depend on itself".to_owned());
         }
-        Ok(MemberUrl { base, scope: url.scope.unwrap_or(Scope::BaseObject), matcher })
+        let listed = url.attributes.iter().filter_map(|name| facts.schema.attribute_type(name.as_bytes()));
+        let attributes = (!url.attributes.is_empty()).then(|| listed.map(|it| it.index).collect());
+        Ok(MemberUrl { base, scope: url.scope.unwrap_or(Scope::BaseObject), matcher, attributes })
     }
 
     /// Whether an entry with that normalized name and parent is in scope.

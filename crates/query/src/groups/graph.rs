@@ -411,6 +411,16 @@ impl GroupsAt<'_> {
         Ok(())
     }
 
+    /// Tells of a URL of an entry of the own backend that lists nothing.
+    pub(crate) fn report_bad_list(&self, entry: EntryId, why: &str) {
+        let mut dn = Vec::new();
+        let _ = self.put_dn(Place { backend: self.own, id: entry }, &mut dn);
+        self.groups.service.notices.warn_once(format!(
+            "The dynamic list \"{}\" shows nothing by a URL that {why}: correct the URL",
+            String::from_utf8_lossy(&dn)
+        ));
+    }
+
     fn report_bad_url(&self, group: Place, why: String) {
         let mut dn = Vec::new();
         // Without its name the message still says what is wrong.

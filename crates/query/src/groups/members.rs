@@ -6,11 +6,13 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use schema::TypeIndex;
 use store::record::put_value;
 use store::{RecordView, StoreError};
 
+use super::dynamic::MemberUrl;
 use super::graph::attributes;
 use super::moment::GroupsAt;
 use super::service::Members;
@@ -19,6 +21,9 @@ use crate::entry::{DnParts, EntryView};
 use crate::filter::FilterScratch;
 use crate::group_types::lists_by;
 use crate::place::Place;
+
+/// Takes an entry and its name.
+type Described<'d> = &'d mut dyn FnMut(&EntryView<'_>, &[u8]) -> Result<(), StoreError>;
 
 /// Virtual static groups that are followed to a target.
 const TARGETS_MAX: usize = 10;
@@ -63,13 +68,17 @@ impl GroupsAt<'_> {
         }
         let start = out.len();
         let mut place = Place { backend: self.own, id: group.id };
-        let mut seen = HashSet::new();
+        let mut seen: HashSet<Vec<u8>> = HashSet::new();
         for _ in 0..TARGETS_MAX {
             let flags = self.flags_at(place)?;
             for url in self.urls_of(place, flags)? {
-                for backend in 0..self.groups.backends.len() {
-                    self.from(backend)?.put_described(&url, &mut seen, out)?;
-                }
+                self.each_described(&url, &mut |_, dn| {
+                    if !seen.contains(dn) {
+                        seen.insert(dn.to_vec());
+                        put_value(out, dn);
+                    }
+                    Ok(())
+                })?;
             }
             self.put_listed(place, flags, out)?;
             match self.target_of(place, flags)? {
@@ -89,13 +98,17 @@ impl GroupsAt<'_> {
         left > 1
     }
 
-    /// The entries of the own backend that a URL describes.
-    fn put_described(
-        &self,
-        url: &super::dynamic::MemberUrl,
-        seen: &mut HashSet<Place>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
+    /// A URL, prepared; `None` describes nobody, and `told` hears why the first time.
+    pub(crate) fn member_url(&self, text: &[u8], told: &mut dyn FnMut(String)) -> Option<Arc<MemberUrl>> {
+        self.groups.service.urls.get(&self.groups.facts, text, self.groups.now_unix_seconds, told)
+    }
+
+    /// Calls `each` with the entries of all backends that a URL describes, and their names, as long as the requester may look at more.
+    pub(crate) fn each_described(&self, url: &MemberUrl, each: Described<'_>) -> Result<(), StoreError> {
+        (0..self.groups.backends.len()).try_for_each(|backend| self.from(backend)?.each_described_here(url, each))
+    }
+
+    fn each_described_here(&self, url: &MemberUrl, each: Described<'_>) -> Result<(), StoreError> {
         let view = self.view_of(self.own)?;
         let candidates = self.described(url)?;
         let all = view.all()?;
@@ -109,17 +122,18 @@ impl GroupsAt<'_> {
             if !self.spend() {
                 return Ok(());
             }
-            let place = Place { backend: self.own, id };
             let Some(record) = view.entry(id)? else { continue };
             let record = record.view()?;
             form.clear();
             dn.clear();
-            if !self.put_form(self.own, &record, &mut form)? || !self.put_dn(place, &mut dn)? {
+            if !self.put_form(self.own, &record, &mut form)?
+                || !self.put_dn(Place { backend: self.own, id }, &mut dn)?
+            {
                 continue;
             }
             let entry = EntryView { id, record, dn: DnParts::whole(&dn), source: &view };
-            if url.describes(self.facts(), &entry, &form, &mut scratch)? && seen.insert(place) {
-                put_value(out, &dn);
+            if url.describes(self.facts(), &entry, &form, &mut scratch)? {
+                each(&entry, &dn)?;
             }
         }
         Ok(())

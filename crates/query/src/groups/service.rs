@@ -66,7 +66,12 @@ impl GroupOptions {
                         options.unique_member = members;
                     }
                 }
-                (VirtualAttributeKind::UserDefined { .. } | VirtualAttributeKind::UserTemplate { .. }, _) => {}
+                (
+                    VirtualAttributeKind::UserDefined { .. }
+                    | VirtualAttributeKind::UserTemplate { .. }
+                    | VirtualAttributeKind::DynamicList { .. },
+                    _,
+                ) => {}
             }
         }
         options
