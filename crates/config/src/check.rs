@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::{
-    declare::Syntax,
     error::{ConfigError, Places},
-    load::Object,
     nearest::nearest,
+    object::Object,
     plugin,
+    syntax::Syntax,
     value::Value,
     virtual_attribute,
 };
@@ -60,7 +60,7 @@ impl Check<'_> {
                         let close = nearest(&wanted, known.iter().copied());
                         let hint = match (close.first(), known.is_empty()) {
                             (Some(close), _) => format!("did you mean \"{close}\"?"),
-                            (None, true) => format!("write a table [{class}.{}]", crate::load::quoted(&wanted)),
+                            (None, true) => format!("write a table [{class}.{}]", crate::object::quoted(&wanted)),
                             (None, false) => format!("known are {}", known.join(", ")),
                         };
                         self.fault(*offset, format!("there is no {class} \"{wanted}\": {hint}"));

@@ -4,8 +4,8 @@
 //! Knows names only.
 
 use crate::{
+    declarations::CLASSES,
     declare::{Class, Default, Property, Variant},
-    objects::CLASSES,
 };
 
 /// A class and those that its objects are in.

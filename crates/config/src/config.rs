@@ -6,15 +6,16 @@ use std::{
 };
 
 use crate::{
-    changed::changed,
+    changed::{Changes, changes},
     check::check,
-    edit::Step,
+    declarations::CLASSES,
     error::{ConfigError, ConfigErrors, Places},
     instance::Instance,
-    load::{Object, objects},
-    objects::CLASSES,
+    load::objects,
+    object::Object,
     plugin::{PluginConfig, plugins, plugins_text},
     read,
+    step::Step,
     views::{
         AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig, LdapHandler,
         LimitsRule, PasswordStorage, RootDn, SchemaConfig,
@@ -128,11 +129,10 @@ impl Config {
         }
     }
 
-    /// What a server that runs with this configuration would have to be restarted for to take `new`: `[backend.userRoot] base-dn`, or
-    /// an object alone that comes or goes. Properties that a running server takes are not among them.
+    /// What differs in `new`: what a server that runs with this configuration takes, and what takes a restart.
     #[must_use]
-    pub fn restart_needed_for(&self, new: &Self) -> Vec<String> {
-        changed(&self.objects, &new.objects)
+    pub fn changes_to(&self, new: &Self) -> Changes {
+        changes(&self.objects, &new.objects)
     }
 
     /// The objects of a class inside another object (a path of classes and names; empty for the top of the file), in the order of the
@@ -179,7 +179,7 @@ impl Config {
 }
 
 fn defaults_of(class: &str) -> Option<Object> {
-    let class = crate::objects::class(class)?;
+    let class = crate::declarations::class(class)?;
     Some(Object::with_defaults(class, class.variants.first()?, ""))
 }
 
@@ -249,6 +249,31 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(errors(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn permissions_are_octal_however_they_are_written() {
+        for written in ["\"604\"", "604", "0o604", "\"0604\""] {
+            let text = format!("[log-publisher.a]\ntype = \"file-based-error\"\nlog-file-permissions = {written}\n");
+            let config = Config::parse(&text, Path::new("pando.toml")).unwrap();
+            assert_eq!(config.error_logs[0].file.mode, 0o604, "{written}");
+            let shown = config.properties_of(&[("log-publisher", "a")]).unwrap();
+            let shown = shown.into_iter().find(|(name, _)| *name == "log-file-permissions").unwrap();
+            assert_eq!(shown.1, ["604"], "{written}");
+        }
+        for wrong in ["0x184", "-604", "648", "6"] {
+            let text = format!("[log-publisher.a]\ntype = \"file-based-error\"\nlog-file-permissions = {wrong}\n");
+            assert!(errors(&text).contains("permission bits in octal"), "{wrong}");
+        }
+    }
+
+    /// Whatever is wrong with a password, it is not shown.
+    #[test]
+    fn passwords_are_in_no_message() {
+        for wrong in ["[\"hidden1\", \"hidden2\"]", "{ hidden1 = 1 }", "1979-05-27", "\"\""] {
+            let told = errors(&format!("[root-dn-user.a]\nalternate-bind-dn = \"cn=a\"\npassword = {wrong}\n"));
+            assert!(told.contains("\"password\"") && !told.contains("hidden"), "{told}");
         }
     }
 

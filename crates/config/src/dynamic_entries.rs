@@ -4,11 +4,7 @@
 
 use std::time::Duration;
 
-use crate::{
-    declare::{Syntax, Unit},
-    load::Object,
-    value::Value,
-};
+use crate::{object::Object, syntax::Syntax, units::Unit, value::Value};
 
 pub(crate) const TYPE_NAME: &str = "dynamic-entries";
 

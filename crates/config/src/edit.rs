@@ -1,7 +1,7 @@
 //! Changing `pando.toml` in place: comments, order and everything that is not touched stay as they are.
 //!
-//! Knows the declarations and TOML. What is saved has been read back without faults; the version before is kept beside it. Does not know
-//! whether a server runs.
+//! Knows the declarations and TOML. What is saved has been read back without faults; the version before is kept beside it. Does not
+//! know whether a server runs.
 
 use std::{
     fs, io,
@@ -12,16 +12,16 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value as TomlV
 
 use crate::{
     config::Config,
-    declare::{Class, Default, Property, Variant},
+    declare::{Default, Property, Variant},
     error::ConfigErrors,
+    lines::Lines,
     nearest::hint,
-    objects::class,
     reference::setting_line,
+    secret::HIDDEN,
+    step::{Step, class_of, title},
+    syntax::Syntax,
     value::parse,
 };
-
-/// One step to an object: its class and its name, which is empty for the only one of its class.
-pub type Step<'p> = (&'static str, &'p str);
 
 /// What becomes of the values of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Edit {
         }
         let objects = parent.get_mut(class_name).and_then(Item::as_table_like_mut);
         let Some(objects) = objects else {
-            return Err(EditError::Refused(format!("\"{class_name}\" in {above_title} is no table")));
+            return Err(EditError::Refused(format!("\"{class_name}\" in {above_title} is not a table")));
         };
         // As its neighbours are written: each a line, or each a table.
         let by_line = !above.is_empty() && objects.iter().all(|(_, item)| !item.is_table());
@@ -146,12 +146,30 @@ impl Edit {
     pub fn delete(&mut self, path: &[Step<'_>]) -> Result<(), EditError> {
         let missing = || EditError::Refused(format!("there is no {}", title(path)));
         let Some(((class_name, name), above)) = path.split_last() else { return Ok(()) };
+        let is_in_one_line = self.is_in_one_line(above, class_name);
         let parent = self.find(above);
         let objects = parent.and_then(|parent| parent.get_mut(class_name)).and_then(Item::as_table_like_mut);
         let objects = objects.ok_or_else(missing)?;
         let key = key_of(objects, name).ok_or_else(missing)?;
-        objects.remove(&key);
-        Ok(())
+        let marker = self.marker();
+        let parent = self.find(above).and_then(|parent| parent.get_mut(class_name));
+        let Some(objects) = parent.and_then(Item::as_table_like_mut) else { return Err(missing()) };
+        match objects.get_mut(&key) {
+            Some(Item::Table(table)) if !table.is_dotted() => {
+                table.clear();
+                table.set_implicit(false);
+                table.insert("marker", toml_edit::value(&marker));
+                self.rewrite(&marker, Lines::without_table)
+            }
+            Some(item @ Item::Value(_)) if !is_in_one_line => {
+                *item = toml_edit::value(&marker);
+                self.rewrite(&marker, Lines::without_line_object)
+            }
+            _ => {
+                objects.remove(&key);
+                Ok(())
+            }
+        }
     }
 
     /// Changes the values of one property.
@@ -182,6 +200,7 @@ impl Edit {
             Change::Add => all.extend(values.iter().filter(|value| !has(&all, value)).cloned().collect::<Vec<_>>()),
             Change::Remove => {
                 if let Some(unknown) = values.iter().find(|value| !has(&all, value)) {
+                    let unknown = shown(declared, unknown);
                     return Err(EditError::Refused(format!("\"{property}\" of {object} has no value \"{unknown}\"")));
                 }
                 all.retain(|own| !has(values, own));
@@ -189,31 +208,106 @@ impl Edit {
         }
         let is_wrong = |value: &&String| parse(declared.syntax, value).is_none();
         if let Some(wrong) = values.iter().find(is_wrong).filter(|_| change != Change::Remove) {
-            let allowed = declared.syntax.allowed();
+            let (allowed, wrong) = (declared.syntax.allowed(), shown(declared, wrong));
             return Err(EditError::Refused(format!(
-                "\"{property}\" of {object} cannot be \"{wrong}\": it must be {allowed}"
+                "\"{property}\" of {object}: \"{wrong}\" is not valid; it must be {allowed}"
             )));
         }
         if all.len() > 1 && !declared.multi_valued {
             return Err(EditError::Refused(format!("\"{property}\" of {object} takes one value, not {}", all.len())));
         }
-        if all.is_empty() {
-            table.remove(declared.name);
+        match all.is_empty() {
+            true => self.reset(path, declared),
+            false => self.assign(path, declared, &all),
+        }
+    }
+
+    /// Sets a property to its final values.
+    fn assign(&mut self, path: &[Step<'_>], declared: &'static Property, values: &[String]) -> Result<(), EditError> {
+        let setting = setting_line(declared, values);
+        let name = declared.name;
+        let invalid = || EditError::Refused(format!("\"{name}\" of {} is not valid TOML", title(path)));
+        let line: DocumentMut = setting.parse().map_err(|_| invalid())?;
+        let Some(mut item) = line.as_table().get(name).cloned() else { return Ok(()) };
+        let marker = self.marker();
+        let one_line = self.inline(path).is_some();
+        let Some(table) = self.find(path) else { return Ok(()) };
+        if let Some(old) = table.get_mut(name) {
+            // In its place: the comment above belongs to the key, the one behind to the value.
+            if let (Some(decor), Some(new)) = (old.as_value().map(|old| old.decor().clone()), item.as_value_mut()) {
+                *new.decor_mut() = decor;
+            }
+            *old = item;
             return Ok(());
         }
-        let line: DocumentMut = setting_line(declared, &all).parse().map_err(|_| {
-            EditError::Refused(format!("\"{property}\" of {object} cannot be \"{}\"", all.join("\", \"")))
-        })?;
-        let Some(mut item) = line.as_table().get(declared.name).cloned() else { return Ok(()) };
-        let old = table.get(declared.name).and_then(Item::as_value).map(|old| old.decor().clone());
-        if let (Some(decor), Some(new)) = (old, item.as_value_mut()) {
-            *new.decor_mut() = decor;
+        if one_line {
+            table.insert(name, item);
+            if let Some(table) = self.inline(path) {
+                table.fmt();
+            }
+            return Ok(());
         }
-        let is_new = table.insert(declared.name, item).is_none();
-        if is_new && let Some(table) = self.inline(path) {
-            table.fmt();
+        table.insert(name, toml_edit::value(&marker));
+        let text = self.text();
+        let there = Lines::find(&text, &marker).and_then(|lines| lines.at_commented_default(name, &setting));
+        let there = there.and_then(|text| text.parse::<DocumentMut>().ok());
+        if let Some(document) = there.filter(|document| Self::holds(document, path, declared, values)) {
+            self.document = document;
+            return Ok(());
+        }
+        if let Some(own) = self.find(path).and_then(|table| table.get_mut(name)) {
+            *own = item;
         }
         Ok(())
+    }
+
+    /// Whether a property of an object has these values, and no other.
+    fn holds(document: &DocumentMut, path: &[Step<'_>], declared: &Property, values: &[String]) -> bool {
+        let mut document = document.clone();
+        let table = find_in(&mut document, path);
+        table.and_then(|table| table.get(declared.name)).is_some_and(|item| texts_of(item) == values)
+    }
+
+    /// Lets the default of a property hold.
+    fn reset(&mut self, path: &[Step<'_>], declared: &'static Property) -> Result<(), EditError> {
+        let marker = self.marker();
+        let one_line = self.inline(path).is_some();
+        let Some(table) = self.find(path) else { return Ok(()) };
+        match table.get_mut(declared.name) {
+            None => Ok(()),
+            Some(_) if one_line => {
+                table.remove(declared.name);
+                Ok(())
+            }
+            Some(item) => {
+                *item = toml_edit::value(&marker);
+                let default = match declared.default {
+                    Default::Values(values) => {
+                        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                        Some(setting_line(declared, &values))
+                    }
+                    Default::Absent(_) | Default::Mandatory => None,
+                };
+                self.rewrite(&marker, |lines| lines.without_setting(default.as_deref()))
+            }
+        }
+    }
+
+    /// Changes the lines around the marker, and reads the text again.
+    fn rewrite(&mut self, marker: &str, change: impl FnOnce(Lines) -> String) -> Result<(), EditError> {
+        let Some(lines) = Lines::find(&self.text(), marker) else { return Ok(()) };
+        let failed = |error| EditError::Refused(format!("{}: {error}", self.file.display()));
+        self.document = change(lines).parse().map_err(failed)?;
+        Ok(())
+    }
+
+    fn marker(&self) -> String {
+        Lines::marker(&self.text())
+    }
+
+    /// Whether the objects of a class are all in one line: `index = { cn = { … }, sn = { … } }`.
+    fn is_in_one_line(&mut self, above: &[Step<'_>], class_name: &str) -> bool {
+        self.find(above).and_then(|parent| parent.get(class_name)).is_some_and(|objects| objects.is_inline_table())
     }
 
     /// The file as it would be.
@@ -236,22 +330,36 @@ impl Edit {
     /// # Errors
     /// When it would have faults, was changed since it was opened, or cannot be written.
     pub fn save(&self) -> Result<(), EditError> {
+        self.check()?;
+        self.write(&self.backup(), self.before.as_bytes())?;
+        self.write(&self.file, self.text().as_bytes())
+    }
+
+    /// [`Edit::save`] without keeping what the file said before: there was a password in it that nobody should read.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn save_without_backup(&self) -> Result<(), EditError> {
+        self.check()?;
+        self.write(&self.file, self.text().as_bytes())
+    }
+
+    fn check(&self) -> Result<(), EditError> {
         self.config()?;
-        // Only those may read them who may read the file: there are passwords in it.
-        let write = |path: &Path, bytes: &[u8]| {
-            let permissions = fs::metadata(&self.file).map(|metadata| metadata.permissions());
-            permissions
-                .and_then(|permissions| durable::replace_file(path, bytes, Some(permissions)))
-                .map_err(|error| EditError::Io(path.to_owned(), error))
-        };
-        let old = fs::read(&self.file).map_err(|error| EditError::Io(self.file.clone(), error))?;
-        if old != self.before.as_bytes() {
-            let message =
-                format!("{} was changed meanwhile by somebody else: give the command again", self.file.display());
-            return Err(EditError::Refused(message));
+        let now = fs::read(&self.file).map_err(|error| EditError::Io(self.file.clone(), error))?;
+        if now == self.before.as_bytes() {
+            return Ok(());
         }
-        write(&self.backup(), &old)?;
-        write(&self.file, self.text().as_bytes())
+        let message = format!("{} was changed meanwhile by somebody else: give the command again", self.file.display());
+        Err(EditError::Refused(message))
+    }
+
+    /// Only those may read what is written who may read the file: there are passwords in it.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), EditError> {
+        let permissions = fs::metadata(&self.file).map(|metadata| metadata.permissions());
+        permissions
+            .and_then(|permissions| durable::replace_file(path, bytes, Some(permissions)))
+            .map_err(|error| EditError::Io(path.to_owned(), error))
     }
 
     /// Writes what was there before [`Edit::save`]: whoever should take the change did not.
@@ -277,18 +385,27 @@ impl Edit {
     }
 
     fn find(&mut self, path: &[Step<'_>]) -> Option<&mut dyn TableLike> {
-        let mut at: &mut dyn TableLike = self.document.as_table_mut();
-        for (class_name, name) in path {
-            let objects = at.get_mut(class_name)?.as_table_like_mut()?;
-            if name.is_empty() {
-                at = objects;
-                continue;
-            }
-            let key = key_of(objects, name)?;
-            at = objects.get_mut(&key)?.as_table_like_mut()?;
-        }
-        Some(at)
+        find_in(&mut self.document, path)
     }
+}
+
+fn find_in<'d>(document: &'d mut DocumentMut, path: &[Step<'_>]) -> Option<&'d mut dyn TableLike> {
+    let mut found: &mut dyn TableLike = document.as_table_mut();
+    for (class_name, name) in path {
+        let objects = found.get_mut(class_name)?.as_table_like_mut()?;
+        if name.is_empty() {
+            found = objects;
+            continue;
+        }
+        let key = key_of(objects, name)?;
+        found = objects.get_mut(&key)?.as_table_like_mut()?;
+    }
+    Some(found)
+}
+
+/// A value as messages show it.
+fn shown<'v>(property: &Property, value: &'v str) -> &'v str {
+    if matches!(property.syntax, Syntax::Password) { HIDDEN } else { value }
 }
 
 /// The key as the file spells it.
@@ -298,22 +415,6 @@ fn key_of(table: &dyn TableLike, name: &str) -> Option<String> {
 
 fn has(values: &[String], value: &str) -> bool {
     values.iter().any(|own| own.eq_ignore_ascii_case(value))
-}
-
-/// `[backend.userRoot.index.sn]`
-fn title(path: &[Step<'_>]) -> String {
-    let step = |(class, name): &Step<'_>| match *name {
-        "" => (*class).to_owned(),
-        name => format!("{class}.{}", crate::load::quoted(name)),
-    };
-    let steps: Vec<String> = path.iter().map(step).collect();
-    format!("[{}]", steps.join("."))
-}
-
-fn class_of(path: &[Step<'_>]) -> Option<&'static Class> {
-    let mut classes = path.iter().map(|(class_name, _)| *class_name);
-    let first: Option<&'static Class> = classes.next().and_then(class);
-    classes.try_fold(first, |above, name| Some(above?.child(name))).flatten()
 }
 
 /// The kind of an object that is, or will be, at the end of a path.

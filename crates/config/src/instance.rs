@@ -61,6 +61,12 @@ impl Instance {
         self.keys().join("index.secret")
     }
 
+    /// The root user's password that `quickstart` made, for who tries the server out.
+    #[must_use]
+    pub fn quickstart_password(&self) -> PathBuf {
+        self.keys().join("quickstart.password")
+    }
+
     /// `changelog/`
     #[must_use]
     pub fn changelog(&self) -> PathBuf {

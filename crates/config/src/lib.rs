@@ -1,6 +1,6 @@
 //! Configuration: what can be set, declared once, and the text file in which it is set.
 //!
-//! From the declarations in [`objects`] come the parsing of `pando.toml` with errors that show file, line, column and what
+//! From the declarations in [`CLASSES`] come the parsing of `pando.toml` with errors that show file, line, column and what
 //! is allowed, the typed views that the server reads, the file that `setup` writes and the reference manual. This crate
 //! does not know what any property does.
 
@@ -8,41 +8,54 @@ mod changed;
 mod check;
 mod component;
 mod config;
+mod declarations;
 mod declare;
 mod dn;
 mod dynamic_entries;
 mod edit;
 mod error;
 mod instance;
+mod lines;
 mod load;
 mod mask;
 mod nearest;
-mod objects;
+mod object;
 mod plugin;
 mod read;
 mod reference;
+mod secret;
 mod set_expression;
+mod step;
+mod syntax;
 mod template;
+mod units;
 mod value;
+#[cfg(any(test, feature = "variations"))]
+pub mod variations;
 mod views;
 mod virtual_attribute;
 mod write;
 
+pub use changed::{AtRestart, Changes};
 pub use component::{Component, capitalized};
 pub use config::{Config, Listed};
-pub use declare::{Action, Class, Default, Property, Syntax, Unit, Variant};
+pub use declarations::{CLASSES, class};
+pub use declare::{Applier, Class, Default, Effect, Property, Variant};
 pub use dynamic_entries::{DynamicEntries, LIFETIME_SECONDS_MAX};
-pub use edit::{Change, Edit, EditError, Step};
+pub use edit::{Change, Edit, EditError};
 pub use error::{ConfigError, ConfigErrors};
 pub use instance::Instance;
-pub use load::{Object, Setting};
 pub use mask::AddressMask;
-pub use objects::{CLASSES, class};
+pub use object::{Object, Setting};
 pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use reference::reference_manual;
+pub use secret::{HIDDEN, Secret};
 pub use set_expression::{SetExpression, SetExpressionError, SetOperator};
+pub use step::Step;
+pub use syntax::Syntax;
 pub use template::{Template, TemplateFault, TemplatePart};
-pub use value::{PATTERN_BYTES_MAX, Value, duration_text, parse_duration, parse_size, size_text};
+pub use units::{Unit, duration_text, parse_duration, parse_size, size_text};
+pub use value::{PATTERN_BYTES_MAX, Value};
 pub use views::{
     AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior, DnScope,
     ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,

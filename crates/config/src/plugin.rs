@@ -1,108 +1,21 @@
 //! `[plugin.NAME]`: rules that every update is judged by, and what they do on their own (OpenDJ: plugins; OpenLDAP: overlays).
 //!
-//! Declarations, the struct that the server reads, and the text in which a backend keeps the rules that are in force. Knows what a
+//! The struct that the server reads, and the text in which a backend keeps the rules that are in force. Knows what a
 //! filter and a URL look like; does not know any schema.
 
 use std::time::Duration;
 
 use crate::{
-    declare::{Class, Property, Syntax, Unit, Variant, live},
-    dynamic_entries::{self, CHECK_INTERVAL, DynamicEntries, LIFETIME, MAX_LIFETIME, TOLERANCE},
+    dynamic_entries::{self, DynamicEntries},
     error::{ConfigError, Places},
-    load::{Judge, Object, quoted},
+    object::{Judge, Object, quoted},
     set_expression::SetExpression,
+    syntax::Syntax,
     value::Value,
 };
 
-/// Longest `update-interval`: a week.
-const INTERVAL_MS_MAX: u64 = 7 * 86_400_000;
-const COUNT: Syntax = Syntax::Integer { min: 0, max: i32::MAX as i64 };
-
-/// What most plugins share.
-macro_rules! plugin_properties {
-    ($($more:expr),* $(,)?) => {
-        &[
-            live("enabled", Syntax::Boolean, "Whether the rule is in force.").default(&["true"]),
-            $($more,)*
-            live("base-dn", Syntax::Dn, "Only entries at and below these DNs.").absent("Entries everywhere.").multi(),
-        ]
-    };
-}
-
-const ENTRY_FILTER: Property =
-    live("filter", Syntax::Text, "Only entries that match this filter once they are changed.").absent("All entries.");
-
-pub(crate) static PLUGIN: Class = Class {
-    name: "plugin",
-    named_by: Some("the plugin's name"),
-    variants: &[
-        Variant {
-            type_name: "referential-integrity",
-            help: "References to entries follow them: a deleted entry's go, a renamed or moved entry's are rewritten. One such plugin at most.",
-            properties: plugin_properties![
-                live("attribute-type", Syntax::AttributeType, "Attributes whose values are references; each needs an equality index that is not confidential in every backend.").default(&["member", "uniqueMember"]).multi(),
-                live("update-interval", Syntax::Duration { unit: Unit::Seconds, min_ms: 0, max_ms: INTERVAL_MS_MAX }, "References are cleaned this long after the change that broke them, all that wait together; 0 is at once.").default(&["0 seconds"]),
-                live("check-references", Syntax::Boolean, "References to entries that do not exist are refused.").default(&["false"]),
-                live("check-references-filter-criteria", Syntax::Text, "attribute:filter pairs such as \"member:(objectClass=person)\": the entry that the attribute refers to must match.").absent("Any entry may be referred to.").multi(),
-                live("check-references-scope-criteria", Syntax::Choice(&["global", "naming-context"]), "Whether references may lead out of the entry's own naming context.").default(&["global"]),
-            ],
-        },
-        Variant {
-            type_name: "unique-attribute",
-            help: "No two entries of a backend have the same value in these attributes.",
-            properties: plugin_properties![
-                live("attribute-type", Syntax::AttributeType, "Attributes (OpenDJ: type); a value of one must not be a value of another either. Each needs an equality index.").multi(),
-                ENTRY_FILTER,
-            ],
-        },
-        Variant {
-            type_name: "constraint",
-            help: "What the values of an attribute may be. New values are judged, and how many there are once they have come; a root user may lift it with the relax control.",
-            properties: plugin_properties![
-                live("attribute-type", Syntax::AttributeType, "Attributes that are judged.").multi(),
-                live("count", COUNT, "Most values of each of the attributes.").absent("Any number."),
-                live("size", Syntax::Size { min: 0, max: u64::MAX }, "Most bytes of one value.").absent("Any size."),
-                live("pattern", Syntax::Pattern, "Regular expression that every value matches, anywhere in it and with regard to case.").absent("Any value."),
-                live("forbidden-pattern", Syntax::Pattern, "Regular expression that no value matches.").absent("Nothing is forbidden."),
-                live("value", Syntax::Text, "The values that are allowed.").absent("Any value.").multi(),
-                live("set", Syntax::Text, "Set expression, such as \"(this/givenName + [ ] + this/sn) & this/cn\": it gives something for the entry once it is changed.").absent("Nothing is asked."),
-                live("forbidden-set", Syntax::Text, "Set expression that gives nothing for the entry once it is changed.").absent("Nothing is asked."),
-                live("value-uri", Syntax::Text, "LDAP URL such as \"ldap:///ou=Words,dc=example,dc=com?cn?one\": a value must be one of these attributes' values in an entry that it finds.").absent("Any value.").multi(),
-                ENTRY_FILTER,
-            ],
-        },
-        Variant {
-            type_name: dynamic_entries::TYPE_NAME,
-            help: "Entries of the class dynamicObject live for a time that clients extend, and are removed when it is over (RFC 2589). One such plugin at most; it needs an equality index of entryExpireTimestamp in every backend.",
-            properties: plugin_properties![
-                live("max-ttl", MAX_LIFETIME, "Longest time to live; a refresh that asks for more is refused.").default(&["1 days"]),
-                live("min-ttl", LIFETIME, "Shortest time to live that a refresh gives, to clients that ask for less too; 0 is no such limit.").default(&["0 seconds"]),
-                live("default-ttl", LIFETIME, "Time to live of a new entry; 0 is max-ttl.").default(&["0 seconds"]),
-                live("tolerance", TOLERANCE, "Entries stay for this long after their time to live is over.").default(&["0 seconds"]),
-                live("check-interval", CHECK_INTERVAL, "Pause between two looks for entries whose time is over.").default(&["10 seconds"]),
-                live("max-dynamic-objects", COUNT, "Most dynamic entries of one backend; needs an equality index of objectClass.").absent("Any number."),
-            ],
-        },
-        Variant {
-            type_name: "seven-bit-clean",
-            help: "Values have ASCII characters only.",
-            properties: plugin_properties![
-                live("attribute-type", Syntax::AttributeType, "Attributes that are judged.").default(&["uid", "mail", "userPassword"]).multi(),
-            ],
-        },
-        Variant {
-            type_name: "attribute-cleanup",
-            help: "Attributes of add and modify requests are dropped or get another name before anything else looks at them.",
-            properties: &[
-                live("enabled", Syntax::Boolean, "Whether the rule is in force.").default(&["true"]),
-                live("remove-inbound-attributes", Syntax::AttributeType, "Attributes that are dropped.").absent("None.").multi(),
-                live("rename-inbound-attributes", Syntax::Text, "FROM:TO pairs of attribute names.").absent("None.").multi(),
-            ],
-        },
-    ],
-    children: &[],
-    help: "A rule that updates are judged by, or that follows them.",
-};
+/// The class of these objects.
+const CLASS: &str = "plugin";
 
 /// `[plugin.NAME]`, enabled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,7 +130,7 @@ pub(crate) fn plugins_text(objects: &[Object]) -> String {
 }
 
 fn enabled(objects: &[Object]) -> impl Iterator<Item = &Object> {
-    let plugins = objects.iter().filter(|object| object.class.name == PLUGIN.name);
+    let plugins = objects.iter().filter(|object| object.class.name == CLASS);
     plugins.filter(|object| object.values("enabled") == [Value::Boolean(true)])
 }
 
@@ -275,10 +188,10 @@ fn pair(text: &str) -> Option<(String, String)> {
     (!left.is_empty() && !right.is_empty()).then(|| (left.to_owned(), right.to_owned()))
 }
 
-/// Faults of plugins that no syntax of [`crate::declare`] shows, each with its place in the text.
+/// Faults of plugins that no syntax shows, each with its place in the text.
 pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
-    let plugins = || objects.iter().filter(|object| object.class.name == PLUGIN.name);
+    let plugins = || objects.iter().filter(|object| object.class.name == CLASS);
     for object in plugins() {
         object.judge(&JUDGED, &mut faults);
         let is_set = |name: &str| object.settings.get(name).is_some_and(|setting| !setting.values.is_empty());

@@ -13,8 +13,9 @@ use ldap::Scope;
 
 use crate::{
     instance::Instance,
-    load::Object,
     mask::AddressMask,
+    object::Object,
+    secret::Secret,
     value::Value,
     views::{
         AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope, ErrorLogConfig,
@@ -79,12 +80,26 @@ impl Get<'_> {
         self.one(name).map(|value| value.to_string()).unwrap_or_default()
     }
 
+    fn secret(&self, name: &str) -> Secret {
+        match self.one(name) {
+            Some(Value::Secret(secret)) => secret,
+            _ => Secret::default(),
+        }
+    }
+
     fn texts(&self, name: &str) -> Vec<String> {
         self.object.values(name).iter().map(ToString::to_string).collect()
     }
 
     fn word<T>(&self, name: &str, from_word: fn(&str) -> Option<T>, otherwise: T) -> T {
         from_word(&self.text(name)).unwrap_or(otherwise)
+    }
+
+    fn mode(&self, name: &str) -> u32 {
+        match self.one(name) {
+            Some(Value::Mode(bits)) => bits,
+            _ => 0o640,
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -168,7 +183,7 @@ pub(crate) fn limits_rule(object: &Object, instance: &Path) -> LimitsRule {
 
 pub(crate) fn root_dn(object: &Object, instance: &Path) -> RootDn {
     let get = Get { object, instance };
-    RootDn { name: object.name.clone(), bind_dns: get.texts("alternate-bind-dn"), password: get.text("password") }
+    RootDn { name: object.name.clone(), bind_dns: get.texts("alternate-bind-dn"), password: get.secret("password") }
 }
 
 pub(crate) fn backend(object: &Object, instance: &Path) -> BackendConfig {
@@ -298,7 +313,7 @@ fn log_file(get: &Get<'_>, all: &[Object]) -> LogFileConfig {
         name: get.object.name.clone(),
         enabled: get.boolean("enabled"),
         path: get.path("log-file"),
-        mode: u32::try_from(get.number("log-file-permissions")).unwrap_or(0o640),
+        mode: get.mode("log-file-permissions"),
         append: get.object.variant.property("append").is_none() || get.boolean("append"),
         check_interval: get.duration("time-interval"),
         rotation: named("log-rotation-policy", "rotation-policy")

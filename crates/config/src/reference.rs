@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use crate::{
     component::capitalized,
-    declare::{Action, Class, Default, Property, Variant},
-    load::quoted,
-    objects::CLASSES,
+    declarations::CLASSES,
+    declare::{Applier, Class, Default, Effect, Property, Variant},
+    object::quoted,
+    syntax::Syntax,
 };
 
 const INTRODUCTION: &str = "# Configuration reference
@@ -17,8 +18,8 @@ Made from the declarations in the code; `cargo test -p config` says when it is n
 An instance is configured by the file `pando.toml` in its directory. It is [TOML](https://toml.io): a table is an object, a key in
 it a property. What is left out has the default shown here. Several values are written as an array. Sizes and durations are
 texts with units: `\"5 mib\"`, `\"1 d 12 h\"`. A fault stops the start and is reported with file, line and column, all of them
-at once. A change takes effect when the server is started again; where an index has to be rebuilt as well, the property
-says so.
+at once. Each property says when a change takes effect: a running server takes it with `dsconfig` or at `pando reload`, or
+it takes a restart.
 
 ";
 
@@ -65,16 +66,14 @@ fn table(out: &mut String, variant: &Variant) {
     for property in variant.properties {
         let several = if property.multi_valued { "; several are allowed" } else { "" };
         let allowed = capitalized(&property.syntax.allowed());
-        let rebuild = match property.action {
-            Action::Rebuild => {
-                " A running server takes a change at `pando reload`, and builds indexes in the background."
-            }
-            Action::Reload => " A running server takes a change at `pando reload`.",
-            Action::Restart => "",
+        let effect = match property.effect {
+            Effect::Live(Applier::Indexes) => " A running server takes a change, and builds indexes in the background.",
+            Effect::Live(_) => " A running server takes a change.",
+            Effect::AtStart => " A change takes effect after a restart.",
         };
         let _ = writeln!(
             out,
-            "| `{}` | {} | {} | {}{rebuild} |",
+            "| `{}` | {} | {} | {}{effect} |",
             property.name,
             cell(&format!("{allowed}{several}")),
             cell(&default_cell(property)),
@@ -97,7 +96,6 @@ fn cell(text: &str) -> String {
 
 /// A property as a line of the file.
 pub(crate) fn setting_line(property: &Property, values: &[String]) -> String {
-    use crate::declare::Syntax;
     let plain = matches!(property.syntax, Syntax::Integer { .. } | Syntax::Boolean);
     let shown: Vec<String> = values
         .iter()

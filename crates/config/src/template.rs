@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::declare::Syntax;
+use crate::{syntax::Syntax, value::parse};
 
 /// Most attributes that one template may name.
 const ATTRIBUTES_MAX: usize = 16;
@@ -81,7 +81,7 @@ impl Template {
                 Some((name, default)) => (name, Some(default.to_owned())),
                 None => (inside, None),
             };
-            crate::value::parse(Syntax::AttributeType, name).ok_or(TemplateFault::Name)?;
+            parse(Syntax::AttributeType, name).ok_or(TemplateFault::Name)?;
             named += 1;
             if named > ATTRIBUTES_MAX {
                 return Err(TemplateFault::TooMany);

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration}
 
 use ldap::Scope;
 
-use crate::mask::AddressMask;
+use crate::{mask::AddressMask, secret::Secret};
 
 /// `[global]`
 #[derive(Debug, Clone)]
@@ -112,8 +112,8 @@ pub struct RootDn {
     pub name: String,
     /// `alternate-bind-dn`
     pub bind_dns: Vec<String>,
-    /// `password`, as the file has it (encoded).
-    pub password: String,
+    /// `password`, as the file has it.
+    pub password: Secret,
 }
 
 /// `[backend.ID]`

@@ -1,120 +1,21 @@
 //! `[virtual-attribute.NAME]`: attributes that the server computes and that may be switched off, or on (OpenDJ: virtual-attribute).
 //!
-//! Declarations and the struct that the server reads; does not know how anything is computed.
+//! The struct that the server reads; does not know how anything is computed.
 
 use ldap::Scope;
 
 use crate::{
-    declare::{Class, Syntax, Variant, live, property},
     error::{ConfigError, Places},
-    load::{Judge, Object},
+    object::{Judge, Object},
     plugin::is_filter,
+    syntax::Syntax,
     template::Template,
     value::Value,
     views::ConflictBehavior,
 };
 
-/// What all attributes have that are given to entries by a table.
-macro_rules! given_properties {
-    (conflict $conflict:literal; $($own:expr),* $(,)?) => {
-        &[
-            live("enabled", Syntax::Boolean, "Whether entries get the values.").default(&["true"]),
-            $($own,)*
-            live("base-dn", Syntax::Dn, "Only entries at and below these DNs.").absent("Entries everywhere.").multi(),
-            live(
-                "scope",
-                Syntax::Choice(&Scope::WORDS),
-                "Which entries below base-dn.",
-            )
-            .default(&["whole-subtree"]),
-            live("group-dn", Syntax::Dn, "Only members of one of these groups.").absent("Entries in any group or none.").multi(),
-            live("filter", Syntax::Text, "Only entries that match this filter with what they have stored.")
-                .default(&["(objectClass=*)"]),
-            live(
-                "conflict-behavior",
-                Syntax::Choice(&["real-overrides-virtual", "virtual-overrides-real", "merge-real-and-virtual"]),
-                "What an entry shows that has stored values of the attribute: these, those of the table, or both.",
-            )
-            .default(&[$conflict]),
-        ]
-    };
-    ($($own:expr),* $(,)?) => {
-        given_properties![
-            conflict "real-overrides-virtual";
-            live("attribute-type", Syntax::AttributeType, "The attribute."),
-            $($own,)*
-        ]
-    };
-}
-
-pub(crate) static VIRTUAL_ATTRIBUTE: Class = Class {
-    name: "virtual-attribute",
-    named_by: Some("the virtual attribute's name"),
-    variants: &[
-        Variant {
-            type_name: "is-member-of",
-            help: "The groups of an entry. Both names are computed unless a table says otherwise.",
-            properties: &[
-                property("enabled", Syntax::Boolean, "Whether entries have the attribute.").default(&["true"]),
-                property(
-                    "attribute-type",
-                    Syntax::Choice(&["isMemberOf", "memberOf"]),
-                    "The name: OpenDJ's, or OpenLDAP's and Microsoft's.",
-                ),
-            ],
-        },
-        Variant {
-            type_name: "member",
-            help: "The members of dynamic and virtual static groups. Virtual static groups always answer whether somebody is one, dynamic groups where there is such a table.",
-            properties: &[
-                property("enabled", Syntax::Boolean, "Whether the table counts.").default(&["true"]),
-                property(
-                    "attribute-type",
-                    Syntax::Choice(&["member", "uniqueMember"]),
-                    "The attribute by whose name members are asked for.",
-                ),
-                property(
-                    "allow-retrieving-membership",
-                    Syntax::Boolean,
-                    "Whether searches that name the attribute get all members. Each is looked up, so it takes time; the lookthrough limit holds.",
-                )
-                .default(&["false"]),
-            ],
-        },
-        Variant {
-            type_name: "user-defined",
-            help: "The same values for every entry in scope.",
-            properties: given_properties![live("value", Syntax::Text, "The values.").multi()],
-        },
-        Variant {
-            type_name: "user-template",
-            help: "Values that are made of other attributes of the same entry, one for each combination of their values.",
-            properties: given_properties![live(
-                "template",
-                Syntax::Text,
-                "Text with names of attributes in braces, such as \"{uid}@{domain|example.com}\": what follows | stands for an attribute that the entry lacks; without it there is no value. \\{ is the character itself.",
-            )],
-        },
-        Variant {
-            type_name: "dynamic-list",
-            help: "Entries of a class show attributes of the entries that their LDAP URLs find (OpenLDAP: dynlist-attrset).",
-            properties: given_properties![
-                conflict "merge-real-and-virtual";
-                live("group-class", Syntax::AttributeType, "The object class of the entries.").default(&["groupOfURLs"]),
-                live("url-attribute", Syntax::AttributeType, "Their attribute with the URLs, such as \"ldap:///ou=People,dc=example,dc=com?mail?sub?(l=Grove)\".").default(&["memberURL"]),
-                live(
-                    "list-attribute",
-                    Syntax::Text,
-                    "The attributes that are shown, also by URLs that list no attributes; or SHOWN:LISTED for values under another name. LISTED is entryDN for the names of the entries.",
-                )
-                .absent("Those that the URLs list.")
-                .multi(),
-            ],
-        },
-    ],
-    children: &[],
-    help: "Attributes whose values the server computes.",
-};
+/// The class of these objects.
+const CLASS: &str = "virtual-attribute";
 
 /// `[virtual-attribute.NAME]`
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -230,10 +131,10 @@ pub(crate) fn read(object: &Object, places: &Places<'_>) -> VirtualAttributeConf
     VirtualAttributeConfig { name: object.name.clone(), line, column, attribute, enabled: is("enabled"), kind }
 }
 
-/// Faults that no syntax of [`crate::declare`] shows, each with its place in the text.
+/// Faults that no syntax shows, each with its place in the text.
 pub(crate) fn faults(objects: &[Object]) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
-    for object in objects.iter().filter(|object| object.class.name == VIRTUAL_ATTRIBUTE.name) {
+    for object in objects.iter().filter(|object| object.class.name == CLASS) {
         object.judge(&JUDGED, &mut faults);
     }
     faults

@@ -6,9 +6,9 @@ use std::{fmt::Write, net::IpAddr};
 
 use crate::{
     check::DEFAULT_PASSWORD_POLICY,
+    declarations::class,
     declare::{Class, Default, Variant},
-    load::quoted,
-    objects::class,
+    object::quoted,
     reference::setting_line,
     views::{IndexConfig, IndexKind},
 };
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(config.backends[0].indexes, default_indexes());
         assert_eq!(config.backends[0].directory, Path::new("/srv/pando/db/userRoot"));
         assert_eq!(config.root_users[0].name, "Directory Manager");
-        assert_eq!(config.root_users[0].password, "{SSHA512}c2VjcmV0\"quote");
+        assert_eq!(config.root_users[0].password.expose(), "{SSHA512}c2VjcmV0\"quote");
         let listen: Vec<_> = config.handlers.iter().flat_map(|handler| handler.listen.clone()).collect();
         let tcp = |port| ListenAddress::Tcp(SocketAddr::new("127.0.0.1".parse().unwrap(), port));
         assert_eq!(listen, [tcp(1389), tcp(1636), ListenAddress::Local("/srv/pando/ldapi".into())]);

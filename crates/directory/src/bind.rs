@@ -87,12 +87,20 @@ pub struct HashJob {
 }
 
 impl Directory {
+    /// Takes the root users of a configuration, and what failed binds are answered with, for the next bind. Returns whether they are
+    /// others than before. Who is bound already stays bound.
+    pub(crate) fn set_root_users(&self, users: crate::root_users::RootUsers) -> bool {
+        let differ = **self.roots.load() != users;
+        self.roots.store(std::sync::Arc::new(users));
+        differ
+    }
+
     /// Checks a bind request.
     pub fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
         self.try_bind(request, controls).unwrap_or_else(|refusal| {
             BindStep::Done(match refusal {
                 Refusal::Result(result) => BindDone { result, bound: self.nobody(), failure: None },
-                Refusal::Failure(failure) => BindDone::failed(failure, self.nobody(), self.roots.verbose),
+                Refusal::Failure(failure) => BindDone::failed(failure, self.nobody(), self.roots.load().verbose),
             })
         })
     }
@@ -130,7 +138,7 @@ impl Directory {
         match (request.name, clear) {
             ([], []) => Ok(BindStep::Done(BindDone::succeeded(self.nobody()))),
             ([], _) => Err(Refusal::Failure(BindFailure::NoName)),
-            (_, []) if self.roots.dn_requires_password => {
+            (_, []) if self.roots.load().dn_requires_password => {
                 // RFC 4513 §5.1.2: many a client takes an unauthenticated bind for a login.
                 let message = "A bind with a name needs a password";
                 Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message).into())
@@ -143,7 +151,7 @@ impl Directory {
     fn check_password(&self, dn: &[u8], clear: &[u8]) -> Result<BindStep, Refusal> {
         let facts = self.facts();
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
-        if let Some(root) = self.roots.user(&name) {
+        if let Some(root) = self.roots.load().user(&name) {
             let limits = self
                 .limits_finder(&facts)
                 .by_rules(&root.dn, Some(&name), true)
@@ -175,7 +183,7 @@ impl Directory {
     }
 
     fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], bound: Bound, inactive: Option<Inactive>) -> BindStep {
-        let (nobody, verbose) = (self.nobody(), self.roots.verbose);
+        let (nobody, verbose) = (self.nobody(), self.roots.load().verbose);
         let job = HashJob { stored, clear: Zeroizing::new(clear.to_vec()), bound, inactive, nobody, verbose };
         if job.stored.iter().any(|stored| password::is_slow(stored)) {
             return BindStep::SlowHash(job);

@@ -53,7 +53,7 @@ pub struct Directory {
     pub(crate) limits: LiveLimits,
     pub(crate) updates: UpdateState,
     pub(crate) index_work: IndexWork,
-    pub(crate) roots: RootUsers,
+    pub(crate) roots: ArcSwap<RootUsers>,
     /// Of paged searches.
     pub(crate) cookies: CookieKey,
     facts: ArcSwap<Facts>,
@@ -138,7 +138,7 @@ impl Directory {
             limits: LiveLimits::new(config, &facts.schema)?,
             updates: UpdateState::new(config),
             index_work: IndexWork::default(),
-            roots: RootUsers::new(config, &facts.schema)?,
+            roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
             config: config.clone(),
             backends,
             cookies: CookieKey::default(),

@@ -2,9 +2,10 @@
 //!
 //! Every change is a proposal, so a crash at any point goes on where it was. Knows configurations and backends; not who asks.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use config::Config;
+use config::{Applier, AtRestart, Config};
 use store::bulk::RebuildWhich;
 use store::index::{ConfiguredIndexes, Index, IndexConfigs};
 
@@ -12,6 +13,7 @@ use crate::directory::Directory;
 use crate::index_builder::{IndexBuilders, IndexNotice};
 use crate::index_propose::propose;
 use crate::open::OpenError;
+use crate::root_users::RootUsers;
 use crate::update::bind_schema;
 use change::index_proposal::IndexProposal;
 use query::backend::Backend;
@@ -23,8 +25,17 @@ use query::configured::configured_indexes;
 pub struct Reconfigured {
     /// What took effect, a sentence each.
     pub changed: Vec<String>,
-    /// Properties that differ from those that the server started with and need a restart: `[backend.userRoot] base-dn`.
-    pub needs_restart: Vec<String>,
+    /// The parts that had something to apply.
+    pub applied: BTreeSet<Applier>,
+    /// What differs from what the server started with and takes a restart.
+    pub at_restart: Vec<AtRestart>,
+}
+
+impl Reconfigured {
+    fn applied(&mut self, applier: Applier, sentence: impl Into<String>) {
+        self.applied.insert(applier);
+        self.changed.push(sentence.into());
+    }
 }
 
 /// Held while the indexes of a backend change; and who builds them.
@@ -58,11 +69,11 @@ impl Directory {
         Ok(())
     }
 
-    /// Takes what can change while the server runs: limits, plugins, indexes and `index-entry-limit`. A configuration with an index or a
-    /// limit that cannot be changes nothing. Waits for disks: not for event loops.
+    /// Takes what is declared live ([`Applier`]), except what the network side applies. A configuration with something that is not valid
+    /// changes nothing. Waits for disks: not for event loops.
     ///
     /// # Errors
-    /// When an index or a limit cannot be, or a backend does not take the change.
+    /// When something is not valid under the schema in force, or a backend does not take the change.
     pub fn reconfigure(&self, new: &Config) -> Result<Reconfigured, OpenError> {
         let _only_one = self.index_work.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut wanted = Vec::new();
@@ -71,24 +82,30 @@ impl Directory {
             let Some(configured) = new.backend(&backend.id) else { continue };
             wanted.push((at, backend, configured.index_entry_limit, configured_indexes(&self.schema(), configured)?));
         }
-        let mut done = Reconfigured { needs_restart: self.config.restart_needed_for(new), ..Reconfigured::default() };
+        let mut done = Reconfigured { at_restart: self.config.changes_to(new).at_restart, ..Reconfigured::default() };
+        let root_users = RootUsers::new(new, &self.schema())?;
         self.check_plugins(new)?;
         check_tables(&self.facts(), &new.virtual_attributes)?;
         if self.set_limits(new)? {
-            done.changed.push("The limits of operations changed".to_owned());
+            done.applied(Applier::Limits, "The limits of operations changed");
+        }
+        if self.set_root_users(root_users) {
+            done.applied(Applier::Binds, "The root users or the answers to failed binds changed");
         }
         if self.set_plugins(new)? {
-            done.changed.push("The plugins changed".to_owned());
+            done.applied(Applier::Plugins, "The plugins changed");
         }
         let changelog = self.history().set(new.changelog);
         if changelog.map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })? {
-            done.changed.push("The retention of the changelog changed".to_owned());
+            done.applied(Applier::Changelog, "The retention of the changelog changed");
         }
         if self.reading.computed.set_tables(&new.virtual_attributes) {
-            done.changed.push("The virtual attributes changed".to_owned());
+            done.applied(Applier::VirtualAttributes, "The virtual attributes changed");
         }
         for (at, backend, entry_limit, indexes) in wanted {
-            backend.set_entry_limit(entry_limit);
+            if backend.set_entry_limit(entry_limit) {
+                done.applied.insert(Applier::Indexes);
+            }
             let before = backend.store.indexes().configured().clone();
             if *before == indexes {
                 continue;
@@ -102,7 +119,7 @@ impl Directory {
                 }
             }
             self.set_indexes(at, indexes, Vec::new())?;
-            done.changed.push(sentence);
+            done.applied(Applier::Indexes, sentence);
         }
         self.index_work.wake();
         Ok(done)

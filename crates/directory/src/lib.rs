@@ -17,6 +17,7 @@ mod index_progress;
 mod index_propose;
 mod indexes;
 mod not_obeyed;
+mod root_passwords;
 mod root_users;
 mod schema_entry;
 mod session;
@@ -28,7 +29,7 @@ mod tests;
 
 pub use access::{Access, Allowance, Bound, Identity, Most, Page, PagedTotal, SessionLimits};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
-pub use check::check_configuration;
+pub use check::{check_configuration, open_read_only};
 pub use directory::Directory;
 pub use index_builder::IndexNotice;
 pub use index_progress::IndexBuild;
@@ -37,6 +38,10 @@ pub use monitor::MonitorProvider;
 pub use open::OpenError;
 pub use query::encode::MessageSink;
 pub use query::notices::{NoticeKind, Tell};
+pub use root_passwords::{
+    ROOT_PASSWORD_BYTES_MIN, RootPasswordError, hash_root_passwords, hash_root_passwords_in_file, hashed_root_password,
+    is_root_password, is_root_user,
+};
 pub use rootdse::Capabilities;
 pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
 pub use session::Session;

@@ -10,7 +10,7 @@ use query::configured::ConfiguredError;
 use crate::open::OpenError;
 
 /// The root users of the configuration.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct RootUsers {
     pub(crate) users: Vec<RootUser>,
     /// `return-bind-error-messages`
@@ -19,11 +19,17 @@ pub(crate) struct RootUsers {
     pub(crate) dn_requires_password: bool,
 }
 
-#[derive(Debug)]
+#[derive(PartialEq)]
 pub(crate) struct RootUser {
     pub(crate) name: NormalizedDn,
     pub(crate) dn: Arc<str>,
     pub(crate) password: Vec<u8>,
+}
+
+impl std::fmt::Debug for RootUser {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("RootUser").field("dn", &self.dn).finish_non_exhaustive()
+    }
 }
 
 impl RootUsers {
@@ -34,7 +40,11 @@ impl RootUsers {
             for dn in &user.bind_dns {
                 let name = NormalizedDn::parse(schema, dn.as_bytes())
                     .map_err(|_| ConfiguredError::BadDn { what: "the root user's name", dn: dn.clone() })?;
-                users.push(RootUser { name, dn: dn.as_str().into(), password: user.password.clone().into_bytes() });
+                users.push(RootUser {
+                    name,
+                    dn: dn.as_str().into(),
+                    password: user.password.expose().as_bytes().to_vec(),
+                });
             }
         }
         Ok(Self {

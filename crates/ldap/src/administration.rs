@@ -40,8 +40,8 @@ pub struct RebuildIndexes {
 pub struct ReloadResponse {
     /// What took effect, a sentence each.
     pub changed: Vec<String>,
-    /// Properties that differ from those that the server started with, and take effect at its next start.
-    pub needs_restart: Vec<String>,
+    /// What differs from what the server started with and takes a restart, a sentence each.
+    pub at_restart: Vec<String>,
 }
 
 /// How far a job is.
@@ -93,9 +93,9 @@ impl ReloadResponse {
     pub fn decode(value: Option<&[u8]>) -> Result<Self, DecodeError> {
         let mut inner = content(value, "the value of a reload response")?;
         let changed = decode_names(inner.sequence()?, "what changed")?;
-        let needs_restart = decode_names(inner.sequence()?, "a property")?;
+        let at_restart = decode_names(inner.sequence()?, "what takes a restart")?;
         inner.finish_extensible(&[])?;
-        Ok(Self { changed, needs_restart })
+        Ok(Self { changed, at_restart })
     }
 
     /// To a response value.
@@ -103,7 +103,7 @@ impl ReloadResponse {
     pub fn encode(&self) -> Vec<u8> {
         encoded(|w| {
             put_names(w, SEQUENCE, &self.changed);
-            put_names(w, SEQUENCE, &self.needs_restart);
+            put_names(w, SEQUENCE, &self.at_restart);
         })
     }
 }
@@ -212,7 +212,7 @@ mod tests {
             let request = RebuildIndexes { backend: backend.clone(), which, wait };
             prop_assert_eq!(RebuildIndexes::decode(Some(&request.encode())), Ok(request));
             prop_assert_eq!(decode_name_list(Some(&encode_name_list(&names))), Ok(names.clone()));
-            let response = ReloadResponse { changed: names, needs_restart: more };
+            let response = ReloadResponse { changed: names, at_restart: more };
             prop_assert_eq!(ReloadResponse::decode(Some(&response.encode())), Ok(response));
             let progress = JobProgress { phase: backend, done, total };
             prop_assert_eq!(JobProgress::decode(Some(&progress.encode())), Ok(progress));

@@ -58,7 +58,8 @@ pub fn rebuild(
     }
 }
 
-fn connect(instance: &Instance, process: u32) -> Result<Client, Failure> {
+/// Connects to the server (`process`).
+pub fn connect(instance: &Instance, process: u32) -> Result<Client, Failure> {
     let path = instance.administration_socket();
     Client::of_administrator(&path).map_err(|error| {
         Failure::new(format_args!(

@@ -40,7 +40,7 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     pub instance: Option<PathBuf>,
     /// Print help
-    #[arg(short = 'h', short_alias = 'H', long, global = true, action = ArgAction::Help, help_heading = EVERYWHERE)]
+    #[arg(short = 'H', short_alias = '?', long, global = true, action = ArgAction::Help, help_heading = EVERYWHERE)]
     help: Option<bool>,
     /// Print version
     #[arg(short = 'V', long, action = ArgAction::Version, help_heading = EVERYWHERE)]
@@ -155,8 +155,15 @@ impl Called {
     }
 }
 
-/// Reads the command line; what ends the program at once (help, the version, a mistake) is answered here.
+/// Reads the command line; what ends the program at once (help, the version, a mistake) is answered here. `-h` is a host for the tools,
+/// and help for whoever names no tool.
 pub fn parse(mut arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
+    if let [_, only] = arguments.as_mut_slice()
+        && only == "-h"
+        && Called::of(&[]) == Called::Program
+    {
+        *only = "--help".into();
+    }
     match Called::of(&arguments) {
         Called::Program => {}
         // The same command line with the name of the program, which the help shows.
@@ -249,6 +256,36 @@ mod tests {
         assert_eq!(called("pando-1.2"), Called::Program);
         assert_eq!(Called::of(&[]), Called::Program);
         assert_eq!(called("/bin/some-name"), Called::Unknown("some-name".into()));
+    }
+
+    /// In OpenDJ's tools -h is a host name: it must never print help and succeed.
+    #[test]
+    fn h_is_a_host_or_an_error() {
+        let everywhere = Cli::command();
+        for tool in everywhere.get_subcommands() {
+            let parsed = Cli::try_parse_from(["pando", tool.get_name(), "-h", "localhost"]);
+            let is_help = parsed.is_err_and(|error| error.kind() == ErrorKind::DisplayHelp);
+            assert!(!is_help, "{}", tool.get_name());
+            for help in ["--help", "-H", "-?"] {
+                let parsed = Cli::try_parse_from(["pando", tool.get_name(), help]);
+                let is_help = parsed.is_err_and(|error| error.kind() == ErrorKind::DisplayHelp);
+                assert!(is_help, "{} {help}", tool.get_name());
+            }
+        }
+        for line in [
+            "dsconfig -D cn=x -w secret12 -h localhost -p 4444 -n -X get-global-configuration-prop",
+            "dsconfig get-global-configuration-prop -h localhost -p 4444 -D cn=x -j file -X -n -Q",
+            "status -h localhost -p 4444 -D cn=x -w y -X",
+            "stop-ds -h localhost -p 4444 -D cn=x -w y -X",
+            "import-ldif -h localhost -p 4444 -D cn=x -w y -X -n userRoot -l file",
+            "export-ldif -h localhost -p 4444 -D cn=x -w y -X -n userRoot -l file",
+            "rebuild-index -h localhost -p 4444 -D cn=x -w y -X -b dc=x --rebuildAll",
+            "undo 7 -h localhost -p 4444 -D cn=x -w y -X",
+            "index-advice -h localhost -p 4444 -D cn=x -w y -X",
+        ] {
+            let words = ["pando"].into_iter().chain(line.split(' '));
+            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
     }
 
     #[test]

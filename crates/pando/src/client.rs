@@ -7,12 +7,11 @@ use std::{
     io::{self, Read, Write},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
     os::unix::net::UnixStream,
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
 use ber::{Frame, frame};
-use clap::Args;
 use config::{Config, ListenAddress};
 use ldap::{
     ControlBuf, DerefAliases, LdapResult, ResultCode, Scope,
@@ -24,7 +23,8 @@ use ldap::{
 
 use crate::{
     failure::{Context, Failure},
-    instance, terminal,
+    instance,
+    server_options::ServerOptions,
 };
 
 /// A server that says nothing for so long is given up.
@@ -32,44 +32,6 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// Longest answer that is read.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 const READ_BYTES: usize = 64 << 10;
-
-/// Who asks.
-#[derive(Debug, Args)]
-pub struct Credentials {
-    /// Who asks [default: the instance's first root user]
-    #[arg(short = 'D', long = "bindDN", alias = "bindDn", value_name = "DN")]
-    bind_dn: Option<String>,
-    /// The password; - asks for it [default: what quickstart made up, else it is asked for]
-    #[arg(short = 'w', long = "bindPassword", value_name = "PASSWORD")]
-    password: Option<String>,
-    /// A file with the password
-    #[arg(short = 'j', long = "bindPasswordFile", value_name = "FILE", conflicts_with = "password")]
-    password_file: Option<PathBuf>,
-}
-
-impl Credentials {
-    fn resolve(&self, config: &Config) -> Result<(String, String), Failure> {
-        let root = config.root_users.first().and_then(|user| user.bind_dns.first());
-        let dn = self.bind_dn.as_ref().or(root);
-        let dn = dn.ok_or_else(|| Failure::new("the configuration has no root user: say who asks with --bindDN"))?;
-        let made_up = crate::tools::quickstart::password_file(&config.instance);
-        let file = match (&self.password_file, &self.password, &self.bind_dn) {
-            (Some(file), _, _) => Some(file.clone()),
-            (None, None, None) if made_up.exists() => Some(made_up),
-            _ => None,
-        };
-        let password = match (&self.password, file) {
-            (Some(password), _) if password != "-" => password.clone(),
-            (_, Some(file)) => {
-                let text = std::fs::read_to_string(&file).context(file.display())?;
-                text.lines().next().unwrap_or_default().to_owned()
-            }
-            _ if terminal::is_interactive() => terminal::ask_password(&format!("Password of {dn}"))?,
-            _ => return Err(Failure::new(format_args!("give the password of {dn} with --bindPasswordFile"))),
-        };
-        Ok((dn.clone(), password))
-    }
-}
 
 trait Stream: Read + Write {}
 impl Stream for TcpStream {}
@@ -104,26 +66,38 @@ impl Found {
 }
 
 impl Client {
-    /// Connects to the server of the instance and binds.
-    pub fn connect(config: &Config, credentials: &Credentials) -> Result<Self, Failure> {
+    /// Connects to the server of the instance and binds as the options say.
+    pub fn connect(config: &Config, options: &ServerOptions) -> Result<Self, Failure> {
+        options.check_place(config)?;
         if instance::running(&config.instance).is_none() {
             let instance = config.instance.directory().display();
             return Err(Failure::new(format_args!(
                 "no server runs on {instance}: start it with pando start --instance {instance}"
             )));
         }
-        let (dn, password) = credentials.resolve(config)?;
+        let (dn, password) = options.credentials(config, true)?;
         let mut client = Self { stream: stream(config)?, received: Vec::new(), id: 0 };
+        client.bind(&dn, &password)?;
+        Ok(client)
+    }
+
+    /// Binds with a password.
+    pub fn bind(&mut self, dn: &str, password: &str) -> Result<(), Failure> {
         let mut request = Vec::new();
-        client::bind(&mut request, client.next_id(), &dn, password.as_bytes(), &[]);
-        let result = client.ask(&request, &mut |_| {})?;
+        client::bind(&mut request, self.next_id(), dn, password.as_bytes(), &[]);
+        let result = self.ask(&request, &mut |_| {})?;
         match result.code {
-            ResultCode::SUCCESS => Ok(client),
-            ResultCode::INVALID_CREDENTIALS => {
-                Err(Failure::new(format_args!("the password of {dn} is wrong: give another with --bindPassword")))
-            }
+            ResultCode::SUCCESS => Ok(()),
+            ResultCode::INVALID_CREDENTIALS => Err(Self::wrong_credentials(dn)),
             _ => Err(refusal(&format!("binding as {dn}"), &result)),
         }
+    }
+
+    /// What a wrong name is told, too.
+    pub fn wrong_credentials(dn: &str) -> Failure {
+        Failure::new(format_args!(
+            "the bind DN {dn} or its password is wrong: give others with --bindDN and --bindPasswordFile"
+        ))
     }
 
     /// Connects through the socket for administrators, which asks for no password.

@@ -22,7 +22,7 @@ pub fn open(directory: &Path) -> Result<Config, Failure> {
     Ok(Config::load(&find(directory)?.config_file())?)
 }
 
-/// The instance in `directory`, whatever its configuration says.
+/// The instance in `directory`, whatever its configuration says, and even if that is gone: its folders are there.
 pub fn find(directory: &Path) -> Result<Instance, Failure> {
     let instance = Instance::new(directory);
     let file = instance.config_file();
@@ -30,7 +30,7 @@ pub fn find(directory: &Path) -> Result<Instance, Failure> {
         // Before anything else: to another user, even what is there may look as if it were not.
         Owner::of(directory)?;
     }
-    if !file.try_exists().context(file.display())? {
+    if !file.try_exists().context(file.display())? && !instance.logs().is_dir() {
         return Err(Failure::new(format_args!(
             "there is no instance in {}: make one with pando setup --instance {}",
             directory.display(),

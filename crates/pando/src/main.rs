@@ -7,6 +7,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod administration;
+mod authorize;
 mod cli;
 mod client;
 mod failure;
@@ -14,6 +15,7 @@ mod instance;
 mod makeldif;
 mod output;
 mod owner;
+mod server_options;
 mod table;
 mod terminal;
 mod tools;

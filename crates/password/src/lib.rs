@@ -205,6 +205,19 @@ pub fn is_encoded(value: &[u8]) -> bool {
     split(value).is_some()
 }
 
+/// The clear password in a value from which it can be read: one that is not encoded, or encoded with a scheme that hides nothing.
+#[must_use]
+pub fn clear_text(value: &[u8]) -> Option<zeroize::Zeroizing<Vec<u8>>> {
+    let Some((name, rest)) = split(value) else { return Some(value.to_vec().into()) };
+    let is = |candidate: &str| name.eq_ignore_ascii_case(candidate.as_bytes());
+    if is("CLEAR") || is("CLEARTEXT") {
+        return Some(rest.to_vec().into());
+    }
+    let mut buffer = zeroize::Zeroizing::new([0u8; PASSWORD_BYTES_MAX]);
+    let plain = is("BASE64").then(|| digest::decode_base64(rest, &mut buffer[..])).flatten();
+    plain.map(|plain| plain.to_vec().into())
+}
+
 /// The stored form of `clear`. `salt` has [`Scheme::salt_bytes`] random bytes; `None` if it has not, or if the password is empty or
 /// longer than [`PASSWORD_BYTES_MAX`].
 #[must_use]

@@ -43,9 +43,9 @@ impl Backend {
         self.entry_limit.load(Ordering::Relaxed)
     }
 
-    /// Takes another one.
-    pub fn set_entry_limit(&self, limit: u64) {
-        self.entry_limit.store(limit, Ordering::Relaxed);
+    /// Takes another one. Returns whether it differs.
+    pub fn set_entry_limit(&self, limit: u64) -> bool {
+        self.entry_limit.swap(limit, Ordering::Relaxed) != limit
     }
 
     /// The suffix that holds `dn`, if one does; the longest, when suffixes are nested.

@@ -130,7 +130,7 @@ pub(crate) fn bind_tcp(settings: &ListenerSettings, address: SocketAddr) -> io::
 
 /// Whether somebody else listens on `address`. `SO_REUSEPORT` would otherwise let two servers of the same user share a
 /// port and its clients.
-pub(crate) fn check_port_is_free(address: SocketAddr) -> io::Result<()> {
+pub fn check_port_is_free(address: SocketAddr) -> io::Result<()> {
     if address.port() == 0 {
         return Ok(());
     }

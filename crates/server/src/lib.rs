@@ -31,6 +31,7 @@ mod reply;
 mod server;
 mod settings;
 mod stalls;
+mod start_check;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -41,3 +42,4 @@ pub use listener::LdapListener;
 pub use messages::all_messages;
 pub use server::{Logs, STOP_TIME_MAX, Server, StartError};
 pub use settings::{Settings, SettingsError};
+pub use start_check::{Beside, StartCheckError, check_start};

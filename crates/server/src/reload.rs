@@ -1,57 +1,101 @@
 //! Reading `pando.toml` again while the server runs (SIGHUP, `pando reload`): what can change, changes; what cannot is named.
 //!
-//! A file with faults changes nothing. Knows the error log and the directory; how indexes change is the directory's business.
+//! A file with which a server would not start changes nothing. Knows the error log and the directory; how indexes change is the
+//! directory's business.
 
-use config::Config;
-use directory::Directory;
+use config::{Applier, Config};
+use directory::{Directory, OpenError, Reconfigured};
 use ldap::administration::ReloadResponse;
 use runtime::log::error::ErrorLog;
 
-use crate::{messages, missing_groups, stalls::Stalls};
+use crate::{
+    messages, missing_groups,
+    stalls::Stalls,
+    start_check::{Beside, check_start},
+};
 
 /// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in the error log.
 pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) -> Result<ReloadResponse, String> {
-    let file = directory.config().instance.config_file();
-    match Config::load(&file) {
-        Ok(config) => reconfigure(directory, &config, stalls, errors),
-        Err(faults) => {
-            for fault in faults.to_string().lines() {
-                errors.report(messages::CONFIG_FAULT, fault);
-            }
-            let message = "The configuration has faults and was not taken: the server goes on with the one before";
-            errors.report(messages::CONFIG_REFUSED, message);
-            Err(faults.to_string())
+    let taken = read(directory, errors).and_then(|config| take(directory, &config, stalls, errors));
+    if let Err(reason) = &taken {
+        for line in reason.lines() {
+            errors.report(messages::CONFIG_FAULT, line);
         }
+        let message = "The configuration was not taken: the server goes on with the one before";
+        errors.report(messages::CONFIG_REFUSED, message);
     }
+    taken
 }
 
-fn reconfigure(
-    directory: &Directory,
-    config: &Config,
-    stalls: &Stalls,
-    errors: &ErrorLog,
-) -> Result<ReloadResponse, String> {
-    match directory.reconfigure(config) {
-        Ok(done) => {
-            stalls.set_threshold(config.global.stall_threshold);
-            for sentence in &done.changed {
-                errors.report(messages::CONFIG_CHANGED, sentence);
-            }
-            for property in &done.needs_restart {
-                errors.report(
-                    messages::RESTART_NEEDED,
-                    format_args!("{property} differs from what the server started with: restart it to take the change"),
-                );
-            }
-            missing_groups::warn(directory, errors);
-            errors.report(messages::CONFIG_READ, "The configuration was read again");
-            Ok(ReloadResponse { changed: done.changed, needs_restart: done.needs_restart })
+/// The configuration of the file, in which no password is in the clear any more.
+fn read(directory: &Directory, errors: &ErrorLog) -> Result<Config, String> {
+    let file = directory.config().instance.config_file();
+    // A file with faults is named so first.
+    Config::load(&file).map_err(|faults| faults.to_string())?;
+    let hashed = directory::hash_root_passwords_in_file(&file).map_err(|error| error.to_string())?;
+    if !hashed.is_empty() {
+        let message = format_args!("The clear passwords of {} are hashed in {}", hashed.join(", "), file.display());
+        errors.report(messages::CONFIG_CHANGED, message);
+    }
+    Config::load(&file).map_err(|faults| faults.to_string())
+}
+
+/// Takes a configuration with which a server would start, too; says in the error log what changed and what takes a restart.
+fn take(directory: &Directory, config: &Config, stalls: &Stalls, errors: &ErrorLog) -> Result<ReloadResponse, String> {
+    check_start(config, &Beside::ThisProcess(directory.config())).map_err(|error| error.to_string())?;
+    let done = apply(directory, config, stalls).map_err(|error| error.to_string())?;
+    for sentence in &done.changed {
+        errors.report(messages::CONFIG_CHANGED, sentence);
+    }
+    for what in &done.at_restart {
+        errors.report(messages::RESTART_NEEDED, what);
+    }
+    missing_groups::warn(directory, errors);
+    errors.report(messages::CONFIG_READ, "The configuration was read again");
+    let at_restart = done.at_restart.iter().map(ToString::to_string).collect();
+    Ok(ReloadResponse { changed: done.changed, at_restart })
+}
+
+/// Has every part of the server apply what is declared live.
+fn apply(directory: &Directory, config: &Config, stalls: &Stalls) -> Result<Reconfigured, OpenError> {
+    let mut done = directory.reconfigure(config)?;
+    if stalls.set_threshold(config.global.stall_threshold) {
+        done.applied.insert(Applier::StallReports);
+        done.changed.push("The threshold of stall reports changed".to_owned());
+    }
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::{Effect, variations::variations};
+
+    use super::*;
+
+    /// Nothing can be declared live and be ignored: a running server that gets another value says that the part that the declaration
+    /// names had something to apply.
+    #[test]
+    fn every_property_that_is_declared_live_is_applied_live() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = |text: &str| Config::parse(text, &folder.path().join("pando.toml")).unwrap();
+        let live: Vec<_> = variations().into_iter().filter(|it| it.property.is_live()).collect();
+        let directory = Directory::open(&config(&live[0].before)).unwrap();
+        let stalls = Stalls::new(ErrorLog::stderr(), None);
+        let mut appliers = std::collections::BTreeSet::new();
+        for variation in live {
+            let title =
+                format!("[{}] {} {}", variation.class.name, variation.variant.type_name, variation.property.name);
+            let take = |text: &str| {
+                apply(&directory, &config(text), &stalls).unwrap_or_else(|error| panic!("{title}: {error}\n{text}"))
+            };
+            take(&variation.before);
+            let done = take(&variation.after);
+            let Effect::Live(applier) = variation.property.effect else { panic!("{title}") };
+            assert_eq!(done.applied, [applier].into(), "{title}");
+            assert_eq!(take(&variation.after).applied, [].into(), "{title}: nothing is left to apply");
+            appliers.insert(applier);
         }
-        Err(error) => {
-            let message =
-                format_args!("The configuration was not taken, the server goes on with the one before: {error}");
-            errors.report(messages::CONFIG_REFUSED, message);
-            Err(error.to_string())
-        }
+        assert_eq!(appliers.len(), 7);
+        directory.close().unwrap();
     }
 }

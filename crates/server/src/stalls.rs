@@ -117,10 +117,10 @@ impl Stalls {
         &self.errors
     }
 
-    /// `stall-threshold`; `None` is never.
-    pub(crate) fn set_threshold(&self, threshold: Option<Duration>) {
+    /// `stall-threshold`; `None` is never. Returns whether it is another than before.
+    pub(crate) fn set_threshold(&self, threshold: Option<Duration>) -> bool {
         let ns = threshold.map_or(u64::MAX, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-        self.threshold_ns.store(ns, Ordering::Relaxed);
+        self.threshold_ns.swap(ns, Ordering::Relaxed) != ns
     }
 
     /// Whether it is worth a closer look.

@@ -54,7 +54,7 @@ impl Directory {
         let dn = self.target(&facts, order, &wanted)?;
         let name =
             NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
-        if self.roots.find(&name).is_some() {
+        if self.roots.load().find(&name).is_some() {
             let message = "The passwords of root users are in pando.toml: change them there";
             return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
         }

@@ -12,10 +12,12 @@ use jobs::{export::Export, progress::rate};
 
 use super::selection::SelectionOptions;
 use crate::{
+    authorize::authorize,
     failure::{Context, Failure, Outcome},
     instance,
     output::{Output, outln, reader_is_gone},
     owner::Owner,
+    server_options::ServerOptions,
     terminal::Watcher,
 };
 
@@ -44,6 +46,8 @@ pub struct Options {
     /// Compress with gzip
     #[arg(short = 'c', long = "compressLDIF", alias = "compress")]
     compress: bool,
+    #[command(flatten)]
+    server: ServerOptions,
     /// Print nothing but errors
     #[arg(short = 'Q', long = "quiet")]
     quiet: bool,
@@ -51,6 +55,7 @@ pub struct Options {
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
+    authorize(&config, &options.server, true)?;
     let owner = Owner::of(directory)?;
     let schema = instance::schema(&config)?;
     let backend = options.selection.backend(&config, &schema, options.backend.as_deref())?;

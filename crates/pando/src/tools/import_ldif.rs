@@ -19,10 +19,12 @@ use store::bulk::{ImportMode, ImportSummary, LdifSource};
 
 use super::selection::SelectionOptions;
 use crate::{
+    authorize::authorize,
     failure::{Context, Failure, Outcome},
     instance,
     output::{errln, outln},
     owner::Owner,
+    server_options::ServerOptions,
     terminal::{Watcher, bytes_text},
 };
 
@@ -81,6 +83,8 @@ pub struct Options {
     /// The file is compressed (found out without this)
     #[arg(short = 'c', long = "isCompressed", hide = true)]
     is_compressed: bool,
+    #[command(flatten)]
+    server: ServerOptions,
     /// Print nothing but errors
     #[arg(short = 'Q', long = "quiet")]
     quiet: bool,
@@ -88,6 +92,7 @@ pub struct Options {
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
+    authorize(&config, &options.server, true)?;
     let owner = Owner::of(directory)?;
     let _lock = instance::lock(&config.instance, "or add the entries through it with ldapadd")?;
     let schema = instance::schema(&config)?;

@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 use store::index::Distrust;
 
 use crate::{
-    client::{Client, Credentials},
+    client::Client,
     failure::{Context, Failure, Outcome},
     instance,
     output::outln,
+    server_options::ServerOptions,
     table::Table,
     terminal::Progress,
 };
@@ -33,7 +34,7 @@ const STUCK_AFTER: Duration = Duration::from_secs(60);
 #[derive(Debug, Args)]
 pub struct Options {
     #[command(flatten)]
-    credentials: Credentials,
+    server: ServerOptions,
     /// Print JSON
     #[arg(long = "json")]
     json: bool,
@@ -78,7 +79,7 @@ impl Shape {
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
-    let mut client = Client::connect(&config, &options.credentials)?;
+    let mut client = Client::connect(&config, &options.server)?;
     let shapes = read(&mut client)?;
     let commands = commands(&shapes);
     if options.json {

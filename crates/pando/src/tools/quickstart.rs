@@ -4,7 +4,7 @@ use std::{
     fs,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use clap::Args;
@@ -24,9 +24,6 @@ const BASE_DN: &str = "dc=example,dc=com";
 const ROOT_DN: &str = "cn=Directory Manager";
 const SAMPLE_PEOPLE: u64 = 10_000;
 
-/// File, in `keys/`, that keeps the password that was made up.
-const PASSWORD_FILE: &str = "quickstart.password";
-
 #[derive(Debug, Args)]
 pub struct Options {
     /// Port for LDAP of a new instance [default: 1389, or the next free one of 2389, 3389, …]
@@ -35,11 +32,6 @@ pub struct Options {
     /// Sample people in a new instance [default: 10000]
     #[arg(short = 'd', long = "sampleData", value_name = "NUMBER")]
     sample_data: Option<u64>,
-}
-
-/// Where the password is that was made up for the root user.
-pub fn password_file(instance: &Instance) -> PathBuf {
-    instance.keys().join(PASSWORD_FILE)
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
@@ -105,7 +97,7 @@ fn make(instance: &Instance, options: &Options) -> Result<Config, Failure> {
         quiet: false,
     };
     let config = setup::make(instance.directory(), &plan)?;
-    let file = password_file(instance);
+    let file = instance.quickstart_password();
     let permissions = Some(fs::Permissions::from_mode(0o600));
     durable::replace_file(&file, format!("{password}\n").as_bytes(), permissions).context(file.display())?;
     Ok(config)
@@ -123,7 +115,7 @@ fn ldap_addresses(config: &Config) -> impl Iterator<Item = SocketAddr> {
 /// A search that works as printed, if the instance was made here.
 fn what_to_try(config: &Config) -> String {
     let address = ldap_addresses(config).next();
-    let file = password_file(&config.instance);
+    let file = config.instance.quickstart_password();
     let base_dn = config.backends.first().and_then(|backend| backend.base_dns.first());
     let (Some(address), Some(base_dn)) = (address, base_dn) else { return String::new() };
     let url = if address.ip().is_unspecified() {

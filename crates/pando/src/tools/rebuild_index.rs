@@ -14,10 +14,12 @@ use store::bulk::RebuildWhich;
 
 use crate::{
     administration,
+    authorize::authorize,
     failure::{Failure, Outcome},
     instance,
     output::outln,
     owner::Owner,
+    server_options::ServerOptions,
     terminal::{Progress, Watcher},
 };
 
@@ -48,6 +50,8 @@ pub struct Options {
     /// With a running server: wait until the indexes are complete, and fail if they are not
     #[arg(long = "wait", conflicts_with = "offline")]
     wait: bool,
+    #[command(flatten)]
+    server: ServerOptions,
     /// Print nothing but errors
     #[arg(short = 'Q', long = "quiet")]
     quiet: bool,
@@ -119,6 +123,7 @@ fn rated(entries: u64, elapsed: Duration) -> String {
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
+    authorize(&config, &options.server, true)?;
     let owner = Owner::of(directory)?;
     if let (false, Some(process)) = (options.offline, instance::running(&config.instance)) {
         return ask_server(directory, &config, options, process);

@@ -10,7 +10,6 @@ use std::{
 
 use clap::Args;
 use config::{Config, Instance, Setup, default_indexes};
-use password::Scheme;
 use store::bulk::LdifSource;
 
 use super::{certificate, encode_password::first_line, import_ldif, sample};
@@ -25,9 +24,6 @@ use crate::{
 /// Ports unless told otherwise.
 const LDAP_PORT: u16 = 1389;
 const LDAPS_PORT: u16 = 1636;
-
-/// Shortest root password that is accepted.
-const PASSWORD_LENGTH_MIN: usize = 8;
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -278,12 +274,7 @@ fn asked_password() -> Result<String, Failure> {
 }
 
 fn long_enough(password: String) -> Result<String, Failure> {
-    if password.len() < PASSWORD_LENGTH_MIN {
-        return Err(Failure::new(format_args!(
-            "the root user's password has {} bytes; at least {PASSWORD_LENGTH_MIN} are needed",
-            password.len()
-        )));
-    }
+    directory::hashed_root_password(password.as_bytes()).map_err(Failure::new)?;
     Ok(password)
 }
 
@@ -344,14 +335,13 @@ fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
         }
         Certificate::Files { certificate, key } => Some((certificate.display().to_string(), key.display().to_string())),
     };
-    let encoded = password::encode_random(Scheme::SaltedSha512, plan.root_password.as_bytes())
-        .context("the password cannot be encoded")?;
+    let encoded = directory::hashed_root_password(plan.root_password.as_bytes()).map_err(Failure::new)?;
     let text = Setup {
         backend_id: plan.backend_id.clone(),
         base_dns: plan.base_dns.clone(),
         indexes: default_indexes(),
         root_dn: plan.root_dn.clone(),
-        root_password: String::from_utf8_lossy(&encoded).into_owned(),
+        root_password: encoded,
         listen_addresses: plan.listen_addresses.clone(),
         ldap_port: Some(plan.ldap_port),
         ldaps_port: plan.ldaps_port,

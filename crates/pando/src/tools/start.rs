@@ -19,7 +19,7 @@ use server::Server;
 use crate::{
     failure::{Context, Failure, Outcome},
     instance,
-    output::out,
+    output::{errln, out},
     owner::Owner,
 };
 
@@ -57,6 +57,14 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let begun = Instant::now();
     let _lock = PidFile::acquire(&config.instance.pid_file()).map_err(Failure::new)?;
     let mut signals = Signals::install().context("signals")?;
+    let file = config.instance.config_file();
+    let hashed = directory::hash_root_passwords_in_file(&file).map_err(Failure::new)?;
+    if !hashed.is_empty() {
+        let users = hashed.join(", ");
+        errln!("The clear passwords of {users} are hashed in {}", file.display());
+    }
+    // What is served is what the file says now that it is ours.
+    let config = &Config::load(&file)?;
     let (directory, server) = open(config).inspect_err(|failure| {
         server::report_failed_start(&config.instance, Some(config), failure.message());
     })?;

@@ -1,16 +1,20 @@
 //! `status`: whether the server runs, where it listens, what it holds. Needs no password: it looks at the files and at
 //! the system.
+//! Works whatever the configuration says, and says what is wrong with it.
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{fs, path::Path, process::ExitCode, sync::Arc};
 
 use clap::Args;
-use config::{Config, LdapHandler, ListenAddress};
+use config::{BackendConfig, Config, Instance, LdapHandler, ListenAddress};
+use schema::Schema;
 
 use crate::{
+    authorize::authorize,
     failure::{Failure, Outcome},
     instance,
     output::outln,
     owner::Owner,
+    server_options::ServerOptions,
     table::Table,
     terminal::bytes_text,
 };
@@ -20,12 +24,18 @@ pub struct Options {
     /// Print JSON
     #[arg(long = "json")]
     json: bool,
+    #[command(flatten)]
+    server: ServerOptions,
 }
 
 /// Everything that is shown.
 struct Status {
+    instance: Instance,
     process: Option<u32>,
+    /// What is wrong with the configuration; then there is nothing of what it would say.
+    faults: Option<String>,
     connections: usize,
+    root_users: Vec<String>,
     handlers: Vec<Handler>,
     backends: Vec<Backend>,
 }
@@ -40,48 +50,75 @@ struct Handler {
 struct Backend {
     id: String,
     base_dns: Vec<String>,
-    /// `None` for a backend without data yet.
-    entries: Option<u64>,
+    entries: Entries,
     bytes: u64,
 }
 
+/// What a backend holds.
+enum Entries {
+    NoData,
+    Count(u64),
+    /// Why nobody knows.
+    Unreadable(String),
+}
+
 pub fn run(directory: &Path, options: &Options) -> Outcome {
-    let config = instance::open(directory)?;
+    let instance = instance::find(directory)?;
     let owner = Owner::of(directory)?;
-    let status = look(&config)?;
+    let config = Config::load(&instance.config_file());
+    if options.server.is_given() {
+        authorize(&instance::open(directory)?, &options.server, true)?;
+    }
+    let status = match config {
+        Ok(config) => look(&config),
+        Err(faults) => Status {
+            process: instance::running(&instance),
+            instance,
+            faults: Some(faults.to_string()),
+            connections: 0,
+            root_users: Vec::new(),
+            handlers: Vec::new(),
+            backends: Vec::new(),
+        },
+    };
     owner.settle(directory)?;
     if options.json {
-        print_json(&config, &status)
+        print_json(&status)
     } else {
-        print_text(&config, &status)
+        print_text(&status)
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn look(config: &Config) -> Result<Status, Failure> {
+fn look(config: &Config) -> Status {
     let process = instance::running(&config.instance);
-    let schema = instance::schema(config)?;
-    let mut backends = Vec::new();
-    for backend in &config.backends {
-        let path = store::database_path(&backend.directory);
-        let entries = if path.exists() {
-            Some(instance::reader(config, backend, &schema)?.snapshot()?.entry_count().map_err(Failure::new)?)
-        } else {
-            None
-        };
-        backends.push(Backend {
-            id: backend.id.clone(),
-            base_dns: backend.base_dns.clone(),
-            entries,
-            bytes: folder_bytes(&backend.directory),
-        });
-    }
-    Ok(Status {
+    let schema = instance::schema(config);
+    let backend = |backend: &BackendConfig| Backend {
+        id: backend.id.clone(),
+        base_dns: backend.base_dns.clone(),
+        entries: match &schema {
+            _ if !store::database_path(&backend.directory).exists() => Entries::NoData,
+            Ok(schema) => match count(config, backend, schema) {
+                Ok(count) => Entries::Count(count),
+                Err(failure) => Entries::Unreadable(failure.to_string()),
+            },
+            Err(failure) => Entries::Unreadable(failure.to_string()),
+        },
+        bytes: folder_bytes(&backend.directory),
+    };
+    Status {
+        instance: config.instance.clone(),
         process,
+        faults: schema.as_ref().err().map(ToString::to_string),
         connections: if process.is_some() { connections(config) } else { 0 },
+        root_users: config.root_users.iter().flat_map(|user| user.bind_dns.clone()).collect(),
         handlers: config.handlers.iter().flat_map(|handler| listed(handler, process.is_some())).collect(),
-        backends,
-    })
+        backends: config.backends.iter().map(backend).collect(),
+    }
+}
+
+fn count(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<u64, Failure> {
+    instance::reader(config, backend, schema)?.snapshot()?.entry_count().map_err(Failure::new)
 }
 
 fn listed(handler: &LdapHandler, running: bool) -> Vec<Handler> {
@@ -158,7 +195,7 @@ fn folder_bytes(folder: &Path) -> u64 {
     entries.flatten().map(bytes).sum()
 }
 
-fn print_text(config: &Config, status: &Status) {
+fn print_text(status: &Status) {
     outln!("          --- Server Status ---");
     outln!("Server Run Status:    {}", if status.process.is_some() { "Started" } else { "Stopped" });
     if let Some(process) = status.process {
@@ -167,9 +204,12 @@ fn print_text(config: &Config, status: &Status) {
     }
     outln!("\n          --- Server Details ---");
     outln!("Version:              Pando {}", env!("CARGO_PKG_VERSION"));
-    outln!("Instance Path:        {}", config.instance.directory().display());
-    let users: Vec<&str> = config.root_users.iter().flat_map(|user| user.bind_dns.iter().map(String::as_str)).collect();
-    outln!("Administrative Users: {}", users.join(", "));
+    outln!("Instance Path:        {}", status.instance.directory().display());
+    outln!("Administrative Users: {}", status.root_users.join(", "));
+    if let Some(faults) = &status.faults {
+        outln!("\n          --- Configuration ---");
+        outln!("The file is not valid: a server does not start with it, and a running one does not take it.\n{faults}");
+    }
     outln!("\n          --- Connection Handlers ---");
     let mut table = Table::new(&["Name", "Address", "Protocol", "State"]);
     for handler in &status.handlers {
@@ -184,27 +224,42 @@ fn print_text(config: &Config, status: &Status) {
     outln!("\n          --- Data Sources ---");
     let mut table = Table::new(&["Backend ID", "Base DN", "Entries", "Size"]);
     for backend in &status.backends {
-        let entries = backend.entries.map_or_else(|| "no data yet".to_owned(), |entries| entries.to_string());
+        let entries = match &backend.entries {
+            Entries::NoData => "no data yet".to_owned(),
+            Entries::Count(count) => count.to_string(),
+            Entries::Unreadable(reason) => reason.replace('\n', "; "),
+        };
         table.row(vec![backend.id.clone(), backend.base_dns.join("; "), entries, bytes_text(backend.bytes)]);
     }
     table.print();
 }
 
-fn print_json(config: &Config, status: &Status) {
+fn print_json(status: &Status) {
     let value = serde_json::json!({
         "running": status.process.is_some(),
         "process": status.process,
         "connections": status.connections,
         "version": env!("CARGO_PKG_VERSION"),
-        "instance": config.instance.directory(),
+        "instance": status.instance.directory(),
+        "configurationFaults": status.faults,
         "handlers": status.handlers.iter().map(|handler| serde_json::json!({
             "name": handler.name, "address": handler.address, "protocol": handler.protocol, "state": handler.state,
         })).collect::<Vec<_>>(),
         "backends": status.backends.iter().map(|backend| serde_json::json!({
-            "id": backend.id, "baseDNs": backend.base_dns, "entries": backend.entries, "bytes": backend.bytes,
+            "id": backend.id, "baseDNs": backend.base_dns, "entries": backend.entries.count(), "error": backend.entries.error(), "bytes": backend.bytes,
         })).collect::<Vec<_>>(),
     });
     outln!("{value:#}");
+}
+
+impl Entries {
+    fn count(&self) -> Option<u64> {
+        if let Self::Count(count) = self { Some(*count) } else { None }
+    }
+
+    fn error(&self) -> Option<&str> {
+        if let Self::Unreadable(reason) = self { Some(reason) } else { None }
+    }
 }
 
 #[cfg(test)]

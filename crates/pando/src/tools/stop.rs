@@ -10,9 +10,11 @@ use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
+    authorize::authorize,
     failure::{Context, Failure, Outcome},
     instance,
     output::outln,
+    server_options::ServerOptions,
 };
 
 /// Pause between two looks.
@@ -23,27 +25,33 @@ pub struct Options {
     /// Seconds to wait for the end
     #[arg(long = "timeout", value_name = "SECONDS", default_value_t = 60)]
     timeout_seconds: u64,
+    #[command(flatten)]
+    server: ServerOptions,
     /// Print nothing but errors
     #[arg(short = 'Q', long = "quiet")]
     quiet: bool,
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
-    let config = instance::open(directory)?;
-    let Some(process) = instance::running(&config.instance) else {
+    // A server can be stopped whatever the file says.
+    let instance = instance::find(directory)?;
+    if options.server.is_given() {
+        authorize(&instance::open(directory)?, &options.server, true)?;
+    }
+    let Some(process) = instance::running(&instance) else {
         return Err(Failure::new(format_args!("no server is running on {}", directory.display())));
     };
     // The holder of the instance's lock: a number alone could be another process's by now.
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| Failure::new(format_args!("process {process} is no process")))?;
+    let pid = pid.ok_or_else(|| Failure::new(format_args!("process {process} is not valid")))?;
     kill_process(pid, Signal::TERM).context(format_args!("process {process} cannot be told to stop"))?;
     let until = Instant::now() + Duration::from_secs(options.timeout_seconds);
-    while instance::running(&config.instance) == Some(process) {
+    while instance::running(&instance) == Some(process) {
         if Instant::now() >= until {
             return Err(Failure::new(format_args!(
                 "process {process} has not ended after {} seconds; see {}",
                 options.timeout_seconds,
-                config.instance.logs().display()
+                instance.logs().display()
             )));
         }
         std::thread::sleep(LOOK_EVERY);

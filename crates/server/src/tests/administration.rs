@@ -78,7 +78,7 @@ fn a_reload_is_answered_with_its_verdict() {
     let taken = reload(&good.replace("[global]", "[global]\ncheck-schema = false\nsize-limit = 7"));
     let verdict = ReloadResponse::decode(value(&taken)).unwrap();
     assert_eq!(verdict.changed, ["The limits of operations changed"]);
-    assert_eq!(verdict.needs_restart, ["[global] check-schema"]);
+    assert_eq!(verdict.at_restart, ["[global] check-schema takes effect after a restart"]);
     let refused = reload(&good.replace("[global]", "[global]\nno-such-thing = 1"));
     assert_eq!(refused.code, 53);
     assert!(refused.message.contains("no-such-thing"), "{refused:?}");

@@ -46,13 +46,17 @@ pub(super) fn configuration(dir: &Path) -> Config {
     Config::parse(&configuration_text(), &instance.config_file()).unwrap()
 }
 
+/// secret12
+const ROOT_PASSWORD: &str = "{SSHA512}GWDQVwn1T8z4lQH6bpIakHe+CRW+yF+uQaxVtJZuXOizXajBpc4D7V03dIMc\
+     x6s7JlqZ7H3LesG461k5VbPUinNhbHRzYWx0";
+
 pub(super) fn configuration_text() -> String {
     let setup = Setup {
         backend_id: "userRoot".to_owned(),
         base_dns: vec!["dc=example,dc=com".to_owned()],
         indexes: config::default_indexes(),
         root_dn: "cn=Directory Manager".to_owned(),
-        root_password: "{CLEAR}secret12".to_owned(),
+        root_password: ROOT_PASSWORD.to_owned(),
         listen_addresses: vec!["127.0.0.1".parse().unwrap()],
         ldap_port: Some(1389),
         ldaps_port: None,

@@ -4,32 +4,24 @@
 
 mod request;
 
-use std::{
-    path::Path,
-    process::ExitCode,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::Path, process::ExitCode};
 
 use clap::Args;
-use config::{Change, Config, Edit, Instance, Step};
-use schema::Schema;
-use server::Settings;
+use config::{Applier, Change, Config, Edit, Instance, Step};
+use directory::RootPasswordError;
+use server::{Beside, check_start};
 
 use crate::{
     administration::{self, Reloaded},
+    authorize::authorize,
     failure::{Failure, Outcome},
     instance,
     output::{errln, outln},
     owner::Owner,
+    server_options::ServerOptions,
     table::Table,
 };
 use request::{Request, Verb};
-
-/// So long is waited for the server to take a change.
-const TAKEN_WITHIN: Duration = Duration::from_secs(20);
-/// Pause between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -39,10 +31,12 @@ pub struct Options {
     connection: Connection,
 }
 
-/// What OpenDJ's tool needs to reach a server. This one works on the instance's own file.
+/// How the tool goes about it.
 #[derive(Debug, Args)]
 struct Connection {
-    /// Do not ask (this tool never does)
+    #[command(flatten)]
+    server: ServerOptions,
+    /// Ask nothing
     #[arg(short = 'n', long = "no-prompt", global = true)]
     no_prompt: bool,
     /// Print nothing but errors and what was asked for
@@ -51,19 +45,6 @@ struct Connection {
     /// Change the file only, and leave a running server as it is
     #[arg(long = "offline", global = true)]
     offline: bool,
-    /// Not needed: the instance is named with --instance
-    #[arg(long = "hostname", global = true, hide = true)]
-    host: Option<String>,
-    #[arg(short = 'p', long = "port", global = true, hide = true)]
-    port: Option<u16>,
-    #[arg(short = 'D', long = "bindDN", alias = "bindDn", global = true, hide = true)]
-    bind_dn: Option<String>,
-    #[arg(short = 'w', long = "bindPassword", global = true, hide = true)]
-    bind_password: Option<String>,
-    #[arg(short = 'j', long = "bindPasswordFile", global = true, hide = true)]
-    bind_password_file: Option<String>,
-    #[arg(short = 'X', long = "trustAll", global = true, hide = true)]
-    trust_all: bool,
 }
 
 /// How properties change.
@@ -86,14 +67,16 @@ pub struct Changes {
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let (request, connection) = (&options.request, &options.connection);
     let (title, path) = (request.title(), request.path());
+    let config = instance::open(directory)?;
+    authorize(&config, &connection.server, !connection.no_prompt)?;
     match request.verb {
-        Verb::List => list(directory, request),
-        Verb::Get => show_properties(directory, &path),
+        Verb::List => list(&config, request),
+        Verb::Get => show_properties(&config, &path),
         Verb::Create => changing(directory, connection, &format!("The {title} was created."), |edit| {
             edit.create(&path, request.type_name.as_deref()).map_err(Failure::new)?;
             request.changes.make(edit, &path)?;
             match edit.missing(&path).as_slice() {
-                [] => Ok(()),
+                [] => give_default_indexes(edit, &path),
                 missing => Err(Failure::new(request.needs(missing))),
             }
         }),
@@ -109,9 +92,20 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     }
 }
 
+/// A new backend has the indexes that `setup` gives the first one.
+fn give_default_indexes(edit: &mut Edit, path: &[Step<'_>]) -> Result<(), Failure> {
+    let [backend @ ("backend", _)] = path else { return Ok(()) };
+    for index in config::default_indexes() {
+        let index_path = [*backend, ("index", index.attribute.as_str())];
+        let kinds: Vec<String> = index.kinds.iter().map(|kind| kind.word().to_owned()).collect();
+        edit.create(&index_path, None).map_err(Failure::new)?;
+        edit.change(&index_path, "index-type", Change::Set, &kinds).map_err(Failure::new)?;
+    }
+    Ok(())
+}
+
 /// Prints what an object is set to, defaults included.
-fn show_properties(directory: &Path, object: &[Step<'_>]) -> Outcome {
-    let config = instance::open(directory)?;
+fn show_properties(config: &Config, object: &[Step<'_>]) -> Outcome {
     let Some(properties) = config.properties_of(object) else { return Err(no_such(object)) };
     let mut table = Table::new(&["Property", "Value(s)"]).with_colons();
     for (name, values) in properties {
@@ -130,8 +124,7 @@ fn shown(values: &[String]) -> String {
     if values.is_empty() { "-".to_owned() } else { values.join(", ") }
 }
 
-fn list(directory: &Path, request: &Request) -> Outcome {
-    let config = instance::open(directory)?;
+fn list(config: &Config, request: &Request) -> Outcome {
     let (above, component) = (request.path(), request.component);
     let class = component.class();
     let Some(objects) = config.list(&above, class.name) else { return Err(no_such(&above)) };
@@ -195,7 +188,7 @@ fn by_property(given: &[String]) -> Result<Vec<(&str, Vec<String>)>, Failure> {
     Ok(found)
 }
 
-/// Changes the file, if what comes of it can be served; has a running server take it; tells what happens now.
+/// Changes the file, if a server would start with what comes of it; has a running server take it; says what happens now.
 fn changing(
     directory: &Path,
     connection: &Connection,
@@ -206,115 +199,95 @@ fn changing(
     let owner = Owner::of(directory)?;
     // Until the server has answered: another tool's change comes after this one, or is told of it.
     let _only_one = instance::lock_configuration(&instance)?;
-    let mut edit = Edit::open(&instance.config_file()).map_err(Failure::new)?;
+    let file = instance.config_file();
+    let is_hashed = match directory::hash_root_passwords_in_file(&file) {
+        Ok(_) => true,
+        // This change may be the one that sets a valid password.
+        Err(RootPasswordError::InFile { .. }) => false,
+        Err(error) => return Err(Failure::new(error)),
+    };
+    let mut edit = Edit::open(&file).map_err(Failure::new)?;
     let config = edit.config().map_err(Failure::new)?;
     change(&mut edit)?;
+    directory::hash_root_passwords(&mut edit).map_err(Failure::new)?;
     let new = edit.config().map_err(Failure::new)?;
-    let schema = instance::schema(&new)?;
-    directory::check_configuration(&new, &schema).map_err(Failure::new)?;
-    Settings::from_config(&new).map_err(Failure::new)?;
-    edit.save().map_err(Failure::new)?;
+    let beside = if instance::running(&instance).is_some() { Beside::AnotherProcess } else { Beside::Nobody };
+    check_start(&new, &beside).map_err(Failure::new)?;
+    // A clear password must not be kept in the copy of what was before.
+    let saved = if is_hashed { edit.save() } else { edit.save_without_backup() };
+    saved.map_err(Failure::new)?;
     owner.settle(directory)?;
-    let take_back = |edit: &mut Edit| {
-        edit.take_back().map_err(Failure::new)?;
-        owner.settle(directory)
-    };
-    let (process, is_taken) = match connection.offline {
-        true => (None, true),
-        false => match administration::reload(&instance) {
-            Ok(None) => (None, true),
-            // Its schema is the one that it was started with.
-            Ok(Some(Reloaded { process, verdict: Ok(_) })) => {
-                (Some(process), is_taken_by_server(&new, &instance::schema(&config)?)?)
-            }
-            Ok(Some(Reloaded { verdict: Err(reason), .. })) => {
-                take_back(&mut edit)?;
-                return Err(refused(&instance, &reason));
-            }
-            Err(failure) => {
-                take_back(&mut edit)?;
-                return Err(failure);
-            }
-        },
+    let process = match connection.offline {
+        true => None,
+        false => taken_by_server(&instance).or_else(|failure| {
+            edit.take_back().map_err(Failure::new)?;
+            owner.settle(directory)?;
+            Err(match failure {
+                NotTaken::Refused(reason) => refused(&instance, &reason),
+                NotTaken::Failed(failure) => failure,
+            })
+        })?,
     };
     if !connection.quiet {
         outln!("{done}");
-        tell_what_happens(&config, &new, process, is_taken);
+        tell_what_happens(&config, &new, process);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it
-/// goes back to the file as it is again.
+/// Why a running server has not taken a change.
+enum NotTaken {
+    Refused(String),
+    Failed(Failure),
+}
+
+/// Has a running server take the file; gives its process.
+fn taken_by_server(instance: &Instance) -> Result<Option<u32>, NotTaken> {
+    match administration::reload(instance).map_err(NotTaken::Failed)? {
+        None => Ok(None),
+        Some(Reloaded { process, verdict: Ok(_) }) => Ok(Some(process)),
+        Some(Reloaded { verdict: Err(reason), .. }) => Err(NotTaken::Refused(reason)),
+    }
+}
+
+/// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it goes back to the
+/// file as it is again.
 fn refused(instance: &Instance, reason: &str) -> Failure {
     match administration::reload(instance) {
         Ok(None | Some(Reloaded { verdict: Ok(_), .. })) => {
             Failure::new(format_args!("the server refuses this, and nothing was changed: {reason}"))
         }
         Ok(Some(Reloaded { process, .. })) => Failure::new(format_args!(
-            "the server refuses this, and the file is as before: {reason}; but the server (process {process}) has not \
-             taken the file \
-             again: {}/errors tells why",
+            "the server refuses this, and the file is as before: {reason}; but the server (process {process}) has not taken the file \
+             again: see {}/errors",
             instance.logs().display()
         )),
         Err(failure) => failure,
     }
 }
 
-/// Waits for the server, so that whoever looks next sees the change; not for ever.
-fn is_taken_by_server(config: &Config, schema: &Arc<Schema>) -> Result<bool, Failure> {
-    let until = Instant::now() + TAKEN_WITHIN;
-    for backend in config.backends.iter().filter(|backend| backend.enabled) {
-        let wanted = query::configured::configured_indexes(schema, backend).map_err(Failure::new)?;
-        // A backend that was added to the file is opened at the restart.
-        while store::database_path(&backend.directory).exists() {
-            let snapshot = instance::reader(config, backend, schema)?.snapshot()?;
-            if **snapshot.indexes().configured() == wanted {
-                break;
-            }
-            if Instant::now() >= until {
-                return Ok(false);
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-    }
-    Ok(true)
-}
-
-fn tell_what_happens(old: &Config, new: &Config, process: Option<u32>, is_taken: bool) {
-    for property in old.restart_needed_for(new) {
-        outln!("{property} takes effect when the server is restarted.");
-    }
+/// Says what takes effect when. "The server has taken the change" is said only of what it has taken.
+fn tell_what_happens(old: &Config, new: &Config, process: Option<u32>) {
+    let changes = old.changes_to(new);
+    let builds_indexes = changes.live.contains(&Applier::Indexes);
     let directory = new.instance.directory().display();
     match process {
-        Some(process) if !is_taken => outln!(
-            "The server (process {process}) was told, but has not taken the change yet; {}/errors tells why.",
-            new.instance.logs().display()
-        ),
-        Some(process) if !changes_indexes(old, new) => outln!("The server (process {process}) has taken the change."),
         Some(process) => {
-            outln!(
-                "The server (process {process}) has taken the change. An index that has to be built is built while it \
-                 serves:"
-            );
-            outln!(
-                "watch pando backendstat show-index-status --instance {directory}, or the attribute \
-                 ds-backend-index-state in cn=monitor."
-            );
+            changes.at_restart.iter().for_each(|what| outln!("{what}."));
+            if changes.live.is_empty() {
+                return;
+            }
+            outln!("The server (process {process}) has taken the change.");
+            if builds_indexes {
+                outln!(
+                    "An index that has to be built is built while it serves: watch pando backendstat show-index-status \
+                     --instance {directory}, or the attribute ds-backend-index-state in cn=monitor."
+                );
+            }
         }
-        None if !changes_indexes(old, new) => {
-            outln!("The change takes effect when a server on {directory} starts or reloads.");
-        }
-        None => outln!(
+        None if builds_indexes => outln!(
             "The change takes effect when a server on {directory} starts or reloads; it builds indexes while it serves."
         ),
+        None => outln!("The change takes effect when a server on {directory} starts or reloads."),
     }
-}
-
-fn changes_indexes(old: &Config, new: &Config) -> bool {
-    let indexes = |config: &Config| -> Vec<_> {
-        let of = |backend: &config::BackendConfig| (backend.indexes.clone(), backend.vlv_indexes.clone());
-        config.backends.iter().map(of).collect()
-    };
-    indexes(old) != indexes(new)
 }

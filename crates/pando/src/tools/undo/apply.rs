@@ -5,10 +5,7 @@ use directory::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX};
 use ldap::LdapResult;
 
 use super::plan::Plan;
-use crate::{
-    client::{Client, Credentials},
-    failure::Failure,
-};
+use crate::{client::Client, failure::Failure, server_options::ServerOptions};
 
 /// What was done.
 pub struct Applied {
@@ -21,8 +18,8 @@ pub struct Applied {
 }
 
 /// Does everything that the plan has.
-pub fn apply(config: &Config, credentials: &Credentials, plan: &Plan) -> Result<Applied, Failure> {
-    let mut client = Client::connect(config, credentials)?;
+pub fn apply(config: &Config, server: &ServerOptions, plan: &Plan) -> Result<Applied, Failure> {
+    let mut client = Client::connect(config, server)?;
     let requests: Vec<_> = plan.requests().collect();
     let mut bytes = 0;
     for (_, request) in &requests {

@@ -18,10 +18,10 @@ use config::Config;
 use schema::Schema;
 
 use crate::{
-    client::Credentials,
     failure::{Failure, Outcome},
     instance,
     owner::Owner,
+    server_options::ServerOptions,
 };
 use find::{Found, Source};
 use plan::Plan;
@@ -58,7 +58,7 @@ pub struct Options {
     #[arg(long = "json")]
     json: bool,
     #[command(flatten)]
-    credentials: Credentials,
+    server: ServerOptions,
 }
 
 /// Which changes are meant: those to which everything applies that is given.
@@ -97,7 +97,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     owner.settle(directory)?;
     let is_possible = plan.is_possible(options.force);
     let applied = match options.apply && is_possible {
-        true => Some(apply::apply(&config, &options.credentials, &plan)?),
+        true => Some(apply::apply(&config, &options.server, &plan)?),
         false => None,
     };
     if options.json {

@@ -1,0 +1,38 @@
+//! The declarations: every class, every property, once.
+//!
+//! Names, defaults and ranges are OpenDJ's where OpenDJ has the property. A property is declared when something reads it,
+//! never before.
+
+mod backend;
+mod connection;
+mod log;
+mod plugin;
+mod server;
+mod shared;
+mod virtual_attribute;
+
+use crate::declare::Class;
+
+/// The classes at the top of the file, in the order in which they are documented and written.
+pub static CLASSES: [&Class; 14] = [
+    &server::GLOBAL,
+    &server::LIMITS,
+    &server::ROOT_DN_USER,
+    &backend::BACKEND,
+    &server::CHANGELOG,
+    &connection::CONNECTION_HANDLER,
+    &connection::KEY_MANAGER_PROVIDER,
+    &server::PASSWORD_POLICY,
+    &plugin::PLUGIN,
+    &server::SCHEMA_PROVIDER,
+    &virtual_attribute::VIRTUAL_ATTRIBUTE,
+    &log::LOG_PUBLISHER,
+    &log::LOG_ROTATION_POLICY,
+    &log::LOG_RETENTION_POLICY,
+];
+
+/// The class at the top of the file of that name.
+#[must_use]
+pub fn class(name: &str) -> Option<&'static Class> {
+    CLASSES.iter().copied().find(|class| class.name == name)
+}

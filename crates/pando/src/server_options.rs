@@ -1,0 +1,138 @@
+//! Where a server is and who asks it: the options that OpenDJ's tools share, with its names.
+//!
+//! The tools work on the instance's files and talk to the server of the same machine. Another machine is refused, and so is a port at
+//! which the instance does not listen: nobody should believe that another server was changed.
+
+use std::{
+    fs,
+    net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket},
+    path::PathBuf,
+};
+
+use clap::Args;
+use config::{Config, LdapHandler, ListenAddress};
+
+use crate::{
+    failure::{Context, Failure},
+    terminal,
+};
+
+/// Where the server is, and who asks.
+#[derive(Debug, Args)]
+pub struct ServerOptions {
+    /// This machine: the instance must be on it
+    #[arg(short = 'h', long = "hostname", value_name = "HOST", global = true)]
+    host: Option<String>,
+    /// A port at which the instance listens
+    #[arg(short = 'p', long = "port", value_name = "PORT", global = true)]
+    port: Option<u16>,
+    /// Who asks [default: the instance's first root user]
+    #[arg(short = 'D', long = "bindDN", alias = "bindDn", value_name = "DN", global = true)]
+    bind_dn: Option<String>,
+    /// The password; - asks for it
+    #[arg(short = 'w', long = "bindPassword", value_name = "PASSWORD", global = true)]
+    password: Option<String>,
+    /// A file with the password in its first line
+    #[arg(short = 'j', long = "bindPasswordFile", value_name = "FILE", conflicts_with = "password", global = true)]
+    password_file: Option<PathBuf>,
+    /// Trust any certificate of the server: the tool's connection does not leave the machine and needs none
+    #[arg(short = 'X', long = "trustAll", global = true)]
+    trust_all: bool,
+}
+
+impl ServerOptions {
+    /// Whether anything is given that has to be right.
+    pub fn is_given(&self) -> bool {
+        self.host.is_some() || self.port.is_some() || self.has_credentials()
+    }
+
+    /// Whether a name or a password is given.
+    pub fn has_credentials(&self) -> bool {
+        self.bind_dn.is_some() || self.password.is_some() || self.password_file.is_some()
+    }
+
+    /// Refuses a host that is not this machine and a port at which the instance does not listen.
+    pub fn check_place(&self, config: &Config) -> Result<(), Failure> {
+        if let Some(host) = &self.host
+            && !is_this_machine(host)?
+        {
+            return Err(Failure::new(format_args!(
+                "{host} is not this machine, and this tool works on an instance of the machine where it runs: \
+                 run it there, or leave --hostname out"
+            )));
+        }
+        let listens: Vec<(u16, &LdapHandler)> =
+            config.handlers.iter().filter(|own| own.enabled).flat_map(ports_of).collect();
+        match self.port {
+            Some(port) if !listens.iter().any(|(own, _)| *own == port) => {
+                let protocol = |handler: &LdapHandler| if handler.use_ssl { "LDAPS" } else { "LDAP" };
+                let known: Vec<String> =
+                    listens.iter().map(|(own, handler)| format!("{own} ({})", protocol(handler))).collect();
+                let known = if known.is_empty() { "no port".to_owned() } else { known.join(", ") };
+                Err(Failure::new(format_args!(
+                    "no connection handler of {} listens on port {port}: it has {known}",
+                    config.instance.directory().display()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The name and the password, asked for where that is possible and wanted (`may_ask`).
+    pub fn credentials(&self, config: &Config, may_ask: bool) -> Result<(String, String), Failure> {
+        let root = config.root_users.first().and_then(|user| user.bind_dns.first());
+        let dn = self.bind_dn.as_ref().or(root);
+        let dn = dn.ok_or_else(|| Failure::new("the configuration has no root user: say who asks with --bindDN"))?;
+        let quickstart = config.instance.quickstart_password();
+        let file = match (&self.password_file, &self.password, &self.bind_dn) {
+            (Some(file), _, _) => Some(file.clone()),
+            (None, None, None) if quickstart.exists() => Some(quickstart),
+            _ => None,
+        };
+        let password = match (&self.password, file) {
+            (Some(password), _) if password != "-" => password.clone(),
+            (_, Some(file)) => {
+                let text = fs::read_to_string(&file).context(file.display())?;
+                text.lines().next().unwrap_or_default().to_owned()
+            }
+            _ if may_ask && terminal::is_interactive() => terminal::ask_password(&format!("Password of {dn}"))?,
+            _ => return Err(Failure::new(format_args!("give the password of {dn} with --bindPasswordFile"))),
+        };
+        Ok((dn.clone(), password))
+    }
+}
+
+fn ports_of(handler: &LdapHandler) -> impl Iterator<Item = (u16, &LdapHandler)> {
+    handler.listen.iter().filter_map(move |listen| match listen {
+        ListenAddress::Tcp(address) => Some((address.port(), handler)),
+        ListenAddress::Local(_) => None,
+    })
+}
+
+/// Whether a name or address is one of this machine.
+fn is_this_machine(host: &str) -> Result<bool, Failure> {
+    let own_name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if host.eq_ignore_ascii_case("localhost") || host.eq_ignore_ascii_case(own_name.trim()) {
+        return Ok(true);
+    }
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let addresses = (bare, 0).to_socket_addrs().context(format_args!("the host \"{host}\" is not known"))?;
+    Ok(addresses.map(|address| address.ip()).any(is_own_address))
+}
+
+/// Only an address of this machine can be bound; binding a datagram socket sends nothing.
+fn is_own_address(address: IpAddr) -> bool {
+    !address.is_unspecified() && !address.is_multicast() && UdpSocket::bind(SocketAddr::new(address, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_machines_are_told_from_this_one() {
+        for (host, is_own) in [("localhost", true), ("127.0.0.1", true), ("LOCALHOST", true), ("192.0.2.1", false)] {
+            assert_eq!(is_this_machine(host).unwrap(), is_own, "{host}");
+        }
+    }
+}
