@@ -58,6 +58,15 @@ pub enum VirtualAttributeKind {
         /// Who gets them.
         given: Box<GivenTo>,
     },
+    /// `group-membership`
+    GroupMembership {
+        /// `group-class`
+        class: String,
+        /// `member-attribute`
+        member: String,
+        /// Who gets them.
+        given: Box<GivenTo>,
+    },
     /// `dynamic-list`
     DynamicList {
         /// `group-class`
@@ -115,6 +124,11 @@ pub(crate) fn read(object: &Object, places: &Places<'_>) -> VirtualAttributeConf
         // `faults` refuses what is no template.
         "user-template" => VirtualAttributeKind::UserTemplate {
             template: Template::parse(&text("template")).unwrap_or_default(),
+            given: given(),
+        },
+        "group-membership" => VirtualAttributeKind::GroupMembership {
+            class: text("group-class"),
+            member: text("member-attribute"),
             given: given(),
         },
         "dynamic-list" => VirtualAttributeKind::DynamicList {

@@ -101,6 +101,14 @@ pub(super) static VIRTUAL_ATTRIBUTE: Class = Class {
                 .multi(),
             ],
         },
+        Variant {
+            type_name: "group-membership",
+            help: "Entries show the names of the groups of a class that list them (OpenLDAP: memberof-memberof-ad), beside memberOf.",
+            properties: given_properties![
+                live("group-class", "VirtualAttributeConfig.kind", Syntax::AttributeType, "The object class of the groups (memberof-group-oc).").default(&["groupOfNames"]),
+                live("member-attribute", "VirtualAttributeConfig.kind", Syntax::AttributeType, "Their attribute with the names of members (memberof-member-ad); it needs an equality index in every backend.").default(&["member"]),
+            ],
+        },
     ],
     children: &[],
     help: "Attributes whose values the server computes.",

@@ -7,6 +7,7 @@ use store::{EntryId, StoreError};
 
 use crate::facts::Facts;
 use crate::filter::Matcher;
+use crate::id_set::IdSet;
 
 /// Who may match an assertion by values of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,7 @@ pub(super) trait Push {
     fn copy(&mut self, matcher: &Matcher);
     fn copy_below(&mut self, matcher: &Matcher, top: &NormalizedDn) -> Result<(), StoreError>;
     fn below(&mut self, top: EntryId, max: u64) -> Result<bool, StoreError>;
+    fn entries(&mut self, ids: IdSet);
 }
 
 impl Alternatives<'_> {
@@ -95,6 +97,12 @@ impl Alternatives<'_> {
         let is_added = self.rewriter.below(top, max)?;
         self.count += usize::from(is_added);
         Ok(is_added)
+    }
+
+    /// These entries of the own backend.
+    pub fn entries(&mut self, ids: IdSet) {
+        self.count += 1;
+        self.rewriter.entries(ids);
     }
 
     /// What was added comes to: nobody, these, or everybody if they are too many.

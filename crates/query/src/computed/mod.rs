@@ -32,6 +32,7 @@ mod inherited;
 mod invert;
 mod kinds;
 mod lists;
+mod memberships;
 mod program;
 mod reach;
 mod reading;

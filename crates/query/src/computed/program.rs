@@ -112,6 +112,11 @@ impl Push for Rewriter<'_, '_> {
         Ok(())
     }
 
+    fn entries(&mut self, ids: IdSet) {
+        self.out.push_set(ids);
+        self.mark(None);
+    }
+
     fn below(&mut self, top: EntryId, max: u64) -> Result<bool, StoreError> {
         let Some(branch) = self.branch(top, max)? else { return Ok(false) };
         self.out.push_set(branch);

@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use config::{GivenTo, VirtualAttributeConfig, VirtualAttributeKind};
-use schema::{AttributeType, NormalizedDn, TypeIndex};
+use schema::syntax::oid;
+use schema::{AttributeType, ClassIndex, NormalizedDn, TypeIndex};
 use store::{StoreError, View};
 
-use super::definition::check_attribute;
-use super::definition::{Definition, Source};
+use super::definition::{Definition, Source, check_attribute};
 use super::fixed::Given;
 use super::lists::{self, FromUrls, check_listed};
+use super::memberships::FromGroups;
 use super::reach::Reach;
 use super::template::FromTemplate;
 use crate::facts::Facts;
+use crate::groups::GroupPair;
 
 /// A table that cannot be.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +39,7 @@ pub(super) fn defines(table: &VirtualAttributeConfig) -> bool {
             VirtualAttributeKind::UserDefined { .. }
                 | VirtualAttributeKind::UserTemplate { .. }
                 | VirtualAttributeKind::DynamicList { .. }
+                | VirtualAttributeKind::GroupMembership { .. }
         )
 }
 
@@ -75,11 +78,23 @@ pub(super) fn definitions(
             let source = FromTemplate::new(facts, attribute, template)?;
             Ok(vec![definition(attribute, reach(facts, given)?, given, source)])
         }
+        VirtualAttributeKind::GroupMembership { class, member, given } => {
+            let shown = attribute(facts, &table.attribute)?;
+            let member = type_of(facts, member)?;
+            if shown.syntax.oid() != oid::DN {
+                return Err(format!("the values of {} are no names of entries", shown.name()));
+            }
+            if ![oid::DN, oid::NAME_AND_OPTIONAL_UID].contains(&member.syntax.oid()) {
+                return Err(format!("the values of {} are no names of entries", member.name()));
+            }
+            let class_name = class.clone();
+            let class = object_class(facts, class)?;
+            let source = FromGroups(GroupPair { class, class_name, member: member.index });
+            Ok(vec![definition(shown, reach(facts, given)?, given, source)])
+        }
         VirtualAttributeKind::DynamicList { class, url_attribute, attributes, given } => {
             let urls = type_of(facts, url_attribute)?;
-            if facts.schema.object_class(class.as_bytes()).is_none() {
-                return Err(format!("the schema has no object class {class}"));
-            }
+            object_class(facts, class)?;
             let mut reach = reach(facts, given)?;
             reach.set_filter(facts, &format!("(&(objectClass={class}){})", given.filter))?;
             let mut pairs: Vec<(&AttributeType, TypeIndex)> = Vec::new();
@@ -121,6 +136,11 @@ pub(super) fn listed(
         }
         _ => Ok(BTreeSet::new()),
     }
+}
+
+fn object_class(facts: &Facts, name: &str) -> Result<ClassIndex, String> {
+    let known = facts.schema.object_class(name.as_bytes()).map(|class| class.index);
+    known.ok_or_else(|| format!("the schema has no object class {name}"))
 }
 
 fn type_of<'f>(facts: &'f Facts, name: &str) -> Result<&'f AttributeType, String> {

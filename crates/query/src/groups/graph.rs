@@ -223,6 +223,21 @@ impl GroupsAt<'_> {
         form: &[u8],
         found: &mut Vec<Place>,
     ) -> Result<(), StoreError> {
+        let all = || self.groups_of(backend, kind);
+        let counts = |record: &RecordView<'_>| lists_by(self.class_flags(backend, record), kind);
+        self.holders_in(backend, attribute, form, &all, &counts, found)
+    }
+
+    /// The entries of a backend that have the name in an attribute and count, added to `found`. `all` are those to be asked one by one.
+    pub(super) fn holders_in(
+        &self,
+        backend: usize,
+        attribute: TypeIndex,
+        form: &[u8],
+        all: &dyn Fn() -> Result<Vec<EntryId>, StoreError>,
+        counts: &dyn Fn(&RecordView<'_>) -> bool,
+        found: &mut Vec<Place>,
+    ) -> Result<(), StoreError> {
         let view = self.view_of(backend)?;
         let Some(rule) = equality_of(self.facts(), attribute) else { return Ok(()) };
         let (ids, is_exact): (Box<dyn Iterator<Item = EntryId>>, bool) = match trusted(&view, attribute, rule) {
@@ -232,14 +247,12 @@ impl GroupsAt<'_> {
                 (Box::new(view.postings(&key)?.iter()), is_exact)
             }
             // Until the index is built every group is asked.
-            None => (Box::new(self.groups_of(backend, kind)?.into_iter()), false),
+            None => (Box::new(all()?.into_iter()), false),
         };
         for id in ids {
             let Some(record) = view.entry(id)? else { continue };
             let record = record.view()?;
-            if lists_by(self.class_flags(backend, &record), kind)
-                && (is_exact || self.lists(&view, id, &record, attribute, rule, form)?)
-            {
+            if counts(&record) && (is_exact || self.lists(&view, id, &record, attribute, rule, form)?) {
                 found.push(Place { backend, id });
             }
         }

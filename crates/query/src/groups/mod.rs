@@ -18,9 +18,11 @@ mod graph;
 mod members;
 mod membership;
 mod moment;
+mod pair;
 mod service;
 
 pub use expand::{Expanded, MemberPlan};
 pub use graph::CHAIN_MAX;
 pub use moment::{GroupsAt, GroupsMoment, ImageNumber};
+pub use pair::GroupPair;
 pub use service::{GroupOptions, GroupService, Members};

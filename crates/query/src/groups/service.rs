@@ -69,7 +69,8 @@ impl GroupOptions {
                 (
                     VirtualAttributeKind::UserDefined { .. }
                     | VirtualAttributeKind::UserTemplate { .. }
-                    | VirtualAttributeKind::DynamicList { .. },
+                    | VirtualAttributeKind::DynamicList { .. }
+                    | VirtualAttributeKind::GroupMembership { .. },
                     _,
                 ) => {}
             }
