@@ -12,7 +12,7 @@ use ldap::LdapResult;
 use schema::{NormalizedDn, Schema};
 use store::{BackendOptions, StoreError};
 
-use crate::indexes::IndexWork;
+use crate::index_work::IndexWork;
 use crate::monitor::{MONITOR_DN, MonitorProvider, backend_entries};
 use crate::open::OpenError;
 use crate::root_users::RootUsers;

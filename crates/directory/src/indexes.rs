@@ -3,7 +3,7 @@
 //! Every change is a proposal, so a crash at any point goes on where it was. Knows configurations and backends; not who asks.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use config::{Applier, AtRestart, Config};
 use store::bulk::RebuildWhich;
@@ -35,26 +35,6 @@ impl Reconfigured {
     fn applied(&mut self, applier: Applier, sentence: impl Into<String>) {
         self.applied.insert(applier);
         self.changed.push(sentence.into());
-    }
-}
-
-/// Held while the indexes of a backend change; and who builds them.
-#[derive(Default)]
-pub(crate) struct IndexWork {
-    changing: Mutex<()>,
-    builders: Mutex<Option<IndexBuilders>>,
-}
-
-impl IndexWork {
-    fn wake(&self) {
-        if let Some(builders) = &*self.builders.lock().unwrap_or_else(PoisonError::into_inner) {
-            builders.wake();
-        }
-    }
-
-    /// Ends the builders; what is not built is built on at the next start.
-    pub(crate) fn stop(&self) {
-        drop(self.builders.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 

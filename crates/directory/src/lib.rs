@@ -15,6 +15,7 @@ mod directory;
 mod index_builder;
 mod index_progress;
 mod index_propose;
+mod index_work;
 mod indexes;
 mod not_obeyed;
 mod root_passwords;

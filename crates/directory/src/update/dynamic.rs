@@ -3,65 +3,25 @@
 //!
 //! Knows the settings of the plugin; that the entry is dynamic is for `apply` to see.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
-use arc_swap::ArcSwapOption;
 use ber::Writer;
 use config::{Config, DynamicEntries, LIFETIME_SECONDS_MAX, PluginKind, Writability};
 use ldap::extended::{Refresh, encode_refreshed};
-use ldap::{ExtendedRequest, LdapResult, ModifyOperation, Request, ResultCode, client, oids};
+use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
 use schema::NormalizedDn;
 
-use super::expiry::{ExpiryCounts, ExpiryThread, Worker};
-use super::{Decided, ExtendedAnswer, Order, Ready, check_authenticated};
+use super::decided::Decided;
+use super::done::ExtendedAnswer;
+use super::dynamic_state::SWITCH_ON;
+use super::expiry::{ExpiryThread, Worker};
+use super::order::{Order, Ready, check_authenticated};
 use crate::directory::{Directory, naming_contexts};
 use crate::open::OpenError;
 use change::csn::Csn;
 use change::proposal::Kind;
-use query::class_flags::ClassFlags;
 use query::dynamic_entry::EXPIRY;
 use query::error::{invalid_dn, refuse, shown};
-use query::facts::Facts;
-use query::monitor_entry::MonitorEntry;
-
-/// What is kept of dynamic entries while the server runs.
-#[derive(Debug, Default)]
-pub(crate) struct DynamicState {
-    /// None when entries cannot be dynamic.
-    settings: ArcSwapOption<DynamicEntries>,
-    counts: Arc<ExpiryCounts>,
-    thread: Mutex<Option<ExpiryThread>>,
-}
-
-impl DynamicState {
-    /// Refuses a new dynamic entry where nobody would remove it.
-    pub(super) fn check_add(&self, facts: &Facts, request: &Request<'_>) -> Result<(), LdapResult> {
-        let Request::Add(request) = request else { return Ok(()) };
-        if self.settings.load().is_some() {
-            return Ok(());
-        }
-        let is_class = |name: &[u8]| facts.schema.attribute_type(name).map(|it| it.index) == facts.object_class;
-        let classes = request.attributes.iter().filter(|attribute| is_class(attribute.description));
-        let classes = classes.flat_map(|attribute| attribute.values.iter());
-        if !facts.flags_of_classes(classes).has(ClassFlags::DYNAMIC) {
-            return Ok(());
-        }
-        let message = format!("The class dynamicObject is not supported: {SWITCH_ON}, or leave the class out");
-        Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message))
-    }
-
-    /// Ends the thread after the slice that is under way.
-    pub(crate) fn stop(&self) {
-        drop(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
-    }
-
-    /// What `cn=monitor` says; nothing when entries cannot be dynamic.
-    pub(crate) fn monitor_entry(&self) -> Option<MonitorEntry> {
-        self.settings.load().as_ref().map(|_| self.counts.monitor_entry())
-    }
-}
-
-const SWITCH_ON: &str = "configure a plugin of type dynamic-entries";
 
 impl Directory {
     /// Takes what a configuration says of dynamic entries, and starts or ends whoever removes them.

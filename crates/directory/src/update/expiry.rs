@@ -13,8 +13,10 @@ use ldap::LdapResult;
 use schema::Schema;
 use store::EntryId;
 
+use super::decided::{Decided, snapshot};
+use super::done::report_of;
+use super::intake::{Cause, Intake};
 use super::references::{ReferenceKeeper, now_us};
-use super::{Cause, Decided, Intake, report_of, snapshot};
 use change::apply::{ExpirySlice, expired};
 use change::proposal::Kind;
 use query::backend::Backend;

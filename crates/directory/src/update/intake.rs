@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use store::{Outcome, Source, StoreError};
 
-use super::Decided;
+use super::decided::Decided;
 use change::csn::{Csn, CsnClock};
 use query::backend::Backend;
 use query::monitor_entry::MonitorEntry;

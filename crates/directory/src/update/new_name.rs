@@ -4,7 +4,7 @@
 use ldap::{LdapResult, ModifyDnRequest, ResultCode};
 use schema::NormalizedDn;
 
-use super::snapshot;
+use super::decided::snapshot;
 use crate::directory::Directory;
 use query::error::{refuse, store_failure};
 use query::facts::Facts;

@@ -8,7 +8,10 @@ use ldap::extended::PasswordModify;
 use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
 use schema::NormalizedDn;
 
-use super::{Decided, ExtendedAnswer, Order, Ready, passwords, snapshot};
+use super::decided::{Decided, snapshot};
+use super::done::ExtendedAnswer;
+use super::order::{Order, Ready};
+use super::passwords;
 use crate::directory::Directory;
 use access::Identity;
 use access::account::stored_passwords;

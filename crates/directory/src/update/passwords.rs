@@ -10,7 +10,8 @@ use ber::Writer;
 use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode, client};
 use schema::NormalizedDn;
 
-use super::{Order, snapshot};
+use super::decided::snapshot;
+use super::order::Order;
 use crate::directory::Directory;
 use access::account::stored_passwords;
 use query::error::{refuse, store_failure};

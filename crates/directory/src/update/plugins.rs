@@ -8,8 +8,10 @@ use schema::Schema;
 use schema::syntax::oid;
 use store::index::IndexKind;
 
+use super::decided::Decided;
+use super::done::report_of;
 use super::inbound::Inbound;
-use super::{Cause, Decided, report_of};
+use super::intake::Cause;
 use crate::directory::Directory;
 use crate::open::OpenError;
 use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};

@@ -14,7 +14,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ldap::{LdapResult, ResultCode};
 use schema::Schema;
 
-use super::{Cause, Decided, Intake, report_of};
+use super::decided::Decided;
+use super::done::report_of;
+use super::intake::{Cause, Intake};
 use change::apply::queue::{BATCH_JOBS, Bounds, Job, Slice, bounds, job};
 use change::apply::{ReferenceProbe, Report, Tally};
 use change::csn::Csn;

@@ -7,70 +7,26 @@
 //! Knows files and backends; what a change would break is said by `schema` and by `apply`.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};
-use schema::{DefinitionKind, ModifiedSchema, Schema, SchemaChange};
+use ldap::{LdapResult, ResultCode};
+use schema::{ModifiedSchema, Schema};
 use store::Rebound;
 use store::index::SchemaTypes;
 
 use super::controls::OwnedControls;
-use super::{Cause, Decided, UpdateCallback, UpdateDone, conclude, report_of};
+use super::decided::{Decided, SERVER_NAME};
+use super::done::{UpdateCallback, UpdateDone, conclude, report_of};
+use super::intake::Cause;
+use super::schema_modification::SchemaModification;
 use crate::directory::Directory;
 use crate::open::OpenError;
 use access::Identity;
 use change::apply::schema_text;
 use change::proposal::{Flags, Kind};
 use query::backend::Backend;
-use query::error::{refuse, shown};
-
-/// Who stands behind changes that no client asked for.
-pub(crate) const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
-
-/// A modification that was read.
-#[derive(Debug)]
-pub(crate) struct SchemaModification {
-    changes: Vec<SchemaChange>,
-    identity: Identity,
-    flags: Flags,
-}
-
-/// Reads a modify request of the subschema entry.
-pub(super) fn read(
-    identity: &Identity,
-    flags: Flags,
-    request: &ModifyRequest<'_>,
-) -> Result<SchemaModification, LdapResult> {
-    if !identity.is_root() {
-        let message = "Only root users may change the schema";
-        return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
-    }
-    let mut changes = Vec::new();
-    for change in request.changes.iter() {
-        let attribute = String::from_utf8_lossy(change.attribute.description);
-        let Some(kind) = DefinitionKind::of_attribute(&attribute) else {
-            let message = format!("Only definitions can be changed in cn=schema, not {}", shown(attribute.as_bytes()));
-            return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
-        };
-        let is_add = match change.operation {
-            ModifyOperation::Add => true,
-            ModifyOperation::Delete if !change.attribute.values.is_empty() => false,
-            _ => {
-                let message =
-                    format!("Add or delete single values of {attribute}: the schema is not replaced as a whole");
-                return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
-            }
-        };
-        for value in change.attribute.values.iter() {
-            let value = std::str::from_utf8(value).map(str::to_owned).map_err(|_| {
-                refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, format!("A value of {attribute} is not UTF-8"))
-            })?;
-            changes.push(if is_add { SchemaChange::Add { kind, value } } else { SchemaChange::Delete { kind, value } });
-        }
-    }
-    Ok(SchemaModification { changes, identity: identity.clone(), flags })
-}
+use query::error::refuse;
 
 impl Directory {
     /// Makes a schema modification in files, backends and for readers.
@@ -195,9 +151,6 @@ pub(crate) fn bind_schema(backend: &Backend, schema: &Arc<Schema>) -> Rebound {
     let types = SchemaTypes::with_makers(schema, &backend.key_makers.load());
     backend.store.rebind(types.clone(), types)
 }
-
-/// Held while a schema changes.
-pub(super) type SchemaLock = Mutex<()>;
 
 /// Writes user schema files so that a crash leaves the old or the new one.
 fn write_files(folder: &Path, names: &[String], schema: &Schema) -> Result<(), LdapResult> {

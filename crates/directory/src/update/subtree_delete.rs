@@ -9,8 +9,10 @@ use std::sync::Arc;
 use ldap::LdapResult;
 use store::Phases;
 
+use super::decided::Decided;
+use super::done::{UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
+use super::intake::Intake;
 use super::references::ReferenceKeeper;
-use super::{Decided, Intake, UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
 use change::apply::{Report, SLICE_ENTRIES};
 use change::csn::Csn;
 use query::backend::Backend;

@@ -4,12 +4,16 @@
 //! changes when the transaction ends. Nothing is locked meanwhile. Knows nothing of what the updates do.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ldap::transaction::{EndTransaction, encode_end_response};
 use ldap::{Controls, ExtendedRequest, LdapResult, ResultCode};
 
-use super::{Decided, Order, UpdateCallback, UpdateDone, check_authenticated, out_of_service, phases_of, uuid_for};
+use super::controls::OwnedControls;
+use super::decided::{Decided, uuid_for};
+use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of};
+use super::order::{Order, check_authenticated};
+use super::transaction_slot::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX, Transaction, Waiting};
 use crate::directory::Directory;
 use crate::session::Session;
 use change::apply::TransactionReport;
@@ -17,55 +21,6 @@ use change::csn::Csn;
 use change::parts::join;
 use change::proposal::Kind;
 use query::error::{refuse, shown, store_failure};
-
-use super::controls::OwnedControls;
-
-/// Updates of one transaction.
-pub const TRANSACTION_UPDATES_MAX: usize = 1_000;
-
-/// Bytes of their requests, controls included. Half of the largest proposal.
-pub const TRANSACTION_BYTES_MAX: usize = 4 << 20;
-
-/// A connection's transaction, if there is one. Clones of a session share it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TransactionSlot(Option<Arc<Mutex<Transaction>>>);
-
-/// Updates that wait for their end.
-#[derive(Debug, Default)]
-struct Transaction {
-    identifier: String,
-    /// All updates are of one backend: another one has another log.
-    backend: Option<usize>,
-    updates: Vec<Waiting>,
-    bytes: usize,
-    /// An update that comes late finds it so.
-    is_over: bool,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    message_id: i32,
-    decided: Decided<'static>,
-}
-
-impl TransactionSlot {
-    fn lock(&self) -> Option<MutexGuard<'_, Transaction>> {
-        Some(self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Ends the transaction, if there is one, without its updates.
-    pub(crate) fn abort(&mut self) {
-        if let Some(mut open) = self.lock() {
-            open.is_over = true;
-            open.updates = Vec::new();
-        }
-        self.0 = None;
-    }
-
-    fn is_open(&self) -> bool {
-        self.lock().is_some_and(|open| !open.is_over)
-    }
-}
 
 impl Directory {
     /// Begins a transaction on a connection; gives its identifier.

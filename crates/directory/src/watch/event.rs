@@ -13,7 +13,6 @@ use schema::NormalizedDn;
 use store::{EntryId, RecordView, Snapshot, StoreError};
 
 use super::state::EntryState;
-use crate::directory::Directory;
 use crate::search::RequestTime;
 use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
 use query::facts::Facts;
@@ -153,12 +152,12 @@ pub(super) struct Present {
 }
 
 impl Present {
-    /// Now.
-    pub fn now(directory: &Directory) -> Result<Present, StoreError> {
-        let context = directory.reading.clone();
+    /// Now, under the schema of `facts`.
+    pub fn now(context: &ReadContext, facts: Arc<Facts>) -> Result<Present, StoreError> {
+        let context = context.clone();
         let snapshots = context.backends.iter().map(|backend| backend.store.snapshot()).collect::<Result<_, _>>()?;
         let unix_seconds = RequestTime::now().unix_seconds;
-        Ok(Present { facts: directory.facts(), snapshots, context, unix_seconds })
+        Ok(Present { facts, snapshots, context, unix_seconds })
     }
 
     /// Groups and computed attributes; to be asked about entries of one backend only, because the others are looked at somewhat later.

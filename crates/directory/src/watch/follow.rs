@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use ldap::{LdapResult, ResultCode};
 
 use super::event::{Images, Present, Stretch};
+use super::shared::{Shared, State, lock};
 use super::told::{Scratch, Stop, Telling, Watch};
-use super::{Shared, State, lock};
-use crate::directory::Directory;
+use super::watched::Watched;
 use change::history::{Follower, History, HistoryError, HistoryReader};
 use query::notices::NoticeKind;
 
@@ -25,7 +25,7 @@ const TURN: Duration = Duration::from_millis(20);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Runs until the directory is closed or dropped.
-pub(super) fn follow(shared: &Arc<Shared>, directory: &Weak<Directory>) {
+pub(super) fn follow(shared: &Arc<Shared>, directory: &Weak<dyn Watched>) {
     let mut follower: Option<Follower> = None;
     let mut watches = Watches::default();
     loop {
@@ -44,8 +44,8 @@ pub(super) fn follow(shared: &Arc<Shared>, directory: &Weak<Directory>) {
             continue;
         }
         // Before anything is read, so that no change is missed.
-        follower.get_or_insert_with(|| wake_by_history(shared, &directory));
-        let next = catch_unwind(AssertUnwindSafe(|| watches.round(shared, &directory)));
+        follower.get_or_insert_with(|| wake_by_history(shared, &*directory));
+        let next = catch_unwind(AssertUnwindSafe(|| watches.round(shared, &*directory)));
         let next = next.unwrap_or_else(|_| {
             // The panic hook has reported it.
             watches.forget_what_was_read();
@@ -60,9 +60,9 @@ pub(super) fn follow(shared: &Arc<Shared>, directory: &Weak<Directory>) {
     }
 }
 
-fn wake_by_history(shared: &Arc<Shared>, directory: &Directory) -> Follower {
+fn wake_by_history(shared: &Arc<Shared>, directory: &dyn Watched) -> Follower {
     let shared = Arc::downgrade(shared);
-    directory.history().follow(Arc::new(move || {
+    directory.changes().follow(Arc::new(move || {
         if let Some(shared) = shared.upgrade() {
             shared.note_changes();
         }
@@ -166,7 +166,7 @@ impl Watches {
     }
 
     /// One stretch for those that are not behind, one for those that are.
-    fn round(&mut self, shared: &Shared, directory: &Directory) -> Next {
+    fn round(&mut self, shared: &Shared, directory: &dyn Watched) -> Next {
         match self.try_round(shared, directory) {
             Ok(next) => next,
             Err(HistoryError::Purged { purged }) => {
@@ -175,16 +175,18 @@ impl Watches {
                 Next::Go
             }
             Err(problem) => {
-                directory.notices().warn(NoticeKind::PersistentSearch, &format!("Persistent searches wait: {problem}"));
+                directory
+                    .administrator_notices()
+                    .warn(NoticeKind::PersistentSearch, &format!("Persistent searches wait: {problem}"));
                 self.head = None;
                 Next::Retry
             }
         }
     }
 
-    fn try_round(&mut self, shared: &Shared, directory: &Directory) -> Result<Next, HistoryError> {
-        let history = directory.history();
-        let moment = Present::now(directory)?;
+    fn try_round(&mut self, shared: &Shared, directory: &dyn Watched) -> Result<Next, HistoryError> {
+        let history = directory.changes();
+        let moment = directory.present()?;
         self.prepare(shared, directory, &moment);
         // Every change that the moment has is numbered by now; it can be read as soon as the batches under way are durable.
         let given = history.given();
@@ -210,7 +212,7 @@ impl Watches {
     }
 
     /// Those under another schema are prepared anew.
-    fn prepare(&mut self, shared: &Shared, directory: &Directory, moment: &Present) {
+    fn prepare(&mut self, shared: &Shared, directory: &dyn Watched, moment: &Present) {
         let mut failed = Vec::new();
         for watch in self.all.values_mut() {
             if let Err(result) = watch.prepare(directory, &moment.facts) {
@@ -229,13 +231,13 @@ impl Watches {
     }
 
     /// Ends those that are farther behind than the history goes back: to the change `first`.
-    fn end_forgotten(&mut self, shared: &Shared, directory: &Directory, first: u64) {
+    fn end_forgotten(&mut self, shared: &Shared, directory: &dyn Watched, first: u64) {
         let is_forgotten = |watch: &&Watch| watch.position + 1 < first;
         let forgotten: Vec<u64> = self.all.values().filter(is_forgotten).map(|watch| watch.id).collect();
         for id in forgotten {
             let Some(watch) = self.all.remove(&id) else { continue };
-            shared.dropped.fetch_add(1, Ordering::Relaxed);
-            directory.notices().warn(NoticeKind::PersistentSearch, &format!(
+            shared.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            directory.administrator_notices().warn(NoticeKind::PersistentSearch, &format!(
                 "The persistent search {watch} is ended: its client reads so slowly that changes it was not told have left the \
                  changelog; make it read faster, or keep changes longer"
             ));
@@ -248,7 +250,7 @@ impl Watches {
     fn bring_forward(
         &mut self,
         shared: &Shared,
-        directory: &Directory,
+        directory: &dyn Watched,
         moment: &Present,
         head: u64,
     ) -> Result<bool, HistoryError> {
@@ -257,7 +259,7 @@ impl Watches {
             return Ok(false);
         };
         let mut stretch = Stretch::default();
-        stretch.extend(&moment.facts, &mut read_after(directory.history(), from)?)?;
+        stretch.extend(&moment.facts, &mut read_after(directory.changes(), from)?)?;
         if stretch.events.back().is_none_or(|last| last.number > head) || !stretch.is_cut {
             // The rest of it is told to everybody together.
             stretch.upto = head;
@@ -302,7 +304,7 @@ impl Watches {
                     scratch: &mut self.scratch,
                 };
                 // A defect that one filter meets must not end the others.
-                let told = catch_unwind(AssertUnwindSafe(|| watch.tell(&mut telling, shared)));
+                let told = catch_unwind(AssertUnwindSafe(|| watch.tell(&mut telling, &shared.counts)));
                 let result = match told {
                     Ok(Ok(())) => return true,
                     Ok(Err(Stop::Full)) => return false,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Shared;
 use crate::search::SearchDone;
 
 /// Where the changes go that a persistent search is told. Called by the one thread that serves all, so nothing here may wait.
@@ -25,30 +24,42 @@ pub trait WatchOutput: Send {
     fn finish(self: Box<Self>, done: SearchDone);
 }
 
+/// Who is woken for a watch.
+pub(super) trait Wake: Send + Sync {
+    /// The client of the watch has room, or does not want more.
+    fn wake(&self, id: u64);
+}
+
 /// Tells the thread of the watches that one of them may go on, or has to end.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct WatchWaker {
-    shared: Arc<Shared>,
+    watches: Arc<dyn Wake>,
     id: u64,
     /// The watch is behind because the client had no room.
     is_waiting: Arc<AtomicBool>,
 }
 
+impl std::fmt::Debug for WatchWaker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WatchWaker").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
 impl WatchWaker {
-    pub(super) fn new(shared: Arc<Shared>, id: u64) -> WatchWaker {
-        WatchWaker { shared, id, is_waiting: Arc::default() }
+    pub(super) fn new(watches: Arc<dyn Wake>, id: u64) -> WatchWaker {
+        WatchWaker { watches, id, is_waiting: Arc::default() }
     }
 
     /// The client took something. Costs one look unless the watch waits for that.
     pub fn has_room(&self) {
         if self.is_waiting.swap(false, Ordering::SeqCst) {
-            self.shared.wake(self.id);
+            self.watches.wake(self.id);
         }
     }
 
     /// Nobody wants the rest.
     pub fn cancelled(&self) {
-        self.shared.wake(self.id);
+        self.watches.wake(self.id);
     }
 
     /// From now on room is waited for. Whoever calls this looks once more whether there is any.

@@ -13,8 +13,9 @@ use ldap::{LdapResult, Request, ResultCode, Scope};
 use store::{Snapshot, StoreError};
 
 use super::event::{Event, Image, Images, Present};
-use super::{Shared, WatchOutput, WatchWaker};
-use crate::directory::Directory;
+use super::output::{WatchOutput, WatchWaker};
+use super::permit::WatchCounts;
+use super::watched::Watched;
 use crate::search::{Persistent, SearchDone, SearchPlan};
 use change::history::ChangeKind;
 use query::encode::{EncodeError, search_entry};
@@ -130,19 +131,19 @@ impl Watch {
     }
 
     /// Prepares filter and selection anew when the schema is another one.
-    pub fn prepare(&mut self, directory: &Directory, facts: &Arc<Facts>) -> Result<(), LdapResult> {
+    pub fn prepare(&mut self, directory: &dyn Watched, facts: &Arc<Facts>) -> Result<(), LdapResult> {
         if !self.plan.is_under(facts) {
-            self.plan = directory.prepare_again(&self.plan, &self.persistent)?;
+            self.plan = directory.plan_again(&self.plan, &self.persistent)?;
             self.selected_in = None;
         }
         Ok(())
     }
 
     /// Tells it one change, unless it is none of its own.
-    pub fn tell(&mut self, telling: &mut Telling<'_, '_>, shared: &Shared) -> Result<(), Stop> {
+    pub fn tell(&mut self, telling: &mut Telling<'_, '_>, counts: &WatchCounts) -> Result<(), Stop> {
         let event = telling.event;
         if self.concerns(event) {
-            self.tell_entry(telling, shared)?;
+            self.tell_entry(telling, counts)?;
         }
         self.position = event.number;
         Ok(())
@@ -167,7 +168,7 @@ impl Watch {
         !persistent.knows(event.backend, event.entry, event.sequence, event.names())
     }
 
-    fn tell_entry(&mut self, telling: &mut Telling<'_, '_>, shared: &Shared) -> Result<(), Stop> {
+    fn tell_entry(&mut self, telling: &mut Telling<'_, '_>, counts: &WatchCounts) -> Result<(), Stop> {
         let event = telling.event;
         let present = telling.present;
         let Some(snapshot) = present.snapshots.get(event.backend) else { return Ok(()) };
@@ -202,7 +203,7 @@ impl Watch {
             return Err(Stop::Ended(self.plan.lookthrough_exceeded()));
         }
         self.done.entries_sent += 1;
-        shared.told.fetch_add(1, Ordering::Relaxed);
+        counts.told.fetch_add(1, Ordering::Relaxed);
         if self.chunk.len() >= CHUNK_BYTES {
             self.flush();
         }

@@ -1,0 +1,98 @@
+//! A decided update: all of a proposal but its time, and what only deciding can bring: the `entryUUID`, the state it is decided by.
+//!
+//! Knows what a proposal needs; not where the request came from, nor what becomes of it.
+
+use std::borrow::Cow;
+
+use ldap::{LdapResult, ResultCode};
+
+use super::controls::OwnedControls;
+use super::done::ExtendedAnswer;
+use access::Identity;
+use change::csn::Csn;
+use change::proposal::{Authority, Kind, Proposal};
+use query::backend::Backend;
+use query::error::{refuse, store_failure};
+
+/// Who stands behind changes that no client asked for.
+pub(crate) const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
+
+/// A decided update, but for the time.
+#[derive(Debug)]
+pub(crate) struct Decided<'m> {
+    pub(crate) backend: usize,
+    pub(crate) kind: Kind,
+    pub(crate) controls: OwnedControls,
+    pub(crate) op_bytes: Cow<'m, [u8]>,
+    pub(crate) identity: Identity,
+    pub(crate) connection: u64,
+    pub(crate) operation: u32,
+    /// What the response says if the update succeeds.
+    pub(crate) answer: Option<ExtendedAnswer>,
+}
+
+impl<'m> Decided<'m> {
+    /// A change that the server makes by itself.
+    pub(crate) fn by_server(backend: usize, kind: Kind, op_bytes: Vec<u8>) -> Self {
+        Self {
+            backend,
+            kind,
+            controls: OwnedControls::default(),
+            op_bytes: op_bytes.into(),
+            identity: Identity::Root { dn: SERVER_NAME.into() },
+            connection: 0,
+            operation: 0,
+            answer: None,
+        }
+    }
+}
+
+impl Decided<'_> {
+    /// The same, without the request's bytes.
+    pub(super) fn owned(self) -> Decided<'static> {
+        Decided { op_bytes: Cow::Owned(self.op_bytes.into_owned()), ..self }
+    }
+
+    pub(super) fn proposal(&self, csn: Csn, entry_uuid: [u8; 16]) -> Proposal<'_> {
+        let authority = match &self.identity {
+            Identity::Anonymous => Authority::Anonymous,
+            Identity::Root { dn } => Authority::Root { dn },
+            Identity::User { dn, backend, entry } => {
+                Authority::User { dn, entry: if *backend == self.backend { entry.0 } else { 0 } }
+            }
+        };
+        Proposal {
+            kind: self.kind,
+            flags: self.controls.flags,
+            csn,
+            entry_uuid,
+            connection: self.connection,
+            operation: self.operation,
+            authority,
+            assertion: &self.controls.assertion,
+            pre_read: &self.controls.pre_read,
+            post_read: &self.controls.post_read,
+            operation_bytes: &self.op_bytes,
+        }
+    }
+}
+
+/// The `entryUUID` that a proposal brings: only an added entry needs one.
+pub(super) fn uuid_for(kind: Kind) -> Result<[u8; 16], LdapResult> {
+    if kind == Kind::Add { random_uuid() } else { Ok([0; 16]) }
+}
+
+/// A random UUID (RFC 9562 §5.4).
+fn random_uuid() -> Result<[u8; 16], LdapResult> {
+    let mut uuid = [0u8; 16];
+    getrandom::fill(&mut uuid)
+        .map_err(|_| refuse(ResultCode::UNAVAILABLE, "The operating system gave no random bytes for an entryUUID"))?;
+    uuid[6] = uuid[6] & 0x0f | 0x40;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    Ok(uuid)
+}
+
+/// A backend's snapshot, or why there is none.
+pub(crate) fn snapshot(backend: &Backend) -> Result<store::Snapshot, LdapResult> {
+    backend.store.snapshot().map_err(|error| store_failure(&error))
+}

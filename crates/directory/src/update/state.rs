@@ -1,0 +1,52 @@
+//! What updates keep while the server runs: the way in to the backends, the plugins' parts, the settings.
+//!
+//! Knows the configuration; no request and no session.
+
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+use config::{Config, Writability};
+
+use super::dynamic_state::DynamicState;
+use super::inbound::Inbound;
+use super::intake::Intake;
+use super::references::ReferenceKeeper;
+use password::Scheme;
+
+/// What updates need of the configuration, and the clock.
+#[derive(Debug)]
+pub(crate) struct UpdateState {
+    pub(super) intake: Arc<Intake>,
+    pub(super) inbound: ArcSwap<Inbound>,
+    pub(crate) references: Arc<ReferenceKeeper>,
+    pub(crate) dynamic: DynamicState,
+    pub(crate) scheme: Scheme,
+    pub(super) allow_pre_encoded: bool,
+    pub(super) allow_user_changes: bool,
+    pub(super) writability: Writability,
+    /// Held while a schema changes.
+    pub(super) schema_change: Mutex<()>,
+}
+
+impl UpdateState {
+    /// From the configuration. A scheme that does not exist was refused when the configuration was read; should one get here,
+    /// the default takes its place.
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            intake: Arc::default(),
+            inbound: ArcSwap::default(),
+            references: Arc::default(),
+            dynamic: DynamicState::default(),
+            scheme: Scheme::from_name(&config.passwords.scheme).unwrap_or(Scheme::SaltedSha512),
+            allow_pre_encoded: config.passwords.allow_pre_encoded_passwords,
+            allow_user_changes: config.passwords.allow_user_password_changes,
+            writability: config.global.writability,
+            schema_change: Mutex::default(),
+        }
+    }
+
+    /// The way in, for changes that the server makes itself.
+    pub(crate) fn intake(&self) -> &Arc<Intake> {
+        &self.intake
+    }
+}

@@ -1,0 +1,317 @@
+//! From a request to a proposal: everything undetermined is decided here (who, when, which UUID, which hash), and the proposal is handed
+//! to the writer of the backend that holds the entry.
+//!
+//! Knows sessions, controls and backends; what an update does to entries is [`apply`](change::apply)'s business. What takes long
+//! (deliberately slow hashes) is given back as a job for a pool.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use config::Writability;
+use ldap::{Controls, LdapResult, Message, Request, ResultCode, oids};
+use schema::NormalizedDn;
+use store::Phases;
+
+use super::controls::UpdateControls;
+use super::decided::{Decided, uuid_for};
+use super::done::{UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
+use super::order::{Order, Ready, check_authenticated};
+use super::passwords::{self, Prepared};
+use super::schema_modification::{self, SchemaModification};
+use super::subtree_delete::SubtreeDelete;
+use crate::directory::Directory;
+use crate::session::Session;
+use change::proposal::{Flags, Kind};
+use query::backend::holder;
+use query::error::{invalid_dn, no_such_object, refuse, shown};
+use query::facts::Facts;
+
+/// Where an update is.
+#[must_use = "a slow update has to be run on a pool"]
+pub enum Submitted {
+    /// Its callback was called, or will be.
+    Queued,
+    /// A password has to be hashed slowly first: call [`SlowUpdate::run`] on a pool.
+    Slow(SlowUpdate),
+}
+
+/// An update that waits for a slow hash. Dropping it drops its callback.
+pub struct SlowUpdate {
+    session: Box<Session>,
+    message_id: i32,
+    operation: u32,
+    /// The protocolOp.
+    op_bytes: zeroize::Zeroizing<Vec<u8>>,
+    /// Content of the controls element.
+    controls: Vec<u8>,
+    done: UpdateCallback,
+}
+
+impl Directory {
+    /// Takes an add, modify, delete, modify DN, password modify or end transaction request. `operation` is its number on the connection. The callback
+    /// is called with the outcome when it is durable, or with the reason why nothing was done.
+    pub fn submit<'m>(
+        &self,
+        session: &Session,
+        operation: u32,
+        message: &Message<'m>,
+        done: UpdateCallback,
+    ) -> Submitted {
+        let Message { id, op, op_bytes, controls } = message;
+        let order = Order { session, message_id: *id, operation, request: op, op_bytes, controls, may_be_slow: false };
+        self.dispatch(&order, done)
+    }
+
+    fn dispatch(&self, order: &Order<'_, '_>, done: UpdateCallback) -> Submitted {
+        // On a pool's thread it was done before.
+        let inbound = self.updates.inbound.load();
+        if inbound.cleans()
+            && !order.may_be_slow
+            && let Some(op_bytes) = inbound.cleaned(&self.facts().schema, order.request)
+        {
+            return match Request::decode_op(&op_bytes) {
+                Ok(request) => {
+                    let Order { session, operation, message_id, controls, may_be_slow, .. } = *order;
+                    let (request, op_bytes) = (&request, op_bytes.as_slice());
+                    self.dispatch_clean(
+                        &Order { session, operation, message_id, request, op_bytes, controls, may_be_slow },
+                        done,
+                    )
+                }
+                Err(error) => {
+                    done(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())));
+                    Submitted::Queued
+                }
+            };
+        }
+        self.dispatch_clean(order, done)
+    }
+
+    fn dispatch_clean(&self, order: &Order<'_, '_>, done: UpdateCallback) -> Submitted {
+        let prepared = match order.request {
+            Request::Extended(request) if request.name == oids::extended::END_TRANSACTION.as_bytes() => {
+                self.end_transaction(order, request, done);
+                return Submitted::Queued;
+            }
+            Request::Extended(request) if request.name == oids::extended::REFRESH.as_bytes() => {
+                self.prepare_refresh(order, request)
+            }
+            Request::Extended(request) => self.prepare_password_modify(order, request),
+            _ => self.prepare(order),
+        };
+        match prepared {
+            Ok(Ready::Proposal(mut decided)) => {
+                match decided.controls.transaction.take() {
+                    Some(identifier) => done(self.enlist(order, &identifier, *decided)),
+                    None => self.propose(*decided, done),
+                }
+                Submitted::Queued
+            }
+            Ok(Ready::Schema(change)) => {
+                self.change_schema(change, done);
+                Submitted::Queued
+            }
+            Ok(Ready::Slow) => Submitted::Slow(SlowUpdate {
+                session: Box::new(order.session.clone()),
+                message_id: order.message_id,
+                operation: order.operation,
+                op_bytes: order.op_bytes.to_vec().into(),
+                controls: order.controls.encoded().to_vec(),
+                done,
+            }),
+            Err(result) => {
+                done(UpdateDone::refused(result));
+                Submitted::Queued
+            }
+        }
+    }
+
+    /// What the controls of an update of that kind ask for.
+    pub(super) fn update_controls<'m>(
+        &self,
+        order: &Order<'_, 'm>,
+        kind: Kind,
+    ) -> Result<UpdateControls<'m>, LdapResult> {
+        let limits = || self.limits_finder(&self.facts()).of_session(order.session, Instant::now());
+        UpdateControls::read(order.controls, kind, &order.session.identity, &limits)
+    }
+
+    fn prepare<'m>(&self, order: &Order<'_, 'm>) -> Result<Ready<'m>, LdapResult> {
+        let facts = self.facts();
+        let (kind, dn) = match order.request {
+            Request::Add(request) => (Kind::Add, request.entry),
+            Request::Modify(request) => (Kind::Modify, request.object),
+            Request::Delete(dn) => (Kind::Delete, *dn),
+            Request::ModifyDn(request) => (Kind::ModifyDn, request.entry),
+            _ => return Err(refuse(ResultCode::PROTOCOL_ERROR, "This request is no update")),
+        };
+        let controls = self.update_controls(order, kind)?;
+        let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
+        check_authenticated(&order.session.identity)?;
+        self.updates.inbound.load().check_seven_bit(&facts.schema, &name, order.request)?;
+        self.updates.dynamic.check_add(&facts, order.request)?;
+        if let Some(change) = self.own_entry(order, controls.flags, &name)? {
+            if controls.transaction.is_some() {
+                let message = "The schema is changed outside of transactions";
+                return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            }
+            // It waits for disks, so it takes a pool's thread.
+            return Ok(if order.may_be_slow { Ready::Schema(change) } else { Ready::Slow });
+        }
+        let at = self.backend_of(&name, dn)?;
+        if let Request::ModifyDn(request) = order.request
+            && let Some(superior) = request.new_superior
+        {
+            self.check_same_backend(&facts, at, superior)?;
+        }
+        if let Request::ModifyDn(request) = order.request {
+            self.check_new_name(&facts, at, &name, request)?;
+        }
+        self.tell_of_request(&facts, order.request);
+        let op_bytes = match passwords::prepare(self, &facts, order, at, &name)? {
+            Prepared::Unchanged => order.op_bytes.into(),
+            Prepared::Rewritten(bytes) => bytes.into(),
+            Prepared::Slow => return Ok(Ready::Slow),
+        };
+        let controls = controls.owned();
+        Ok(Ready::Proposal(Box::new(Decided {
+            backend: at,
+            kind,
+            controls,
+            op_bytes,
+            identity: order.session.identity.clone(),
+            connection: order.session.connection,
+            operation: order.operation,
+            answer: None,
+        })))
+    }
+
+    /// The entries that are in no backend: the schema can be changed, the others cannot.
+    fn own_entry(
+        &self,
+        order: &Order<'_, '_>,
+        flags: Flags,
+        name: &NormalizedDn,
+    ) -> Result<Option<SchemaModification>, LdapResult> {
+        let unwilling =
+            |what: &str| refuse(ResultCode::UNWILLING_TO_PERFORM, format!("{what} cannot be changed this way"));
+        if name.is_root() {
+            return Err(unwilling("The root DSE"));
+        }
+        let own = self.own_entries();
+        if own.monitor.is_ancestor_or_equal(name) {
+            return Err(unwilling("The monitor"));
+        }
+        if own.changelog.is_ancestor_or_equal(name) {
+            return Err(unwilling("The changelog"));
+        }
+        if !own.schema.normalized().is_ancestor_or_equal(name) {
+            return Ok(None);
+        }
+        match order.request {
+            Request::Modify(request) if name.len() == 1 => {
+                schema_modification::read(&order.session.identity, flags, request).map(Some)
+            }
+            _ => Err(unwilling("The schema (only modify requests can)")),
+        }
+    }
+
+    /// The backend that holds a name and may be written to.
+    pub(crate) fn backend_of(&self, name: &NormalizedDn, dn: &[u8]) -> Result<usize, LdapResult> {
+        let held = holder(&self.backends, name.as_bytes());
+        let Some((at, _)) = held else { return Err(no_such_object(&shown(dn), "")) };
+        let writable = |mode: Writability| matches!(mode, Writability::Enabled);
+        let backend_mode = self.backends.get(at).map(|backend| backend.writability);
+        if !writable(self.updates.writability) || !backend_mode.is_some_and(writable) {
+            let message = "Updates are switched off (writability-mode in pando.toml)";
+            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        }
+        Ok(at)
+    }
+
+    fn check_same_backend(&self, facts: &Facts, at: usize, superior: &[u8]) -> Result<(), LdapResult> {
+        let name = NormalizedDn::parse(&facts.schema, superior).map_err(|error| invalid_dn(superior, error))?;
+        match holder(&self.backends, name.as_bytes()) {
+            Some((other, _)) if other != at => {
+                let message = format!("\"{}\" is in another backend: entries move within one only", shown(superior));
+                Err(refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands a decided update to its backend.
+    pub(crate) fn propose(&self, decided: Decided<'_>, done: UpdateCallback) {
+        let Some(backend) = self.backends.get(decided.backend) else {
+            return done(UpdateDone::refused(out_of_service()));
+        };
+        let intake = &self.updates.intake;
+        if decided.controls.flags.has(Flags::SUBTREE_DELETE) {
+            let (intake, backends) = (Arc::clone(intake), Arc::clone(&self.backends));
+            let references = Arc::clone(&self.updates.references);
+            return SubtreeDelete {
+                intake,
+                backends,
+                references,
+                decided: decided.owned(),
+                done,
+                slices: 0,
+                phases: Phases::default(),
+            }
+            .go_on();
+        }
+        let entry_uuid = match uuid_for(decided.kind) {
+            Ok(uuid) => uuid,
+            Err(result) => return done(UpdateDone::refused(result)),
+        };
+        let (csn, proposal) = intake.encode(&decided, entry_uuid);
+        let answer = decided.answer;
+        if !matches!(decided.kind, Kind::Delete | Kind::ModifyDn) {
+            let then = move |outcome| {
+                let phases = phases_of(&outcome);
+                done(UpdateDone { phases, ..conclude(report_of(outcome), csn, answer) });
+            };
+            return intake.submit(backend, decided.connection, proposal, Box::new(then));
+        }
+        let references = Arc::clone(&self.updates.references);
+        let (connection, operation) = (decided.connection, decided.operation);
+        let then = move |outcome| {
+            let phases = phases_of(&outcome);
+            let report = report_of(outcome);
+            if let Ok(report) = &report {
+                references.note(report, csn, connection, operation);
+            }
+            done(UpdateDone { phases, ..conclude(report, csn, answer) });
+        };
+        intake.submit(backend, connection, proposal, Box::new(then));
+    }
+}
+
+impl SlowUpdate {
+    /// Answers without doing anything: no pool has room for it.
+    pub fn refuse(self, result: LdapResult) {
+        (self.done)(UpdateDone::refused(result));
+    }
+
+    /// Hashes, and submits.
+    pub fn run(self, directory: &Directory) {
+        let request = match Request::decode_op(&self.op_bytes) {
+            Ok(request) => request,
+            Err(error) => {
+                return (self.done)(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())));
+            }
+        };
+        let controls = Controls::decode(&self.controls).unwrap_or_default();
+        let order = Order {
+            session: &self.session,
+            message_id: self.message_id,
+            operation: self.operation,
+            request: &request,
+            op_bytes: &self.op_bytes,
+            controls: &controls,
+            may_be_slow: true,
+        };
+        // On a pool nothing is slow a second time.
+        let _ = directory.dispatch(&order, self.done);
+    }
+}

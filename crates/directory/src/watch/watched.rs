@@ -1,0 +1,26 @@
+//! What the watches need of the directory whose changes they tell.
+
+use std::sync::Arc;
+
+use ldap::LdapResult;
+use store::StoreError;
+
+use super::event::Present;
+use crate::search::{Persistent, SearchPlan};
+use change::history::History;
+use query::notices::Notices;
+
+/// See the module.
+pub(super) trait Watched: Send + Sync {
+    /// The changes that entries went through.
+    fn changes(&self) -> &Arc<History>;
+
+    /// The backends now.
+    fn present(&self) -> Result<Present, StoreError>;
+
+    /// Prepares a search anew under the schema in force.
+    fn plan_again(&self, plan: &SearchPlan, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult>;
+
+    /// Where an administrator is told what goes wrong.
+    fn administrator_notices(&self) -> &Notices;
+}
