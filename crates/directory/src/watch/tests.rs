@@ -583,7 +583,11 @@ fn groups_count_as_they_are_now() {
     let filter = format!("(isMemberOf={staff})");
     let asked = Asked { controls: &controls, attributes: &["isMemberOf", "description"], ..Asked::new(BASE, &filter) };
     assert_eq!(brief(&watch(&mut fixture, &asked, &client)), [format!("0 {ANN} staff")]);
+    let everything = Client::default();
+    watch(&mut fixture, &Asked { controls: &controls, ..Asked::new(BASE, "(objectClass=*)") }, &everything);
     replace(&fixture, BO, "still a guest");
+    // All watches are told a change together: this one was judged before BO becomes a member.
+    everything.told(1);
     let member = (ModifyOperation::Add, &b"member"[..], [BO.as_bytes()]);
     update(&fixture, |out| client::modify(out, 1, staff, [member], &[]));
     replace(&fixture, BO, "one of us");
