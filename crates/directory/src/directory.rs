@@ -4,20 +4,20 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Config;
 use ldap::LdapResult;
-use schema::{NormalizedDn, Schema};
+use schema::Schema;
 use store::{BackendOptions, StoreError};
 
+use crate::in_force::{InForce, OwnEntries};
 use crate::index_work::IndexWork;
-use crate::monitor::{MONITOR_DN, MonitorProvider, backend_entries};
+use crate::monitor::{MonitorProvider, backend_entries};
 use crate::open::OpenError;
 use crate::root_users::RootUsers;
-use crate::rootdse::{Capabilities, root_dse};
-use crate::schema_entry::schema_entry;
+use crate::rootdse::Capabilities;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::session::Session;
@@ -28,8 +28,7 @@ use access::Bound;
 use access::Identity;
 use access::limits::{LimitsFinder, LiveLimits};
 use change::apply::UpdateRules;
-use change::history::entry::CHANGELOG_DN;
-use change::history::{Bounds, ChangeNumbers, History, LogSource, Recorder, kept_from};
+use change::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
 use query::backend::{Backend, Suffix};
 use query::computed::{ComputedService, check_tables};
 use query::configured::{all_suffixes, configured_indexes, leniency, load_schema};
@@ -56,10 +55,7 @@ pub struct Directory {
     pub(crate) roots: ArcSwap<RootUsers>,
     /// Of paged searches.
     pub(crate) cookies: CookieKey,
-    facts: ArcSwap<Facts>,
-    own: ArcSwap<OwnEntries>,
-    /// Taken while the entries of its own are made anew.
-    remaking: Mutex<()>,
+    pub(crate) in_force: InForce,
     monitor: OnceLock<Arc<dyn MonitorProvider>>,
     /// The backends once more, with what is kept for reading them.
     pub(crate) reading: ReadContext,
@@ -67,34 +63,10 @@ pub struct Directory {
     pub(crate) shapes: Arc<[ShapeTable]>,
     pub(crate) group_options: GroupOptions,
     history: Arc<History>,
-    notices: Arc<Notices>,
+    pub(crate) notices: Arc<Notices>,
     /// Of range retrievals.
     pub(crate) range_cursors: Arc<RangeCursors>,
     pub(crate) watches: Watches,
-}
-
-/// The entries that are in no backend.
-#[derive(Debug)]
-pub(crate) struct OwnEntries {
-    pub root_dse: Arc<SyntheticEntry>,
-    /// The same with the change numbers of that moment, when it was last asked for.
-    numbered: ArcSwapOption<NumberedDse>,
-    /// What `root_dse` says the server can do.
-    capabilities: Capabilities,
-    /// Where entries can be dynamic (RFC 2589); nothing when they cannot.
-    dynamic_subtrees: Vec<String>,
-    /// The changelog's name.
-    pub changelog: NormalizedDn,
-    pub schema: Arc<SyntheticEntry>,
-    /// The monitor's name; its entries are made for each search.
-    pub monitor: NormalizedDn,
-}
-
-/// The root DSE while the changelog begins and ends there.
-#[derive(Debug)]
-struct NumberedDse {
-    bounds: Bounds,
-    entry: Arc<SyntheticEntry>,
 }
 
 impl Directory {
@@ -123,14 +95,14 @@ impl Directory {
             let disk = log_disk(&configured.id);
             backends.push(open_backend(config, configured, suffixes, &facts, recorder, disk)?);
         }
-        let own = own_entries(&facts, &backends, Capabilities::default(), Vec::new())
-            .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
         let history = open_history(config, numbers, &backends)?;
         let notices = Arc::new(Notices::default());
         let group_options = GroupOptions::of(&config.virtual_attributes);
         check_tables(&facts, &config.virtual_attributes)?;
         let computed = Arc::new(ComputedService::new(&config.virtual_attributes, backends.len(), &notices));
         let backends: Arc<[Backend]> = backends.into();
+        let in_force = InForce::new(Arc::clone(&facts), &backends)
+            .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
         let groups = Arc::new(GroupService::new(group_options, &notices));
         let directory = Directory {
             shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
@@ -142,9 +114,7 @@ impl Directory {
             config: config.clone(),
             backends,
             cookies: CookieKey::default(),
-            own: ArcSwap::from_pointee(own),
-            facts: ArcSwap::new(facts),
-            remaking: Mutex::default(),
+            in_force,
             monitor: OnceLock::new(),
             group_options,
             history,
@@ -152,9 +122,9 @@ impl Directory {
             range_cursors: Arc::default(),
             watches: Watches::new(config.global.persistent_searches_max),
         };
-        directory.settle_schema()?;
+        directory.updating().settle_schema()?;
         directory.settle_indexes()?;
-        directory.set_plugins(config)?;
+        directory.updating().set_plugins(config)?;
         directory.history.start(&directory.notices).map_err(|error| OpenError::Thread { error })?;
         Ok(directory)
     }
@@ -168,13 +138,13 @@ impl Directory {
     /// The schema in force, and what was looked up in it.
     #[must_use]
     pub fn facts(&self) -> Arc<Facts> {
-        self.facts.load_full()
+        self.in_force.facts()
     }
 
     /// The schema in force.
     #[must_use]
     pub fn schema(&self) -> Arc<Schema> {
-        self.facts.load().schema.clone()
+        self.in_force.schema()
     }
 
     /// The backends in service.
@@ -188,24 +158,7 @@ impl Directory {
     /// # Errors
     /// When the root DSE would be too large.
     pub fn set_capabilities(&self, capabilities: Capabilities) -> Result<(), StoreError> {
-        let _only_one = self.remaking.lock().unwrap_or_else(PoisonError::into_inner);
-        let dynamic_subtrees = self.own.load().dynamic_subtrees.clone();
-        self.own.store(Arc::new(own_entries(&self.facts(), &self.backends, capabilities, dynamic_subtrees)?));
-        Ok(())
-    }
-
-    /// Says where entries can be dynamic, for the root DSE.
-    ///
-    /// # Errors
-    /// When the root DSE would be too large.
-    pub(crate) fn set_dynamic_subtrees(&self, dynamic_subtrees: Vec<String>) -> Result<(), StoreError> {
-        let _only_one = self.remaking.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = self.own.load_full();
-        if own.dynamic_subtrees != dynamic_subtrees {
-            let capabilities = own.capabilities.clone();
-            self.own.store(Arc::new(own_entries(&self.facts(), &self.backends, capabilities, dynamic_subtrees)?));
-        }
-        Ok(())
+        self.in_force.set_capabilities(capabilities)
     }
 
     /// Takes a new schema: searches that begin from now on use it. What updates do about it is in the log's order, in `apply`.
@@ -213,13 +166,7 @@ impl Directory {
     /// # Errors
     /// When the schema's entry would be too large.
     pub fn set_schema(&self, schema: Arc<Schema>) -> Result<(), StoreError> {
-        let _only_one = self.remaking.lock().unwrap_or_else(PoisonError::into_inner);
-        let facts = Arc::new(Facts::new(schema));
-        let own = self.own.load_full();
-        let (capabilities, dynamic_subtrees) = (own.capabilities.clone(), own.dynamic_subtrees.clone());
-        self.own.store(Arc::new(own_entries(&facts, &self.backends, capabilities, dynamic_subtrees)?));
-        self.facts.store(facts);
-        Ok(())
+        self.in_force.set_schema(schema)
     }
 
     /// Who tells `cn=monitor` about the server; once, before it serves.
@@ -236,11 +183,6 @@ impl Directory {
     /// What an administrator should know goes here.
     pub(crate) fn notices(&self) -> &Notices {
         &self.notices
-    }
-
-    /// The same for a thread.
-    pub(crate) fn shared_notices(&self) -> Arc<Notices> {
-        Arc::clone(&self.notices)
     }
 
     /// What is kept for attributes that entries are given.
@@ -310,26 +252,7 @@ impl Directory {
     }
 
     pub(crate) fn own_entries(&self) -> Arc<OwnEntries> {
-        self.own.load_full()
-    }
-
-    /// The root DSE, which says where the changelog begins and ends.
-    pub(crate) fn root_dse(&self, facts: &Facts, own: &OwnEntries) -> Result<Arc<SyntheticEntry>, LdapResult> {
-        if !self.history.is_on() {
-            return Ok(Arc::clone(&own.root_dse));
-        }
-        let bounds = self.history.bounds();
-        if let Some(numbered) = own.numbered.load().as_deref()
-            && numbered.bounds == bounds
-        {
-            return Ok(Arc::clone(&numbered.entry));
-        }
-        // Two searches may make it at once; whose is kept does not matter.
-        let contexts: Vec<&str> = naming_contexts(&self.backends).collect();
-        let made = root_dse(facts, contexts.into_iter(), &own.capabilities, Some(bounds), &own.dynamic_subtrees);
-        let entry = Arc::new(made.map_err(|problem| error::store_failure(&problem))?);
-        own.numbered.store(Some(Arc::new(NumberedDse { bounds, entry: Arc::clone(&entry) })));
-        Ok(entry)
+        self.in_force.own_entries()
     }
 
     pub(crate) fn monitor_entries(&self, facts: &Facts) -> Result<Vec<SyntheticEntry>, LdapResult> {
@@ -411,26 +334,4 @@ fn open_history(config: &Config, numbers: Arc<ChangeNumbers>, backends: &[Backen
 /// The file that is kept beside the logs for the history.
 fn change_numbers(config: &Config) -> PathBuf {
     config.instance.changelog().join("numbers")
-}
-
-fn own_entries(
-    facts: &Facts,
-    backends: &[Backend],
-    capabilities: Capabilities,
-    dynamic_subtrees: Vec<String>,
-) -> Result<OwnEntries, StoreError> {
-    let contexts: Vec<&str> = naming_contexts(backends).collect();
-    Ok(OwnEntries {
-        root_dse: Arc::new(root_dse(facts, contexts.into_iter(), &capabilities, None, &dynamic_subtrees)?),
-        numbered: ArcSwapOption::empty(),
-        capabilities,
-        dynamic_subtrees,
-        changelog: NormalizedDn::parse(&facts.schema, CHANGELOG_DN.as_bytes()).unwrap_or_default(),
-        schema: Arc::new(schema_entry(facts, None)?),
-        monitor: NormalizedDn::parse(&facts.schema, MONITOR_DN.as_bytes()).unwrap_or_default(),
-    })
-}
-
-pub(crate) fn naming_contexts(backends: &[Backend]) -> impl Iterator<Item = &str> {
-    backends.iter().flat_map(|backend| &backend.suffixes).map(|suffix| suffix.dn.as_str())
 }

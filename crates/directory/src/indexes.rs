@@ -64,7 +64,7 @@ impl Directory {
         }
         let mut done = Reconfigured { at_restart: self.config.changes_to(new).at_restart, ..Reconfigured::default() };
         let root_users = RootUsers::new(new, &self.schema())?;
-        self.check_plugins(new)?;
+        self.updating().check_plugins(new)?;
         check_tables(&self.facts(), &new.virtual_attributes)?;
         if self.set_limits(new)? {
             done.applied(Applier::Limits, "The limits of operations changed");
@@ -72,7 +72,7 @@ impl Directory {
         if self.set_root_users(root_users) {
             done.applied(Applier::Binds, "The root users or the answers to failed binds changed");
         }
-        if self.set_plugins(new)? {
+        if self.updating().set_plugins(new)? {
             done.applied(Applier::Plugins, "The plugins changed");
         }
         let changelog = self.history().set(new.changelog);

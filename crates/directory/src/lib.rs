@@ -12,6 +12,7 @@ mod check;
 mod compare;
 mod controls;
 mod directory;
+mod in_force;
 mod index_builder;
 mod index_progress;
 mod index_propose;
@@ -23,6 +24,7 @@ mod root_users;
 mod schema_entry;
 mod session;
 mod update;
+mod updating;
 mod watch;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use access::not_obeyed::{NOT_OBEYED, NotObeyed};
 use ldap::{ModifyOperation, Request};
 use query::backend::Backend;
 use query::facts::Facts;
-use query::notices::NoticeKind;
+use query::notices::{NoticeKind, Notices};
 use store::{DescId, EntryId, StoreError};
 
 use crate::directory::Directory;
@@ -28,23 +28,23 @@ impl Directory {
         }
         Ok(())
     }
+}
 
-    /// Tells once of each attribute in a request that is not obeyed yet.
-    pub(crate) fn tell_of_request(&self, facts: &Facts, request: &Request<'_>) {
-        let tell = |description: &[u8]| {
-            if let Some(NotObeyed { attribute, what }) = NotObeyed::find(&facts.schema, description) {
-                let sentence = format!("A client wrote the attribute {attribute}, which is not obeyed yet: it {what}");
-                self.notices().warn_once(sentence);
-            }
-        };
-        match request {
-            Request::Add(add) => add.attributes.iter().for_each(|attribute| tell(attribute.description)),
-            Request::Modify(modify) => {
-                let brings = modify.changes.iter().filter(|change| change.operation != ModifyOperation::Delete);
-                brings.for_each(|change| tell(change.attribute.description));
-            }
-            _ => {}
+/// Tells once of each attribute in a request that is not obeyed yet.
+pub(crate) fn tell_of_request(notices: &Notices, facts: &Facts, request: &Request<'_>) {
+    let tell = |description: &[u8]| {
+        if let Some(NotObeyed { attribute, what }) = NotObeyed::find(&facts.schema, description) {
+            let sentence = format!("A client wrote the attribute {attribute}, which is not obeyed yet: it {what}");
+            notices.warn_once(sentence);
         }
+    };
+    match request {
+        Request::Add(add) => add.attributes.iter().for_each(|attribute| tell(attribute.description)),
+        Request::Modify(modify) => {
+            let brings = modify.changes.iter().filter(|change| change.operation != ModifyOperation::Delete);
+            brings.for_each(|change| tell(change.attribute.description));
+        }
+        _ => {}
     }
 }
 

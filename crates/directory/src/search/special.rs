@@ -34,7 +34,7 @@ impl Directory {
             if request.scope != Scope::BaseObject {
                 return Ok(false);
             }
-            vec![self.root_dse(facts, &own)?]
+            vec![self.in_force.root_dse(facts, &own, self.history())?]
         } else if *base == *own.schema.normalized() {
             vec![own.schema.clone()]
         } else if own.monitor.is_ancestor_or_equal(base) {

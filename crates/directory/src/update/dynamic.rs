@@ -11,19 +11,20 @@ use ldap::extended::{Refresh, encode_refreshed};
 use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
 use schema::NormalizedDn;
 
+use super::context::UpdateContext;
 use super::decided::Decided;
 use super::done::ExtendedAnswer;
 use super::dynamic_state::SWITCH_ON;
 use super::expiry::{ExpiryThread, Worker};
 use super::order::{Order, Ready, check_authenticated};
-use crate::directory::{Directory, naming_contexts};
+use crate::in_force::naming_contexts;
 use crate::open::OpenError;
 use change::csn::Csn;
 use change::proposal::Kind;
 use query::dynamic_entry::EXPIRY;
 use query::error::{invalid_dn, refuse, shown};
 
-impl Directory {
+impl UpdateContext<'_> {
     /// Takes what a configuration says of dynamic entries, and starts or ends whoever removes them.
     pub(super) fn set_dynamic_entries(&self, config: &Config) -> Result<(), OpenError> {
         let mut found = config.plugins.iter().filter_map(|plugin| match &plugin.kind {
@@ -33,11 +34,11 @@ impl Directory {
         let found = found.next();
         let subtrees = match found {
             None => Vec::new(),
-            Some((_, base_dns)) if base_dns.is_empty() => naming_contexts(&self.backends).map(str::to_owned).collect(),
+            Some((_, base_dns)) if base_dns.is_empty() => naming_contexts(self.backends).map(str::to_owned).collect(),
             Some((_, base_dns)) => base_dns.clone(),
         };
         let failed = |error| OpenError::Store { backend: "rootDSE".to_owned(), error };
-        self.set_dynamic_subtrees(subtrees).map_err(failed)?;
+        self.in_force.set_dynamic_subtrees(subtrees).map_err(failed)?;
         let state = &self.updates.dynamic;
         state.stop();
         let settings = found.map(|(settings, _)| Arc::new(settings.clone()));
@@ -46,11 +47,11 @@ impl Directory {
             return Ok(());
         };
         let worker = Worker {
-            backends: Arc::clone(&self.backends),
+            backends: Arc::clone(self.backends),
             intake: Arc::clone(self.updates.intake()),
             references: Arc::clone(&self.updates.references),
             schema: self.schema(),
-            notices: self.shared_notices(),
+            notices: Arc::clone(self.notices),
             counts: Arc::clone(&state.counts),
             settings,
         };

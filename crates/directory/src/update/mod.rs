@@ -2,7 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `submit` | the entry point: decides a request, and hands it to a writer |
+//! | `context` | what updates need of the directory |
+//! | `submit` | decides a request, and hands it to a writer |
 //! | `order` | a request with its session |
 //! | `decided` | a decided update, all of a proposal but its time |
 //! | `done` | what became of it |
@@ -10,6 +11,7 @@
 //! | `state` | what updates keep while the server runs |
 //! | the others | one part each of deciding, or of what follows a change |
 
+mod context;
 mod controls;
 mod decided;
 mod done;
@@ -35,6 +37,7 @@ mod transaction_slot;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use context::UpdateContext;
 pub(crate) use decided::SERVER_NAME;
 pub use done::{UpdateCallback, UpdateDone};
 pub(crate) use intake::{Cause, Intake};
@@ -44,5 +47,6 @@ pub use references::{FollowedName, InternalLog};
 pub(crate) use schema_change::bind_schema;
 pub(crate) use state::UpdateState;
 pub use submit::{SlowUpdate, Submitted};
+pub(crate) use transaction::start_transaction;
 pub(crate) use transaction_slot::TransactionSlot;
 pub use transaction_slot::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX};

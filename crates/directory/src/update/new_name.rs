@@ -4,13 +4,13 @@
 use ldap::{LdapResult, ModifyDnRequest, ResultCode};
 use schema::NormalizedDn;
 
+use super::context::UpdateContext;
 use super::decided::snapshot;
-use crate::directory::Directory;
 use query::error::{refuse, store_failure};
 use query::facts::Facts;
 use query::locate::locate;
 
-impl Directory {
+impl UpdateContext<'_> {
     /// Refuses a rename of `name` in backend `at` that gives it, or an entry below it, a name of another base DN. What is wrong with
     /// the request otherwise is told when it is applied.
     pub(super) fn check_new_name(

@@ -8,11 +8,11 @@ use ldap::extended::PasswordModify;
 use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
 use schema::NormalizedDn;
 
+use super::context::UpdateContext;
 use super::decided::{Decided, snapshot};
 use super::done::ExtendedAnswer;
 use super::order::{Order, Ready};
 use super::passwords;
-use crate::directory::Directory;
 use access::Identity;
 use access::account::stored_passwords;
 use change::proposal::Kind;
@@ -40,7 +40,7 @@ impl PasswordModifyTarget {
     }
 }
 
-impl Directory {
+impl UpdateContext<'_> {
     pub(super) fn prepare_password_modify(
         &self,
         order: &Order<'_, '_>,

@@ -10,9 +10,9 @@ use ber::Writer;
 use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode, client};
 use schema::NormalizedDn;
 
+use super::context::UpdateContext;
 use super::decided::snapshot;
 use super::order::Order;
-use crate::directory::Directory;
 use access::account::stored_passwords;
 use query::error::{refuse, store_failure};
 use query::facts::Facts;
@@ -29,7 +29,7 @@ pub(super) enum Prepared {
 
 /// Hashes the clear passwords of a request to the backend at `at`.
 pub(super) fn prepare(
-    directory: &Directory,
+    context: &UpdateContext<'_>,
     facts: &Facts,
     order: &Order<'_, '_>,
     at: usize,
@@ -44,7 +44,7 @@ pub(super) fn prepare(
     if !has_passwords {
         return Ok(Prepared::Unchanged);
     }
-    let work = Passwords { directory, facts, order, at, name };
+    let work = Passwords { context, facts, order, at, name };
     if !order.may_be_slow && work.would_be_slow()? {
         return Ok(Prepared::Slow);
     }
@@ -57,7 +57,7 @@ fn is_password(facts: &Facts, description: &[u8]) -> bool {
 }
 
 struct Passwords<'p, 'o, 'm> {
-    directory: &'p Directory,
+    context: &'p UpdateContext<'p>,
     facts: &'p Facts,
     order: &'p Order<'o, 'm>,
     at: usize,
@@ -68,7 +68,7 @@ impl Passwords<'_, '_, '_> {
     /// Whether a slow hash has to be made or tried.
     fn would_be_slow(&self) -> Result<bool, LdapResult> {
         let has_clear = |attribute: &Attribute<'_>| attribute.values.iter().any(|value| !password::is_encoded(value));
-        let slow_scheme = self.directory.updates.scheme.is_slow();
+        let slow_scheme = self.context.updates.scheme.is_slow();
         match self.order.request {
             Request::Add(request) => Ok(slow_scheme
                 && request.attributes.iter().any(|it| is_password(self.facts, it.description) && has_clear(&it))),
@@ -131,13 +131,13 @@ impl Passwords<'_, '_, '_> {
     /// The stored form of a new password.
     fn encoded(&self, value: &[u8]) -> Result<Vec<u8>, LdapResult> {
         if password::is_encoded(value) {
-            if self.order.session.identity.is_root() || self.directory.updates.allow_pre_encoded {
+            if self.order.session.identity.is_root() || self.context.updates.allow_pre_encoded {
                 return Ok(value.to_vec());
             }
             let message = "A password must be sent in clear; the server hashes it (allow-pre-encoded-passwords is off)";
             return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
         }
-        encode(self.directory, value)
+        encode(self.context, value)
     }
 
     /// The stored value that a clear one is the password of; an empty value, which no entry has, when there is none.
@@ -150,7 +150,7 @@ impl Passwords<'_, '_, '_> {
     }
 
     fn stored(&self) -> Result<Vec<Vec<u8>>, LdapResult> {
-        let Some(backend) = self.directory.backends.get(self.at) else { return Ok(Vec::new()) };
+        let Some(backend) = self.context.backends.get(self.at) else { return Ok(Vec::new()) };
         let snapshot = snapshot(backend)?;
         let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name)
             .map_err(|error| store_failure(&error))?;
@@ -163,8 +163,8 @@ fn borrowed<'v>(values: &'v [Cow<'_, [u8]>]) -> impl Iterator<Item = &'v [u8]> {
 }
 
 /// The stored form of a clear password under the configured scheme.
-pub(super) fn encode(directory: &Directory, clear: &[u8]) -> Result<Vec<u8>, LdapResult> {
-    password::encode_random(directory.updates.scheme, clear).map_err(|error| match error {
+pub(super) fn encode(context: &UpdateContext<'_>, clear: &[u8]) -> Result<Vec<u8>, LdapResult> {
+    password::encode_random(context.updates.scheme, clear).map_err(|error| match error {
         password::EncodeError::NoRandomness => refuse(ResultCode::UNAVAILABLE, error.to_string()),
         password::EncodeError::Length => {
             refuse(ResultCode::CONSTRAINT_VIOLATION, format!("This password cannot be stored: {error}"))

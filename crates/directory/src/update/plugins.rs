@@ -8,11 +8,11 @@ use schema::Schema;
 use schema::syntax::oid;
 use store::index::IndexKind;
 
+use super::context::UpdateContext;
 use super::decided::Decided;
 use super::done::report_of;
 use super::inbound::Inbound;
 use super::intake::Cause;
-use crate::directory::Directory;
 use crate::open::OpenError;
 use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
 use change::proposal::Kind;
@@ -24,7 +24,7 @@ use query::virtual_attributes::VirtualAttribute;
 /// The syntaxes of references.
 const REFERENCE_SYNTAXES: [&str; 2] = [oid::DN, oid::NAME_AND_OPTIONAL_UID];
 
-impl Directory {
+impl UpdateContext<'_> {
     /// Whether every backend can carry the plugins of a configuration, and the indexes that it gives them.
     pub(crate) fn check_plugins(&self, config: &Config) -> Result<(), OpenError> {
         let text = plugins_text(config);
@@ -58,7 +58,7 @@ impl Directory {
         self.updates.inbound.store(Arc::new(Inbound::new(config)));
         let intake = Arc::clone(&self.updates.intake);
         let probe = ReferenceProbe::new(&self.facts(), &text);
-        let started = self.updates.references.start(Arc::clone(&self.backends), intake, self.schema(), probe);
+        let started = self.updates.references.start(Arc::clone(self.backends), intake, self.schema(), probe);
         started.map_err(|error| OpenError::Thread { error })?;
         self.set_dynamic_entries(config)?;
         Ok(is_changed)

@@ -15,12 +15,12 @@ use schema::{ModifiedSchema, Schema};
 use store::Rebound;
 use store::index::SchemaTypes;
 
+use super::context::UpdateContext;
 use super::controls::OwnedControls;
 use super::decided::{Decided, SERVER_NAME};
 use super::done::{UpdateCallback, UpdateDone, conclude, report_of};
 use super::intake::Cause;
 use super::schema_modification::SchemaModification;
-use crate::directory::Directory;
 use crate::open::OpenError;
 use access::Identity;
 use change::apply::schema_text;
@@ -28,7 +28,7 @@ use change::proposal::{Flags, Kind};
 use query::backend::Backend;
 use query::error::refuse;
 
-impl Directory {
+impl UpdateContext<'_> {
     /// Makes a schema modification in files, backends and for readers.
     pub(super) fn change_schema(&self, modification: SchemaModification, done: UpdateCallback) {
         done(match self.try_change_schema(&modification) {
@@ -44,14 +44,14 @@ impl Directory {
         let modified =
             old.modified(&modification.changes).map_err(|error| refuse(error.result_code(), error.to_string()))?;
         let is_trial = modification.flags.has(Flags::NO_OP);
-        let folder = self.config.instance.schema();
+        let folder = self.instance.schema();
         if !is_trial {
             write_files(&folder, &modified.files, &modified.schema)?;
         }
         let result = self.propose_everywhere(&old, &modified, modification);
         match &result {
             Ok(_) if !is_trial => {
-                self.set_schema(modified.schema).map_err(|error| query::error::store_failure(&error))?
+                self.in_force.set_schema(modified.schema).map_err(|error| query::error::store_failure(&error))?
             }
             Ok(_) => {}
             Err(_) if is_trial => {}

@@ -12,6 +12,7 @@ use ldap::{Controls, LdapResult, Message, Request, ResultCode, oids};
 use schema::NormalizedDn;
 use store::Phases;
 
+use super::context::UpdateContext;
 use super::controls::UpdateControls;
 use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
@@ -19,7 +20,7 @@ use super::order::{Order, Ready, check_authenticated};
 use super::passwords::{self, Prepared};
 use super::schema_modification::{self, SchemaModification};
 use super::subtree_delete::SubtreeDelete;
-use crate::directory::Directory;
+use crate::not_obeyed::tell_of_request;
 use crate::session::Session;
 use change::proposal::{Flags, Kind};
 use query::backend::holder;
@@ -47,10 +48,10 @@ pub struct SlowUpdate {
     done: UpdateCallback,
 }
 
-impl Directory {
+impl UpdateContext<'_> {
     /// Takes an add, modify, delete, modify DN, password modify or end transaction request. `operation` is its number on the connection. The callback
     /// is called with the outcome when it is durable, or with the reason why nothing was done.
-    pub fn submit<'m>(
+    pub(crate) fn submit<'m>(
         &self,
         session: &Session,
         operation: u32,
@@ -167,7 +168,7 @@ impl Directory {
         if let Request::ModifyDn(request) = order.request {
             self.check_new_name(&facts, at, &name, request)?;
         }
-        self.tell_of_request(&facts, order.request);
+        tell_of_request(self.notices, &facts, order.request);
         let op_bytes = match passwords::prepare(self, &facts, order, at, &name)? {
             Prepared::Unchanged => order.op_bytes.into(),
             Prepared::Rewritten(bytes) => bytes.into(),
@@ -218,7 +219,7 @@ impl Directory {
 
     /// The backend that holds a name and may be written to.
     pub(crate) fn backend_of(&self, name: &NormalizedDn, dn: &[u8]) -> Result<usize, LdapResult> {
-        let held = holder(&self.backends, name.as_bytes());
+        let held = holder(self.backends, name.as_bytes());
         let Some((at, _)) = held else { return Err(no_such_object(&shown(dn), "")) };
         let writable = |mode: Writability| matches!(mode, Writability::Enabled);
         let backend_mode = self.backends.get(at).map(|backend| backend.writability);
@@ -231,7 +232,7 @@ impl Directory {
 
     fn check_same_backend(&self, facts: &Facts, at: usize, superior: &[u8]) -> Result<(), LdapResult> {
         let name = NormalizedDn::parse(&facts.schema, superior).map_err(|error| invalid_dn(superior, error))?;
-        match holder(&self.backends, name.as_bytes()) {
+        match holder(self.backends, name.as_bytes()) {
             Some((other, _)) if other != at => {
                 let message = format!("\"{}\" is in another backend: entries move within one only", shown(superior));
                 Err(refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, message))
@@ -247,7 +248,7 @@ impl Directory {
         };
         let intake = &self.updates.intake;
         if decided.controls.flags.has(Flags::SUBTREE_DELETE) {
-            let (intake, backends) = (Arc::clone(intake), Arc::clone(&self.backends));
+            let (intake, backends) = (Arc::clone(intake), Arc::clone(self.backends));
             let references = Arc::clone(&self.updates.references);
             return SubtreeDelete {
                 intake,
@@ -294,7 +295,7 @@ impl SlowUpdate {
     }
 
     /// Hashes, and submits.
-    pub fn run(self, directory: &Directory) {
+    pub(crate) fn run_in(self, context: &UpdateContext<'_>) {
         let request = match Request::decode_op(&self.op_bytes) {
             Ok(request) => request,
             Err(error) => {
@@ -312,6 +313,6 @@ impl SlowUpdate {
             may_be_slow: true,
         };
         // On a pool nothing is slow a second time.
-        let _ = directory.dispatch(&order, self.done);
+        let _ = context.dispatch(&order, self.done);
     }
 }

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use ldap::transaction::{EndTransaction, encode_end_response};
 use ldap::{Controls, ExtendedRequest, LdapResult, ResultCode};
 
+use super::context::UpdateContext;
 use super::controls::OwnedControls;
 use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of};
 use super::order::{Order, check_authenticated};
 use super::transaction_slot::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX, Transaction, Waiting};
-use crate::directory::Directory;
 use crate::session::Session;
 use change::apply::TransactionReport;
 use change::csn::Csn;
@@ -22,33 +22,32 @@ use change::parts::join;
 use change::proposal::Kind;
 use query::error::{refuse, shown, store_failure};
 
-impl Directory {
-    /// Begins a transaction on a connection; gives its identifier.
-    ///
-    /// # Errors
-    /// The result to send: somebody anonymous, a malformed request, or a transaction that is open already.
-    pub fn start_transaction(
-        &self,
-        session: &Session,
-        request: &ExtendedRequest<'_>,
-        controls: &Controls<'_>,
-    ) -> Result<Vec<u8>, LdapResult> {
-        static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        check_no_critical(controls)?;
-        if request.value.is_some() {
-            return Err(refuse(ResultCode::PROTOCOL_ERROR, "A start transaction request has no value"));
-        }
-        check_authenticated(&session.identity)?;
-        let mut slot = session.transaction.borrow_mut();
-        if slot.is_open() {
-            let message = "The connection has an open transaction: end it first (transactions do not nest)";
-            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
-        }
-        let identifier = NUMBERS.fetch_add(1, Ordering::Relaxed).to_string();
-        slot.0 = Some(Arc::new(Mutex::new(Transaction { identifier: identifier.clone(), ..Transaction::default() })));
-        Ok(identifier.into_bytes())
+/// Begins a transaction on a connection; gives its identifier.
+///
+/// # Errors
+/// The result to send: somebody anonymous, a malformed request, or a transaction that is open already.
+pub(crate) fn start_transaction(
+    session: &Session,
+    request: &ExtendedRequest<'_>,
+    controls: &Controls<'_>,
+) -> Result<Vec<u8>, LdapResult> {
+    static NUMBERS: AtomicU64 = AtomicU64::new(1);
+    check_no_critical(controls)?;
+    if request.value.is_some() {
+        return Err(refuse(ResultCode::PROTOCOL_ERROR, "A start transaction request has no value"));
     }
+    check_authenticated(&session.identity)?;
+    let mut slot = session.transaction.borrow_mut();
+    if slot.is_open() {
+        let message = "The connection has an open transaction: end it first (transactions do not nest)";
+        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+    }
+    let identifier = NUMBERS.fetch_add(1, Ordering::Relaxed).to_string();
+    slot.0 = Some(Arc::new(Mutex::new(Transaction { identifier: identifier.clone(), ..Transaction::default() })));
+    Ok(identifier.into_bytes())
+}
 
+impl UpdateContext<'_> {
     /// Puts an update into the transaction that its control names, for later.
     pub(super) fn enlist(&self, order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> UpdateDone {
         let enlisted = enlist(order, identifier, decided);

@@ -1,0 +1,51 @@
+//! What updates need of the directory, and nothing else of it.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use config::Instance;
+use schema::Schema;
+
+use super::state::UpdateState;
+use crate::in_force::{InForce, OwnEntries};
+use crate::root_users::RootUsers;
+use access::limits::{LimitsFinder, LiveLimits};
+use query::backend::Backend;
+use query::facts::Facts;
+use query::notices::Notices;
+use query::read_moment::ReadContext;
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub(crate) struct UpdateContext<'d> {
+    pub(crate) instance: &'d Instance,
+    pub(crate) in_force: &'d InForce,
+    pub(crate) backends: &'d Arc<[Backend]>,
+    pub(crate) updates: &'d UpdateState,
+    pub(crate) limits: &'d LiveLimits,
+    pub(crate) reading: &'d ReadContext,
+    pub(crate) roots: &'d ArcSwap<RootUsers>,
+    pub(crate) notices: &'d Arc<Notices>,
+}
+
+impl UpdateContext<'_> {
+    /// The schema in force, and what was looked up in it.
+    pub(super) fn facts(&self) -> Arc<Facts> {
+        self.in_force.facts()
+    }
+
+    /// The schema in force.
+    pub(super) fn schema(&self) -> Arc<Schema> {
+        self.in_force.schema()
+    }
+
+    /// The entries that are in no backend.
+    pub(super) fn own_entries(&self) -> Arc<OwnEntries> {
+        self.in_force.own_entries()
+    }
+
+    /// Finds out what sessions may spend.
+    pub(super) fn limits_finder<'c>(&'c self, facts: &'c Arc<Facts>) -> LimitsFinder<'c> {
+        LimitsFinder { live: self.limits, facts, context: self.reading }
+    }
+}
