@@ -6,6 +6,7 @@
 pub mod administration;
 pub mod client;
 pub mod controls;
+mod decode_error;
 pub mod dn;
 pub mod encode;
 pub mod extended;

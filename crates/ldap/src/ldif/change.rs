@@ -18,7 +18,18 @@ struct Parser<'a> {
 
 type Parsed<T> = Result<T, LdifError>;
 
-pub(super) fn parse(raw: &[u8], first_line: u64, urls: UrlValues) -> Parsed<Option<Record>> {
+impl Record {
+    /// Parses one record of either kind from `raw`, whose first line has the number `first_line`. `None`: there are
+    /// only comments or a version line.
+    ///
+    /// # Errors
+    /// With the line that is wrong.
+    pub fn parse(raw: &[u8], first_line: u64, urls: UrlValues) -> Result<Option<Record>, LdifError> {
+        parse(raw, first_line, urls)
+    }
+}
+
+fn parse(raw: &[u8], first_line: u64, urls: UrlValues) -> Parsed<Option<Record>> {
     let mut parser = Parser { raw, first_line, lines: Lines::new(raw, first_line), folded: Vec::new(), urls };
     let (mut dn, mut line) = (String::new(), 0);
     if read_front(&mut parser.lines, &mut parser.folded, urls, &mut dn, &mut line)? == Front::Nothing {

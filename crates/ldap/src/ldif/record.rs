@@ -2,7 +2,7 @@
 
 use super::line::{LDIF_RECORD_BYTES_MAX, Lines};
 use super::value::{Spec, append, lossy, split};
-use super::{LdifError, LdifFault, UrlValues, change};
+use super::{LdifError, LdifFault, UrlValues};
 use crate::{ControlBuf, ModifyOperation};
 
 /// One record.
@@ -324,15 +324,6 @@ impl ModifyOperation {
 }
 
 impl Record {
-    /// Parses one record of either kind from `raw`, whose first line has the number `first_line`. `None`: there are
-    /// only comments or a version line.
-    ///
-    /// # Errors
-    /// With the line that is wrong.
-    pub fn parse(raw: &[u8], first_line: u64, urls: UrlValues) -> Result<Option<Record>, LdifError> {
-        change::parse(raw, first_line, urls)
-    }
-
     /// The name of the entry.
     #[must_use]
     pub fn dn(&self) -> &str {

@@ -1,6 +1,6 @@
 //! Lists inside requests: walked in place, checked once by the decoder that made them.
 
-use super::DecodeError;
+use crate::decode_error::DecodeError;
 use ber::{Reader, SET};
 
 /// A SEQUENCE OF or SET OF octet strings.

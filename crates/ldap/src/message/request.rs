@@ -1,9 +1,12 @@
 //! The requests, one type for each (RFC 4511 §4.2–4.12).
 
 use super::list::{Attributes, Changes, Strings};
-use super::{DecodeError, MESSAGE_ID_MAX};
+use crate::decode_error::DecodeError;
 use crate::filter::Filter;
 use ber::{Reader, SEQUENCE, Tag};
+
+/// Largest message id (RFC 4511 §4.1.1.1: INTEGER (0 .. maxInt)).
+pub const MESSAGE_ID_MAX: i64 = 0x7fff_ffff;
 
 /// Tags of the requests.
 pub mod tags {
