@@ -219,7 +219,7 @@ impl House {
             let source = folder.join("src");
             let root = ["lib.rs", "main.rs"].map(|file| source.join(file)).into_iter().find(|file| file.exists());
             house.crates.insert(name.clone());
-            house.read_file(&[name.clone()], &root.unwrap(), &source);
+            house.read_file(std::slice::from_ref(&name), &root.unwrap(), &source);
         }
         house
     }
@@ -302,7 +302,7 @@ impl House {
         let first = path.first()?;
         let mut base = from.to_vec();
         match first.as_str() {
-            "crate" => return Some([module.krate.clone()].into_iter().chain(path[1..].iter().cloned()).collect()),
+            "crate" => Some([module.krate.clone()].into_iter().chain(path[1..].iter().cloned()).collect()),
             "self" | "super" => {
                 let ups = path.iter().take_while(|segment| ["self", "super"].contains(&segment.as_str()));
                 let (count, supers) =
