@@ -44,19 +44,12 @@ impl Directory {
         let dn = NormalizedDn::parse(&facts.schema, request.entry)
             .map_err(|problem| error::invalid_dn(request.entry, problem))?;
         let asked = Asked { facts: &facts, access, request, wanted: &wanted, time };
-        let own = self.own_entries();
-        for entry in [&own.root_dse, &own.schema] {
-            if *entry.normalized() == dn {
-                return asked.answer(entry.view());
-            }
-        }
-        if own.monitor.is_ancestor_or_equal(&dn) {
-            access.check_monitor()?;
-            let entries = self.monitor_entries(&facts)?;
-            return match entries.iter().find(|entry| *entry.normalized() == dn) {
-                Some(entry) => asked.answer(entry.view()),
-                None => Err(error::no_such_object(&String::from_utf8_lossy(request.entry), crate::monitor::MONITOR_DN)),
-            };
+        let own = self.ask_own_entries(&facts, &dn, |tree, context| {
+            tree.check_read(access)?;
+            tree.find(context, &dn, request.entry)
+        });
+        if let Some(entry) = own.transpose()? {
+            return asked.answer(entry.view());
         }
         access.check_entries()?;
         let shown = String::from_utf8_lossy(request.entry);

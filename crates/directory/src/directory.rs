@@ -8,16 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Config;
-use ldap::LdapResult;
-use schema::Schema;
+use schema::{NormalizedDn, Schema};
 use store::{BackendOptions, StoreError};
 
-use crate::in_force::{InForce, OwnEntries};
+use crate::in_force::InForce;
 use crate::index_work::IndexWork;
 use crate::monitor::{MonitorProvider, backend_entries};
 use crate::open::OpenError;
+use crate::own::{Capabilities, OwnContext, OwnTree};
 use crate::root_users::RootUsers;
-use crate::rootdse::Capabilities;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::session::Session;
@@ -33,13 +32,11 @@ use query::backend::{Backend, Suffix};
 use query::computed::{ComputedService, check_tables};
 use query::configured::{all_suffixes, configured_indexes, leniency, load_schema};
 use query::encode::RangeCursors;
-use query::error;
 use query::facts::Facts;
 use query::groups::{GroupOptions, GroupService};
 use query::monitor_entry::MonitorEntry;
 use query::notices::{Notices, Tell};
 use query::read_moment::ReadContext;
-use query::synthetic::SyntheticEntry;
 use std::time::Instant;
 
 /// The name of who administrates over the instance's own socket, in logs and in `modifiersName`.
@@ -251,11 +248,21 @@ impl Directory {
         LimitsFinder { live: &self.limits, facts, context: &self.reading }
     }
 
-    pub(crate) fn own_entries(&self) -> Arc<OwnEntries> {
-        self.in_force.own_entries()
+    /// Asks the entries that lie in no backend and hold the name `dn`, if there are such.
+    pub(crate) fn ask_own_entries<T>(
+        &self,
+        facts: &Facts,
+        dn: &NormalizedDn,
+        ask: impl FnOnce(&dyn OwnTree, &OwnContext<'_>) -> T,
+    ) -> Option<T> {
+        let own = self.in_force.own_entries();
+        let told = || self.told_to_monitor(facts);
+        let context = OwnContext { facts, history: &self.history, told: &told };
+        own.holder(&self.history, dn).map(|tree| ask(tree, &context))
     }
 
-    pub(crate) fn monitor_entries(&self, facts: &Facts) -> Result<Vec<SyntheticEntry>, LdapResult> {
+    /// What the parts of the server say of themselves.
+    fn told_to_monitor(&self, facts: &Facts) -> Vec<MonitorEntry> {
         let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends, &self.shapes);
         told.push(self.updates.references.monitor_entry(&self.backends));
         told.push(self.updates.intake().monitor_entry());
@@ -265,7 +272,7 @@ impl Directory {
         if let Some(provider) = self.monitor.get() {
             told.extend(provider.monitor_entries());
         }
-        crate::monitor::monitor_entries(facts, told).map_err(|problem| error::store_failure(&problem))
+        told
     }
 
     /// Answers what waits, folds everything into the databases and closes them.

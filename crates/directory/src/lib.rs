@@ -4,7 +4,6 @@
 
 pub mod monitor;
 pub mod open;
-pub mod rootdse;
 pub mod search;
 
 mod bind;
@@ -19,9 +18,9 @@ mod index_propose;
 mod index_work;
 mod indexes;
 mod not_obeyed;
+mod own;
 mod root_passwords;
 mod root_users;
-mod schema_entry;
 mod session;
 mod update;
 mod updating;
@@ -39,13 +38,13 @@ pub use index_progress::IndexBuild;
 pub use indexes::Reconfigured;
 pub use monitor::MonitorProvider;
 pub use open::OpenError;
+pub use own::Capabilities;
 pub use query::encode::MessageSink;
 pub use query::notices::{NoticeKind, Tell};
 pub use root_passwords::{
     ROOT_PASSWORD_BYTES_MIN, RootPasswordError, hash_root_passwords, hash_root_passwords_in_file, hashed_root_password,
     is_root_password, is_root_user,
 };
-pub use rootdse::Capabilities;
 pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
 pub use session::Session;
 pub use update::{

@@ -1,12 +1,11 @@
-//! `cn=monitor`: what the server is doing now, as entries that root can search.
+//! What is told to `cn=monitor`: by a [`MonitorProvider`] (the server: connections, operations) and by the backends.
 //!
-//! The numbers come from a [`MonitorProvider`] (the server: connections, operations) and from the backends themselves. Made anew
-//! for every search of it, never kept.
+//! Knows no entries: what is told becomes some when somebody asks.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use store::Minute;
 use store::index::{Distrust, Index};
-use store::{Minute, StoreError};
 
 use crate::search::advice::ShapeTable;
 use change::csn::Csn;
@@ -14,54 +13,11 @@ use query::backend::Backend;
 use query::facts::Facts;
 use query::monitor_entry::MonitorEntry;
 use query::plan::remedy::Remedy;
-use query::synthetic::{Attributes, SyntheticEntry};
-
-/// The name of the monitor's base entry.
-pub const MONITOR_DN: &str = "cn=monitor";
 
 /// Tells what is going on above the directory.
 pub trait MonitorProvider: Send + Sync {
     /// The entries as they are now; several with one name are one entry.
     fn monitor_entries(&self) -> Vec<MonitorEntry>;
-}
-
-/// Turns what was told into entries, `cn=monitor` first, the others by name.
-///
-/// # Errors
-/// When one of them is larger than a record may be.
-pub fn monitor_entries(facts: &Facts, told: Vec<MonitorEntry>) -> Result<Vec<SyntheticEntry>, StoreError> {
-    let mut named: Vec<(String, Attributes)> = vec![(String::new(), Attributes::new())];
-    for entry in told {
-        let at = match named.iter().position(|(name, _)| *name == entry.name) {
-            Some(at) => at,
-            None => {
-                named.push((entry.name, Attributes::new()));
-                named.len() - 1
-            }
-        };
-        let Some((_, attributes)) = named.get_mut(at) else { continue };
-        for (attribute, values) in entry.attributes {
-            attributes.add(&attribute, values);
-        }
-    }
-    named.sort_by(|a, b| a.0.cmp(&b.0));
-    let children = named.len() as u64 - 1;
-    let mut entries = Vec::with_capacity(named.len());
-    for (name, mut attributes) in named {
-        attributes.add("objectClass", ["top", "extensibleObject"]);
-        let (dn, cn) = if name.is_empty() {
-            (MONITOR_DN.to_owned(), "monitor".to_owned())
-        } else {
-            (format!("cn={},{MONITOR_DN}", escaped(&name)), name)
-        };
-        attributes.add("cn", [cn]);
-        let mut entry = SyntheticEntry::new(facts, &dn, &attributes)?;
-        if dn == MONITOR_DN {
-            entry.set_children(children);
-        }
-        entries.push(entry);
-    }
-    Ok(entries)
 }
 
 /// What the backends tell: entries, sizes, writer, log, fold, readers. Names follow OpenDJ where it has the figure.
@@ -182,29 +138,4 @@ fn index_states(backend: &Backend, entries: u64) -> Vec<String> {
         Some(Distrust::Degraded | Distrust::OtherDerivation) => format!("{} invalid", index.name),
     };
     indexes.set().iter().map(state).collect()
-}
-
-/// An attribute value as RFC 4514 §2.4 writes it in a DN.
-fn escaped(value: &str) -> String {
-    let mut text = String::with_capacity(value.len());
-    for (at, char) in value.char_indices() {
-        let edge_space = char == ' ' && (at == 0 || at + 1 == value.len());
-        let leading_hash = char == '#' && at == 0;
-        if edge_space || leading_hash || matches!(char, '"' | '+' | ',' | ';' | '<' | '>' | '\\') {
-            text.push('\\');
-        }
-        text.push(char);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_escaped_in_dns() {
-        assert_eq!(escaped("LDAP Connection Handler 0.0.0.0 port 1389"), "LDAP Connection Handler 0.0.0.0 port 1389");
-        assert_eq!(escaped("#a,b "), "\\#a\\,b\\ ");
-    }
 }

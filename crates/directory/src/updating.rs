@@ -16,6 +16,7 @@ impl Directory {
             updates: &self.updates,
             limits: &self.limits,
             reading: &self.reading,
+            history: self.history(),
             roots: &self.roots,
             notices: &self.notices,
         }

@@ -1,79 +1,26 @@
 //! Searches of `cn=changelog`: changes come one after the other from the history, never all at once.
-//!
-//! What the filter says about change numbers and times is where reading begins and ends; the whole filter is then checked on each entry.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use ldap::{Dn, LdapResult, ResultCode, Scope, SearchRequest};
-use store::StoreError;
+use ldap::ResultCode;
 
-use super::change_scan::{ChangeScan, left_changelog};
 use super::output::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput};
 use super::paged::{PageProgress, Position};
 use super::run::{check_page, check_size};
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
 use super::worker::Worker;
-use crate::directory::Directory;
-use change::history::entry::{CHANGELOG_DN, container, entry_of};
-use change::history::{Bounds, HistoryError};
+use crate::own::ChangeScan;
+use change::history::HistoryError;
+use change::history::entry::entry_of;
 use query::encode::search_entry;
-use query::error::{no_such_object, refuse, store_failure};
-use query::facts::Facts;
 use query::filter::Truth;
 use query::rights::Reader;
-use query::synthetic::SyntheticEntry;
 
-impl Directory {
-    /// Plans a search whose base is the changelog or a change; gives the base's entry.
-    pub(super) fn plan_changelog(
-        &self,
-        plan: &mut SearchPlan,
-        worker: &Worker,
-        facts: &Facts,
-        request: &SearchRequest<'_>,
-    ) -> Result<Arc<SyntheticEntry>, LdapResult> {
-        plan.access.check_changelog()?;
-        if plan.arrangement.as_ref().is_some_and(|arrangement| arrangement.is_ordered()) {
-            let message = "The changelog comes in the order of change numbers: search it without the sort and virtual list view controls";
-            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
-        }
-        let failure = |problem: StoreError| store_failure(&problem);
-        let Bounds { first, last } = self.history().bounds();
-        if worker.base.len() == 1 {
-            let own = container(facts, (last + 1).saturating_sub(first)).map_err(failure)?;
-            let own = Arc::new(own);
-            if matches!(request.scope, Scope::BaseObject | Scope::WholeSubtree) {
-                plan.synthetic.push(Arc::clone(&own));
-            }
-            if request.scope != Scope::BaseObject {
-                let history = Arc::clone(self.history());
-                let mut scan = ChangeScan { history, first, last, since_us: 0 };
-                scan.narrow(facts, &request.filter);
-                plan.changes = Some(Box::new(scan));
-            }
-            return Ok(own);
-        }
-        let missing = || no_such_object(&String::from_utf8_lossy(request.base), CHANGELOG_DN);
-        let number = change_number(request.base).filter(|_| worker.base.len() == 2).ok_or_else(missing)?;
-        let mut reader = self.history().from(number);
-        let found = reader.next_change().map_err(|error| failure(error.into()))?;
-        let change = found.filter(|change| change.number == number).ok_or_else(missing)?;
-        let own = Arc::new(entry_of(facts, &change).map_err(failure)?);
-        if matches!(request.scope, Scope::BaseObject | Scope::WholeSubtree) {
-            plan.synthetic.push(Arc::clone(&own));
-        }
-        Ok(own)
-    }
-}
-
-/// The number in a name like `changeNumber=7,cn=changelog`.
-fn change_number(dn: &[u8]) -> Option<u64> {
-    let dn = Dn::parse(std::str::from_utf8(dn).ok()?).ok()?;
-    let ava = dn.rdn()?.avas().first()?;
-    let is_number = ava.attribute.eq_ignore_ascii_case("changeNumber");
-    std::str::from_utf8(&ava.value).ok()?.trim().parse().ok().filter(|_| is_number)
+/// A search that has missed changes says so.
+fn left_changelog() -> Stop {
+    let message = "Changes that were not read yet have left the changelog while it was searched: search again";
+    Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message.to_owned())
 }
 
 impl SearchPlan {
@@ -102,16 +49,16 @@ impl SearchPlan {
     ) -> Result<(), Stop> {
         let Some(facts) = self.facts.clone() else { return Ok(()) };
         let start = page.as_deref().and_then(PageProgress::start_of_synthetic);
-        let mut reader = scan.reader(start.map(|at| at as u64))?;
+        let mut reader = scan.reader(start.map(|at| at as u64)).ok_or_else(left_changelog)?;
         let mut stuck_at = None;
         let mut looked = 0;
         loop {
             let change = match reader.next_change() {
-                Ok(Some(change)) if change.number <= scan.last => change,
+                Ok(Some(change)) if change.number <= scan.last() => change,
                 Ok(_) => return Ok(()),
                 // A file of the log went while the search was waiting. There may have been nothing in it that is still to be read.
                 Err(HistoryError::Purged { purged: next }) if stuck_at.replace(next) != Some(next) => {
-                    reader = scan.without_gap(next, scan.history.from(next))?;
+                    reader = scan.reader_from(next).ok_or_else(left_changelog)?;
                     continue;
                 }
                 Err(HistoryError::Purged { .. }) => return Err(left_changelog()),

@@ -8,7 +8,6 @@ pub mod advice;
 mod alias;
 mod arrange;
 mod arrangement;
-mod change_scan;
 mod changelog;
 mod covered;
 mod explain;

@@ -14,9 +14,10 @@ use query::filter::{Asker, ItemRights};
 use query::read_moment::{ReadContext, ReadMoment};
 use query::synthetic::SyntheticEntry;
 
+use crate::own::ChangeScan;
+
 use super::advice::Costly;
 use super::arrangement::Arrangement;
-use super::change_scan::ChangeScan;
 use super::explanation::Explanation;
 use super::output::LONG_CANDIDATES;
 use super::part::Part;

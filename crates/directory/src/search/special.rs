@@ -1,8 +1,6 @@
 //! Searches of what is in no backend: the root DSE, the schema, the monitor, the changelog.
 
-use std::sync::Arc;
-
-use ldap::{LdapResult, Scope, SearchRequest};
+use ldap::{LdapResult, ResultCode, Scope, SearchRequest};
 use schema::MatchContext;
 
 use super::prepare::asserted;
@@ -10,11 +8,11 @@ use super::search_plan::SearchPlan;
 use super::worker::Worker;
 use crate::controls::ReadControls;
 use crate::directory::Directory;
-use query::error;
+use crate::own::OwnSearch;
+use query::error::refuse;
 use query::facts::Facts;
 use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher};
-use query::plan::covers;
 use query::synthetic::SyntheticEntry;
 
 impl Directory {
@@ -29,30 +27,24 @@ impl Directory {
         context: MatchContext,
     ) -> Result<bool, LdapResult> {
         let base = &worker.base;
-        let own = self.own_entries();
-        let entries: Vec<Arc<SyntheticEntry>> = if base.is_root() {
-            if request.scope != Scope::BaseObject {
-                return Ok(false);
-            }
-            vec![self.in_force.root_dse(facts, &own, self.history())?]
-        } else if *base == *own.schema.normalized() {
-            vec![own.schema.clone()]
-        } else if own.monitor.is_ancestor_or_equal(base) {
-            plan.access.check_monitor()?;
-            self.monitor_entries(facts)?.into_iter().map(Arc::new).collect()
-        } else if self.history().is_on() && own.changelog.is_ancestor_or_equal(base) {
-            let found = self.plan_changelog(plan, worker, facts, request)?;
-            check_assertion(plan, facts, wanted, context, &found)?;
-            return Ok(true);
-        } else {
+        // Below the root DSE are the backends.
+        if base.is_root() && request.scope != Scope::BaseObject {
             return Ok(false);
-        };
-        let Some(found) = entries.iter().find(|entry| entry.normalized() == base) else {
-            let shown = String::from_utf8_lossy(request.base);
-            return Err(error::no_such_object(&shown, crate::monitor::MONITOR_DN));
-        };
-        check_assertion(plan, facts, wanted, context, found)?;
-        plan.synthetic.extend(entries.iter().filter(|entry| covers(base, request.scope, entry.normalized())).cloned());
+        }
+        let access = plan.access;
+        let search = OwnSearch { base, written: request.base, scope: request.scope, filter: &request.filter };
+        let found = self.ask_own_entries(facts, base, |tree, context| {
+            tree.check_read(access)?;
+            tree.search(context, &search)
+        });
+        let Some(found) = found.transpose()? else { return Ok(false) };
+        if found.changes.is_some() && plan.arrangement.as_ref().is_some_and(|arrangement| arrangement.is_ordered()) {
+            let message = "The changelog comes in the order of change numbers: search it without the sort and virtual list view controls";
+            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        }
+        check_assertion(plan, facts, wanted, context, &found.base)?;
+        plan.synthetic.extend(found.entries);
+        plan.changes = found.changes.map(Box::new);
         Ok(true)
     }
 }

@@ -7,9 +7,10 @@ use config::Instance;
 use schema::Schema;
 
 use super::state::UpdateState;
-use crate::in_force::{InForce, OwnEntries};
+use crate::in_force::InForce;
 use crate::root_users::RootUsers;
 use access::limits::{LimitsFinder, LiveLimits};
+use change::history::History;
 use query::backend::Backend;
 use query::facts::Facts;
 use query::notices::Notices;
@@ -24,6 +25,7 @@ pub(crate) struct UpdateContext<'d> {
     pub(crate) updates: &'d UpdateState,
     pub(crate) limits: &'d LiveLimits,
     pub(crate) reading: &'d ReadContext,
+    pub(crate) history: &'d Arc<History>,
     pub(crate) roots: &'d ArcSwap<RootUsers>,
     pub(crate) notices: &'d Arc<Notices>,
 }
@@ -37,11 +39,6 @@ impl UpdateContext<'_> {
     /// The schema in force.
     pub(super) fn schema(&self) -> Arc<Schema> {
         self.in_force.schema()
-    }
-
-    /// The entries that are in no backend.
-    pub(super) fn own_entries(&self) -> Arc<OwnEntries> {
-        self.in_force.own_entries()
     }
 
     /// Finds out what sessions may spend.

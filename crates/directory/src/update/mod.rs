@@ -27,7 +27,6 @@ mod passwords;
 mod plugins;
 mod references;
 mod schema_change;
-mod schema_modification;
 mod state;
 mod submit;
 mod subtree_delete;

@@ -5,7 +5,7 @@
 use ldap::{Controls, LdapResult, Request, ResultCode};
 
 use super::decided::Decided;
-use super::schema_modification::SchemaModification;
+use crate::own::SchemaModification;
 use crate::session::Session;
 use access::Identity;
 use query::error::refuse;

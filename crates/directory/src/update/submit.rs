@@ -18,9 +18,9 @@ use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
 use super::order::{Order, Ready, check_authenticated};
 use super::passwords::{self, Prepared};
-use super::schema_modification::{self, SchemaModification};
 use super::subtree_delete::SubtreeDelete;
 use crate::not_obeyed::tell_of_request;
+use crate::own::OwnUpdate;
 use crate::session::Session;
 use change::proposal::{Flags, Kind};
 use query::backend::holder;
@@ -151,7 +151,7 @@ impl UpdateContext<'_> {
         check_authenticated(&order.session.identity)?;
         self.updates.inbound.load().check_seven_bit(&facts.schema, &name, order.request)?;
         self.updates.dynamic.check_add(&facts, order.request)?;
-        if let Some(change) = self.own_entry(order, controls.flags, &name)? {
+        if let Some(OwnUpdate::Schema(change)) = self.own_entry(order, controls.flags, &name)? {
             if controls.transaction.is_some() {
                 let message = "The schema is changed outside of transactions";
                 return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
@@ -187,34 +187,16 @@ impl UpdateContext<'_> {
         })))
     }
 
-    /// The entries that are in no backend: the schema can be changed, the others cannot.
+    /// What becomes of an update of an entry that lies in no backend; nothing when the name is in one.
     fn own_entry(
         &self,
         order: &Order<'_, '_>,
         flags: Flags,
         name: &NormalizedDn,
-    ) -> Result<Option<SchemaModification>, LdapResult> {
-        let unwilling =
-            |what: &str| refuse(ResultCode::UNWILLING_TO_PERFORM, format!("{what} cannot be changed this way"));
-        if name.is_root() {
-            return Err(unwilling("The root DSE"));
-        }
-        let own = self.own_entries();
-        if own.monitor.is_ancestor_or_equal(name) {
-            return Err(unwilling("The monitor"));
-        }
-        if own.changelog.is_ancestor_or_equal(name) {
-            return Err(unwilling("The changelog"));
-        }
-        if !own.schema.normalized().is_ancestor_or_equal(name) {
-            return Ok(None);
-        }
-        match order.request {
-            Request::Modify(request) if name.len() == 1 => {
-                schema_modification::read(&order.session.identity, flags, request).map(Some)
-            }
-            _ => Err(unwilling("The schema (only modify requests can)")),
-        }
+    ) -> Result<Option<OwnUpdate>, LdapResult> {
+        let own = self.in_force.own_entries();
+        let holder = own.holder(self.history, name);
+        holder.map(|tree| tree.update(&order.session.identity, flags, order.request, name)).transpose()
     }
 
     /// The backend that holds a name and may be written to.

@@ -334,6 +334,15 @@ fn comparing() {
         ("cn=schema", "cn", "Schema", Code::COMPARE_TRUE),
         ("", "vendorName", "Pando", Code::COMPARE_TRUE),
         ("cn=monitor", "cn", "monitor", Code::COMPARE_TRUE),
+        ("cn=nothing,cn=monitor", "cn", "nothing", Code::NO_SUCH_OBJECT),
+        ("cn=nothing,cn=schema", "cn", "nothing", Code::NO_SUCH_OBJECT),
+        // What a search of the root DSE shows, compares see.
+        ("", "firstChangeNumber", "1", Code::COMPARE_TRUE),
+        ("", "lastChangeNumber", "0", Code::COMPARE_TRUE),
+        ("", "lastPurgedChangeNumber", "1", Code::COMPARE_FALSE),
+        ("", "changelog", "CN=Changelog", Code::COMPARE_TRUE),
+        ("cn=changelog", "cn", "changelog", Code::COMPARE_TRUE),
+        ("changeNumber=1,cn=changelog", "changeNumber", "1", Code::NO_SUCH_OBJECT),
     ] {
         assert_eq!(it.compare(root(), dn, attribute, value.as_bytes()), code, "{dn} {attribute}={value}");
     }
@@ -341,7 +350,9 @@ fn comparing() {
     assert_eq!(it.compare(user(), ann, "userPassword", b"secret12"), Code::INSUFFICIENT_ACCESS_RIGHTS);
     assert_eq!(it.compare(user(), ann, "sn", b"tree"), Code::COMPARE_TRUE);
     assert_eq!(it.compare(Identity::Anonymous, ann, "sn", b"tree"), Code::INSUFFICIENT_ACCESS_RIGHTS);
-    assert_eq!(it.compare(user(), "cn=monitor", "cn", b"monitor"), Code::INSUFFICIENT_ACCESS_RIGHTS);
+    for own in ["cn=monitor", "cn=changelog"] {
+        assert_eq!(it.compare(user(), own, "cn", b"x"), Code::INSUFFICIENT_ACCESS_RIGHTS);
+    }
 }
 
 const TWO_BACKENDS: &str = "\
@@ -430,6 +441,10 @@ fn filters_ask_for_every_attribute_of_the_monitor() {
     assert!(names.contains("writer-queue-length") && names.len() > 60);
     for name in &names {
         assert!(schema.attribute_type(name.as_bytes()).is_some(), "{name} is not in 06-monitor.ldif");
+    }
+    let root_dse = Asked { scope: Scope::BaseObject, ..Asked::new("", "(objectClass=*)") };
+    for name in it.search(&root_dse).unwrap().entries[0].1.keys() {
+        assert!(schema.attribute_type(name.as_bytes()).is_some(), "{name} of the root DSE is in no schema file");
     }
     let found = |it: &mut Fixture, text: &str| it.dns(&Asked::new("cn=monitor", text));
     assert_eq!(found(&mut it, "(writer-queue-length>=0)"), ["cn=userRoot Backend,cn=monitor"]);

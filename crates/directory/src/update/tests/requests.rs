@@ -17,6 +17,9 @@ fn entries_of_the_server_itself() {
     let unwilling = ResultCode::UNWILLING_TO_PERFORM;
     bed.replace("", "description", "x").refused(unwilling, "root DSE");
     bed.delete("cn=monitor", &[]).refused(unwilling, "monitor");
+    bed.replace("cn=x,cn=monitor", "description", "x").refused(unwilling, "monitor");
+    bed.delete("changeNumber=1,cn=changelog", &[]).refused(unwilling, "changelog");
+    rename(&bed, "cn=changelog", "cn=x", None).refused(unwilling, "changelog");
     bed.delete("cn=schema", &[]).refused(unwilling, "schema");
     bed.add("cn=x,cn=schema", &[("cn", "x")]).refused(unwilling, "schema");
     bed.replace("dc=other", "description", "x").refused(ResultCode::NO_SUCH_OBJECT, "no suffix");

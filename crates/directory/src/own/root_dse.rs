@@ -1,15 +1,22 @@
 //! The root DSE (RFC 4512 §5.1): what this server holds and can do. It lists exactly what works.
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use ldap::LdapResult;
+use schema::NormalizedDn;
 use store::StoreError;
 
+use super::tree::{OwnContext, OwnTree};
 use change::history::Bounds;
 use change::history::entry::CHANGELOG_DN;
+use query::error::store_failure;
 use query::facts::Facts;
 use query::synthetic::{Attributes, SyntheticEntry};
 use query::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-pub const SUPPORTED_CONTROLS: [&str; 20] = [
+const SUPPORTED_CONTROLS: [&str; 20] = [
     "1.2.826.0.1.3344810.2.3",   // matched values (RFC 3876)
     "1.2.840.113556.1.4.1413",   // permissive modify
     "1.2.840.113556.1.4.319",    // paged results (RFC 2696)
@@ -65,21 +72,93 @@ pub struct Capabilities {
     pub extensions: Vec<String>,
 }
 
-/// Makes the root DSE; with `changes`, if there is a changelog; with `dynamic_subtrees`, if entries can be dynamic.
-///
-/// # Errors
-/// When it does not fit a record, which it does.
-pub fn root_dse<'b>(
-    facts: &Facts,
-    naming_contexts: impl ExactSizeIterator<Item = &'b str>,
-    capabilities: &Capabilities,
-    changes: Option<Bounds>,
-    dynamic_subtrees: &[String],
-) -> Result<SyntheticEntry, StoreError> {
+/// What the root DSE says of the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Announced {
+    pub(crate) naming_contexts: Vec<String>,
+    /// Where entries can be dynamic.
+    pub(crate) dynamic_subtrees: Vec<String>,
+    pub(crate) capabilities: Capabilities,
+}
+
+/// The root DSE of one schema.
+#[derive(Debug)]
+pub(super) struct RootDse {
+    base: NormalizedDn,
+    announced: Announced,
+    /// Without change numbers.
+    plain: Arc<SyntheticEntry>,
+    /// With those of the moment when it was last asked for.
+    numbered: ArcSwapOption<Numbered>,
+}
+
+/// The root DSE while the changelog begins and ends there.
+#[derive(Debug)]
+struct Numbered {
+    bounds: Bounds,
+    entry: Arc<SyntheticEntry>,
+}
+
+impl RootDse {
+    pub(super) fn new(facts: &Facts, announced: Announced) -> Result<Self, StoreError> {
+        let plain = Arc::new(root_dse(facts, &announced, None)?);
+        Ok(Self { base: NormalizedDn::root(), announced, plain, numbered: ArcSwapOption::empty() })
+    }
+
+    pub(super) fn announced(&self) -> &Announced {
+        &self.announced
+    }
+}
+
+impl OwnTree for RootDse {
+    fn base(&self) -> &NormalizedDn {
+        &self.base
+    }
+
+    fn dn(&self) -> &'static str {
+        ""
+    }
+
+    fn title(&self) -> &'static str {
+        "The root DSE"
+    }
+
+    /// What is below it is in backends, or in other entries of this kind.
+    fn holds(&self, dn: &NormalizedDn) -> bool {
+        dn.is_root()
+    }
+
+    /// Says where the changelog begins and ends.
+    fn entry(
+        &self,
+        context: &OwnContext<'_>,
+        _dn: &NormalizedDn,
+        _written: &[u8],
+    ) -> Result<Option<Arc<SyntheticEntry>>, LdapResult> {
+        if !context.history.is_on() {
+            return Ok(Some(Arc::clone(&self.plain)));
+        }
+        let bounds = context.history.bounds();
+        if let Some(numbered) = self.numbered.load().as_deref()
+            && numbered.bounds == bounds
+        {
+            return Ok(Some(Arc::clone(&numbered.entry)));
+        }
+        // Two requests may make it at once; whose is kept does not matter.
+        let made = root_dse(context.facts, &self.announced, Some(bounds));
+        let entry = Arc::new(made.map_err(|problem| store_failure(&problem))?);
+        self.numbered.store(Some(Arc::new(Numbered { bounds, entry: Arc::clone(&entry) })));
+        Ok(Some(entry))
+    }
+}
+
+/// Makes the entry; with `changes`, if there is a changelog.
+fn root_dse(facts: &Facts, announced: &Announced, changes: Option<Bounds>) -> Result<SyntheticEntry, StoreError> {
+    let Announced { naming_contexts, dynamic_subtrees, capabilities } = announced;
     let mut attributes = Attributes::new();
     let children = naming_contexts.len();
     attributes.add("objectClass", ["top"]);
-    attributes.add("namingContexts", naming_contexts);
+    attributes.add("namingContexts", naming_contexts.iter().map(String::as_str));
     attributes.add("subschemaSubentry", [SCHEMA_DN]);
     attributes.add("supportedControl", SUPPORTED_CONTROLS);
     attributes.add("supportedExtension", SUPPORTED_EXTENSIONS);

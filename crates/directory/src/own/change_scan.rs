@@ -1,29 +1,37 @@
-//! Which changes a search of the changelog looks at.
+//! Which changes a search of the changelog reads: what its filter says about change numbers and times is where reading begins and ends.
+//!
+//! Knows no entries: the whole filter is checked on each of them by the search.
 
 use std::sync::Arc;
 
-use ldap::ResultCode;
 use ldap::filter::{Assertion, Filter, FilterNode};
 use store::record::Timestamp;
 
-use super::stop::Stop;
-use change::history::{History, HistoryReader};
+use change::history::{Bounds, History, HistoryReader};
 use query::facts::Facts;
 
 /// Which changes a search looks at.
-pub(super) struct ChangeScan {
-    pub(super) history: Arc<History>,
+pub(crate) struct ChangeScan {
+    history: Arc<History>,
     /// The first number.
-    pub(super) first: u64,
+    first: u64,
     /// The last one.
-    pub(super) last: u64,
+    last: u64,
     /// Earlier ones are not asked for, in µs since 1970.
-    pub(super) since_us: u64,
+    since_us: u64,
 }
 
 impl ChangeScan {
+    /// All that there are at this moment, but for what the filter leaves out.
+    pub(super) fn new(history: Arc<History>, facts: &Facts, filter: &Filter<'_>) -> Self {
+        let Bounds { first, last } = history.bounds();
+        let mut scan = Self { history, first, last, since_us: 0 };
+        scan.narrow(facts, filter);
+        scan
+    }
+
     /// Takes what all entries that match must have.
-    pub(super) fn narrow(&mut self, facts: &Facts, filter: &Filter<'_>) {
+    fn narrow(&mut self, facts: &Facts, filter: &Filter<'_>) {
         let nodes = filter.nodes();
         let mut at = match nodes.first() {
             Some(FilterNode::And { .. }) => 1,
@@ -41,7 +49,7 @@ impl ChangeScan {
         }
     }
 
-    pub(super) fn bound(&mut self, facts: &Facts, asserted: &Assertion<'_>, is_lower: bool, is_upper: bool) {
+    fn bound(&mut self, facts: &Facts, asserted: &Assertion<'_>, is_lower: bool, is_upper: bool) {
         let Some(attribute) = facts.schema.attribute_type(asserted.attribute) else { return };
         if attribute.name() == "changeNumber" {
             let number = std::str::from_utf8(asserted.value).ok().and_then(|text| text.trim().parse().ok());
@@ -60,30 +68,31 @@ impl ChangeScan {
         }
     }
 
-    /// Reads on after a number, or from the beginning.
-    pub(super) fn reader(&self, after: Option<u64>) -> Result<HistoryReader, Stop> {
+    /// Reads on after a number, or from the beginning; nothing when changes in between have left the changelog since the search began:
+    /// it must not end as if it had seen them.
+    pub(crate) fn reader(&self, after: Option<u64>) -> Option<HistoryReader> {
         let first = after.map_or(self.first, |after| self.first.max(after.saturating_add(1)));
         self.without_gap(first, self.history.since_number(first, self.since_us))
     }
 
-    /// The reader, unless changes from `first` on have left the changelog since the search began: it must not end as if it had seen them.
-    pub(super) fn without_gap(&self, first: u64, reader: HistoryReader) -> Result<HistoryReader, Stop> {
-        if reader.position() > first && first <= self.last {
-            return Err(left_changelog());
-        }
-        Ok(reader)
+    /// The same from a number on.
+    pub(crate) fn reader_from(&self, number: u64) -> Option<HistoryReader> {
+        self.without_gap(number, self.history.from(number))
+    }
+
+    fn without_gap(&self, first: u64, reader: HistoryReader) -> Option<HistoryReader> {
+        (reader.position() <= first || first > self.last).then_some(reader)
     }
 
     /// About how many there are.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         (self.last + 1).saturating_sub(self.first)
     }
-}
 
-/// A search that has missed changes says so.
-pub(super) fn left_changelog() -> Stop {
-    let message = "Changes that were not read yet have left the changelog while it was searched: search again";
-    Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message.to_owned())
+    /// The number of the last one.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
 }
 
 #[cfg(test)]
@@ -93,23 +102,23 @@ mod tests {
     use config::ChangelogConfig;
 
     use super::*;
-    use change::history::{Bounds, ChangeNumbers};
+    use change::history::ChangeNumbers;
 
     #[test]
-    fn a_search_whose_changes_left_the_changelog_says_so() {
+    fn changes_that_left_the_changelog_are_not_skipped() {
         let numbers = ChangeNumbers::new(0);
         numbers.begin_with(10);
         let config = ChangelogConfig { enabled: true, max_age: Duration::MAX, max_bytes: u64::MAX };
         let history = Arc::new(History::open(numbers, Vec::new(), config, None).unwrap());
         assert_eq!(history.bounds(), Bounds { first: 1, last: 9 });
         let scan = ChangeScan { history: Arc::clone(&history), first: 3, last: 9, since_us: 0 };
-        assert_eq!(scan.reader(None).ok().unwrap().position(), 3);
+        assert_eq!(scan.reader(None).unwrap().position(), 3);
         // Everything goes while the search waits: what it has not read is missing, unless it has read all.
         history.set(ChangelogConfig { enabled: false, ..config }).unwrap();
         assert_eq!(history.bounds().first, 10);
         for after in [None, Some(3), Some(8)] {
-            assert!(matches!(scan.reader(after), Err(Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, _))));
+            assert!(scan.reader(after).is_none());
         }
-        assert!(scan.reader(Some(9)).is_ok());
+        assert!(scan.reader(Some(9)).is_some());
     }
 }
