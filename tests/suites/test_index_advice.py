@@ -64,7 +64,9 @@ def test_searches_of_one_shape_are_one_row(server, root):  # S0-45
 
 def test_who_may_not_ask_is_told(server):
     done = server.tool("index-advice", "-w", "wrong", check=False)
-    assert done.returncode == 1 and done.stderr.startswith(f"pando index-advice: the password of {ROOT_DN} is wrong")
+    assert done.returncode == 1 and done.stderr.startswith(
+        f"pando index-advice: the bind DN {ROOT_DN} or its password is wrong"
+    )
     done = server.tool("index-advice", "-D", f"uid=user.1,ou=People,{BASE}", "-w", "password", check=False)
     assert done.returncode == 1 and "cn=monitor" in done.stderr and done.stderr.count("\n") == 1
 
