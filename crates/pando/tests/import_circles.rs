@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files in circles that each crate still has. Only to be made fewer: a crate that is not listed has none.
-const STILL_IN_CIRCLES: &[(&str, usize)] = &[("pando", 16), ("schema", 22), ("store", 30)];
+const STILL_IN_CIRCLES: &[(&str, usize)] = &[("pando", 16), ("schema", 22)];
 
 /// A path as it is written: `crate::facts::Facts`.
 type Segments = Vec<String>;

@@ -14,7 +14,7 @@ use std::{
 
 use query::monitor_entry::MonitorEntry;
 use runtime::log::error::ErrorLog;
-use store::{Phases, Source, WaitReason};
+use store::{Phases, Submitter, WaitReason};
 
 use crate::{log::OperationIds, messages, metrics::OperationKind};
 
@@ -253,8 +253,8 @@ impl fmt::Display for Why<'_> {
             (Reason::Writer(WaitReason::Others), Waits::Writer(phases)) if phases.behind.longest_us > 0 => {
                 let longest = Millis(micros(phases.behind.longest_us));
                 match phases.behind.longest {
-                    Source::SERVER => write!(out, " (the longest {longest} ms, of the server itself)"),
-                    Source(connection) => write!(out, " (the longest {longest} ms, of conn={connection})"),
+                    Submitter::SERVER => write!(out, " (the longest {longest} ms, of the server itself)"),
+                    Submitter(connection) => write!(out, " (the longest {longest} ms, of conn={connection})"),
                 }
             }
             _ => Ok(()),
@@ -316,7 +316,7 @@ mod tests {
             "most of it waiting for the sync of the log: queue 300 (sync 280, others 9, folds 0), apply 1, others of its batch 0, \
              sync 90, publish 0, 7 in the batch"
         );
-        let behind = Behind { apply_us: 290_000, longest_us: 250_000, longest: Source(12), ..Behind::default() };
+        let behind = Behind { apply_us: 290_000, longest_us: 250_000, longest: Submitter(12), ..Behind::default() };
         let others = line(&Waits::writer(Some(Phases { behind, ..phases })), 400);
         assert!(
             others.starts_with("most of it waiting for other updates (the longest 250 ms, of conn=12): "),

@@ -314,7 +314,11 @@ impl Driver<'_> {
             let mut sent = 0;
             for proposal in (0..self.batch).map_while(|_| next()) {
                 let sender = sender.clone();
-                self.backend.submit(store::Source::SERVER, proposal, Box::new(move |result| drop(sender.send(result))));
+                self.backend.submit(
+                    store::Submitter::SERVER,
+                    proposal,
+                    Box::new(move |result| drop(sender.send(result))),
+                );
                 sent += 1;
             }
             for _ in 0..sent {

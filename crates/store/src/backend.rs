@@ -29,14 +29,15 @@ use crate::fold::{FoldJob, FoldThread};
 use crate::index::{BackendIndexes, ConfiguredIndexes, SchemaTypes};
 use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX, SEGMENT_BYTES};
 use crate::overlay::Overlay;
-use crate::queue::{Proposed, Queue, Source};
-use crate::rules::Rules;
+use crate::queue::{Proposed, Queue};
+use crate::rules::{Done, Rules};
 use crate::stats::{DiskTrouble, Doing, Meters, Stats};
+use crate::submitter::Submitter;
 use crate::tables::TypeResolver;
 use crate::txn::TxnState;
 use crate::version::{Shared, Snapshot, Version};
 use crate::waits::Timeline;
-use crate::writer::{Done, FoldLimits, Job, Writer};
+use crate::writer::{FoldLimits, Job, Writer};
 
 /// Proposals that may wait; more are refused at once.
 const QUEUE_LENGTH_MAX: u64 = 65_536;
@@ -177,7 +178,7 @@ impl Backend {
 
     /// Hands a proposal to the writer; sources take turns. `done` is called once, on the writer's thread, when it is durable and visible
     /// or when it came to nothing; it must be quick.
-    pub fn submit(&self, source: Source, proposal: Vec<u8>, done: Done) {
+    pub fn submit(&self, source: Submitter, proposal: Vec<u8>, done: Done) {
         self.send(Proposed { source, proposal, done, submitted: Instant::now() }, Job::Propose);
     }
 
@@ -190,7 +191,7 @@ impl Backend {
         binder: Arc<dyn IndexBinder>,
     ) -> Rebound {
         let (bound, waiting) = crossbeam_channel::bounded(0);
-        let proposed = Proposed { source: Source::SERVER, proposal, done, submitted: Instant::now() };
+        let proposed = Proposed { source: Submitter::SERVER, proposal, done, submitted: Instant::now() };
         self.send(proposed, |first| Job::Rebind { first: Some(first), resolver, binder, bound });
         Rebound(waiting)
     }
@@ -220,7 +221,7 @@ impl Backend {
     /// Hands a proposal to the writer and waits. For tools and tests, never for an event loop.
     pub fn submit_and_wait(&self, proposal: Vec<u8>) -> Result<crate::Outcome, StoreError> {
         let (sender, receiver) = crossbeam_channel::bounded(1);
-        self.submit(Source::SERVER, proposal, Box::new(move |result| drop(sender.send(result))));
+        self.submit(Submitter::SERVER, proposal, Box::new(move |result| drop(sender.send(result))));
         receiver.recv().map_err(|_| StoreError::Closed)?
     }
 

@@ -8,24 +8,15 @@ use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
 use std::time::Instant;
 
-use crate::writer::Done;
+use crate::rules::Done;
+use crate::submitter::Submitter;
 
 /// Empty lists that are kept for the next source, so that one proposal at a time costs no allocation.
 const SPARES_MAX: usize = 64;
 
-/// Who submits: proposals of one source are applied in the order in which they came. A number of the caller's choice, such as a
-/// connection's; [`Source::SERVER`] is the server itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Source(pub u64);
-
-impl Source {
-    /// What no client asked for.
-    pub const SERVER: Source = Source(0);
-}
-
 /// A proposal that waits.
 pub(crate) struct Proposed {
-    pub source: Source,
+    pub source: Submitter,
     pub proposal: Vec<u8>,
     pub done: Done,
     pub submitted: Instant,
@@ -35,8 +26,8 @@ pub(crate) struct Proposed {
 #[derive(Default)]
 pub(crate) struct Queue {
     /// Sources with something in `waiting`, each once, the next one first.
-    turns: VecDeque<Source>,
-    waiting: HashMap<Source, VecDeque<Proposed>>,
+    turns: VecDeque<Submitter>,
+    waiting: HashMap<Submitter, VecDeque<Proposed>>,
     spares: Vec<VecDeque<Proposed>>,
 }
 
@@ -81,7 +72,7 @@ mod tests {
         for (at, source) in sources.into_iter().enumerate() {
             let proposal = (at as u64).to_le_bytes().to_vec();
             let done: Done = Box::new(|_| ());
-            queue.push(Proposed { source: Source(source), proposal, done, submitted: Instant::now() });
+            queue.push(Proposed { source: Submitter(source), proposal, done, submitted: Instant::now() });
         }
         queue
     }

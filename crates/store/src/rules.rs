@@ -18,6 +18,9 @@ pub struct Outcome {
     pub phases: Phases,
 }
 
+/// Who waits for an outcome.
+pub type Done = Box<dyn FnOnce(Result<Outcome, StoreError>) + Send>;
+
 /// Applies proposals.
 ///
 /// `apply` must be deterministic: the same proposals in the same order on the same data give the same changes and outcomes, on

@@ -11,12 +11,47 @@ use crate::overlay::{PostingDelta, Row, RowKey};
 use crate::posting::block::key_bounds;
 use crate::posting::{BlockIter, BlockView, Damaged, IndexKey, List};
 use crate::postings::Postings;
-use crate::rows::{entry_key, parse_entry_key, parse_value_key, split_first_piece};
+use crate::rows::{self, entry_key, parse_entry_key, parse_value_key, split_first_piece};
 use crate::view::{RecordRef, View};
-use crate::{EntryId, IndexId};
+use crate::{DescId, EntryId, IndexId};
 
 type Rows<'s> = RoRange<'s, Bytes, Bytes>;
 type MapRange<'s, K, V> = std::iter::Peekable<imbl::ordmap::RangedIter<'s, K, V, imbl::shared_ptr::DefaultSharedPtr>>;
+
+impl<'s> View<'s> {
+    /// All keys of `index` in the range (without index id) with their lists, ascending.
+    pub fn scan(&self, index: IndexId, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<PostingScan<'s>, StoreError> {
+        PostingScan::new(*self, index, from, to)
+    }
+
+    /// All entries from number `from` on, ascending.
+    pub fn entries(&self, from: EntryId) -> Result<EntryScan<'s>, StoreError> {
+        EntryScan::new(*self, from)
+    }
+
+    /// All values of a large attribute, in the order of their keys.
+    pub fn large_values(&self, id: EntryId, desc: DescId) -> Result<ValueScan<'s>, StoreError> {
+        ValueScan::new(*self, rows::value_prefix(id, desc).to_vec())
+    }
+
+    /// Those of a large attribute whose rows are behind `row`.
+    pub fn large_values_after(
+        &self,
+        id: EntryId,
+        desc: DescId,
+        row: &[u8],
+    ) -> Result<impl Iterator<Item = Result<KeyedValue<'s>, StoreError>> + use<'s>, StoreError> {
+        let prefix = rows::value_prefix(id, desc).to_vec();
+        let row = row.to_vec();
+        let scan = ValueScan::from_row(*self, prefix, &row)?;
+        Ok(scan.filter(move |found| !found.as_ref().is_ok_and(|(key, _)| *key <= row)))
+    }
+
+    /// All large values of all entries; for `verify`.
+    pub fn all_large_values(&self) -> Result<ValueScan<'s>, StoreError> {
+        ValueScan::new(*self, Vec::new())
+    }
+}
 
 /// Keys of one index with their lists. Lends its key, hence not an `Iterator`.
 pub struct PostingScan<'s> {

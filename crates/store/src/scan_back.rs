@@ -21,6 +21,18 @@ use crate::view::View;
 type Changes<'s> =
     Peekable<std::iter::Rev<imbl::ordmap::RangedIter<'s, IndexKey, PostingDelta, imbl::shared_ptr::DefaultSharedPtr>>>;
 
+impl<'s> View<'s> {
+    /// All keys of `index` in the range with their lists, descending.
+    pub fn scan_back(
+        &self,
+        index: IndexId,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+    ) -> Result<PostingScanBack<'s>, StoreError> {
+        PostingScanBack::new(*self, index, from, to)
+    }
+}
+
 /// Keys of one index with their lists, the greatest first. Lends its key, hence not an `Iterator`.
 pub struct PostingScanBack<'s> {
     view: View<'s>,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::error::StoreError;
 use crate::log::LogHealth;
-use crate::queue::Source;
+use crate::submitter::Submitter;
 use crate::waits::WaitReason;
 
 /// Minutes that are remembered.
@@ -50,7 +50,7 @@ pub struct Stats {
     /// Longest that one proposal held the writer, and whose it was.
     pub hold_max: Duration,
     /// See `hold_max`.
-    pub hold_max_source: Source,
+    pub hold_max_source: Submitter,
     /// The last hour, minutes without updates left out, the oldest first.
     pub minutes: Vec<Minute>,
     /// Changes not yet in LMDB: those being added to.
@@ -164,14 +164,14 @@ pub(crate) struct BatchFigures {
     /// Longest wait in it, and why.
     pub wait: (Duration, WaitReason),
     /// Longest apply in it, and whose it was.
-    pub hold: (Duration, Source),
+    pub hold: (Duration, Submitter),
 }
 
 /// What changes with each batch and not with each proposal.
 #[derive(Default)]
 struct Worst {
     wait: (Duration, WaitReason),
-    hold: (Duration, Source),
+    hold: (Duration, Submitter),
     minutes: VecDeque<Minute>,
 }
 

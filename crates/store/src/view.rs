@@ -7,7 +7,6 @@
 //! (2) Counts are exact: count in LMDB plus the net of each delta.
 
 use std::borrow::Cow;
-use std::ops::Bound;
 use std::sync::LazyLock;
 
 use crate::env::{Dbs, ReadTxn};
@@ -18,10 +17,8 @@ use crate::posting::{BlockView, Damaged, IndexKey, List};
 use crate::postings::Postings;
 use crate::record::RecordView;
 use crate::rows::{self, entry_key, entry_part_key, split_first_piece, value_part_key};
-use crate::scan::{EntryScan, KeyedValue, PostingScan, ValueScan};
-use crate::scan_back::PostingScanBack;
 use crate::tables::Tables;
-use crate::{DescId, EntryId, IndexId};
+use crate::{DescId, EntryId};
 
 /// Deepest tree that [`View::dn_of`] follows; more is a damaged (circular) tree.
 pub const DEPTH_MAX: usize = 4_096;
@@ -150,26 +147,6 @@ impl<'s> View<'s> {
         }
     }
 
-    /// All keys of `index` in the range (without index id) with their lists, ascending.
-    pub fn scan(&self, index: IndexId, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<PostingScan<'s>, StoreError> {
-        PostingScan::new(*self, index, from, to)
-    }
-
-    /// All keys of `index` in the range with their lists, descending.
-    pub fn scan_back(
-        &self,
-        index: IndexId,
-        from: Bound<&[u8]>,
-        to: Bound<&[u8]>,
-    ) -> Result<PostingScanBack<'s>, StoreError> {
-        PostingScanBack::new(*self, index, from, to)
-    }
-
-    /// All entries from number `from` on, ascending.
-    pub fn entries(&self, from: EntryId) -> Result<EntryScan<'s>, StoreError> {
-        EntryScan::new(*self, from)
-    }
-
     /// The child of `parent` with that normalized RDN (whole normalized DN below [`EntryId::ROOT`]).
     #[inline]
     pub fn child(&self, parent: EntryId, normalized_rdn: &[u8]) -> Result<Option<EntryId>, StoreError> {
@@ -239,29 +216,6 @@ impl<'s> View<'s> {
         }
         let piece = |part| self.dbs.values.get(self.txn, &value_part_key(key, part));
         Ok(Some(Cow::Owned(joined(head, further, piece, "piece of a large value is missing")?)))
-    }
-
-    /// All values of a large attribute, in the order of their keys.
-    pub fn large_values(&self, id: EntryId, desc: DescId) -> Result<ValueScan<'s>, StoreError> {
-        ValueScan::new(*self, rows::value_prefix(id, desc).to_vec())
-    }
-
-    /// Those of a large attribute whose rows are behind `row`.
-    pub fn large_values_after(
-        &self,
-        id: EntryId,
-        desc: DescId,
-        row: &[u8],
-    ) -> Result<impl Iterator<Item = Result<KeyedValue<'s>, StoreError>> + use<'s>, StoreError> {
-        let prefix = rows::value_prefix(id, desc).to_vec();
-        let row = row.to_vec();
-        let scan = ValueScan::from_row(*self, prefix, &row)?;
-        Ok(scan.filter(move |found| !found.as_ref().is_ok_and(|(key, _)| *key <= row)))
-    }
-
-    /// All large values of all entries; for `verify`.
-    pub fn all_large_values(&self) -> Result<ValueScan<'s>, StoreError> {
-        ValueScan::new(*self, Vec::new())
     }
 
     /// What the rules keep under `key`.

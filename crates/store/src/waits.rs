@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::queue::Source;
+use crate::submitter::Submitter;
 
 /// Batches that are remembered to explain waits. A wait that began earlier is explained in part.
 const SPANS_MAX: usize = 256;
@@ -43,7 +43,7 @@ pub struct Behind {
     /// The longest of those applied: how long, and whose it was.
     pub longest_us: u32,
     /// See `longest_us`.
-    pub longest: Source,
+    pub longest: Submitter,
 }
 
 /// What a proposal waited for longest.
@@ -127,7 +127,7 @@ pub(crate) struct Span {
     /// The wait for folds after it, if any, and its length.
     pub slowed: Option<(Instant, Duration)>,
     /// Longest apply in it, and whose it was.
-    pub longest: (Duration, Source),
+    pub longest: (Duration, Submitter),
 }
 
 /// The last batches, the newest last.
@@ -184,13 +184,13 @@ mod tests {
         let at = |ms: u64| begin + Duration::from_millis(ms);
         let mut timeline = Timeline::default();
         // Long ago; then 5 ms of applying (4 of them for connection 7) and 300 of the disk; then 2 and 20 and 50 for the fold.
-        let longest = (Duration::from_millis(4), Source(7));
+        let longest = (Duration::from_millis(4), Submitter(7));
         timeline.push(Span {
             started: at(0),
             applied: at(9),
             synced: at(90),
             slowed: None,
-            longest: (at(9) - at(0), Source(3)),
+            longest: (at(9) - at(0), Submitter(3)),
         });
         timeline.push(Span { started: at(100), applied: at(105), synced: at(405), slowed: None, longest });
         timeline.push(Span {
@@ -198,12 +198,12 @@ mod tests {
             applied: at(407),
             synced: at(427),
             slowed: None,
-            longest: (at(1) - at(0), Source(8)),
+            longest: (at(1) - at(0), Submitter(8)),
         });
         timeline.slowed(at(430), Duration::from_millis(50));
         let behind = timeline.behind(at(102), at(480));
         let expected =
-            Behind { apply_us: 5_000, sync_us: 320_000, fold_us: 50_000, longest_us: 3_000, longest: Source(7) };
+            Behind { apply_us: 5_000, sync_us: 320_000, fold_us: 50_000, longest_us: 3_000, longest: Submitter(7) };
         assert_eq!(behind, expected);
         let phases = Phases { queue_us: 378_000, sync_us: 9_000, apply_us: 10, behind, ..Phases::default() };
         assert_eq!((phases.reason(), phases.total_us()), (WaitReason::Sync, 387_010));

@@ -26,9 +26,10 @@ use crate::fold::FoldJob;
 use crate::index::BackendIndexes;
 use crate::log::{Batch, Log};
 use crate::overlay::Overlay;
-use crate::queue::{Proposed, Queue, Source};
-use crate::rules::{Outcome, Rules};
+use crate::queue::{Proposed, Queue};
+use crate::rules::{Done, Outcome, Rules};
 use crate::stats::{BatchFigures, Doing, Meters};
+use crate::submitter::Submitter;
 use crate::tables::TypeResolver;
 use crate::txn::{Txn, TxnState};
 use crate::version::{Frozen, Shared, Version};
@@ -44,9 +45,6 @@ const BATCH_APPLY_MAX: Duration = Duration::from_millis(10);
 const SLOW_MAX: Duration = Duration::from_millis(50);
 /// Overlay memory at which proposals are refused: folding has failed for long.
 const OVERLAY_BYTES_MAX: usize = 1 << 30;
-
-/// Who waits for an outcome.
-pub type Done = Box<dyn FnOnce(Result<Outcome, StoreError>) + Send>;
 
 /// When an overlay is frozen and folded.
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +133,7 @@ pub(crate) struct Writer {
 struct Pending {
     done: Done,
     submitted: Instant,
-    source: Source,
+    source: Submitter,
     /// When its turn came, and how long it was applied.
     begun: Instant,
     apply: Duration,

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use store::{Outcome, Source, StoreError};
+use store::{Outcome, StoreError, Submitter};
 
 use super::decided::Decided;
 use change::csn::{Csn, CsnClock};
@@ -67,7 +67,7 @@ impl Intake {
 
     /// Hands in what the client of a connection asked for. Connections take turns.
     pub(super) fn submit(&self, backend: &Backend, connection: u64, proposal: Vec<u8>, done: store::Done) {
-        backend.store.submit(Source(connection), proposal, done);
+        backend.store.submit(Submitter(connection), proposal, done);
     }
 
     /// Hands in a change of the server's own, and waits for it. Not for event loops, nor for the thread of a writer.

@@ -3,11 +3,12 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::batch::{Batch, Outcome, Prepared};
+use super::counts::Counts;
 use super::dn_map::DnMap;
-use super::import::Counts;
+use super::error::BulkError;
+use super::options::ImportOptions;
 use super::rejects::RecordFile;
 use super::source::Chunk;
-use super::{BulkError, ImportOptions};
 use crate::EntryId;
 
 /// What one worker at a time holds while ids are given out.

@@ -15,8 +15,9 @@ use flate2::write::GzEncoder;
 use ldap::ldif::put_line;
 use schema::{AttributeDescription, NormalizedDn, Schema};
 
+use super::error::BulkError;
 use super::options::{Cancel, SelectedEntry, Selection};
-use super::{BulkError, Phase, Progress};
+use super::options::{Phase, Progress};
 use crate::postings::PostingIter;
 use crate::record::{Attribute, Content, RecordView, Values, put_value};
 use crate::varint;

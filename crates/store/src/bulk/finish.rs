@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use schema::TypeIndex;
 
-use super::BulkError;
 use super::batch::{Batch, Entry, Outcome, PreparedAttribute};
+use super::error::BulkError;
 use super::names::Names;
 use super::sort::KeyBatch;
 use super::writer::{Rows, Target};

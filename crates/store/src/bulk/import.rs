@@ -11,19 +11,20 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{RecvTimeoutError, bounded};
 
 use super::assign::Assigner;
-use super::batch::{Batch, Outcome};
+use super::batch::Batch;
+use super::counts::Counts;
+use super::error::BulkError;
 use super::finish::{Finished, Finisher, Slots};
 use super::kept::Old;
-use super::names::Names;
-use super::options::{SkipReason, Skips};
+use super::options::{ImportOptions, ImportSummary, Phase, Progress};
 use super::plan::Plan;
 use super::postings::{Built, PostingsBuilder};
 use super::prepare::Preparer;
 use super::sort::{Sorted, Sorter};
 use super::source::{Chunk, Chunks, LdifSource, Source};
+use super::swap;
 use super::turns::Turns;
 use super::writer::{PostingRows, Writer};
-use super::{BulkError, ImportOptions, ImportSummary, Phase, Progress, swap};
 use crate::backend::{InstanceLock, database_path, new_uuid};
 use crate::env::{self, Env, MetaRows, meta};
 use crate::index::{ConfiguredIndexes, IndexSet, IndexStates, Indexer, SchemaTypes};
@@ -54,49 +55,6 @@ pub fn import(
         let _ = std::fs::remove_dir_all(&directory);
     }
     result
-}
-
-/// Counts, written by the workers and read for progress.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub processed: AtomicU64,
-    pub imported: AtomicU64,
-    skipped: [AtomicU64; SkipReason::ALL.len()],
-    pub rejected: AtomicU64,
-    pub migrated: AtomicU64,
-    /// Entries with each of the attributes that are to be counted.
-    counted: Vec<AtomicU64>,
-}
-
-impl Counts {
-    pub fn skipped(&self, reason: SkipReason) -> &AtomicU64 {
-        let [other_backend, branch, filter] = &self.skipped;
-        match reason {
-            SkipReason::OtherBackend => other_backend,
-            SkipReason::Branch => branch,
-            SkipReason::Filter => filter,
-        }
-    }
-
-    fn skips(&self) -> Skips {
-        Skips::of(|reason| self.skipped(reason).load(Ordering::Relaxed))
-    }
-
-    /// Counts those attributes of imported entries that are to be counted.
-    fn count_attributes(&self, batch: &Batch, names: &Names<'_>) {
-        if !names.has_counted() {
-            return;
-        }
-        for prepared in &batch.entries {
-            let Outcome::Entry(entry) = &prepared.outcome else { continue };
-            let counted = batch.attributes_of(entry).iter().filter_map(|it| names.get(it.described)?.counted);
-            for place in counted {
-                if let Some(count) = self.counted.get(place) {
-                    count.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-        }
-    }
 }
 
 /// One import under way.
@@ -142,10 +100,7 @@ impl<'o> Import<'o> {
             states,
             configured,
             slots,
-            counts: Counts {
-                counted: options.counted_attributes.iter().map(|_| AtomicU64::default()).collect(),
-                ..Counts::default()
-            },
+            counts: Counts::new(options.counted_attributes.len()),
             started: Instant::now(),
             threads: if options.threads == 0 { cores } else { options.threads },
             rules_rows: Vec::new(),
@@ -345,9 +300,9 @@ impl<'o> Import<'o> {
 
     fn summary(&self, built: Built, database_bytes: u64, phase_one: Duration) -> ImportSummary {
         let now = self.progress(Phase::Syncing, 0, None);
-        let counted = self.options.counted_attributes.iter().zip(&self.counts.counted);
+        let counted = self.options.counted_attributes.iter().zip(self.counts.counted());
         ImportSummary {
-            counted: counted.map(|(name, count)| (name.clone(), count.load(Ordering::Relaxed))).collect(),
+            counted: counted.map(|(name, count)| (name.clone(), count)).collect(),
             processed: now.processed,
             imported: now.imported,
             skipped: self.counts.skips(),

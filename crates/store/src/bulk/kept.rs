@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use ldap::ldif::{LdifEntry, UrlValues, put_line};
 use schema::{NormalizedDn, Schema};
 
-use super::BulkError;
+use super::error::BulkError;
 use super::export::whole_entry;
 use super::find::find;
 use super::options::ImportMode;

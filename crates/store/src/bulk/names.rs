@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use schema::{AttributeDescription, Schema, TypeIndex};
 
+use super::error::BulkError;
 use super::options::ImportOptions;
 use crate::record::Values;
 use crate::tables::{Interner, Tables};
@@ -65,11 +66,11 @@ pub(super) struct AttributeSelection {
 }
 
 impl AttributeSelection {
-    pub fn new(options: &ImportOptions) -> Result<Self, super::BulkError> {
+    pub fn new(options: &ImportOptions) -> Result<Self, BulkError> {
         let schema = &options.schema;
-        let parse = |names: &[String]| -> Result<Vec<_>, super::BulkError> {
+        let parse = |names: &[String]| -> Result<Vec<_>, BulkError> {
             let one = |name: &String| AttributeDescription::parse_request(schema, name.as_bytes());
-            let failed = |error: schema::DescriptionError| super::BulkError::Option(error.to_string());
+            let failed = |error: schema::DescriptionError| BulkError::Option(error.to_string());
             names.iter().map(|name| one(name).map_err(failed)).collect()
         };
         let virtual_types = VIRTUAL.iter().filter_map(|name| schema.attribute_type(name.as_bytes())).map(|t| t.index);

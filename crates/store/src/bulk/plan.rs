@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schema::check::{Checker, ClassSet, Requirement};
 use schema::{NormalizedDn, Schema};
 
-use super::BulkError;
+use super::error::BulkError;
 use super::names::AttributeSelection;
 use super::options::{ImportOptions, SkipReason};
 use crate::record::{Values, put_value, write_seconds};

@@ -3,7 +3,7 @@
 //! Short lists go inline into packed blocks, long ones into containers numbered in the order of their keys, so that
 //! both tables are written from front to back at the same time. Knows the posting formats, not the environment.
 
-use super::BulkError;
+use super::error::BulkError;
 use super::sort::{Merge, Sorted};
 use crate::posting::container::CONTAINER_BYTES_MAX;
 use crate::posting::{BlockWriter, ContainerBuf, INLINE_BYTES_MAX, InlineList, List, chunk_key, chunk_of, low_of};

@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 use heed::RwTxn;
 use schema::Schema;
 
+use super::error::BulkError;
 use super::finish::Slots;
 use super::options::PROGRESS_ENTRIES;
+use super::options::{Cancel, Phase, Progress};
 use super::postings::{PostingsBuilder, RowSink};
 use super::rekey::{Settings, Watcher, rekey};
 use super::verify::named_indexes;
-use super::{BulkError, Cancel, Phase, Progress};
 use crate::backend::{InstanceLock, database_path};
 use crate::env::{self, Dbs, Env, meta};
 use crate::fold::remove_rows;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ldap::ldif::{WRAP_COLUMNS, put_comment};
 
-use super::BulkError;
+use super::error::BulkError;
 
 /// A file of left-out records, or none.
 pub(super) struct RecordFile {

@@ -10,10 +10,11 @@ use std::sync::Mutex;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use schema::TypeIndex;
 
+use super::error::BulkError;
 use super::finish::{BatchSink, Slots};
+use super::options::Cancel;
 use super::sort::{KeyBatch, Sorted, Sorter};
 use super::turns::Turns;
-use super::{BulkError, Cancel};
 use crate::extract::KeyExtractor;
 use crate::index::Indexer;
 use crate::record::{Content, LargeStub, RecordView, put_value};

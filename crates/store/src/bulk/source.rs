@@ -13,7 +13,7 @@ use crossbeam_channel::Receiver;
 use flate2::read::MultiGzDecoder;
 use memchr::{memchr_iter, memmem};
 
-use super::BulkError;
+use super::error::BulkError;
 
 /// What a worker takes at once: some 400 ordinary entries, small beside the caches of a machine, large beside the cost of
 /// taking turns.

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use schema::NormalizedDn;
 
+use super::error::BulkError;
 use super::find::find;
 use super::finish::Slots;
 use super::options::PROGRESS_ENTRIES;
+use super::options::{Cancel, Phase, Progress};
 use super::problem::Problem;
 use super::rekey::{Settings, Watcher, rekey};
 use super::sort::{Merge, Sorted};
-use super::{BulkError, Cancel, Phase, Progress};
 use crate::env::{self, Dbs, ReadTxn, meta};
 use crate::extract::KeyExtractor;
 use crate::index::{Build, IndexState, IndexStates, Indexer};

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use heed::{PutFlags, RwTxn};
 
-use super::BulkError;
+use super::error::BulkError;
 use super::postings::RowSink;
 use crate::StoreError;
 use crate::env::{DATA_FILE, Dbs, Env, Table};

@@ -6,8 +6,8 @@ use std::ops::Range;
 use heed::RwTxn;
 use imbl::OrdMap;
 
-use super::Pace;
 use super::lists::{Folded, ListFolder};
+use super::pace::Pace;
 use crate::env::Dbs;
 use crate::error::StoreError;
 use crate::overlay::PostingDelta;

@@ -8,6 +8,7 @@
 
 mod blocks;
 mod lists;
+mod pace;
 mod sweep;
 mod thread;
 
@@ -15,6 +16,7 @@ pub(crate) use sweep::remove_rows;
 pub(crate) use thread::{FoldJob, FoldThread};
 
 use heed::RwTxn;
+use pace::Pace;
 
 use crate::env::{Dbs, meta, write_log_held};
 use crate::error::StoreError;
@@ -25,9 +27,6 @@ use crate::rows::{
 };
 use crate::version::Frozen;
 use crate::{EntryId, ListId};
-
-/// Called between small pieces of work; may sleep.
-pub(crate) type Pace<'p> = &'p mut dyn FnMut();
 
 /// Writes all of `frozen` with `txn`, which the caller commits. `held` is what the log holds by then.
 pub(crate) fn fold(

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use heed::RwTxn;
 
-use super::Pace;
+use super::pace::Pace;
 use crate::env::Dbs;
 use crate::error::StoreError;
 use crate::posting::block::index_range;

@@ -6,25 +6,9 @@ use std::sync::Arc;
 
 use ldap::Scope;
 
+use super::filter::CompileFilter;
+use super::kind::IndexKind;
 use super::secret::IndexSecret;
-use super::vlv::CompileFilter;
-
-/// One kind of index (`index-type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum IndexKind {
-    /// `(cn=Maria Meier)`
-    Equality,
-    /// `(cn=*)`
-    Presence,
-    /// `(cn=*aria*)`
-    Substring,
-    /// `(cn>=m)`
-    Ordering,
-    /// `(cn~=Mayer)`
-    Approximate,
-    /// `(cn:caseExactMatch:=Maria Meier)`, with the rules of [`IndexConfig::extensible_rules`].
-    Extensible,
-}
 
 /// The indexes of one attribute (`backend-index`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,9 +71,6 @@ impl std::fmt::Debug for IndexConfigs {
 /// OpenDJ's `substring-length`.
 pub const DEFAULT_SUBSTRING_LENGTH: usize = 6;
 
-/// OpenDJ's smallest `substring-length`.
-pub const SUBSTRING_LENGTH_MIN: usize = 3;
-
 /// OpenDJ's `index-entry-limit`.
 pub const DEFAULT_ENTRY_LIMIT: u32 = 4000;
 
@@ -105,29 +86,6 @@ impl IndexConfig {
             extensible_rules: Vec::new(),
             is_confidential: false,
         }
-    }
-}
-
-impl IndexKind {
-    /// The word of the configuration.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Equality => "equality",
-            Self::Presence => "presence",
-            Self::Substring => "substring",
-            Self::Ordering => "ordering",
-            Self::Approximate => "approximate",
-            Self::Extensible => "extensible",
-        }
-    }
-
-    /// The kind of that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        let all =
-            [Self::Equality, Self::Presence, Self::Substring, Self::Ordering, Self::Approximate, Self::Extensible];
-        all.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
     }
 }
 

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use ldap::Scope;
 use schema::Schema;
 
-use super::config::{IndexConfig, IndexConfigs, IndexKind, VlvConfig};
-use super::set::{IndexError, IndexSet};
+use super::config::{IndexConfig, IndexConfigs, VlvConfig};
+use super::error::IndexError;
+use super::kind::IndexKind;
+use super::set::IndexSet;
 use super::state::IndexStates;
 
 /// The indexes that a backend is to have.

@@ -9,7 +9,8 @@ use schema::{NormalizedDn, Schema, TypeIndex};
 
 use super::config::IndexConfigs;
 use super::configured::ConfiguredIndexes;
-use super::indexer::{IndexedEntry, Indexer};
+use super::indexed_entry::IndexedEntry;
+use super::indexer::Indexer;
 use super::set::{Index, IndexSet, Method};
 use super::state::IndexStates;
 use crate::extract::{IndexBinder, KeyExtractor};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use schema::{AttributeType, MatchingRule, Schema, TypeIndex};
 
+use super::indexed_entry::IndexedEntry;
 use super::set::{Index, IndexSet, Method};
 use crate::IndexId;
 use crate::record::Values;
@@ -26,20 +27,6 @@ impl<F: FnMut(IndexId, &[u8])> KeySink for F {
     fn key(&mut self, index: IndexId, key: &[u8]) {
         self(index, key);
     }
-}
-
-/// What keys are made from: the attributes of an entry.
-pub trait IndexedEntry {
-    /// Calls `visit` for each attribute of a wanted type with its values in BER, see [`Values`].
-    /// The same type may come several times (options).
-    fn each_attribute<'s>(
-        &'s self,
-        wanted: &dyn Fn(TypeIndex) -> bool,
-        visit: &mut dyn FnMut(TypeIndex, Cow<'s, [u8]>),
-    );
-
-    /// Calls `visit` with the type of each attribute whose values are outside the record.
-    fn each_large(&self, visit: &mut dyn FnMut(TypeIndex));
 }
 
 /// Makes the keys of entries in the indexes of one [`IndexSet`].

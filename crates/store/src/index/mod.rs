@@ -6,8 +6,12 @@
 
 mod config;
 mod configured;
+mod error;
 mod extract;
+mod filter;
+mod indexed_entry;
 mod indexer;
+mod kind;
 mod live;
 mod secret;
 mod set;
@@ -19,15 +23,18 @@ mod vlv;
 mod tests;
 
 pub use config::{
-    DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexConfigs, IndexKind, SUBSTRING_LENGTH_MIN,
-    VlvConfig, default_indexes,
+    DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexConfigs, VlvConfig, default_indexes,
 };
 pub use configured::ConfiguredIndexes;
+pub use error::IndexError;
 pub use extract::SchemaTypes;
-pub use indexer::{IndexedEntry, Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
+pub use filter::{CompileFilter, IndexFilter};
+pub use indexed_entry::IndexedEntry;
+pub use indexer::{Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
+pub use kind::{IndexKind, SUBSTRING_LENGTH_MIN};
 pub use live::{BackendIndexes, Distrust, UntrustedIndex};
 pub use secret::{HASHED_KEY_BYTES, IndexSecret, SECRET_BYTES};
-pub use set::{Index, IndexError, IndexSet, Method};
+pub use set::{Index, IndexSet, Method};
 pub use sort_key::{SortKey, SortOrder, SortOrderError};
 pub use state::{Build, BuildPoint, IndexState, IndexStates, key_derivation};
-pub use vlv::{CompileFilter, IndexFilter, VlvIndex};
+pub use vlv::VlvIndex;

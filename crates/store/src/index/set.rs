@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use schema::{AttributeType, MatchingRule, RuleRole, Schema, TypeIndex};
 
-use super::config::{IndexConfig, IndexConfigs, IndexKind, SUBSTRING_LENGTH_MIN, VlvConfig};
+use super::config::{IndexConfig, IndexConfigs, VlvConfig};
+use super::error::IndexError;
+use super::kind::{IndexKind, SUBSTRING_LENGTH_MIN};
 use super::secret::IndexSecret;
 use super::state::IndexStates;
 use super::vlv::VlvIndex;
@@ -64,81 +66,6 @@ pub enum Method {
     },
     /// The sort key of the whole entry, see [`IndexSet::vlv_indexes`].
     Vlv,
-}
-
-/// Why a configured index cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum IndexError {
-    /// The schema has no such attribute.
-    #[error("the index of \"{attribute}\" cannot be: the schema has no such attribute type")]
-    UnknownAttribute {
-        /// As configured.
-        attribute: String,
-    },
-    /// The attribute type has no rule for that kind.
-    #[error("the {kind} index of \"{attribute}\" cannot be: its attribute type has no {kind} matching rule", kind = kind.name())]
-    NoRule {
-        /// As configured.
-        attribute: String,
-        /// The kind asked for.
-        kind: IndexKind,
-    },
-    /// Windows too short.
-    #[error(
-        "the substring index of \"{attribute}\" needs a substring-length of at least {SUBSTRING_LENGTH_MIN}, not {length}"
-    )]
-    SubstringLength {
-        /// As configured.
-        attribute: String,
-        /// As configured.
-        length: usize,
-    },
-    /// `extensible` without rules.
-    #[error(
-        "the extensible index of \"{attribute}\" needs index-extensible-matching-rule: a matching rule or language"
-    )]
-    NoExtensibleRule {
-        /// As configured.
-        attribute: String,
-    },
-    /// A rule that there is not, or that makes no keys of such values.
-    #[error(
-        "the extensible index of \"{attribute}\" cannot be: \"{rule}\" is no matching rule or language that makes keys of its values"
-    )]
-    ExtensibleRule {
-        /// As configured.
-        attribute: String,
-        /// As configured.
-        rule: String,
-    },
-    /// Hashed keys cannot serve this.
-    #[error("the {what} index of \"{attribute}\" cannot be confidential: hashed keys have no order")]
-    NotConfidential {
-        /// As configured.
-        attribute: String,
-        /// Kind or rule.
-        what: String,
-    },
-    /// There is nothing to hash with.
-    #[error("the confidential index of \"{attribute}\" cannot be: there is no secret to hash its keys with")]
-    NoSecret {
-        /// As configured.
-        attribute: String,
-    },
-    /// A VLV index with a mistake.
-    #[error("the VLV index \"{name}\" cannot be: {reason}")]
-    Vlv {
-        /// As configured.
-        name: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// All 65,520 numbers are taken by indexes that exist or existed.
-    #[error("no index number is left for \"{name}\"")]
-    TooMany {
-        /// The index without a number.
-        name: String,
-    },
 }
 
 /// Tells the number of a name, if it has one.

@@ -20,7 +20,7 @@ use std::fmt;
 
 use schema::{AttributeType, MatchingRule, RuleRole, Schema, TypeIndex};
 
-use super::indexer::IndexedEntry;
+use super::indexed_entry::IndexedEntry;
 use crate::record::Values;
 
 /// Most sort keys of one order. Nobody needs more, and each makes keys longer.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use super::set::IndexError;
+use super::error::IndexError;
 use crate::{EntryId, IndexId};
 
 /// How keys are derived: the version of string preparation, and our own revision in front. A stored index with another

@@ -4,7 +4,7 @@
 //! of their ids. It holds the matching entries of the *whole backend*: base and scope say which searches it is for, and are applied
 //! when searching. So moving a subtree changes no VLV index.
 //!
-//! Filters are evaluated by whoever knows them ([`CompileFilter`]); the same object serves updates, import, verify and rebuild.
+//! Filters are evaluated by whoever knows them ([`CompileFilter`](super::filter::CompileFilter)); the same object serves updates, import, verify and rebuild.
 //!
 //! Keys longer than 239 bytes end in a hash: entries that are alike so far are in no order among each other.
 
@@ -16,31 +16,11 @@ use schema::{NormalizedDn, Schema, TypeIndex};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::config::{IndexConfigs, VlvConfig};
-use super::indexer::IndexedEntry;
-use super::set::IndexError;
+use super::error::IndexError;
+use super::filter::IndexFilter;
+use super::indexed_entry::IndexedEntry;
 use super::sort_key::SortOrder;
 use crate::IndexId;
-
-/// Makes filters of their text.
-pub trait CompileFilter: Send + Sync {
-    /// The filter that `text` says, under `schema`.
-    ///
-    /// # Errors
-    /// In words that follow "its filter": when it is none, or asks what an entry's attributes do not tell.
-    fn compile(&self, schema: &Arc<Schema>, text: &str) -> Result<Arc<dyn IndexFilter>, String>;
-}
-
-/// A filter as a VLV index needs it. Deterministic: nothing but the entry decides.
-pub trait IndexFilter: Send + Sync {
-    /// The filter, written in the one way in which all equal texts are written.
-    fn text(&self) -> &str;
-
-    /// The attribute types that it asks for; their subtypes are meant too.
-    fn attributes(&self) -> &[TypeIndex];
-
-    /// Whether the entry belongs to the list. Where values outside the record would decide, it does: the search looks again.
-    fn matches(&self, entry: &dyn IndexedEntry) -> bool;
-}
 
 /// One VLV index.
 #[derive(Clone)]

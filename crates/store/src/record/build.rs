@@ -1,8 +1,9 @@
 //! Making a record.
 
+use super::format::{INLINE_VALUE_BYTES_MAX, INLINE_VALUES_MAX, RECORD_BYTES_MAX};
 use super::header::Header;
 use super::values::{Values, put_value};
-use super::{INLINE_VALUE_BYTES_MAX, INLINE_VALUES_MAX, LargeStub, RECORD_BYTES_MAX};
+use super::view::LargeStub;
 use crate::error::StoreError;
 use crate::tables::Interner;
 use crate::varint;

@@ -2,7 +2,7 @@
 
 use schema::uuid;
 
-use super::FORMAT_PLAIN;
+use super::format::FORMAT_PLAIN;
 use super::time::{Timestamp, digits, number, seconds_of, write_seconds};
 use super::values::put_value;
 use crate::tables::Tables;

@@ -1,10 +1,13 @@
 //! Records come back as they were stored, and damaged ones are noticed.
 
-use super::*;
-use crate::tables::{Interner, NoTypes};
-use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::EntryId;
+use crate::tables::{Interner, NoTypes, Tables};
 
 fn tables() -> Tables {
     Tables::new(Arc::new(NoTypes))

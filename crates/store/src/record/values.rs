@@ -1,6 +1,6 @@
 //! Values of one attribute in BER wire form: `04 length value`, one after the other.
 
-use super::DAMAGED;
+use super::format::DAMAGED;
 use crate::posting::Damaged;
 
 const OCTET_STRING: u8 = 0x04;
@@ -94,7 +94,7 @@ pub fn value_size(len: usize) -> usize {
     }
 }
 
-/// Appends one value in wire form. Values are bounded by [`super::RECORD_BYTES_MAX`], so four length bytes suffice.
+/// Appends one value in wire form. Values are bounded by [`RECORD_BYTES_MAX`](super::format::RECORD_BYTES_MAX), so four length bytes suffice.
 #[inline]
 pub fn put_value(out: &mut Vec<u8>, value: &[u8]) {
     let len = value.len();

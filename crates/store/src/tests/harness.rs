@@ -13,7 +13,7 @@ use crate::rules::{Outcome, Rules};
 use crate::tables::{Interner, NoTypes, Tables};
 use crate::txn::Txn;
 use crate::writer::FoldLimits;
-use crate::{DescId, EntryId, IndexId, Source, StoreError};
+use crate::{DescId, EntryId, IndexId, StoreError, Submitter};
 
 /// Index of whole values and of their windows of three.
 pub const EQUALITY: IndexId = IndexId(16);
@@ -361,7 +361,7 @@ impl Store {
         let (sender, receiver) = crossbeam_channel::unbounded();
         for (at, op) in ops.iter().enumerate() {
             let (proposal, sender) = (self.proposal(op), sender.clone());
-            self.backend().submit(Source::SERVER, proposal, Box::new(move |result| drop(sender.send((at, result)))));
+            self.backend().submit(Submitter::SERVER, proposal, Box::new(move |result| drop(sender.send((at, result)))));
         }
         let mut results: Vec<_> = ops.iter().map(|_| receiver.recv().unwrap()).collect();
         results.sort_by_key(|(at, _)| *at);

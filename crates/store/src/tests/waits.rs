@@ -8,7 +8,7 @@ use crossbeam_channel::Sender;
 use super::harness::{Op, Store, TestBinder};
 use crate::log::sim::Faults;
 use crate::tables::NoTypes;
-use crate::{Doing, Phases, Source, WaitReason};
+use crate::{Doing, Phases, Submitter, WaitReason};
 
 /// Longer than a test's thread is away from the processor, mostly; only the order of magnitude counts.
 const STUCK: Duration = Duration::from_millis(150);
@@ -23,7 +23,7 @@ fn op(store: &mut Store, name: &'static str) -> Vec<u8> {
 fn submit(store: &mut Store, source: u64, name: &'static str, told: &Sender<Told>) {
     let (proposal, told) = (op(store, name), told.clone());
     let done = Box::new(move |outcome: Result<crate::Outcome, _>| told.send((name, outcome.unwrap().phases)).unwrap());
-    store.backend().submit(Source(source), proposal, done);
+    store.backend().submit(Submitter(source), proposal, done);
 }
 
 /// A store whose writer is stuck in the sync of `first`.

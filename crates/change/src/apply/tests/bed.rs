@@ -184,7 +184,7 @@ impl Bed {
             let proposal = self.encoded(kind, operation, With::default());
             let sender = sender.clone();
             self.backend.submit(
-                store::Source::SERVER,
+                store::Submitter::SERVER,
                 proposal,
                 Box::new(move |outcome| sender.send(outcome.unwrap().code).unwrap()),
             );

@@ -3,7 +3,7 @@
 //! A key of at most seven bytes, which is nearly every substring key, becomes one `u64` ([`word`]) whose
 //! numeric order is the order of the keys. Longer keys lie in an arena. Knows nothing of what a key means.
 
-use super::{KEY_BYTES_MAX, SortError};
+use super::error::{KEY_BYTES_MAX, SortError};
 
 /// Longest key that fits a word: seven bytes, the eighth holds the length.
 pub(super) const WORD_KEY_BYTES_MAX: usize = 7;

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::SortError;
+use super::error::SortError;
 use super::run::Cursor;
 
 /// The keys of one slot in ascending order.

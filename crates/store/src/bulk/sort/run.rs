@@ -9,8 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::SortError;
 use super::batch::{SlotKeys, word_key};
+use super::error::SortError;
 use super::radix::{Scratch, sort_longs, sort_words};
 
 /// What a cursor reads at once. With a hundred runs and two merges at a time: 25 MiB.
