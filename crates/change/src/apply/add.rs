@@ -1,11 +1,12 @@
 //! Add (RFC 4511 §4.7).
 
-use ldap::{AddRequest, LdapResult, ResultCode};
+use ldap::{AddRequest, ResultCode};
 use schema::check::{AttributeKey, ParentRule};
 use store::EntryId;
 
 use super::change_notes::{Note, Source};
-use super::draft::{Described, Draft, Start, failed};
+use super::draft::{Described, Draft, Start};
+use super::error::{ApplyError, refuse};
 use super::judge;
 use super::modify::{Settings, check_writable, stamp_password_time, value_exists};
 use super::plugins;
@@ -15,10 +16,10 @@ use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::history::ChangeKind;
 use query::class_flags::ClassFlags;
-use query::error::{invalid_dn, no_such_object, refuse, shown};
+use query::error::{invalid_dn, no_such_object, shown};
 
 /// Applies an add request.
-pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(), LdapResult> {
+pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(), ApplyError> {
     work.require_root("Adding an entry")?;
     let facts = work.facts.clone();
     let text = std::str::from_utf8(request.entry).map_err(|error| invalid_dn(request.entry, error))?;
@@ -34,10 +35,10 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     for (place, attribute) in request.attributes.iter().enumerate() {
         let described = Described::parse(&facts.schema, attribute.description, settings.check_schema)?;
         check_writable(&facts, &described, settings.relaxed)?;
-        let at = draft.touch(&described, Start::Stored).map_err(failed)?;
+        let at = draft.touch(&described, Start::Stored)?;
         let touched = draft.at(at)?;
         for value in attribute.values.iter() {
-            if !touched.insert(&facts.schema, &work.view(), value).map_err(failed)? {
+            if !touched.insert(&facts.schema, &work.view(), value)? {
                 return Err(value_exists(&described, value));
             }
         }
@@ -60,7 +61,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     draft.id = work.txn.allocate_id();
     let entry_uuid = write::uuid_of(&draft).unwrap_or(proposal.entry_uuid);
     let note = Note { sources: &sources, ..Note::requested(ChangeKind::Add, entry_uuid) };
-    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?;
     let id = draft.id;
     if judge::defines(work, &draft) {
         judge::judge_definition(work, id)?;
@@ -71,7 +72,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     work.look_after(id)
 }
 
-fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result<(), LdapResult> {
+fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result<(), ApplyError> {
     if !work.rules.plugins.judges() {
         return Ok(());
     }
@@ -80,7 +81,7 @@ fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result
 }
 
 /// The parent of the new entry; none for the entry of a suffix.
-fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, LdapResult> {
+fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, ApplyError> {
     let (name, suffix) = work.resolve(dn)?;
     let is_suffix = name == suffix.normalized;
     match work.walk(dn, name, suffix)? {
@@ -94,22 +95,22 @@ fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, Ldap
         }
         Some((parent, 1)) => Ok(Some(parent)),
         Some((deepest, _)) => {
-            let matched = work.view().dn_of(deepest.id).map_err(failed)?.unwrap_or_default();
+            let matched = work.view().dn_of(deepest.id)?.unwrap_or_default();
             let mut result = no_such_object(&shown(dn), matched);
             result.message.push_str("; add its parent first");
-            Err(result)
+            Err(result.into())
         }
         None if is_suffix => Ok(None),
         None => {
             let mut result = no_such_object(&shown(dn), "");
             result.message = "The entry of the suffix does not exist yet: add it first".to_owned();
-            Err(result)
+            Err(result.into())
         }
     }
 }
 
 /// The attributes and the RDN together make the entry, so what the RDN says is added where the client left it out.
-pub(super) fn name_entry(work: &Work<'_, '_>, draft: &mut Draft<'_>, rdn: &ldap::Rdn<'_>) -> Result<(), LdapResult> {
+pub(super) fn name_entry(work: &Work<'_, '_>, draft: &mut Draft<'_>, rdn: &ldap::Rdn<'_>) -> Result<(), ApplyError> {
     let facts = &work.facts;
     let schema = draft.schema;
     let settings = Settings::of(work);
@@ -126,8 +127,8 @@ pub(super) fn name_entry(work: &Work<'_, '_>, draft: &mut Draft<'_>, rdn: &ldap:
             return Err(refuse(ResultCode::NAMING_VIOLATION, message));
         }
         seen.push(described.canonical.clone().into_owned());
-        let at = draft.touch(&described, Start::Stored).map_err(failed)?;
-        draft.at(at)?.insert(schema, &work.view(), &ava.value).map_err(failed)?;
+        let at = draft.touch(&described, Start::Stored)?;
+        draft.at(at)?.insert(schema, &work.view(), &ava.value)?;
     }
     Ok(())
 }
@@ -138,7 +139,7 @@ pub(super) fn judge_place(
     draft: &Draft<'_>,
     rdn: &[AttributeKey<'_>],
     parent: Option<&Target>,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     let checker = work.rules.checker.clone();
     if !checker.leniency().check_schema || draft.schema.structure_rules().is_empty() {
         return Ok(());
@@ -157,7 +158,7 @@ pub(super) fn judge_place(
 }
 
 /// The structure rule that governs a stored entry: worked out from its suffix down. Depth is bounded by that of names.
-fn governing_rule(work: &mut Work<'_, '_>, target: &Target) -> Result<Option<u32>, LdapResult> {
+fn governing_rule(work: &mut Work<'_, '_>, target: &Target) -> Result<Option<u32>, ApplyError> {
     let checker = work.rules.checker.clone();
     let mut chain = Vec::new();
     let (mut id, mut is_suffix) = (target.id, false);

@@ -1,27 +1,27 @@
 //! Delete (RFC 4511 §4.8), and of whole subtrees (draft-armijo-ldap-treedelete).
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 use schema::NormalizedDn;
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::change_notes::Note;
-use super::draft::failed;
+use super::error::{ApplyError, refuse};
 use super::plugins::{self, Moved};
 use super::work::{Target, Work};
 use crate::history::ChangeKind;
 use crate::proposal::Flags;
-use query::error::{invalid_dn, refuse, shown};
+use query::error::{invalid_dn, shown};
 
 /// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates between them.
 pub const SLICE_ENTRIES: usize = 128;
 
 /// Applies a delete request. With the subtree delete control and more than [`SLICE_ENTRIES`] to delete, the entries that are
 /// deepest below the first child go, and the report asks for the same proposal again.
-pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), LdapResult> {
+pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Deleting an entry")?;
     let target = work.find(dn)?;
     work.look_before(target.id)?;
-    let children = work.view().children(target.id).map_err(failed)?.count();
+    let children = work.view().children(target.id)?.count();
     if children > 0 && !work.has(Flags::SUBTREE_DELETE) {
         let message = format!(
             "\"{}\" has {children} entries right below it: delete these first, or send the subtree delete control \
@@ -30,26 +30,26 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), LdapResul
         );
         return Err(refuse(ResultCode::NOT_ALLOWED_ON_NON_LEAF, message));
     }
-    let doomed = slice(&work.view(), target.id, SLICE_ENTRIES).map_err(failed)?;
+    let doomed = slice(&work.view(), target.id, SLICE_ENTRIES)?;
     work.has_more = doomed.last() != Some(&target.id);
     let mut gone = Vec::new();
     if work.rules.plugins.follows_references() {
         let (view, schema) = (work.view(), &work.facts.schema);
         for id in &doomed {
-            let dn = view.dn_of(*id).map_err(failed)?.unwrap_or_default();
+            let dn = view.dn_of(*id)?.unwrap_or_default();
             let old = NormalizedDn::parse(schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
             gone.push(Moved { old, dn, new: None, is_subtree: false });
         }
     }
     for id in doomed {
         note(work, id, &target)?;
-        work.txn.delete_entry(id).map_err(failed)?;
+        work.txn.delete_entry(id)?;
     }
     if gone.is_empty() { Ok(()) } else { plugins::follow(work, gone) }
 }
 
 /// Notes an entry that goes.
-fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), LdapResult> {
+fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), ApplyError> {
     if !work.rules.noting.is_on() {
         return Ok(());
     }
@@ -57,15 +57,15 @@ fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), Lda
         |record: &RecordView<'_>| Note::requested(ChangeKind::Delete, record.header().uuid.unwrap_or_default());
     if id == target.id {
         let record = target.record()?;
-        return work.rules.noting.deleted(work.txn, id, &record, &requested(&record)).map_err(failed);
+        return Ok(work.rules.noting.deleted(work.txn, id, &record, &requested(&record))?);
     }
     let tables = work.txn.tables().clone();
-    let found = work.view().entry(id).map_err(failed)?.map(|record| record.into_bytes().into_owned());
+    let found = work.view().entry(id)?.map(|record| record.into_bytes().into_owned());
     let Some(bytes) = found else { return Ok(()) };
-    let dn = work.view().dn_of(id).map_err(failed)?.unwrap_or_default();
-    let record = RecordView::parse(&bytes, &tables).map_err(|error| failed(error.into()))?;
+    let dn = work.view().dn_of(id)?.unwrap_or_default();
+    let record = RecordView::parse(&bytes, &tables)?;
     let note = Note { dn: &dn, ..requested(&record) };
-    work.rules.noting.deleted(work.txn, id, &record, &note).map_err(failed)
+    Ok(work.rules.noting.deleted(work.txn, id, &record, &note)?)
 }
 
 /// At most `limit` entries at or below `top`, each after everything below it; the last is `top` if they are all.

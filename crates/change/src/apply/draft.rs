@@ -7,13 +7,14 @@
 //! (1) Each description is touched once: a second change goes on where the first one ended.
 //! (2) Nothing here writes to the store, so that a refusal at any point leaves nothing behind.
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 use schema::{AttributeDescription, AttributeType, Options, Schema, TypeIndex};
 use store::{Content, DescId, EntryId, LargeStub, RecordView, StoreError, Tables, View};
 
+use super::error::{ApplyError, refuse};
 use super::large_edit::LargeEdit;
 use super::value_set::ValueSet;
-use query::error::{refuse, shown, store_failure};
+use query::error::shown;
 
 /// See the module.
 pub(super) struct Draft<'d> {
@@ -112,7 +113,7 @@ impl<'d> Draft<'d> {
     }
 
     /// The attribute at that place of `touched`.
-    pub(super) fn at(&mut self, at: usize) -> Result<&mut Touched, LdapResult> {
+    pub(super) fn at(&mut self, at: usize) -> Result<&mut Touched, ApplyError> {
         self.touched.get_mut(at).ok_or_else(|| refuse(ResultCode::OTHER, "The server lost track of a change"))
     }
 
@@ -235,7 +236,7 @@ pub(super) struct Described<'s> {
 
 impl<'s> Described<'s> {
     /// Looks up a description.
-    pub(super) fn parse(schema: &'s Schema, text: &[u8], check_schema: bool) -> Result<Self, LdapResult> {
+    pub(super) fn parse(schema: &'s Schema, text: &[u8], check_schema: bool) -> Result<Self, ApplyError> {
         // Without options, as nearly all are, there is nothing to parse.
         if let Some(attribute) = schema.attribute_type(text) {
             return Ok(Self::of_type(attribute));
@@ -257,9 +258,4 @@ impl<'s> Described<'s> {
     pub(super) fn of_type(attribute: &'s AttributeType) -> Self {
         Self { attribute: Some(attribute), canonical: attribute.name().into(), has_options: false }
     }
-}
-
-/// A store failure as a result.
-pub(super) fn failed(error: StoreError) -> LdapResult {
-    store_failure(&error)
 }

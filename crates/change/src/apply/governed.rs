@@ -7,21 +7,20 @@
 
 use std::sync::Arc;
 
-use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};
+use ldap::{ModifyOperation, ModifyRequest, ResultCode};
 use schema::{NormalizedDn, TypeIndex};
 use smallvec::SmallVec;
 
 use super::definitions_cache::Governed;
-use super::draft::failed;
+use super::error::{ApplyError, refuse};
 use super::work::{Target, Work};
 use query::class_flags::ClassFlags;
 use query::computed::Definitions;
-use query::error::refuse;
 use query::facts::Facts;
 
 impl Work<'_, '_> {
     /// Refuses to give a stored entry values of an attribute that is given to it.
-    pub(super) fn check_not_given(&mut self, target: &Target, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {
+    pub(super) fn check_not_given(&mut self, target: &Target, request: &ModifyRequest<'_>) -> Result<(), ApplyError> {
         let definitions = self.definitions()?;
         let is_class = |name: &[u8]| name.eq_ignore_ascii_case(b"objectClass") || name == b"2.5.4.0";
         if target.classes.flags.has(ClassFlags::DEFINITION)
@@ -52,7 +51,7 @@ impl Work<'_, '_> {
         &mut self,
         dn: &[u8],
         attributes: impl Iterator<Item = (&'v [u8], ldap::Strings<'v>)> + Clone,
-    ) -> Result<(), LdapResult> {
+    ) -> Result<(), ApplyError> {
         let definitions = self.definitions()?;
         let facts = Arc::clone(&self.facts);
         let schema = &facts.schema;
@@ -77,11 +76,11 @@ impl Work<'_, '_> {
     }
 
     /// What the backend's entries define; nothing where none refuses writes.
-    fn definitions(&mut self) -> Result<Option<Arc<Definitions>>, LdapResult> {
+    fn definitions(&mut self) -> Result<Option<Arc<Definitions>>, ApplyError> {
         if let Some(known) = &self.rules.governed.known {
             return Ok(known.clone());
         }
-        let found = self.rules.governed.service.definitions(0, &self.facts, &self.view()).map_err(failed)?;
+        let found = self.rules.governed.service.definitions(0, &self.facts, &self.view())?;
         let refuses = |it: &Arc<Definitions>| {
             it.groups().iter().flat_map(|group| &group.definitions).any(|(_, definition)| definition.refuses_writes)
         };
@@ -103,7 +102,7 @@ fn check<'v>(
     name: &NormalizedDn,
     has: &dyn Fn(TypeIndex) -> bool,
     written: impl Iterator<Item = &'v [u8]>,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     // What nobody may write anywhere is refused in other words.
     let written = written.filter_map(|name| facts.schema.attribute_type(name)).filter(|it| !facts.is_virtual(it.index));
     for attribute in written {

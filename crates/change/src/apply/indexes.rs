@@ -1,22 +1,21 @@
 //! Index changes in the order of the log: only the server itself makes them.
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 
-use super::draft::failed;
+use super::error::{ApplyError, refuse};
 use super::work::Work;
 use crate::index_proposal::IndexProposal;
-use query::error::refuse;
 
 /// Applies one index change. A slice of building that finds nothing to do is accepted: a replay under another key derivation
 /// builds nothing, and must come out as it did.
-pub(super) fn change_indexes(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), LdapResult> {
+pub(super) fn change_indexes(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Changing indexes")?;
     let Some(change) = IndexProposal::decode(bytes) else {
         return Err(refuse(ResultCode::OTHER, "The proposal of an index change is damaged"));
     };
     match change {
-        IndexProposal::Set { configured, anew } => work.txn.set_indexes(configured, &anew).map_err(failed),
-        IndexProposal::Build { work: work_max } => work.txn.build_indexes(work_max).map_err(failed),
+        IndexProposal::Set { configured, anew } => Ok(work.txn.set_indexes(configured, &anew)?),
+        IndexProposal::Build { work: work_max } => Ok(work.txn.build_indexes(work_max)?),
         IndexProposal::Forget { numbers } => {
             work.txn.forget_indexes(&numbers);
             Ok(())

@@ -5,21 +5,22 @@
 
 use std::cell::RefCell;
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes, Requirement};
 use schema::{Schema, TypeIndex};
 use store::{EntryId, RecordView};
 
-use super::draft::{Draft, Now, Touched, failed, stored_type};
+use super::draft::{Draft, Now, Touched, stored_type};
+use super::error::{ApplyError, refuse};
 use super::value_set::SetIter;
 use super::work::Work;
 
 use query::class_flags::ClassFlags;
-use query::error::{refuse, shown};
+use query::error::shown;
 use query::facts::Facts;
 
 /// A check error as a result.
-pub(super) fn violation(error: &CheckError) -> LdapResult {
+pub(super) fn violation(error: &CheckError) -> ApplyError {
     refuse(error.result_code(), config::capitalized(&error.to_string()))
 }
 
@@ -33,7 +34,7 @@ pub(super) fn rdn_keys<'a>(schema: &Schema, rdn: &'a ldap::Rdn<'_>) -> Vec<Attri
 }
 
 /// Judges the whole entry: a new one, or one whose classes changed.
-pub(super) fn judge_all(checker: &Checker, draft: &Draft<'_>, rdn: &[AttributeKey<'_>]) -> Result<(), LdapResult> {
+pub(super) fn judge_all(checker: &Checker, draft: &Draft<'_>, rdn: &[AttributeKey<'_>]) -> Result<(), ApplyError> {
     if !checker.leniency().check_schema {
         return Ok(());
     }
@@ -44,7 +45,7 @@ pub(super) fn judge_all(checker: &Checker, draft: &Draft<'_>, rdn: &[AttributeKe
 }
 
 /// Judges what was touched of an entry whose classes stay. `requirement` is what they ask for.
-pub(super) fn judge_touched(checker: &Checker, draft: &Draft<'_>, requirement: &Requirement) -> Result<(), LdapResult> {
+pub(super) fn judge_touched(checker: &Checker, draft: &Draft<'_>, requirement: &Requirement) -> Result<(), ApplyError> {
     if !checker.leniency().check_schema {
         return Ok(());
     }
@@ -67,7 +68,7 @@ pub(super) fn judge_touched(checker: &Checker, draft: &Draft<'_>, requirement: &
 }
 
 /// Collective attributes stand in their subentries only (RFC 3671 §2): entries get them from there.
-fn judge_collective(draft: &Draft<'_>) -> Result<(), LdapResult> {
+fn judge_collective(draft: &Draft<'_>) -> Result<(), ApplyError> {
     let schema = draft.schema;
     let touched = draft.touched.iter().filter(|touched| !touched.is_empty());
     let mut types = touched.filter_map(|touched| schema.attribute_by_index(touched.type_index?));
@@ -85,7 +86,7 @@ fn judge_collective(draft: &Draft<'_>) -> Result<(), LdapResult> {
 }
 
 /// The filter of a role is one: a role that nobody can have would be found out much later.
-pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), LdapResult> {
+pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), ApplyError> {
     let is_filter = |touched: &&Touched| touched.type_index.is_some() && touched.type_index == facts.role_filter;
     for touched in draft.touched.iter().filter(is_filter) {
         let Now::Set(values) = &touched.now else { continue };
@@ -103,11 +104,11 @@ pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), 
 
 /// Whether an entry that was just stored can be understood, if it is one that says what other entries get: a mistake in it would show
 /// nowhere but in what they lack.
-pub(super) fn judge_definition(work: &Work<'_, '_>, id: EntryId) -> Result<(), LdapResult> {
+pub(super) fn judge_definition(work: &Work<'_, '_>, id: EntryId) -> Result<(), ApplyError> {
     let view = work.view();
-    let dn = view.dn_of(id).map_err(failed)?.unwrap_or_default();
-    let Some(record) = view.entry(id).map_err(failed)? else { return Ok(()) };
-    let record = record.view().map_err(failed)?;
+    let dn = view.dn_of(id)?.unwrap_or_default();
+    let Some(record) = view.entry(id)? else { return Ok(()) };
+    let record = record.view()?;
     let roles = RefCell::default();
     query::computed::read(&work.facts, &view, id, record, &dn, &roles).map(drop).map_err(|why| {
         let message = format!("The entry cannot give attributes to others: it {why}");
@@ -129,7 +130,7 @@ pub(super) fn judge_class_change(
     draft: &Draft<'_>,
     before: &Requirement,
     relaxed: bool,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     if relaxed || !checker.leniency().check_schema {
         return Ok(());
     }

@@ -17,6 +17,7 @@
 //! | `rules`, `run` | what is in force, and applying proposals by it |
 //! | `change_notes` | what changes, for the history |
 //! | `plugins` | what the configuration adds: references that follow, unique values, constraints |
+//! | `error` | why a proposal has no effect: refused, or the data cannot be read |
 //! | `outcome` | what the proposer is told |
 
 mod add;
@@ -25,6 +26,7 @@ mod class_cache;
 mod definitions_cache;
 mod delete;
 mod draft;
+mod error;
 mod governed;
 mod indexes;
 mod judge;

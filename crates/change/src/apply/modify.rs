@@ -3,12 +3,13 @@
 //!
 //! Knows also the change of a user's own password, which comes as a modify request of `userPassword`.
 
-use ldap::{Change, LdapResult, ModifyOperation, ModifyRequest, ResultCode};
+use ldap::{Change, ModifyOperation, ModifyRequest, ResultCode};
 use schema::syntax::oid;
 use store::View;
 
 use super::change_notes::Note;
-use super::draft::{Described, Draft, Now, Start, failed};
+use super::draft::{Described, Draft, Now, Start};
+use super::error::{ApplyError, refuse};
 use super::judge;
 use super::plugins;
 use super::rdn::leaf_rdn;
@@ -21,11 +22,11 @@ use crate::csn::Csn;
 use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags, Kind};
 use query::class_flags::ClassFlags;
-use query::error::{refuse, shown};
+use query::error::shown;
 use query::facts::Facts;
 
 /// Applies a modify request.
-pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), LdapResult> {
+pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), ApplyError> {
     if matches!(work.proposal.authority, Authority::Anonymous) {
         work.require_root("Modifying an entry")?;
     }
@@ -47,7 +48,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = Place { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
-    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?;
     let may_define = target.classes.flags.has(ClassFlags::DEFINITION) || draft.touches_classes();
     if may_define && judge::defines(work, &draft) {
         judge::judge_definition(work, target.id)?;
@@ -83,7 +84,7 @@ fn check_access(
     facts: &Facts,
     target: &Target,
     request: &ModifyRequest<'_>,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     if let Authority::User { entry, .. } = work.proposal.authority
         && entry == target.id.0
         && !request.changes.is_empty()
@@ -100,7 +101,7 @@ fn check_access(
 }
 
 /// Refuses attributes that only the server writes (RFC 4512 §4.1.2 NO-USER-MODIFICATION) or computes.
-pub(super) fn check_writable(facts: &Facts, described: &Described<'_>, relaxed: bool) -> Result<(), LdapResult> {
+pub(super) fn check_writable(facts: &Facts, described: &Described<'_>, relaxed: bool) -> Result<(), ApplyError> {
     let Some(attribute) = described.attribute else { return Ok(()) };
     let computed = facts.is_virtual(attribute.index);
     if computed || (attribute.is_no_user_modification() && !relaxed) {
@@ -117,7 +118,7 @@ fn apply_change(
     rules: &UpdateRules,
     draft: &mut Draft<'_>,
     change: &Change<'_>,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     let described = Described::parse(&facts.schema, change.attribute.description, settings.check_schema)?;
     check_writable(facts, &described, settings.relaxed)?;
     let values = change.attribute.values;
@@ -135,11 +136,11 @@ fn apply_change(
             Err(refuse(ResultCode::PROTOCOL_ERROR, message))
         }
         ModifyOperation::Add => {
-            let at = draft.touch(&described, Start::Stored).map_err(failed)?;
+            let at = draft.touch(&described, Start::Stored)?;
             let schema = draft.schema;
             let touched = draft.at(at)?;
             for value in values.iter() {
-                if !touched.insert(schema, view, value).map_err(failed)? && !settings.permissive {
+                if !touched.insert(schema, view, value)? && !settings.permissive {
                     return Err(value_exists(&described, value));
                 }
             }
@@ -147,11 +148,11 @@ fn apply_change(
         }
         ModifyOperation::Delete => delete_values(settings, view, draft, &described, change),
         ModifyOperation::Replace => {
-            let at = draft.touch(&described, Start::Empty).map_err(failed)?;
+            let at = draft.touch(&described, Start::Empty)?;
             let schema = draft.schema;
             let touched = draft.at(at)?;
             for value in values.iter() {
-                if !touched.insert(schema, view, value).map_err(failed)? {
+                if !touched.insert(schema, view, value)? {
                     return Err(value_exists(&described, value));
                 }
             }
@@ -162,7 +163,7 @@ fn apply_change(
 }
 
 /// `attributeOrValueExists`.
-pub(super) fn value_exists(described: &Described<'_>, value: &[u8]) -> LdapResult {
+pub(super) fn value_exists(described: &Described<'_>, value: &[u8]) -> ApplyError {
     let message = if described.canonical.eq_ignore_ascii_case("userPassword") {
         "The attribute userPassword has this value already, or it is given twice".to_owned()
     } else {
@@ -181,8 +182,8 @@ fn delete_values(
     draft: &mut Draft<'_>,
     described: &Described<'_>,
     change: &Change<'_>,
-) -> Result<(), LdapResult> {
-    let at = draft.touch(described, Start::Stored).map_err(failed)?;
+) -> Result<(), ApplyError> {
+    let at = draft.touch(described, Start::Stored)?;
     let schema = draft.schema;
     let touched = draft.at(at)?;
     if change.attribute.values.is_empty() {
@@ -194,7 +195,7 @@ fn delete_values(
         return Ok(());
     }
     for value in change.attribute.values.iter() {
-        if !touched.remove(schema, view, value).map_err(failed)? && !settings.permissive {
+        if !touched.remove(schema, view, value)? && !settings.permissive {
             let message = match described.canonical.eq_ignore_ascii_case("userPassword") {
                 true => "The attribute userPassword has no such value to delete".to_owned(),
                 false => format!("The attribute {} has no value \"{}\" to delete", described.canonical, shown(value)),
@@ -206,7 +207,7 @@ fn delete_values(
 }
 
 /// RFC 4525: adds a number, which may be negative, to every value.
-fn increment(draft: &mut Draft<'_>, described: &Described<'_>, change: &Change<'_>) -> Result<(), LdapResult> {
+fn increment(draft: &mut Draft<'_>, described: &Described<'_>, change: &Change<'_>) -> Result<(), ApplyError> {
     let name = &described.canonical;
     let mut given = change.attribute.values.iter();
     let (Some(by), None) = (given.next(), given.next()) else {
@@ -222,7 +223,7 @@ fn increment(draft: &mut Draft<'_>, described: &Described<'_>, change: &Change<'
         refuse(ResultCode::CONSTRAINT_VIOLATION, message)
     };
     let amount = integer(by).ok_or_else(|| not_a_number(by))?;
-    let at = draft.touch(described, Start::Stored).map_err(failed)?;
+    let at = draft.touch(described, Start::Stored)?;
     let schema = draft.schema;
     let touched = draft.at(at)?;
     if touched.is_empty() {
@@ -248,7 +249,7 @@ fn integer(value: &[u8]) -> Option<i128> {
 }
 
 /// The values of the RDN stay (RFC 4511 §4.6): renaming is another operation.
-fn keep_rdn(view: &View<'_>, draft: &mut Draft<'_>, target: &Target) -> Result<(), LdapResult> {
+fn keep_rdn(view: &View<'_>, draft: &mut Draft<'_>, target: &Target) -> Result<(), ApplyError> {
     let record = target.record()?;
     let text = String::from_utf8_lossy(record.rdn());
     let Some(rdn) = leaf_rdn(&text, target.is_suffix()) else { return Ok(()) };
@@ -256,7 +257,7 @@ fn keep_rdn(view: &View<'_>, draft: &mut Draft<'_>, target: &Target) -> Result<(
     for ava in rdn.avas() {
         let Some(attribute) = schema.attribute_type(ava.attribute.as_bytes()) else { continue };
         let Some(touched) = draft.touched_type(attribute.index) else { continue };
-        if !touched.contains(schema, view, &ava.value).map_err(failed)? {
+        if !touched.contains(schema, view, &ava.value)? {
             let message = format!(
                 "The value \"{}\" of {} is part of the entry's name: use modify DN to change it",
                 shown(&ava.value),
@@ -268,7 +269,7 @@ fn keep_rdn(view: &View<'_>, draft: &mut Draft<'_>, target: &Target) -> Result<(
     Ok(())
 }
 
-fn judge_final(work: &Work<'_, '_>, draft: &mut Draft<'_>, target: &Target) -> Result<(), LdapResult> {
+fn judge_final(work: &Work<'_, '_>, draft: &mut Draft<'_>, target: &Target) -> Result<(), ApplyError> {
     let checker = &work.rules.checker;
     judge::judge_role_filter(&work.facts, draft)?;
     if !checker.leniency().check_schema {
@@ -292,7 +293,7 @@ fn judge_final(work: &Work<'_, '_>, draft: &mut Draft<'_>, target: &Target) -> R
 }
 
 /// `pwdChangedTime` goes with `userPassword`.
-pub(super) fn stamp_password_time(facts: &Facts, draft: &mut Draft<'_>, csn: Csn) -> Result<(), LdapResult> {
+pub(super) fn stamp_password_time(facts: &Facts, draft: &mut Draft<'_>, csn: Csn) -> Result<(), ApplyError> {
     let Some(password) = facts.user_password else { return Ok(()) };
     let Some(has_password) = draft.touched_type(password).map(|touched| !touched.is_empty()) else { return Ok(()) };
     let Some(changed_time) = facts.schema.attribute_type(b"pwdChangedTime") else { return Ok(()) };
@@ -305,7 +306,7 @@ pub(super) fn stamp_password_time(facts: &Facts, draft: &mut Draft<'_>, csn: Csn
         csn.write_timestamp_ms(&mut text);
         set.insert(&facts.schema, &text);
     }
-    let at = draft.touch(&Described::of_type(changed_time), Start::Empty).map_err(failed)?;
+    let at = draft.touch(&Described::of_type(changed_time), Start::Empty)?;
     draft.at(at)?.now = Now::Set(set);
     Ok(())
 }

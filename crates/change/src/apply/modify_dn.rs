@@ -1,13 +1,14 @@
 //! Modify DN (RFC 4511 §4.9): rename and move. What stands below goes along without being touched, because entries know their parent by
 //! number.
 
-use ldap::{LdapResult, ModifyDnRequest, ResultCode};
+use ldap::{ModifyDnRequest, ResultCode};
 use schema::NormalizedDn;
 use store::EntryId;
 
 use super::add::{judge_place, name_entry};
 use super::change_notes::Note;
-use super::draft::{Described, Draft, Start, failed};
+use super::draft::{Described, Draft, Start};
+use super::error::{ApplyError, refuse};
 use super::judge;
 use super::plugins::{self, Moved};
 use super::rdn::leaf_rdn;
@@ -16,10 +17,10 @@ use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::history::ChangeKind;
 use query::class_flags::ClassFlags;
-use query::error::{invalid_dn, refuse, shown};
+use query::error::{invalid_dn, shown};
 
 /// Applies a modify DN request.
-pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) -> Result<(), LdapResult> {
+pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) -> Result<(), ApplyError> {
     work.require_root("Renaming an entry")?;
     let facts = work.facts.clone();
     let target = work.find(request.entry)?;
@@ -38,8 +39,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     }
     work.look_before(target.id)?;
     let follows = work.rules.plugins.follows_references();
-    let old_dn =
-        if follows { work.view().dn_of(target.id).map_err(failed)?.unwrap_or_default() } else { String::new() };
+    let old_dn = if follows { work.view().dn_of(target.id)?.unwrap_or_default() } else { String::new() };
 
     let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
     if request.delete_old_rdn {
@@ -55,25 +55,25 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let user_form = rdn.to_string();
     let place = Place { parent, rdn: user_form.as_bytes() };
     let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());
-    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)?;
+    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?;
     let above = superior.as_ref().map(|superior| superior.name.clone()).or_else(|| target.name.parent());
     let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
     plugins::judge(work, &draft, Some(&target.name), &name)?;
     drop(draft);
     if follows && name != target.name {
-        let new = work.view().dn_of(target.id).map_err(failed)?;
-        let is_subtree = !work.view().children(target.id).map_err(failed)?.is_empty();
+        let new = work.view().dn_of(target.id)?;
+        let is_subtree = !work.view().children(target.id)?.is_empty();
         plugins::follow(work, vec![Moved { old: target.name.clone(), dn: old_dn, new, is_subtree }])?;
     }
     work.look_after(target.id)
 }
 
 /// The new RDN as text and in normal form: exactly one.
-fn new_rdn<'r>(work: &Work<'_, '_>, bytes: &'r [u8]) -> Result<(&'r str, NormalizedDn), LdapResult> {
+fn new_rdn<'r>(work: &Work<'_, '_>, bytes: &'r [u8]) -> Result<(&'r str, NormalizedDn), ApplyError> {
     let text = std::str::from_utf8(bytes).map_err(|error| invalid_dn(bytes, error))?;
     let normalized = NormalizedDn::parse(&work.facts.schema, bytes).map_err(|error| invalid_dn(bytes, error))?;
     if normalized.len() != 1 {
-        return Err(invalid_dn(bytes, "a new RDN is exactly one RDN"));
+        return Err(invalid_dn(bytes, "a new RDN is exactly one RDN").into());
     }
     Ok((text, normalized))
 }
@@ -83,7 +83,7 @@ fn new_superior(
     work: &mut Work<'_, '_>,
     target: &Target,
     request: &ModifyDnRequest<'_>,
-) -> Result<Option<Target>, LdapResult> {
+) -> Result<Option<Target>, ApplyError> {
     let Some(dn) = request.new_superior else { return Ok(None) };
     let superior = work.find(dn)?;
     if target.name.is_ancestor_or_equal(&superior.name) {
@@ -104,11 +104,11 @@ fn check_free(
     parent: EntryId,
     normalized: &NormalizedDn,
     rdn: &ldap::Rdn<'_>,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     let Some(leaf) = normalized.rdn() else { return Ok(()) };
-    match work.view().child(parent, leaf.as_bytes()).map_err(failed)? {
+    match work.view().child(parent, leaf.as_bytes())? {
         Some(id) if id != target.id => {
-            let above = work.view().dn_of(parent).map_err(failed)?.unwrap_or_default();
+            let above = work.view().dn_of(parent)?.unwrap_or_default();
             let message = format!("The entry \"{rdn},{above}\" exists already");
             Err(refuse(ResultCode::ENTRY_ALREADY_EXISTS, message))
         }
@@ -122,7 +122,7 @@ fn drop_old_rdn(
     draft: &mut Draft<'_>,
     target: &Target,
     new: &ldap::Rdn<'_>,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     let record = target.record()?;
     let text = String::from_utf8_lossy(record.rdn());
     let Some(old) = leaf_rdn(&text, target.is_suffix()) else { return Ok(()) };
@@ -136,8 +136,8 @@ fn drop_old_rdn(
         if new.avas().iter().any(|other| same_type(other) && normal(&other.value) == normal(&ava.value)) {
             continue;
         }
-        let at = draft.touch(&Described::of_type(attribute), Start::Stored).map_err(failed)?;
-        draft.at(at)?.remove(schema, &work.view(), &ava.value).map_err(failed)?;
+        let at = draft.touch(&Described::of_type(attribute), Start::Stored)?;
+        draft.at(at)?.remove(schema, &work.view(), &ava.value)?;
     }
     Ok(())
 }
@@ -147,7 +147,7 @@ fn judge_renamed(
     draft: &Draft<'_>,
     target: &Target,
     keys: &[schema::check::AttributeKey<'_>],
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     let checker = &work.rules.checker;
     if let Some(error) = value_error(work, draft) {
         return Err(error);
@@ -159,7 +159,7 @@ fn judge_renamed(
 }
 
 /// The new RDN brings values that nobody has checked yet.
-fn value_error(work: &Work<'_, '_>, draft: &Draft<'_>) -> Option<LdapResult> {
+fn value_error(work: &Work<'_, '_>, draft: &Draft<'_>) -> Option<ApplyError> {
     let checker = &work.rules.checker;
     draft.touched.iter().find_map(|touched| {
         let super::draft::Now::Set(set) = &touched.now else { return None };

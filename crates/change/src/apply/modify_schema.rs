@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 use schema::{AttributeType, Schema, SchemaBuilder};
 use store::DescId;
 
-use super::draft::failed;
+use super::error::{ApplyError, refuse};
 use super::work::Work;
-use query::error::refuse;
 
 /// Where the copy of the user's schema is kept in `meta`.
 pub const SCHEMA_KEY: &[u8] = b"schema";
@@ -52,7 +51,7 @@ fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
 }
 
 /// Applies a new schema.
-pub(super) fn modify_schema(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), LdapResult> {
+pub(super) fn modify_schema(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Changing the schema")?;
     let old = work.facts.schema.clone();
     let new = schema_of(&old, text).map_err(|message| refuse(ResultCode::CONSTRAINT_VIOLATION, message))?;
@@ -66,7 +65,7 @@ pub(super) fn modify_schema(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), 
 
 /// Looks for entries that still need what goes. Only descriptions and class sets that were ever stored are looked for; when there is one,
 /// all entries are read.
-fn check_use(work: &Work<'_, '_>, old: &Schema, new: &Schema) -> Result<(), LdapResult> {
+fn check_use(work: &Work<'_, '_>, old: &Schema, new: &Schema) -> Result<(), ApplyError> {
     let tables = work.txn.tables();
     let doomed = |name: &str| {
         let before = old.type_of_description(name.as_bytes());
@@ -81,15 +80,15 @@ fn check_use(work: &Work<'_, '_>, old: &Schema, new: &Schema) -> Result<(), Ldap
         return Ok(());
     }
     let view = work.view();
-    for entry in view.entries(store::EntryId(1)).map_err(failed)? {
-        let (id, record) = entry.map_err(failed)?;
-        let record = record.view().map_err(failed)?;
+    for entry in view.entries(store::EntryId(1))? {
+        let (id, record) = entry?;
+        let record = record.view()?;
         let attribute = record.attributes().find(|attribute| descriptions.contains(&attribute.desc));
         let attribute = attribute.and_then(|attribute| tables.description(attribute.desc)).map(str::to_owned);
         let class = record.object_classes().iter().find(|value| doomed_class(value));
         let class = class.map(|class| String::from_utf8_lossy(class).into_owned());
         if let Some(name) = attribute.or(class) {
-            let dn = view.dn_of(id).map_err(failed)?.unwrap_or_default();
+            let dn = view.dn_of(id)?.unwrap_or_default();
             let message = format!(
                 "{name} is in use, for example by \"{dn}\": it cannot be deleted, nor can its syntax or rules change"
             );

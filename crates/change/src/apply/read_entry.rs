@@ -2,18 +2,17 @@
 //!
 //! Knows the asker's read access; not what the operation does.
 
-use ldap::{Filter, LdapResult, ResultCode, Strings};
+use ldap::{Filter, ResultCode, Strings};
 use schema::MatchContext;
 use store::{DescId, EntryId, StoreError};
 
-use super::draft::failed;
+use super::error::{ApplyError, refuse};
 use super::stored_entry::with_entry;
 use super::work::Work;
 use crate::proposal::{Authority, Proposal};
 use access::Access;
 use query::encode::{Selection, entry_op};
 use query::entry::{EachRow, EntrySource, EntryView};
-use query::error::refuse;
 use query::facts::Facts;
 use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher, Truth};
@@ -21,7 +20,7 @@ use query::rights::Reader;
 
 impl Work<'_, '_> {
     /// Checks the assertion and takes the picture before, of an entry that is to be changed.
-    pub(super) fn look_before(&mut self, id: EntryId) -> Result<(), LdapResult> {
+    pub(super) fn look_before(&mut self, id: EntryId) -> Result<(), ApplyError> {
         let wanted = self.proposal.pre_read;
         if self.proposal.assertion.is_empty() && wanted.is_empty() {
             return Ok(());
@@ -36,7 +35,7 @@ impl Work<'_, '_> {
     }
 
     /// The assertion of an add is about an entry that is not there yet, so it is tried on what was added.
-    pub(super) fn look_before_add(&mut self, id: EntryId) -> Result<(), LdapResult> {
+    pub(super) fn look_before_add(&mut self, id: EntryId) -> Result<(), ApplyError> {
         if self.proposal.assertion.is_empty() {
             return Ok(());
         }
@@ -45,7 +44,7 @@ impl Work<'_, '_> {
     }
 
     /// Takes the picture after.
-    pub(super) fn look_after(&mut self, id: EntryId) -> Result<(), LdapResult> {
+    pub(super) fn look_after(&mut self, id: EntryId) -> Result<(), ApplyError> {
         let wanted = self.proposal.post_read;
         if wanted.is_empty() {
             return Ok(());
@@ -93,7 +92,7 @@ fn access(proposal: &Proposal<'_>) -> Access {
     }
 }
 
-fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Result<(), LdapResult> {
+fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Result<(), ApplyError> {
     if proposal.assertion.is_empty() {
         return Ok(());
     }
@@ -106,7 +105,7 @@ fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Resu
     matcher.compile(facts, &filter, MatchContext { now_unix_seconds });
     let items = ItemRights::of(&matcher, facts, &rights);
     let asker = Asker { rights: &rights, items: &items };
-    match matcher.matches(facts, entry, asker, &mut FilterScratch::default()).map_err(failed)? {
+    match matcher.matches(facts, entry, asker, &mut FilterScratch::default())? {
         Truth::True => Ok(()),
         Truth::False | Truth::Undefined => {
             let message = "The entry does not match the filter of the assertion control: nothing was changed";
@@ -115,7 +114,7 @@ fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Resu
     }
 }
 
-fn read(facts: &Facts, proposal: &Proposal<'_>, wanted: &[u8], entry: &EntryView<'_>) -> Result<Vec<u8>, LdapResult> {
+fn read(facts: &Facts, proposal: &Proposal<'_>, wanted: &[u8], entry: &EntryView<'_>) -> Result<Vec<u8>, ApplyError> {
     let selectors: Strings<'_> = ldap::controls::decode_read_entry(Some(wanted))
         .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("A read entry control is malformed: {error}")))?;
     let mut selection = Selection::default();
@@ -125,6 +124,6 @@ fn read(facts: &Facts, proposal: &Proposal<'_>, wanted: &[u8], entry: &EntryView
     let mut out = Vec::new();
     let source = Dated { source: entry.source, unix_seconds: unix_seconds(proposal) };
     let entry = &EntryView { source: &source, ..*entry };
-    entry_op(reader, entry, &mut selection, &mut Vec::new(), &mut out).map_err(failed)?;
+    entry_op(reader, entry, &mut selection, &mut Vec::new(), &mut out)?;
     Ok(out)
 }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use ldap::{LdapResult, Request, ResultCode};
-use query::error::refuse;
 use store::log::LogPlace;
 use store::{Outcome, StoreError, Txn};
 
 use super::delete::SLICE_ENTRIES;
+use super::error::{ApplyError, refuse};
 use super::modify_schema::{SCHEMA_KEY, schema_text};
 use super::outcome::{ReferenceReport, Report};
 use super::plugins::{self, PLUGINS_KEY, Plugins};
 use super::rules::{RULES_VERSION, UpdateRules};
 use super::transaction::TransactionReport;
 use super::work::Work;
-use super::{add, delete, draft, indexes, modify, modify_dn, modify_schema, refresh};
+use super::{add, delete, indexes, modify, modify_dn, modify_schema, refresh};
 use crate::parts::split;
 use crate::proposal::{Flags, Kind, Proposal};
 
@@ -22,19 +22,17 @@ use crate::proposal::{Flags, Kind, Proposal};
 const SLICES_MAX: usize = 80;
 
 impl UpdateRules {
-    fn run(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>) -> Report {
-        if let Err(result) = self.settle(txn) {
-            return Report::of(result);
-        }
+    fn run(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>) -> Result<Report, StoreError> {
+        self.settle(txn)?;
         let mut work = Work::new(self, txn, proposal);
         let result = operate(&mut work, proposal);
         let (pre_read, post_read, new_schema) = (work.pre_read.take(), work.post_read.take(), work.new_schema.take());
         let (has_more, references) = (work.has_more, work.references.take());
-        match result {
+        Ok(match result {
             Ok(()) if proposal.flags.has(Flags::NO_OP) => {
                 let message = "The no-op control was given: the request would have succeeded, and nothing was changed";
                 Report {
-                    result: refuse(ResultCode::NO_OPERATION, message),
+                    result: LdapResult::new(ResultCode::NO_OPERATION, message),
                     pre_read,
                     post_read,
                     has_more: false,
@@ -47,23 +45,24 @@ impl UpdateRules {
                 }
                 Report { result: LdapResult::success(), pre_read, post_read, has_more, references }
             }
-            Err(result) => Report::of(result),
-        }
+            Err(ApplyError::Refused(result)) => Report::of(*result),
+            Err(ApplyError::Unreadable(error)) => return Err(*error),
+        })
     }
 
-    /// Takes the schema that the backend keeps, if it keeps another one, and its plugins. A schema that cannot be built any more (a newer program ships
-    /// definitions that contradict it) stays aside: the files are judged when the directory opens.
-    fn settle(&mut self, txn: &Txn<'_>) -> Result<(), LdapResult> {
+    /// Takes the schema that the backend keeps, if it keeps another one, and its plugins. A schema that cannot be built
+    /// any more (a newer program ships definitions that contradict it) stays aside: the files are judged when the directory opens.
+    fn settle(&mut self, txn: &Txn<'_>) -> Result<(), StoreError> {
         if self.is_settled {
             return Ok(());
         }
-        let kept = txn.view().meta(SCHEMA_KEY).map_err(draft::failed)?.unwrap_or_default();
+        let kept = txn.view().meta(SCHEMA_KEY)?.unwrap_or_default();
         if *kept != *schema_text(&self.facts.schema)
             && let Ok(schema) = modify_schema::schema_of(&self.facts.schema, &kept)
         {
             self.set_schema(schema);
         }
-        let plugins = txn.view().meta(PLUGINS_KEY).map_err(draft::failed)?.unwrap_or_default();
+        let plugins = txn.view().meta(PLUGINS_KEY)?.unwrap_or_default();
         self.plugins = Arc::new(Plugins::of(&self.facts, &plugins));
         self.is_settled = true;
         Ok(())
@@ -72,15 +71,15 @@ impl UpdateRules {
 
 impl UpdateRules {
     /// Applies the parts in turn.
-    fn run_transaction(&mut self, txn: &mut Txn<'_>, bytes: &[u8]) -> TransactionReport {
-        let damaged = || Report::of(refuse(ResultCode::OTHER, "The transaction's proposal is damaged"));
-        let Some(parts) = split(bytes) else { return TransactionReport(vec![damaged()]) };
+    fn run_transaction(&mut self, txn: &mut Txn<'_>, bytes: &[u8]) -> Result<TransactionReport, StoreError> {
+        let damaged = || Report::of(LdapResult::new(ResultCode::OTHER, "The transaction's proposal is damaged"));
+        let Some(parts) = split(bytes) else { return Ok(TransactionReport(vec![damaged()])) };
         let mut reports = Vec::with_capacity(parts.len());
         let mut slices = 0;
         for (at, part) in parts.into_iter().enumerate() {
             self.noting.begin_part(at);
             let report = match Proposal::decode(part) {
-                Ok(proposal) if may_be_part(proposal.kind) => self.run_whole(txn, &proposal, &mut slices),
+                Ok(proposal) if may_be_part(proposal.kind) => self.run_whole(txn, &proposal, &mut slices)?,
                 _ => damaged(),
             };
             let is_refused = !report.result.is_success();
@@ -91,24 +90,29 @@ impl UpdateRules {
                 break;
             }
         }
-        TransactionReport(reports)
+        Ok(TransactionReport(reports))
     }
 
     /// A part with everything that it leaves for later outside of a transaction.
-    fn run_whole(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>, slices: &mut usize) -> Report {
+    fn run_whole(
+        &mut self,
+        txn: &mut Txn<'_>,
+        proposal: &Proposal<'_>,
+        slices: &mut usize,
+    ) -> Result<Report, StoreError> {
         let mut references: Option<ReferenceReport> = None;
         loop {
-            let mut report = self.run(txn, proposal);
+            let mut report = self.run(txn, proposal)?;
             references = ReferenceReport::join(references, report.references.take());
             if !report.has_more {
                 report.references = references;
-                return report;
+                return Ok(report);
             }
             *slices += 1;
             if *slices > SLICES_MAX {
                 let entries = SLICES_MAX * SLICE_ENTRIES;
                 let message = format!("A transaction deletes at most {entries} entries with their subtrees");
-                return Report::of(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+                return Ok(Report::of(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message)));
             }
         }
     }
@@ -118,7 +122,7 @@ fn may_be_part(kind: Kind) -> bool {
     matches!(kind, Kind::Add | Kind::Modify | Kind::Delete | Kind::ModifyDn | Kind::PasswordModify)
 }
 
-fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), LdapResult> {
+fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), ApplyError> {
     // Adds and modifications see for themselves; all others may change, move or remove what defines something.
     if !matches!(proposal.kind, Kind::Add | Kind::Modify | Kind::PasswordModify | Kind::Refresh) {
         work.rules.governed.forget_some();
@@ -161,15 +165,15 @@ impl store::Rules for UpdateRules {
         let decoded = Proposal::decode(proposal).inspect(|proposal| time_us = proposal.csn.time_us);
         let (code, response) = match decoded {
             Ok(proposal) if proposal.kind == Kind::Transaction => {
-                let report = self.run_transaction(txn, proposal.operation_bytes);
+                let report = self.run_transaction(txn, proposal.operation_bytes)?;
                 (report.refusal().map_or(ResultCode::SUCCESS, |result| result.code), report.encode())
             }
             Ok(proposal) => {
-                let report = self.run(txn, &proposal);
+                let report = self.run(txn, &proposal)?;
                 (report.result.code, report.encode())
             }
             Err(error) => {
-                let report = Report::of(refuse(ResultCode::OTHER, error.to_string()));
+                let report = Report::of(LdapResult::new(ResultCode::OTHER, error.to_string()));
                 (report.result.code, report.encode())
             }
         };

@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use ldap::{LdapResult, ResultCode};
 use schema::{NormalizedDn, Schema};
-use store::{EntryId, RecordView, Tables, Txn, View};
+use store::{EntryId, RecordView, StoreError, Tables, Txn, View};
 
 use super::class_cache::Classes;
-use super::draft::failed;
+use super::error::{ApplyError, refuse};
 use super::outcome::ReferenceReport;
 use super::rules::UpdateRules;
 use crate::proposal::{Authority, Flags, Proposal};
 use query::backend::Suffix;
 use query::class_flags::ClassFlags;
 use query::entry::{DnParts, EntryView};
-use query::error::{empty_suffix, invalid_dn, no_such_object, refuse, shown};
+use query::error::{empty_suffix, invalid_dn, no_such_object, shown};
 use query::facts::Facts;
 use query::locate::locate;
 use query::referral::referral_urls;
@@ -52,8 +52,8 @@ pub(super) struct Target {
 
 impl Target {
     /// The record.
-    pub(super) fn record(&self) -> Result<RecordView<'_>, LdapResult> {
-        RecordView::parse(&self.bytes, &self.tables).map_err(|error| failed(error.into()))
+    pub(super) fn record(&self) -> Result<RecordView<'_>, ApplyError> {
+        Ok(RecordView::parse(&self.bytes, &self.tables)?)
     }
 
     /// Whether the entry is the base entry of its suffix.
@@ -89,7 +89,7 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// Refuses whoever is not root.
-    pub(super) fn require_root(&self, what: &str) -> Result<(), LdapResult> {
+    pub(super) fn require_root(&self, what: &str) -> Result<(), ApplyError> {
         match self.proposal.authority {
             Authority::Root { .. } => Ok(()),
             Authority::Anonymous => {
@@ -104,26 +104,26 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// The normal form of a name, and the suffix that holds it.
-    pub(super) fn resolve(&self, dn: &[u8]) -> Result<(NormalizedDn, Suffix), LdapResult> {
+    pub(super) fn resolve(&self, dn: &[u8]) -> Result<(NormalizedDn, Suffix), ApplyError> {
         let name = NormalizedDn::parse(&self.facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         let holding = self.rules.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(&name));
         match holding.max_by_key(|suffix| suffix.normalized.as_bytes().len()) {
             Some(suffix) => Ok((name, suffix.clone())),
-            None => Err(no_such_object(&shown(dn), "")),
+            None => Err(no_such_object(&shown(dn), "").into()),
         }
     }
 
     /// The entry of that name; `noSuchObject` with the matched DN, or a referral.
-    pub(super) fn find(&mut self, dn: &[u8]) -> Result<Target, LdapResult> {
+    pub(super) fn find(&mut self, dn: &[u8]) -> Result<Target, ApplyError> {
         let (name, suffix) = self.resolve(dn)?;
         let suffix_dn = suffix.dn.clone();
         match self.walk(dn, name, suffix)? {
             Some((target, 0)) => Ok(target),
             Some((deepest, _)) => {
-                let matched = self.txn.view().dn_of(deepest.id).map_err(failed)?.unwrap_or_default();
-                Err(no_such_object(&shown(dn), matched))
+                let matched = self.txn.view().dn_of(deepest.id)?.unwrap_or_default();
+                Err(no_such_object(&shown(dn), matched).into())
             }
-            None => Err(empty_suffix(&shown(dn), &suffix_dn)),
+            None => Err(empty_suffix(&shown(dn), &suffix_dn).into()),
         }
     }
 
@@ -133,8 +133,8 @@ impl<'w, 't> Work<'w, 't> {
         dn: &[u8],
         name: NormalizedDn,
         suffix: Suffix,
-    ) -> Result<Option<(Target, usize)>, LdapResult> {
-        let path = locate(&self.txn.view(), &suffix.normalized, name.as_bytes()).map_err(failed)?;
+    ) -> Result<Option<(Target, usize)>, ApplyError> {
+        let path = locate(&self.txn.view(), &suffix.normalized, name.as_bytes())?;
         let Some(deepest) = path.deepest() else { return Ok(None) };
         let depth = suffix.normalized.len() + path.entries.len() - 1;
         let missing = name.len().saturating_sub(depth);
@@ -143,32 +143,32 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// An entry by number.
-    pub(super) fn read(&mut self, id: EntryId, name: NormalizedDn, suffix: Suffix) -> Result<Target, LdapResult> {
+    pub(super) fn read(&mut self, id: EntryId, name: NormalizedDn, suffix: Suffix) -> Result<Target, ApplyError> {
         let tables = Arc::clone(self.txn.tables());
-        let found = self.txn.view().entry(id).map_err(failed)?.map(|record| record.into_bytes().into_owned());
+        let found = self.txn.view().entry(id)?.map(|record| record.into_bytes().into_owned());
         let Some(bytes) = found else {
-            return Err(refuse(ResultCode::OTHER, "The tree names an entry that is not there: run verify-index"));
+            return Err(StoreError::Damaged("the tree names an entry that is not there".to_owned()).into());
         };
-        let record = RecordView::parse(&bytes, &tables).map_err(|error| failed(error.into()))?;
+        let record = RecordView::parse(&bytes, &tables)?;
         let classes = self.rules.classes.of(&self.facts, &self.rules.checker, &record);
         Ok(Target { id, name, bytes, tables, classes, suffix })
     }
 
     /// Turns a referral object into a referral, unless the request treats it as an entry (RFC 3296 §5). `missing` is how many RDNs of
     /// `dn` lie below the target.
-    fn no_referral(&mut self, target: Target, dn: &[u8], missing: usize) -> Result<Target, LdapResult> {
+    fn no_referral(&mut self, target: Target, dn: &[u8], missing: usize) -> Result<Target, ApplyError> {
         if self.has(Flags::MANAGE_DSA_IT) || !target.classes.flags.has(ClassFlags::REFERRAL) {
             return Ok(target);
         }
         let view = self.txn.view();
-        let own = view.dn_of(target.id).map_err(failed)?.unwrap_or_default();
+        let own = view.dn_of(target.id)?.unwrap_or_default();
         let below = leaf_rdns(&String::from_utf8_lossy(dn), missing);
         let entry =
             EntryView { id: target.id, record: target.record()?, dn: DnParts::whole(own.as_bytes()), source: &view };
-        let urls = referral_urls(&self.facts, &entry, &below, &own, None).map_err(failed)?;
+        let urls = referral_urls(&self.facts, &entry, &below, &own, None)?;
         let message =
             format!("\"{own}\" is a referral: ask the servers given, or send the ManageDsaIT control to change it");
-        Err(refuse(ResultCode::REFERRAL, message).with_matched_dn(own).with_referrals(urls))
+        Err(LdapResult::new(ResultCode::REFERRAL, message).with_matched_dn(own).with_referrals(urls).into())
     }
 
     /// What the store has now.

@@ -20,7 +20,6 @@ use crate::csn::CsnClock;
 use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags, Kind, Proposal};
 use query::backend::Suffix;
-use query::error::store_failure;
 use query::facts::Facts;
 use query::locate::locate;
 
@@ -96,9 +95,9 @@ impl<'b> Rehearsal<'b> {
         }
         for request in requests {
             let request = if step.follows { permissive(request) } else { request };
-            match self.perform(&request) {
+            match self.perform(&request)? {
                 Ok(()) => done.requests.push(request),
-                Err(result) => self.refused(step, request, &result, &mut done),
+                Err(result) => self.refused(step, request, &result, &mut done)?,
             }
         }
         Ok(done)
@@ -151,17 +150,24 @@ impl<'b> Rehearsal<'b> {
     }
 
     /// Tries again less exactly: to find out whether that helps, and because what comes next is judged on what would be then.
-    fn refused(&mut self, step: &Step, request: LdifChange, result: &LdapResult, done: &mut Rehearsed) {
+    fn refused(
+        &mut self,
+        step: &Step,
+        request: LdifChange,
+        result: &LdapResult,
+        done: &mut Rehearsed,
+    ) -> Result<(), StoreError> {
         let has_gone = matches!(request.operation, LdifOperation::Delete) && result.code == ResultCode::NO_SUCH_OBJECT;
         let mut obstacle = Obstacle { message: sentence(step, result), can_be_forced: has_gone };
         if !has_gone
             && let Some(forced) = self.forced(request)
-            && self.perform(&forced).is_ok()
+            && self.perform(&forced)?.is_ok()
         {
             obstacle.can_be_forced = true;
             done.requests.push(forced);
         }
         done.obstacles.push(obstacle);
+        Ok(())
     }
 
     /// The request that leads to the values from before, whatever became of them since.
@@ -184,7 +190,7 @@ impl<'b> Rehearsal<'b> {
         Some(permissive(LdifChange { operation: LdifOperation::Modify(wanted), ..request }))
     }
 
-    fn perform(&mut self, request: &LdifChange) -> Result<(), LdapResult> {
+    fn perform(&mut self, request: &LdifChange) -> Result<Result<(), LdapResult>, StoreError> {
         let mut bytes = Vec::new();
         client::change_op(&mut Writer::new(&mut bytes), request);
         let mut flags = Flags::default();
@@ -215,12 +221,12 @@ impl<'b> Rehearsal<'b> {
             post_read: b"",
             operation_bytes: &bytes,
         };
-        let outcome = self.trial.apply(&proposal.encode()).map_err(|error| store_failure(&error))?;
-        match Report::decode(&outcome.response) {
+        let outcome = self.trial.apply(&proposal.encode())?;
+        Ok(match Report::decode(&outcome.response) {
             _ if outcome.accepted => Ok(()),
             Some(report) => Err(report.result),
             None => Err(LdapResult::new(ResultCode::OTHER, "The backend's answer cannot be read")),
-        }
+        })
     }
 }
 

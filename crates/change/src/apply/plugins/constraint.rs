@@ -2,19 +2,19 @@
 //!
 //! New values are judged; those that are there stay as they are, and taking values away is always allowed.
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 use store::EntryId;
 
 use super::super::draft::Touched;
+use super::super::error::{ApplyError, refuse};
 use super::super::value_set::normal_form;
 use super::super::work::Work;
 use super::configured::Constraint;
 use super::judged::{Judged, new_values, shown_value};
 use super::set_expression::gives_something;
-use query::error::refuse;
 
 impl Constraint {
-    pub(super) fn judge(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), LdapResult> {
+    pub(super) fn judge(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), ApplyError> {
         if !self.scope.covers_name(judged.name) {
             return Ok(());
         }
@@ -39,7 +39,7 @@ impl Constraint {
     }
 
     /// Whether the entry is what the set expressions ask for, once one of the attributes has a new value.
-    fn judge_sets(&self, work: &Work<'_, '_>, id: EntryId, touched: &Touched) -> Result<(), LdapResult> {
+    fn judge_sets(&self, work: &Work<'_, '_>, id: EntryId, touched: &Touched) -> Result<(), ApplyError> {
         for asked in &self.sets {
             if gives_something(work, &asked.expression, id)? == asked.is_forbidden {
                 let what = if asked.is_forbidden { "something" } else { "nothing" };
@@ -50,7 +50,7 @@ impl Constraint {
         Ok(())
     }
 
-    fn judge_count(&self, touched: &Touched) -> Result<(), LdapResult> {
+    fn judge_count(&self, touched: &Touched) -> Result<(), ApplyError> {
         match self.count {
             Some(most) if touched.len() > most => {
                 let why = format!("may have {most} values at most, not {}", touched.len());
@@ -60,7 +60,7 @@ impl Constraint {
         }
     }
 
-    fn judge_value(&self, work: &Work<'_, '_>, id: EntryId, touched: &Touched, value: &[u8]) -> Result<(), LdapResult> {
+    fn judge_value(&self, work: &Work<'_, '_>, id: EntryId, touched: &Touched, value: &[u8]) -> Result<(), ApplyError> {
         let refused = |why: String| {
             let shown = shown_value(&work.facts, touched, value);
             Err(self.refusal(&touched.description, &format!("may not have {shown}: {why}")))
@@ -94,7 +94,7 @@ impl Constraint {
         refused(format!("nothing that {} finds has it", sources.join(" or ")))
     }
 
-    fn refusal(&self, attribute: &str, why: &str) -> LdapResult {
+    fn refusal(&self, attribute: &str, why: &str) -> ApplyError {
         refuse(ResultCode::CONSTRAINT_VIOLATION, format!("By the plugin \"{}\", {attribute} {why}", self.name))
     }
 }

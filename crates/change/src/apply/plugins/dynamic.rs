@@ -6,12 +6,13 @@
 //!
 //! Invariant: everything below a dynamic entry is dynamic, so that it can go when nothing is below it any more.
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::super::change_notes::Note;
-use super::super::draft::{Described, Draft, Now, Start, failed};
+use super::super::draft::{Described, Draft, Now, Start};
+use super::super::error::{ApplyError, refuse};
 use super::super::value_set::{ValueSet, normal_form};
 use super::super::work::{Target, Work};
 use super::configured::Dynamic;
@@ -21,7 +22,7 @@ use crate::csn::Csn;
 use crate::history::{Cause, ChangeKind};
 use query::class_flags::ClassFlags;
 use query::dynamic_entry::{EXPIRY, expires_at};
-use query::error::{invalid_dn, refuse, shown};
+use query::error::{invalid_dn, shown};
 
 /// Entries that one proposal looks at, some milliseconds of work.
 pub const EXPIRY_SLICE: usize = 128;
@@ -30,7 +31,7 @@ pub const EXPIRY_SLICE: usize = 128;
 const REMOVER: &str = "cn=Dynamic Entries,cn=plugins,cn=config";
 
 impl Dynamic {
-    fn check_scope(&self, name: &NormalizedDn) -> Result<(), LdapResult> {
+    fn check_scope(&self, name: &NormalizedDn) -> Result<(), ApplyError> {
         if self.scope.covers_name(name) {
             return Ok(());
         }
@@ -41,11 +42,11 @@ impl Dynamic {
         Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
     }
 
-    fn check_count(&self, work: &Work<'_, '_>) -> Result<(), LdapResult> {
+    fn check_count(&self, work: &Work<'_, '_>) -> Result<(), ApplyError> {
         let Some((most, lookup)) = &self.most else { return Ok(()) };
         let schema = &work.facts.schema;
         let normal = normal_form(Some(lookup.rule), schema, b"dynamicObject");
-        if lookup.count(schema, &work.view(), &normal, *most).map_err(failed)? < *most {
+        if lookup.count(schema, &work.view(), &normal, *most)? < *most {
             return Ok(());
         }
         let message = format!(
@@ -63,7 +64,7 @@ pub(in crate::apply) fn begin(
     draft: &mut Draft<'_>,
     dn: &[u8],
     parent: Option<&Target>,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     let Some(dynamic) = &work.rules.plugins.dynamic else { return Ok(()) };
     let flags = work.facts.flags_of_classes(draft.classes());
     if !flags.has(ClassFlags::DYNAMIC) {
@@ -89,13 +90,13 @@ pub(in crate::apply) fn begin(
     Csn { time_us: csn.time_us.saturating_add(dynamic.default_ttl_us), ..csn }.write_timestamp(&mut text);
     let mut set = ValueSet::new(expiry.equality);
     set.insert(&work.facts.schema, &text);
-    let at = draft.touch(&Described::of_type(expiry), Start::Empty).map_err(failed)?;
+    let at = draft.touch(&Described::of_type(expiry), Start::Empty)?;
     draft.at(at)?.now = Now::Set(set);
     Ok(())
 }
 
 /// An entry is dynamic from its beginning to its end, or never.
-pub(in crate::apply) fn keep_class(work: &Work<'_, '_>, draft: &Draft<'_>, target: &Target) -> Result<(), LdapResult> {
+pub(in crate::apply) fn keep_class(work: &Work<'_, '_>, draft: &Draft<'_>, target: &Target) -> Result<(), ApplyError> {
     if work.rules.plugins.dynamic.is_none() || !draft.touches_classes() {
         return Ok(());
     }
@@ -112,16 +113,16 @@ pub(in crate::apply) fn keep_class(work: &Work<'_, '_>, draft: &Draft<'_>, targe
 }
 
 /// An entry gets another entry above it.
-pub(in crate::apply) fn check_move(work: &Work<'_, '_>, target: &Target, superior: &Target) -> Result<(), LdapResult> {
+pub(in crate::apply) fn check_move(work: &Work<'_, '_>, target: &Target, superior: &Target) -> Result<(), ApplyError> {
     let Some(dynamic) = &work.rules.plugins.dynamic else { return Ok(()) };
     if target.classes.flags.has(ClassFlags::DYNAMIC) {
         return dynamic.check_scope(&superior.name);
     }
-    let dn = work.view().dn_of(target.id).map_err(failed)?.unwrap_or_default();
+    let dn = work.view().dn_of(target.id)?.unwrap_or_default();
     check_static_below(superior, dn.as_bytes())
 }
 
-fn check_static_below(above: &Target, dn: &[u8]) -> Result<(), LdapResult> {
+fn check_static_below(above: &Target, dn: &[u8]) -> Result<(), ApplyError> {
     if !above.classes.flags.has(ClassFlags::DYNAMIC) {
         return Ok(());
     }
@@ -162,7 +163,7 @@ impl ExpirySlice {
 }
 
 /// Removes those entries of a slice whose time is over and below which nothing stands.
-pub(in crate::apply) fn expire(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), LdapResult> {
+pub(in crate::apply) fn expire(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Removing entries whose time is over")?;
     let slice = ExpirySlice::decode(bytes)
         .ok_or_else(|| refuse(ResultCode::OTHER, "The slice of expired entries is damaged"))?;
@@ -179,7 +180,7 @@ pub(in crate::apply) fn expire(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<
             if !is_over(work, id, slice.deadline_us)? {
                 continue;
             }
-            if work.view().children(id).map_err(failed)?.is_empty() {
+            if work.view().children(id)?.is_empty() {
                 gone.extend(remove(work, id)?);
             } else {
                 inner.push(id);
@@ -193,33 +194,33 @@ pub(in crate::apply) fn expire(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<
     if gone.is_empty() { Ok(()) } else { follow(work, gone) }
 }
 
-fn is_over(work: &Work<'_, '_>, id: EntryId, deadline_us: u64) -> Result<bool, LdapResult> {
+fn is_over(work: &Work<'_, '_>, id: EntryId, deadline_us: u64) -> Result<bool, ApplyError> {
     let view = work.view();
-    let Some(found) = view.entry(id).map_err(failed)? else { return Ok(false) };
-    let until = expires_at(&work.facts, &found.view().map_err(failed)?);
+    let Some(found) = view.entry(id)? else { return Ok(false) };
+    let until = expires_at(&work.facts, &found.view()?);
     Ok(until.is_some_and(|seconds| seconds.saturating_mul(1_000_000) <= deadline_us))
 }
 
 /// Removes an entry without children; gives its name, where references follow names.
-fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<Option<Moved>, LdapResult> {
+fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<Option<Moved>, ApplyError> {
     let follows = work.rules.plugins.follows_references();
     let dn = match follows || work.rules.noting.is_on() {
-        true => work.view().dn_of(id).map_err(failed)?.unwrap_or_default(),
+        true => work.view().dn_of(id)?.unwrap_or_default(),
         false => String::new(),
     };
     if work.rules.noting.is_on() {
         let tables = work.txn.tables().clone();
-        let found = work.view().entry(id).map_err(failed)?.map(|record| record.into_bytes().into_owned());
+        let found = work.view().entry(id)?.map(|record| record.into_bytes().into_owned());
         let bytes = found.unwrap_or_default();
-        let record = RecordView::parse(&bytes, &tables).map_err(|error| failed(error.into()))?;
+        let record = RecordView::parse(&bytes, &tables)?;
         let note = Note {
             dn: &dn,
             cause: Cause::Plugin { name: REMOVER },
             ..Note::requested(ChangeKind::Delete, record.header().uuid.unwrap_or_default())
         };
-        work.rules.noting.deleted(work.txn, id, &record, &note).map_err(failed)?;
+        work.rules.noting.deleted(work.txn, id, &record, &note)?;
     }
-    work.txn.delete_entry(id).map_err(failed)?;
+    work.txn.delete_entry(id)?;
     if !follows {
         return Ok(None);
     }

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use config::Config;
-use ldap::{LdapResult, ResultCode};
-use query::error::refuse;
+use ldap::ResultCode;
 use schema::NormalizedDn;
 
 use super::super::draft::Draft;
+use super::super::error::{ApplyError, refuse};
 use super::super::work::Work;
 use super::judged::Judged;
 use super::text::PLUGINS_KEY;
 
 /// Puts a text of plugins into force, from the next proposal on.
-pub(in crate::apply) fn configure(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), LdapResult> {
+pub(in crate::apply) fn configure(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Changing the plugins")?;
     let tables = text.get(1..).unwrap_or_default();
     let tables = std::str::from_utf8(tables).map_err(|error| refuse(ResultCode::OTHER, error.to_string()))?;
@@ -29,7 +29,7 @@ pub(in crate::apply) fn judge(
     draft: &Draft<'_>,
     before: Option<&NormalizedDn>,
     name: &NormalizedDn,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     let plugins = &work.rules.plugins;
     let judged = Judged { draft, before, name };
     if let Some(references) = &plugins.references {

@@ -11,13 +11,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use ldap::{Dn, LdapResult, ResultCode};
+use ldap::{Dn, ResultCode};
 use schema::{NormalizedDn, Schema, TypeIndex};
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::super::change_notes::Note;
-use super::super::draft::failed;
 use super::super::draft::{Described, Draft, Start, stored_type};
+use super::super::error::{ApplyError, refuse};
 use super::super::outcome::ReferenceReport;
 use super::super::rdn::leaf_rdn;
 use super::super::stamps;
@@ -30,7 +30,7 @@ use super::lookup::{Lookup, Pair, normals_below};
 use super::queue::{self, Job, Slice, Tally};
 use super::scope::matches;
 use crate::history::{Cause, ChangeKind};
-use query::error::{refuse, shown};
+use query::error::shown;
 use query::locate::locate;
 
 /// Who changed an entry whose references were cleaned, as `modifiersName` says.
@@ -71,7 +71,7 @@ struct Found {
 }
 
 /// Follows names that changed in this proposal.
-pub(in crate::apply) fn follow(work: &mut Work<'_, '_>, moved: Vec<Moved>) -> Result<(), LdapResult> {
+pub(in crate::apply) fn follow(work: &mut Work<'_, '_>, moved: Vec<Moved>) -> Result<(), ApplyError> {
     let plugins = std::sync::Arc::clone(&work.rules.plugins);
     match &plugins.references {
         Some(references) => references.follow(work, moved),
@@ -80,7 +80,7 @@ pub(in crate::apply) fn follow(work: &mut Work<'_, '_>, moved: Vec<Moved>) -> Re
 }
 
 /// Does a slice of what waits.
-pub(in crate::apply) fn clean(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), LdapResult> {
+pub(in crate::apply) fn clean(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Cleaning references")?;
     let slice = Slice::decode(bytes).ok_or_else(|| refuse(ResultCode::OTHER, "The slice cannot be read"))?;
     let plugins = std::sync::Arc::clone(&work.rules.plugins);
@@ -92,7 +92,7 @@ pub(in crate::apply) fn clean(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(
     }
     work.has_more = report.cursor.is_some();
     if !work.has_more {
-        queue::finish(work.txn, slice.finish_before).map_err(failed)?;
+        queue::finish(work.txn, slice.finish_before)?;
     }
     work.references = Some(report);
     Ok(())
@@ -106,7 +106,7 @@ impl Plugins {
 }
 
 impl References {
-    fn follow(&self, work: &mut Work<'_, '_>, moved: Vec<Moved>) -> Result<(), LdapResult> {
+    fn follow(&self, work: &mut Work<'_, '_>, moved: Vec<Moved>) -> Result<(), ApplyError> {
         let proposal = work.proposal;
         let time_us = proposal.csn.time_us;
         let mut jobs: Vec<Job> = moved
@@ -124,7 +124,7 @@ impl References {
             })
             .collect();
         let mut report = ReferenceReport::default();
-        let is_behind = queue::bounds(&work.view()).map_err(failed)?.is_behind();
+        let is_behind = queue::bounds(&work.view())?.is_behind();
         let mut is_done_here = false;
         let mut waits = self.has_others || is_behind;
         if self.interval_us == 0 && !is_behind {
@@ -135,11 +135,11 @@ impl References {
                 job.done = *tally;
             }
         } else if !waits {
-            waits = self.is_referred(&work.facts.schema, &work.view(), &jobs).map_err(failed)?;
+            waits = self.is_referred(&work.facts.schema, &work.view(), &jobs)?;
         }
         if waits {
             for job in &jobs {
-                queue::push(work.txn, job, is_done_here).map_err(failed)?;
+                queue::push(work.txn, job, is_done_here)?;
             }
         }
         report.is_queued = waits;
@@ -152,9 +152,9 @@ impl References {
     }
 
     /// Changes the next entries that refer to the old names.
-    fn clean(&self, work: &mut Work<'_, '_>, jobs: &[Job], cursor: &[u8]) -> Result<ReferenceReport, LdapResult> {
+    fn clean(&self, work: &mut Work<'_, '_>, jobs: &[Job], cursor: &[u8]) -> Result<ReferenceReport, ApplyError> {
         let facts = work.facts.clone();
-        let found = self.find(&facts.schema, &work.view(), jobs, cursor).map_err(failed)?;
+        let found = self.find(&facts.schema, &work.view(), jobs, cursor)?;
         let targets = last_names(&facts.schema, jobs);
         let mut tallies = vec![Tally::default(); jobs.len()];
         for (id, wanted) in &found.holders {
@@ -241,15 +241,15 @@ impl References {
         jobs: &[Job],
         targets: &[Option<String>],
         tallies: &mut [Tally],
-    ) -> Result<(), LdapResult> {
+    ) -> Result<(), ApplyError> {
         let facts = work.facts.clone();
         let schema = &*facts.schema;
         let tables = work.txn.tables().clone();
-        let Some(bytes) = work.view().entry(id).map_err(failed)?.map(|record| record.into_bytes().into_owned()) else {
+        let Some(bytes) = work.view().entry(id)?.map(|record| record.into_bytes().into_owned()) else {
             return Ok(());
         };
-        let record = RecordView::parse(&bytes, &tables).map_err(|error| failed(error.into()))?;
-        if !self.scope.covers_name_of(schema, &work.view(), id).map_err(failed)? {
+        let record = RecordView::parse(&bytes, &tables)?;
+        if !self.scope.covers_name_of(schema, &work.view(), id)? {
             return Ok(());
         }
         let own_name = name_values(schema, &record);
@@ -266,17 +266,17 @@ impl References {
                 let (Some(job), Some(target)) = (jobs.get(*at), targets.get(*at)) else { continue };
                 let normals = match wanted {
                     Wanted::Exact(normal) => vec![normal.clone()],
-                    Wanted::Below(prefix) => normals_below(schema, &view, id, &record, desc, prefix).map_err(failed)?,
+                    Wanted::Below(prefix) => normals_below(schema, &view, id, &record, desc, prefix)?,
                 };
                 for normal in normals {
                     if own_name.iter().any(|(own, form)| Some(*own) == of_type && *form == normal) {
                         continue;
                     }
-                    let place = draft.touch(&described, Start::Stored).map_err(failed)?;
+                    let place = draft.touch(&described, Start::Stored)?;
                     let touched = draft.at(place)?;
-                    let Some(text) = touched.take(schema, &view, &normal).map_err(failed)? else { continue };
+                    let Some(text) = touched.take(schema, &view, &normal)? else { continue };
                     if let Some(new) = target.as_ref().and_then(|new| rewritten(&text, &normal, job, new)) {
-                        touched.insert(schema, &view, &new).map_err(failed)?;
+                        touched.insert(schema, &view, &new)?;
                     }
                     if let Some(count) = changed.get_mut(*at) {
                         *count += 1;
@@ -293,18 +293,18 @@ impl References {
         let stamps = stamps::stamps_of_modify(work.proposal.csn, MODIFIER);
         let place = Place { parent: record.parent(), rdn: record.rdn() };
         let dn = match work.rules.noting.is_on() {
-            true => work.view().dn_of(id).map_err(failed)?.unwrap_or_default(),
+            true => work.view().dn_of(id)?.unwrap_or_default(),
             false => String::new(),
         };
         let origin = wanted.first().and_then(|(at, _)| jobs.get(*at)).map(|job| (job.connection, job.operation));
         let cause = Cause::Plugin { name: MODIFIER };
         let entry_uuid = record.header().uuid.unwrap_or_default();
         let note = Note { dn: &dn, cause, origin, ..Note::requested(ChangeKind::Modify, entry_uuid) };
-        write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps).map_err(failed)
+        Ok(write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?)
     }
 
     /// Refuses new references that lead nowhere.
-    pub(super) fn check(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), LdapResult> {
+    pub(super) fn check(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), ApplyError> {
         let Some(check) = &self.check else { return Ok(()) };
         if !self.scope.covers_name(judged.name) {
             return Ok(());
@@ -336,7 +336,7 @@ impl References {
         own: &NormalizedDn,
         lookup: &Lookup,
         value: &[u8],
-    ) -> Result<Result<(), String>, LdapResult> {
+    ) -> Result<Result<(), String>, ApplyError> {
         let schema = &work.facts.schema;
         let (dn, _) = if has_identifiers(lookup) { split_identifier(value) } else { (value, &[][..]) };
         let Ok(name) = NormalizedDn::parse(schema, dn) else { return Ok(Err("it is no DN".to_owned())) };
@@ -353,7 +353,7 @@ impl References {
             return Ok(Err("it is in another naming context".to_owned()));
         }
         let view = work.view();
-        let path = locate(&view, suffix, name.as_bytes()).map_err(failed)?;
+        let path = locate(&view, suffix, name.as_bytes())?;
         let Some(id) = path.found() else { return Ok(Err("there is no such entry".to_owned())) };
         let filter = check.filters.iter().find(|(attribute, _)| *attribute == lookup.attribute);
         match filter {

@@ -1,10 +1,9 @@
 //! Which entries a rule is about: those at and below some names, those that match a filter.
 
-use ldap::LdapResult;
 use schema::{MatchContext, NormalizedDn, Schema};
 use store::{EntryId, StoreError, View};
 
-use super::super::draft::failed;
+use super::super::error::ApplyError;
 use super::super::stored_entry::with_entry;
 use query::facts::Facts;
 use query::filter::Asker;
@@ -44,7 +43,7 @@ impl Scope {
     }
 
     /// Whether a stored entry matches the filter; its name is not looked at.
-    pub(super) fn matches(&self, facts: &Facts, view: &View<'_>, id: EntryId) -> Result<bool, LdapResult> {
+    pub(super) fn matches(&self, facts: &Facts, view: &View<'_>, id: EntryId) -> Result<bool, ApplyError> {
         self.filter.as_ref().map_or(Ok(true), |filter| matches(facts, filter, view, id))
     }
 }
@@ -59,11 +58,8 @@ pub(super) fn matcher(facts: &Facts, text: &str) -> Matcher {
 }
 
 /// Whether a stored entry matches.
-pub(super) fn matches(facts: &Facts, matcher: &Matcher, view: &View<'_>, id: EntryId) -> Result<bool, LdapResult> {
+pub(super) fn matches(facts: &Facts, matcher: &Matcher, view: &View<'_>, id: EntryId) -> Result<bool, ApplyError> {
     with_entry(view, id, |entry| {
-        matcher
-            .matches(facts, entry, Asker::SERVER, &mut FilterScratch::default())
-            .map(|truth| truth == Truth::True)
-            .map_err(failed)
+        Ok(matcher.matches(facts, entry, Asker::SERVER, &mut FilterScratch::default())? == Truth::True)
     })
 }

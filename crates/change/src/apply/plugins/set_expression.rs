@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use config::{SetExpression, SetOperator};
-use ldap::{LdapResult, LdapUrl, ResultCode};
+use ldap::{LdapUrl, ResultCode};
 use schema::prep::{Case, prepare};
 use schema::syntax::oid;
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, View};
 
-use super::super::draft::{failed, stored_type};
+use super::super::draft::stored_type;
+use super::super::error::{ApplyError, refuse};
 use super::super::work::Work;
 use super::configured::ValueSource;
-use query::error::refuse;
 use query::locate::locate;
 
 /// Entries that one expression looks at.
@@ -96,15 +96,15 @@ pub(super) fn gives_something(
     work: &Work<'_, '_>,
     expression: &SetExpression,
     judged: EntryId,
-) -> Result<bool, LdapResult> {
-    let name = &work.view().dn_of(judged).map_err(failed)?.unwrap_or_default();
+) -> Result<bool, ApplyError> {
+    let name = &work.view().dn_of(judged)?.unwrap_or_default();
     let mut evaluation = Evaluation { work, judged, name, entries: 0, texts: 0, bytes: 0 };
     Ok(!evaluation.set(expression)?.members.is_empty())
 }
 
 impl Evaluation<'_, '_, '_> {
     /// The depth of an expression was bounded when it was read.
-    fn set(&mut self, expression: &SetExpression) -> Result<Set, LdapResult> {
+    fn set(&mut self, expression: &SetExpression) -> Result<Set, ApplyError> {
         match expression {
             SetExpression::This => Ok(Set::of(name_member(&self.work.facts.schema, self.name))),
             SetExpression::User => {
@@ -142,7 +142,7 @@ impl Evaluation<'_, '_, '_> {
         }
     }
 
-    fn join(&mut self, by: SetOperator, left: Set, right: Set) -> Result<Set, LdapResult> {
+    fn join(&mut self, by: SetOperator, left: Set, right: Set) -> Result<Set, ApplyError> {
         let mut all = Set::default();
         match by {
             SetOperator::And => left.members.into_iter().filter(|it| right.has(it)).for_each(|it| all.add(it)),
@@ -161,7 +161,7 @@ impl Evaluation<'_, '_, '_> {
     }
 
     /// The values of an attribute of the entries that are named; with `is_closure`, of those that these name in turn, too.
-    fn values(&mut self, of: &Set, attribute: &str, is_closure: bool) -> Result<Set, LdapResult> {
+    fn values(&mut self, of: &Set, attribute: &str, is_closure: bool) -> Result<Set, ApplyError> {
         let mut found = Set::default();
         for member in &of.members {
             self.gather(member, attribute, &mut found)?;
@@ -175,7 +175,7 @@ impl Evaluation<'_, '_, '_> {
     }
 
     /// Adds the values of the entry that a text names, or of the entries that it finds as a URL.
-    fn gather(&mut self, named: &Member, attribute: &str, found: &mut Set) -> Result<(), LdapResult> {
+    fn gather(&mut self, named: &Member, attribute: &str, found: &mut Set) -> Result<(), ApplyError> {
         let work = self.work;
         let view = work.view();
         let Ok(text) = std::str::from_utf8(&named.text) else { return Ok(()) };
@@ -202,17 +202,17 @@ impl Evaluation<'_, '_, '_> {
         let suffix = suffixes.max_by_key(|suffix| suffix.normalized.as_bytes().len());
         let Some(suffix) = suffix.filter(|_| !name.is_root()) else { return Ok(()) };
         self.look_at_one()?;
-        match locate(&view, &suffix.normalized, name.as_bytes()).map_err(failed)?.found() {
+        match locate(&view, &suffix.normalized, name.as_bytes())?.found() {
             Some(id) => self.take(&view, id, attribute, found),
             None => Ok(()),
         }
     }
 
     /// Adds the values of one attribute of one entry.
-    fn take(&mut self, view: &View<'_>, id: EntryId, attribute: &str, found: &mut Set) -> Result<(), LdapResult> {
+    fn take(&mut self, view: &View<'_>, id: EntryId, attribute: &str, found: &mut Set) -> Result<(), ApplyError> {
         let schema = &self.work.facts.schema;
         if attribute.eq_ignore_ascii_case("entryDN") {
-            let dn = view.dn_of(id).map_err(failed)?.unwrap_or_default();
+            let dn = view.dn_of(id)?.unwrap_or_default();
             self.spend(dn.as_bytes())?;
             found.add(name_member(schema, &dn));
             return Ok(());
@@ -220,8 +220,8 @@ impl Evaluation<'_, '_, '_> {
         let Some(known) = schema.attribute_type(attribute.as_bytes()) else { return Ok(()) };
         let is_name = known.syntax.oid() == oid::DN;
         let ignores_case = known.equality.is_some_and(|rule| rule.name().starts_with("caseIgnore"));
-        let Some(stored) = view.entry(id).map_err(failed)? else { return Ok(()) };
-        let record = stored.view().map_err(failed)?;
+        let Some(stored) = view.entry(id)? else { return Ok(()) };
+        let record = stored.view()?;
         let mut taken = Ok(());
         each_value(view, id, &record, schema, known.index, &mut |value| {
             taken = self.spend(value);
@@ -242,7 +242,7 @@ impl Evaluation<'_, '_, '_> {
         Member::new(rdns.join(",").into_bytes(), true)
     }
 
-    fn look_at_one(&mut self) -> Result<(), LdapResult> {
+    fn look_at_one(&mut self) -> Result<(), ApplyError> {
         self.entries += 1;
         if self.entries > ENTRIES_MAX {
             return Err(too_much(&format!("looks at more than {ENTRIES_MAX} entries")));
@@ -250,7 +250,7 @@ impl Evaluation<'_, '_, '_> {
         Ok(())
     }
 
-    fn spend(&mut self, text: &[u8]) -> Result<(), LdapResult> {
+    fn spend(&mut self, text: &[u8]) -> Result<(), ApplyError> {
         self.texts += 1;
         self.bytes += text.len();
         if self.texts > TEXTS_MAX || self.bytes > BYTES_MAX {
@@ -261,7 +261,7 @@ impl Evaluation<'_, '_, '_> {
     }
 }
 
-fn too_much(what: &str) -> LdapResult {
+fn too_much(what: &str) -> ApplyError {
     let message = format!("A set expression of a constraint {what}: nothing was changed; make the expression narrower");
     refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
 }
@@ -299,7 +299,7 @@ fn each_value(
     schema: &Schema,
     attribute: schema::TypeIndex,
     each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-) -> Result<(), LdapResult> {
+) -> Result<(), ApplyError> {
     let tables = record.tables();
     let is_own = |desc| stored_type(schema, tables, desc).is_some_and(|own| own.index == attribute);
     let entry = query::entry::EntryView { id, record: *record, dn: query::entry::DnParts::default(), source: view };
@@ -307,5 +307,5 @@ fn each_value(
         let _ = record.object_classes().iter().try_for_each(each);
         return Ok(());
     }
-    entry.each_value(record.attributes().filter(|stored| is_own(stored.desc)), each).map_err(failed)
+    Ok(entry.each_value(record.attributes().filter(|stored| is_own(stored.desc)), each)?)
 }

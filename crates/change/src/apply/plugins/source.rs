@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use ldap::{LdapResult, Scope as SearchScope};
+use ldap::Scope as SearchScope;
 use query::locate::locate;
 use store::{EntryId, View};
 
-use super::super::draft::failed;
+use super::super::error::ApplyError;
 use super::super::value_set::normal_form;
 use super::super::work::Work;
 use super::configured::ValueSource;
@@ -25,16 +25,16 @@ struct Asked<'a> {
 
 impl ValueSource {
     /// The entry that it begins at, if there is one.
-    pub(super) fn base_entry(&self, work: &Work<'_, '_>, view: &View<'_>) -> Result<Option<EntryId>, LdapResult> {
+    pub(super) fn base_entry(&self, work: &Work<'_, '_>, view: &View<'_>) -> Result<Option<EntryId>, ApplyError> {
         let suffixes = work.rules.suffixes.iter();
         let suffix = suffixes.filter(|suffix| suffix.normalized.is_ancestor_or_equal(&self.base));
         let Some(suffix) = suffix.max_by_key(|suffix| suffix.normalized.as_bytes().len()) else { return Ok(None) };
-        Ok(locate(view, &suffix.normalized, self.base.as_bytes()).map_err(failed)?.found())
+        Ok(locate(view, &suffix.normalized, self.base.as_bytes())?.found())
     }
 
     /// Whether some entry but the one that is judged has the value. By index where there is one; else the entries of the scope are
     /// read one by one.
-    pub(super) fn has(&self, work: &Work<'_, '_>, judged: EntryId, value: &[u8]) -> Result<bool, LdapResult> {
+    pub(super) fn has(&self, work: &Work<'_, '_>, judged: EntryId, value: &[u8]) -> Result<bool, ApplyError> {
         let view = work.view();
         let Some(base) = self.base_entry(work, &view)? else { return Ok(false) };
         for lookup in &self.attributes {
@@ -52,12 +52,12 @@ impl ValueSource {
         Ok(false)
     }
 
-    fn has_by_index(&self, work: &Work<'_, '_>, view: &View<'_>, asked: &Asked<'_>) -> Result<bool, LdapResult> {
+    fn has_by_index(&self, work: &Work<'_, '_>, view: &View<'_>, asked: &Asked<'_>) -> Result<bool, ApplyError> {
         const AT_ONCE: usize = 64;
         let mut from = EntryId(0);
         loop {
             let schema = &work.facts.schema;
-            let holders = asked.lookup.holders(schema, view, asked.normal, from, AT_ONCE).map_err(failed)?;
+            let holders = asked.lookup.holders(schema, view, asked.normal, from, AT_ONCE)?;
             for id in holders.iter().filter(|id| **id != asked.judged) {
                 if self.is_in_scope(view, asked.base, *id)? && self.matches(work, view, *id)? {
                     return Ok(true);
@@ -70,13 +70,15 @@ impl ValueSource {
         }
     }
 
-    fn has_by_walk(&self, work: &Work<'_, '_>, view: &View<'_>, asked: &Asked<'_>) -> Result<bool, LdapResult> {
+    fn has_by_walk(&self, work: &Work<'_, '_>, view: &View<'_>, asked: &Asked<'_>) -> Result<bool, ApplyError> {
         let mut found = Ok(false);
         self.walk(view, asked.base, &mut |id, is_in_scope| {
             let schema = &work.facts.schema;
-            let has = || asked.lookup.entry_has(schema, view, id, asked.normal).map_err(failed);
+            let has = || asked.lookup.entry_has(schema, view, id, asked.normal);
             if is_in_scope && id != asked.judged {
-                found = has().and_then(|has| if has { self.matches(work, view, id) } else { Ok(false) });
+                found = has()
+                    .map_err(ApplyError::from)
+                    .and_then(|has| if has { self.matches(work, view, id) } else { Ok(false) });
             }
             if matches!(found, Ok(false)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
@@ -89,7 +91,7 @@ impl ValueSource {
         view: &View<'_>,
         base: EntryId,
         each: &mut dyn FnMut(EntryId, bool) -> ControlFlow<()>,
-    ) -> Result<(), LdapResult> {
+    ) -> Result<(), ApplyError> {
         let mut waiting = vec![(base, 0u32)];
         while let Some((id, depth)) = waiting.pop() {
             let (is_in_scope, goes_on) = match self.scope {
@@ -102,21 +104,21 @@ impl ValueSource {
                 return Ok(());
             }
             if goes_on {
-                waiting.extend(view.children(id).map_err(failed)?.iter().map(|child| (child, depth + 1)));
+                waiting.extend(view.children(id)?.iter().map(|child| (child, depth + 1)));
             }
         }
         Ok(())
     }
 
     /// Whether an entry matches the filter.
-    pub(super) fn matches(&self, work: &Work<'_, '_>, view: &View<'_>, id: EntryId) -> Result<bool, LdapResult> {
+    pub(super) fn matches(&self, work: &Work<'_, '_>, view: &View<'_>, id: EntryId) -> Result<bool, ApplyError> {
         self.filter.as_ref().map_or(Ok(true), |filter| matches(&work.facts, filter, view, id))
     }
 
-    fn is_in_scope(&self, view: &View<'_>, base: EntryId, id: EntryId) -> Result<bool, LdapResult> {
-        let parent = |id: EntryId| -> Result<EntryId, LdapResult> {
-            let Some(record) = view.entry(id).map_err(failed)? else { return Ok(EntryId::ROOT) };
-            Ok(record.view().map_err(failed)?.parent())
+    fn is_in_scope(&self, view: &View<'_>, base: EntryId, id: EntryId) -> Result<bool, ApplyError> {
+        let parent = |id: EntryId| -> Result<EntryId, ApplyError> {
+            let Some(record) = view.entry(id)? else { return Ok(EntryId::ROOT) };
+            Ok(record.view()?.parent())
         };
         match self.scope {
             SearchScope::BaseObject => Ok(id == base),

@@ -3,18 +3,19 @@
 //! One writer applies one proposal after the other, so of two adds with the same value exactly one wins. An entry that comes into
 //! a rule's scope by a new name or by what else it is now is judged with all its values.
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 use store::{Content, EntryId};
 
-use super::super::draft::{failed, stored_type};
+use super::super::draft::stored_type;
+use super::super::error::{ApplyError, refuse};
 use super::super::value_set::normal_form;
 use super::super::work::Work;
 use super::configured::Unique;
 use super::judged::{Judged, new_values};
-use query::error::{refuse, shown};
+use query::error::shown;
 
 impl Unique {
-    pub(super) fn judge(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), LdapResult> {
+    pub(super) fn judge(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), ApplyError> {
         if !self.scope.covers_name(judged.name) {
             return Ok(());
         }
@@ -42,10 +43,10 @@ impl Unique {
 
     /// The values of the entry that are in its record. Those of large attributes were judged when they came, or their entry moved
     /// with a million of them, which is too much for one proposal.
-    fn stored(&self, work: &Work<'_, '_>, id: EntryId) -> Result<Vec<(String, Vec<u8>)>, LdapResult> {
+    fn stored(&self, work: &Work<'_, '_>, id: EntryId) -> Result<Vec<(String, Vec<u8>)>, ApplyError> {
         let (view, schema) = (work.view(), &work.facts.schema);
-        let Some(found) = view.entry(id).map_err(failed)? else { return Ok(Vec::new()) };
-        let record = found.view().map_err(failed)?;
+        let Some(found) = view.entry(id)? else { return Ok(Vec::new()) };
+        let record = found.view()?;
         let mut values = Vec::new();
         let mut scratch = Vec::new();
         for lookup in &self.attributes {
@@ -60,16 +61,16 @@ impl Unique {
         Ok(values)
     }
 
-    fn judge_value(&self, work: &Work<'_, '_>, id: EntryId, name: &str, value: &[u8]) -> Result<(), LdapResult> {
+    fn judge_value(&self, work: &Work<'_, '_>, id: EntryId, name: &str, value: &[u8]) -> Result<(), ApplyError> {
         let (view, schema) = (work.view(), &work.facts.schema);
         for lookup in &self.attributes {
             let normal = normal_form(Some(lookup.rule), schema, value);
             let mut from = EntryId(0);
             // Two at a time: the entry itself, and whoever is in the way.
             loop {
-                let holders = lookup.holders(schema, &view, &normal, from, 2).map_err(failed)?;
+                let holders = lookup.holders(schema, &view, &normal, from, 2)?;
                 for other in holders.iter().filter(|other| **other != id) {
-                    let covered = self.scope.covers_name_of(schema, &view, *other).map_err(failed)?
+                    let covered = self.scope.covers_name_of(schema, &view, *other)?
                         && self.scope.matches(&work.facts, &view, *other)?;
                     if covered {
                         return Err(self.refusal(work, *other, name, value)?);
@@ -85,12 +86,12 @@ impl Unique {
     }
 
     /// Who has the value is told to root only: others could learn of entries that they may not read.
-    fn refusal(&self, work: &Work<'_, '_>, other: EntryId, name: &str, value: &[u8]) -> Result<LdapResult, LdapResult> {
+    fn refusal(&self, work: &Work<'_, '_>, other: EntryId, name: &str, value: &[u8]) -> Result<ApplyError, ApplyError> {
         let is_secret =
             work.facts.schema.attribute_type(name.as_bytes()).is_some_and(|it| work.facts.is_secret(it.index));
         let value = if is_secret { "of the value given".to_owned() } else { format!("\"{}\"", shown(value)) };
         let taken = if work.proposal.authority.is_root() {
-            let dn = work.view().dn_of(other).map_err(failed)?.unwrap_or_default();
+            let dn = work.view().dn_of(other)?.unwrap_or_default();
             format!("\"{dn}\" has it already")
         } else {
             "another entry has it already".to_owned()

@@ -1,6 +1,8 @@
 //! A backend with the rules under test, and short ways to propose and to look.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use ber::{BOOLEAN, OCTET_STRING, Writer};
@@ -74,7 +76,7 @@ impl Bed {
 
     /// Puts the plugins of these tables into force.
     pub fn configure(&mut self, tables: &str) -> Outcome {
-        let config = config::Config::parse(tables, std::path::Path::new("pando.toml")).unwrap();
+        let config = config::Config::parse(tables, Path::new("pando.toml")).unwrap();
         self.propose(Kind::ConfigurePlugins, &plugins_text(&config), With::default())
     }
 
@@ -158,6 +160,15 @@ impl Bed {
         drop((self.history, self.backend));
         let (options, rules) = parts(self.folder.path(), &self.schema, default_indexes());
         (self.folder, ReadOnlyBackend::open(options, Box::new(rules)).unwrap())
+    }
+
+    /// A backend of its own on a copy of a closed one's files.
+    pub fn of_copy(files: &Path) -> Bed {
+        let folder = tempfile::tempdir().unwrap();
+        copy(files, folder.path());
+        let schema = Schema::standard();
+        let (backend, history) = open(folder.path(), &schema, default_indexes());
+        Bed { folder, schema, backend, history, proposals: 0, operation: 1, accepted: Vec::new() }
     }
 
     pub fn person(&mut self, uid: &str) {
@@ -340,7 +351,7 @@ impl Bed {
 }
 
 /// What `verify-index` finds wrong with a backend.
-pub fn problems(schema: &Arc<Schema>, backend: &Backend, temporary: &std::path::Path) -> Vec<String> {
+pub fn problems(schema: &Arc<Schema>, backend: &Backend, temporary: &Path) -> Vec<String> {
     let snapshot = backend.snapshot().unwrap();
     let indexer = Indexer::new(Arc::clone(schema), Arc::clone(snapshot.indexes().set()));
     let options = VerifyOptions {
@@ -362,7 +373,21 @@ pub fn problems(schema: &Arc<Schema>, backend: &Backend, temporary: &std::path::
     problems
 }
 
-fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (Backend, History) {
+/// Copies a folder with what is in it.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap() {
+        let path = file.unwrap().path();
+        let copied = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &copied);
+        } else {
+            fs::copy(&path, &copied).unwrap();
+        }
+    }
+}
+
+fn open(path: &Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (Backend, History) {
     let numbers = ChangeNumbers::new(1);
     let recorder = Recorder::new(Arc::clone(&numbers), 0);
     let (options, rules) = parts(path, schema, indexes);
@@ -373,12 +398,12 @@ fn open(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>)
     };
     let backend = Backend::open(options, Box::new(rules.noting(recorder))).unwrap();
     let source = LogSource { id: "test".to_owned(), data: backend.data_uuid(), log: Arc::clone(backend.log()) };
-    let config = config::Config::parse("", std::path::Path::new("pando.toml")).unwrap().changelog;
+    let config = config::Config::parse("", Path::new("pando.toml")).unwrap().changelog;
     let history = History::open(numbers, vec![source], config, Some(path.join("numbers"))).unwrap();
     (backend, history)
 }
 
-fn parts(path: &std::path::Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (BackendOptions, UpdateRules) {
+fn parts(path: &Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (BackendOptions, UpdateRules) {
     let facts = Arc::new(Facts::new(Arc::clone(schema)));
     let normalized = NormalizedDn::parse(schema, SUFFIX.as_bytes()).unwrap();
     let suffixes = vec![Suffix { dn: SUFFIX.to_owned(), normalized }];

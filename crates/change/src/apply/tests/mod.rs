@@ -12,6 +12,7 @@ mod model;
 mod operations;
 mod random;
 mod random_references;
+mod read_errors;
 mod references;
 mod results;
 mod set_expressions;

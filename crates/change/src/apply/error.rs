@@ -1,0 +1,45 @@
+//! Why a proposal has no effect: it is refused, or the backend's data could not be read.
+//!
+//! The difference decides what happens to the backend. A refusal follows from the proposal and the data, so every machine and every replay
+//! gives the same one. After a failed read nobody knows what the proposal would have done: the writer applies nothing more.
+
+use ldap::{LdapResult, ResultCode};
+use query::error::store_failure;
+use store::StoreError;
+use store::posting::Damaged;
+
+/// See the module. Both are rare and large, so they are boxed.
+#[derive(Debug)]
+pub(super) enum ApplyError {
+    /// The data could not be read.
+    Unreadable(Box<StoreError>),
+    /// The proposal is refused.
+    Refused(Box<LdapResult>),
+}
+
+/// A refusal with a message for a person.
+pub(super) fn refuse(code: ResultCode, message: impl Into<String>) -> ApplyError {
+    LdapResult::new(code, message).into()
+}
+
+impl From<LdapResult> for ApplyError {
+    fn from(result: LdapResult) -> Self {
+        Self::Refused(Box::new(result))
+    }
+}
+
+impl From<StoreError> for ApplyError {
+    /// Limits, and indexes that the schema does not carry, follow from the proposal and the data alone.
+    fn from(error: StoreError) -> Self {
+        match error {
+            error if error.is_limit() || matches!(error, StoreError::Index(_)) => store_failure(&error).into(),
+            error => Self::Unreadable(Box::new(error)),
+        }
+    }
+}
+
+impl From<Damaged> for ApplyError {
+    fn from(damaged: Damaged) -> Self {
+        StoreError::from(damaged).into()
+    }
+}
