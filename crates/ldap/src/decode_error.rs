@@ -40,11 +40,11 @@ pub enum DecodeError {
         /// Its tag.
         tag: Tag,
     },
-    /// Over [`FILTER_DEPTH_MAX`](crate::filter::FILTER_DEPTH_MAX).
-    #[error("the filter is nested deeper than {}", crate::filter::FILTER_DEPTH_MAX)]
+    /// Over [`FILTER_DEPTH_MAX`](crate::limits::FILTER_DEPTH_MAX).
+    #[error("the filter is nested deeper than {}", crate::limits::FILTER_DEPTH_MAX)]
     FilterTooDeep,
-    /// Over [`FILTER_NODES_MAX`](crate::filter::FILTER_NODES_MAX).
-    #[error("the filter has more than {} parts", crate::filter::FILTER_NODES_MAX)]
+    /// Over [`FILTER_NODES_MAX`](crate::limits::FILTER_NODES_MAX).
+    #[error("the filter has more than {} parts", crate::limits::FILTER_NODES_MAX)]
     FilterTooLong,
     /// NOT of none or several.
     #[error("a NOT filter must hold exactly one filter")]
@@ -61,8 +61,8 @@ pub enum DecodeError {
         /// Its tag.
         tag: Tag,
     },
-    /// More controls than [`CONTROLS_MAX`](crate::controls::CONTROLS_MAX).
-    #[error("the message has more than {} controls", crate::controls::CONTROLS_MAX)]
+    /// More controls than [`CONTROLS_MAX`](crate::limits::CONTROLS_MAX).
+    #[error("the message has more than {} controls", crate::limits::CONTROLS_MAX)]
     TooManyControls,
 }
 

@@ -12,6 +12,7 @@ pub mod encode;
 pub mod extended;
 pub mod filter;
 pub mod ldif;
+mod limits;
 pub mod message;
 pub mod oids;
 mod result;

@@ -23,6 +23,7 @@ mod builder;
 mod class;
 mod definition;
 mod description;
+mod display_text;
 mod dn;
 mod modify;
 mod name_table;
@@ -45,11 +46,11 @@ pub use definition::{
     StructureRuleDefinition, SyntaxDefinition, Usage,
 };
 pub use description::{AttributeDescription, DescriptionError, Options};
+pub use display_text::display_text;
 pub use dn::{DnSyntaxError, NormalizedDn, NormalizedRdn};
 pub use modify::{ModifiedSchema, ModifySchemaError, SchemaChange, USER_SCHEMA_FILE};
 pub use rule::{
     Assertion, COLLATION_VERSION, InvalidValue, MatchContext, MatchingRule, Position, RuleRole, Substrings,
-    display_text,
 };
 pub use schema::{Schema, SchemaOptions};
 pub use syntax::{Syntax, SyntaxError};

@@ -1,6 +1,6 @@
 //! The schema that is shipped, as LDIF files compiled into the binary.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::builder::SchemaBuilder;
 use crate::schema::{Schema, SchemaOptions};
@@ -41,7 +41,15 @@ impl SchemaBuilder {
     }
 }
 
-pub(crate) fn build() -> Arc<Schema> {
+impl Schema {
+    /// The schema that the server ships.
+    pub fn standard() -> Arc<Schema> {
+        static STANDARD: OnceLock<Arc<Schema>> = OnceLock::new();
+        Arc::clone(STANDARD.get_or_init(build))
+    }
+}
+
+fn build() -> Arc<Schema> {
     // Invariant: the shipped files build; a test holds them to it. Should one not, the bare schema is still a schema.
     SchemaBuilder::standard(SchemaOptions::default()).build().unwrap_or_else(|_| Schema::empty())
 }

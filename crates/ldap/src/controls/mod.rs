@@ -2,6 +2,7 @@
 
 mod values;
 
+pub use crate::limits::CONTROLS_MAX;
 pub use values::*;
 
 use crate::DecodeError;
@@ -9,9 +10,6 @@ use ber::{BOOLEAN, OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
 
 /// Tag of the controls of an LDAPMessage.
 pub const CONTROLS_TAG: Tag = 0xa0;
-
-/// Most controls on one message. Real clients send a handful.
-pub const CONTROLS_MAX: usize = 64;
 
 /// One control of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,17 +7,10 @@ mod decode;
 mod display;
 mod parse;
 
+pub use crate::limits::{FILTER_DEPTH_MAX, FILTER_NODES_MAX};
 pub use parse::{FilterBuf, FilterSyntaxError, parse};
 
 use smallvec::SmallVec;
-
-/// Deepest nesting accepted. Real clients use at most a handful; 64 leaves room and bounds every stack that walks a
-/// filter.
-pub const FILTER_DEPTH_MAX: usize = 64;
-
-/// Most nodes accepted: this bounds the memory that a request takes once it is decoded. Servers may allow a client
-/// fewer.
-pub const FILTER_NODES_MAX: usize = 20_000;
 
 /// One node; `end` is the index one past the node's last descendant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,20 +4,21 @@
 //! pass over its attributes without allocation. It knows nothing of operations: who may change what, and what is added
 //! for the client, is decided above.
 
+mod entry;
+mod error;
 mod requirement;
 
+pub use entry::{AttributeKey, EntryAttributes, ParentRule};
+pub use error::CheckError;
 pub use requirement::{ClassSet, Requirement};
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ldap::ResultCode;
 use smallvec::SmallVec;
-use thiserror::Error;
 
 use crate::attribute::TypeIndex;
 use crate::schema::Schema;
-use crate::syntax::SyntaxError;
 
 /// Class sets kept; directories have tens. When there are more, somebody plays, and the memory is given back.
 const REQUIREMENTS_MAX: usize = 4096;
@@ -53,138 +54,6 @@ impl Default for Leniency {
             single_structural_objectclass_behavior: Behavior::Reject,
         }
     }
-}
-
-/// Why an entry is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum CheckError {
-    /// No object class at all.
-    #[error("the entry has no objectClass")]
-    NoClass,
-    /// An object class that does not exist.
-    #[error("the object class \"{0}\" is not defined in the schema")]
-    UnknownClass(String),
-    /// Only abstract and auxiliary classes.
-    #[error("the entry has no structural object class")]
-    NoStructuralClass,
-    /// Two structural classes, neither of which inherits from the other.
-    #[error("the entry has two structural object classes, {one} and {two}; one of them must go")]
-    SeveralStructuralClasses {
-        /// One of them.
-        one: String,
-        /// Another.
-        two: String,
-    },
-    /// The content rule does not list the auxiliary class.
-    #[error("the DIT content rule {rule} does not allow the auxiliary class {class}")]
-    AuxiliaryNotAllowed {
-        /// The rule.
-        rule: String,
-        /// The class.
-        class: String,
-    },
-    /// A required attribute is missing.
-    #[error("the attribute {attribute} is required by {by} and missing")]
-    Missing {
-        /// The attribute.
-        attribute: String,
-        /// The class or content rule.
-        by: String,
-    },
-    /// No class allows the attribute.
-    #[error("the attribute {attribute} is not allowed by any of the object classes of the entry ({classes})")]
-    NotAllowed {
-        /// The attribute.
-        attribute: String,
-        /// The classes.
-        classes: String,
-    },
-    /// The content rule precludes the attribute.
-    #[error("the attribute {attribute} is precluded by the DIT content rule {rule}")]
-    Precluded {
-        /// The attribute.
-        attribute: String,
-        /// The rule.
-        rule: String,
-    },
-    /// An attribute that does not exist.
-    #[error("the attribute \"{0}\" is not defined in the schema")]
-    UnknownAttribute(String),
-    /// Several values where one is allowed.
-    #[error("the attribute {0} can have only one value")]
-    SeveralValues(String),
-    /// A value that is not of the attribute's syntax.
-    #[error("value {number} of the attribute {attribute} {error}")]
-    BadValue {
-        /// The attribute.
-        attribute: String,
-        /// Which value, counted from 1.
-        number: usize,
-        /// What is wrong.
-        error: SyntaxError,
-    },
-    /// The RDN does not suit the name form.
-    #[error("the RDN does not conform to the name form {form} of {class}: {reason}")]
-    NameForm {
-        /// The name form.
-        form: String,
-        /// The structural class.
-        class: String,
-        /// In what way.
-        reason: String,
-    },
-    /// No structure rule allows the class at this place.
-    #[error("no DIT structure rule allows an entry of {class} here: {reason}")]
-    Structure {
-        /// The structural class.
-        class: String,
-        /// In what way.
-        reason: String,
-    },
-}
-
-impl CheckError {
-    /// The LDAP result code (RFC 4511 appendix A.1).
-    pub fn result_code(&self) -> ResultCode {
-        match self {
-            CheckError::UnknownAttribute(_) => ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
-            CheckError::SeveralValues(_) => ResultCode::CONSTRAINT_VIOLATION,
-            CheckError::BadValue { .. } => ResultCode::INVALID_ATTRIBUTE_SYNTAX,
-            CheckError::NameForm { .. } | CheckError::Structure { .. } => ResultCode::NAMING_VIOLATION,
-            _ => ResultCode::OBJECT_CLASS_VIOLATION,
-        }
-    }
-}
-
-/// An attribute of an entry, by number if the schema knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AttributeKey<'a> {
-    /// A known type; options do not matter here.
-    Known(TypeIndex),
-    /// A name that the schema does not know.
-    Unknown(&'a str),
-}
-
-/// The attributes of an entry, in whatever form they are kept: one item for each description, `objectClass` included.
-pub trait EntryAttributes {
-    /// Iterates over the values of one attribute.
-    type Values<'v>: Iterator<Item = &'v [u8]>
-    where
-        Self: 'v;
-
-    /// Iterates over the attributes.
-    fn attributes(&self) -> impl Iterator<Item = (AttributeKey<'_>, Self::Values<'_>)>;
-}
-
-/// How the parent is governed by structure rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParentRule {
-    /// The entry is the base of a naming context: an administrative point.
-    None,
-    /// No rule governs the parent.
-    Ungoverned,
-    /// This rule governs the parent.
-    Governed(u32),
 }
 
 /// Checks entries against one schema. Shared by all threads.

@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::{AttributeKey, CheckError, ParentRule};
+use super::entry::{AttributeKey, ParentRule};
+use super::error::CheckError;
 use crate::attribute::{AttributeType, TypeIndex};
 use crate::class::{ClassIndex, NameForm, ObjectClass};
 use crate::definition::ClassKind;

@@ -3,7 +3,7 @@
 //! Tolerates what deployed schema files contain: keywords in any order and case, quoted OIDs, missing spaces.
 
 use super::lexer::{DefinitionError, Lexer, Token};
-use super::{
+use super::types::{
     AttributeTypeDefinition, ClassKind, ContentRuleDefinition, Definition, DefinitionKind, Head,
     MatchingRuleDefinition, MatchingRuleUseDefinition, NameFormDefinition, ObjectClassDefinition,
     StructureRuleDefinition, SyntaxDefinition, Usage,
@@ -11,22 +11,25 @@ use super::{
 
 type Result<T> = std::result::Result<T, DefinitionError>;
 
-pub(super) fn definition(kind: DefinitionKind, text: &str) -> Result<Definition> {
-    let mut parser = Parser::new(text)?;
-    let definition = match kind {
-        DefinitionKind::Syntax => {
-            parser.each(|_, _| Ok(false))?;
-            Definition::Syntax(SyntaxDefinition { head: parser.take_head() })
-        }
-        DefinitionKind::MatchingRule => matching_rule(&mut parser)?,
-        DefinitionKind::MatchingRuleUse => matching_rule_use(&mut parser)?,
-        DefinitionKind::AttributeType => attribute_type(&mut parser)?,
-        DefinitionKind::ObjectClass => object_class(&mut parser)?,
-        DefinitionKind::NameForm => name_form(&mut parser)?,
-        DefinitionKind::ContentRule => content_rule(&mut parser)?,
-        DefinitionKind::StructureRule => structure_rule(&mut parser)?,
-    };
-    Ok(definition)
+impl Definition {
+    /// Parses the value of the subschema attribute that holds `kind`.
+    pub fn parse(kind: DefinitionKind, text: &str) -> Result<Definition> {
+        let mut parser = Parser::new(text)?;
+        let definition = match kind {
+            DefinitionKind::Syntax => {
+                parser.each(|_, _| Ok(false))?;
+                Definition::Syntax(SyntaxDefinition { head: parser.take_head() })
+            }
+            DefinitionKind::MatchingRule => matching_rule(&mut parser)?,
+            DefinitionKind::MatchingRuleUse => matching_rule_use(&mut parser)?,
+            DefinitionKind::AttributeType => attribute_type(&mut parser)?,
+            DefinitionKind::ObjectClass => object_class(&mut parser)?,
+            DefinitionKind::NameForm => name_form(&mut parser)?,
+            DefinitionKind::ContentRule => content_rule(&mut parser)?,
+            DefinitionKind::StructureRule => structure_rule(&mut parser)?,
+        };
+        Ok(definition)
+    }
 }
 
 fn matching_rule(parser: &mut Parser<'_>) -> Result<Definition> {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{ClassKind, Definition, Head, Usage};
+use super::types::{ClassKind, Definition, Head, Usage};
 
 impl Display for Definition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

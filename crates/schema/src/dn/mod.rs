@@ -13,8 +13,8 @@ use ldap::{Dn, DnError, Rdn};
 use smallvec::SmallVec;
 use thiserror::Error;
 
+use crate::display_text::display_text;
 use crate::prep::{self, Case};
-use crate::rule::display_text;
 use crate::schema::Schema;
 
 const RDN_END: u8 = 0;

@@ -3,8 +3,10 @@
 use std::ops::Bound;
 
 use super::date::{Fields, Instant};
+use super::invalid_value::InvalidValue;
+use super::matching_rule::{MatchingRule, Trial};
 use super::number::{integer_of_normal_form, is_integer};
-use super::{InvalidValue, MatchingRule, Substrings, Trial};
+use super::substring::Substrings;
 use crate::schema::Schema;
 
 /// What an assertion may depend on beside its value.

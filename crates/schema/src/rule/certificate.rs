@@ -2,7 +2,8 @@
 
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::{InvalidValue, number};
+use super::invalid_value::InvalidValue;
+use super::number;
 use crate::dn::{self, NormalizedDn};
 use crate::schema::Schema;
 
@@ -79,4 +80,9 @@ fn quoted(text: &str) -> Option<(String, usize)> {
         }
     }
     None
+}
+
+/// Whether the value is an assertion of `certificateExactMatch`.
+pub(crate) fn is_certificate_assertion(schema: &Schema, value: &[u8]) -> bool {
+    normalize_assertion(schema, value, &mut Vec::new()).is_ok()
 }

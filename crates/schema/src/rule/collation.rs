@@ -17,7 +17,8 @@ use icu_collator::options::{CollatorOptions, Strength};
 use icu_collator::{Collator, CollatorBorrowed};
 use icu_locale_core::Locale;
 
-use super::{Form, InvalidValue, MatchingRule, RuleRole, Trial};
+use super::invalid_value::InvalidValue;
+use super::matching_rule::{Form, MatchingRule, RuleRole, Trial};
 use crate::name_table::NameTable;
 use crate::prep::{self, Case, Edges, WHOLE};
 use crate::syntax::oid;

@@ -1,6 +1,6 @@
 //! Normal forms of Generalized Time and UTC Time: instants whose byte order is their order in time.
 
-use super::InvalidValue;
+use super::invalid_value::InvalidValue;
 
 type Result<T> = std::result::Result<T, InvalidValue>;
 
@@ -164,6 +164,16 @@ pub(super) fn normalize_utc_time(value: &[u8], out: &mut Vec<u8>) -> Result<()> 
     let instant = Instant::parse_utc_time(value);
     instant.ok_or(InvalidValue::NotA("a UTC time such as 240131235959Z"))?.push(out);
     Ok(())
+}
+
+/// Whether the value is a Generalized Time.
+pub(crate) fn is_generalized_time(value: &[u8]) -> bool {
+    Instant::parse_generalized_time(value).is_some()
+}
+
+/// Whether the value is a UTC Time.
+pub(crate) fn is_utc_time(value: &[u8]) -> bool {
+    Instant::parse_utc_time(value).is_some()
 }
 
 struct Digits<'a> {

@@ -3,9 +3,9 @@
 //! What comes out is meant to be read, and names the same values when it is typed as a filter's assertion, as far as
 //! the normal form still knows them. It refuses to be parsed again by programs.
 
-use std::fmt::Write;
-
-use super::{Form, MatchingRule, date, number};
+use super::matching_rule::{Form, MatchingRule};
+use super::{date, number};
+use crate::display_text::display_text;
 use crate::dn::NormalizedDn;
 use crate::schema::Schema;
 
@@ -24,36 +24,15 @@ impl MatchingRule {
             Form::UniqueMember => Some(unique_member(normal)),
             Form::CaseIgnoreList => Some(lines(normal)),
             Form::Octets | Form::UserPassword | Form::CertificateExact => None,
-            _ => Some(text(normal)),
+            _ => Some(display_text(normal)),
         };
-        other.unwrap_or_else(|| text(normal))
+        other.unwrap_or_else(|| display_text(normal))
     }
-}
-
-/// Bytes as text; what is no text or would not be seen is escaped.
-pub fn text(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_control() {
-                let mut room = [0; 4];
-                c.encode_utf8(&mut room).bytes().for_each(|byte| escape(byte, &mut out));
-            } else {
-                out.push(c);
-            }
-        }
-        chunk.invalid().iter().for_each(|byte| escape(*byte, &mut out));
-    }
-    out
-}
-
-fn escape(byte: u8, out: &mut String) {
-    let _ = write!(out, "\\{byte:02x}");
 }
 
 fn time(normal: &[u8]) -> Option<String> {
     let it = date::Fields::of_normal_form(normal)?;
-    let fraction = text(normal.get(date::INSTANT_BYTES..)?);
+    let fraction = display_text(normal.get(date::INSTANT_BYTES..)?);
     let dot = if fraction.is_empty() { "" } else { "." };
     Some(format!(
         "{:04}{:02}{:02}{:02}{:02}{:02}{dot}{fraction}Z",
@@ -74,11 +53,11 @@ fn name_of(schema: &Schema, normal: &[u8]) -> Option<String> {
 fn unique_member(normal: &[u8]) -> String {
     let dn_end = normal.iter().rposition(|byte| *byte == 0).map_or(0, |at| at + 1);
     let (dn, bits) = normal.split_at(dn_end);
-    NormalizedDn::from_bytes(dn.to_vec()).to_string() + &text(bits)
+    NormalizedDn::from_bytes(dn.to_vec()).to_string() + &display_text(bits)
 }
 
 fn lines(normal: &[u8]) -> String {
-    normal.split(|byte| *byte == b'\n').map(text).collect::<Vec<_>>().join("$")
+    normal.split(|byte| *byte == b'\n').map(display_text).collect::<Vec<_>>().join("$")
 }
 
 #[cfg(test)]
@@ -114,11 +93,11 @@ mod tests {
     #[test]
     fn damaged_forms_are_shown_all_the_same() {
         let schema = Schema::standard();
-        for rule in super::super::RULES {
+        for rule in crate::rule::RULES {
             for bytes in [&b""[..], b"\x00", b"\xff\xfe", b"\x01", b"\x80\x01\x02\x00"] {
                 let _ = rule.display_form(&schema, bytes);
             }
         }
-        assert_eq!(text(b"a\xffb"), "a\\ffb");
+        assert_eq!(display_text(b"a\xffb"), "a\\ffb");
     }
 }

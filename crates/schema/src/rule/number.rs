@@ -1,6 +1,6 @@
 //! Normal forms of integers, booleans, bit strings, UUIDs and change sequence numbers.
 
-use super::InvalidValue;
+use super::invalid_value::InvalidValue;
 
 type Result<T> = std::result::Result<T, InvalidValue>;
 

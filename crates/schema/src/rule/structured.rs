@@ -3,7 +3,9 @@
 use rphonetic::{DoubleMetaphone, Encoder};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Form, InvalidValue, number};
+use super::invalid_value::InvalidValue;
+use super::matching_rule::Form;
+use super::number;
 use crate::dn::NormalizedDn;
 use crate::prep::{self, Case, Edges, WHOLE};
 use crate::schema::Schema;

@@ -5,9 +5,13 @@
 //! at an edge match alike in both forms, and almost all pieces are such; for the others the RFC's form is made on the
 //! spot.
 
+use std::borrow::Cow;
+
 use memchr::memmem::Finder;
 
-use super::{Form, InvalidValue, MatchingRule, collation, structured};
+use super::invalid_value::InvalidValue;
+use super::matching_rule::{Form, MatchingRule};
+use super::{collation, structured};
 use crate::prep::{self, Case, Edges};
 
 /// Where in the value a piece must be.
@@ -35,6 +39,31 @@ pub struct Substrings {
     bare_initial: Option<Vec<u8>>,
     /// All pieces likewise, as the keys of a substring index have them.
     bare: Vec<(Position, Vec<u8>)>,
+}
+
+impl MatchingRule {
+    /// Appends the prepared form of one piece of a substring assertion (see [`Substrings`] for what edge spaces mean).
+    pub fn normalize_piece(&self, piece: &[u8], position: Position, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+        if self.is_ia5 && !piece.is_ascii() {
+            return Err(InvalidValue::NotA("an IA5 string, which has ASCII characters only"));
+        }
+        let start = out.len();
+        let result = normalize_piece(self.form, piece, position, out);
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+
+    /// What of a normal form the keys of a substring index are made from. Telephone numbers lose their `+` there, as in
+    /// OpenDJ, so that its figures hold; equality and matching itself keep it (RFC 4517 §4.2.29). So such keys are
+    /// candidates, no more.
+    pub fn substring_form<'n>(&self, normal: &'n [u8]) -> Cow<'n, [u8]> {
+        if self.form == Form::Telephone && normal.contains(&b'+') {
+            return normal.iter().copied().filter(|byte| *byte != b'+').collect();
+        }
+        Cow::Borrowed(normal)
+    }
 }
 
 impl Substrings {

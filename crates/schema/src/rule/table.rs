@@ -1,7 +1,7 @@
 //! The built-in matching rules: RFC 4517, 4523, 4530, 3112, the bit rules of Active Directory, and those of OpenLDAP
 //! and OpenDJ that their schemas name.
 
-use super::{Form, MatchingRule, RuleRole, Trial};
+use super::matching_rule::{Form, MatchingRule, RuleRole, Trial};
 use crate::syntax::oid;
 
 const fn equality(oid: &'static str, names: &'static [&'static str], syntax: &'static str, form: Form) -> MatchingRule {

@@ -1,6 +1,8 @@
 //! Tests of [`super`]: what `schema` must accept, refuse and give back.
 
 use super::*;
+use crate::definition::{Definition, DefinitionKind};
+use crate::rule::MatchingRule;
 
 #[test]
 fn lookups_ignore_case_and_know_oids() {

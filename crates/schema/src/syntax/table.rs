@@ -1,47 +1,8 @@
-//! The built-in syntaxes, with the OIDs that code refers to by name.
+//! The built-in syntaxes.
 
-use super::{Check, Kind, Syntax};
+use super::kind::{Check, Kind, Syntax};
+use super::oid;
 use crate::definition::{DefinitionKind, Head};
-
-/// OIDs of the syntaxes that code refers to.
-#[allow(missing_docs, reason = "the names are those of the RFCs")]
-pub mod oid {
-    pub const ATTRIBUTE_TYPE_DESCRIPTION: &str = "1.3.6.1.4.1.1466.115.121.1.3";
-    pub const BINARY: &str = "1.3.6.1.4.1.1466.115.121.1.5";
-    pub const BIT_STRING: &str = "1.3.6.1.4.1.1466.115.121.1.6";
-    pub const BOOLEAN: &str = "1.3.6.1.4.1.1466.115.121.1.7";
-    pub const CERTIFICATE: &str = "1.3.6.1.4.1.1466.115.121.1.8";
-    pub const CERTIFICATE_LIST: &str = "1.3.6.1.4.1.1466.115.121.1.9";
-    pub const CERTIFICATE_PAIR: &str = "1.3.6.1.4.1.1466.115.121.1.10";
-    pub const COUNTRY_STRING: &str = "1.3.6.1.4.1.1466.115.121.1.11";
-    pub const DN: &str = "1.3.6.1.4.1.1466.115.121.1.12";
-    pub const DIRECTORY_STRING: &str = "1.3.6.1.4.1.1466.115.121.1.15";
-    pub const GENERALIZED_TIME: &str = "1.3.6.1.4.1.1466.115.121.1.24";
-    pub const IA5_STRING: &str = "1.3.6.1.4.1.1466.115.121.1.26";
-    pub const INTEGER: &str = "1.3.6.1.4.1.1466.115.121.1.27";
-    pub const JPEG: &str = "1.3.6.1.4.1.1466.115.121.1.28";
-    pub const NAME_AND_OPTIONAL_UID: &str = "1.3.6.1.4.1.1466.115.121.1.34";
-    pub const NUMERIC_STRING: &str = "1.3.6.1.4.1.1466.115.121.1.36";
-    pub const OID: &str = "1.3.6.1.4.1.1466.115.121.1.38";
-    pub const OCTET_STRING: &str = "1.3.6.1.4.1.1466.115.121.1.40";
-    pub const POSTAL_ADDRESS: &str = "1.3.6.1.4.1.1466.115.121.1.41";
-    pub const PROTOCOL_INFORMATION: &str = "1.3.6.1.4.1.1466.115.121.1.42";
-    pub const PRESENTATION_ADDRESS: &str = "1.3.6.1.4.1.1466.115.121.1.43";
-    pub const PRINTABLE_STRING: &str = "1.3.6.1.4.1.1466.115.121.1.44";
-    pub const SUPPORTED_ALGORITHM: &str = "1.3.6.1.4.1.1466.115.121.1.49";
-    pub const TELEPHONE_NUMBER: &str = "1.3.6.1.4.1.1466.115.121.1.50";
-    pub const UTC_TIME: &str = "1.3.6.1.4.1.1466.115.121.1.53";
-    pub const SUBSTRING_ASSERTION: &str = "1.3.6.1.4.1.1466.115.121.1.58";
-    pub const CERTIFICATE_EXACT_ASSERTION: &str = "1.3.6.1.1.15.1";
-    pub const ALGORITHM_IDENTIFIER: &str = "1.3.6.1.1.15.7";
-    pub const UUID: &str = "1.3.6.1.1.16.1";
-    pub const AUTH_PASSWORD: &str = "1.3.6.1.4.1.4203.1.1.2";
-    pub const CSN: &str = "1.3.6.1.4.1.4203.666.11.2.1";
-    pub const CSN_SID: &str = "1.3.6.1.4.1.4203.666.11.2.4";
-    pub const USER_PASSWORD: &str = "1.3.6.1.4.1.26027.1.3.1";
-    pub const JSON: &str = "1.3.6.1.4.1.36733.2.1.3.1";
-    pub const ACCESS_CONTROL_INFORMATION: &str = "1.3.6.1.4.1.26027.1.3.4";
-}
 
 /// One row of the table of built-in syntaxes.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::builder::SchemaBuilder;
+use crate::schema::{Schema, SchemaOptions};
 
 fn syntax(schema: &Schema, name: &str) -> Arc<Syntax> {
     let found = schema.syntaxes().iter().find(|it| it.description() == name || it.oid() == name);

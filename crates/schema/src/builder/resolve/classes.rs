@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Resolver;
 use crate::attribute::TypeIndex;
-use crate::builder::SchemaProblem;
+use crate::builder::problem::SchemaProblem;
 use crate::class::{ClassIndex, ContentRule, NameForm, ObjectClass, StructureRule};
 use crate::definition::{ClassKind, Definition, ObjectClassDefinition};
 use crate::name_table::NameTable;

@@ -1,17 +1,17 @@
 //! Resolves the references of definitions, kind by kind, in the order in which they depend on each other.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use regex::bytes::RegexBuilder;
 
-use super::{SchemaError, SchemaErrors, SchemaProblem};
 use crate::attribute::{AttributeType, TypeIndex};
+use crate::builder::problem::{SchemaError, SchemaErrors, SchemaProblem};
 use crate::definition::{AttributeTypeDefinition, Definition, SyntaxDefinition, Usage};
 use crate::name_table::NameTable;
 use crate::prep::{self, Case};
-use crate::rule::{MatchingRule, RULES, RuleRole};
+use crate::rule::{MatchingRule, RuleRole};
 use crate::schema::{Schema, SchemaOptions, Source};
-use crate::syntax::{BUILT_IN, Check, Syntax, is_descriptor, is_numeric_oid, oid};
+use crate::syntax::{Check, Syntax, is_descriptor, is_numeric_oid, oid};
 
 /// The sources of one kind of definition, with the definition itself.
 macro_rules! of_kind {
@@ -44,50 +44,6 @@ pub(super) fn resolve(options: SchemaOptions, sources: Vec<Arc<Source>>) -> Resu
     }
     schema.sources = sources;
     Ok(schema)
-}
-
-impl Schema {
-    /// Built-in syntaxes and rules.
-    pub(crate) fn bare(options: SchemaOptions) -> Schema {
-        static RULE_NAMES: OnceLock<Arc<NameTable>> = OnceLock::new();
-        let rule_names = RULE_NAMES.get_or_init(|| {
-            let mut names = NameTable::default();
-            for (at, rule) in (0u32..).zip(RULES) {
-                names.insert(rule.oid.as_bytes(), at);
-                for name in rule.names {
-                    names.insert(name.as_bytes(), at);
-                }
-            }
-            // OpenDJ had an OID of its own for this rule before it had an official one.
-            if let Some(at) = names.get(b"caseExactIA5SubstringsMatch") {
-                names.insert(b"1.3.6.1.4.1.26027.1.4.902", at);
-            }
-            Arc::new(names)
-        });
-        let mut syntax_names = NameTable::default();
-        let syntaxes: Vec<Arc<Syntax>> = BUILT_IN.iter().map(|row| Arc::new(row.syntax())).collect();
-        for (at, syntax) in (0u32..).zip(&syntaxes) {
-            syntax_names.insert(syntax.oid().as_bytes(), at);
-        }
-        Schema {
-            options,
-            syntaxes,
-            syntax_names,
-            rule_names: Arc::clone(rule_names),
-            rule_heads: Vec::new(),
-            attributes: Vec::new(),
-            attribute_names: NameTable::default(),
-            subtypes: Vec::new(),
-            classes: Vec::new(),
-            class_names: NameTable::default(),
-            name_forms: Vec::new(),
-            content_rules: Vec::new(),
-            structure_rules: Vec::new(),
-            sources: Vec::new(),
-            other_names: NameTable::default(),
-            other_oids: Vec::new(),
-        }
-    }
 }
 
 struct Resolver {
