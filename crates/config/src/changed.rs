@@ -2,12 +2,12 @@
 //!
 //! Knows the declarations; applies nothing.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
 
-use crate::{
-    declare::{Applier, Effect},
-    object::Object,
-};
+use crate::declare::{Applier, Effect};
+use crate::object::Object;
 
 /// What differs between two configurations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

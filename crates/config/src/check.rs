@@ -2,15 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::{
-    error::{ConfigError, Places},
-    nearest::nearest,
-    object::Object,
-    plugin,
-    syntax::Syntax,
-    value::Value,
-    virtual_attribute,
-};
+use crate::error::{ConfigError, Places};
+use crate::nearest::nearest;
+use crate::object::Object;
+use crate::syntax::Syntax;
+use crate::value::Value;
+use crate::{plugin, virtual_attribute};
 
 /// The one policy that this server applies.
 pub(crate) const DEFAULT_PASSWORD_POLICY: &str = "Default Password Policy";

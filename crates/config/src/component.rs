@@ -3,10 +3,8 @@
 //!
 //! Knows names only.
 
-use crate::{
-    declarations::CLASSES,
-    declare::{Class, Default, Property, Variant},
-};
+use crate::declarations::CLASSES;
+use crate::declare::{Class, Default, Property, Variant};
 
 /// A class and those that its objects are in.
 #[derive(Debug, Clone)]

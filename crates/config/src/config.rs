@@ -1,27 +1,23 @@
 //! The whole configuration of an instance.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use crate::{
-    changed::{Changes, changes},
-    check::check,
-    declarations::CLASSES,
-    error::{ConfigError, ConfigErrors, Places},
-    instance::Instance,
-    load::objects,
-    object::Object,
-    plugin::{PluginConfig, plugins, plugins_text},
-    read,
-    step::Step,
-    views::{
-        AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig, LdapHandler,
-        LimitsRule, PasswordStorage, RootDn, SchemaConfig,
-    },
-    virtual_attribute::{self, VirtualAttributeConfig},
+use crate::changed::{Changes, changes};
+use crate::check::check;
+use crate::declarations::CLASSES;
+use crate::error::{ConfigError, ConfigErrors, Places};
+use crate::instance::Instance;
+use crate::load::objects;
+use crate::object::Object;
+use crate::plugin::{PluginConfig, plugins, plugins_text};
+use crate::read;
+use crate::step::Step;
+use crate::views::{
+    AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig, LdapHandler,
+    LimitsRule, PasswordStorage, RootDn, SchemaConfig,
 };
+use crate::virtual_attribute::{self, VirtualAttributeConfig};
 
 /// A configuration without faults.
 #[derive(Debug, Clone)]
@@ -193,11 +189,12 @@ fn unreadable(file: &Path, error: &io::Error) -> ConfigErrors {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, time::Duration};
+    use std::collections::BTreeSet;
+    use std::time::Duration;
 
-    use super::*;
     use ldap::Scope;
 
+    use super::*;
     use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity};
 
     fn errors(text: &str) -> String {

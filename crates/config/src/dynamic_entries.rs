@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
-use crate::{object::Object, syntax::Syntax, units::Unit, value::Value};
+use crate::object::Object;
+use crate::syntax::Syntax;
+use crate::units::Unit;
+use crate::value::Value;
 
 pub(crate) const TYPE_NAME: &str = "dynamic-entries";
 

@@ -3,25 +3,21 @@
 //! Knows the declarations and TOML. What is saved has been read back without faults; the version before is kept beside it. Does not
 //! know whether a server runs.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value as TomlValue};
 
-use crate::{
-    config::Config,
-    declare::{Default, Property, Variant},
-    error::ConfigErrors,
-    lines::Lines,
-    nearest::hint,
-    reference::setting_line,
-    secret::HIDDEN,
-    step::{Step, class_of, title},
-    syntax::Syntax,
-    value::parse,
-};
+use crate::config::Config;
+use crate::declare::{Default, Property, Variant};
+use crate::error::ConfigErrors;
+use crate::lines::Lines;
+use crate::nearest::hint;
+use crate::reference::setting_line;
+use crate::secret::HIDDEN;
+use crate::step::{Step, class_of, title};
+use crate::syntax::Syntax;
+use crate::value::parse;
 
 /// What becomes of the values of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! What is wrong with a configuration file: every fault, each with its place.
 
-use std::{fmt, path::PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 
 /// One fault.
 #[derive(Debug, Clone, PartialEq, Eq)]

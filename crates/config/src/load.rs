@@ -6,15 +6,13 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike, Value as TomlValue};
 
-use crate::{
-    declarations::{CLASSES, class},
-    declare::{Class, Default, Property, Variant},
-    error::{ConfigError, Places},
-    nearest::hint,
-    object::{Object, Setting},
-    syntax::Syntax,
-    value::{Value, parse},
-};
+use crate::declarations::{CLASSES, class};
+use crate::declare::{Class, Default, Property, Variant};
+use crate::error::{ConfigError, Places};
+use crate::nearest::hint;
+use crate::object::{Object, Setting};
+use crate::syntax::Syntax;
+use crate::value::{Value, parse};
 
 /// Longest file that is read. A real one has some kilobytes.
 pub(crate) const FILE_BYTES_MAX: usize = 16 << 20;

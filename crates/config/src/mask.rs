@@ -2,10 +2,8 @@
 //!
 //! Refuses host names: a name server must not decide who may connect.
 
-use std::{
-    fmt,
-    net::{IpAddr, Ipv6Addr},
-};
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// A set of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    declare::{Class, Default, Property, Variant},
-    value::{Value, parse},
-};
+use crate::declare::{Class, Default, Property, Variant};
+use crate::value::{Value, parse};
 
 /// One managed object as the file has it, defaults not filled in.
 #[derive(Debug, Clone)]

@@ -5,14 +5,12 @@
 
 use std::time::Duration;
 
-use crate::{
-    dynamic_entries::{self, DynamicEntries},
-    error::{ConfigError, Places},
-    object::{Judge, Object, quoted},
-    set_expression::SetExpression,
-    syntax::Syntax,
-    value::Value,
-};
+use crate::dynamic_entries::{self, DynamicEntries};
+use crate::error::{ConfigError, Places};
+use crate::object::{Judge, Object, quoted};
+use crate::set_expression::SetExpression;
+use crate::syntax::Syntax;
+use crate::value::Value;
 
 /// The class of these objects.
 const CLASS: &str = "plugin";

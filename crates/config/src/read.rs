@@ -2,27 +2,23 @@
 //!
 //! Knows the names of the properties. Does not know TOML.
 
-use std::{
-    collections::BTreeSet,
-    net::{IpAddr, SocketAddr},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ldap::Scope;
 
-use crate::{
-    instance::Instance,
-    mask::AddressMask,
-    object::Object,
-    secret::Secret,
-    value::Value,
-    views::{
-        AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope, ErrorLogConfig,
-        EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress,
-        LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig,
-        VlvIndexConfig, Writability,
-    },
+use crate::instance::Instance;
+use crate::mask::AddressMask;
+use crate::object::Object;
+use crate::secret::Secret;
+use crate::value::Value;
+use crate::views::{
+    AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope, ErrorLogConfig,
+    EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress,
+    LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig,
+    VlvIndexConfig, Writability,
 };
 
 /// Reads the values of one object; a property that is not set has its declared default.

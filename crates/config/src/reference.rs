@@ -2,13 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::{
-    component::capitalized,
-    declarations::CLASSES,
-    declare::{Applier, Class, Default, Effect, Property, Variant},
-    object::quoted,
-    syntax::Syntax,
-};
+use crate::component::capitalized;
+use crate::declarations::CLASSES;
+use crate::declare::{Applier, Class, Default, Effect, Property, Variant};
+use crate::object::quoted;
+use crate::syntax::Syntax;
 
 const INTRODUCTION: &str = "# Configuration reference
 

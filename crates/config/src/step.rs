@@ -2,7 +2,9 @@
 //!
 //! Knows the declarations; opens no file.
 
-use crate::{declarations::class, declare::Class, object::quoted};
+use crate::declarations::class;
+use crate::declare::Class;
+use crate::object::quoted;
 
 /// One step to an object: its class and its name, which is empty for the only one of its class.
 pub type Step<'p> = (&'static str, &'p str);

@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-use crate::{syntax::Syntax, value::parse};
+use crate::syntax::Syntax;
+use crate::value::parse;
 
 /// Most attributes that one template may name.
 const ATTRIBUTES_MAX: usize = 16;

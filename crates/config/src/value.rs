@@ -2,14 +2,13 @@
 //!
 //! Knows the syntaxes of [`crate::syntax`]. Does not know which property a value belongs to, nor where it stood.
 
-use std::{net::IpAddr, path::PathBuf};
+use std::net::IpAddr;
+use std::path::PathBuf;
 
-use crate::{
-    mask::AddressMask,
-    secret::Secret,
-    syntax::Syntax,
-    units::{duration_text, parse_duration, parse_size, size_text},
-};
+use crate::mask::AddressMask;
+use crate::secret::Secret;
+use crate::syntax::Syntax;
+use crate::units::{duration_text, parse_duration, parse_size, size_text};
 
 /// A checked value.
 #[derive(Debug, Clone, PartialEq, Eq)]

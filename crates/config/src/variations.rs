@@ -3,13 +3,11 @@
 //! Made from the declarations, so that a property that is declared tomorrow is tested tomorrow. Knows what a valid value of each syntax
 //! is, and what else an object needs for a value to count.
 
-use crate::{
-    declarations::CLASSES,
-    declare::{Class, Default, Property, Variant},
-    object::quoted,
-    syntax::Syntax,
-    units::{duration_text, size_text},
-};
+use crate::declarations::CLASSES;
+use crate::declare::{Class, Default, Property, Variant};
+use crate::object::quoted;
+use crate::syntax::Syntax;
+use crate::units::{duration_text, size_text};
 
 /// Two files that differ in one property.
 #[derive(Debug)]
@@ -192,11 +190,9 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        collections::{BTreeMap, BTreeSet},
-        fs,
-        path::{Path, PathBuf},
-    };
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs;
+    use std::path::{Path, PathBuf};
 
     use super::*;
     use crate::Config;

@@ -2,11 +2,15 @@
 //!
 //! Knows no declarations and no TOML; `crate::read` fills it.
 
-use std::{collections::BTreeSet, net::SocketAddr, path::PathBuf, time::Duration};
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use ldap::Scope;
 
-use crate::{mask::AddressMask, secret::Secret};
+use crate::mask::AddressMask;
+use crate::secret::Secret;
 
 /// `[global]`
 #[derive(Debug, Clone)]

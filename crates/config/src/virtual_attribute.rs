@@ -4,15 +4,13 @@
 
 use ldap::Scope;
 
-use crate::{
-    error::{ConfigError, Places},
-    object::{Judge, Object},
-    plugin::is_filter,
-    syntax::Syntax,
-    template::Template,
-    value::Value,
-    views::ConflictBehavior,
-};
+use crate::error::{ConfigError, Places};
+use crate::object::{Judge, Object};
+use crate::plugin::is_filter;
+use crate::syntax::Syntax;
+use crate::template::Template;
+use crate::value::Value;
+use crate::views::ConflictBehavior;
 
 /// The class of these objects.
 const CLASS: &str = "virtual-attribute";

@@ -2,16 +2,15 @@
 //!
 //! Knows the declarations and what `setup` was asked for. Writes no file: gives the text.
 
-use std::{fmt::Write, net::IpAddr};
+use std::fmt::Write;
+use std::net::IpAddr;
 
-use crate::{
-    check::DEFAULT_PASSWORD_POLICY,
-    declarations::class,
-    declare::{Class, Default, Variant},
-    object::quoted,
-    reference::setting_line,
-    views::{IndexConfig, IndexKind},
-};
+use crate::check::DEFAULT_PASSWORD_POLICY;
+use crate::declarations::class;
+use crate::declare::{Class, Default, Variant};
+use crate::object::quoted;
+use crate::reference::setting_line;
+use crate::views::{IndexConfig, IndexKind};
 
 /// What a new instance is made with.
 #[derive(Debug, Clone)]
@@ -227,7 +226,8 @@ fn properties(out: &mut String, class: &Class, variant: &Variant, settings: &[(&
 
 #[cfg(test)]
 mod tests {
-    use std::{net::SocketAddr, path::Path};
+    use std::net::SocketAddr;
+    use std::path::Path;
 
     use super::*;
     use crate::{Config, ListenAddress};

@@ -3,17 +3,13 @@
 //! No password is needed: the server knows from the system whose process it is.
 
 use config::Instance;
-use ldap::{
-    ResultCode,
-    administration::{JobProgress, RebuildIndexes, ReloadResponse, decode_name_list},
-    oids::extended,
-};
+use ldap::ResultCode;
+use ldap::administration::{JobProgress, RebuildIndexes, ReloadResponse, decode_name_list};
+use ldap::oids::extended;
 
-use crate::{
-    client::{self, Client},
-    failure::{Context, Failure},
-    instance::running,
-};
+use crate::client::{self, Client};
+use crate::failure::{Context, Failure};
+use crate::instance::running;
 
 /// A server that has read its configuration again.
 pub struct Reloaded {

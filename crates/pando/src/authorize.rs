@@ -5,13 +5,10 @@
 
 use config::Config;
 
-use crate::{
-    administration,
-    client::Client,
-    failure::{Context, Failure},
-    instance,
-    server_options::ServerOptions,
-};
+use crate::client::Client;
+use crate::failure::{Context, Failure};
+use crate::server_options::ServerOptions;
+use crate::{administration, instance};
 
 /// Refuses another machine, a port at which the instance does not listen, and credentials that are not those of a root user. A running
 /// server is asked; without one the configuration tells.

@@ -1,17 +1,14 @@
 //! The command line: names, options and links. The options of a tool stand beside the tool.
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-use clap::{
-    ArgAction, Command, CommandFactory, Parser, Subcommand,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgAction, Command, CommandFactory, Parser, Subcommand};
 
-use crate::{output::errln, tools};
+use crate::output::errln;
+use crate::tools;
 
 /// Exit status for a command line that makes no sense.
 const USAGE_STATUS: u8 = 2;

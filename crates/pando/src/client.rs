@@ -3,29 +3,22 @@
 //! Goes through the instance's socket, or its port on this machine. It refuses to encrypt, so it never leaves the
 //! machine.
 
-use std::{
-    io::{self, Read, Write},
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
-    os::unix::net::UnixStream,
-    path::Path,
-    time::Duration,
-};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
 
 use ber::{Frame, frame};
 use config::{Config, ListenAddress};
-use ldap::{
-    ControlBuf, DerefAliases, LdapResult, ResultCode, Scope,
-    client::{self, Response, Search, ServerMessage},
-    ldif::LdifChange,
-    oids,
-    transaction::EndTransaction,
-};
+use ldap::client::{self, Response, Search, ServerMessage};
+use ldap::ldif::LdifChange;
+use ldap::transaction::EndTransaction;
+use ldap::{ControlBuf, DerefAliases, LdapResult, ResultCode, Scope, oids};
 
-use crate::{
-    failure::{Context, Failure},
-    instance,
-    server_options::ServerOptions,
-};
+use crate::failure::{Context, Failure};
+use crate::instance;
+use crate::server_options::ServerOptions;
 
 /// A server that says nothing for so long is given up.
 const SILENCE_MAX: Duration = Duration::from_secs(60);

@@ -1,6 +1,7 @@
 //! How a tool fails: one clear line, and an exit status that is not 0.
 
-use std::{fmt, process::ExitCode};
+use std::fmt;
+use std::process::ExitCode;
 
 use crate::output::errln;
 

@@ -1,10 +1,8 @@
 //! An instance as the tools meet it: its configuration, its schema, whether a server runs on it.
 
-use std::{
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use config::{BackendConfig, Config, Instance};
 use jobs::files::Reader;
@@ -12,10 +10,8 @@ use query::configured;
 use runtime::pid_file::{PidFile, PidFileError};
 use schema::{NormalizedDn, Schema};
 
-use crate::{
-    failure::{Context, Failure},
-    owner::Owner,
-};
+use crate::failure::{Context, Failure};
+use crate::owner::Owner;
 
 /// Opens the configuration of the instance in `directory`.
 pub fn open(directory: &Path) -> Result<Config, Failure> {

@@ -4,12 +4,10 @@
 //! Knows standard output and standard error, and nothing of what is printed. Tools print with [`out!`], [`outln!`] and
 //! [`errln!`]: the macros of the standard library panic when nobody reads.
 
-use std::{
-    fmt,
-    io::{self, Write},
-    process::ExitCode,
-    sync::{Mutex, PoisonError},
-};
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 /// The first failure of standard output. What is printed afterwards is dropped.
 static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);

@@ -1,12 +1,11 @@
 //! Who owns an instance. Tools that write must not leave files that the server cannot open.
 
-use std::{
-    fs, io,
-    os::unix::fs::{MetadataExt, chown},
-    path::Path,
-};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::Path;
+use std::{fs, io};
 
-use crate::{failure::Failure, output::errln};
+use crate::failure::Failure;
+use crate::output::errln;
 
 /// Who runs this process, against who owns the instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

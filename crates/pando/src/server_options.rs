@@ -3,19 +3,15 @@
 //! The tools work on the instance's files and talk to the server of the same machine. Another machine is refused, and so is a port at
 //! which the instance does not listen: nobody should believe that another server was changed.
 
-use std::{
-    fs,
-    net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket},
-    path::PathBuf,
-};
+use std::fs;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::path::PathBuf;
 
 use clap::Args;
 use config::{Config, LdapHandler, ListenAddress};
 
-use crate::{
-    failure::{Context, Failure},
-    terminal,
-};
+use crate::failure::{Context, Failure};
+use crate::terminal;
 
 /// Where the server is, and who asks.
 #[derive(Debug, Args)]

@@ -2,22 +2,17 @@
 //!
 //! Everything here is silent when the other end is no terminal.
 
-use std::{
-    io::{self, BufRead, IsTerminal},
-    time::Duration,
-};
+use std::io::{self, BufRead, IsTerminal};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetwinsize, tcsetattr};
-
 use jobs::Unit;
 use runtime::signals::{Signal, Signals};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetwinsize, tcsetattr};
 use store::bulk::Cancel;
 
-use crate::{
-    failure::{Context, Failure},
-    output::{errln, note},
-};
+use crate::failure::{Context, Failure};
+use crate::output::{errln, note};
 
 /// Columns of a terminal that does not say.
 const COLUMNS: usize = 80;

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so by panicking")]
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::Path,
-    process::{Command, Output},
-};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 

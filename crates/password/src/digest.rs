@@ -2,9 +2,8 @@
 //!
 //! The body is base64 of digest ‖ salt, the salt of any length that other servers write. Knows no other scheme.
 
-use base64::Engine;
-use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
 
 /// Longest decoded body read: 64 bytes of digest and more salt than anyone writes. It bounds the stack buffer.
 const BODY_BYTES_MAX: usize = 256;

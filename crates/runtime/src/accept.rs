@@ -1,23 +1,17 @@
 //! Listening sockets of one loop: what comes in at the door.
 
-use std::{
-    collections::VecDeque,
-    io::{self, ErrorKind},
-    time::Instant,
-};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::time::Instant;
 
-use mio::{
-    Interest, Registry, Token,
-    event::Source,
-    net::{TcpListener, UnixListener},
-};
+use mio::event::Source;
+use mio::net::{TcpListener, UnixListener};
+use mio::{Interest, Registry, Token};
 
-use crate::{
-    connection::{Accepted, Peer},
-    limits::{ACCEPT_PAUSE, ACCEPTS_PER_TURN},
-    sys,
-    transport::{Socket, Transport},
-};
+use crate::connection::{Accepted, Peer};
+use crate::limits::{ACCEPT_PAUSE, ACCEPTS_PER_TURN};
+use crate::sys;
+use crate::transport::{Socket, Transport};
 
 /// A listening socket.
 #[derive(Debug)]

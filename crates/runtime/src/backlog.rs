@@ -2,13 +2,9 @@
 //!
 //! Shared by the loop, which sends, and the job, which sleeps while too much waits. Knows numbers of bytes, not the bytes.
 
-use std::{
-    sync::{
-        Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Bytes of one operation that may wait for the client before its job sleeps.
 pub const UNSENT_BYTES_MAX: usize = 1024 * 1024;

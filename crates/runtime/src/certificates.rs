@@ -1,16 +1,13 @@
 //! The watch over certificates: files that changed are served at once, and what expires is told before it does.
 
-use std::{
-    io,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::{
-    log::{error::ErrorLog, message},
-    periodic::Periodic,
-    tls::{Reload, TlsAcceptor},
-};
+use crate::log::error::ErrorLog;
+use crate::log::message;
+use crate::periodic::Periodic;
+use crate::tls::{Reload, TlsAcceptor};
 
 /// Pause between two looks at the files.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
@@ -95,10 +92,10 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{
-        log::{error::ErrorLogSettings, file::LogFileSettings, writer::LogThreadBuilder},
-        tls::{CertificateFiles, TlsSettings},
-    };
+    use crate::log::error::ErrorLogSettings;
+    use crate::log::file::LogFileSettings;
+    use crate::log::writer::LogThreadBuilder;
+    use crate::tls::{CertificateFiles, TlsSettings};
 
     /// A certificate that ends so many days after now.
     fn acceptor(dir: &Path, days: i64) -> Arc<TlsAcceptor> {

@@ -5,9 +5,13 @@
 //!
 //! Holds state; what happens to it is in `turn`, `output` and `event_loop`.
 
-use std::{net::SocketAddr, time::Instant};
+use std::net::SocketAddr;
+use std::time::Instant;
 
-use crate::{end::EndReason, limits::OUTPUT_BYTES_HIGH, sys::PeerCredentials, transport::Transport};
+use crate::end::EndReason;
+use crate::limits::OUTPUT_BYTES_HIGH;
+use crate::sys::PeerCredentials;
+use crate::transport::Transport;
 
 /// Who is at the other end.
 #[derive(Debug, Clone, Copy)]

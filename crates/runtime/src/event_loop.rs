@@ -4,33 +4,27 @@
 //! 2. The loop sleeps only in the poller. Nothing on it waits for a disk, a lock held long, or a client.
 //! 3. Without clients and limits of time, it does not wake up at all.
 
-use std::{
-    collections::VecDeque,
-    io::{self, ErrorKind},
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant, SystemTime},
-};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use mio::{Events, Poll, Token};
 use slab::Slab;
 
-use crate::{
-    accept::{Door, ListenSocket},
-    connection::{Accepted, Connection, ConnectionAddress, Peer, Phase},
-    end::{End, EndReason},
-    limits::ACCEPT_PAUSE,
-    listener::Audience,
-    log::message,
-    loop_core::Core,
-    mailbox::{Mail, Mailbox},
-    panics::panic_text,
-    protocol::Protocol,
-    turn::{Turn, has_work, say_last_words},
-};
+use crate::accept::{Door, ListenSocket};
+use crate::connection::{Accepted, Connection, ConnectionAddress, Peer, Phase};
+use crate::end::{End, EndReason};
+use crate::limits::ACCEPT_PAUSE;
+use crate::listener::Audience;
+use crate::log::message;
+use crate::loop_core::Core;
+use crate::mailbox::{Mail, Mailbox};
+use crate::panics::panic_text;
+use crate::protocol::Protocol;
+use crate::turn::{Turn, has_work, say_last_words};
 
 /// Token of the mailbox's waker.
 pub(crate) const WAKER: Token = Token(0);

@@ -1,19 +1,19 @@
 //! Listening sockets: addresses, `SO_REUSEPORT`, unix sockets, and what each says about its connections.
 
-use std::{
-    fmt, fs, io,
-    net::SocketAddr,
-    os::unix::fs::{FileTypeExt, PermissionsExt},
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fmt, fs, io};
 
 use config::AddressMask;
 use mio::net::{TcpListener, UnixListener};
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
-use crate::{local_socket, sys::PeerCredentials, tls::TlsAcceptor};
+use crate::local_socket;
+use crate::sys::PeerCredentials;
+use crate::tls::TlsAcceptor;
 
 /// Idle time after which the system probes whether a client is still there (`use-tcp-keep-alive`).
 const KEEPALIVE_TIME: Duration = Duration::from_secs(300);

@@ -2,11 +2,10 @@
 //!
 //! Knows paths; who listens and who connects is decided elsewhere.
 
-use std::{
-    io,
-    os::{fd::AsRawFd, unix::net::UnixStream},
-    path::Path,
-};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, open};
 

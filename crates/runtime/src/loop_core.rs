@@ -1,21 +1,17 @@
 //! What all connections of one loop share below their protocol: the time of the turn, limits, counters, buffers.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 
-use crate::{
-    connection::Connection,
-    end::{End, EndReason},
-    limits::NetworkLimits,
-    listener::ListenerSettings,
-    log::error::ErrorLog,
-    metrics::NetworkMetrics,
-    transport::{ReadBuffers, TransportError},
-};
+use crate::connection::Connection;
+use crate::end::{End, EndReason};
+use crate::limits::NetworkLimits;
+use crate::listener::ListenerSettings;
+use crate::log::error::ErrorLog;
+use crate::metrics::NetworkMetrics;
+use crate::transport::{ReadBuffers, TransportError};
 
 /// See the module.
 #[derive(Debug)]

@@ -1,30 +1,25 @@
 //! The event loops of a server: opening their sockets, starting and stopping their threads.
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
-    thread::JoinHandle,
-    time::Instant,
-};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Instant;
 
 use mio::{Poll, Waker};
 use thiserror::Error;
 
-use crate::{
-    accept::ListenSocket,
-    event_loop::{EventLoop, LoopHandle, Shared, WAKER},
-    limits::NetworkLimits,
-    listener::{ListenAt, ListenerSettings, bind_tcp, bind_unix, check_port_is_free},
-    log::{error::ErrorLog, message},
-    loop_core::Core,
-    mailbox::{Mail, Mailbox},
-    metrics::NetworkMetrics,
-    protocol::Protocol,
-};
+use crate::accept::ListenSocket;
+use crate::event_loop::{EventLoop, LoopHandle, Shared, WAKER};
+use crate::limits::NetworkLimits;
+use crate::listener::{ListenAt, ListenerSettings, bind_tcp, bind_unix, check_port_is_free};
+use crate::log::error::ErrorLog;
+use crate::log::message;
+use crate::loop_core::Core;
+use crate::mailbox::{Mail, Mailbox};
+use crate::metrics::NetworkMetrics;
+use crate::protocol::Protocol;
 
 /// What event loops are started with.
 #[derive(Debug, Clone)]

@@ -1,9 +1,7 @@
 //! How other threads speak to an event loop: a list under a lock, and one wake-up for all that is in it.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use mio::Waker;
 

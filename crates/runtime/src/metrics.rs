@@ -3,10 +3,8 @@
 //! Each loop alone writes its own set, so a count is a plain load and store on a line of cache nobody else writes.
 //! Knows neither what is counted nor who reads it.
 
-use std::{
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// A count that one thread writes and any may read.
 #[derive(Debug, Default)]

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{
-    connection::Connection,
-    end::{End, EndReason},
-    limits::BUFFER_BYTES_KEPT,
-    loop_core::Core,
-};
+use crate::connection::Connection;
+use crate::end::{End, EndReason};
+use crate::limits::BUFFER_BYTES_KEPT;
+use crate::loop_core::Core;
 
 impl Core {
     /// Writes what waits. `Some` if the socket failed.

@@ -1,11 +1,9 @@
 //! A thread that does something again and again, until it is dropped.
 
-use std::{
-    io,
-    sync::{Arc, Condvar, Mutex, PoisonError},
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// See the module.
 #[derive(Debug)]

@@ -2,12 +2,10 @@
 //!
 //! The lock counts, not the number: a lock goes with its process, a file may be left behind by a crash.
 
-use std::{
-    fs::{File, OpenOptions, TryLockError},
-    io::{self, Read, Seek, Write},
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 

@@ -6,13 +6,10 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::{
-    connection::{Connection, Peer},
-    end::End,
-    end::EndReason,
-    listener::Audience,
-    loop_core::Core,
-};
+use crate::connection::{Connection, Peer};
+use crate::end::{End, EndReason};
+use crate::listener::Audience;
+use crate::loop_core::Core;
 
 /// What follows after bytes were taken.
 #[derive(Debug)]

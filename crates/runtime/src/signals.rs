@@ -1,10 +1,9 @@
 //! Signals as ordinary messages: the handler writes a byte to a pipe, whoever waits reads it.
 
-use std::{
-    io::{self, Read},
-    os::{fd::IntoRawFd, unix::net::UnixStream},
-    sync::atomic::{AtomicI32, Ordering},
-};
+use std::io::{self, Read};
+use std::os::fd::IntoRawFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// What the administrator asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

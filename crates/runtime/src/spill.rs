@@ -1,10 +1,8 @@
 //! The rest of a long message that its client does not read fast enough: kept in a file without a name, so that neither memory nor a
 //! snapshot of the database has to wait for the client.
 
-use std::{
-    fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
-};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// A queue of bytes in a file, written at its end, then read from its start.
 #[derive(Debug)]

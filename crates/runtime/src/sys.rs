@@ -1,7 +1,9 @@
 //! The few calls into the operating system that the standard library does not offer, each wrapped safely.
 #![allow(unsafe_code, reason = "signal handlers; every block says why it is sound")]
 
-use std::{io, os::fd::AsFd, path::Path};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
 
 use rustix::process::{Resource, Rlimit};
 

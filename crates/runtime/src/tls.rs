@@ -4,20 +4,17 @@
 //! cannot be used is reported and the old one stays. This module makes `rustls` configurations; driving a connection is
 //! done by `transport`.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
-use rustls::{
-    ServerConfig,
-    crypto::aws_lc_rs,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::{ClientHello, ResolvesServerCert},
-    sign::CertifiedKey,
-};
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use thiserror::Error;
 
 /// Where a listener's certificate is.

@@ -2,17 +2,13 @@
 //!
 //! Never blocks, keeps no plaintext between calls, and knows no protocol.
 
-use std::{
-    io::{self, ErrorKind, Read, Write},
-    net::Shutdown,
-    sync::Arc,
-};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::sync::Arc;
 
-use mio::{
-    Interest, Registry, Token,
-    event::Source,
-    net::{TcpStream, UnixStream},
-};
+use mio::event::Source;
+use mio::net::{TcpStream, UnixStream};
+use mio::{Interest, Registry, Token};
 use rustls::{ServerConfig, ServerConnection};
 use thiserror::Error;
 

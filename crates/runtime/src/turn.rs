@@ -6,14 +6,12 @@
 //!
 //! Here: reading, and what comes before the protocol (PROXY header, TLS). Does not know the poller or the listening sockets.
 
-use crate::{
-    connection::{Connection, Peer, Phase},
-    end::{End, EndReason},
-    limits::{FAREWELL_BYTES_MAX, FAREWELL_TIME, OUTPUT_BYTES_HIGH, REQUESTS_PER_TURN},
-    loop_core::Core,
-    protocol::{Next, Protocol},
-    proxy::{self, Header},
-};
+use crate::connection::{Connection, Peer, Phase};
+use crate::end::{End, EndReason};
+use crate::limits::{FAREWELL_BYTES_MAX, FAREWELL_TIME, OUTPUT_BYTES_HIGH, REQUESTS_PER_TURN};
+use crate::loop_core::Core;
+use crate::protocol::{Next, Protocol};
+use crate::proxy::{self, Header};
 
 /// What a turn works with.
 pub(crate) struct Turn<'t, P: Protocol> {

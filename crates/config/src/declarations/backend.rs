@@ -3,10 +3,8 @@
 use ldap::Scope;
 
 use super::shared::{COUNT, WRITABILITY, single};
-use crate::{
-    declare::{Applier, Class, property},
-    syntax::Syntax,
-};
+use crate::declare::{Applier, Class, property};
+use crate::syntax::Syntax;
 
 pub(super) static BACKEND: Class = Class {
     name: "backend",

@@ -1,10 +1,8 @@
 //! Where the server listens, and with which certificate: `[connection-handler.NAME]`, `[key-manager-provider.NAME]`.
 
 use super::shared::{MILLISECONDS, POSITIVE};
-use crate::{
-    declare::{Class, Variant, property},
-    syntax::Syntax,
-};
+use crate::declare::{Class, Variant, property};
+use crate::syntax::Syntax;
 
 const PORT: Syntax = Syntax::Integer { min: 1, max: 65_535 };
 

@@ -2,12 +2,10 @@
 //! `[log-retention-policy.NAME]`.
 
 use super::shared::POSITIVE;
-use crate::{
-    declare::{Class, Property, Variant, property},
-    syntax::Syntax,
-    units::Unit,
-    value::SEVERITIES,
-};
+use crate::declare::{Class, Property, Variant, property};
+use crate::syntax::Syntax;
+use crate::units::Unit;
+use crate::value::SEVERITIES;
 
 const AT_LEAST_A_SECOND: Syntax = Syntax::Duration { unit: Unit::Milliseconds, min_ms: 1000, max_ms: u64::MAX };
 const BYTES: Syntax = Syntax::Size { min: 1, max: u64::MAX };

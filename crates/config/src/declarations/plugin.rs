@@ -1,12 +1,10 @@
 //! `[plugin.NAME]`: rules that every update is judged by, and what they do on their own (OpenDJ: plugins; OpenLDAP: overlays).
 
 use super::shared::COUNT;
-use crate::{
-    declare::{Applier, Class, Property, Variant, property},
-    dynamic_entries::{self, CHECK_INTERVAL, LIFETIME, MAX_LIFETIME, TOLERANCE},
-    syntax::Syntax,
-    units::Unit,
-};
+use crate::declare::{Applier, Class, Property, Variant, property};
+use crate::dynamic_entries::{self, CHECK_INTERVAL, LIFETIME, MAX_LIFETIME, TOLERANCE};
+use crate::syntax::Syntax;
+use crate::units::Unit;
 
 /// Longest `update-interval`: a week.
 const INTERVAL_MS_MAX: u64 = 7 * 86_400_000;

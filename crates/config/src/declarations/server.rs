@@ -1,11 +1,9 @@
 //! What holds for the server as a whole: `[global]`, the limits, the root users, the changelog, the schema, the password policy.
 
 use super::shared::{COUNT, MILLISECONDS, POSITIVE, SECONDS, WRITABILITY, single};
-use crate::{
-    declare::{Applier, Class, Property, Variant, property},
-    syntax::Syntax,
-    units::Unit,
-};
+use crate::declare::{Applier, Class, Property, Variant, property};
+use crate::syntax::Syntax;
+use crate::units::Unit;
 
 /// What the decoder of filters takes is the most.
 const FILTER_PARTS: Syntax = Syntax::Integer { min: 1, max: ldap::filter::FILTER_NODES_MAX as i64 };

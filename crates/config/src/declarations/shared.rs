@@ -1,10 +1,8 @@
 //! Syntaxes that several classes use.
 
-use crate::{
-    declare::{Property, Variant},
-    syntax::Syntax,
-    units::Unit,
-};
+use crate::declare::{Property, Variant};
+use crate::syntax::Syntax;
+use crate::units::Unit;
 
 pub(super) const WRITABILITY: Syntax = Syntax::Choice(&["enabled", "disabled", "internal-only"]);
 /// A count that may be 0.

@@ -2,10 +2,8 @@
 
 use ldap::Scope;
 
-use crate::{
-    declare::{Applier, Class, Property, Variant, property},
-    syntax::Syntax,
-};
+use crate::declare::{Applier, Class, Property, Variant, property};
+use crate::syntax::Syntax;
 
 const fn live(name: &'static str, field: &'static str, syntax: Syntax, help: &'static str) -> Property {
     property(name, field, syntax, help).live(Applier::VirtualAttributes)

@@ -1,6 +1,7 @@
 //! What can be wrong with a template.
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use thiserror::Error;
 

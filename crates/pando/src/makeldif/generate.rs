@@ -1,24 +1,13 @@
 //! From a checked template to entries, one after the other.
 
-use std::{collections::HashMap, fmt::Write};
+use std::collections::HashMap;
+use std::fmt::Write;
 
-use super::{
-    lexer::Part,
-    random::Random,
-    tag::{Choice, Length, NUMERIC, Tag},
-    template::{Branch, Line, Subordinate, Template, TemplateFile, split_dn},
-};
-
-/// How a value is meant to stand in LDIF.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueForm {
-    /// Text.
-    Plain,
-    /// The text is base64 already (`attribute:: value`).
-    Base64,
-    /// The text is a URL (`attribute:< value`).
-    Url,
-}
+use super::lexer::Part;
+use super::random::Random;
+use super::tag::{Choice, Length, NUMERIC, Tag};
+use super::template::{Branch, Line, Subordinate, Template, TemplateFile, split_dn};
+use super::value_form::ValueForm;
 
 /// A made entry.
 #[derive(Debug, Default)]

@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use super::{error::Fault, resource::Resources, tag::Tag};
+use super::error::Fault;
+use super::resource::Resources;
+use super::tag::Tag;
 
 /// A piece of a value.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,6 +12,7 @@ mod tag;
 mod template;
 #[cfg(test)]
 mod tests;
+mod value_form;
 mod write;
 
 pub use error::TemplateError;

@@ -3,10 +3,8 @@
 //! Looks in the resource directory, beside the template and in the current directory, then among the lists that are
 //! built in.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::error::Fault;
 

@@ -2,7 +2,8 @@
 //!
 //! Knows names, arguments and defaults. Making a value from a tag is `generate`'s work.
 
-use super::{error::Fault, resource::Resources};
+use super::error::Fault;
+use super::resource::Resources;
 
 /// A parsed tag.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,13 +1,12 @@
 //! A template file: its constants, branches and templates, read and checked.
 
-use std::{collections::HashMap, path::Path};
+use std::collections::HashMap;
+use std::path::Path;
 
-use super::{
-    error::{Fault, TemplateError},
-    generate::ValueForm,
-    lexer::{Part, parts, substitute},
-    resource::Resources,
-};
+use super::error::{Fault, TemplateError};
+use super::lexer::{Part, parts, substitute};
+use super::resource::Resources;
+use super::value_form::ValueForm;
 
 /// Includes may nest so deep.
 const INCLUDE_DEPTH_MAX: usize = 16;

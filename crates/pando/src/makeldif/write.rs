@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
-use super::generate::{Entry, ValueForm};
+use super::generate::Entry;
+use super::value_form::ValueForm;
 
 /// Writes entries, lines folded at a column.
 pub struct LdifWriter<W> {

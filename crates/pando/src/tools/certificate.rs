@@ -1,11 +1,9 @@
 //! The self-signed certificate of a new instance.
 
-use std::{
-    fs::{self, Permissions},
-    net::{IpAddr, UdpSocket},
-    os::unix::fs::PermissionsExt,
-    path::Path,
-};
+use std::fs::{self, Permissions};
+use std::net::{IpAddr, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, date_time_ymd};
 

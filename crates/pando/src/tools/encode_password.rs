@@ -1,19 +1,15 @@
 //! `encode-password`: a password in its stored form, or a comparison with one.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
 use password::Scheme;
 
-use crate::{
-    failure::{Context, Failure, Outcome},
-    output::outln,
-    terminal,
-};
+use crate::failure::{Context, Failure, Outcome};
+use crate::output::outln;
+use crate::terminal;
 
 /// Exit statuses of `--useCompareResultCode`: the LDAP results compareFalse and compareTrue.
 const COMPARE_FALSE: u8 = 5;

@@ -1,25 +1,22 @@
 //! `export-ldif`: writes a backend as LDIF, also beside a running server.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{BufWriter, Write},
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
-use jobs::{export::Export, progress::rate};
+use jobs::export::Export;
+use jobs::progress::rate;
 
 use super::selection::SelectionOptions;
-use crate::{
-    authorize::authorize,
-    failure::{Context, Failure, Outcome},
-    instance,
-    output::{Output, outln, reader_is_gone},
-    owner::Owner,
-    server_options::ServerOptions,
-    terminal::Watcher,
-};
+use crate::authorize::authorize;
+use crate::failure::{Context, Failure, Outcome};
+use crate::instance;
+use crate::output::{Output, outln, reader_is_gone};
+use crate::owner::Owner;
+use crate::server_options::ServerOptions;
+use crate::terminal::Watcher;
 
 #[derive(Debug, Args)]
 pub struct Options {

@@ -196,7 +196,8 @@ fn position_of(position: ldap::Position) -> schema::Position {
 
 #[cfg(test)]
 mod tests {
-    use store::{Values, record::put_value};
+    use store::Values;
+    use store::record::put_value;
 
     use super::*;
 

@@ -1,32 +1,26 @@
 //! `import-ldif`: fills a backend from LDIF files, gzip files, standard input or a template.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-    time::Duration,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use config::{BackendConfig, Config};
-use jobs::{
-    import::{Import, Imported},
-    progress::rate,
-};
+use jobs::import::{Import, Imported};
+use jobs::progress::rate;
 use schema::Schema;
 use store::bulk::{ImportMode, ImportSummary, LdifSource};
 
 use super::selection::SelectionOptions;
-use crate::{
-    authorize::authorize,
-    failure::{Context, Failure, Outcome},
-    instance,
-    output::{errln, outln},
-    owner::Owner,
-    server_options::ServerOptions,
-    terminal::{Watcher, bytes_text},
-};
+use crate::authorize::authorize;
+use crate::failure::{Context, Failure, Outcome};
+use crate::instance;
+use crate::output::{errln, outln};
+use crate::owner::Owner;
+use crate::server_options::ServerOptions;
+use crate::terminal::{Watcher, bytes_text};
 
 #[derive(Debug, Args)]
 pub struct Options {

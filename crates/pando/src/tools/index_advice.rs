@@ -1,27 +1,23 @@
 //! `index-advice`: which searches an index would help, as the running server noted them, and the commands that make the
 //! index.
 
-use std::{
-    env,
-    path::Path,
-    process::{Command, ExitCode, Stdio},
-    time::{Duration, Instant},
-};
+use std::env;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use ldap::Scope;
 use serde_json::{Value, json};
 use store::index::Distrust;
 
-use crate::{
-    client::Client,
-    failure::{Context, Failure, Outcome},
-    instance,
-    output::outln,
-    server_options::ServerOptions,
-    table::Table,
-    terminal::Progress,
-};
+use crate::client::Client;
+use crate::failure::{Context, Failure, Outcome};
+use crate::instance;
+use crate::output::outln;
+use crate::server_options::ServerOptions;
+use crate::table::Table;
+use crate::terminal::Progress;
 
 /// Tools that an advice may name.
 const TOOLS: [&str; 2] = ["dsconfig", "rebuild-index"];

@@ -1,20 +1,16 @@
 //! `makeldif`: sample data from a template.
 
-use std::{
-    fs::File,
-    io::{BufWriter, Write},
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::{
-    failure::{Context, Failure, Outcome},
-    makeldif::{EXAMPLE_TEMPLATE, Entry, Generator, LdifWriter, Resources, TemplateFile},
-    output::{Output, errln, out, reader_is_gone},
-    terminal::Progress,
-};
+use crate::failure::{Context, Failure, Outcome};
+use crate::makeldif::{EXAMPLE_TEMPLATE, Entry, Generator, LdifWriter, Resources, TemplateFile};
+use crate::output::{Output, errln, out, reader_is_gone};
+use crate::terminal::Progress;
 
 /// Buffer before the file.
 const BUFFER_BYTES: usize = 1 << 20;

@@ -24,10 +24,10 @@ mod template_source;
 pub mod undo;
 pub mod verify_index;
 
-use crate::{
-    cli::{Cli, Tool},
-    failure::Outcome,
-};
+use clap::CommandFactory;
+
+use crate::cli::{Cli, Tool};
+use crate::failure::Outcome;
 
 /// Runs the tool that the command line names.
 pub fn run(cli: Cli) -> Outcome {
@@ -50,7 +50,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Undo(options) => undo::run(&instance, options),
         Tool::Makeldif(options) => makeldif::run(options),
         Tool::EncodePassword(options) => encode_password::run(options),
-        Tool::Completions(options) => documents::completions(options),
-        Tool::ManPages(options) => documents::man_pages(options),
+        Tool::Completions(options) => documents::completions(Cli::command(), options),
+        Tool::ManPages(options) => documents::man_pages(Cli::command(), options),
     }
 }

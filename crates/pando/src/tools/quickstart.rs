@@ -1,24 +1,18 @@
 //! `quickstart`: from nothing to a running directory with people in it, in one command.
 
-use std::{
-    fs,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    os::unix::fs::PermissionsExt,
-    path::Path,
-};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use clap::Args;
 use config::{Config, Instance, ListenAddress};
 
-use super::{
-    setup::{self, Certificate, Data, Plan},
-    start,
-};
-use crate::{
-    failure::{Context, Failure, Outcome},
-    instance,
-    output::outln,
-};
+use super::setup::{self, Certificate, Data, Plan};
+use super::start;
+use crate::failure::{Context, Failure, Outcome};
+use crate::instance;
+use crate::output::outln;
 
 const BASE_DN: &str = "dc=example,dc=com";
 const ROOT_DN: &str = "cn=Directory Manager";

@@ -1,27 +1,23 @@
 //! `rebuild-index`: makes indexes anew from the entries.
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use config::Config;
-use jobs::{progress::rate, rebuild::Rebuild};
+use jobs::progress::rate;
+use jobs::rebuild::Rebuild;
 use ldap::administration::{IndexChoice, RebuildIndexes};
 use store::bulk::RebuildWhich;
 
-use crate::{
-    administration,
-    authorize::authorize,
-    failure::{Failure, Outcome},
-    instance,
-    output::outln,
-    owner::Owner,
-    server_options::ServerOptions,
-    terminal::{Progress, Watcher},
-};
+use crate::authorize::authorize;
+use crate::failure::{Failure, Outcome};
+use crate::output::outln;
+use crate::owner::Owner;
+use crate::server_options::ServerOptions;
+use crate::terminal::{Progress, Watcher};
+use crate::{administration, instance};
 
 #[derive(Debug, Args)]
 pub struct Options {

@@ -1,15 +1,14 @@
 //! `reload`: has the running server read its configuration again, and says whether the server has taken it.
 
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::{
-    administration::{self, Reloaded},
-    failure::{Failure, Outcome},
-    instance,
-    output::outln,
-};
+use crate::administration::{self, Reloaded};
+use crate::failure::{Failure, Outcome};
+use crate::instance;
+use crate::output::outln;
 
 #[derive(Debug, Args)]
 pub struct Options {

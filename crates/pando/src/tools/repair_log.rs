@@ -1,17 +1,16 @@
 //! `repair-log`: looks for acknowledged changes that the log of a backend has lost, and lets the backend go on without
 //! them.
 
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
 use clap::Args;
 use store::LogRepair;
 
-use crate::{
-    failure::{Failure, Outcome},
-    instance,
-    output::outln,
-    owner::Owner,
-};
+use crate::failure::{Failure, Outcome};
+use crate::instance;
+use crate::output::outln;
+use crate::owner::Owner;
 
 #[derive(Debug, Args)]
 pub struct Options {

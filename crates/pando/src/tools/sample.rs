@@ -1,9 +1,7 @@
 //! Base entries and sample data for new instances.
 
-use crate::{
-    failure::Failure,
-    makeldif::{EXAMPLE_TEMPLATE, Entry, Generator, LdifWriter, Resources, TemplateFile},
-};
+use crate::failure::Failure;
+use crate::makeldif::{EXAMPLE_TEMPLATE, Entry, Generator, LdifWriter, Resources, TemplateFile};
 
 /// What decides on everything random in the sample data of `setup`, so that every sample instance is the same.
 const SEED: u64 = 20_260_101;

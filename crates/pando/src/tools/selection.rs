@@ -7,7 +7,8 @@ use config::{BackendConfig, Config};
 use schema::Schema;
 use store::bulk::Selection;
 
-use crate::{failure::Failure, instance};
+use crate::failure::Failure;
+use crate::instance;
 
 #[derive(Debug, Args, Default)]
 pub struct SelectionOptions {

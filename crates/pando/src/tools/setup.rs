@@ -1,25 +1,21 @@
 //! `setup`: makes an instance, from options or by asking.
 
-use std::{
-    fs,
-    net::{IpAddr, Ipv4Addr, TcpListener},
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
 use config::{Config, Instance, Setup, default_indexes};
 use store::bulk::LdifSource;
 
-use super::{certificate, encode_password::first_line, import_ldif, sample};
-use crate::{
-    failure::{Context, Failure, Outcome},
-    instance,
-    output::{errln, outln},
-    owner::Owner,
-    terminal,
-};
+use super::encode_password::first_line;
+use super::{certificate, import_ldif, sample};
+use crate::failure::{Context, Failure, Outcome};
+use crate::output::{errln, outln};
+use crate::owner::Owner;
+use crate::{instance, terminal};
 
 /// Ports unless told otherwise.
 const LDAP_PORT: u16 = 1389;

@@ -1,27 +1,25 @@
 //! `start`: runs the server, in the foreground or detached from the terminal.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::{BufRead, BufReader, Read, Seek, SeekFrom, Write},
-    os::unix::process::CommandExt,
-    path::Path,
-    process::{Command, ExitCode, Stdio},
-    sync::Arc,
-    time::Instant,
-};
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
 use config::{Config, Instance};
 use directory::Directory;
-use runtime::{listener::ListenAt, pid_file::PidFile, signals::Signals};
+use runtime::listener::ListenAt;
+use runtime::pid_file::PidFile;
+use runtime::signals::Signals;
 use server::Server;
 
-use crate::{
-    failure::{Context, Failure, Outcome},
-    instance,
-    output::{errln, out},
-    owner::Owner,
-};
+use crate::failure::{Context, Failure, Outcome};
+use crate::instance;
+use crate::output::{errln, out};
+use crate::owner::Owner;
 
 /// What a detached server writes to its standard error: nothing, unless it cannot start or panics.
 const OUTPUT_FILE: &str = "server.out";

@@ -2,22 +2,23 @@
 //! the system.
 //! Works whatever the configuration says, and says what is wrong with it.
 
-use std::{fs, path::Path, process::ExitCode, sync::Arc};
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use config::{BackendConfig, Config, Instance, LdapHandler, ListenAddress};
 use schema::Schema;
 
-use crate::{
-    authorize::authorize,
-    failure::{Failure, Outcome},
-    instance,
-    output::outln,
-    owner::Owner,
-    server_options::ServerOptions,
-    table::Table,
-    terminal::bytes_text,
-};
+use crate::authorize::authorize;
+use crate::failure::{Failure, Outcome};
+use crate::instance;
+use crate::output::outln;
+use crate::owner::Owner;
+use crate::server_options::ServerOptions;
+use crate::table::Table;
+use crate::terminal::bytes_text;
 
 #[derive(Debug, Args)]
 pub struct Options {

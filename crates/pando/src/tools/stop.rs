@@ -1,21 +1,17 @@
 //! `stop`: ends the server of an instance, and waits until it has.
 
-use std::{
-    path::Path,
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{
-    authorize::authorize,
-    failure::{Context, Failure, Outcome},
-    instance,
-    output::outln,
-    server_options::ServerOptions,
-};
+use crate::authorize::authorize;
+use crate::failure::{Context, Failure, Outcome};
+use crate::instance;
+use crate::output::outln;
+use crate::server_options::ServerOptions;
 
 /// Pause between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

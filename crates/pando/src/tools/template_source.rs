@@ -1,17 +1,13 @@
 //! A template as a source of LDIF: a thread makes the entries while the import reads them.
 
-use std::{
-    io::{self, BufWriter, PipeReader, Read},
-    path::Path,
-    thread::JoinHandle,
-};
+use std::io::{self, BufWriter, PipeReader, Read};
+use std::path::Path;
+use std::thread::JoinHandle;
 
 use store::bulk::LdifSource;
 
-use crate::{
-    failure::{Context, Failure},
-    makeldif::{Entry, Generator, LdifWriter},
-};
+use crate::failure::{Context, Failure};
+use crate::makeldif::{Entry, Generator, LdifWriter};
 
 /// Begins to make the entries of a template.
 pub fn open(template: &Path, seed: u64) -> Result<LdifSource, Failure> {

@@ -1,17 +1,16 @@
 //! `verify-index`: proves that entries, tree and indexes agree, also beside a running server.
 
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
 use clap::Args;
 use jobs::verify::Verify;
 
-use crate::{
-    failure::{Failure, Outcome},
-    instance,
-    output::outln,
-    owner::Owner,
-    terminal::Watcher,
-};
+use crate::failure::{Failure, Outcome};
+use crate::instance;
+use crate::output::outln;
+use crate::owner::Owner;
+use crate::terminal::Watcher;
 
 /// Problems that are printed; the others are counted.
 const PROBLEMS_SHOWN: u64 = 1000;

@@ -5,7 +5,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use thiserror::Error;
 
 /// The pattern OpenDJ uses unless told otherwise (`log-record-time-format`).

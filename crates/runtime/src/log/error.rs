@@ -2,19 +2,15 @@
 //!
 //! A handle is cheap to clone and may be used from any thread; a line never waits for the disk.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::SystemTime,
-};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
-use super::{
-    clock::{LogClock, TimeFormat},
-    file::LogFileSettings,
-    message::{Category, LINES_DROPPED, MessageKind, Severity},
-    text::{decimal, escaped},
-    writer::{LogThreadBuilder, Overload, Sink},
-};
+use super::clock::{LogClock, TimeFormat};
+use super::file::LogFileSettings;
+use super::message::{Category, LINES_DROPPED, MessageKind, Severity};
+use super::text::{decimal, escaped};
+use super::writer::{LogThreadBuilder, Overload, Sink};
 
 fn bit(severity: Severity) -> u8 {
     1 << severity as u8

@@ -4,17 +4,17 @@
 //! `free-disk-space` and `size-limit`. What the files put aside are called, and in which order they were, `rotated` knows. Time comes
 //! from the caller.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    ops::Range,
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime},
-};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use config::{RetentionPolicy, RotationPolicy};
-use jiff::{Timestamp, civil::Time, tz::TimeZone};
+use jiff::Timestamp;
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
 
 use super::rotated::{self, RotatedFile};
 
@@ -312,7 +312,9 @@ fn sync_folder(settings: &LogFileSettings) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::HashSet, sync::Mutex, time::UNIX_EPOCH};
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+    use std::time::UNIX_EPOCH;
 
     use super::*;
 

@@ -4,13 +4,12 @@
 //! its time gets the time of the last one and a number behind it (`access.20260101120000Z.001`), so that the order of the names is the
 //! order in which they were given, and no name is ahead of the clock that gave it.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// Digits of the time in a name.
 const TIME_DIGITS: usize = 14;

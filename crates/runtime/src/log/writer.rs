@@ -6,20 +6,14 @@
 //!
 //! Knows nothing of what a line says.
 
-use std::{
-    io,
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread::JoinHandle,
-    time::{Duration, Instant, SystemTime},
-};
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
 
-use super::{
-    clock::{LogClock, TimeFormat},
-    file::{LogFile, LogFileSettings},
-};
+use super::clock::{LogClock, TimeFormat};
+use super::file::{LogFile, LogFileSettings};
 
 /// How long lines may wait in memory before they are written.
 const GATHER_TIME: Duration = Duration::from_millis(20);

@@ -10,16 +10,12 @@
 
 mod turns;
 
-use std::{
-    collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::Thread,
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 use turns::{Next, PlaceKind, Turns};
 

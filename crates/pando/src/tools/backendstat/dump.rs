@@ -1,26 +1,21 @@
 //! `dump-index` and `dump-raw-db`: records, readable or in hexadecimal.
 
-use std::{
-    fmt::Write as _,
-    io::{self, BufWriter, Write},
-    ops::{Bound, ControlFlow},
-};
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::ops::{Bound, ControlFlow};
 
 use clap::Args;
 use config::Config;
 use serde_json::json;
 
-use super::{
-    Form, OfBackend,
-    listing::Sum,
-    source::{Source, base_dns},
-    tree::{Range, Record, Tree, is_named, raw_trees, trees_of},
-};
-use crate::{
-    failure::{Context, Failure},
-    instance,
-    output::{Output, reader_is_gone},
-};
+use super::form::Form;
+use super::listing::Sum;
+use super::of_backend::OfBackend;
+use super::source::{Source, base_dns};
+use super::tree::{Range, Record, Tree, is_named, raw_trees, trees_of};
+use crate::failure::{Context, Failure};
+use crate::instance;
+use crate::output::{Output, reader_is_gone};
 
 /// Bytes of a line of hexadecimal.
 const LINE_BYTES: usize = 16;

@@ -4,12 +4,14 @@ use clap::Args;
 use config::Config;
 use serde_json::json;
 
-use super::{
-    Form, OfBackend, finish, print_json,
-    source::{Source, base_dns, warn_of_shared_trees},
-    tree::{ALL, Tree, raw_trees, trees_of},
-};
-use crate::{failure::Failure, instance, table::Table, terminal::Progress};
+use super::form::{Form, finish, print_json};
+use super::of_backend::OfBackend;
+use super::source::{Source, base_dns, warn_of_shared_trees};
+use super::tree::{ALL, Tree, raw_trees, trees_of};
+use crate::failure::Failure;
+use crate::instance;
+use crate::table::Table;
+use crate::terminal::Progress;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {

@@ -4,24 +4,27 @@
 //! `show-cache-sizes` are our own.
 
 mod dump;
+mod form;
 mod listing;
+mod of_backend;
 mod sizes;
 mod source;
 mod status;
 mod tree;
 
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use config::Config;
 
-use crate::{
-    failure::{Failure, Outcome},
-    instance,
-    output::outln,
-    owner::Owner,
-    table::Table,
-};
+use form::{Form, finish, print_json};
+use of_backend::OfBackend;
+
+use crate::failure::{Failure, Outcome};
+use crate::instance;
+use crate::owner::Owner;
+use crate::table::Table;
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -56,14 +59,6 @@ enum What {
     ShowCacheSizes(OfBackend),
 }
 
-/// The backend meant.
-#[derive(Debug, Args)]
-struct OfBackend {
-    /// The backend [default: the only one there is]
-    #[arg(short = 'n', long = "backendID", alias = "backendId", value_name = "ID")]
-    backend: Option<String>,
-}
-
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
     let owner = Owner::of(directory)?;
@@ -81,13 +76,6 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     }
     owner.settle(directory)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// How to print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Table,
-    Json,
 }
 
 fn list_backends(config: &Config, form: Form) {
@@ -111,14 +99,4 @@ fn list_base_dns(config: &Config, of: &OfBackend, form: Form) -> Result<(), Fail
     base_dns.iter().for_each(|base_dn| table.row(vec![base_dn.clone()]));
     finish(&table, base_dns.len());
     Ok(())
-}
-
-/// The table and OpenDJ's line below it.
-fn finish(table: &Table, rows: usize) {
-    table.print();
-    outln!("\nTotal: {rows}");
-}
-
-fn print_json(value: &serde_json::Value) {
-    outln!("{value:#}");
 }

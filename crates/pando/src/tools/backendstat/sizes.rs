@@ -3,24 +3,24 @@
 //! There is no cache to set: the page cache of the system is the only one. What is worth knowing is whether it can hold
 //! enough.
 
-use std::{collections::BTreeMap, fs, ops::ControlFlow};
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::ControlFlow;
 
 use config::Config;
 use serde_json::json;
-use store::{Content, EntryId, env::TableSize};
+use store::env::TableSize;
+use store::{Content, EntryId};
 
-use super::{
-    Form, OfBackend, print_json,
-    source::Source,
-    tree::{ALL, Record, Tree, Value},
-};
-use crate::{
-    failure::Failure,
-    instance,
-    output::outln,
-    table::Table,
-    terminal::{Progress, bytes_text},
-};
+use super::form::{Form, print_json};
+use super::of_backend::OfBackend;
+use super::source::Source;
+use super::tree::{ALL, Record, Tree, Value};
+use crate::failure::Failure;
+use crate::instance;
+use crate::output::outln;
+use crate::table::Table;
+use crate::terminal::{Progress, bytes_text};
 
 /// Sizes up to this are counted exactly, larger ones to two digits and more, so that there are few different ones.
 const EXACT_BYTES: u64 = 4096;

@@ -3,18 +3,17 @@
 //!
 //! What a long reading says is therefore not of one moment beside a server that writes; of each key it is.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use config::{BackendConfig, Config};
+use jobs::files::Reader;
 use schema::Schema;
 use store::Snapshot;
 
-use jobs::files::Reader;
-
-use crate::{failure::Failure, instance, output::errln};
+use crate::failure::Failure;
+use crate::instance;
+use crate::output::errln;
 
 /// A snapshot is held so long at most.
 const HELD_MAX: Duration = Duration::from_secs(1);

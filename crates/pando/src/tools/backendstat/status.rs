@@ -1,18 +1,23 @@
 //! `show-index-status`: which indexes may be used, and which of their keys have how many entries.
 
-use std::{cmp::Reverse, collections::BinaryHeap, ops::ControlFlow};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
 
 use clap::Args;
 use config::Config;
 use serde_json::{Value, json};
 use store::index::{Distrust, Index, Method};
 
-use super::{
-    Form, OfBackend, finish, print_json,
-    source::{Source, base_dns, warn_of_shared_trees},
-    tree::{self, ALL, Tree, indexes, is_over, shown_index_key},
-};
-use crate::{failure::Failure, instance, output::outln, table::Table, terminal::Progress};
+use super::form::{Form, finish, print_json};
+use super::of_backend::OfBackend;
+use super::source::{Source, base_dns, warn_of_shared_trees};
+use super::tree::{self, ALL, Tree, indexes, is_over, shown_index_key};
+use crate::failure::Failure;
+use crate::instance;
+use crate::output::outln;
+use crate::table::Table;
+use crate::terminal::Progress;
 
 /// Keys over the limit that are named, of one index; the others are counted.
 const OVER_KEYS_MAX: usize = 100_000;

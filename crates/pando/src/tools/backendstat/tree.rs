@@ -8,10 +8,8 @@ use std::ops::{Bound, ControlFlow};
 
 use ldap::Dn;
 use schema::{NormalizedDn, Position, Schema, display_text};
-use store::{
-    Content, DescId, EntryId, IndexId, IndexKey, PostingScan, Postings, RecordRef, Values, View,
-    index::{Index, Method, sort_key},
-};
+use store::index::{Index, Method, sort_key};
+use store::{Content, DescId, EntryId, IndexId, IndexKey, PostingScan, Postings, RecordRef, Values, View};
 
 use super::source::Source;
 use crate::failure::Failure;
@@ -501,10 +499,8 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::{
-        instance,
-        tools::setup::{self, Certificate, Data, Plan},
-    };
+    use crate::instance;
+    use crate::tools::setup::{self, Certificate, Data, Plan};
 
     /// An instance with sample people, so many that some indexes have more keys than one snapshot is held for.
     fn instance() -> (TempDir, Config) {

@@ -2,26 +2,26 @@
 //! The file is the truth: it is changed in place, checked, and a running server reads it again; if the server refuses
 //! it, the file is as before.
 
+mod changes;
 mod request;
 
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
 use clap::Args;
 use config::{Applier, Change, Config, Edit, Instance, Step};
 use directory::RootPasswordError;
+use request::{Request, Verb};
 use server::{Beside, check_start};
 
-use crate::{
-    administration::{self, Reloaded},
-    authorize::authorize,
-    failure::{Failure, Outcome},
-    instance,
-    output::{errln, outln},
-    owner::Owner,
-    server_options::ServerOptions,
-    table::Table,
-};
-use request::{Request, Verb};
+use crate::administration::{self, Reloaded};
+use crate::authorize::authorize;
+use crate::failure::{Failure, Outcome};
+use crate::instance;
+use crate::output::{errln, outln};
+use crate::owner::Owner;
+use crate::server_options::ServerOptions;
+use crate::table::Table;
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -45,23 +45,6 @@ struct Connection {
     /// Change the file only, and leave a running server as it is
     #[arg(long = "offline", global = true)]
     offline: bool,
-}
-
-/// How properties change.
-#[derive(Debug, Default, Args)]
-pub struct Changes {
-    /// Give a property this value, such as enabled:false; given several times, these values
-    #[arg(long = "set", value_name = "PROP:VALUE")]
-    set: Vec<String>,
-    /// Add a value
-    #[arg(long = "add", value_name = "PROP:VALUE")]
-    add: Vec<String>,
-    /// Remove a value
-    #[arg(long = "remove", value_name = "PROP:VALUE")]
-    remove: Vec<String>,
-    /// Back to the default
-    #[arg(long = "reset", value_name = "PROP")]
-    reset: Vec<String>,
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
@@ -156,36 +139,6 @@ fn warn_of_all_indexes(request: &Request, connection: &Connection) {
              these indexes alone: dsconfig set-backend-index-prop --set index-entry-limit:NUMBER"
         );
     }
-}
-
-impl Changes {
-    /// Makes them to an object.
-    fn make(&self, edit: &mut Edit, object: &[Step<'_>]) -> Result<(), Failure> {
-        for (change, given) in [(Change::Set, &self.set), (Change::Add, &self.add), (Change::Remove, &self.remove)] {
-            for (property, values) in by_property(given)? {
-                edit.change(object, property, change, &values).map_err(Failure::new)?;
-            }
-        }
-        for property in &self.reset {
-            edit.change(object, property, Change::Reset, &[]).map_err(Failure::new)?;
-        }
-        Ok(())
-    }
-}
-
-/// `PROP:VALUE` pairs, the values of one property together.
-fn by_property(given: &[String]) -> Result<Vec<(&str, Vec<String>)>, Failure> {
-    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
-    for pair in given {
-        let Some((property, value)) = pair.split_once(':') else {
-            return Err(Failure::new(format_args!("\"{pair}\" must be PROPERTY:VALUE, such as index-type:equality")));
-        };
-        match found.iter_mut().find(|(known, _)| *known == property) {
-            Some((_, values)) => values.push(value.to_owned()),
-            None => found.push((property, vec![value.to_owned()])),
-        }
-    }
-    Ok(found)
 }
 
 /// Changes the file, if a server would start with what comes of it; has a running server take it; says what happens now.

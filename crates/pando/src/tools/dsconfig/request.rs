@@ -5,14 +5,12 @@
 
 use std::sync::OnceLock;
 
-use clap::{
-    Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand,
-    builder::{PossibleValue, PossibleValuesParser},
-    error::ErrorKind,
-};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use config::{Component, Default as Unset, Property, Step, Variant, capitalized};
 
-use super::Changes;
+use super::changes::Changes;
 
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

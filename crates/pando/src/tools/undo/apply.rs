@@ -5,7 +5,9 @@ use directory::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX};
 use ldap::LdapResult;
 
 use super::plan::Plan;
-use crate::{client::Client, failure::Failure, server_options::ServerOptions};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::server_options::ServerOptions;
 
 /// What was done.
 pub struct Applied {

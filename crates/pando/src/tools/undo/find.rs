@@ -3,24 +3,21 @@
 //! The whole history is read once for what belongs together, and from the first change that is undone a second time for
 //! what it did.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use change::{
-    history::{Bounds, Change, History},
-    undo::{Brief, Chosen, EntryChange, Rehearsal, Step, choose},
-};
+use change::history::{Bounds, Change, History};
+use change::undo::{Brief, Chosen, EntryChange, Rehearsal, Step, choose};
 use config::Config;
-use query::{backend::Suffix, facts::Facts};
+use jobs::files::Reader;
+use query::backend::Suffix;
+use query::configured::suffixes;
+use query::facts::Facts;
 use schema::{NormalizedDn, Schema};
 
-use super::Which;
-use jobs::files::Reader;
-use query::configured::suffixes;
-
-use crate::{
-    failure::{Context, Failure},
-    instance,
-};
+use super::which::Which;
+use crate::failure::{Context, Failure};
+use crate::instance;
 
 /// The backends of an instance with their histories.
 pub struct Source<'c> {
@@ -114,18 +111,6 @@ impl<'c> Source<'c> {
         let served =
             self.backends.get_mut(at).ok_or_else(|| Failure::new("a change is of a backend that is not there"))?;
         Ok(Rehearsal::new(served.reader.trial()?, facts, served.suffixes.clone(), &root))
-    }
-}
-
-impl Which {
-    /// Whether a change is meant, but for who made it.
-    fn has(&self, change: &Change<'_>) -> bool {
-        let (number, time) = (change.number, change.csn.time_us);
-        self.number.is_none_or(|wanted| number == wanted)
-            && self.from.is_none_or(|from| number >= from)
-            && self.to.is_none_or(|to| number <= to)
-            && self.since.is_none_or(|since| time >= since)
-            && self.until.is_none_or(|until| time < until)
     }
 }
 

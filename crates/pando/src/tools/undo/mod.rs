@@ -9,22 +9,24 @@ mod find;
 mod plan;
 mod print;
 mod time;
+mod which;
 
-use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
-use change::history::Bounds;
 use clap::Args;
 use config::Config;
-use schema::Schema;
-
-use crate::{
-    failure::{Failure, Outcome},
-    instance,
-    owner::Owner,
-    server_options::ServerOptions,
-};
 use find::{Found, Source};
 use plan::Plan;
+use schema::Schema;
+use which::Which;
+
+use crate::failure::{Failure, Outcome};
+use crate::instance;
+use crate::owner::Owner;
+use crate::server_options::ServerOptions;
 
 /// How often the logs are read when a running server changes them meanwhile.
 const ATTEMPTS: u32 = 5;
@@ -61,30 +63,6 @@ pub struct Options {
     server: ServerOptions,
 }
 
-/// Which changes are meant: those to which everything applies that is given.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = true)]
-pub struct Which {
-    /// The change with this number
-    #[arg(value_name = "CHANGE_NUMBER", conflicts_with_all = ["from", "to", "by", "since", "until"])]
-    number: Option<u64>,
-    /// Changes from this number on
-    #[arg(long = "from", value_name = "NUMBER")]
-    from: Option<u64>,
-    /// Changes up to this number
-    #[arg(long = "to", value_name = "NUMBER")]
-    to: Option<u64>,
-    /// Changes that this identity asked for
-    #[arg(long = "by", value_name = "DN")]
-    by: Option<String>,
-    /// Changes at or after this time: "2026-11-21 10:00" (local), 2026-11-21T10:00:00Z, or "2h" for two hours ago
-    #[arg(long = "since", value_name = "TIME", value_parser = time::parse)]
-    since: Option<u64>,
-    /// Changes before this time
-    #[arg(long = "until", value_name = "TIME", value_parser = time::parse)]
-    until: Option<u64>,
-}
-
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let config = instance::open(directory)?;
     let owner = Owner::of(directory)?;
@@ -103,7 +81,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     if options.json {
         print::json(&plan, is_possible, applied.as_ref());
     } else {
-        print::text(&plan, options, is_possible, applied.as_ref())?;
+        print::text(&plan, is_possible, applied.as_ref())?;
     }
     let is_done = applied.as_ref().is_none_or(|applied| applied.failure.is_none());
     Ok(if is_possible && is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -119,18 +97,5 @@ fn look<'c>(config: &'c Config, schema: &Arc<Schema>, which: &Which) -> Result<(
         }
         attempt += 1;
         std::thread::sleep(PAUSE);
-    }
-}
-
-impl Which {
-    fn describe_none(&self, Bounds { first, last }: Bounds) -> Failure {
-        let what = match self.number {
-            Some(number) => format!("there is no change {number}"),
-            None => "no change is like that".to_owned(),
-        };
-        match last.checked_sub(first) {
-            Some(_) => Failure::new(format_args!("{what}: the history has changes {first} to {last}")),
-            None => Failure::new(format_args!("{what}: the history has no changes")),
-        }
     }
 }

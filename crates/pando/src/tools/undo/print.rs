@@ -7,14 +7,14 @@ use change::history::ChangeKind;
 use jiff::Timestamp;
 use ldap::ldif::Writer;
 
-use super::{Options, apply::Applied, find::Found, plan::Plan};
-use crate::{
-    failure::{Context, Failure},
-    output::{Output, errln, outln, reader_is_gone},
-};
+use super::apply::Applied;
+use super::find::Found;
+use super::plan::Plan;
+use crate::failure::{Context, Failure};
+use crate::output::{Output, errln, outln, reader_is_gone};
 
 /// For people.
-pub fn text(plan: &Plan, options: &Options, is_possible: bool, applied: Option<&Applied>) -> Result<(), Failure> {
+pub fn text(plan: &Plan, is_possible: bool, applied: Option<&Applied>) -> Result<(), Failure> {
     let (steps, requests) = (plan.steps.len(), plan.requests().count());
     let changes = count(steps, "change");
     if !is_possible {
@@ -45,7 +45,7 @@ pub fn text(plan: &Plan, options: &Options, is_possible: bool, applied: Option<&
     errln!(
         "{changes} would be undone by {}{}. Nothing was done: repeat it with --apply, or give the LDIF to ldapmodify.",
         count(requests, "request"),
-        if forced && options.force { ", which overwrite what was changed since" } else { "" },
+        if forced { ", which overwrite what was changed since" } else { "" },
     );
     Ok(())
 }

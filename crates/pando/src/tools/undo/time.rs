@@ -1,6 +1,8 @@
 //! Times as people give them on a command line.
 
-use jiff::{Span, Timestamp, Zoned, civil::DateTime, tz::TimeZone};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, Zoned};
 
 /// µs since 1970 of a time: with a zone, without one (local), as LDAP writes it, or as what has passed since ("2h", "1d
 /// 30m").
