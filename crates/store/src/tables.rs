@@ -91,6 +91,12 @@ impl Tables {
         self.descriptions.get(id.0 as usize).map(|name| &**name)
     }
 
+    /// How many descriptions there are; their numbers are below it.
+    #[inline]
+    pub fn descriptions_len(&self) -> usize {
+        self.descriptions.len()
+    }
+
     /// The number of exactly this spelling of a description.
     #[inline]
     pub fn description_id(&self, description: &str) -> Option<DescId> {

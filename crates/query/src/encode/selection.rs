@@ -21,6 +21,9 @@ use crate::virtual_attributes::VirtualAttribute;
 /// Most selectors of one request that are looked at. A real client names some tens; the bound keeps a decision cheap.
 pub const SELECTORS_MAX: usize = 4096;
 
+/// Attribute descriptions of a backend for which decisions get room at the first one that is made.
+const DECISIONS_AT_ONCE: usize = 256;
+
 /// What to send of each entry. Reusable: [`Selection::restart`] keeps the buffers.
 #[derive(Debug, Default)]
 pub struct Selection {
@@ -111,7 +114,7 @@ impl Selection {
         }
         self.user |= none;
         for (index, attribute) in facts.virtual_types() {
-            if self.asks_for(facts, *index, None) {
+            if self.asks_for_type(facts, *index) {
                 self.virtuals.push((*index, *attribute));
             }
         }
@@ -270,7 +273,7 @@ impl Selection {
     /// Leaves out what `reader` may not have of members and of the server's own attributes; asked once.
     #[inline]
     pub(super) fn meet_reader(&mut self, reader: Reader<'_>) {
-        if self.asks.is_none() {
+        if self.asks.is_none() && !(self.members.is_empty() && self.virtuals.is_empty()) {
             self.ask_reader(reader);
         }
     }
@@ -323,52 +326,63 @@ impl Selection {
         }
     }
 
-    #[cold]
     fn decide(&mut self, reader: Reader<'_>, entry: &EntryView<'_>, desc: DescId) -> Result<bool, StoreError> {
         let (at, tables) = (desc.0 as usize, entry.record.tables());
+        let decision = match self.decisions.get(at) {
+            Some(Decision::Ask) => Decision::Ask,
+            _ => self.decision(reader, tables, desc),
+        };
         if self.decisions.len() <= at {
-            self.decisions.resize(at + 1, Decision::Open);
+            // Most searches return one entry: room for all its attributes is made at the first of them.
+            let room = tables.descriptions_len().min(DECISIONS_AT_ONCE);
+            self.decisions.resize(room.max(at + 1), Decision::Open);
         }
-        let mut decision = self.decisions.get(at).copied().unwrap_or_default();
-        if decision == Decision::Open {
-            decision = self.decision(reader, tables, desc);
-            if let Some(place) = self.decisions.get_mut(at) {
-                *place = decision;
-            }
+        if let Some(place) = self.decisions.get_mut(at) {
+            *place = decision;
         }
-        match (decision, tables.type_of(desc).map(TypeIndex)) {
-            (Decision::Ask, Some(index)) => reader.of_entry(entry, index),
-            (decision, _) => Ok(decision == Decision::Send),
+        match decision {
+            Decision::Ask => ask_with_entry(reader, entry, desc),
+            decision => Ok(decision == Decision::Send),
         }
     }
 
+    #[inline]
     fn decision(&self, reader: Reader<'_>, tables: &Tables, desc: DescId) -> Decision {
-        let facts = reader.facts;
-        let Some(text) = tables.description(desc) else { return Decision::Omit };
-        match tables.type_of(desc).map(TypeIndex) {
-            Some(index) => {
-                let is_asked = !facts.is_virtual(index)
-                    && !self.virtual_only
-                    && self.asks_for(facts, index, Some(text.as_bytes()));
-                match reader.of_type(index) {
-                    Answer::Yes if is_asked => Decision::Send,
-                    Answer::Ask if is_asked => Decision::Ask,
-                    _ => Decision::Omit,
-                }
-            }
-            // The schema does not know it (any more): a user attribute, which may be asked for by its name.
-            None if !self.virtual_only && (self.user || self.is_described(facts, None, text.as_bytes())) => {
-                Decision::Send
-            }
-            None => Decision::Omit,
+        let Some(index) = tables.type_of(desc).map(TypeIndex) else {
+            return self.decision_of_unknown(reader, tables, desc);
+        };
+        let is_asked = !reader.facts.is_virtual(index)
+            && !self.virtual_only
+            && (self.asks_for_type(reader.facts, index)
+                || (!self.descriptions.is_empty() && self.asks_for_spelling(reader.facts, index, tables, desc)));
+        if !is_asked {
+            return Decision::Omit;
+        }
+        match reader.of_type(index) {
+            Answer::Yes => Decision::Send,
+            Answer::Ask => Decision::Ask,
+            Answer::No => Decision::Omit,
         }
     }
 
-    fn asks_for(&self, facts: &Facts, index: TypeIndex, text: Option<&[u8]>) -> bool {
+    /// The schema does not know the attribute (any more): a user attribute, which may be asked for by its name.
+    #[cold]
+    fn decision_of_unknown(&self, reader: Reader<'_>, tables: &Tables, desc: DescId) -> Decision {
+        let Some(text) = tables.description(desc) else { return Decision::Omit };
+        let is_asked = self.user || self.is_described(reader.facts, None, text.as_bytes());
+        if is_asked && !self.virtual_only { Decision::Send } else { Decision::Omit }
+    }
+
+    /// Whether all attributes of the type are asked for, whatever their options.
+    #[inline]
+    fn asks_for_type(&self, facts: &Facts, index: TypeIndex) -> bool {
         let whole_kind = if facts.is_operational(index) { self.operational } else { self.user };
-        whole_kind
-            || self.types.iter().any(|asked| is_subtype(facts, index, *asked))
-            || text.is_some_and(|text| self.is_described(facts, Some(index), text))
+        whole_kind || self.types.iter().any(|asked| is_subtype(facts, index, *asked))
+    }
+
+    #[cold]
+    fn asks_for_spelling(&self, facts: &Facts, index: TypeIndex, tables: &Tables, desc: DescId) -> bool {
+        tables.description(desc).is_some_and(|text| self.is_described(facts, Some(index), text.as_bytes()))
     }
 
     /// Whether a selector with options, or with a name that the schema does not know, selects the attribute.
@@ -383,6 +397,14 @@ impl Selection {
             let own = AttributeDescription::parse(&facts.schema, text);
             own.is_ok_and(|own| own.is_subtype_of(&facts.schema, asked))
         })
+    }
+}
+
+#[cold]
+fn ask_with_entry(reader: Reader<'_>, entry: &EntryView<'_>, desc: DescId) -> Result<bool, StoreError> {
+    match entry.record.tables().type_of(desc) {
+        Some(index) => reader.of_entry(entry, TypeIndex(index)),
+        None => Ok(false),
     }
 }
 

@@ -71,9 +71,12 @@ impl MatchingRule {
             }
             Form::Oid | Form::FirstOid => true,
         };
+        if is_of_syntax {
+            return Ok(());
+        }
         match schema.syntax(self.syntax.as_bytes()) {
-            Some(syntax) if !is_of_syntax => Ok(syntax.validate(schema, value)?),
-            _ => Ok(()),
+            Some(syntax) => Ok(syntax.validate(schema, value)?),
+            None => Ok(()),
         }
     }
 }
