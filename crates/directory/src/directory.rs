@@ -15,7 +15,7 @@ use crate::in_force::InForce;
 use crate::index_work::IndexWork;
 use crate::monitor::{MonitorProvider, backend_entries};
 use crate::open::OpenError;
-use crate::own::{Capabilities, OwnContext, OwnTree};
+use crate::own::{Capabilities, MonitorSource, OwnContext, OwnTree};
 use crate::root_users::RootUsers;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
@@ -255,24 +255,7 @@ impl Directory {
         dn: &NormalizedDn,
         ask: impl FnOnce(&dyn OwnTree, &OwnContext<'_>) -> T,
     ) -> Option<T> {
-        let own = self.in_force.own_entries();
-        let told = || self.told_to_monitor(facts);
-        let context = OwnContext { facts, history: &self.history, told: &told };
-        own.holder(&self.history, dn).map(|tree| ask(tree, &context))
-    }
-
-    /// What the parts of the server say of themselves.
-    fn told_to_monitor(&self, facts: &Facts) -> Vec<MonitorEntry> {
-        let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends, &self.shapes);
-        told.push(self.updates.references.monitor_entry(&self.backends));
-        told.push(self.updates.intake().monitor_entry());
-        told.extend(self.updates.dynamic.monitor_entry());
-        told.push(self.history.monitor_entry());
-        told.push(self.watches.monitor_entry());
-        if let Some(provider) = self.monitor.get() {
-            told.extend(provider.monitor_entries());
-        }
-        told
+        self.in_force.ask_own_entries(&self.history, self, facts, dn, ask)
     }
 
     /// Answers what waits, folds everything into the databases and closes them.
@@ -296,6 +279,21 @@ impl Directory {
         // Now no more numbers are given.
         let ended = self.history.end().map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error });
         first.and(ended)
+    }
+}
+
+impl MonitorSource for Directory {
+    fn collect(&self, facts: &Facts) -> Vec<MonitorEntry> {
+        let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends, &self.shapes);
+        told.push(self.updates.references.monitor_entry(&self.backends));
+        told.push(self.updates.intake().monitor_entry());
+        told.extend(self.updates.dynamic.monitor_entry());
+        told.push(self.history.monitor_entry());
+        told.push(self.watches.monitor_entry());
+        if let Some(provider) = self.monitor.get() {
+            told.extend(provider.monitor_entries());
+        }
+        told
     }
 }
 

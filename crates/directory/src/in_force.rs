@@ -5,10 +5,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
-use schema::Schema;
+use schema::{NormalizedDn, Schema};
 use store::StoreError;
 
-use crate::own::{Announced, Capabilities, OwnEntries};
+use crate::own::{Announced, Capabilities, MonitorSource, OwnContext, OwnEntries, OwnTree};
+use change::history::History;
 use query::backend::Backend;
 use query::facts::Facts;
 
@@ -34,6 +35,20 @@ impl InForce {
     /// The schema in force, and what was looked up in it.
     pub(crate) fn facts(&self) -> Arc<Facts> {
         self.facts.load_full()
+    }
+
+    /// Asks the entries that lie in no backend and hold the name `dn`, if there are such.
+    pub(crate) fn ask_own_entries<T>(
+        &self,
+        history: &Arc<History>,
+        monitor: &dyn MonitorSource,
+        facts: &Facts,
+        dn: &NormalizedDn,
+        ask: impl FnOnce(&dyn OwnTree, &OwnContext<'_>) -> T,
+    ) -> Option<T> {
+        let own = self.own_entries();
+        let context = OwnContext { facts, history, monitor };
+        own.holder(history, dn).map(|tree| ask(tree, &context))
     }
 
     /// The schema in force.

@@ -1,6 +1,6 @@
 //! What a directory *does*: search, update, bind, compare, watch; and the entries that lie in no backend.
 //!
-//! Knows nothing of sockets and files: requests come decoded, entries come from `store`, answers leave as bytes.
+//! Knows nothing of sockets and files: requests come decoded, entries come from `store`, the entries of a search leave as what their reader is shown.
 
 pub mod monitor;
 pub mod open;
@@ -21,6 +21,7 @@ mod not_obeyed;
 mod own;
 mod root_passwords;
 mod root_users;
+mod searching;
 mod session;
 mod update;
 mod updating;
@@ -39,13 +40,13 @@ pub use indexes::Reconfigured;
 pub use monitor::MonitorProvider;
 pub use open::OpenError;
 pub use own::Capabilities;
-pub use query::encode::MessageSink;
+pub use query::encode::{EncodeError, EntryChange, MessageSink, ShownAttribute, ShownEntry};
 pub use query::notices::{NoticeKind, Tell};
 pub use root_passwords::{
     ROOT_PASSWORD_BYTES_MIN, RootPasswordError, hash_root_passwords, hash_root_passwords_in_file, hashed_root_password,
     is_root_password, is_root_user,
 };
-pub use search::{RequestTime, SearchDone, SearchOutput, SearchPlan, Worker};
+pub use search::{EntryWriter, RequestTime, SearchDone, SearchPlan, Worker};
 pub use session::Session;
 pub use update::{
     FollowedName, InternalLog, PasswordModifyTarget, SlowUpdate, Submitted, TRANSACTION_BYTES_MAX,

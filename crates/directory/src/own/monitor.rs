@@ -67,7 +67,8 @@ impl OwnTree for Monitor {
 
 /// Every entry of this moment.
 fn all(context: &OwnContext<'_>) -> Result<Vec<Arc<SyntheticEntry>>, LdapResult> {
-    let entries = monitor_entries(context.facts, (context.told)()).map_err(|problem| store_failure(&problem))?;
+    let entries = monitor_entries(context.facts, context.monitor.collect(context.facts))
+        .map_err(|problem| store_failure(&problem))?;
     Ok(entries.into_iter().map(Arc::new).collect())
 }
 

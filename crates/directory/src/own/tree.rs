@@ -20,12 +20,17 @@ use query::monitor_entry::MonitorEntry;
 use query::plan::covers;
 use query::synthetic::SyntheticEntry;
 
+/// Asks the parts of the server what they say of themselves.
+pub(crate) trait MonitorSource {
+    /// What there is to say at this moment.
+    fn collect(&self, facts: &Facts) -> Vec<MonitorEntry>;
+}
+
 /// What the entries are made from, at the moment of a request.
 pub(crate) struct OwnContext<'d> {
     pub(crate) facts: &'d Facts,
     pub(crate) history: &'d Arc<History>,
-    /// Asks the parts of the server what they say of themselves.
-    pub(crate) told: &'d dyn Fn() -> Vec<MonitorEntry>,
+    pub(crate) monitor: &'d dyn MonitorSource,
 }
 
 /// A search whose base is one of the entries.

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use ldap::{LdapResult, ResultCode, Scope};
 use store::{EntryId, StoreError};
 
+use super::context::SearchContext;
+use super::plan_part::PartBase;
 use super::search_plan::SearchPlan;
 use super::worker::Worker;
-use crate::directory::Directory;
 use query::base::{Following, alias_target, find_base};
 use query::class_flags::ClassFlags;
 use query::class_ids::ids_of_classes;
@@ -25,7 +26,7 @@ const LEADS_NOWHERE: [ResultCode; 3] = [ResultCode::NO_SUCH_OBJECT, ResultCode::
 
 /// Adds the targets of all aliases in scope, and of those that come into scope by it. Each target is a base once, so that circles end.
 pub fn add_targets(
-    directory: &Directory,
+    context: &SearchContext<'_>,
     plan: &mut SearchPlan,
     worker: &mut Worker,
     facts: &Arc<Facts>,
@@ -39,7 +40,7 @@ pub fn add_targets(
         let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
         for target in targets {
             let following = Following { aliases: true, manage_dsa_it: true, scope: None };
-            let found = match find_base(&directory.backends, facts, &target, "", following) {
+            let found = match find_base(context.backends, facts, &target, "", following) {
                 Ok(found) => found,
                 // An alias that leads nowhere or in a circle stands for nothing; the search goes on without it.
                 Err(result) if LEADS_NOWHERE.contains(&result.code) => continue,
@@ -52,7 +53,8 @@ pub fn add_targets(
                 let message = format!("The search leads through more than {BASES_MAX} aliases");
                 return Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
             }
-            directory.plan_part(plan, worker, facts, found.backend, found.id, scope, found.snapshot)?;
+            let base = PartBase { backend: found.backend, entry: found.id, scope, snapshot: found.snapshot };
+            context.plan_part(plan, worker, facts, base)?;
         }
         next += 1;
     }

@@ -4,37 +4,31 @@
 //! such a control never come here.
 
 use ldap::{LdapResult, ResultCode, SearchRequest};
-use schema::MatchContext;
 
 use super::arrangement::Arrangement;
+use super::asked::Asked;
+use super::context::SearchContext;
+use super::entry_writer::EntryWriter;
 use super::list_view::ListView;
-use super::output::{SearchDone, SearchOutput};
 use super::paged::{Page, PageProgress};
+use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::sort::Sorting;
 use super::stop::Stop;
 use super::worker::Worker;
 use super::{sort, vlv};
-use crate::controls::{Presentation, ReadControls};
-use crate::directory::Directory;
-use access::limits::SessionLimits;
+use crate::controls::Presentation;
 use query::encode::MatchedValues;
 use query::facts::Facts;
 
-impl Directory {
+impl SearchContext<'_> {
     /// Takes what the controls ask for into the plan, before it is made.
     ///
     /// # Errors
     /// When a cookie is not good for this search, or pages are not allowed.
-    pub(super) fn arrange(
-        &self,
-        plan: &mut SearchPlan,
-        facts: &Facts,
-        request: &SearchRequest<'_>,
-        wanted: &ReadControls<'_>,
-        own: &SessionLimits,
-        context: MatchContext,
-    ) -> Result<(), LdapResult> {
+    pub(super) fn arrange(&self, plan: &mut SearchPlan, asked: &Asked<'_, '_, '_>) -> Result<(), LdapResult> {
+        let Asked { facts, request, wanted, own, .. } = asked;
+        let context = asked.match_context();
         let Some(presentation) = &wanted.presentation else { return Ok(()) };
         let items = &presentation.matched_values;
         let matched = (!items.is_empty()).then(|| Box::new(MatchedValues::new(facts, items, context)));
@@ -65,7 +59,7 @@ impl Directory {
             let fits = request.size_limit > 0 && asked.size >= request.size_limit && asked.cookie.is_empty();
             if !fits {
                 let request_hash = self.cookies.request(request, wanted);
-                let page = Page::new(asked, &self.cookies, request_hash, request.size_limit, own)?;
+                let page = Page::new(asked, self.cookies, request_hash, request.size_limit, own)?;
                 // The page knows.
                 plan.limits.size = None;
                 arrangement.page = Some(page);
@@ -110,7 +104,7 @@ impl SearchPlan {
         &mut self,
         arrangement: &Arrangement,
         worker: &mut Worker,
-        output: &mut impl SearchOutput,
+        output: &mut impl EntryWriter,
         done: &mut SearchDone,
     ) -> Result<(), Stop> {
         done.controls.extend(arrangement.controls.iter().cloned());
@@ -132,7 +126,7 @@ impl SearchPlan {
         &mut self,
         page: &Page,
         worker: &mut Worker,
-        output: &mut impl SearchOutput,
+        output: &mut impl EntryWriter,
         done: &mut SearchDone,
     ) -> Result<(), Stop> {
         let mut progress = PageProgress::new(page);

@@ -1,19 +1,17 @@
 //! Searches of `cn=changelog`: changes come one after the other from the history, never all at once.
 
-use std::ops::ControlFlow;
-
 use ldap::ResultCode;
 
-use super::output::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput};
+use super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
 use super::paged::{PageProgress, Position};
-use super::run::{check_page, check_size};
+use super::run::{check_page, check_size, send_entry};
+use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
 use super::worker::Worker;
 use crate::own::ChangeScan;
 use change::history::HistoryError;
 use change::history::entry::entry_of;
-use query::encode::search_entry;
 use query::filter::Truth;
 use query::rights::Reader;
 
@@ -28,7 +26,7 @@ impl SearchPlan {
     pub(super) fn run_changes(
         &mut self,
         worker: &mut Worker,
-        output: &mut impl SearchOutput,
+        output: &mut impl EntryWriter,
         done: &mut SearchDone,
         page: Option<&mut PageProgress>,
     ) -> Result<(), Stop> {
@@ -43,7 +41,7 @@ impl SearchPlan {
         &mut self,
         scan: &ChangeScan,
         worker: &mut Worker,
-        output: &mut impl SearchOutput,
+        output: &mut impl EntryWriter,
         done: &mut SearchDone,
         mut page: Option<&mut PageProgress>,
     ) -> Result<(), Stop> {
@@ -86,11 +84,7 @@ impl SearchPlan {
             // Every change has tables of its own.
             self.selection.meet_tables();
             let reader = Reader { facts: &facts, rights: &self.access };
-            search_entry(reader, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
-            done.entries_sent += 1;
-            if let ControlFlow::Break(()) = output.entry_written() {
-                return Err(Stop::Cancelled);
-            }
+            send_entry(reader, &view, &mut self.selection, &mut worker.values, output, done)?;
         }
     }
 }

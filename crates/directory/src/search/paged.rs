@@ -12,7 +12,7 @@ use ldap::controls::PagedResults;
 use ldap::{ControlBuf, LdapResult, ResultCode, SearchRequest, oids::control};
 use store::EntryId;
 
-use super::output::CANDIDATES_PER_LOOK;
+use super::entry_writer::CANDIDATES_PER_LOOK;
 use super::part::Part;
 use super::stop::Stop;
 use crate::controls::ReadControls;

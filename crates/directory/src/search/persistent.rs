@@ -15,13 +15,14 @@ use schema::NormalizedDn;
 use smallvec::SmallVec;
 use store::{StoreError, Values};
 
+use super::asked::Asked;
+use super::context::SearchContext;
 use super::persistent_state::{Persistent, Trail};
 use super::request_time::RequestTime;
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
 use super::worker::Worker;
 use crate::controls::ReadControls;
-use crate::directory::Directory;
 use crate::session::Session;
 use access::Access;
 use query::encode::Selection;
@@ -34,7 +35,7 @@ use query::plan::Candidates;
 /// What a persistent search keeps of its request for as long as it lasts. There may be thousands.
 const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
-impl Directory {
+impl SearchContext<'_> {
     /// Makes room for a persistent search, and notes where the changes begin that it will tell. Before anything is planned.
     ///
     /// # Errors
@@ -45,7 +46,7 @@ impl Directory {
         request: &SearchRequest<'_>,
         asked: PersistentSearch,
     ) -> Result<Box<Persistent>, LdapResult> {
-        if !self.history().is_on() {
+        if !self.history.is_on() {
             let message = "Persistent search tells changes from the changelog, which is switched off: set enabled = true in [changelog]";
             return Err(LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, message));
         }
@@ -57,7 +58,7 @@ impl Directory {
         }
         let permit = self.watches.admit()?;
         // First the number: what is settled by now is in the snapshots.
-        let after = self.history().bounds().last;
+        let after = self.history.bounds().last;
         let suffixes = self.backends.iter().flat_map(|backend| &backend.suffixes).map(|it| it.normalized.clone());
         let suffixes = if request.scope == Scope::SingleLevel { suffixes.collect() } else { Vec::new() };
         let mut from = SmallVec::new();
@@ -87,11 +88,7 @@ impl Directory {
     ///
     /// # Errors
     /// When it is none any more.
-    pub(crate) fn prepare_again(
-        &self,
-        plan: &SearchPlan,
-        persistent: &Persistent,
-    ) -> Result<Box<SearchPlan>, LdapResult> {
+    pub(crate) fn prepare_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult> {
         let unreadable = |_| LdapResult::new(ResultCode::OTHER, "The request cannot be read again");
         let controls = Controls::decode(&persistent.controls).map_err(unreadable)?;
         let Request::Search(request) = Request::decode_op(&persistent.request).map_err(unreadable)? else {
@@ -100,9 +97,11 @@ impl Directory {
         let wanted = ReadControls::read(&controls, true)?;
         let time = RequestTime::now();
         let session = Session::of(persistent.identity.clone(), persistent.connection);
-        let own = self.limits_finder(&self.facts()).of_session(&session, time.started);
+        let facts = self.facts();
+        let own = self.limits_finder(&facts).of_session(&session, time.started);
         let mut again = Box::<SearchPlan>::default();
-        self.compile(&mut again, &self.facts(), &session, plan.message_id, &request, &wanted, &own, time)?;
+        let asked = Asked { facts: &facts, session: &session, request: &request, wanted: &wanted, own: &own, time };
+        self.compile(&mut again, &asked)?;
         Ok(again)
     }
 
@@ -111,15 +110,13 @@ impl Directory {
         &self,
         plan: &mut SearchPlan,
         worker: &mut Worker,
-        facts: &Arc<Facts>,
-        request: &SearchRequest<'_>,
-        wanted: &ReadControls<'_>,
+        asked: &Asked<'_, '_, '_>,
     ) -> Result<(), LdapResult> {
         if worker.base.is_root() {
             return Ok(());
         }
-        let (backend, id, snapshot) = self.base_entry(worker, facts, request, wanted)?;
-        self.plan_part(plan, worker, facts, backend, id, Scope::BaseObject, snapshot)
+        let base = self.base_entry(worker, asked, Scope::BaseObject)?;
+        self.plan_part(plan, worker, asked.facts, base)
     }
 
     /// Notes of a plan that is made what is needed to tell changes afterwards.
@@ -210,9 +207,9 @@ impl SearchPlan {
         is_base_search || self.visibility.shows(facts.class_flags(classes), is_base, names_subentries)
     }
 
-    /// What is sent of an entry, with the message id.
-    pub(crate) fn selection(&mut self) -> (&mut Selection, i32, Access) {
-        (&mut self.selection, self.message_id, self.access)
+    /// What is sent of an entry, and to whom.
+    pub(crate) fn selection(&mut self) -> (&mut Selection, Access) {
+        (&mut self.selection, self.access)
     }
 
     /// Whether it asks for members of groups by name, and how many entries it may look at for one to tell them.

@@ -10,11 +10,12 @@ use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
 use super::advice::Went;
 use super::covered::Covered;
+use super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter, SNAPSHOT_AGE_MAX};
 use super::explain;
-use super::output::{CANDIDATES_PER_LOOK, SNAPSHOT_AGE_MAX, SearchDone, SearchOutput};
 use super::paged::{PageProgress, Position};
 use super::part::Part;
 use super::persistent_state::Trail;
+use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
 use super::visible::Visibility;
@@ -22,7 +23,7 @@ use super::worker::{Worker, WorkerBackend};
 use access::Access;
 use query::backend::Backend;
 use query::class_flags::ClassFlags;
-use query::encode::{Layout, Selection, search_entry};
+use query::encode::{Layout, Selection, ShownEntry};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
 use query::facts::Facts;
@@ -36,7 +37,7 @@ use query::rights::Reader;
 
 impl SearchPlan {
     /// Looks at the candidates and writes what matches. `SearchResultDone` is left to the caller, who has the result.
-    pub fn run(&mut self, worker: &mut Worker, output: &mut impl SearchOutput) -> SearchDone {
+    pub fn run(&mut self, worker: &mut Worker, output: &mut impl EntryWriter) -> SearchDone {
         let mut done = SearchDone { unindexed: self.unindexed, ..SearchDone::of(LdapResult::success()) };
         let ended = match self.arrangement.take() {
             None => self.run_parts(worker, output, &mut done, None),
@@ -74,7 +75,7 @@ impl SearchPlan {
     pub(super) fn run_parts(
         &mut self,
         worker: &mut Worker,
-        output: &mut impl SearchOutput,
+        output: &mut impl EntryWriter,
         done: &mut SearchDone,
         mut page: Option<&mut PageProgress>,
     ) -> Result<(), Stop> {
@@ -92,7 +93,7 @@ impl SearchPlan {
     }
 
     /// Calls `each` with every part, ready to be run, and with a snapshot, which it may give back for the next time.
-    pub(super) fn each_part<O: SearchOutput>(
+    pub(super) fn each_part<O: EntryWriter>(
         &mut self,
         worker: &mut Worker,
         output: &mut O,
@@ -111,7 +112,7 @@ impl SearchPlan {
     }
 
     /// Calls `each` with the part at `at`; `covered` is what others have sent.
-    pub(super) fn one_part<O: SearchOutput>(
+    pub(super) fn one_part<O: EntryWriter>(
         &mut self,
         at: usize,
         covered: Option<&Covered>,
@@ -170,7 +171,6 @@ impl SearchPlan {
             access: self.access,
             items: &self.items,
             selection: &mut self.selection,
-            message_id: self.message_id,
             visibility: self.visibility,
             names_subentries: false,
             limits: self.limits,
@@ -192,14 +192,14 @@ impl SearchPlan {
     }
 
     /// Whether the search was given up or takes too long.
-    pub(super) fn look_at_clock(&self, output: &impl SearchOutput) -> Result<(), Stop> {
+    pub(super) fn look_at_clock(&self, output: &impl EntryWriter) -> Result<(), Stop> {
         look_at_clock(&self.limits, output)
     }
 
     fn run_synthetic(
         &mut self,
         worker: &mut Worker,
-        output: &mut impl SearchOutput,
+        output: &mut impl EntryWriter,
         done: &mut SearchDone,
         mut page: Option<&mut PageProgress>,
     ) -> Result<(), Stop> {
@@ -228,7 +228,7 @@ impl SearchPlan {
         &mut self,
         at: usize,
         worker: &mut Worker,
-        output: &mut impl SearchOutput,
+        output: &mut impl EntryWriter,
         done: &mut SearchDone,
     ) -> Result<(), Stop> {
         let (Some(facts), Some(entry)) = (&self.facts, self.synthetic.get(at)) else { return Ok(()) };
@@ -236,13 +236,23 @@ impl SearchPlan {
         let view = entry.view()?;
         self.selection.meet_tables();
         let reader = Reader { facts, rights: &self.access };
-        search_entry(reader, &view, &mut self.selection, self.message_id, &[], &mut worker.values, output)?;
-        done.entries_sent += 1;
-        if output.entry_written().is_break() {
-            return Err(Stop::Cancelled);
-        }
-        Ok(())
+        send_entry(reader, &view, &mut self.selection, &mut worker.values, output, done)
     }
+}
+
+/// Writes an entry that needs nothing but itself.
+pub(super) fn send_entry(
+    reader: Reader<'_>,
+    view: &EntryView<'_>,
+    selection: &mut Selection,
+    values: &mut Vec<u8>,
+    output: &mut impl EntryWriter,
+    done: &mut SearchDone,
+) -> Result<(), Stop> {
+    let layout = Layout::new(reader, view, selection, values, &mut || output.long_entry())?;
+    let flow = output.entry(&ShownEntry::new(&layout, view, values))?;
+    done.entries_sent += 1;
+    if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }
 }
 
 /// One part being run.
@@ -258,7 +268,6 @@ pub(super) struct Run<'r, O> {
     access: Access,
     items: &'r ItemRights,
     selection: &'r mut Selection,
-    message_id: i32,
     visibility: Visibility,
     /// The filter names the class of subentries, so that they are seen beside other entries.
     names_subentries: bool,
@@ -274,7 +283,7 @@ pub(super) struct Run<'r, O> {
     pub(super) done: &'r mut SearchDone,
 }
 
-impl<O: SearchOutput> Run<'_, O> {
+impl<O: EntryWriter> Run<'_, O> {
     fn candidates(
         &mut self,
         snapshot: Snapshot,
@@ -430,16 +439,13 @@ impl<O: SearchOutput> Run<'_, O> {
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
         let output = &mut *self.output;
         let reader = Reader { facts: self.facts, rights: &self.access };
-        let layout = Layout::new(reader, &entry, self.selection, self.values, &mut || output.long_message())?;
+        let layout = Layout::new(reader, &entry, self.selection, self.values, &mut || output.long_entry())?;
         if self.moment.as_ref().is_some_and(ReadMoment::is_spent) {
             return Err(Stop::lookthrough_limit(self.limits.lookthrough));
         }
-        layout.write_message(&entry, self.message_id, &[], self.values, output)?;
+        let flow = output.entry(&ShownEntry::new(&layout, &entry, self.values))?;
         self.done.entries_sent += 1;
-        if self.output.entry_written().is_break() {
-            return Err(Stop::Cancelled);
-        }
-        Ok(())
+        if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 
     #[inline]
@@ -499,16 +505,13 @@ impl<O: SearchOutput> Run<'_, O> {
         if urls.is_empty() {
             return Ok(());
         }
-        ldap::encode::search_reference(self.output.buffer(), self.message_id, urls.iter().map(String::as_str), &[]);
+        let flow = self.output.reference(&urls);
         self.done.references_sent += 1;
-        if self.output.entry_written().is_break() {
-            return Err(Stop::Cancelled);
-        }
-        Ok(())
+        if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 }
 
-fn look_at_clock(limits: &super::search_plan::Limits, output: &impl SearchOutput) -> Result<(), Stop> {
+fn look_at_clock(limits: &super::search_plan::Limits, output: &impl EntryWriter) -> Result<(), Stop> {
     if output.cancelled() {
         return Err(Stop::Cancelled);
     }

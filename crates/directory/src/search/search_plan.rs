@@ -19,15 +19,16 @@ use crate::own::ChangeScan;
 use super::advice::Costly;
 use super::arrangement::Arrangement;
 use super::explanation::Explanation;
-use super::output::LONG_CANDIDATES;
 use super::part::Part;
 use super::persistent_state::Persistent;
 use super::visible::Visibility;
 
+/// Candidates that an event loop may look at before it serves others; more go to the pool. About 200 µs of work.
+const LONG_CANDIDATES: u64 = 200;
+
 /// A search that may be run.
 #[derive(Default)]
 pub struct SearchPlan {
-    pub(super) message_id: i32,
     pub(super) facts: Option<Arc<Facts>>,
     pub(super) backends: Option<Arc<[Backend]>>,
     pub(super) matcher: Matcher,

@@ -5,8 +5,9 @@
 
 use ldap::{LdapResult, ResultCode};
 
+use super::entry_writer::EntryWriter;
 use super::list_view::{ListView, response};
-use super::output::{SearchDone, SearchOutput};
+use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::sort::note_sorted;
 use super::sort::{self, Collector, Sorting};
@@ -20,7 +21,7 @@ pub(super) fn run(
     sorting: &Sorting,
     asked: &ListView,
     worker: &mut Worker,
-    output: &mut impl SearchOutput,
+    output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
     let listed = match look_in_index(plan, sorting, asked, worker, output, done)? {
@@ -52,7 +53,7 @@ fn look_in_index(
     sorting: &Sorting,
     asked: &ListView,
     worker: &mut Worker,
-    output: &mut impl SearchOutput,
+    output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<Option<Listed>, Stop> {
     let mut listed = None;

@@ -13,8 +13,8 @@ use store::index::{SortOrder, VlvIndex};
 use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, Postings, StoreError, View};
 
+use super::entry_writer::EntryWriter;
 use super::list_view::ListView;
-use super::output::SearchOutput;
 use super::paged::Position;
 use super::run::Run;
 use super::sort::{Collector, Sorting, too_much};
@@ -38,7 +38,7 @@ pub(super) struct Listed {
 }
 
 /// Looks for an index that is the list asked for; none when there is none.
-pub(super) fn look<O: SearchOutput>(
+pub(super) fn look<O: EntryWriter>(
     run: &Run<'_, O>,
     view: &View<'_>,
     sorting: &Sorting,
@@ -56,7 +56,7 @@ pub(super) fn look<O: SearchOutput>(
 }
 
 /// The index that is the list to be sorted.
-pub(super) fn index_for<O: SearchOutput>(
+pub(super) fn index_for<O: EntryWriter>(
     run: &Run<'_, O>,
     view: &View<'_>,
     sorting: &Sorting,
@@ -89,7 +89,7 @@ enum Members<'v> {
 }
 
 impl<'v> Members<'v> {
-    fn of<O: SearchOutput>(run: &Run<'_, O>, view: &View<'v>) -> Result<Option<Members<'v>>, StoreError> {
+    fn of<O: EntryWriter>(run: &Run<'_, O>, view: &View<'v>) -> Result<Option<Members<'v>>, StoreError> {
         let part = run.part;
         Ok(match part.scope {
             _ if !run.all_are_plain() => None,
@@ -159,7 +159,7 @@ impl Group<'_> {
 
 impl<'v> List<'_, 'v> {
     /// The list's length, and how many of its entries come before `target`.
-    fn count<O: SearchOutput>(&self, run: &Run<'_, O>, target: Option<&[u8]>) -> Result<(usize, usize), Stop> {
+    fn count<O: EntryWriter>(&self, run: &Run<'_, O>, target: Option<&[u8]>) -> Result<(usize, usize), Stop> {
         let (mut count, mut before) = (0, 0);
         self.each_group(run, |group| {
             let own = self.count_of(group)?;
@@ -173,7 +173,7 @@ impl<'v> List<'_, 'v> {
     }
 
     /// How many of a group's `count` entries come before `target`.
-    fn count_before<O: SearchOutput>(
+    fn count_before<O: EntryWriter>(
         &self,
         run: &Run<'_, O>,
         group: &Group<'v>,
@@ -187,7 +187,7 @@ impl<'v> List<'_, 'v> {
     }
 
     /// The places at `range`.
-    fn window<O: SearchOutput>(&self, run: &Run<'_, O>, range: &Range<usize>) -> Result<Vec<Position>, Stop> {
+    fn window<O: EntryWriter>(&self, run: &Run<'_, O>, range: &Range<usize>) -> Result<Vec<Position>, Stop> {
         let (mut passed, mut window) = (0, Vec::new());
         if range.is_empty() {
             return Ok(window);
@@ -235,7 +235,7 @@ impl<'v> List<'_, 'v> {
     }
 
     /// The entries of a group whose keys are cut, by their whole sort keys.
-    fn sorted<O: SearchOutput>(&self, run: &Run<'_, O>, group: &Group<'v>) -> Result<Vec<Position>, Stop> {
+    fn sorted<O: EntryWriter>(&self, run: &Run<'_, O>, group: &Group<'v>) -> Result<Vec<Position>, Stop> {
         let mut collector = Collector::new(None, None);
         let mut key = Vec::new();
         for id in group.keys.iter().flat_map(Postings::iter) {
@@ -250,7 +250,7 @@ impl<'v> List<'_, 'v> {
         Ok(collector.into_sorted().0)
     }
 
-    fn each_group<O: SearchOutput>(
+    fn each_group<O: EntryWriter>(
         &self,
         run: &Run<'_, O>,
         mut each: impl FnMut(&Group<'v>) -> Result<ControlFlow<()>, Stop>,

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use ldap::LdapResult;
 use schema::NormalizedDn;
-use store::EntryId;
+use store::{EntryId, Snapshot, StoreError};
 
+use query::backend::Backend;
+use query::class_flags::ClassFlags;
 use query::error;
 use query::facts::{ClassFlagTable, Facts};
 use query::filter::FilterScratch;
@@ -84,5 +86,54 @@ impl Worker {
         }
         // Invariant: the list was just made long enough.
         &mut self.backends[at]
+    }
+}
+
+impl WorkerBackend {
+    /// Brings what is kept up to the schema and the tree of this moment.
+    pub(super) fn refresh(&mut self, facts: &Arc<Facts>, snapshot: &Snapshot) {
+        if !self.facts.as_ref().is_some_and(|known| Arc::ptr_eq(known, facts)) {
+            self.classes.clear();
+            self.base = None;
+            self.facts = Some(facts.clone());
+        }
+        self.classes.refresh(facts, snapshot.tables());
+        self.names.keep_if(snapshot.tree_generation());
+    }
+
+    /// Finds the base entry of a backend that has but one: below it is everything, and scope needs no look at the tree.
+    pub(super) fn find_suffix_entry(&mut self, backend: &Backend, snapshot: &Snapshot) -> Result<(), StoreError> {
+        let generation = snapshot.tree_generation();
+        if self.suffix_generation != Some(generation) {
+            self.suffix_entry = match backend.suffixes.as_slice() {
+                [only] => snapshot.child(EntryId::ROOT, only.normalized.as_bytes())?,
+                _ => None,
+            };
+            self.suffix_generation = Some(generation);
+        }
+        Ok(())
+    }
+
+    pub(super) fn known_base(
+        &mut self,
+        facts: &Arc<Facts>,
+        snapshot: &Snapshot,
+        dn: &[u8],
+    ) -> Result<Option<EntryId>, StoreError> {
+        self.refresh(facts, snapshot);
+        let Some(base) = &mut self.base else { return Ok(None) };
+        let is_same = base.dn == dn && base.generation == snapshot.tree_generation();
+        // Where there are referrals or aliases, one may have come to stand on the way.
+        if !is_same || self.classes.any(ClassFlags::REFERRAL.with(ClassFlags::ALIAS)) {
+            return Ok(None);
+        }
+        // Nothing was changed since it was seen, or it is looked for again.
+        if base.seq != snapshot.seq() {
+            if snapshot.entry(base.id)?.is_none() {
+                return Ok(None);
+            }
+            base.seq = snapshot.seq();
+        }
+        Ok(Some(base.id))
     }
 }

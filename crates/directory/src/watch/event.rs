@@ -7,14 +7,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ldap::controls::{self, ControlBuf};
-use ldap::oids::control;
 use schema::NormalizedDn;
 use store::{EntryId, RecordView, Snapshot, StoreError};
 
 use super::state::EntryState;
 use crate::search::RequestTime;
 use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
+use query::encode::EntryChange;
 use query::facts::Facts;
 use query::read_moment::{ReadContext, ReadMoment};
 
@@ -85,17 +84,13 @@ impl Event {
         self.new_name.as_ref().map_or((&self.dn, &self.normalized), |(dn, normalized)| (dn, normalized))
     }
 
-    /// The controls of a message that tells it: the notification, encoded as a list without its tag.
-    pub fn notification(&self) -> Vec<u8> {
-        let previous = (self.kind == ChangeKind::ModifyDn).then_some(self.dn.as_str());
-        let number = i64::try_from(self.number).ok();
-        let value = controls::encode_entry_change(self.change_type(), previous, number);
-        let mut list = Vec::new();
-        let notification = ControlBuf::new(control::ENTRY_CHANGE_NOTIFICATION, Some(value));
-        controls::put_control_list(&mut ber::Writer::new(&mut list), controls::CONTROLS_TAG, &[notification]);
-        let content = ber::Reader::new(&list).expect(controls::CONTROLS_TAG).map(<[u8]>::to_vec);
-        // Invariant: it was just written with this tag.
-        content.unwrap_or_default()
+    /// What is told of it beside the entry.
+    pub fn as_told(&self) -> EntryChange<'_> {
+        EntryChange {
+            change_type: self.change_type(),
+            previous_dn: (self.kind == ChangeKind::ModifyDn).then_some(self.dn.as_str()),
+            number: i64::try_from(self.number).ok(),
+        }
     }
 }
 

@@ -290,7 +290,6 @@ impl Watches {
                 break;
             }
             images.go_to(at);
-            let mut notification = None;
             told.retain_mut(|watch| {
                 if watch.position >= event.number {
                     return true;
@@ -299,7 +298,6 @@ impl Watches {
                     event,
                     images: &mut images,
                     present: moment,
-                    notification: &mut notification,
                     moments: &mut groups,
                     scratch: &mut self.scratch,
                 };

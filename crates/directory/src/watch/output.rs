@@ -3,12 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use query::encode::{EncodeError, ShownEntry};
+
 use crate::search::SearchDone;
 
 /// Where the changes go that a persistent search is told. Called by the one thread that serves all, so nothing here may wait.
 pub trait WatchOutput: Send {
-    /// Takes whole messages.
-    fn send(&mut self, messages: Vec<u8>);
+    /// Takes an entry, with the change that it is told for. It may be kept for a while, to be sent with others.
+    ///
+    /// # Errors
+    /// When its values cannot be read.
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<(), EncodeError>;
+
+    /// Sends what was kept.
+    fn flush(&mut self);
 
     /// Whether the client has taken so much of what was sent that more may come.
     fn has_room(&self) -> bool;

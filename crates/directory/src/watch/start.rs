@@ -78,8 +78,8 @@ impl Watched for Directory {
         Present::now(&self.reading, self.facts())
     }
 
-    fn plan_again(&self, plan: &SearchPlan, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult> {
-        self.prepare_again(plan, persistent)
+    fn plan_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult> {
+        self.searching().prepare_again(persistent)
     }
 
     fn administrator_notices(&self) -> &Notices {

@@ -16,9 +16,9 @@ use proptest::prelude::*;
 
 use super::{WatchOutput, WatchWaker};
 use crate::search::tests::fixture::{Asked, Collector, Fixture, user};
-use crate::search::{SearchDone, SearchOutput};
+use crate::search::{EntryWriter, SearchDone};
 use crate::{Directory, Identity};
-use query::encode::MessageSink;
+use query::encode::{EncodeError, ShownEntry};
 
 const BASE: &str = "dc=example,dc=com";
 
@@ -71,12 +71,16 @@ impl Told {
 }
 
 impl WatchOutput for Client {
-    fn send(&mut self, messages: Vec<u8>) {
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<(), EncodeError> {
         let mut seen = self.0.0.lock().unwrap();
-        seen.unread += messages.len();
-        seen.bytes.extend(messages);
+        let before = seen.bytes.len();
+        entry.put_message(7, &mut seen.bytes)?;
+        seen.unread += seen.bytes.len() - before;
         self.0.1.notify_all();
+        Ok(())
     }
+
+    fn flush(&mut self) {}
 
     fn has_room(&self) -> bool {
         let seen = self.0.0.lock().unwrap();
@@ -184,7 +188,7 @@ fn watch(fixture: &mut Fixture, asked: &Asked<'_>, client: &Client) -> Vec<Told>
     decode(&shown.bytes)
 }
 
-fn watch_through(fixture: &mut Fixture, asked: &Asked<'_>, client: &Client, shown: &mut impl SearchOutput) {
+fn watch_through(fixture: &mut Fixture, asked: &Asked<'_>, client: &Client, shown: &mut impl EntryWriter) {
     let mut plan = fixture.plan(asked);
     assert!(plan.is_persistent());
     let done = plan.run(&mut fixture.worker, shown);
@@ -339,8 +343,8 @@ fn a_slow_client_is_behind_and_catches_up() {
     let last = format!("2 {ANN} {}", count - 1);
     let expected: Vec<String> = expected.into_iter().chain([last]).collect();
     assert_eq!(brief(&other.told(count + 1)), expected);
-    // One chunk may go over what there is room for.
-    let most = 2_000 + super::told::CHUNK_BYTES + 1_000;
+    // One entry may go over what there is room for.
+    let most = 2_000 + 1_000;
     while client.told(1).len() < expected.len() {
         let taken = client.read();
         assert!(taken <= most, "{taken}");
@@ -365,14 +369,14 @@ enum Step {
     Rename(u16, u16),
 }
 
-impl MessageSink for Meddler<'_> {
-    fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.shown
+impl EntryWriter for Meddler<'_> {
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
+        entry.put_message(7, &mut self.shown)?;
+        Ok(ControlFlow::Continue(()))
     }
-}
 
-impl SearchOutput for Meddler<'_> {
-    fn entry_written(&mut self) -> ControlFlow<()> {
+    fn reference(&mut self, urls: &[String]) -> ControlFlow<()> {
+        ldap::encode::search_reference(&mut self.shown, 7, urls.iter().map(String::as_str), &[]);
         ControlFlow::Continue(())
     }
 

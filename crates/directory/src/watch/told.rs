@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -18,7 +19,7 @@ use super::permit::WatchCounts;
 use super::watched::Watched;
 use crate::search::{Persistent, SearchDone, SearchPlan};
 use change::history::ChangeKind;
-use query::encode::{EncodeError, search_entry};
+use query::encode::{EncodeError, Layout, ShownEntry};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
 use query::facts::Facts;
@@ -27,9 +28,6 @@ use query::rights::Reader;
 
 /// Characters of a filter in `cn=monitor`.
 const FILTER_CHARS_SHOWN: usize = 200;
-
-/// Messages gathered before they are handed over.
-pub(super) const CHUNK_BYTES: usize = 16 * 1024;
 
 /// See the module.
 pub(super) struct Watch {
@@ -41,8 +39,8 @@ pub(super) struct Watch {
     done: SearchDone,
     /// The last change that it was told, or did not want to be told.
     pub position: u64,
-    /// Messages that are not handed over yet.
-    chunk: Vec<u8>,
+    /// It was told something that may not be sent yet.
+    is_gathering: bool,
     /// The client has taken too little: nothing more is told for now.
     is_full: bool,
     /// The backend whose numbers the selection goes by.
@@ -77,8 +75,6 @@ pub(super) struct Telling<'t, 's> {
     pub event: &'t Event,
     pub images: &'t mut Images<'s>,
     pub present: &'s Present,
-    /// The notification, when somebody wanted it.
-    pub notification: &'t mut Option<Vec<u8>>,
     /// By backend.
     pub moments: &'t mut BTreeMap<usize, ReadMoment>,
     pub scratch: &'t mut Scratch,
@@ -109,7 +105,7 @@ impl Watch {
             output,
             waker,
             done,
-            chunk: Vec::new(),
+            is_gathering: false,
             is_full: false,
             selected_in: None,
         }
@@ -133,7 +129,7 @@ impl Watch {
     /// Prepares filter and selection anew when the schema is another one.
     pub fn prepare(&mut self, directory: &dyn Watched, facts: &Arc<Facts>) -> Result<(), LdapResult> {
         if !self.plan.is_under(facts) {
-            self.plan = directory.plan_again(&self.plan, &self.persistent)?;
+            self.plan = directory.plan_again(&self.persistent)?;
             self.selected_in = None;
         }
         Ok(())
@@ -182,59 +178,46 @@ impl Watch {
             None => telling.moments.entry(event.backend).or_insert_with(|| present.moment()),
         };
         let source = moment.at(event.backend, snapshot.view());
-        let seen = Seen { facts: &present.facts, snapshot, event, source };
-        let start = self.chunk.len();
+        let seen = Seen { facts: &present.facts, snapshot, event, source, own: own.as_ref() };
         let is_told = match event.kind {
             ChangeKind::Delete => match telling.images.before()? {
-                Some(image) => self.put(&seen, image, None, telling.notification, telling.scratch)?,
+                Some(image) => self.put(&seen, image, None, telling.scratch)?,
                 None => false,
             },
             ChangeKind::Add | ChangeKind::ModifyDn => match telling.images.after()? {
-                Some(image) => self.put(&seen, image, None, telling.notification, telling.scratch)?,
+                Some(image) => self.put(&seen, image, None, telling.scratch)?,
                 None => false,
             },
-            ChangeKind::Modify => self.put_modified(&seen, telling.images, telling.notification, telling.scratch)?,
+            ChangeKind::Modify => self.put_modified(&seen, telling.images, telling.scratch)?,
         };
         if !is_told {
             return Ok(());
         }
-        if own.as_ref().is_some_and(ReadMoment::is_spent) {
-            self.chunk.truncate(start);
-            return Err(Stop::Ended(self.plan.lookthrough_exceeded()));
-        }
         self.done.entries_sent += 1;
         counts.told.fetch_add(1, Ordering::Relaxed);
-        if self.chunk.len() >= CHUNK_BYTES {
-            self.flush();
-        }
+        self.is_gathering = true;
+        self.look_for_room();
         Ok(())
     }
 
     /// A modified entry is told when it matches, and when it does not any more.
-    fn put_modified(
-        &mut self,
-        seen: &Seen<'_>,
-        images: &mut Images<'_>,
-        notification: &mut Option<Vec<u8>>,
-        scratch: &mut Scratch,
-    ) -> Result<bool, Stop> {
+    fn put_modified(&mut self, seen: &Seen<'_>, images: &mut Images<'_>, scratch: &mut Scratch) -> Result<bool, Stop> {
         let Some(after) = images.after()? else { return Ok(false) };
-        if self.put(seen, after, None, notification, scratch)? {
+        if self.put(seen, after, None, scratch)? {
             return Ok(true);
         }
         match images.both()? {
-            (Some(after), Some(before)) => self.put(seen, after, Some(before), notification, scratch),
+            (Some(after), Some(before)) => self.put(seen, after, Some(before), scratch),
             _ => Ok(false),
         }
     }
 
-    /// Appends `image` if it, or the `matching` one in its stead, is visible and matches the filter.
+    /// Tells `image` if it, or the `matching` one in its stead, is visible and matches the filter.
     fn put(
         &mut self,
         seen: &Seen<'_>,
         image: &Image,
         matching: Option<&Image>,
-        notification: &mut Option<Vec<u8>>,
         scratch: &mut Scratch,
     ) -> Result<bool, Stop> {
         let facts = seen.facts;
@@ -259,25 +242,32 @@ impl Watch {
         if !self.has_room() {
             return Err(Stop::Full);
         }
-        let controls = match self.persistent.asked.return_controls {
-            true => notification.get_or_insert_with(|| seen.event.notification()).as_slice(),
-            false => &[],
-        };
         let dn = DnParts::whole(image.dn.as_bytes());
         seen.source.look_at((seen.event.number, false));
         let shown = EntryView { id: seen.event.entry, record: image.record(seen.snapshot)?, dn, source };
-        let (selection, message_id, access) = self.plan.selection();
+        let (selection, access) = self.plan.selection();
         let reader = Reader { facts, rights: &access };
-        search_entry(reader, &shown, selection, message_id, controls, &mut scratch.values, &mut self.chunk)?;
+        let takes_all = &mut || ControlFlow::Continue(());
+        let layout = Layout::new(reader, &shown, selection, &mut scratch.values, takes_all)?;
+        if seen.own.is_some_and(ReadMoment::is_spent) {
+            return Err(Stop::Ended(self.plan.lookthrough_exceeded()));
+        }
+        let mut shown = ShownEntry::new(&layout, &shown, &scratch.values);
+        shown.change = self.persistent.asked.return_controls.then(|| seen.event.as_told());
+        self.output.entry(&shown)?;
         Ok(true)
     }
 
-    /// Hands over what was gathered.
+    /// Has sent what was told.
     pub fn flush(&mut self) {
-        if self.chunk.is_empty() {
-            return;
+        if std::mem::take(&mut self.is_gathering) {
+            self.output.flush();
+            self.look_for_room();
         }
-        self.output.send(std::mem::take(&mut self.chunk));
+    }
+
+    /// Whether the client has taken so little that it must wait.
+    fn look_for_room(&mut self) {
         if !self.output.has_room() {
             self.is_full = true;
             self.has_room();
@@ -301,6 +291,8 @@ struct Seen<'a> {
     snapshot: &'a Snapshot,
     event: &'a Event,
     source: ReadAt<'a>,
+    /// What the watch is shown members of groups by, where it asks for them.
+    own: Option<&'a ReadMoment>,
 }
 
 /// For `cn=monitor`.

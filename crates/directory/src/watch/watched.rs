@@ -19,7 +19,7 @@ pub(super) trait Watched: Send + Sync {
     fn present(&self) -> Result<Present, StoreError>;
 
     /// Prepares a search anew under the schema in force.
-    fn plan_again(&self, plan: &SearchPlan, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult>;
+    fn plan_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult>;
 
     /// Where an administrator is told what goes wrong.
     fn administrator_notices(&self) -> &Notices;

@@ -10,8 +10,9 @@ use schema::{AttributeDescription, TypeIndex};
 use smallvec::SmallVec;
 use store::{DescId, StoreError, Tables};
 
+use super::cursors::RangeCursors;
+use super::matched::MatchedValues;
 use super::range::ValueRange;
-use super::{MatchedValues, RangeCursors};
 use crate::defined_attributes::DefinedAttributes;
 use crate::entry::{Ask, EntryView};
 use crate::facts::Facts;

@@ -9,11 +9,6 @@ pub trait MessageSink {
     /// The buffer to append to.
     fn buffer(&mut self) -> &mut Vec<u8>;
 
-    /// A message is about to be written that takes long. `Break`: not here.
-    fn long_message(&mut self) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
     /// The buffer holds part of a message, and may be emptied now. `Break`: nobody reads the rest.
     fn part_written(&mut self) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -27,13 +22,13 @@ impl MessageSink for Vec<u8> {
     }
 }
 
-/// Why a message was not written.
+/// Why an entry was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum EncodeError {
     /// The database could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The sink wants no such message, or no more of it.
-    #[error("the message is not wanted")]
+    /// Whoever takes entries does not take this one, or no more of it.
+    #[error("the entry is not taken")]
     Stopped,
 }

@@ -10,7 +10,8 @@ use schema::Schema;
 use store::index::SchemaTypes;
 use store::{DescId, EntryId, Interner, LargeStub, RecordBuilder, RecordView, StoreError, Tables};
 
-use super::{EncodeError, MessageSink, RangeCursors, Selection, integer_size, search_entry};
+use super::message::integer_size;
+use super::{EncodeError, Layout, MessageSink, RangeCursors, Selection, ShownEntry};
 use crate::entry::{DnParts, EachRow, EntrySource, EntryView};
 use crate::facts::Facts;
 use crate::rights::tests::{ByUid, NoSecrets};
@@ -28,6 +29,28 @@ fn decode(bytes: &[u8], id: i32) -> Decoded {
         (name, attribute.values.iter().map(<[u8]>::to_vec).collect())
     });
     (String::from_utf8(entry.dn.to_vec()).unwrap(), attributes.collect())
+}
+
+/// A sink that is asked before a long entry is looked at.
+trait TestSink: MessageSink {
+    fn long_entry(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl TestSink for Vec<u8> {}
+
+/// Writes a whole message with the entry.
+fn search_entry(
+    reader: Reader<'_>,
+    entry: &EntryView<'_>,
+    selection: &mut Selection,
+    id: i32,
+    sink: &mut impl TestSink,
+) -> Result<(), EncodeError> {
+    let mut scratch = Vec::new();
+    let layout = Layout::new(reader, entry, selection, &mut scratch, &mut || sink.long_entry())?;
+    ShownEntry::new(&layout, entry, &scratch).put_message(id, sink)
 }
 
 proptest! {
@@ -56,7 +79,7 @@ proptest! {
         let mut selection = Selection::default();
         selection.restart(&facts, std::iter::empty(), types_only);
         let mut out = b"before".to_vec();
-        search_entry(Reader::server(&facts), &entry, &mut selection, id, &[], &mut Vec::new(), &mut out).unwrap();
+        search_entry(Reader::server(&facts), &entry, &mut selection, id, &mut out).unwrap();
         let (name, found) = decode(&out[6..], id);
         let whole = if parent.is_empty() { dn } else { format!("{dn},{parent}") };
         prop_assert_eq!(name, whole);
@@ -118,7 +141,7 @@ fn large_values_are_sent_from_where_they_are() {
     let mut selection = Selection::default();
     selection.restart(&facts, [&b"member"[..], b"numSubordinates"].into_iter(), false);
     let mut out = Vec::new();
-    search_entry(Reader::server(&facts), &entry, &mut selection, 2, &[], &mut Vec::new(), &mut out).unwrap();
+    search_entry(Reader::server(&facts), &entry, &mut selection, 2, &mut out).unwrap();
     let (_, found) = decode(&out, 2);
     assert_eq!(found[0].1.len(), 5_000);
     assert_eq!(found[0].1[4_999], b"uid=user.4999,dc=example,dc=com");
@@ -142,16 +165,18 @@ impl MessageSink for Parts {
         &mut self.buffer
     }
 
-    fn long_message(&mut self) -> ControlFlow<()> {
-        self.is_asked = true;
-        if self.refuses { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
     fn part_written(&mut self) -> ControlFlow<()> {
         self.parts += 1;
         self.longest = self.longest.max(self.buffer.len());
         self.taken.append(&mut self.buffer);
         if self.parts < self.parts_max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+impl TestSink for Parts {
+    fn long_entry(&mut self) -> ControlFlow<()> {
+        self.is_asked = true;
+        if self.refuses { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -168,8 +193,7 @@ fn a_long_message_goes_in_parts() {
     let entry = EntryView { id: EntryId(1), record, dn: DnParts::whole(b"cn=all"), source: &source };
     let mut selection = Selection::default();
     selection.restart(&facts, [&b"member"[..]].into_iter(), false);
-    let mut written =
-        |sink: &mut Parts| search_entry(Reader::server(&facts), &entry, &mut selection, 2, &[], &mut Vec::new(), sink);
+    let mut written = |sink: &mut Parts| search_entry(Reader::server(&facts), &entry, &mut selection, 2, sink);
     let mut sink = Parts { parts_max: usize::MAX, ..Parts::default() };
     written(&mut sink).unwrap();
     assert!(sink.is_asked && sink.longest < 66_000, "{}", sink.longest);
@@ -213,7 +237,7 @@ fn the_next_piece_begins_where_the_last_ended() {
         selection.restart(&facts, [selector.as_bytes()].into_iter(), false);
         selection.remember_in(&cursors);
         let mut out = Vec::new();
-        search_entry(Reader::server(&facts), &entry, &mut selection, 2, &[], &mut Vec::new(), &mut out).unwrap();
+        search_entry(Reader::server(&facts), &entry, &mut selection, 2, &mut out).unwrap();
         all.append(&mut decode(&out, 2).1.remove(0).1);
     }
     let expected: Vec<_> = (0..10_000).map(|at| format!("uid=user.{at},dc=example,dc=com").into_bytes()).collect();
@@ -234,8 +258,7 @@ fn a_selection_used_again_decides_anew() {
     let mut names = |rights: &dyn ReadRights, asked: &[&[u8]]| {
         selection.restart(&facts, asked.iter().copied(), false);
         let mut out = Vec::new();
-        search_entry(Reader { facts: &facts, rights }, &view, &mut selection, 1, &[], &mut Vec::new(), &mut out)
-            .unwrap();
+        search_entry(Reader { facts: &facts, rights }, &view, &mut selection, 1, &mut out).unwrap();
         decode(&out, 1).1.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
     };
     assert_eq!(names(&Unrestricted, &[]), ["cn", "userPassword"]);
@@ -259,10 +282,49 @@ fn an_attribute_that_depends_on_the_entry_is_sent_where_it_may_be_read() {
         let entry = SyntheticEntry::new(&facts, "cn=x", &it).unwrap();
         let mut out = Vec::new();
         let view = entry.view().unwrap();
-        search_entry(reader, &view, &mut selection, 1, &[], &mut Vec::new(), &mut out).unwrap();
+        search_entry(reader, &view, &mut selection, 1, &mut out).unwrap();
         decode(&out, 1).1.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
     };
     assert_eq!(names(Some("ann")), ["cn", "sn", "uid"]);
     assert_eq!(names(None), ["cn"]);
     assert_eq!(names(Some("bob")), ["cn", "sn", "uid"]);
+}
+
+/// Whoever takes entries reads attributes and values without knowing the wire, wherever they are stored.
+#[test]
+fn a_shown_entry_tells_its_values() {
+    let facts = Facts::new(Schema::standard());
+    let mut tables = Tables::new(SchemaTypes::shared(&facts.schema));
+    let mut builder = RecordBuilder::new(EntryId::ROOT, b"cn=all");
+    let member = Interner::description(&mut tables, "member").unwrap();
+    builder.push_large(member, LargeStub { count: 3, bytes: 90 }).unwrap();
+    let cn = Interner::description(&mut tables, "cn").unwrap();
+    builder.push(cn, [&b"all"[..], b"everybody"], &mut tables).unwrap();
+    let bytes = builder.finish().unwrap();
+    let record = RecordView::parse(&bytes, &tables).unwrap();
+    let source = Members { count: 3, walked: Cell::default() };
+    let view = EntryView { id: EntryId(1), record, dn: DnParts::whole(b"cn=all"), source: &source };
+    let mut selection = Selection::default();
+    selection.restart(&facts, [&b"cn"[..], b"member;range=1-1", b"numSubordinates"].into_iter(), false);
+    let mut scratch = Vec::new();
+    let reader = Reader::server(&facts);
+    let layout = Layout::new(reader, &view, &mut selection, &mut scratch, &mut || ControlFlow::Continue(())).unwrap();
+    let shown = ShownEntry::new(&layout, &view, &scratch);
+    let mut all = Vec::new();
+    for attribute in shown.attributes() {
+        let mut values = Vec::new();
+        let mut take = |value: &[u8]| {
+            values.push(String::from_utf8(value.to_vec()).unwrap());
+            ControlFlow::Continue(())
+        };
+        attribute.each_value(&mut take).unwrap();
+        all.push((String::from_utf8(attribute.description().to_vec()).unwrap(), attribute.range(), values.join("|")));
+    }
+    all.sort();
+    let expected = [
+        ("cn".to_owned(), None, "all|everybody".to_owned()),
+        ("member".to_owned(), Some(";range=1-1"), "uid=user.1,dc=example,dc=com".to_owned()),
+        ("numSubordinates".to_owned(), None, "3".to_owned()),
+    ];
+    assert_eq!(all, expected);
 }

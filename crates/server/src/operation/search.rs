@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use directory::{Directory, MessageSink, SearchDone, SearchOutput, SearchPlan, WatchOutput, WatchWaker, Worker};
+use directory::{
+    Directory, EncodeError, EntryWriter, MessageSink, SearchDone, SearchPlan, ShownEntry, WatchOutput, WatchWaker,
+    Worker,
+};
 use ldap::{LdapResult, Message, ResultCode, SearchRequest, encode};
 use runtime::{
     backlog::Wake,
@@ -32,6 +35,9 @@ const CLIENT_WAIT_MAX: Duration = Duration::from_secs(3600);
 /// Longest wait for a client in the middle of messages between two pauses. A snapshot of the database is held meanwhile.
 const MESSAGE_WAIT_MAX: Duration = Duration::from_millis(300);
 
+/// Messages of a persistent search that are gathered before they are sent.
+const WATCH_CHUNK_BYTES: usize = 16 * 1024;
+
 thread_local! {
     /// What the directory keeps between the searches of one pool thread.
     static WORKER: RefCell<Worker> = RefCell::default();
@@ -41,8 +47,7 @@ impl DirectoryExecutor {
     pub(super) fn search(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &SearchRequest<'_>) -> Step {
         let mut worker = self.worker.take().unwrap_or_default();
         let time = time_of(call);
-        let mut planned =
-            self.directory.plan_search(&mut worker, call.session, message.id, request, &message.controls, time);
+        let mut planned = self.directory.plan_search(&mut worker, call.session, request, &message.controls, time);
         if let Ok(plan) = &mut planned {
             plan.keep_request(message, call.ids.operation);
         }
@@ -51,7 +56,8 @@ impl DirectoryExecutor {
             Ok(plan) if plan.is_long() => self.search_in_pool(call, message.id, plan),
             Ok(mut plan) => {
                 let mark = call.out.len();
-                let mut output = Inline { out: call.out, bytes_max: mark + INLINE_OUTPUT_BYTES_MAX, is_over: false };
+                let bytes_max = mark + INLINE_OUTPUT_BYTES_MAX;
+                let mut output = Inline { id: message.id, out: call.out, bytes_max, is_over: false };
                 let done = plan.run(&mut worker, &mut output);
                 if output.is_over {
                     // Begun again where a slow client can be waited for; what was written is forgotten.
@@ -59,7 +65,7 @@ impl DirectoryExecutor {
                     self.search_in_pool(call, message.id, plan)
                 } else if plan.is_persistent() && done.result.is_success() {
                     let remote = call.remote(true, on_loss(message.id, encode::tags::SEARCH_DONE));
-                    self.directory.watch(plan, done, Box::new(Watched { remote, id: message.id }));
+                    self.directory.watch(plan, done, Box::new(Watched::new(remote, message.id)));
                     Step::Pending
                 } else {
                     worker.recycle(plan);
@@ -99,7 +105,7 @@ fn run_job(
     };
     let queue = begun.elapsed();
     let mut output =
-        Pooled { remote, turn, chunk: Vec::new(), is_open: false, spill: None, patience: MESSAGE_WAIT_MAX };
+        Pooled { id, remote, turn, chunk: Vec::new(), is_open: false, spill: None, patience: MESSAGE_WAIT_MAX };
     let done = WORKER.with(|worker| match worker.try_borrow_mut() {
         Ok(mut worker) => plan.run(&mut worker, &mut output),
         Err(_) => plan.run(&mut Worker::default(), &mut output),
@@ -118,7 +124,7 @@ fn run_job(
         remote.chunk(chunk, ChunkEnd::Whole);
     }
     if plan.is_persistent() && done.result.is_success() && !is_open {
-        return directory.watch(plan, done, Box::new(Watched { remote, id }));
+        return directory.watch(plan, done, Box::new(Watched::new(remote, id)));
     }
     remote.finish(move |out| Answer { waits, ..finish(out, id, done) });
 }
@@ -134,13 +140,31 @@ fn finish(out: &mut Vec<u8>, id: i32, done: SearchDone) -> Answer {
 
 /// A persistent search whose first part is over.
 struct Watched {
-    remote: Remote,
     id: i32,
+    remote: Remote,
+    /// Messages that are not sent yet.
+    chunk: Vec<u8>,
+}
+
+impl Watched {
+    fn new(remote: Remote, id: i32) -> Watched {
+        Watched { id, remote, chunk: Vec::new() }
+    }
 }
 
 impl WatchOutput for Watched {
-    fn send(&mut self, messages: Vec<u8>) {
-        self.remote.chunk(messages, ChunkEnd::Whole);
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<(), EncodeError> {
+        entry.put_message(self.id, &mut self.chunk)?;
+        if self.chunk.len() >= WATCH_CHUNK_BYTES {
+            self.flush();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) {
+        if !self.chunk.is_empty() {
+            self.remote.chunk(std::mem::take(&mut self.chunk), ChunkEnd::Whole);
+        }
     }
 
     fn has_room(&self) -> bool {
@@ -156,7 +180,7 @@ impl WatchOutput for Watched {
     }
 
     fn finish(self: Box<Self>, done: SearchDone) {
-        let Watched { remote, id } = *self;
+        let Watched { remote, id, .. } = *self;
         remote.finish(move |out| Answer { is_persistent: true, ..finish(out, id, done) });
     }
 }
@@ -176,6 +200,7 @@ impl Wake for WakeWatch {
 
 /// Straight into the connection's output.
 struct Inline<'o> {
+    id: i32,
     out: &'o mut Vec<u8>,
     bytes_max: usize,
     is_over: bool,
@@ -185,17 +210,30 @@ impl MessageSink for Inline<'_> {
     fn buffer(&mut self) -> &mut Vec<u8> {
         self.out
     }
+}
 
-    fn long_message(&mut self) -> ControlFlow<()> {
-        self.is_over = true;
-        ControlFlow::Break(())
+impl Inline<'_> {
+    fn message_written(&mut self) -> ControlFlow<()> {
+        self.is_over = self.out.len() > self.bytes_max;
+        if self.is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-impl SearchOutput for Inline<'_> {
-    fn entry_written(&mut self) -> ControlFlow<()> {
-        self.is_over = self.out.len() > self.bytes_max;
-        if self.is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+impl EntryWriter for Inline<'_> {
+    #[inline]
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
+        entry.put_message(self.id, self)?;
+        Ok(self.message_written())
+    }
+
+    fn reference(&mut self, urls: &[String]) -> ControlFlow<()> {
+        encode::search_reference(self.out, self.id, urls.iter().map(String::as_str), &[]);
+        self.message_written()
+    }
+
+    fn long_entry(&mut self) -> ControlFlow<()> {
+        self.is_over = true;
+        ControlFlow::Break(())
     }
 
     fn cancelled(&self) -> bool {
@@ -205,6 +243,7 @@ impl SearchOutput for Inline<'_> {
 
 /// In chunks to the loop, no faster than the client reads, and in turns with other searches.
 struct Pooled<'t> {
+    id: i32,
     remote: Remote,
     turn: &'t mut Turn,
     chunk: Vec<u8>,
@@ -280,8 +319,8 @@ impl MessageSink for Pooled<'_> {
     }
 }
 
-impl SearchOutput for Pooled<'_> {
-    fn entry_written(&mut self) -> ControlFlow<()> {
+impl Pooled<'_> {
+    fn message_written(&mut self) -> ControlFlow<()> {
         if self.spill.is_some() {
             if self.put_aside().is_err() {
                 return ControlFlow::Break(());
@@ -298,6 +337,18 @@ impl SearchOutput for Pooled<'_> {
             }
         }
         if self.cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl EntryWriter for Pooled<'_> {
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
+        entry.put_message(self.id, self)?;
+        Ok(self.message_written())
+    }
+
+    fn reference(&mut self, urls: &[String]) -> ControlFlow<()> {
+        encode::search_reference(&mut self.chunk, self.id, urls.iter().map(String::as_str), &[]);
+        self.message_written()
     }
 
     fn should_pause(&mut self) -> bool {

@@ -10,7 +10,7 @@ mod collect;
 mod run;
 mod walk;
 
-use super::output::SearchDone;
+use super::search_done::SearchDone;
 use ldap::{ControlBuf, ResultCode, controls as codec, oids::control};
 use store::index::{SortKey, SortOrder, SortOrderError};
 

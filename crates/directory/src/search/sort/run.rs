@@ -4,9 +4,10 @@ use ldap::ResultCode;
 use store::index::SortOrder;
 use store::{EntryId, Snapshot};
 
-use super::super::output::{CANDIDATES_PER_LOOK, SearchDone, SearchOutput};
+use super::super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
 use super::super::paged::{Page, Position};
 use super::super::run::{Run, next_candidates};
+use super::super::search_done::SearchDone;
 use super::super::search_plan::SearchPlan;
 use super::super::stop::Stop;
 use super::super::worker::Worker;
@@ -21,7 +22,7 @@ pub(in super::super) fn run(
     sorting: &Sorting,
     page: Option<&Page>,
     worker: &mut Worker,
-    output: &mut impl SearchOutput,
+    output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
     if page.is_some_and(|page| page.is_empty) {
@@ -61,7 +62,7 @@ fn run_walked(
     sorting: &Sorting,
     page: Option<&Page>,
     worker: &mut Worker,
-    output: &mut impl SearchOutput,
+    output: &mut impl EntryWriter,
     done: &mut SearchDone,
     progress: &mut Progress,
 ) -> Result<bool, Stop> {
@@ -89,7 +90,7 @@ fn run_collected(
     order: &SortOrder,
     progress: &mut Progress,
     worker: &mut Worker,
-    output: &mut impl SearchOutput,
+    output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
     let left = plan.limits.size.map(|size| size.saturating_sub(done.entries_sent));
@@ -112,7 +113,7 @@ pub(in super::super) fn collect(
     order: &SortOrder,
     mut collector: Collector,
     worker: &mut Worker,
-    output: &mut impl SearchOutput,
+    output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<Collector, Stop> {
     let mut key = Vec::new();
@@ -132,7 +133,7 @@ pub(in super::super) fn collect(
     Ok(collector)
 }
 
-fn collect_part<O: SearchOutput>(
+fn collect_part<O: EntryWriter>(
     run: &mut Run<'_, O>,
     order: &SortOrder,
     collector: &mut Collector,
@@ -169,7 +170,7 @@ pub(in super::super) fn send_positions(
     plan: &mut SearchPlan,
     positions: &[Position],
     worker: &mut Worker,
-    output: &mut impl SearchOutput,
+    output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
     if plan.parts.is_empty() {
@@ -208,7 +209,7 @@ pub(in super::super) fn send_positions(
 pub(super) fn send_references(
     plan: &mut SearchPlan,
     worker: &mut Worker,
-    output: &mut impl SearchOutput,
+    output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
     if plan.parts.iter().all(|part| part.referrals.is_empty()) {

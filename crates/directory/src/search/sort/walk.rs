@@ -14,7 +14,7 @@ use store::index::{Index, SortKey, SortOrder};
 use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, PostingScan, PostingScanBack, Postings, Snapshot, StoreError, View};
 
-use super::super::output::{CANDIDATES_PER_LOOK, SearchOutput};
+use super::super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
 use super::super::paged::{Page, Position};
 use super::super::run::{Run, is_gone, next_candidates};
 use super::super::stop::Stop;
@@ -42,7 +42,7 @@ pub(super) struct Ordered {
 
 /// The index to walk, if it pays. To find `wanted` of the part's entries, the walk of an attribute's index passes by those of other
 /// entries; a sort looks at all candidates twice.
-pub(super) fn index_for<O: SearchOutput>(
+pub(super) fn index_for<O: EntryWriter>(
     run: &Run<'_, O>,
     view: &View<'_>,
     sorting: &Sorting,
@@ -117,7 +117,7 @@ pub(super) enum Ended {
     IndexGone,
 }
 
-impl<'w, 'r, O: SearchOutput> Walk<'w, 'r, O> {
+impl<'w, 'r, O: EntryWriter> Walk<'w, 'r, O> {
     /// Over the entries of `run`'s part, behind what earlier pages had.
     pub(super) fn new(
         run: &'w mut Run<'r, O>,

@@ -9,11 +9,11 @@ use ldap::{ControlBuf, DerefAliases, LdapResult, Message, Request, Scope, filter
 use store::bulk::{ImportOptions, LdifSource};
 use tempfile::TempDir;
 
-use crate::search::{RequestTime, SearchDone, SearchOutput, Worker};
+use crate::search::{EntryWriter, RequestTime, SearchDone, Worker};
 use query::configured::{index_configs, load_schema};
 
 use crate::{Directory, Identity, Session};
-use query::encode::MessageSink;
+use query::encode::{EncodeError, ShownEntry};
 
 /// An opened directory; its files go when it goes.
 pub struct Fixture {
@@ -55,20 +55,26 @@ pub struct Collector {
     pub is_cancelled: bool,
 }
 
-impl MessageSink for Collector {
-    fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
-    }
-}
-
-impl SearchOutput for Collector {
-    fn entry_written(&mut self) -> ControlFlow<()> {
+impl Collector {
+    fn message_written(&mut self) -> ControlFlow<()> {
         self.written += 1;
         if self.stop_after.is_some_and(|stop| self.written >= stop) {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
+    }
+}
+
+impl EntryWriter for Collector {
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
+        entry.put_message(7, &mut self.bytes)?;
+        Ok(self.message_written())
+    }
+
+    fn reference(&mut self, urls: &[String]) -> ControlFlow<()> {
+        ldap::encode::search_reference(&mut self.bytes, 7, urls.iter().map(String::as_str), &[]);
+        self.message_written()
     }
 
     fn cancelled(&self) -> bool {
@@ -200,8 +206,7 @@ impl Fixture {
         let message = Message::decode(&bytes).unwrap();
         let Request::Search(request) = &message.op else { panic!("not a search") };
         let directory = &self.directory;
-        let mut plan =
-            directory.plan_search(&mut self.worker, session, message.id, request, &message.controls, time)?;
+        let mut plan = directory.plan_search(&mut self.worker, session, request, &message.controls, time)?;
         plan.keep_request(&message, 3);
         Ok(plan)
     }

@@ -7,9 +7,9 @@ use ldap::{DerefAliases, ModifyOperation, ResultCode, Scope, client};
 
 use super::fixture::*;
 use crate::bind::{BindDone, BindStep};
-use crate::search::{RequestTime, SearchOutput};
+use crate::search::{EntryWriter, RequestTime};
 use crate::{Identity, Session};
-use query::encode::MessageSink;
+use query::encode::{EncodeError, ShownEntry};
 
 const BASE: &str = "dc=example,dc=com";
 
@@ -218,14 +218,14 @@ struct Hesitant<'t> {
     meanwhile: &'t mut dyn FnMut(usize),
 }
 
-impl MessageSink for Hesitant<'_> {
-    fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
+impl EntryWriter for Hesitant<'_> {
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
+        entry.put_message(7, &mut self.bytes)?;
+        Ok(ControlFlow::Continue(()))
     }
-}
 
-impl SearchOutput for Hesitant<'_> {
-    fn entry_written(&mut self) -> ControlFlow<()> {
+    fn reference(&mut self, urls: &[String]) -> ControlFlow<()> {
+        ldap::encode::search_reference(&mut self.bytes, 7, urls.iter().map(String::as_str), &[]);
         ControlFlow::Continue(())
     }
 
@@ -269,8 +269,7 @@ fn a_search_that_waits_for_its_turn_holds_no_snapshot() {
     let ldap::Request::Search(request) = &message.op else { panic!("not a search") };
     let root = Session::of(root(), 1);
     let time = RequestTime::now();
-    let mut plan =
-        it.directory.plan_search(&mut it.worker, &root, message.id, request, &message.controls, time).unwrap();
+    let mut plan = it.directory.plan_search(&mut it.worker, &root, request, &message.controls, time).unwrap();
     let readers = |it: &Fixture| it.directory.backends()[0].store.stats().readers;
     assert_eq!(readers(&it), 1);
     plan.release_snapshots();

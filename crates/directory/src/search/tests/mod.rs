@@ -10,3 +10,4 @@ mod limits;
 mod pages;
 mod presentation;
 mod random;
+mod writer;

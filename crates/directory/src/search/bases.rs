@@ -1,0 +1,141 @@
+//! The bases of a search: the entry that the request names, the base entries of other backends below it, what aliases lead to.
+
+use std::sync::Arc;
+
+use ldap::{LdapResult, Scope};
+use store::{EntryId, StoreError};
+
+use super::alias;
+use super::asked::Asked;
+use super::context::SearchContext;
+use super::plan_part::PartBase;
+use super::search_plan::SearchPlan;
+use super::worker::{KnownBase, Worker};
+use query::backend::holder;
+use query::base::{Following, find_base};
+use query::error;
+use query::facts::Facts;
+
+impl SearchContext<'_> {
+    /// Finds all bases of a search, and the candidates below each.
+    pub(super) fn plan_entries(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        asked: &Asked<'_, '_, '_>,
+    ) -> Result<(), LdapResult> {
+        let (facts, scope) = (asked.facts, asked.request.scope);
+        // Below the root DSE are the suffixes (as in OpenDJ): one level is their base entries, a subtree all entries.
+        if worker.base.is_root() {
+            return self.plan_all_suffixes(plan, worker, facts, scope);
+        }
+        let base = self.base_entry(worker, asked, scope)?;
+        self.plan_part(plan, worker, facts, base)?;
+        if scope != Scope::BaseObject {
+            self.plan_suffixes_below(plan, worker, facts, scope)?;
+        }
+        if plan.visibility.in_searching {
+            alias::add_targets(self, plan, worker, facts)?;
+        }
+        Ok(())
+    }
+
+    /// The base entry, from memory when it was the last one's too; `scope` is what is searched of it.
+    pub(super) fn base_entry(
+        &self,
+        worker: &mut Worker,
+        asked: &Asked<'_, '_, '_>,
+        scope: Scope,
+    ) -> Result<PartBase, LdapResult> {
+        let (facts, request) = (asked.facts, asked.request);
+        let failure = |problem: StoreError| error::store_failure(&problem);
+        if let Some((at, _)) = holder(self.backends, worker.base.as_bytes()) {
+            let Some(backend) = self.backends.get(at) else { return Err(error::no_such_object("", "")) };
+            let snapshot = backend.store.snapshot().map_err(failure)?;
+            let base = std::mem::take(&mut worker.base);
+            let known = worker.backend(at).known_base(facts, &snapshot, base.as_bytes());
+            worker.base = base;
+            if let Some(id) = known.map_err(failure)? {
+                return Ok(PartBase { backend: at, entry: id, scope, snapshot });
+            }
+        }
+        let shown = String::from_utf8_lossy(request.base);
+        let following = Following {
+            aliases: request.deref_aliases.finding_base(),
+            manage_dsa_it: asked.wanted.manage_dsa_it,
+            scope: Some(request.scope),
+        };
+        let found = find_base(self.backends, facts, &worker.base, &shown, following)?;
+        let dn = worker.base.as_bytes().to_vec();
+        let holder = holder(self.backends, &dn).map(|(at, _)| at);
+        // An alias may have led elsewhere: then the name does not stand for this entry.
+        if holder == Some(found.backend) && !following.aliases {
+            let (generation, seq) = (found.snapshot.tree_generation(), found.snapshot.seq());
+            worker.backend(found.backend).base = Some(KnownBase { dn, id: found.id, generation, seq });
+        }
+        Ok(PartBase { backend: found.backend, entry: found.id, scope, snapshot: found.snapshot })
+    }
+
+    fn plan_all_suffixes(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        scope: Scope,
+    ) -> Result<(), LdapResult> {
+        let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
+        for (at, backend) in self.backends.iter().enumerate() {
+            for suffix in &backend.suffixes {
+                self.plan_suffix(plan, worker, facts, at, suffix.normalized.as_bytes(), scope)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Other backends may hold suffixes below the base: a subtree includes them, one level those right below.
+    fn plan_suffixes_below(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        scope: Scope,
+    ) -> Result<(), LdapResult> {
+        if self.backends.iter().map(|backend| backend.suffixes.len()).sum::<usize>() <= 1 {
+            return Ok(());
+        }
+        let base = worker.base.clone();
+        for (at, backend) in self.backends.iter().enumerate() {
+            for suffix in &backend.suffixes {
+                let is_wanted = match scope {
+                    Scope::BaseObject => false,
+                    Scope::SingleLevel => suffix.normalized.parent().as_ref() == Some(&base),
+                    Scope::WholeSubtree | Scope::SubordinateSubtree => base.is_ancestor_of(&suffix.normalized),
+                };
+                if is_wanted {
+                    let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
+                    self.plan_suffix(plan, worker, facts, at, suffix.normalized.as_bytes(), scope)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn plan_suffix(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut Worker,
+        facts: &Arc<Facts>,
+        at: usize,
+        suffix: &[u8],
+        scope: Scope,
+    ) -> Result<(), LdapResult> {
+        let Some(backend) = self.backends.get(at) else { return Ok(()) };
+        let failure = |problem: StoreError| error::store_failure(&problem);
+        let snapshot = backend.store.snapshot().map_err(failure)?;
+        match snapshot.child(EntryId::ROOT, suffix).map_err(failure)? {
+            Some(entry) => self.plan_part(plan, worker, facts, PartBase { backend: at, entry, scope, snapshot }),
+            // A suffix without its base entry has no entries.
+            None => Ok(()),
+        }
+    }
+}
