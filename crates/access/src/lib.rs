@@ -6,9 +6,11 @@ pub mod account;
 pub mod inactive;
 pub mod limits;
 pub mod not_obeyed;
+mod refusal;
 pub mod rights;
 pub mod session;
 
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};
+pub use refusal::Refusal;
 pub use rights::Access;
 pub use session::{Identity, Session};

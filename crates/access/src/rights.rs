@@ -3,13 +3,13 @@
 //!
 //! Decided once per search: what is left on the path of every entry is one table look-up per attribute, the same as root's.
 
-use ldap::{LdapResult, ResultCode};
 use query::entry::EntryView;
 use query::facts::Facts;
 use query::rights::{Answer, ReadRights};
 use schema::TypeIndex;
 use store::StoreError;
 
+use crate::refusal::Refusal;
 use crate::session::Identity;
 
 /// What an identity may read.
@@ -42,28 +42,26 @@ impl Access {
     }
 
     /// Entries of backends: refused to anonymous, whether they exist or not, so that the answer tells nothing.
-    pub fn check_entries(self) -> Result<(), LdapResult> {
+    pub fn check_entries(self) -> Result<(), Refusal> {
         match self {
-            Access::Anonymous => Err(refused(
-                "Anonymous clients may read the root DSE and the schema only: authenticate with a bind request",
-            )),
+            Access::Anonymous => Err(Refusal::Anonymous),
             Access::User | Access::Root => Ok(()),
         }
     }
 
     /// `cn=changelog`, which has what entries held.
-    pub fn check_changelog(self) -> Result<(), LdapResult> {
+    pub fn check_changelog(self) -> Result<(), Refusal> {
         match self {
             Access::Root => Ok(()),
-            Access::User | Access::Anonymous => Err(refused("cn=changelog may be read by root users only")),
+            Access::User | Access::Anonymous => Err(Refusal::Changelog),
         }
     }
 
     /// `cn=monitor`.
-    pub fn check_monitor(self) -> Result<(), LdapResult> {
+    pub fn check_monitor(self) -> Result<(), Refusal> {
         match self {
             Access::Root => Ok(()),
-            Access::User | Access::Anonymous => Err(refused("cn=monitor may be read by root users only")),
+            Access::User | Access::Anonymous => Err(Refusal::Monitor),
         }
     }
 }
@@ -77,8 +75,4 @@ impl ReadRights for Access {
     fn of_entry(&self, facts: &Facts, _entry: &EntryView<'_>, attribute: TypeIndex) -> Result<bool, StoreError> {
         Ok(self.of_type(facts, attribute) != Answer::No)
     }
-}
-
-fn refused(message: &str) -> LdapResult {
-    LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message)
 }

@@ -15,6 +15,7 @@ pub mod ldif;
 mod limits;
 pub mod message;
 pub mod oids;
+pub mod refusals;
 mod result;
 pub mod transaction;
 pub mod url;

@@ -2,14 +2,14 @@
 //!
 //! Decides between an entry, a referral and `noSuchObject` (RFC 4511 §4.5.1.3, RFC 3296 §5); knows no filter.
 
-use ldap::{LdapResult, ResultCode, Scope};
+use ldap::{LdapResult, Scope};
 use schema::NormalizedDn;
 use store::{Content, EntryId, Snapshot, StoreError, View};
 
 use crate::backend::{Backend, holder};
 use crate::class_flags::ClassFlags;
 use crate::entry::{DnParts, EntryView};
-use crate::error;
+use crate::error::{self, Refusal};
 use crate::facts::Facts;
 use crate::locate::locate;
 use crate::referral::referral_urls;
@@ -58,33 +58,27 @@ pub fn find_base(
         match step {
             Step::Found(id) => return Ok(Base { backend: at, id, snapshot }),
             Step::Missing(matched, depth) if depth < alias_depth => {
-                let message = "An alias on the way to the entry names an entry that does not exist";
-                return Err(LdapResult::new(ResultCode::ALIAS_PROBLEM, message).with_matched_dn(matched));
+                return Err(Refusal::AliasToNothing { matched }.into());
             }
             Step::Missing(matched, _) if matched.is_empty() => return Err(error::empty_suffix(shown, &suffix.dn)),
             Step::Missing(matched, _) => return Err(error::no_such_object(shown, matched)),
-            Step::Referral(result) => return Err(result),
+            Step::Elsewhere { dn, urls } => return Err(Refusal::Elsewhere { dn, urls }.into()),
             Step::Alias(target, depth) => (dn, alias_depth) = (target, depth),
-            Step::BadAlias(alias) => {
-                return Err(LdapResult::new(
-                    ResultCode::ALIAS_PROBLEM,
-                    format!("The alias \"{alias}\" has no aliasedObjectName that is a DN"),
-                )
-                .with_matched_dn(alias));
-            }
+            Step::BadAlias(alias) => return Err(Refusal::AliasWithoutName { alias }.into()),
         }
     }
-    Err(LdapResult::new(
-        ResultCode::LOOP_DETECT,
-        format!("More than {ALIASES_MAX} aliases lie on the way to \"{shown}\": they lead in a circle"),
-    ))
+    Err(Refusal::AliasCircle { most: ALIASES_MAX, dn: shown.to_owned() }.into())
 }
 
 enum Step {
     Found(EntryId),
     /// With the name of the deepest entry on the way, and how many RDNs that has.
     Missing(String, usize),
-    Referral(LdapResult),
+    /// Behind a referral object of that name.
+    Elsewhere {
+        dn: String,
+        urls: Vec<String>,
+    },
     /// With the name to go on with, and how many RDNs of it the alias gave.
     Alias(NormalizedDn, usize),
     /// With the alias's name.
@@ -110,10 +104,8 @@ fn step(
             let own_dn = view.dn_of(*id)?.unwrap_or_default();
             let below = names_below(shown, dn, suffix.normalized.len() + depth);
             let entry = EntryView { id: *id, record, dn: DnParts::whole(own_dn.as_bytes()), source: view };
-            let referrals = referral_urls(facts, &entry, &below, &own_dn, following.scope)?;
-            let code = if referrals.is_empty() { ResultCode::OTHER } else { ResultCode::REFERRAL };
-            let message = format!("The entries from \"{own_dn}\" on are on another server");
-            return Ok(Step::Referral(LdapResult { code, matched_dn: own_dn, message, referrals }));
+            let urls = referral_urls(facts, &entry, &below, &own_dn, following.scope)?;
+            return Ok(Step::Elsewhere { dn: own_dn, urls });
         }
         if flags.has(ClassFlags::ALIAS) && following.aliases {
             let Some(target) =

@@ -5,71 +5,116 @@
 use ldap::{DecodeError, LdapResult, ResultCode};
 use store::StoreError;
 
-/// A result that refuses, with a message for a person.
+ldap::refusals! {
+    /// Why a name leads nowhere, and what a failure of the store means to a client.
+    pub enum Refusal {
+        NoSuchSuffix { dn: String } = ResultCode::NO_SUCH_OBJECT,
+            "There is no entry \"{dn}\": no suffix of this server holds it";
+        NoSuchEntry { dn: String, matched: String } = ResultCode::NO_SUCH_OBJECT,
+            "There is no entry \"{dn}\": the deepest existing entry on the way is \"{matched}\"", matched_dn: matched;
+        EmptySuffix { dn: String, suffix: String } = ResultCode::NO_SUCH_OBJECT,
+            "There is no entry \"{dn}\": the suffix \"{suffix}\" is empty; add its entry first, or import data into its backend";
+        InvalidDn { dn: String, problem: String } = ResultCode::INVALID_DN_SYNTAX,
+            "\"{dn}\" is not a distinguished name: {problem}";
+        MalformedControl { control: String, problem: String } = ResultCode::PROTOCOL_ERROR,
+            "The value of the {control} control is malformed: {problem}";
+        TooLargeControl { control: String, problem: String } = ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "The value of the {control} control is too large: {problem}";
+        AliasToNothing { matched: String } = ResultCode::ALIAS_PROBLEM,
+            "An alias on the way to the entry names an entry that does not exist", matched_dn: matched;
+        AliasWithoutName { alias: String } = ResultCode::ALIAS_PROBLEM,
+            "The alias \"{alias}\" has no aliasedObjectName that is a DN", matched_dn: alias;
+        AliasCircle { most: usize, dn: String } = ResultCode::LOOP_DETECT,
+            "More than {most} aliases lie on the way to \"{dn}\": they lead in a circle";
+        Elsewhere { dn: String, urls: Vec<String> } =
+            if urls.is_empty() { ResultCode::OTHER } else { ResultCode::REFERRAL },
+            "The entries from \"{dn}\" on are on another server", matched_dn: dn, referrals: urls;
+        DiskFull { error: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "{error}: nothing was changed; make room on the server's disk, then repeat the request";
+        Busy { error: String } = ResultCode::BUSY, "{error}";
+        Unavailable { error: String } = ResultCode::UNAVAILABLE, "{error}";
+        StoreLimit { error: String } = ResultCode::ADMIN_LIMIT_EXCEEDED, "{error}";
+        StoreFailure { error: String } = ResultCode::OTHER, "The server could not do this: {error}";
+    }
+}
+
+impl Refusal {
+    /// `noSuchObject` with the last entry found on the way.
+    #[must_use]
+    pub fn no_such_object(dn: &str, matched: impl Into<String>) -> Self {
+        let (dn, matched) = (dn.to_owned(), matched.into());
+        if matched.is_empty() { Self::NoSuchSuffix { dn } } else { Self::NoSuchEntry { dn, matched } }
+    }
+
+    /// `noSuchObject` for a name in a suffix that has no entry yet.
+    #[must_use]
+    pub fn empty_suffix(dn: &str, suffix: &str) -> Self {
+        Self::EmptySuffix { dn: dn.to_owned(), suffix: suffix.to_owned() }
+    }
+
+    /// `invalidDNSyntax`.
+    #[must_use]
+    pub fn invalid_dn(dn: &[u8], problem: impl std::fmt::Display) -> Self {
+        Self::InvalidDn { dn: shown(dn), problem: problem.to_string() }
+    }
+
+    /// A control whose value is not what its specification says, or a filter in it that is too large.
+    #[must_use]
+    pub fn malformed_control(name: &str, problem: &DecodeError) -> Self {
+        let (control, code, problem) = (name.to_owned(), problem.result_code(), problem.to_string());
+        match code {
+            ResultCode::PROTOCOL_ERROR => Self::MalformedControl { control, problem },
+            _ => Self::TooLargeControl { control, problem },
+        }
+    }
+}
+
+impl From<&StoreError> for Refusal {
+    fn from(error: &StoreError) -> Self {
+        let text = error.to_string();
+        match error {
+            StoreError::DiskFull { .. } => Self::DiskFull { error: text },
+            StoreError::Busy => Self::Busy { error: text },
+            StoreError::Closed | StoreError::UpdatesStopped { .. } => Self::Unavailable { error: text },
+            limit if limit.is_limit() => Self::StoreLimit { error: text },
+            _ => Self::StoreFailure { error: text },
+        }
+    }
+}
+
+/// A result that refuses, with a message for a person. New reasons are rows of an enum instead ([`ldap::refusals!`]).
 #[must_use]
 pub fn refuse(code: ResultCode, message: impl Into<String>) -> LdapResult {
     LdapResult::new(code, message)
 }
 
-/// `noSuchObject` with the last entry found on the way.
+/// See [`Refusal::no_such_object`].
 #[must_use]
 pub fn no_such_object(dn: &str, matched: impl Into<String>) -> LdapResult {
-    let matched = matched.into();
-    let message = if matched.is_empty() {
-        format!("There is no entry \"{dn}\": no suffix of this server holds it")
-    } else {
-        format!("There is no entry \"{dn}\": the deepest existing entry on the way is \"{matched}\"")
-    };
-    LdapResult::new(ResultCode::NO_SUCH_OBJECT, message).with_matched_dn(matched)
+    Refusal::no_such_object(dn, matched).into()
 }
 
-/// `noSuchObject` for a name in a suffix that has no entry yet.
+/// See [`Refusal::empty_suffix`].
 #[must_use]
 pub fn empty_suffix(dn: &str, suffix: &str) -> LdapResult {
-    let message = format!(
-        "There is no entry \"{dn}\": the suffix \"{suffix}\" is empty; add its entry first, or import data into its backend"
-    );
-    LdapResult::new(ResultCode::NO_SUCH_OBJECT, message)
+    Refusal::empty_suffix(dn, suffix).into()
 }
 
-/// `invalidDNSyntax`.
+/// See [`Refusal::invalid_dn`].
 #[must_use]
-pub fn invalid_dn(dn: &[u8], reason: impl std::fmt::Display) -> LdapResult {
-    LdapResult::new(ResultCode::INVALID_DN_SYNTAX, format!("\"{}\" is not a distinguished name: {reason}", shown(dn)))
+pub fn invalid_dn(dn: &[u8], problem: impl std::fmt::Display) -> LdapResult {
+    Refusal::invalid_dn(dn, problem).into()
 }
 
 /// What a failure of the store means to a client.
 #[must_use]
 pub fn store_failure(error: &StoreError) -> LdapResult {
-    let code = match error {
-        StoreError::DiskFull { .. } => ResultCode::UNWILLING_TO_PERFORM,
-        StoreError::Busy => ResultCode::BUSY,
-        StoreError::Closed | StoreError::UpdatesStopped { .. } => ResultCode::UNAVAILABLE,
-        StoreError::ProposalTooLarge { .. }
-        | StoreError::RecordTooLarge { .. }
-        | StoreError::TooManyDescriptions { .. }
-        | StoreError::TooManyIndexes { .. } => ResultCode::ADMIN_LIMIT_EXCEEDED,
-        _ => ResultCode::OTHER,
-    };
-    let message = match error {
-        StoreError::DiskFull { .. } => {
-            format!("{error}: nothing was changed; make room on the server's disk, then repeat the request")
-        }
-        StoreError::Busy | StoreError::Closed | StoreError::UpdatesStopped { .. } => error.to_string(),
-        _ if code == ResultCode::ADMIN_LIMIT_EXCEEDED => error.to_string(),
-        _ => format!("The server could not do this: {error}"),
-    };
-    LdapResult::new(code, message)
+    Refusal::from(error).into()
 }
 
-/// `protocolError` for a control whose value is not what its specification says, `adminLimitExceeded` for a filter that is too
-/// large; to be used with `map_err`.
+/// See [`Refusal::malformed_control`]; to be used with `map_err`.
 pub fn malformed_control(name: &str) -> impl Fn(DecodeError) -> LdapResult {
-    move |problem| {
-        let code = problem.result_code();
-        let what = if code == ResultCode::PROTOCOL_ERROR { "malformed" } else { "too large" };
-        refuse(code, format!("The value of the {name} control is {what}: {problem}"))
-    }
+    move |problem| Refusal::malformed_control(name, &problem).into()
 }
 
 /// Bytes of a request as a message may show them: short, and never more than a line.

@@ -14,8 +14,10 @@ mod session;
 
 use std::time::Duration;
 
+use ldap::Filter;
 use ldap::filter::FILTER_NODES_MAX;
-use ldap::{Filter, LdapResult, ResultCode};
+
+use crate::refusal::Refusal;
 
 pub use allowance::{Allowance, Most};
 pub use bound::Bound;
@@ -25,7 +27,7 @@ pub use own::{OwnLimits, given_limits};
 pub use rules::LimitRules;
 pub use session::LimitsFinder;
 
-/// A rule that cannot be.
+/// A rule of the configuration that is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum LimitsError {
     /// A configured name is no DN.
@@ -111,20 +113,13 @@ impl SessionLimits {
     ///
     /// # Errors
     /// `adminLimitExceeded`.
-    pub fn check_filters<'f, 'a: 'f>(
-        &self,
-        filters: impl IntoIterator<Item = &'f Filter<'a>>,
-    ) -> Result<(), LdapResult> {
+    pub fn check_filters<'f, 'a: 'f>(&self, filters: impl IntoIterator<Item = &'f Filter<'a>>) -> Result<(), Refusal> {
         let parts: usize = filters.into_iter().map(|filter| filter.nodes().len()).sum();
         let most = self.filter_parts;
         if parts <= most {
             return Ok(());
         }
-        let message = format!(
-            "The filter has {parts} parts, and you may send {most} (filter-part-limit): ask for less at a time, or let the \
-             administrator raise the limit"
-        );
-        Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message))
+        Err(Refusal::TooManyFilterParts { parts, most })
     }
 
     /// What the next page of a paged search may have. `size_limit` is the request's (0: none), `page_size` the control's,
@@ -135,14 +130,11 @@ impl SessionLimits {
     ///
     /// # Errors
     /// `adminLimitExceeded` when the session may not page at all.
-    pub fn for_page(&self, size_limit: u64, page_size: u64, sent_before: u64) -> Result<Page, LdapResult> {
+    pub fn for_page(&self, size_limit: u64, page_size: u64, sent_before: u64) -> Result<Page, Refusal> {
         let allowed = match self.paged_total {
             PagedTotal::SizeLimit => self.size.hard(),
             PagedTotal::Most(most) => most,
-            PagedTotal::Disabled => {
-                let message = "Paged results are not allowed to you: search without the control, for fewer entries";
-                return Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
-            }
+            PagedTotal::Disabled => return Err(Refusal::NoPaging),
         };
         let total = Most::from_zero_is_none(size_limit).min(allowed);
         let page = Most::At(page_size).min(self.page_size).number().unwrap_or(page_size);

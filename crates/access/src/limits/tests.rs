@@ -123,7 +123,7 @@ fn a_rule_inherits_what_it_does_not_say_and_rules_are_never_mixed() {
     assert_eq!((limits.size.granted(0), limits.size.granted(2000)), (Most::At(500), Most::At(900)));
     assert_eq!((limits.time_ms.granted(0), limits.lookthrough), (Most::At(30_000), Most::At(700)));
     assert_eq!(limits.paged_total, PagedTotal::Disabled);
-    assert_eq!(limits.for_page(0, 10, 0).unwrap_err().code, ResultCode::ADMIN_LIMIT_EXCEEDED);
+    assert_eq!(limits.for_page(0, 10, 0).unwrap_err(), Refusal::NoPaging);
 }
 
 #[test]

@@ -45,7 +45,7 @@ impl OwnTree for Changelog {
     }
 
     fn check_read(&self, access: Access) -> Result<(), LdapResult> {
-        access.check_changelog()
+        Ok(access.check_changelog()?)
     }
 
     fn entry(

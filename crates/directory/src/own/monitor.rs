@@ -44,7 +44,7 @@ impl OwnTree for Monitor {
     }
 
     fn check_read(&self, access: Access) -> Result<(), LdapResult> {
-        access.check_monitor()
+        Ok(access.check_monitor()?)
     }
 
     fn entry(

@@ -1,0 +1,18 @@
+//! What is refused because of who asks. Knows no request.
+
+use ldap::ResultCode;
+
+ldap::refusals! {
+    /// See the module.
+    pub enum Refusal {
+        TooManyFilterParts { parts: usize, most: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "The filter has {parts} parts, and you may send {most} (filter-part-limit): ask for less at a time, or let the \
+             administrator raise the limit";
+        NoPaging = ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "Paged results are not allowed to you: search without the control, for fewer entries";
+        Anonymous = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "Anonymous clients may read the root DSE and the schema only: authenticate with a bind request";
+        Changelog = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "cn=changelog may be read by root users only";
+        Monitor = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "cn=monitor may be read by root users only";
+    }
+}
