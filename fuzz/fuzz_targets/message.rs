@@ -1,32 +1,33 @@
 //! Requests: what is accepted can be walked, and its raw operation says the same again.
 #![no_main]
 
-use ldap::{Message, Request};
+use ldap::{EntryRequest, Message, Operation, SearchRequest, Update};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(message) = Message::decode(bytes) else { return };
     assert!(message.id > 0);
-    let mut body = ber::Reader::new(bytes).sequence().unwrap();
-    body.integer().unwrap();
-    let (_, raw) = body.raw_element().unwrap();
-    let again = Request::decode_op(raw).unwrap();
-    assert_eq!(format!("{:?}", message.op), format!("{again:?}"));
-    match &message.op {
-        Request::Search(search) => {
+    match &message.operation {
+        Operation::Search(search) => {
+            let again = SearchRequest::decode(search.encoded()).unwrap();
+            assert_eq!(format!("{search:?}"), format!("{again:?}"));
             let _ = search.filter.to_string();
             assert!(search.attributes.iter().count() <= bytes.len());
         }
-        Request::Add(add) => assert!(add.attributes.iter().all(|a| a.values.iter().count() > 0)),
-        Request::Modify(modify) => {
-            let values: usize = modify.changes.iter().map(|c| c.attribute.values.iter().count()).sum();
-            assert!(values <= bytes.len());
-        }
-        Request::Extended(extended) => {
-            let _ = ldap::extended::PasswordModify::decode(extended.value);
-            if let Ok(end) = ldap::transaction::EndTransaction::decode(extended.value) {
-                assert_eq!(ldap::transaction::EndTransaction::decode(Some(&end.encode())), Ok(end));
+        Operation::Update(Update::Entry(update)) => {
+            let again = EntryRequest::decode(update.encoded()).unwrap();
+            assert_eq!(format!("{:?}", update.request()), format!("{again:?}"));
+            match update.request() {
+                EntryRequest::Add(add) => assert!(add.attributes.iter().all(|a| a.values.iter().count() > 0)),
+                EntryRequest::Modify(modify) => {
+                    let values: usize = modify.changes.iter().map(|c| c.attribute.values.iter().count()).sum();
+                    assert!(values <= bytes.len());
+                }
+                EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => {}
             }
+        }
+        Operation::Update(Update::EndTransaction(end)) => {
+            assert_eq!(ldap::transaction::EndTransaction::decode(Some(&end.encode())), Ok(*end));
         }
         _ => {}
     }

@@ -1,7 +1,7 @@
 //! Entries with attributes that other servers obey and this one does not yet: counted when the server starts, told when one is written.
 
 use access::not_obeyed::{NOT_OBEYED, NotObeyed};
-use ldap::{ModifyOperation, Request};
+use ldap::{EntryRequest, ModifyOperation};
 use query::backend::Backend;
 use query::facts::Facts;
 use query::notices::{NoticeKind, Notices};
@@ -31,7 +31,7 @@ impl Directory {
 }
 
 /// Tells once of each attribute in a request that is not obeyed yet.
-pub(crate) fn tell_of_request(notices: &Notices, facts: &Facts, request: &Request<'_>) {
+pub(crate) fn tell_of_request(notices: &Notices, facts: &Facts, request: &EntryRequest<'_>) {
     let tell = |description: &[u8]| {
         if let Some(NotObeyed { attribute, what }) = NotObeyed::find(&facts.schema, description) {
             let sentence = format!("A client wrote the attribute {attribute}, which is not obeyed yet: it {what}");
@@ -39,12 +39,12 @@ pub(crate) fn tell_of_request(notices: &Notices, facts: &Facts, request: &Reques
         }
     };
     match request {
-        Request::Add(add) => add.attributes.iter().for_each(|attribute| tell(attribute.description)),
-        Request::Modify(modify) => {
+        EntryRequest::Add(add) => add.attributes.iter().for_each(|attribute| tell(attribute.description)),
+        EntryRequest::Modify(modify) => {
             let brings = modify.changes.iter().filter(|change| change.operation != ModifyOperation::Delete);
             brings.for_each(|change| tell(change.attribute.description));
         }
-        _ => {}
+        EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => {}
     }
 }
 

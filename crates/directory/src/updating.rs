@@ -1,10 +1,10 @@
 //! Updates of a directory: where they come in. What they are made of is in [`update`](crate::update).
 
-use ldap::{Controls, ExtendedRequest, LdapResult, Message};
+use ldap::{Controls, LdapResult};
 
 use crate::directory::Directory;
 use crate::session::Session;
-use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, start_transaction};
+use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
 
 impl Directory {
     /// What updates need.
@@ -22,29 +22,17 @@ impl Directory {
         }
     }
 
-    /// Takes an add, modify, delete, modify DN, password modify or end transaction request. `operation` is its number on the connection.
-    /// The callback is called with the outcome when it is durable, or with the reason why nothing was done.
-    pub fn submit<'m>(
-        &self,
-        session: &Session,
-        operation: u32,
-        message: &Message<'m>,
-        done: UpdateCallback,
-    ) -> Submitted {
-        self.updating().submit(session, operation, message, done)
+    /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was done.
+    pub fn submit(&self, session: &Session, asked: UpdateRequest<'_, '_>, done: UpdateCallback) -> Submitted {
+        self.updating().submit(session, asked, done)
     }
 
     /// Begins a transaction on a connection; gives its identifier.
     ///
     /// # Errors
-    /// The result to send: somebody anonymous, a malformed request, or a transaction that is open already.
-    pub fn start_transaction(
-        &self,
-        session: &Session,
-        request: &ExtendedRequest<'_>,
-        controls: &Controls<'_>,
-    ) -> Result<Vec<u8>, LdapResult> {
-        start_transaction(session, request, controls)
+    /// The result to send: somebody anonymous, or a transaction that is open already.
+    pub fn start_transaction(&self, session: &Session, controls: &Controls<'_>) -> Result<Vec<u8>, LdapResult> {
+        start_transaction(session, controls)
     }
 }
 

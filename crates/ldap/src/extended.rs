@@ -54,11 +54,13 @@ impl<'a> PasswordModify<'a> {
 
     /// To a request value.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        let mut w = Writer::new(&mut out);
-        let mark = w.begin(SEQUENCE);
         let fields =
             [(USER_IDENTITY, self.user_identity), (OLD_PASSWORD, self.old_password), (NEW_PASSWORD, self.new_password)];
+        // Large enough from the beginning, so that no copy of a password is left behind.
+        let value_bytes = fields.iter().map(|(_, value)| value.map_or(0, |value| value.len() + 8)).sum::<usize>();
+        let mut out = Vec::with_capacity(value_bytes + 16);
+        let mut w = Writer::new(&mut out);
+        let mark = w.begin(SEQUENCE);
         for (tag, value) in fields {
             if let Some(value) = value {
                 w.octets(tag, value);
@@ -132,10 +134,30 @@ pub fn encode_refreshed(ttl_seconds: u64) -> Vec<u8> {
     out
 }
 
+/// The message id in the value of a cancel request (RFC 3909 §2.1).
+pub fn decode_cancel(value: Option<&[u8]>) -> Result<i32, DecodeError> {
+    let mut outer = Reader::new(value.ok_or(DecodeError::Empty("the value of a cancel request"))?);
+    let mut inner = outer.sequence()?;
+    let id = inner.integer()?;
+    inner.finish()?;
+    outer.finish()?;
+    i32::try_from(id).map_err(|_| DecodeError::BadMessageId(id))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn cancel_is_that_of_rfc_3909() {
+        assert_eq!(decode_cancel(Some(b"\x30\x03\x02\x01\x07")), Ok(7));
+        for bad in [b"".as_slice(), b"\x30\x00", b"\x30\x03\x02\x01\x07\x00", b"\x30\x04\x02\x01\x07\x00", b"\x04\x01a"]
+        {
+            assert!(decode_cancel(Some(bad)).is_err(), "{bad:?}");
+        }
+        assert!(decode_cancel(None).is_err());
+    }
 
     #[test]
     fn refresh_is_that_of_rfc_2589() {

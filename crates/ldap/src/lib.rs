@@ -13,6 +13,7 @@ pub mod extended;
 pub mod filter;
 pub mod ldif;
 mod limits;
+mod made;
 pub mod message;
 pub mod oids;
 pub mod refusals;
@@ -23,10 +24,11 @@ pub mod url;
 pub use controls::{Control, ControlBuf, Controls};
 pub use dn::{Ava, Dn, DnError, Rdn};
 pub use filter::{Assertion, ExtensibleMatch, Filter, FilterBuf, FilterNode, Position, Substrings};
+pub use made::{MadeSearch, MadeUpdate};
 pub use message::{
     AddRequest, Attribute, Attributes, Authentication, BindRequest, Change, Changes, CompareRequest, DecodeError,
-    DerefAliases, ExtendedRequest, Message, MessageError, ModifyDnRequest, ModifyOperation, ModifyRequest, Request,
-    Scope, SearchRequest, Strings, Values,
+    DerefAliases, EntryRequest, EntryUpdate, ExtendedFault, Message, MessageError, ModifyDnRequest, ModifyOperation,
+    ModifyRequest, NotExecutable, Operation, Scope, SearchRequest, Strings, Update, Values,
 };
 pub use result::{LdapResult, ResultCode};
 pub use url::{LdapUrl, UrlError, UrlExtension, UrlScheme};

@@ -78,7 +78,7 @@ proptest! {
             let again = rasn::ber::encode(&rasn(&bytes)).unwrap();
             let message = Message::decode(&again).unwrap();
             prop_assert_eq!(message.id, id);
-            prop_assert_eq!(Asked::of(&message.op).sorted(), asked.clone().sorted());
+            prop_assert_eq!(Asked::of(&message.operation).sorted(), asked.clone().decoded().sorted());
             if asked != Asked::Unbind {
                 let found: Vec<_> = message
                     .controls

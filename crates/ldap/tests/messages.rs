@@ -8,7 +8,10 @@ use ber::Writer;
 use common::{Asked, asked, controls, octets};
 use ldap::client::{Response, ServerMessage};
 use ldap::encode::{self, tags};
-use ldap::{ControlBuf, DecodeError, LdapResult, Message, Request, ResultCode};
+use ldap::{
+    ControlBuf, DecodeError, EntryRequest, ExtendedFault, LdapResult, Message, NotExecutable, Operation, ResultCode,
+    SearchRequest, Update, oids,
+};
 use proptest::prelude::*;
 
 /// A message around `op`, without the code under test.
@@ -38,7 +41,7 @@ fn a_search_byte_by_byte() {
     let message = Message::decode(&bytes).unwrap();
     assert_eq!(message.id, 2);
     assert!(message.controls.is_empty());
-    let Request::Search(search) = message.op else { panic!("no search") };
+    let Operation::Search(search) = message.operation else { panic!("no search") };
     assert_eq!((search.base, search.size_limit, search.types_only), (&b"dc=a"[..], 5, false));
     assert_eq!(search.scope, ldap::Scope::WholeSubtree);
     assert_eq!(search.filter.to_string(), "(sn=x)");
@@ -146,7 +149,8 @@ fn components_of_later_versions_are_passed_over() {
     let new = b"\x95\x01x\xb6\x00";
     let delete = b"\x4a\x04dc=a";
     let control = b"\xa0\x09\x30\x07\x04\x03\x31\x2e\x32\x95\x00";
-    let decoded = |bytes: &[u8]| Message::decode(bytes).map(|m| (format!("{:?}", m.op), m.controls.iter().count()));
+    let decoded =
+        |bytes: &[u8]| Message::decode(bytes).map(|m| (format!("{:?}", m.operation), m.controls.iter().count()));
     let expected = decoded(&message(&[1], delete, b"")).unwrap().0;
     assert_eq!(decoded(&message(&[1], delete, new)), Ok((expected.clone(), 0)));
     assert_eq!(decoded(&message(&[1], delete, &[control, &new[..]].concat())), Ok((expected, 1)));
@@ -168,7 +172,7 @@ fn components_of_later_versions_are_passed_over() {
         let mut extended = Vec::new();
         Writer::new(&mut extended).octets(tag, &[content, new].concat());
         let bytes = message(&[1], &extended, b"");
-        assert_eq!(Asked::of(&Message::decode(&bytes).unwrap().op), asked);
+        assert_eq!(Asked::of(&Message::decode(&bytes).unwrap().operation), asked);
     }
 }
 
@@ -207,6 +211,54 @@ fn responses_that_are_none() {
     }
 }
 
+/// Every extended operation is known by its OID, and what it is given is checked once.
+#[test]
+fn extended_operations_are_decoded() {
+    use oids::extended as oids;
+    let message = |oid: &str, value: Option<&[u8]>| {
+        let mut bytes = Vec::new();
+        ldap::client::extended(&mut bytes, 1, oid, value, &[]);
+        bytes
+    };
+    let refresh = ldap::extended::Refresh { entry: b"cn=a", ttl_seconds: 60 }.encode();
+    let end = ldap::transaction::EndTransaction { commit: true, identifier: b"1" }.encode();
+    let rebuild = ldap::administration::RebuildIndexes {
+        backend: "userRoot".into(),
+        which: ldap::administration::IndexChoice::All,
+        wait: false,
+    };
+    let rebuild = rebuild.encode();
+    type Value<'v> = Option<&'v [u8]>;
+    // OID, a value that is taken, one that is not.
+    let cases: [(&str, Value<'_>, Value<'_>); 10] = [
+        (oids::PASSWORD_MODIFY, None, Some(b"x")),
+        (oids::REFRESH, Some(&refresh), None),
+        (oids::END_TRANSACTION, Some(&end), None),
+        (oids::CANCEL, Some(b"\x30\x03\x02\x01\x07"), None),
+        (oids::REBUILD_INDEXES, Some(&rebuild), Some(b"x")),
+        (oids::START_TRANSACTION, None, Some(b"")),
+        (oids::WHO_AM_I, None, Some(b"")),
+        (oids::START_TLS, None, Some(b"")),
+        (oids::RELOAD_CONFIGURATION, None, Some(b"")),
+        (oids::GET_CONNECTION_ID, None, None),
+    ];
+    for (oid, taken, refused) in cases {
+        let bytes = message(oid, taken);
+        let operation = Message::decode(&bytes).unwrap().operation;
+        assert!(!matches!(operation, Operation::NotExecutable(_)), "{operation:?}");
+        assert_eq!(operation.extended_oid(), Some(oid.as_bytes()));
+        assert_eq!(operation.response_tag(), Some(tags::EXTENDED));
+        if oid == oids::GET_CONNECTION_ID {
+            continue;
+        }
+        let bytes = message(oid, refused);
+        let operation = Message::decode(&bytes).unwrap().operation;
+        let Operation::NotExecutable(NotExecutable { fault, .. }) = operation else { panic!("{operation:?}") };
+        assert_ne!(fault, ExtendedFault::Unknown);
+        assert_eq!(operation.extended_oid(), Some(oid.as_bytes()));
+    }
+}
+
 fn result() -> impl Strategy<Value = LdapResult> {
     (any::<i32>(), "\\PC{0,20}", "\\PC{0,20}", prop::collection::vec("\\PC{0,20}", 0..3)).prop_map(
         |(code, dn, message, referrals)| {
@@ -231,16 +283,17 @@ proptest! {
         prop_assert_eq!(ber::frame(&bytes, bytes.len()), Ok(ber::Frame::Complete(bytes.len())));
         let message = Message::decode(&bytes).unwrap();
         prop_assert_eq!(message.id, id);
-        prop_assert_eq!(Asked::of(&message.op), asked.clone());
+        prop_assert_eq!(Asked::of(&message.operation), asked.clone().decoded());
         if asked != Asked::Unbind {
             prop_assert_eq!(own(message.controls), controls);
         }
         // The bare operation, as a log keeps it.
-        let mut body = ber::Reader::new(&bytes).sequence().unwrap();
-        body.integer().unwrap();
-        let (_, raw) = body.raw_element().unwrap();
-        prop_assert_eq!(Asked::of(&Request::decode_op(raw).unwrap()), asked);
-        prop_assert!(Request::decode_op(&[raw, &[0]].concat()).is_err());
+        if let Operation::Update(Update::Entry(update)) = message.operation {
+            let mut body = ber::Reader::new(&bytes).sequence().unwrap();
+            body.integer().unwrap();
+            prop_assert_eq!(update.encoded(), body.raw_element().unwrap().1);
+            prop_assert!(EntryRequest::decode(&[update.encoded(), &[0]].concat()).is_err());
+        }
     }
 
     #[test]
@@ -302,7 +355,7 @@ proptest! {
     fn no_bytes_panic(noise in prop::collection::vec(any::<u8>(), 0..80)) {
         let _ = Message::decode(&noise);
         let _ = ServerMessage::decode(&noise);
-        let _ = Request::decode_op(&noise);
+        let _ = (EntryRequest::decode(&noise), SearchRequest::decode(&noise));
     }
 
     /// A good message with a few bytes changed gets deeper than noise. Whatever is accepted can be walked to its end.
@@ -325,10 +378,13 @@ proptest! {
 
 /// Walks every list of a request, whatever text it holds.
 fn own_lossy(message: &Message<'_>) -> usize {
-    let lists = match &message.op {
-        Request::Search(s) => s.filter.to_string().len() + s.attributes.iter().count(),
-        Request::Add(a) => a.attributes.iter().map(|a| a.values.iter().count()).sum(),
-        Request::Modify(m) => m.changes.iter().map(|c| c.attribute.values.iter().count()).sum(),
+    let lists = match &message.operation {
+        Operation::Search(s) => s.filter.to_string().len() + s.attributes.iter().count(),
+        Operation::Update(Update::Entry(update)) => match update.request() {
+            EntryRequest::Add(a) => a.attributes.iter().map(|a| a.values.iter().count()).sum(),
+            EntryRequest::Modify(m) => m.changes.iter().map(|c| c.attribute.values.iter().count()).sum(),
+            EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => 0,
+        },
         _ => 0,
     };
     lists + message.controls.iter().count()

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ldap::{Message, Request, ResultCode, oids::control};
+use ldap::{Message, Operation, ResultCode, oids::control};
 use runtime::loop_core::Core;
 
 use crate::{
@@ -103,7 +103,7 @@ impl LdapLoop {
     }
 
     pub(crate) fn log_request(&mut self, kind: OperationKind, ids: OperationIds, message: &Message<'_>) {
-        if let Request::Search(search) = &message.op {
+        if let Operation::Search(search) = &message.operation {
             request::count_scope(&self.metrics, search);
         }
         if !self.log.is_enabled() {
@@ -112,7 +112,7 @@ impl LdapLoop {
         let is_persistent =
             kind == OperationKind::Search && message.controls.find(control::PERSISTENT_SEARCH).is_some();
         self.fields.clear();
-        request::write_fields(&mut self.fields, &message.op);
+        request::write_fields(&mut self.fields, &message.operation);
         if is_persistent {
             // As 389 Directory Server marks them.
             self.fields.extend_from_slice(b" options=persistent");

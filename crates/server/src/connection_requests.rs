@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ldap::{ExtendedRequest, Message, ResultCode, oids::extended as oids};
+use ldap::{LdapResult, Message, Operation, ResultCode, oids::extended as oids};
 use runtime::{
     end::{End, EndReason},
     loop_core::Core,
@@ -34,45 +34,35 @@ impl LdapLoop {
         core: &mut Core,
         client: &mut Client,
         ids: OperationIds,
-        extended: &ExtendedRequest<'_>,
         message: &Message<'_>,
         is_last: bool,
     ) -> Result<Option<Answer>, End> {
-        if let Some(control) = message.controls.iter().find(|control| control.critical) {
-            let oid = String::from_utf8_lossy(control.oid);
-            let text = format!("control {oid} is critical and not supported with this operation");
-            reply::extended(client, ids.message, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, &text, None, None);
-            return Ok(Some(Answer::of(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, text)));
+        if let Err(LdapResult { code, message: text, .. }) = reply::refuse_critical(message) {
+            reply::extended(client, ids.message, code, &text, None, None);
+            return Ok(Some(Answer::of(code, text)));
         }
-        match extended.name {
-            name if name == oids::CANCEL.as_bytes() => Ok(self.cancel(client, ids, extended.value)),
-            name if name == oids::START_TLS.as_bytes() => {
-                self.start_tls(core, client, ids, extended.value, is_last).map(Some)
-            }
+        match message.operation {
+            Operation::Cancel(target) => Ok(self.cancel(client, ids, target)),
+            Operation::StartTls => self.start_tls(core, client, ids, is_last).map(Some),
             _ => Ok(Some(connection_id(client, ids))),
         }
     }
 
-    fn cancel(&self, client: &mut Client, ids: OperationIds, value: Option<&[u8]>) -> Option<Answer> {
-        let (code, text) = match value.and_then(reply::cancel_target) {
-            None => (ResultCode::PROTOCOL_ERROR, "the request value is not that of a cancel request"),
-            Some(target) => match client.state.outstanding_by_message(target) {
-                None => (ResultCode::NO_SUCH_OPERATION, "no such operation is under way"),
-                Some(operation) if operation.kind == OperationKind::Bind => {
-                    (ResultCode::CANNOT_CANCEL, "a bind cannot be cancelled")
-                }
-                Some(operation) if !operation.is_abortable => {
-                    (ResultCode::TOO_LATE, "the update is already being written")
-                }
-                Some(operation) if operation.cancelled_by.is_some() => {
-                    (ResultCode::CANNOT_CANCEL, "the operation is being cancelled already")
-                }
-                Some(operation) => {
-                    operation.cancelled_by = Some(ids);
-                    operation.backlog.cancel();
-                    return None;
-                }
-            },
+    fn cancel(&self, client: &mut Client, ids: OperationIds, target: i32) -> Option<Answer> {
+        let (code, text) = match client.state.outstanding_by_message(target) {
+            None => (ResultCode::NO_SUCH_OPERATION, "no such operation is under way"),
+            Some(operation) if operation.kind == OperationKind::Bind => {
+                (ResultCode::CANNOT_CANCEL, "a bind cannot be cancelled")
+            }
+            Some(operation) if !operation.is_abortable => (ResultCode::TOO_LATE, "the update is already being written"),
+            Some(operation) if operation.cancelled_by.is_some() => {
+                (ResultCode::CANNOT_CANCEL, "the operation is being cancelled already")
+            }
+            Some(operation) => {
+                operation.cancelled_by = Some(ids);
+                operation.backlog.cancel();
+                return None;
+            }
         };
         reply::extended(client, ids.message, code, text, None, None);
         Some(Answer::of(code, text))
@@ -94,14 +84,7 @@ impl LdapLoop {
         self.conclude(core, client, OperationKind::Extended, ids, answer);
     }
 
-    fn start_tls(
-        &self,
-        core: &mut Core,
-        client: &mut Client,
-        ids: OperationIds,
-        value: Option<&[u8]>,
-        is_last: bool,
-    ) -> Result<Answer, End> {
+    fn start_tls(&self, core: &mut Core, client: &mut Client, ids: OperationIds, is_last: bool) -> Result<Answer, End> {
         let offered = self
             .listeners
             .get(client.listener())
@@ -110,7 +93,7 @@ impl LdapLoop {
             Some((ResultCode::OPERATIONS_ERROR, "TLS is already established"))
         } else if !client.state.outstanding.is_empty() {
             Some((ResultCode::OPERATIONS_ERROR, "other operations are under way on the connection"))
-        } else if value.is_some() || offered.is_none() {
+        } else if offered.is_none() {
             Some((ResultCode::PROTOCOL_ERROR, "StartTLS is not available here"))
         } else {
             None

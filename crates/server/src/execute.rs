@@ -9,7 +9,7 @@ use std::{
 };
 
 use ber::Frame;
-use ldap::{Message, MessageError, Request, ResultCode};
+use ldap::{Message, MessageError, Operation, ResultCode};
 use runtime::{
     end::{End, EndReason},
     loop_core::Core,
@@ -75,19 +75,19 @@ impl LdapLoop {
             Ok(message) => message,
             Err(error) => return self.bad_message(core, client, &error),
         };
-        if must_wait(client, &message.op) {
+        if must_wait(client, &message.operation) {
             return Executed::NotYet;
         }
-        let kind = request::kind(&message.op);
+        let kind = request::kind(&message.operation);
         let ids = OperationIds { connection: client.id(), operation: client.state.next_operation, message: message.id };
         client.state.next_operation += 1;
         self.metrics.of(kind).requests.add(1);
         self.log_request(kind, ids, &message);
-        let answered = match &message.op {
-            Request::Unbind => return Executed::End(End::new(EndReason::Goodbye, "")),
-            Request::Abandon(target) => Some(self.abandon(client, *target)),
-            Request::Extended(extended) if reply::is_for_connection(extended.name) => {
-                match self.connection_extended(core, client, ids, extended, &message, is_last) {
+        let answered = match &message.operation {
+            Operation::Unbind => return Executed::End(End::new(EndReason::Goodbye, "")),
+            Operation::Abandon(target) => Some(self.abandon(client, *target)),
+            Operation::Cancel(_) | Operation::StartTls | Operation::ConnectionId => {
+                match self.connection_extended(core, client, ids, &message, is_last) {
                     Ok(answer) => answer,
                     Err(end) => return Executed::End(end),
                 }
@@ -111,18 +111,18 @@ impl LdapLoop {
         } else if client.state.outstanding_by_message(ids.message).is_some() {
             self.metrics.network.protocol_errors.add(1);
             (ResultCode::PROTOCOL_ERROR, "the message id is that of an operation that is not answered yet")
-        } else if self.is_refused_version(client, &message.op) {
+        } else if self.is_refused_version(client, &message.operation) {
             self.metrics.network.protocol_errors.add(1);
             (ResultCode::PROTOCOL_ERROR, "this LDAP version is not supported here; use version 3")
         } else {
             return None;
         };
-        reply::failure(&mut client.output, ids.message, &message.op, code, text);
+        reply::failure(&mut client.output, ids.message, &message.operation, code, text);
         Some(Answer::of(code, text))
     }
 
-    fn is_refused_version(&self, client: &Client, request: &Request<'_>) -> bool {
-        let Request::Bind(bind) = request else { return false };
+    fn is_refused_version(&self, client: &Client, operation: &Operation<'_>) -> bool {
+        let Operation::Bind(bind) = operation else { return false };
         let allows_v2 = self.listeners.get(client.listener()).is_some_and(|settings| settings.allow_ldap_v2);
         !(bind.version == 3 || (bind.version == 2 && allows_v2))
     }
@@ -182,7 +182,7 @@ impl LdapLoop {
                         ids.connection, ids.operation, ids.message
                     ),
                 );
-                reply::failure(&mut client.output, ids.message, &message.op, ResultCode::OTHER, reply::DEFECT);
+                reply::failure(&mut client.output, ids.message, &message.operation, ResultCode::OTHER, reply::DEFECT);
                 Some(Answer::of(ResultCode::OTHER, reply::DEFECT))
             }
         }
@@ -224,10 +224,10 @@ impl LdapLoop {
 }
 
 /// A bind waits for what runs, and stops what can be stopped (RFC 4511 §4.2.1).
-fn must_wait(client: &mut Client, request: &Request<'_>) -> bool {
+fn must_wait(client: &mut Client, operation: &Operation<'_>) -> bool {
     let state = &mut client.state;
     state.waits_for_outstanding = false;
-    if !matches!(request, Request::Bind(_)) || state.outstanding.is_empty() {
+    if !matches!(operation, Operation::Bind(_)) || state.outstanding.is_empty() {
         return false;
     }
     for operation in state.outstanding.iter_mut().filter(|operation| operation.is_abortable) {

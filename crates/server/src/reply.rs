@@ -3,19 +3,12 @@
 //! Results of the directory are encoded where they are made.
 
 use ber::Tag;
-use ldap::{
-    LdapResult, MessageError, Request, ResultCode, encode, message::tags as request_tags, oids::extended as oids,
-};
+use ldap::{LdapResult, Message, MessageError, Operation, ResultCode, encode, message::tags as request_tags};
 
-use crate::{client::Client, metrics::OperationKind};
+use crate::{answer::Answer, client::Client, metrics::OperationKind};
 
 /// What a client reads when an operation panicked.
 pub(crate) const DEFECT: &str = "the operation failed by a defect of the server; the error log has the details";
-
-/// Whether an extended request concerns the connection and not the directory.
-pub(crate) fn is_for_connection(name: &[u8]) -> bool {
-    [oids::CANCEL, oids::START_TLS, oids::GET_CONNECTION_ID].iter().any(|oid| oid.as_bytes() == name)
-}
 
 /// The response that an operation ends with, when there is nothing to say but a result.
 pub(crate) fn result(out: &mut Vec<u8>, message: i32, response: Tag, code: ResultCode, text: &str) {
@@ -38,9 +31,31 @@ pub(crate) fn extended(
     encode::extended_response(&mut client.output, message, &LdapResult::new(code, text), name, value, &[]);
 }
 
+/// Writes the response to an extended request: its value, or why there is none.
+pub(crate) fn respond(out: &mut Vec<u8>, id: i32, outcome: Result<Option<Vec<u8>>, LdapResult>) -> Answer {
+    let (result, value) = match outcome {
+        Ok(value) => (LdapResult::success(), value),
+        Err(result) => (result, None),
+    };
+    encode::extended_response(out, id, &result, None, value.as_deref(), &[]);
+    Answer::of(result.code, result.message)
+}
+
+/// Refuses a message with a critical control, for operations that take none.
+pub(crate) fn refuse_critical(message: &Message<'_>) -> Result<(), LdapResult> {
+    match message.controls.iter().find(|control| control.critical) {
+        Some(control) => {
+            let oid = String::from_utf8_lossy(control.oid);
+            let text = format!("control {oid} is critical and not supported with this operation");
+            Err(LdapResult::new(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, text))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses a request, whichever it is; nothing for those that have no response.
-pub(crate) fn failure(out: &mut Vec<u8>, message: i32, request: &Request<'_>, code: ResultCode, text: &str) {
-    if let Some(response) = request.response_tag() {
+pub(crate) fn failure(out: &mut Vec<u8>, message: i32, operation: &Operation<'_>, code: ResultCode, text: &str) {
+    if let Some(response) = operation.response_tag() {
         result(out, message, response, code, text);
     }
 }
@@ -60,26 +75,4 @@ pub(crate) fn answerable(error: &MessageError) -> Option<(i32, Tag, OperationKin
         _ => return None,
     };
     Some((error.id?, response, kind))
-}
-
-/// The message id in the value of a cancel request (RFC 3909 §2.1).
-pub(crate) fn cancel_target(value: &[u8]) -> Option<i32> {
-    let mut outer = ber::Reader::new(value);
-    let mut inner = outer.sequence().ok()?;
-    let target = i32::try_from(inner.integer().ok()?).ok()?;
-    inner.finish().and_then(|()| outer.finish()).ok().map(|()| target)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cancel_values() {
-        assert_eq!(cancel_target(b"\x30\x03\x02\x01\x07"), Some(7));
-        for bad in [b"".as_slice(), b"\x30\x00", b"\x30\x03\x02\x01\x07\x00", b"\x30\x04\x02\x01\x07\x00", b"\x04\x01a"]
-        {
-            assert_eq!(cancel_target(bad), None);
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ldap::{LdapResult, Request, ResultCode};
+use ldap::{EntryRequest, LdapResult, ResultCode};
 use store::log::LogPlace;
 use store::{Outcome, StoreError, Txn};
 
@@ -142,14 +142,14 @@ fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), Apply
     if proposal.kind == Kind::ExpireEntries {
         return plugins::dynamic::expire(work, proposal.operation_bytes);
     }
-    let request = Request::decode_op(proposal.operation_bytes)
+    let request = EntryRequest::decode(proposal.operation_bytes)
         .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
     match (proposal.kind, &request) {
-        (Kind::Add, Request::Add(request)) => add::add(work, request),
-        (Kind::Modify | Kind::PasswordModify, Request::Modify(request)) => modify::modify(work, request),
-        (Kind::Refresh, Request::Modify(request)) => refresh::refresh(work, request),
-        (Kind::Delete, Request::Delete(dn)) => delete::delete(work, dn),
-        (Kind::ModifyDn, Request::ModifyDn(request)) => modify_dn::modify_dn(work, request),
+        (Kind::Add, EntryRequest::Add(request)) => add::add(work, request),
+        (Kind::Modify | Kind::PasswordModify, EntryRequest::Modify(request)) => modify::modify(work, request),
+        (Kind::Refresh, EntryRequest::Modify(request)) => refresh::refresh(work, request),
+        (Kind::Delete, EntryRequest::Delete(dn)) => delete::delete(work, dn),
+        (Kind::ModifyDn, EntryRequest::ModifyDn(request)) => modify_dn::modify_dn(work, request),
         _ => Err(refuse(ResultCode::OTHER, "The proposal names another operation than it holds")),
     }
 }

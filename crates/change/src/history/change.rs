@@ -4,7 +4,7 @@
 //! [`trace`](super::trace)) what came of it. Knows the layout of both; not who wants to know.
 
 use ldap::message::Strings;
-use ldap::{Dn, Request};
+use ldap::{Dn, EntryRequest};
 use store::log::LogRecord;
 use store::{EntryId, varint};
 
@@ -98,18 +98,12 @@ impl<'a> Change<'a> {
             proposal = Proposal::decode(part).ok()?;
         }
         // What the server does by itself has no request that names an entry.
-        let request = Request::decode_op(proposal.operation_bytes).ok();
-        let named = match &request {
-            Some(Request::Add(request)) => request.entry,
-            Some(Request::Modify(request)) => request.object,
-            Some(Request::Delete(dn)) => dn,
-            Some(Request::ModifyDn(request)) => request.entry,
-            _ => b"",
-        };
+        let request = EntryRequest::decode(proposal.operation_bytes).ok();
+        let named = request.as_ref().map_or(&b""[..], EntryRequest::entry);
         let target = std::str::from_utf8(named).ok()?;
         let dn = std::str::from_utf8(if body.dn.is_empty() { named } else { body.dn }).ok()?;
         let rename = match &request {
-            Some(Request::ModifyDn(request)) if body.kind == ChangeKind::ModifyDn => {
+            Some(EntryRequest::ModifyDn(request)) if body.kind == ChangeKind::ModifyDn => {
                 let new_rdn = std::str::from_utf8(request.new_rdn).ok()?;
                 let new_superior = request.new_superior.map(std::str::from_utf8).transpose().ok()?;
                 let new_dn = new_name(dn, new_rdn, new_superior);
@@ -135,7 +129,7 @@ impl<'a> Change<'a> {
             cause: body.cause,
             attributes: body.attributes,
             request: match request {
-                Some(Request::Add(request)) => Some(request.attributes),
+                Some(EntryRequest::Add(request)) => Some(request.attributes),
                 _ => None,
             },
         })

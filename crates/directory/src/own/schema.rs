@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::Identity;
-use ldap::{LdapResult, Request, ResultCode};
+use ldap::{EntryRequest, LdapResult, ResultCode};
 use schema::{DefinitionKind, NormalizedDn};
 use store::StoreError;
 
@@ -58,11 +58,11 @@ impl OwnTree for SubschemaEntry {
         &self,
         identity: &Identity,
         flags: Flags,
-        request: &Request<'_>,
+        request: &EntryRequest<'_>,
         dn: &NormalizedDn,
     ) -> Result<OwnUpdate, LdapResult> {
         match request {
-            Request::Modify(request) if dn == self.base() => {
+            EntryRequest::Modify(request) if dn == self.base() => {
                 SchemaModification::read(identity, flags, request).map(OwnUpdate::Schema)
             }
             _ => {

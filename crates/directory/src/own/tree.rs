@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use access::{Access, Identity};
-use ldap::{Filter, LdapResult, Request, ResultCode, Scope};
+use ldap::{EntryRequest, Filter, LdapResult, ResultCode, Scope};
 use schema::NormalizedDn;
 
 use super::change_scan::ChangeScan;
@@ -115,7 +115,7 @@ pub(crate) trait OwnTree: Debug + Send + Sync {
         &self,
         _identity: &Identity,
         _flags: Flags,
-        _request: &Request<'_>,
+        _request: &EntryRequest<'_>,
         _dn: &NormalizedDn,
     ) -> Result<OwnUpdate, LdapResult> {
         Err(self.unwilling())

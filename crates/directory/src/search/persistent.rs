@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use ldap::controls::PersistentSearch;
-use ldap::{Controls, LdapResult, Message, Request, ResultCode, Scope, SearchRequest};
+use ldap::{Controls, LdapResult, ResultCode, Scope, SearchRequest};
 use schema::NormalizedDn;
 use smallvec::SmallVec;
 use store::{StoreError, Values};
@@ -91,9 +91,7 @@ impl SearchContext<'_> {
     pub(crate) fn prepare_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult> {
         let unreadable = |_| LdapResult::new(ResultCode::OTHER, "The request cannot be read again");
         let controls = Controls::decode(&persistent.controls).map_err(unreadable)?;
-        let Request::Search(request) = Request::decode_op(&persistent.request).map_err(unreadable)? else {
-            return Err(LdapResult::new(ResultCode::OTHER, "The request is no search any more"));
-        };
+        let request = SearchRequest::decode(&persistent.request).map_err(unreadable)?;
         let wanted = ReadControls::read(&controls, true)?;
         let time = RequestTime::now();
         let session = Session::of(persistent.identity.clone(), persistent.connection);
@@ -157,10 +155,10 @@ impl SearchContext<'_> {
 
 impl SearchPlan {
     /// Keeps the request of a persistent search; `operation` is its number on the connection. Nothing to do for others.
-    pub fn keep_request(&mut self, message: &Message<'_>, operation: u64) {
+    pub fn keep_request(&mut self, request: &SearchRequest<'_>, controls: &Controls<'_>, operation: u64) {
         if let Some(persistent) = &mut self.persistent {
-            persistent.request = message.op_bytes.into();
-            persistent.controls = message.controls.encoded().into();
+            persistent.request = request.encoded().into();
+            persistent.controls = controls.encoded().into();
             persistent.operation = operation;
         }
     }

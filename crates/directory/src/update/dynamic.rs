@@ -5,10 +5,9 @@
 
 use std::sync::{Arc, PoisonError};
 
-use ber::Writer;
 use config::{Config, DynamicEntries, LIFETIME_SECONDS_MAX, PluginKind, Writability};
 use ldap::extended::{Refresh, encode_refreshed};
-use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
+use ldap::{LdapResult, MadeUpdate, ModifyOperation, ResultCode, oids};
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
@@ -63,14 +62,12 @@ impl UpdateContext<'_> {
     pub(super) fn prepare_refresh(
         &self,
         order: &Order<'_, '_>,
-        request: &ExtendedRequest<'_>,
+        wanted: &Refresh<'_>,
     ) -> Result<Ready<'static>, LdapResult> {
         let Some(settings) = self.updates.dynamic.settings.load_full() else {
             let message = format!("Entries are not dynamic in this server: {SWITCH_ON}");
             return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
         };
-        let wanted = Refresh::decode(request.value)
-            .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The request is malformed: {error}")))?;
         let controls = self.update_controls(order, Kind::Refresh)?;
         check_authenticated(&order.session.identity)?;
         let ttl_seconds = lifetime(&settings, wanted.ttl_seconds)?;
@@ -81,14 +78,12 @@ impl UpdateContext<'_> {
         let now = self.updates.intake().next_csn();
         let mut until = Vec::with_capacity(15);
         Csn { time_us: now.time_us + ttl_seconds * 1_000_000, ..now }.write_timestamp(&mut until);
-        let mut op_bytes = Vec::with_capacity(dn.len() + 64);
         let change = (ModifyOperation::Replace, EXPIRY.as_bytes(), [until.as_slice()]);
-        client::modify_op(&mut Writer::new(&mut op_bytes), dn, [change]);
         Ok(Ready::Proposal(Box::new(Decided {
             backend,
             kind: Kind::Refresh,
             controls: controls.owned(),
-            op_bytes: op_bytes.into(),
+            op_bytes: MadeUpdate::modify(dn, [change]).into_encoded().into(),
             identity: order.session.identity.clone(),
             connection: order.session.connection,
             operation: order.operation,

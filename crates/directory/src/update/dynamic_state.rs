@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use config::DynamicEntries;
-use ldap::{LdapResult, Request, ResultCode};
+use ldap::{EntryRequest, LdapResult, ResultCode};
 
 use super::expiry::{ExpiryCounts, ExpiryThread};
 use query::class_flags::ClassFlags;
@@ -28,8 +28,8 @@ pub(crate) struct DynamicState {
 
 impl DynamicState {
     /// Refuses a new dynamic entry where nobody would remove it.
-    pub(super) fn check_add(&self, facts: &Facts, request: &Request<'_>) -> Result<(), LdapResult> {
-        let Request::Add(request) = request else { return Ok(()) };
+    pub(super) fn check_add(&self, facts: &Facts, request: &EntryRequest<'_>) -> Result<(), LdapResult> {
+        let EntryRequest::Add(request) = request else { return Ok(()) };
         if self.settings.load().is_some() {
             return Ok(());
         }

@@ -3,9 +3,8 @@
 //!
 //! Here and not in `apply`, because clear passwords are hashed between the two. Knows requests; not what is stored.
 
-use ber::Writer;
 use config::{Config, PluginKind};
-use ldap::{LdapResult, ModifyOperation, Request, ResultCode, client};
+use ldap::{EntryRequest, LdapResult, MadeUpdate, ModifyOperation, ResultCode};
 use schema::{NormalizedDn, Schema};
 
 use query::error::{refuse, shown};
@@ -58,14 +57,12 @@ impl Inbound {
         !self.cleanups.is_empty()
     }
 
-    /// The protocolOp of an add or modify request with its attributes dropped and renamed; none for other requests and for those that
-    /// stay as they are.
-    pub(super) fn cleaned(&self, schema: &Schema, request: &Request<'_>) -> Option<Vec<u8>> {
+    /// An add or modify request with its attributes dropped and renamed; none for other requests and for those that stay as they are.
+    pub(super) fn cleaned(&self, schema: &Schema, request: &EntryRequest<'_>) -> Option<MadeUpdate> {
         let new_name = |description: &[u8]| self.new_name(schema, description);
         let is_other = |description: &[u8]| new_name(description).is_none_or(|new| new != description);
-        let mut out = Vec::new();
         match request {
-            Request::Add(add) if add.attributes.iter().any(|attribute| is_other(attribute.description)) => {
+            EntryRequest::Add(add) if add.attributes.iter().any(|attribute| is_other(attribute.description)) => {
                 let mut kept: Vec<(Vec<u8>, Vec<&[u8]>)> = Vec::new();
                 for attribute in add.attributes.iter() {
                     let Some(name) = new_name(attribute.description) else { continue };
@@ -75,10 +72,11 @@ impl Inbound {
                     }
                 }
                 let kept = kept.iter().map(|(name, values)| (name.as_slice(), values.iter().copied()));
-                client::add_op(&mut Writer::new(&mut out), add.entry, kept);
-                Some(out)
+                Some(MadeUpdate::add(add.entry, kept))
             }
-            Request::Modify(modify) if modify.changes.iter().any(|change| is_other(change.attribute.description)) => {
+            EntryRequest::Modify(modify)
+                if modify.changes.iter().any(|change| is_other(change.attribute.description)) =>
+            {
                 let mut kept: Vec<CleanedChange<'_>> = Vec::new();
                 for change in modify.changes.iter() {
                     let Some(name) = new_name(change.attribute.description) else { continue };
@@ -86,8 +84,7 @@ impl Inbound {
                 }
                 let kept =
                     kept.iter().map(|(operation, name, values)| (*operation, name.as_slice(), values.iter().copied()));
-                client::modify_op(&mut Writer::new(&mut out), modify.object, kept);
-                Some(out)
+                Some(MadeUpdate::modify(modify.object, kept))
             }
             _ => None,
         }
@@ -114,22 +111,22 @@ impl Inbound {
         &self,
         schema: &Schema,
         name: &NormalizedDn,
-        request: &Request<'_>,
+        request: &EntryRequest<'_>,
     ) -> Result<(), LdapResult> {
         for rule in self.seven_bit.iter().filter(|rule| rule.covers(schema, name)) {
             match request {
-                Request::Add(add) => {
+                EntryRequest::Add(add) => {
                     for attribute in add.attributes.iter() {
                         rule.check(schema, attribute.description, attribute.values.iter())?;
                     }
                 }
-                Request::Modify(modify) => {
+                EntryRequest::Modify(modify) => {
                     let comes = |it: ModifyOperation| matches!(it, ModifyOperation::Add | ModifyOperation::Replace);
                     for change in modify.changes.iter().filter(|change| comes(change.operation)) {
                         rule.check(schema, change.attribute.description, change.attribute.values.iter())?;
                     }
                 }
-                Request::ModifyDn(rename) => {
+                EntryRequest::ModifyDn(rename) => {
                     let text = std::str::from_utf8(rename.new_rdn).unwrap_or_default();
                     for ava in ldap::Rdn::parse(text).iter().flat_map(|rdn| rdn.avas()) {
                         rule.check(schema, ava.attribute.as_bytes(), std::iter::once(&*ava.value))?;
@@ -184,11 +181,9 @@ mod tests {
         Inbound::new(&Config::parse(text, Path::new("pando.toml")).unwrap())
     }
 
-    fn add(lines: &[(&str, &str)]) -> Vec<u8> {
-        let mut out = Vec::new();
+    fn add(lines: &[(&str, &str)]) -> MadeUpdate {
         let attributes = lines.iter().map(|(name, value)| (name.as_bytes(), std::iter::once(value.as_bytes())));
-        client::add_op(&mut Writer::new(&mut out), b"uid=ann,dc=example", attributes);
-        out
+        MadeUpdate::add(b"uid=ann,dc=example", attributes)
     }
 
     #[test]
@@ -197,15 +192,14 @@ mod tests {
         let inbound = inbound(
             "[plugin.a]\ntype = \"attribute-cleanup\"\nremove-inbound-attributes = [\"description\", \"junk\"]\nrename-inbound-attributes = [\"colour:title\", \"surname:cn\"]",
         );
-        let bytes =
-            add(&[("colour;lang-en", "red"), ("2.5.4.13", "x"), ("JUNK", "y"), ("sn", "Frost"), ("uid", "ann")]);
-        let cleaned = inbound.cleaned(&schema, &Request::decode_op(&bytes).unwrap()).unwrap();
-        let Request::Add(request) = Request::decode_op(&cleaned).unwrap() else { panic!("another request") };
+        let made = add(&[("colour;lang-en", "red"), ("2.5.4.13", "x"), ("JUNK", "y"), ("sn", "Frost"), ("uid", "ann")]);
+        let cleaned = inbound.cleaned(&schema, made.update().unwrap().request()).unwrap();
+        let EntryRequest::Add(request) = *cleaned.update().unwrap().request() else { panic!("another request") };
         let names: Vec<String> =
             request.attributes.iter().map(|it| String::from_utf8_lossy(it.description).into_owned()).collect();
         assert_eq!(names, ["title;lang-en", "cn", "uid"]);
         let plain = add(&[("uid", "ann")]);
-        assert!(inbound.cleaned(&schema, &Request::decode_op(&plain).unwrap()).is_none());
+        assert!(inbound.cleaned(&schema, plain.update().unwrap().request()).is_none());
     }
 
     #[test]
@@ -213,9 +207,9 @@ mod tests {
         let schema = Schema::standard();
         let inbound = inbound("[plugin.a]\ntype = \"seven-bit-clean\"\nbase-dn = \"dc=example\"");
         let judge = |dn: &str, lines: &[(&str, &str)]| {
-            let bytes = add(lines);
+            let made = add(lines);
             let name = NormalizedDn::parse(&schema, dn.as_bytes()).unwrap();
-            inbound.check_seven_bit(&schema, &name, &Request::decode_op(&bytes).unwrap())
+            inbound.check_seven_bit(&schema, &name, made.update().unwrap().request())
         };
         let inside = "uid=ann,dc=example";
         assert!(judge(inside, &[("uid", "ann"), ("cn", "Änn")]).is_ok());

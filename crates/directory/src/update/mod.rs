@@ -34,13 +34,13 @@ mod transaction;
 mod transaction_slot;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use context::UpdateContext;
 pub(crate) use decided::SERVER_NAME;
 pub use done::{UpdateCallback, UpdateDone};
 pub(crate) use intake::{Cause, Intake};
-pub use password_modify::PasswordModifyTarget;
+pub use order::UpdateRequest;
 pub(crate) use plugins::check_declared_plugins;
 pub use references::{FollowedName, InternalLog};
 pub(crate) use schema_change::bind_schema;

@@ -2,7 +2,8 @@
 //!
 //! Knows the request and its session; not how either is judged, but that an anonymous client changes nothing.
 
-use ldap::{Controls, LdapResult, Request, ResultCode};
+use ldap::{Controls, LdapResult, ResultCode, Update};
+use zeroize::Zeroizing;
 
 use super::decided::Decided;
 use crate::own::SchemaModification;
@@ -10,29 +11,47 @@ use crate::session::Session;
 use access::Identity;
 use query::error::refuse;
 
-/// A request on its way.
-pub(crate) struct Order<'o, 'm> {
-    pub(crate) session: &'o Session,
-    pub(crate) message_id: i32,
+/// An update as a client asks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct UpdateRequest<'o, 'm> {
+    /// What is asked for.
+    pub update: &'o Update<'m>,
+    /// How it is asked for.
+    pub controls: &'o Controls<'m>,
     /// Number of the operation on its connection.
-    pub(crate) operation: u32,
-    pub(crate) request: &'o Request<'m>,
-    /// The same as it came.
-    pub(crate) op_bytes: &'m [u8],
-    pub(crate) controls: &'o Controls<'m>,
+    pub operation: u32,
+    /// Tells the updates of a transaction apart: in LDAP the message id.
+    pub message_id: i32,
+}
+
+/// Who asks for an update, and how.
+pub(super) struct Order<'o, 'm> {
+    pub(super) session: &'o Session,
+    pub(super) controls: &'o Controls<'m>,
+    pub(super) operation: u32,
+    pub(super) message_id: i32,
     /// Whether this is a pool's thread.
-    pub(crate) may_be_slow: bool,
+    pub(super) may_be_slow: bool,
 }
 
 /// What a request became.
-pub(crate) enum Ready<'m> {
+pub(super) enum Ready<'m> {
     Proposal(Box<Decided<'m>>),
     Schema(SchemaModification),
-    Slow,
+    /// It takes a pool's thread.
+    Slow(KeptUpdate),
+}
+
+/// An update that outlives the message that it came in.
+pub(super) enum KeptUpdate {
+    /// As [`EntryUpdate::encoded`](ldap::EntryUpdate::encoded) gave it.
+    Entry(Zeroizing<Vec<u8>>),
+    /// As [`PasswordModify::encode`](ldap::extended::PasswordModify::encode) wrote it.
+    PasswordModify(Zeroizing<Vec<u8>>),
 }
 
 /// Anonymous clients change nothing: said before anything is looked up, so that the answer tells nothing.
-pub(crate) fn check_authenticated(identity: &Identity) -> Result<(), LdapResult> {
+pub(super) fn check_authenticated(identity: &Identity) -> Result<(), LdapResult> {
     if identity.is_anonymous() {
         let message = "Anonymous clients cannot change anything: authenticate with a bind request";
         return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));

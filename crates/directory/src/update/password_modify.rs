@@ -3,58 +3,30 @@
 //!
 //! Knows whose password it is about. A user changes its own, root anybody's; the root users' own are in the configuration file.
 
-use ber::Writer;
 use ldap::extended::PasswordModify;
-use ldap::{ExtendedRequest, LdapResult, ModifyOperation, ResultCode, client, oids};
+use ldap::{LdapResult, MadeUpdate, ModifyOperation, ResultCode};
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
 use super::decided::{Decided, snapshot};
 use super::done::ExtendedAnswer;
-use super::order::{Order, Ready};
+use super::order::{KeptUpdate, Order, Ready};
 use super::passwords;
 use access::Identity;
 use access::account::stored_passwords;
 use change::proposal::Kind;
-use query::error::{invalid_dn, no_such_object, refuse, shown, store_failure};
+use query::error::{invalid_dn, no_such_object, refuse, store_failure};
 use query::facts::Facts;
-
-/// Whose password a request is about, for the access log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PasswordModifyTarget {
-    /// The requestor's own.
-    Own,
-    /// That of this name.
-    Named(String),
-}
-
-impl PasswordModifyTarget {
-    /// Reads a request value; none when it is malformed.
-    #[must_use]
-    pub fn of(value: Option<&[u8]>) -> Option<Self> {
-        let request = PasswordModify::decode(value).ok()?;
-        Some(match request.user_identity {
-            None => Self::Own,
-            Some(identity) => Self::Named(shown(without_prefix(identity))),
-        })
-    }
-}
 
 impl UpdateContext<'_> {
     pub(super) fn prepare_password_modify(
         &self,
         order: &Order<'_, '_>,
-        request: &ExtendedRequest<'_>,
+        wanted: &PasswordModify<'_>,
     ) -> Result<Ready<'static>, LdapResult> {
-        if request.name != oids::extended::PASSWORD_MODIFY.as_bytes() {
-            let message = format!("The extended operation {} is not an update", shown(request.name));
-            return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
-        }
-        let wanted = PasswordModify::decode(request.value)
-            .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The request is malformed: {error}")))?;
         let controls = self.update_controls(order, Kind::PasswordModify)?;
         let facts = self.facts();
-        let dn = self.target(&facts, order, &wanted)?;
+        let dn = self.target(&facts, order, wanted)?;
         let name =
             NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
         if self.roots.load().find(&name).is_some() {
@@ -62,15 +34,16 @@ impl UpdateContext<'_> {
             return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
         }
         let at = self.backend_of(&name, dn.as_bytes())?;
-        if !self.check_old(&facts, order, at, &name, &wanted)? {
-            return Ok(Ready::Slow);
+        if !self.check_old(&facts, order, at, &name, wanted)? {
+            return Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into())));
         }
-        let (stored, generated) = self.new_password(&wanted)?;
+        let (stored, generated) = self.new_password(wanted)?;
+        let change = (ModifyOperation::Replace, &b"userPassword"[..], [stored.as_slice()]);
         Ok(Ready::Proposal(Box::new(Decided {
             backend: at,
             kind: Kind::PasswordModify,
             controls: controls.owned(),
-            op_bytes: modify_op(dn.as_bytes(), &stored).into(),
+            op_bytes: MadeUpdate::modify(dn.as_bytes(), [change]).into_encoded().into(),
             identity: order.session.identity.clone(),
             connection: order.session.connection,
             operation: order.operation,
@@ -171,11 +144,4 @@ fn without_prefix(identity: &[u8]) -> &[u8] {
         Some((prefix, dn)) if prefix.eq_ignore_ascii_case(b"dn:") => dn,
         _ => identity,
     }
-}
-
-fn modify_op(dn: &[u8], stored: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(dn.len() + stored.len() + 48);
-    let change = (ModifyOperation::Replace, &b"userPassword"[..], [stored]);
-    client::modify_op(&mut Writer::new(&mut out), dn, [change]);
-    out
 }

@@ -6,8 +6,7 @@
 
 use std::borrow::Cow;
 
-use ber::Writer;
-use ldap::{Attribute, LdapResult, ModifyOperation, Request, ResultCode, client};
+use ldap::{Attribute, EntryRequest, LdapResult, MadeUpdate, ModifyOperation, ResultCode};
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
@@ -21,7 +20,7 @@ use query::facts::Facts;
 pub(super) enum Prepared {
     /// No password is in it: it can stay as it came.
     Unchanged,
-    /// Its protocolOp without clear passwords.
+    /// What the log holds of it, without clear passwords.
     Rewritten(Vec<u8>),
     /// Hashing takes long, and this thread must not.
     Slow,
@@ -32,23 +31,24 @@ pub(super) fn prepare(
     context: &UpdateContext<'_>,
     facts: &Facts,
     order: &Order<'_, '_>,
+    request: &EntryRequest<'_>,
     at: usize,
     name: &NormalizedDn,
 ) -> Result<Prepared, LdapResult> {
     let is_password = |attribute: &Attribute<'_>| is_password(facts, attribute.description);
-    let has_passwords = match order.request {
-        Request::Add(request) => request.attributes.iter().any(|attribute| is_password(&attribute)),
-        Request::Modify(request) => request.changes.iter().any(|change| is_password(&change.attribute)),
-        _ => false,
+    let has_passwords = match request {
+        EntryRequest::Add(request) => request.attributes.iter().any(|attribute| is_password(&attribute)),
+        EntryRequest::Modify(request) => request.changes.iter().any(|change| is_password(&change.attribute)),
+        EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => false,
     };
     if !has_passwords {
         return Ok(Prepared::Unchanged);
     }
-    let work = Passwords { context, facts, order, at, name };
+    let work = Passwords { context, facts, order, request, at, name };
     if !order.may_be_slow && work.would_be_slow()? {
         return Ok(Prepared::Slow);
     }
-    work.rewrite().map(Prepared::Rewritten)
+    work.rewrite()
 }
 
 fn is_password(facts: &Facts, description: &[u8]) -> bool {
@@ -60,6 +60,7 @@ struct Passwords<'p, 'o, 'm> {
     context: &'p UpdateContext<'p>,
     facts: &'p Facts,
     order: &'p Order<'o, 'm>,
+    request: &'p EntryRequest<'m>,
     at: usize,
     name: &'p NormalizedDn,
 }
@@ -69,10 +70,10 @@ impl Passwords<'_, '_, '_> {
     fn would_be_slow(&self) -> Result<bool, LdapResult> {
         let has_clear = |attribute: &Attribute<'_>| attribute.values.iter().any(|value| !password::is_encoded(value));
         let slow_scheme = self.context.updates.scheme.is_slow();
-        match self.order.request {
-            Request::Add(request) => Ok(slow_scheme
+        match self.request {
+            EntryRequest::Add(request) => Ok(slow_scheme
                 && request.attributes.iter().any(|it| is_password(self.facts, it.description) && has_clear(&it))),
-            Request::Modify(request) => {
+            EntryRequest::Modify(request) => {
                 for change in request.changes.iter() {
                     if !is_password(self.facts, change.attribute.description) || !has_clear(&change.attribute) {
                         continue;
@@ -87,30 +88,29 @@ impl Passwords<'_, '_, '_> {
                 }
                 Ok(false)
             }
-            _ => Ok(false),
+            EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => Ok(false),
         }
     }
 
-    fn rewrite(&self) -> Result<Vec<u8>, LdapResult> {
-        let mut out = Vec::with_capacity(self.order.op_bytes.len() + 128);
-        let w = &mut Writer::new(&mut out);
-        match self.order.request {
-            Request::Add(request) => {
+    fn rewrite(&self) -> Result<Prepared, LdapResult> {
+        let made = match self.request {
+            EntryRequest::Add(request) => {
                 let values = request.attributes.iter().map(|own| self.values(&own, ModifyOperation::Add));
                 let values = values.collect::<Result<Vec<_>, _>>()?;
                 let attributes = request.attributes.iter().zip(&values);
-                client::add_op(w, request.entry, attributes.map(|(own, values)| (own.description, borrowed(values))));
+                let attributes = attributes.map(|(own, values)| (own.description, borrowed(values)));
+                MadeUpdate::add(request.entry, attributes)
             }
-            Request::Modify(request) => {
+            EntryRequest::Modify(request) => {
                 let values = request.changes.iter().map(|own| self.values(&own.attribute, own.operation));
                 let values = values.collect::<Result<Vec<_>, _>>()?;
                 let changes = request.changes.iter().zip(&values);
                 let changes = changes.map(|(own, values)| (own.operation, own.attribute.description, borrowed(values)));
-                client::modify_op(w, request.object, changes);
+                MadeUpdate::modify(request.object, changes)
             }
-            _ => {}
-        }
-        Ok(out)
+            EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => return Ok(Prepared::Unchanged),
+        };
+        Ok(Prepared::Rewritten(made.into_encoded()))
     }
 
     /// The values of an attribute, hashed if it holds passwords.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use config::Writability;
-use ldap::{Controls, LdapResult, Message, Request, ResultCode, oids};
+use ldap::extended::PasswordModify;
+use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ResultCode, Update};
 use schema::NormalizedDn;
 use store::Phases;
 
@@ -16,7 +17,7 @@ use super::context::UpdateContext;
 use super::controls::UpdateControls;
 use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
-use super::order::{Order, Ready, check_authenticated};
+use super::order::{KeptUpdate, Order, Ready, UpdateRequest, check_authenticated};
 use super::passwords::{self, Prepared};
 use super::subtree_delete::SubtreeDelete;
 use crate::not_obeyed::tell_of_request;
@@ -41,64 +42,42 @@ pub struct SlowUpdate {
     session: Box<Session>,
     message_id: i32,
     operation: u32,
-    /// The protocolOp.
-    op_bytes: zeroize::Zeroizing<Vec<u8>>,
+    update: KeptUpdate,
     /// Content of the controls element.
     controls: Vec<u8>,
     done: UpdateCallback,
 }
 
 impl UpdateContext<'_> {
-    /// Takes an add, modify, delete, modify DN, password modify or end transaction request. `operation` is its number on the connection. The callback
-    /// is called with the outcome when it is durable, or with the reason why nothing was done.
-    pub(crate) fn submit<'m>(
-        &self,
-        session: &Session,
-        operation: u32,
-        message: &Message<'m>,
-        done: UpdateCallback,
-    ) -> Submitted {
-        let Message { id, op, op_bytes, controls } = message;
-        let order = Order { session, message_id: *id, operation, request: op, op_bytes, controls, may_be_slow: false };
-        self.dispatch(&order, done)
-    }
-
-    fn dispatch(&self, order: &Order<'_, '_>, done: UpdateCallback) -> Submitted {
-        // On a pool's thread it was done before.
-        let inbound = self.updates.inbound.load();
-        if inbound.cleans()
-            && !order.may_be_slow
-            && let Some(op_bytes) = inbound.cleaned(&self.facts().schema, order.request)
+    /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was done.
+    pub(crate) fn submit(&self, session: &Session, asked: UpdateRequest<'_, '_>, done: UpdateCallback) -> Submitted {
+        let UpdateRequest { update, controls, operation, message_id } = asked;
+        let order = Order { session, controls, operation, message_id, may_be_slow: false };
+        if let Update::Entry(update) = update
+            && let inbound = self.updates.inbound.load()
+            && inbound.cleans()
+            && let Some(cleaned) = inbound.cleaned(&self.facts().schema, update.request())
         {
-            return match Request::decode_op(&op_bytes) {
-                Ok(request) => {
-                    let Order { session, operation, message_id, controls, may_be_slow, .. } = *order;
-                    let (request, op_bytes) = (&request, op_bytes.as_slice());
-                    self.dispatch_clean(
-                        &Order { session, operation, message_id, request, op_bytes, controls, may_be_slow },
-                        done,
-                    )
-                }
+            return match cleaned.update() {
+                Ok(update) => self.dispatch(&order, &Update::Entry(update), done),
                 Err(error) => {
                     done(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())));
                     Submitted::Queued
                 }
             };
         }
-        self.dispatch_clean(order, done)
+        self.dispatch(&order, update, done)
     }
 
-    fn dispatch_clean(&self, order: &Order<'_, '_>, done: UpdateCallback) -> Submitted {
-        let prepared = match order.request {
-            Request::Extended(request) if request.name == oids::extended::END_TRANSACTION.as_bytes() => {
-                self.end_transaction(order, request, done);
+    fn dispatch(&self, order: &Order<'_, '_>, update: &Update<'_>, done: UpdateCallback) -> Submitted {
+        let prepared = match update {
+            Update::Entry(update) => self.prepare(order, update),
+            Update::PasswordModify(wanted) => self.prepare_password_modify(order, wanted),
+            Update::Refresh(wanted) => self.prepare_refresh(order, wanted),
+            Update::EndTransaction(end) => {
+                self.end_transaction(order, end, done);
                 return Submitted::Queued;
             }
-            Request::Extended(request) if request.name == oids::extended::REFRESH.as_bytes() => {
-                self.prepare_refresh(order, request)
-            }
-            Request::Extended(request) => self.prepare_password_modify(order, request),
-            _ => self.prepare(order),
         };
         match prepared {
             Ok(Ready::Proposal(mut decided)) => {
@@ -112,11 +91,11 @@ impl UpdateContext<'_> {
                 self.change_schema(change, done);
                 Submitted::Queued
             }
-            Ok(Ready::Slow) => Submitted::Slow(SlowUpdate {
+            Ok(Ready::Slow(update)) => Submitted::Slow(SlowUpdate {
                 session: Box::new(order.session.clone()),
                 message_id: order.message_id,
                 operation: order.operation,
-                op_bytes: order.op_bytes.to_vec().into(),
+                update,
                 controls: order.controls.encoded().to_vec(),
                 done,
             }),
@@ -137,42 +116,42 @@ impl UpdateContext<'_> {
         UpdateControls::read(order.controls, kind, &order.session.identity, &limits)
     }
 
-    fn prepare<'m>(&self, order: &Order<'_, 'm>) -> Result<Ready<'m>, LdapResult> {
+    fn prepare<'m>(&self, order: &Order<'_, '_>, update: &EntryUpdate<'m>) -> Result<Ready<'m>, LdapResult> {
         let facts = self.facts();
-        let (kind, dn) = match order.request {
-            Request::Add(request) => (Kind::Add, request.entry),
-            Request::Modify(request) => (Kind::Modify, request.object),
-            Request::Delete(dn) => (Kind::Delete, *dn),
-            Request::ModifyDn(request) => (Kind::ModifyDn, request.entry),
-            _ => return Err(refuse(ResultCode::PROTOCOL_ERROR, "This request is no update")),
+        let request = update.request();
+        let kind = match request {
+            EntryRequest::Add(_) => Kind::Add,
+            EntryRequest::Modify(_) => Kind::Modify,
+            EntryRequest::Delete(_) => Kind::Delete,
+            EntryRequest::ModifyDn(_) => Kind::ModifyDn,
         };
+        let dn = request.entry();
         let controls = self.update_controls(order, kind)?;
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         check_authenticated(&order.session.identity)?;
-        self.updates.inbound.load().check_seven_bit(&facts.schema, &name, order.request)?;
-        self.updates.dynamic.check_add(&facts, order.request)?;
-        if let Some(OwnUpdate::Schema(change)) = self.own_entry(order, controls.flags, &name)? {
+        self.updates.inbound.load().check_seven_bit(&facts.schema, &name, request)?;
+        self.updates.dynamic.check_add(&facts, request)?;
+        let slow = || Ready::Slow(KeptUpdate::Entry(update.encoded().to_vec().into()));
+        if let Some(OwnUpdate::Schema(change)) = self.own_entry(order, controls.flags, request, &name)? {
             if controls.transaction.is_some() {
                 let message = "The schema is changed outside of transactions";
                 return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
             }
             // It waits for disks, so it takes a pool's thread.
-            return Ok(if order.may_be_slow { Ready::Schema(change) } else { Ready::Slow });
+            return Ok(if order.may_be_slow { Ready::Schema(change) } else { slow() });
         }
         let at = self.backend_of(&name, dn)?;
-        if let Request::ModifyDn(request) = order.request
-            && let Some(superior) = request.new_superior
-        {
-            self.check_same_backend(&facts, at, superior)?;
-        }
-        if let Request::ModifyDn(request) = order.request {
+        if let EntryRequest::ModifyDn(request) = request {
+            if let Some(superior) = request.new_superior {
+                self.check_same_backend(&facts, at, superior)?;
+            }
             self.check_new_name(&facts, at, &name, request)?;
         }
-        tell_of_request(self.notices, &facts, order.request);
-        let op_bytes = match passwords::prepare(self, &facts, order, at, &name)? {
-            Prepared::Unchanged => order.op_bytes.into(),
+        tell_of_request(self.notices, &facts, request);
+        let op_bytes = match passwords::prepare(self, &facts, order, request, at, &name)? {
+            Prepared::Unchanged => update.encoded().into(),
             Prepared::Rewritten(bytes) => bytes.into(),
-            Prepared::Slow => return Ok(Ready::Slow),
+            Prepared::Slow => return Ok(slow()),
         };
         let controls = controls.owned();
         Ok(Ready::Proposal(Box::new(Decided {
@@ -192,11 +171,12 @@ impl UpdateContext<'_> {
         &self,
         order: &Order<'_, '_>,
         flags: Flags,
+        request: &EntryRequest<'_>,
         name: &NormalizedDn,
     ) -> Result<Option<OwnUpdate>, LdapResult> {
         let own = self.in_force.own_entries();
         let holder = own.holder(self.history, name);
-        holder.map(|tree| tree.update(&order.session.identity, flags, order.request, name)).transpose()
+        holder.map(|tree| tree.update(&order.session.identity, flags, request, name)).transpose()
     }
 
     /// The backend that holds a name and may be written to.
@@ -278,23 +258,22 @@ impl SlowUpdate {
 
     /// Hashes, and submits.
     pub(crate) fn run_in(self, context: &UpdateContext<'_>) {
-        let request = match Request::decode_op(&self.op_bytes) {
-            Ok(request) => request,
-            Err(error) => {
-                return (self.done)(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())));
-            }
-        };
         let controls = Controls::decode(&self.controls).unwrap_or_default();
         let order = Order {
             session: &self.session,
-            message_id: self.message_id,
-            operation: self.operation,
-            request: &request,
-            op_bytes: &self.op_bytes,
             controls: &controls,
+            operation: self.operation,
+            message_id: self.message_id,
             may_be_slow: true,
         };
-        // On a pool nothing is slow a second time.
-        let _ = context.dispatch(&order, self.done);
+        let update = match &self.update {
+            KeptUpdate::Entry(encoded) => EntryUpdate::decode(encoded).map(Update::Entry),
+            KeptUpdate::PasswordModify(value) => PasswordModify::decode(Some(value)).map(Update::PasswordModify),
+        };
+        match update {
+            // On a pool nothing is slow a second time.
+            Ok(update) => drop(context.dispatch(&order, &update, self.done)),
+            Err(error) => (self.done)(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))),
+        }
     }
 }

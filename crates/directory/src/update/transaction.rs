@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ldap::transaction::{EndTransaction, encode_end_response};
-use ldap::{Controls, ExtendedRequest, LdapResult, ResultCode};
+use ldap::{Controls, LdapResult, ResultCode};
 
 use super::context::UpdateContext;
 use super::controls::OwnedControls;
@@ -25,17 +25,10 @@ use query::error::{refuse, shown, store_failure};
 /// Begins a transaction on a connection; gives its identifier.
 ///
 /// # Errors
-/// The result to send: somebody anonymous, a malformed request, or a transaction that is open already.
-pub(crate) fn start_transaction(
-    session: &Session,
-    request: &ExtendedRequest<'_>,
-    controls: &Controls<'_>,
-) -> Result<Vec<u8>, LdapResult> {
+/// The result to send: somebody anonymous, or a transaction that is open already.
+pub(crate) fn start_transaction(session: &Session, controls: &Controls<'_>) -> Result<Vec<u8>, LdapResult> {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     check_no_critical(controls)?;
-    if request.value.is_some() {
-        return Err(refuse(ResultCode::PROTOCOL_ERROR, "A start transaction request has no value"));
-    }
     check_authenticated(&session.identity)?;
     let mut slot = session.transaction.borrow_mut();
     if slot.is_open() {
@@ -55,8 +48,8 @@ impl UpdateContext<'_> {
     }
 
     /// Does what an end transaction request says.
-    pub(super) fn end_transaction(&self, order: &Order<'_, '_>, request: &ExtendedRequest<'_>, done: UpdateCallback) {
-        let updates = match take(order, request) {
+    pub(super) fn end_transaction(&self, order: &Order<'_, '_>, end: &EndTransaction<'_>, done: UpdateCallback) {
+        let updates = match take(order, end) {
             Ok(updates) => updates,
             Err(result) => return done(UpdateDone::refused(result)),
         };
@@ -136,10 +129,8 @@ fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Res
 }
 
 /// Ends the transaction that a request names, and gives its updates if they are to be done.
-fn take(order: &Order<'_, '_>, request: &ExtendedRequest<'_>) -> Result<Vec<Waiting>, LdapResult> {
+fn take(order: &Order<'_, '_>, end: &EndTransaction<'_>) -> Result<Vec<Waiting>, LdapResult> {
     check_no_critical(order.controls)?;
-    let end = EndTransaction::decode(request.value)
-        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The request is malformed: {error}")))?;
     let slot = order.session.transaction.borrow();
     let mut open =
         slot.lock().filter(|open| !open.is_over && open.identifier.as_bytes() == end.identifier).ok_or_else(|| {

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use ldap::{LdapResult, Request, ResultCode, Scope};
+use ldap::{LdapResult, ResultCode, Scope, SearchRequest};
 use store::{Snapshot, StoreError};
 
 use super::event::{Event, Image, Images, Present};
@@ -300,7 +300,7 @@ impl fmt::Display for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Persistent { connection, operation, identity, asked, .. } = &*self.persistent;
         write!(f, "conn={connection} op={operation} authDN=\"{}\" changeTypes={}", identity.dn(), asked.change_types)?;
-        if let Ok(Request::Search(request)) = Request::decode_op(&self.persistent.request) {
+        if let Ok(request) = SearchRequest::decode(&self.persistent.request) {
             let base = String::from_utf8_lossy(request.base);
             let filter: String = request.filter.to_string().chars().take(FILTER_CHARS_SHOWN).collect();
             write!(f, " base=\"{base}\" scope={} filter=\"{filter}\"", request.scope.as_str())?;

@@ -44,7 +44,7 @@ pub fn change_op(w: &mut Writer<'_>, change: &LdifChange) {
 #[cfg(test)]
 mod tests {
     use crate::ldif::{Record, UrlValues};
-    use crate::{Message, Request};
+    use crate::{EntryRequest, Message, Operation, Update};
 
     fn request(text: &str) -> (Vec<u8>, usize) {
         let Ok(Some(Record::Change(change))) = Record::parse(text.as_bytes(), 1, UrlValues::Refuse) else {
@@ -56,6 +56,11 @@ mod tests {
         (out, controls)
     }
 
+    fn asked(bytes: &[u8]) -> EntryRequest<'_> {
+        let Operation::Update(Update::Entry(update)) = Message::decode(bytes).unwrap().operation else { panic!() };
+        *update.request()
+    }
+
     #[test]
     fn records_become_requests() {
         let (bytes, controls) = request(
@@ -63,24 +68,21 @@ mod tests {
              -\n",
         );
         assert_eq!(controls, 1);
-        let message = Message::decode(&bytes).unwrap();
-        let Request::Modify(modify) = &message.op else { panic!() };
+        let EntryRequest::Modify(modify) = asked(&bytes) else { panic!() };
         let changes: Vec<_> =
             modify.changes.iter().map(|it| (it.operation, it.attribute.values.iter().count())).collect();
         assert_eq!(changes, [(crate::ModifyOperation::Add, 2), (crate::ModifyOperation::Delete, 0)]);
 
         let (bytes, _) = request("dn: cn=a\nchangetype: add\nobjectClass: top\ncn: a\nOBJECTCLASS: person\n");
-        let message = Message::decode(&bytes).unwrap();
-        let Request::Add(add) = &message.op else { panic!() };
+        let EntryRequest::Add(add) = asked(&bytes) else { panic!() };
         let attributes: Vec<_> = add.attributes.iter().map(|it| it.values.iter().count()).collect();
         assert_eq!((add.entry, attributes), (&b"cn=a"[..], vec![2, 1]));
 
         let (bytes, _) = request("dn: cn=a\nchangetype: delete\n");
-        assert!(matches!(Message::decode(&bytes).unwrap().op, Request::Delete(b"cn=a")));
+        assert!(matches!(asked(&bytes), EntryRequest::Delete(b"cn=a")));
 
         let (bytes, _) = request("dn: cn=a\nchangetype: modrdn\nnewrdn: cn=b\ndeleteoldrdn: 1\nnewsuperior: dc=c\n");
-        let message = Message::decode(&bytes).unwrap();
-        let Request::ModifyDn(rename) = &message.op else { panic!() };
+        let EntryRequest::ModifyDn(rename) = asked(&bytes) else { panic!() };
         assert_eq!(
             (rename.new_rdn, rename.delete_old_rdn, rename.new_superior),
             (&b"cn=b"[..], true, Some(&b"dc=c"[..]))

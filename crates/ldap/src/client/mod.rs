@@ -1,6 +1,6 @@
 //! The client's side: requests encoded, responses decoded. For the tools, for tests, and for who forwards operations.
 //!
-//! Each `…_op` writes the bare operation, which [`crate::Request::decode_op`] reads; the other functions append whole
+//! Each `…_op` writes the bare operation, which the decoders of requests read; the other functions append whole
 //! messages.
 
 mod change;

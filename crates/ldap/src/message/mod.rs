@@ -4,14 +4,18 @@
 //! and is walked by iterators that cannot fail any more.
 
 mod list;
+mod operation;
 mod request;
+mod update;
 
 pub use list::{Attribute, Attributes, Change, Changes, ModifyOperation, Strings, Values};
+pub use operation::{ExtendedFault, NotExecutable, Operation};
 pub use request::tags;
 pub use request::{
-    AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, MESSAGE_ID_MAX,
-    ModifyDnRequest, ModifyRequest, Request, Scope, SearchRequest,
+    AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, MESSAGE_ID_MAX, ModifyDnRequest,
+    ModifyRequest, Scope, SearchRequest,
 };
+pub use update::{EntryRequest, EntryUpdate, Update};
 
 pub use crate::decode_error::DecodeError;
 
@@ -24,9 +28,7 @@ pub struct Message<'a> {
     /// Chosen by the client; its responses carry it.
     pub id: i32,
     /// What is asked.
-    pub op: Request<'a>,
-    /// The same as it came: the whole protocolOp element.
-    pub op_bytes: &'a [u8],
+    pub operation: Operation<'a>,
     /// How it is asked.
     pub controls: Controls<'a>,
 }
@@ -64,13 +66,11 @@ fn decode<'a>(bytes: &'a [u8], seen: &mut MessageError) -> Result<Message<'a>, D
     let id = id as i32;
     seen.id = Some(id);
     seen.op_tag = body.peek_tag();
-    let before = body.rest();
-    let op = Request::decode(&mut body)?;
-    let op_bytes = &before[..before.len() - body.rest().len()];
+    let operation = Operation::decode(&mut body)?;
     let controls = match body.optional(crate::controls::CONTROLS_TAG)? {
         Some(content) => Controls::decode(content)?,
         None => Controls::none(),
     };
     body.finish_extensible(&[crate::controls::CONTROLS_TAG])?;
-    Ok(Message { id, op, op_bytes, controls })
+    Ok(Message { id, operation, controls })
 }

@@ -1,4 +1,4 @@
-//! The requests, one type for each (RFC 4511 §4.2–4.12).
+//! The parts that requests are made of: one type for each kind (RFC 4511 §4.2–4.10).
 
 use super::list::{Attributes, Changes, Strings};
 use crate::decode_error::DecodeError;
@@ -23,32 +23,6 @@ pub mod tags {
     pub const COMPARE: Tag = 0x6e;
     pub const ABANDON: Tag = 0x50;
     pub const EXTENDED: Tag = 0x77;
-}
-
-/// Any request. Searches are the most common and the largest; boxing them would cost an allocation each.
-#[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant)]
-pub enum Request<'a> {
-    /// Authenticate.
-    Bind(BindRequest<'a>),
-    /// Good bye.
-    Unbind,
-    /// Find entries.
-    Search(SearchRequest<'a>),
-    /// Change an entry.
-    Modify(ModifyRequest<'a>),
-    /// Make an entry.
-    Add(AddRequest<'a>),
-    /// Delete the entry of this name.
-    Delete(&'a [u8]),
-    /// Rename or move an entry.
-    ModifyDn(ModifyDnRequest<'a>),
-    /// Compare a value.
-    Compare(CompareRequest<'a>),
-    /// Forget the operation with this message id.
-    Abandon(i32),
-    /// Anything with an OID.
-    Extended(ExtendedRequest<'a>),
 }
 
 /// Bind.
@@ -203,10 +177,10 @@ pub struct SearchRequest<'a> {
     pub types_only: bool,
     /// Which entries.
     pub filter: Filter<'a>,
-    /// The filter still encoded.
-    pub filter_ber: &'a [u8],
     /// Which attributes; none asks for all user attributes.
     pub attributes: Strings<'a>,
+    /// The whole request: what is kept of one that lasts.
+    encoded: &'a [u8],
 }
 
 /// Modify.
@@ -251,67 +225,8 @@ pub struct CompareRequest<'a> {
     pub value: &'a [u8],
 }
 
-/// Extended operation.
-#[derive(Debug, Clone, Copy)]
-pub struct ExtendedRequest<'a> {
-    /// OID of the operation.
-    pub name: &'a [u8],
-    /// What it is given.
-    pub value: Option<&'a [u8]>,
-}
-
-impl<'a> Request<'a> {
-    /// Takes one protocolOp off `reader`.
-    pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        let Some(tag) = reader.peek_tag() else { return Err(DecodeError::Empty("protocolOp")) };
-        Ok(match tag {
-            tags::SEARCH => Self::Search(SearchRequest::decode(reader.enter(tag)?)?),
-            tags::BIND => Self::Bind(BindRequest::decode(reader.enter(tag)?)?),
-            tags::MODIFY => Self::Modify(ModifyRequest::decode(reader.enter(tag)?)?),
-            tags::ADD => Self::Add(AddRequest::decode(reader.enter(tag)?)?),
-            tags::DELETE => Self::Delete(reader.expect(tag)?),
-            tags::MODIFY_DN => Self::ModifyDn(ModifyDnRequest::decode(reader.enter(tag)?)?),
-            tags::COMPARE => Self::Compare(CompareRequest::decode(reader.enter(tag)?)?),
-            tags::EXTENDED => Self::Extended(ExtendedRequest::decode(reader.enter(tag)?)?),
-            tags::ABANDON => match reader.integer_tagged(tag)? {
-                id @ 0..=MESSAGE_ID_MAX => Self::Abandon(id as i32),
-                id => return Err(DecodeError::BadMessageId(id)),
-            },
-            tags::UNBIND => {
-                reader.expect(tag)?;
-                Self::Unbind
-            }
-            _ => return Err(DecodeError::UnknownOperation { tag }),
-        })
-    }
-
-    /// Decodes exactly one protocolOp, as the log of proposals holds it.
-    pub fn decode_op(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let request = Self::decode(&mut reader)?;
-        reader.finish()?;
-        Ok(request)
-    }
-
-    /// Tag of the response that ends the operation; `None` for those that have none.
-    pub fn response_tag(&self) -> Option<Tag> {
-        use crate::encode::tags as response;
-        Some(match self {
-            Self::Bind(_) => response::BIND,
-            Self::Search(_) => response::SEARCH_DONE,
-            Self::Modify(_) => response::MODIFY,
-            Self::Add(_) => response::ADD,
-            Self::Delete(_) => response::DELETE,
-            Self::ModifyDn(_) => response::MODIFY_DN,
-            Self::Compare(_) => response::COMPARE,
-            Self::Extended(_) => response::EXTENDED,
-            Self::Unbind | Self::Abandon(_) => return None,
-        })
-    }
-}
-
 impl<'a> BindRequest<'a> {
-    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+    pub(super) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         const SIMPLE: Tag = 0x80;
         const SASL: Tag = 0xa3;
         let version = reader.integer()?;
@@ -334,29 +249,35 @@ impl<'a> BindRequest<'a> {
 }
 
 impl<'a> SearchRequest<'a> {
-    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+    /// Reads what [`SearchRequest::encoded`] gave: exactly one protocolOp.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let request = Self::decode_tagged(&mut reader)?;
+        reader.finish()?;
+        Ok(request)
+    }
+
+    /// The request as it can be kept, for [`SearchRequest::decode`].
+    #[must_use]
+    pub fn encoded(&self) -> &'a [u8] {
+        self.encoded
+    }
+
+    /// Takes one protocolOp off `outer`.
+    pub(super) fn decode_tagged(outer: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let before = outer.rest();
+        let mut reader = outer.enter(tags::SEARCH)?;
+        let encoded = &before[..before.len() - outer.rest().len()];
         let base = reader.octets()?;
         let scope = Scope::from_wire(reader.enumerated()?)?;
         let deref_aliases = DerefAliases::from_wire(reader.enumerated()?)?;
         let size_limit = limit(&mut reader, "sizeLimit")?;
         let time_limit_seconds = limit(&mut reader, "timeLimit")?;
         let types_only = reader.boolean()?;
-        let before = reader.rest();
         let filter = Filter::decode(&mut reader)?;
-        let filter_ber = &before[..before.len() - reader.rest().len()];
         let attributes = Strings::check(reader.expect(SEQUENCE)?)?;
         reader.finish_extensible(&[])?;
-        Ok(Self {
-            base,
-            scope,
-            deref_aliases,
-            size_limit,
-            time_limit_seconds,
-            types_only,
-            filter,
-            filter_ber,
-            attributes,
-        })
+        Ok(Self { base, scope, deref_aliases, size_limit, time_limit_seconds, types_only, filter, attributes, encoded })
     }
 }
 
@@ -368,7 +289,7 @@ fn limit(reader: &mut Reader<'_>, field: &'static str) -> Result<u32, DecodeErro
 }
 
 impl<'a> ModifyRequest<'a> {
-    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+    pub(super) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         let object = reader.octets()?;
         let changes = Changes::check(reader.expect(SEQUENCE)?)?;
         reader.finish_extensible(&[])?;
@@ -377,7 +298,7 @@ impl<'a> ModifyRequest<'a> {
 }
 
 impl<'a> AddRequest<'a> {
-    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+    pub(super) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         let entry = reader.octets()?;
         let attributes = Attributes::check(reader.expect(SEQUENCE)?)?;
         reader.finish_extensible(&[])?;
@@ -386,7 +307,7 @@ impl<'a> AddRequest<'a> {
 }
 
 impl<'a> ModifyDnRequest<'a> {
-    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+    pub(super) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         const NEW_SUPERIOR: Tag = 0x80;
         let entry = reader.octets()?;
         let new_rdn = reader.octets()?;
@@ -398,23 +319,12 @@ impl<'a> ModifyDnRequest<'a> {
 }
 
 impl<'a> CompareRequest<'a> {
-    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
+    pub(super) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         let entry = reader.octets()?;
         let mut ava = reader.sequence()?;
         let (attribute, value) = (ava.octets()?, ava.octets()?);
         ava.finish_extensible(&[])?;
         reader.finish_extensible(&[])?;
         Ok(Self { entry, attribute, value })
-    }
-}
-
-impl<'a> ExtendedRequest<'a> {
-    fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
-        const NAME: Tag = 0x80;
-        const VALUE: Tag = 0x81;
-        let name = reader.expect(NAME)?;
-        let value = reader.optional(VALUE)?;
-        reader.finish_extensible(&[NAME, VALUE])?;
-        Ok(Self { name, value })
     }
 }

@@ -4,7 +4,10 @@
 
 use ber::Writer;
 use ldap::client::{self, Search};
-use ldap::{ControlBuf, DerefAliases, Filter, FilterBuf, FilterNode, ModifyOperation, Position, Request, Scope};
+use ldap::{
+    ControlBuf, DerefAliases, EntryRequest, ExtendedFault, Filter, FilterBuf, FilterNode, ModifyOperation,
+    NotExecutable, Operation, Position, Scope, SearchRequest, Update,
+};
 use proptest::prelude::*;
 
 /// A filter as a tree.
@@ -274,11 +277,9 @@ impl Asked {
         out
     }
 
-    pub fn of(request: &Request<'_>) -> Asked {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let values = |values: ldap::Values<'_>| values.iter().map(<[u8]>::to_vec).collect::<Vec<_>>();
-        match request {
-            Request::Bind(bind) => {
+    pub fn of(operation: &Operation<'_>) -> Asked {
+        match operation {
+            Operation::Bind(bind) => {
                 assert_eq!(bind.version, 3);
                 match bind.authentication {
                     ldap::Authentication::Simple(password) => Asked::Bind(text(bind.name), password.to_vec()),
@@ -287,32 +288,51 @@ impl Asked {
                     }
                 }
             }
-            Request::Unbind => Asked::Unbind,
-            Request::Search(s) => {
-                let again = FilterBuf::from_ber(s.filter_ber).unwrap();
-                assert_eq!(Tree::of(&again.filter()), Tree::of(&s.filter), "the raw filter is the filter");
+            Operation::Unbind => Asked::Unbind,
+            Operation::Search(s) => {
+                let again = SearchRequest::decode(s.encoded()).unwrap();
+                assert_eq!(format!("{again:?}"), format!("{s:?}"), "what is kept is the request");
                 let attributes = s.attributes.iter().map(text).collect();
                 let tree = Tree::of(&s.filter);
                 let (size, time) = (s.size_limit, s.time_limit_seconds);
                 Asked::Search(text(s.base), s.scope, s.deref_aliases, size, time, s.types_only, tree, attributes)
             }
-            Request::Modify(m) => {
+            Operation::Update(Update::Entry(update)) => {
+                let again = EntryRequest::decode(update.encoded()).unwrap();
+                assert_eq!(format!("{again:?}"), format!("{:?}", update.request()), "what is kept is the request");
+                Self::of_entry(update.request())
+            }
+            Operation::Compare(c) => Asked::Compare(text(c.entry), text(c.attribute), c.value.to_vec()),
+            Operation::Abandon(target) => Asked::Abandon(*target),
+            Operation::NotExecutable(NotExecutable { oid, fault: ExtendedFault::Unknown }) => {
+                Asked::Extended(text(oid), None)
+            }
+            other => panic!("nobody asked for {other:?}"),
+        }
+    }
+
+    fn of_entry(request: &EntryRequest<'_>) -> Asked {
+        let values = |values: ldap::Values<'_>| values.iter().map(<[u8]>::to_vec).collect::<Vec<_>>();
+        match request {
+            EntryRequest::Modify(m) => {
                 let change =
                     |c: ldap::Change<'_>| (c.operation, text(c.attribute.description), values(c.attribute.values));
                 Asked::Modify(text(m.object), m.changes.iter().map(change).collect())
             }
-            Request::Add(a) => {
+            EntryRequest::Add(a) => {
                 let attribute = |a: ldap::Attribute<'_>| (text(a.description), values(a.values));
                 Asked::Add(text(a.entry), a.attributes.iter().map(attribute).collect())
             }
-            Request::Delete(dn) => Asked::Delete(text(dn)),
-            Request::ModifyDn(m) => {
+            EntryRequest::Delete(dn) => Asked::Delete(text(dn)),
+            EntryRequest::ModifyDn(m) => {
                 Asked::ModifyDn(text(m.entry), text(m.new_rdn), m.delete_old_rdn, m.new_superior.map(text))
             }
-            Request::Compare(c) => Asked::Compare(text(c.entry), text(c.attribute), c.value.to_vec()),
-            Request::Abandon(target) => Asked::Abandon(*target),
-            Request::Extended(e) => Asked::Extended(text(e.name), e.value.map(<[u8]>::to_vec)),
         }
+    }
+
+    /// What is left of it when it was decoded: of an extended operation that nobody knows, the OID.
+    pub fn decoded(self) -> Asked {
+        if let Asked::Extended(oid, _) = self { Asked::Extended(oid, None) } else { self }
     }
 
     /// With sets of values in an order of their own, since sets have none.
@@ -329,6 +349,10 @@ impl Asked {
         }
         self
     }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 fn oid() -> impl Strategy<Value = String> {

@@ -3,8 +3,8 @@
 //! Reads decoded requests; writes into a buffer that the caller reuses, without allocating for an element.
 
 use ldap::{
-    Authentication, Controls, FilterNode, Position, Request, Scope, SearchRequest, filter::FILTER_DEPTH_MAX,
-    oids::extended as oids,
+    Authentication, Controls, EntryRequest, FilterNode, Operation, Position, Scope, SearchRequest, Update,
+    filter::FILTER_DEPTH_MAX, oids::extended as oids,
 };
 use runtime::log::text::{escaped, number_field, quoted_field, signed, word_field};
 use smallvec::SmallVec;
@@ -15,18 +15,28 @@ use crate::metrics::{LdapMetrics, OperationKind};
 const FILTER_BYTES_MAX: usize = 16 * 1024;
 
 /// Which kind of operation a request is.
-pub(crate) fn kind(request: &Request<'_>) -> OperationKind {
-    match request {
-        Request::Bind(_) => OperationKind::Bind,
-        Request::Unbind => OperationKind::Unbind,
-        Request::Search(_) => OperationKind::Search,
-        Request::Modify(_) => OperationKind::Modify,
-        Request::Add(_) => OperationKind::Add,
-        Request::Delete(_) => OperationKind::Delete,
-        Request::ModifyDn(_) => OperationKind::ModifyDn,
-        Request::Compare(_) => OperationKind::Compare,
-        Request::Abandon(_) => OperationKind::Abandon,
-        Request::Extended(_) => OperationKind::Extended,
+pub(crate) fn kind(operation: &Operation<'_>) -> OperationKind {
+    match operation {
+        Operation::Bind(_) => OperationKind::Bind,
+        Operation::Unbind => OperationKind::Unbind,
+        Operation::Search(_) => OperationKind::Search,
+        Operation::Compare(_) => OperationKind::Compare,
+        Operation::Abandon(_) => OperationKind::Abandon,
+        Operation::Update(Update::Entry(update)) => match update.request() {
+            EntryRequest::Modify(_) => OperationKind::Modify,
+            EntryRequest::Add(_) => OperationKind::Add,
+            EntryRequest::Delete(_) => OperationKind::Delete,
+            EntryRequest::ModifyDn(_) => OperationKind::ModifyDn,
+        },
+        Operation::Update(Update::PasswordModify(_) | Update::Refresh(_) | Update::EndTransaction(_))
+        | Operation::StartTransaction
+        | Operation::WhoAmI
+        | Operation::Cancel(_)
+        | Operation::StartTls
+        | Operation::ConnectionId
+        | Operation::ReloadConfiguration
+        | Operation::RebuildIndexes(_)
+        | Operation::NotExecutable(_) => OperationKind::Extended,
     }
 }
 
@@ -40,11 +50,10 @@ pub(crate) fn count_scope(metrics: &LdapMetrics, search: &SearchRequest<'_>) {
 }
 
 /// The fields of a request, each with a leading blank.
-pub(crate) fn write_fields(out: &mut Vec<u8>, request: &Request<'_>) {
-    match request {
-        Request::Unbind => {}
-        Request::Search(search) => search_fields(out, search),
-        Request::Bind(bind) => {
+pub(crate) fn write_fields(out: &mut Vec<u8>, operation: &Operation<'_>) {
+    match operation {
+        Operation::Search(search) => search_fields(out, search),
+        Operation::Bind(bind) => {
             out.extend_from_slice(b" version=");
             signed(out, bind.version);
             match bind.authentication {
@@ -56,23 +65,27 @@ pub(crate) fn write_fields(out: &mut Vec<u8>, request: &Request<'_>) {
             }
             quoted_field(out, "dn", bind.name);
         }
-        Request::Add(add) => quoted_field(out, "dn", add.entry),
-        Request::Modify(modify) => quoted_field(out, "dn", modify.object),
-        Request::Delete(dn) => quoted_field(out, "dn", dn),
-        Request::ModifyDn(rename) => {
-            quoted_field(out, "dn", rename.entry);
-            quoted_field(out, "newRDN", rename.new_rdn);
-            quoted_field(out, "deleteOldRDN", if rename.delete_old_rdn { b"true" } else { b"false" });
-            if let Some(superior) = rename.new_superior {
-                quoted_field(out, "newSuperior", superior);
+        Operation::Update(Update::Entry(update)) => {
+            let request = update.request();
+            quoted_field(out, "dn", request.entry());
+            if let EntryRequest::ModifyDn(rename) = request {
+                quoted_field(out, "newRDN", rename.new_rdn);
+                quoted_field(out, "deleteOldRDN", if rename.delete_old_rdn { b"true" } else { b"false" });
+                if let Some(superior) = rename.new_superior {
+                    quoted_field(out, "newSuperior", superior);
+                }
             }
         }
-        Request::Compare(compare) => {
+        Operation::Compare(compare) => {
             quoted_field(out, "dn", compare.entry);
             word_field(out, "attr", compare.attribute);
         }
-        Request::Abandon(target) => number_field(out, "idToAbandon", u64::from(target.unsigned_abs())),
-        Request::Extended(extended) => extended_fields(out, extended.name),
+        Operation::Abandon(target) => number_field(out, "idToAbandon", u64::from(target.unsigned_abs())),
+        other => {
+            if let Some(oid) = other.extended_oid() {
+                extended_fields(out, oid);
+            }
+        }
     }
 }
 
@@ -231,13 +244,13 @@ fn assertion_value(out: &mut Vec<u8>, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use ldap::filter;
+    use ldap::{MadeUpdate, filter};
 
     use super::*;
 
-    fn fields(request: &Request<'_>) -> String {
+    fn fields(operation: &Operation<'_>) -> String {
         let mut out = Vec::new();
-        write_fields(&mut out, request);
+        write_fields(&mut out, operation);
         String::from_utf8(out).unwrap()
     }
 
@@ -273,26 +286,21 @@ mod tests {
 
     #[test]
     fn requests_have_the_fields_of_the_reference() {
-        assert_eq!(fields(&Request::Delete(b"uid=a,dc=x")), " dn=\"uid=a,dc=x\"");
-        assert_eq!(fields(&Request::Abandon(7)), " idToAbandon=7");
-        let rename = ldap::ModifyDnRequest {
-            entry: b"cn=a,dc=x",
-            new_rdn: b"cn=b",
-            delete_old_rdn: true,
-            new_superior: Some(b"dc=y"),
-        };
+        let deleted = MadeUpdate::delete(b"uid=a,dc=x");
+        assert_eq!(fields(&deleted.operation().unwrap()), " dn=\"uid=a,dc=x\"");
+        assert_eq!(fields(&Operation::Abandon(7)), " idToAbandon=7");
+        let renamed = MadeUpdate::modify_dn("cn=a,dc=x", "cn=b", true, Some("dc=y"));
         assert_eq!(
-            fields(&Request::ModifyDn(rename)),
+            fields(&renamed.operation().unwrap()),
             " dn=\"cn=a,dc=x\" newRDN=\"cn=b\" deleteOldRDN=\"true\" newSuperior=\"dc=y\""
         );
         let compare = ldap::CompareRequest { entry: b"cn=a,dc=x", attribute: b"cn", value: b"secret" };
-        assert_eq!(fields(&Request::Compare(compare)), " dn=\"cn=a,dc=x\" attr=cn");
-        let start_tls = ldap::ExtendedRequest { name: oids::START_TLS.as_bytes(), value: None };
-        assert_eq!(fields(&Request::Extended(start_tls)), " name=\"StartTLS\" oid=\"1.3.6.1.4.1.1466.20037\"");
+        assert_eq!(fields(&Operation::Compare(compare)), " dn=\"cn=a,dc=x\" attr=cn");
+        assert_eq!(fields(&Operation::StartTls), " name=\"StartTLS\" oid=\"1.3.6.1.4.1.1466.20037\"");
         let bind = ldap::BindRequest { version: 3, name: b"cn=My App", authentication: Authentication::Simple(b"x") };
-        assert_eq!(fields(&Request::Bind(bind)), " version=3 type=SIMPLE dn=\"cn=My App\"");
+        assert_eq!(fields(&Operation::Bind(bind)), " version=3 type=SIMPLE dn=\"cn=My App\"");
         let authentication = Authentication::Sasl { mechanism: b"PLAIN", credentials: None };
         let bind = ldap::BindRequest { version: 3, name: b"", authentication };
-        assert_eq!(fields(&Request::Bind(bind)), " version=3 type=SASL mechanism=PLAIN dn=\"\"");
+        assert_eq!(fields(&Operation::Bind(bind)), " version=3 type=SASL mechanism=PLAIN dn=\"\"");
     }
 }

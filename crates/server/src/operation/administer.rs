@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use directory::OpenError;
 use ldap::{
-    ExtendedRequest, LdapResult, Message, ResultCode,
+    LdapResult, Message, ResultCode,
     administration::{JobProgress, RebuildIndexes, encode_name_list},
     encode,
     oids::intermediate,
@@ -16,13 +16,13 @@ use runtime::pool::{Place, Turn};
 use super::directory_executor::{DirectoryExecutor, on_loss};
 use crate::{
     administration::{Administration, RebuildError},
-    answer::Answer,
     executor::{Call, Step},
     remote::{ChunkEnd, Remote},
+    reply::{refuse_critical, respond},
 };
 
-/// A result, and the response value.
-type Outcome = (LdapResult, Option<Vec<u8>>);
+/// The response value, or why there is none.
+type Outcome = Result<Option<Vec<u8>>, LdapResult>;
 
 /// What a request is worked on with.
 struct Work<'w> {
@@ -34,31 +34,20 @@ struct Work<'w> {
 
 impl DirectoryExecutor {
     /// Has the configuration read again; the response says what became of it.
-    pub(super) fn reload(&self, call: &mut Call<'_>, message: &Message<'_>, request: &ExtendedRequest<'_>) -> Step {
-        if request.value.is_some() {
-            return refused(call, message, ResultCode::PROTOCOL_ERROR, "a reload request has no value");
-        }
+    pub(super) fn reload(&self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         self.administer(call, message, false, |work| match work.administration.reload() {
-            Ok(done) => (LdapResult::success(), Some(done.encode())),
-            Err(reason) => (LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, reason), None),
+            Ok(done) => Ok(Some(done.encode())),
+            Err(reason) => Err(LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, reason)),
         })
     }
 
     /// Has indexes built anew; the response comes when that has begun, or when it is done.
-    pub(super) fn rebuild_indexes(
-        &self,
-        call: &mut Call<'_>,
-        message: &Message<'_>,
-        request: &ExtendedRequest<'_>,
-    ) -> Step {
-        let request = match RebuildIndexes::decode(request.value) {
-            Ok(request) => request,
-            Err(error) => return refused(call, message, ResultCode::PROTOCOL_ERROR, &error.to_string()),
-        };
+    pub(super) fn rebuild_indexes(&self, call: &mut Call<'_>, message: &Message<'_>, request: &RebuildIndexes) -> Step {
+        let request = request.clone();
         // Whoever waits may go away; building goes on.
         self.administer(call, message, request.wait, move |work| match rebuild(work, &request) {
-            Ok(names) => (LdapResult::success(), Some(encode_name_list(&names))),
-            Err(error) => (LdapResult::new(code_of(&error), error.to_string()), None),
+            Ok(names) => Ok(Some(encode_name_list(&names))),
+            Err(error) => Err(LdapResult::new(code_of(&error), error.to_string())),
         })
     }
 
@@ -69,28 +58,23 @@ impl DirectoryExecutor {
         is_abortable: bool,
         work: impl FnOnce(&mut Work<'_>) -> Outcome + Send + 'static,
     ) -> Step {
-        if let Some(control) = message.controls.iter().find(|control| control.critical) {
-            let text = super::extended::unknown_control(control.oid);
-            return refused(call, message, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, &text);
-        }
-        if !call.session.identity.is_root() {
-            let text = "only root users and the local administrator may ask for this";
-            return refused(call, message, ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text);
+        if let Err(result) = refuse_critical(message).and_then(|()| check_root(call)) {
+            return Step::Done(respond(call.out, message.id, Err(result)));
         }
         let id = message.id;
         let remote = call.remote(is_abortable, on_loss(id, encode::tags::EXTENDED));
         let administration = Arc::clone(&self.administration);
         self.administration.pool().submit(move |place| {
-            let (result, value) = match place {
+            let outcome = match place {
                 Place::Running(turn) => {
                     work(&mut Work { administration: &administration, remote: &remote, turn, message: id })
                 }
                 Place::Refused => {
                     let text = "too many requests of administrators are waiting, or the server is stopping";
-                    (LdapResult::new(ResultCode::BUSY, text), None)
+                    Err(LdapResult::new(ResultCode::BUSY, text))
                 }
             };
-            remote.finish(move |out| answer(out, id, result, value.as_deref()));
+            remote.finish(move |out| respond(out, id, outcome));
         });
         Step::Pending
     }
@@ -122,11 +106,10 @@ fn code_of(error: &RebuildError) -> ResultCode {
     }
 }
 
-fn refused(call: &mut Call<'_>, message: &Message<'_>, code: ResultCode, text: &str) -> Step {
-    Step::Done(answer(call.out, message.id, LdapResult::new(code, text), None))
-}
-
-fn answer(out: &mut Vec<u8>, id: i32, result: LdapResult, value: Option<&[u8]>) -> Answer {
-    encode::extended_response(out, id, &result, None, value, &[]);
-    Answer::of(result.code, result.message)
+fn check_root(call: &Call<'_>) -> Result<(), LdapResult> {
+    if call.session.identity.is_root() {
+        return Ok(());
+    }
+    let text = "only root users and the local administrator may ask for this";
+    Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text))
 }

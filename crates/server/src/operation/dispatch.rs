@@ -1,9 +1,9 @@
-//! Which operation a request is.
+//! Who executes which operation.
 
 use std::time::Instant;
 
 use directory::Session;
-use ldap::{Message, Request, encode};
+use ldap::{Message, Operation, encode};
 use runtime::listener::Audience;
 
 use super::directory_executor::{DirectoryExecutor, conclude, time_of};
@@ -21,20 +21,26 @@ impl Executor for DirectoryExecutor {
     }
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
-        match &message.op {
-            Request::Search(request) => self.search(call, message, request),
-            Request::Bind(request) => self.bind(call, message, request),
-            Request::Compare(request) => {
+        match &message.operation {
+            Operation::Search(request) => self.search(call, message, request),
+            Operation::Bind(request) => self.bind(call, message, request),
+            Operation::Update(update) => self.update(call, message, update),
+            Operation::Compare(request) => {
                 let time = time_of(call);
                 let result = self.directory.compare(call.session, request, &message.controls, time);
                 Step::Done(conclude(call.out, message.id, encode::tags::COMPARE, result, &[]))
             }
-            Request::Extended(request) => self.extended(call, message, request),
-            Request::Add(_) | Request::Modify(_) | Request::Delete(_) | Request::ModifyDn(_) => {
-                self.update(call, message)
-            }
-            // Answered by the connection itself.
-            Request::Unbind | Request::Abandon(_) => Step::Done(Answer::default()),
+            Operation::StartTransaction => Step::Done(self.start_transaction(call, message)),
+            Operation::WhoAmI => Step::Done(self.who_am_i(call, message)),
+            Operation::ReloadConfiguration => self.reload(call, message),
+            Operation::RebuildIndexes(request) => self.rebuild_indexes(call, message, request),
+            Operation::NotExecutable(request) => Step::Done(self.not_executable(call, message, request)),
+            // The connection itself answers these.
+            Operation::Unbind
+            | Operation::Abandon(_)
+            | Operation::Cancel(_)
+            | Operation::StartTls
+            | Operation::ConnectionId => Step::Done(Answer::default()),
         }
     }
 }

@@ -49,7 +49,7 @@ impl DirectoryExecutor {
         let time = time_of(call);
         let mut planned = self.directory.plan_search(&mut worker, call.session, request, &message.controls, time);
         if let Ok(plan) = &mut planned {
-            plan.keep_request(message, call.ids.operation);
+            plan.keep_request(request, &message.controls, call.ids.operation);
         }
         let step = match planned {
             Err(done) => Step::Done(finish(call.out, message.id, *done)),

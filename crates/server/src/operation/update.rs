@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ber::Tag;
-use directory::{Submitted, UpdateCallback, UpdateDone};
-use ldap::{LdapResult, Message, ResultCode, encode};
+use directory::{Submitted, UpdateCallback, UpdateDone, UpdateRequest};
+use ldap::{LdapResult, Message, ResultCode, Update, encode};
 use runtime::pool::Place;
 
 use super::directory_executor::{DirectoryExecutor, conclude, oids_of, on_loss};
@@ -15,15 +15,15 @@ use crate::{
 };
 
 impl DirectoryExecutor {
-    /// Add, modify, delete, modify DN, password modify, refresh, and the end of a transaction.
-    pub(super) fn update(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
-        let Some(tag) = message.op.response_tag() else { return Step::Done(Answer::default()) };
+    pub(super) fn update(&mut self, call: &mut Call<'_>, message: &Message<'_>, update: &Update<'_>) -> Step {
+        let Some(tag) = message.operation.response_tag() else { return Step::Done(Answer::default()) };
         let id = message.id;
         let remote = call.remote(false, on_loss(id, tag));
         let done: UpdateCallback = Box::new(move |done| remote.finish(move |out| finish(out, id, tag, done)));
         // The log's reader wants the operation's number; more than four billion on one connection may begin anew.
         let operation = call.ids.operation as u32;
-        match self.directory.submit(call.session, operation, message, done) {
+        let asked = UpdateRequest { update, controls: &message.controls, operation, message_id: id };
+        match self.directory.submit(call.session, asked, done) {
             Submitted::Queued => {}
             Submitted::Slow(update) => {
                 let directory = Arc::clone(&self.directory);

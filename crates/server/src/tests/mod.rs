@@ -27,7 +27,7 @@ use std::{
 
 use ::directory::{Bound, Identity, Session, SessionLimits};
 use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
-use ldap::{Authentication, LdapResult, Message, Request, ResultCode, encode};
+use ldap::{Authentication, LdapResult, Message, Operation, ResultCode, Update, encode};
 use runtime::{
     limits::NetworkLimits,
     listener::{Audience, ListenAt},
@@ -83,8 +83,8 @@ impl Executor for Fake {
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         let id = message.id;
-        match &message.op {
-            Request::Bind(bind) => {
+        match &message.operation {
+            Operation::Bind(bind) => {
                 let is_right = matches!(bind.authentication, Authentication::Simple(b"secret"));
                 let name = String::from_utf8_lossy(bind.name).into_owned();
                 let decide = move |out: &mut Vec<u8>| {
@@ -115,8 +115,8 @@ impl Executor for Fake {
                 }
                 Step::Done(decide(call.out))
             }
-            Request::Search(search) => self.search(call, id, &String::from_utf8_lossy(search.base)),
-            Request::Delete(b"cn=gate") => {
+            Operation::Search(search) => self.search(call, id, &String::from_utf8_lossy(search.base)),
+            Operation::Update(Update::Entry(update)) if update.request().entry() == b"cn=gate" => {
                 let remote = call.remote(false, Box::new(lost));
                 let gate = Arc::clone(&self.gate);
                 std::thread::spawn(move || {
@@ -128,10 +128,14 @@ impl Executor for Fake {
                 });
                 Step::Pending
             }
-            Request::Extended(extended) if extended.name == b"1.2.3.who" => {
+            Operation::NotExecutable(request) if request.oid == b"1.2.3.who" => {
                 let who = call.session.identity.dn().to_owned();
                 encode::extended_response(call.out, id, &LdapResult::success(), None, Some(who.as_bytes()), &[]);
                 Step::Done(Answer::default())
+            }
+            refused @ Operation::NotExecutable(_) => {
+                reply::failure(call.out, id, refused, ResultCode::PROTOCOL_ERROR, "");
+                Step::Done(Answer::of(ResultCode::PROTOCOL_ERROR, ""))
             }
             other => {
                 reply::failure(call.out, id, other, ResultCode::SUCCESS, "");

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 
 use config::{Config, IndexConfig, Setup};
 use ldap::client::{self, Response, ServerMessage};
-use ldap::{ControlBuf, DerefAliases, LdapResult, Message, Request, Scope, filter};
+use ldap::{ControlBuf, DerefAliases, LdapResult, Message, Operation, Scope, filter};
 use store::bulk::{ImportOptions, LdifSource};
 use tempfile::TempDir;
 
 use crate::search::{EntryWriter, RequestTime, SearchDone, Worker};
 use query::configured::{index_configs, load_schema};
 
+use crate::update::tests::bed::asked;
 use crate::{Directory, Identity, Session};
 use query::encode::{EncodeError, ShownEntry};
 
@@ -204,10 +205,10 @@ impl Fixture {
         let mut bytes = Vec::new();
         client::search(&mut bytes, 7, &search, asked.controls);
         let message = Message::decode(&bytes).unwrap();
-        let Request::Search(request) = &message.op else { panic!("not a search") };
+        let Operation::Search(request) = &message.operation else { panic!("not a search") };
         let directory = &self.directory;
         let mut plan = directory.plan_search(&mut self.worker, session, request, &message.controls, time)?;
-        plan.keep_request(&message, 3);
+        plan.keep_request(request, &message.controls, 3);
         Ok(plan)
     }
 
@@ -238,7 +239,7 @@ impl Fixture {
         let session = Session::of(root(), 1);
         let (sender, receiver) = std::sync::mpsc::channel();
         let done = Box::new(move |done: crate::update::UpdateDone| drop(sender.send(done.result)));
-        if let crate::Submitted::Slow(update) = self.directory.submit(&session, 1, message, done) {
+        if let crate::Submitted::Slow(update) = self.directory.submit(&session, asked(message), done) {
             update.run(&self.directory);
         }
         receiver.recv().unwrap()
@@ -249,7 +250,7 @@ impl Fixture {
         let mut bytes = Vec::new();
         client::compare(&mut bytes, 7, dn, attribute, value, &[]);
         let message = Message::decode(&bytes).unwrap();
-        let Request::Compare(request) = &message.op else { panic!("not a compare") };
+        let Operation::Compare(request) = &message.operation else { panic!("not a compare") };
         let session = Session::of(identity, 1);
         self.directory.compare(&session, request, &message.controls, RequestTime::now()).code
     }

@@ -59,7 +59,7 @@ fn bound(it: &Fixture, dn: &str) -> (Session, Instant) {
     let mut bytes = Vec::new();
     client::bind(&mut bytes, 1, dn, b"secret", &[]);
     let message = ldap::Message::decode(&bytes).unwrap();
-    let ldap::Request::Bind(request) = &message.op else { panic!("no bind") };
+    let ldap::Operation::Bind(request) = &message.operation else { panic!("no bind") };
     let BindStep::Done(BindDone { result, bound, .. }) = it.directory.bind(request, &message.controls) else {
         panic!("slow")
     };
@@ -266,7 +266,7 @@ fn a_search_that_waits_for_its_turn_holds_no_snapshot() {
     };
     client::search(&mut bytes, 7, &search, &[]);
     let message = ldap::Message::decode(&bytes).unwrap();
-    let ldap::Request::Search(request) = &message.op else { panic!("not a search") };
+    let ldap::Operation::Search(request) = &message.operation else { panic!("not a search") };
     let root = Session::of(root(), 1);
     let time = RequestTime::now();
     let mut plan = it.directory.plan_search(&mut it.worker, &root, request, &message.controls, time).unwrap();

@@ -4,6 +4,7 @@ use ldap::{Message, ModifyOperation, ResultCode, client};
 
 use super::*;
 use crate::tests::groups::modify;
+use crate::update::tests::bed::asked;
 use crate::{Identity, Session};
 
 /// `cn=NAME,BASE` of these classes with these lines.
@@ -46,7 +47,7 @@ fn result_of(it: &Fixture, message: &Message<'_>) -> ResultCode {
     let session = Session::of(identity, 1);
     let (sender, receiver) = std::sync::mpsc::channel();
     let done = Box::new(move |done: crate::update::UpdateDone| drop(sender.send(done.result)));
-    drop(it.directory.submit(&session, 1, message, done));
+    drop(it.directory.submit(&session, asked(message), done));
     receiver.recv().unwrap().code
 }
 

@@ -4,12 +4,12 @@ use std::sync::mpsc;
 
 use config::{Config, Setup};
 use ldap::extended::PasswordModify;
-use ldap::{ControlBuf, Controls, LdapResult, Message, ModifyOperation, Request, ResultCode, client, oids};
+use ldap::{ControlBuf, Controls, LdapResult, Message, ModifyOperation, Operation, ResultCode, client, oids};
 use schema::NormalizedDn;
 use tempfile::TempDir;
 
 use crate::bind::BindStep;
-use crate::update::{Submitted, UpdateDone};
+use crate::update::{Submitted, UpdateDone, UpdateRequest};
 use crate::{Directory, Identity, Session};
 
 pub const ANN: &str = "uid=ann,dc=example,dc=com";
@@ -82,7 +82,7 @@ impl Bed {
 
     pub fn bind_bytes(&self, bytes: &[u8]) -> (LdapResult, Identity) {
         let message = Message::decode(bytes).unwrap();
-        let Request::Bind(request) = &message.op else { panic!("no bind") };
+        let Operation::Bind(request) = &message.operation else { panic!("no bind") };
         let (result, bound) = match self.directory.bind(request, &message.controls) {
             BindStep::Done(done) => (done.result, done.bound),
             BindStep::SlowHash(job) => {
@@ -103,7 +103,7 @@ impl Bed {
         let message = Message::decode(bytes).unwrap();
         let (sender, receiver) = mpsc::channel();
         let done = Box::new(move |done: UpdateDone| sender.send(done).unwrap());
-        let submitted = self.directory.submit(&self.session, 3, &message, done);
+        let submitted = self.directory.submit(&self.session, asked(&message), done);
         let slow = match submitted {
             Submitted::Queued => false,
             Submitted::Slow(update) => {
@@ -145,12 +145,8 @@ impl Bed {
             old_password: old.map(str::as_bytes),
             new_password: new.map(str::as_bytes),
         };
-        self.extended(Some(&value.encode()))
-    }
-
-    pub fn extended(&self, value: Option<&[u8]>) -> Done {
         let mut bytes = Vec::new();
-        client::extended(&mut bytes, 1, oids::extended::PASSWORD_MODIFY, value, &[]);
+        client::extended(&mut bytes, 1, oids::extended::PASSWORD_MODIFY, Some(&value.encode()), &[]);
         self.send(&bytes)
     }
 
@@ -194,6 +190,12 @@ pub fn modify_message(dn: &str, changes: &[(ModifyOperation, &str, &str)], contr
     let changes = changes.iter().map(|(operation, name, value)| (*operation, name.as_bytes(), [value.as_bytes()]));
     client::modify(&mut bytes, 1, dn, changes, controls);
     bytes
+}
+
+/// The update in a message.
+pub fn asked<'o, 'm>(message: &'o Message<'m>) -> UpdateRequest<'o, 'm> {
+    let Operation::Update(update) = &message.operation else { panic!("{:?} is no update", message.operation) };
+    UpdateRequest { update, controls: &message.controls, operation: 3, message_id: message.id }
 }
 
 /// No controls at all.

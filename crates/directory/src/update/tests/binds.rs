@@ -1,6 +1,6 @@
 //! Who gets in (RFC 4513), and that a refusal tells nothing.
 
-use ldap::{ControlBuf, Message, ModifyOperation, Request, ResultCode, client, oids};
+use ldap::{ControlBuf, Message, ModifyOperation, Operation, ResultCode, client, oids};
 
 use super::bed::{ANN, BEN, Bed, none};
 use crate::Identity;
@@ -65,7 +65,7 @@ fn what_is_not_offered() {
     bytes.clear();
     client::bind(&mut bytes, 1, ANN, b"opensesame", &[]);
     let message = Message::decode(&bytes).unwrap();
-    let Request::Bind(mut request) = message.op else { panic!() };
+    let Operation::Bind(mut request) = message.operation else { panic!() };
     for (version, good) in [(1, false), (2, true), (3, true), (4, false), (-1, false)] {
         request.version = version;
         let BindStep::Done(BindDone { result, .. }) = bed.directory.bind(&request, &none()) else { panic!() };
@@ -93,7 +93,7 @@ fn failures_differ_for_the_operator_only() {
         let mut bytes = Vec::new();
         client::bind(&mut bytes, 1, dn, b"guess", &[]);
         let message = Message::decode(&bytes).unwrap();
-        let Request::Bind(request) = &message.op else { panic!() };
+        let Operation::Bind(request) = &message.operation else { panic!() };
         let BindStep::Done(done) = bed.directory.bind(request, &none()) else { panic!("slow") };
         assert_eq!((done.result.code, done.result.message.as_str()), (ResultCode::INVALID_CREDENTIALS, ""));
         done.failure
@@ -191,7 +191,7 @@ fn slow_hashes_are_jobs() {
         let mut bytes = Vec::new();
         client::bind(&mut bytes, 1, ANN, password.as_bytes(), &[]);
         let message = Message::decode(&bytes).unwrap();
-        let Request::Bind(request) = &message.op else { panic!() };
+        let Operation::Bind(request) = &message.operation else { panic!() };
         let BindStep::SlowHash(job) = bed.directory.bind(request, &none()) else { panic!("not slow") };
         let BindDone { result, bound, .. } = job.run();
         assert_eq!((result.is_success(), bound.identity.is_anonymous()), (good, !good));

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod bed;
+pub(crate) mod bed;
 mod binds;
 mod consequences;
 mod passwords;

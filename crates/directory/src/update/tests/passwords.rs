@@ -3,7 +3,7 @@
 use ldap::{ModifyOperation, ResultCode};
 
 use super::bed::{ANN, BEN, Bed, modify_message, root};
-use crate::{Identity, PasswordModifyTarget};
+use crate::Identity;
 use password::Scheme;
 
 const DENIED: ResultCode = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
@@ -73,7 +73,6 @@ fn password_modify() {
     bed.password_modify(Some("u:ann"), None, Some("x")).refused(ResultCode::UNWILLING_TO_PERFORM, "distinguished name");
     bed.password_modify(Some("ann"), None, Some("x")).refused(ResultCode::INVALID_DN_SYNTAX, "ann");
     bed.password_modify(Some(ANN), None, Some("")).refused(ResultCode::UNWILLING_TO_PERFORM, "empty");
-    bed.extended(Some(b"\x30\x05junk!")).refused(ResultCode::PROTOCOL_ERROR, "malformed");
 
     // A user: its own.
     bed.bind_as(ANN, "two");
@@ -112,14 +111,6 @@ fn users_may_be_kept_from_changing_passwords() {
     let mut bed = Bed::with(&["dc=example,dc=com"], |config| config.passwords.allow_user_password_changes = false);
     bed.bind_as(ANN, "opensesame");
     bed.password_modify(None, None, Some("x")).refused(ResultCode::UNWILLING_TO_PERFORM, "allow-user-password-changes");
-}
-
-#[test]
-fn targets_for_the_log() {
-    let value = ldap::extended::PasswordModify { user_identity: Some(b"dn:uid=ann"), ..Default::default() }.encode();
-    assert_eq!(PasswordModifyTarget::of(Some(&value)), Some(PasswordModifyTarget::Named("uid=ann".to_owned())));
-    assert_eq!(PasswordModifyTarget::of(None), Some(PasswordModifyTarget::Own));
-    assert_eq!(PasswordModifyTarget::of(Some(b"x")), None);
 }
 
 // S0-49, issue 2: SSHA512 or better unless the configuration says otherwise.

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use ldap::oids::control;
 use ldap::{ControlBuf, Message, ResultCode, client};
 
-use super::bed::{ANN, Bed};
+use super::bed::{ANN, Bed, asked};
 use crate::update::{Submitted, UpdateDone};
 use change::apply::SLICE_ENTRIES;
 
@@ -43,18 +43,18 @@ fn a_large_subtree_goes_in_slices_and_others_get_their_turn() {
     let bytes = super::bed::modify_message(ANN, &[(ldap::ModifyOperation::Replace, "sn", "first")], &[]);
     let message = Message::decode(&bytes).unwrap();
     let done = Box::new(move |_: UpdateDone| held.recv().unwrap());
-    assert!(matches!(bed.directory.submit(&bed.session, 3, &message, done), Submitted::Queued));
+    assert!(matches!(bed.directory.submit(&bed.session, asked(&message), done), Submitted::Queued));
     let bytes = tree_delete("ou=big,dc=example,dc=com");
     let message = Message::decode(&bytes).unwrap();
     let (sender, order) = mpsc::channel();
     let told = sender.clone();
     let done = Box::new(move |done: UpdateDone| told.send(("tree", done)).unwrap());
-    assert!(matches!(bed.directory.submit(&bed.session, 3, &message, done), Submitted::Queued));
+    assert!(matches!(bed.directory.submit(&bed.session, asked(&message), done), Submitted::Queued));
     // Waits behind one slice, not behind all of them.
     let bytes = super::bed::modify_message(ANN, &[(ldap::ModifyOperation::Replace, "sn", "between")], &[]);
     let message = Message::decode(&bytes).unwrap();
     let done = Box::new(move |done: UpdateDone| sender.send(("modify", done)).unwrap());
-    assert!(matches!(bed.directory.submit(&bed.session, 3, &message, done), Submitted::Queued));
+    assert!(matches!(bed.directory.submit(&bed.session, asked(&message), done), Submitted::Queued));
     release.send(()).unwrap();
     let (first, second) = (order.recv().unwrap(), order.recv().unwrap());
     assert_eq!((first.0, second.0), ("modify", "tree"));

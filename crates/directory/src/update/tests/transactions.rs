@@ -2,7 +2,7 @@
 
 use ldap::oids::{control, extended};
 use ldap::transaction::EndTransaction;
-use ldap::{ControlBuf, ExtendedRequest, ModifyOperation, ResultCode, client};
+use ldap::{ControlBuf, ModifyOperation, ResultCode, client};
 
 use super::bed::{ANN, BEN, Bed, Done, none};
 use crate::Identity;
@@ -10,8 +10,7 @@ use crate::Identity;
 const ROOM: &str = "ou=room,dc=example,dc=com";
 
 fn start(bed: &Bed) -> Vec<u8> {
-    let request = ExtendedRequest { name: extended::START_TRANSACTION.as_bytes(), value: None };
-    bed.directory.start_transaction(&bed.session, &request, &none()).unwrap()
+    bed.directory.start_transaction(&bed.session, &none()).unwrap()
 }
 
 fn part_of(identifier: &[u8]) -> ControlBuf {
@@ -121,9 +120,8 @@ fn aborted_and_forgotten_ones_leave_nothing() {
 #[test]
 fn what_a_transaction_does_not_take() {
     let mut bed = Bed::new();
-    let request = ExtendedRequest { name: extended::START_TRANSACTION.as_bytes(), value: None };
     let id = start(&bed);
-    let nested = bed.directory.start_transaction(&bed.session, &request, &none()).unwrap_err();
+    let nested = bed.directory.start_transaction(&bed.session, &none()).unwrap_err();
     assert_eq!(nested.code, ResultCode::UNWILLING_TO_PERFORM);
     waits(add_room(&bed, 41, &[part_of(&id)]));
     replace(&bed, 41, ANN, "sn", "x", &[part_of(&id)]).refused(ResultCode::PROTOCOL_ERROR, "message id");
@@ -143,6 +141,6 @@ fn what_a_transaction_does_not_take() {
     replace(&bed, 45, ANN, "sn", "x", &[part_of(&id)]).refused(ResultCode::ADMIN_LIMIT_EXCEEDED, "1000 updates");
     end(&bed, &id, true).ok();
     bed.session.identity = Identity::Anonymous;
-    let anonymous = bed.directory.start_transaction(&bed.session, &request, &none()).unwrap_err();
+    let anonymous = bed.directory.start_transaction(&bed.session, &none()).unwrap_err();
     assert_eq!(anonymous.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
 }

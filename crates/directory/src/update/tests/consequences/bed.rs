@@ -6,7 +6,7 @@ use std::time::Duration;
 use config::{BackendConfig, Config, IndexConfig, IndexKind, default_indexes};
 use ldap::oids::{control, extended};
 use ldap::transaction::EndTransaction;
-use ldap::{ControlBuf, ExtendedRequest, Message, ModifyOperation, Request, client};
+use ldap::{ControlBuf, Message, ModifyOperation, Operation, client};
 use store::bulk::{Cancel, Problem, VerifyOptions, verify};
 use store::index::Indexer;
 use tempfile::TempDir;
@@ -17,7 +17,7 @@ use crate::bind::BindStep;
 use crate::search::tests::fixture::{Asked, Fixture, root};
 use crate::update::UpdateDone;
 use crate::update::references::Worker;
-use crate::update::tests::bed::none;
+use crate::update::tests::bed::{asked, none};
 use crate::{Directory, Session};
 use change::apply::queue;
 
@@ -82,14 +82,13 @@ impl Bed {
         let message = Message::decode(bytes).unwrap();
         let (sender, receiver) = std::sync::mpsc::channel();
         let done = Box::new(move |done: UpdateDone| sender.send(done).unwrap());
-        drop(self.directory().submit(&self.session, 1, &message, done));
+        drop(self.directory().submit(&self.session, asked(&message), done));
         receiver.recv().unwrap()
     }
 
     /// All of these or none; gives the result code of the end.
     pub fn transaction(&mut self, ops: &[Op], commit: bool) -> i32 {
-        let request = ExtendedRequest { name: extended::START_TRANSACTION.as_bytes(), value: None };
-        let identifier = self.directory().start_transaction(&self.session, &request, &none()).unwrap();
+        let identifier = self.directory().start_transaction(&self.session, &none()).unwrap();
         let part = ControlBuf::new(control::TRANSACTION_SPECIFICATION, Some(identifier.clone())).critical();
         for op in ops {
             assert_eq!(self.send(op, std::slice::from_ref(&part)), 0, "taken for later: {op:?}");
@@ -213,7 +212,7 @@ impl Bed {
         let mut bytes = Vec::new();
         client::bind(&mut bytes, 1, dn, PASSWORD.as_bytes(), &[]);
         let message = Message::decode(&bytes).unwrap();
-        let Request::Bind(request) = &message.op else { panic!("no bind") };
+        let Operation::Bind(request) = &message.operation else { panic!("no bind") };
         let done = match self.directory().bind(request, &message.controls) {
             BindStep::Done(done) => done,
             BindStep::SlowHash(job) => job.run(),
