@@ -96,6 +96,10 @@ fn backend_entry(backend: &Backend) -> MonitorEntry {
         Some(trouble) => entry.with("fold-trouble", trouble),
         None => entry,
     };
+    let entry = match stats.order_trouble {
+        Some(trouble) => entry.with("order-trouble", trouble),
+        None => entry,
+    };
     match stats.updates_stopped {
         Some(reason) => entry.with("updates-stopped", reason),
         None => entry,

@@ -75,7 +75,9 @@ impl From<&StoreError> for Refusal {
         match error {
             StoreError::DiskFull { .. } => Self::DiskFull { error: text },
             StoreError::Busy => Self::Busy { error: text },
-            StoreError::Closed | StoreError::UpdatesStopped { .. } => Self::Unavailable { error: text },
+            StoreError::Closed | StoreError::UpdatesStopped { .. } | StoreError::OutcomeUnknown => {
+                Self::Unavailable { error: text }
+            }
             limit if limit.is_limit() => Self::StoreLimit { error: text },
             _ => Self::StoreFailure { error: text },
         }
@@ -131,6 +133,8 @@ pub fn shown(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use store::StopCause;
+
     use super::*;
 
     #[test]
@@ -147,7 +151,9 @@ mod tests {
         assert_eq!(full.code, ResultCode::UNWILLING_TO_PERFORM);
         assert_eq!(store_failure(&StoreError::Busy).code, ResultCode::BUSY);
         assert_eq!(store_failure(&StoreError::Panicked).code, ResultCode::OTHER);
-        let stopped = StoreError::UpdatesStopped { reason: Box::new(StoreError::Damaged("a record".to_owned())) };
+        let reason = Box::new(StoreError::Damaged("a record".to_owned()));
+        let stopped = StoreError::UpdatesStopped { cause: StopCause::Apply, reason };
         assert_eq!(store_failure(&stopped).code, ResultCode::UNAVAILABLE);
+        assert_eq!(store_failure(&StoreError::OutcomeUnknown).code, ResultCode::UNAVAILABLE);
     }
 }

@@ -9,10 +9,8 @@
 //! (1) At most one process has a backend open for writing.
 //! (2) After `open`, the state is: LMDB plus the log from `meta.folded` + 1 on, each outcome as logged.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,18 +24,23 @@ use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::IndexBinder;
 use crate::fold::{FoldJob, FoldThread};
+use crate::fold_limits::FoldLimits;
 use crate::index::{BackendIndexes, ConfiguredIndexes, SchemaTypes};
+use crate::instance_lock::InstanceLock;
+use crate::job::{Job, Waker};
 use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX, SEGMENT_BYTES};
+use crate::order::{LocalOrder, Order};
 use crate::overlay::Overlay;
-use crate::queue::{Proposed, Queue};
+use crate::proposed::{Proposed, Ticket};
 use crate::rules::{Done, Rules};
 use crate::stats::{DiskTrouble, Doing, Meters, Stats};
 use crate::submitter::Submitter;
 use crate::tables::TypeResolver;
+use crate::turns::Turns;
 use crate::txn::TxnState;
 use crate::version::{Shared, Snapshot, Version};
 use crate::waits::Timeline;
-use crate::writer::{FoldLimits, Job, Writer};
+use crate::writer::Writer;
 
 /// Proposals that may wait; more are refused at once.
 const QUEUE_LENGTH_MAX: u64 = 65_536;
@@ -132,6 +135,15 @@ struct Threads {
 impl Backend {
     /// Opens the backend, making an empty one if there is none, and replays what the log has and LMDB has not.
     pub fn open(options: BackendOptions, rules: Box<dyn Rules>) -> Result<Backend, StoreError> {
+        Backend::open_in_order(options, rules, |_| LocalOrder::default())
+    }
+
+    /// Opens the backend as [`Backend::open`] does; its proposals are applied in the order that `order` makes, which may wake the writer.
+    pub fn open_in_order<O: Order + 'static>(
+        options: BackendOptions,
+        rules: Box<dyn Rules>,
+        order: impl FnOnce(Waker) -> O,
+    ) -> Result<Backend, StoreError> {
         let lock = InstanceLock::take(&options.path)?;
         crate::bulk::recover(&database_path(&options.path))
             .map_err(|error| StoreError::io("database folder", &error))?;
@@ -164,8 +176,8 @@ impl Backend {
             fold: fold.jobs.clone(),
             state,
             batch: Batch::default(),
-            queue: Queue::default(),
-            held: None,
+            turns: Turns::new(order(Waker::new(jobs.clone())), meters.clone()),
+            held: VecDeque::new(),
             timeline: Timeline::default(),
         };
         replay(&mut writer, folded)?;
@@ -176,10 +188,10 @@ impl Backend {
         Ok(Backend { shared, log, meters, jobs, uuid, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
     }
 
-    /// Hands a proposal to the writer; sources take turns. `done` is called once, on the writer's thread, when it is durable and visible
+    /// Hands a proposal to the writer; submitters take turns. `done` is called once, on the writer's thread, when it is durable and visible
     /// or when it came to nothing; it must be quick.
-    pub fn submit(&self, source: Submitter, proposal: Vec<u8>, done: Done) {
-        self.send(Proposed { source, proposal, done, submitted: Instant::now() }, Job::Propose);
+    pub fn submit(&self, submitter: Submitter, proposal: Vec<u8>, done: Done) {
+        self.send(Proposed { proposal, ticket: Ticket::new(submitter, done) }, Job::Propose);
     }
 
     /// [`Backend::submit`], then [`Backend::rebind`]: after all that was submitted before, and with nothing in between.
@@ -191,7 +203,7 @@ impl Backend {
         binder: Arc<dyn IndexBinder>,
     ) -> Rebound {
         let (bound, waiting) = crossbeam_channel::bounded(0);
-        let proposed = Proposed { source: Submitter::SERVER, proposal, done, submitted: Instant::now() };
+        let proposed = Proposed { proposal, ticket: Ticket::new(Submitter::SERVER, done) };
         self.send(proposed, |first| Job::Rebind { first: Some(first), resolver, binder, bound });
         Rebound(waiting)
     }
@@ -199,7 +211,7 @@ impl Backend {
     fn send(&self, proposed: Proposed, job: impl FnOnce(Proposed) -> Job) {
         if proposed.proposal.len() > PROPOSAL_BYTES_MAX {
             let (bytes, limit) = (proposed.proposal.len(), PROPOSAL_BYTES_MAX);
-            return (proposed.done)(Err(StoreError::ProposalTooLarge { bytes, limit }));
+            return proposed.ticket.answer(Err(StoreError::ProposalTooLarge { bytes, limit }));
         }
         let bytes = proposed.proposal.len() as u64;
         let queued = self.meters.queue_length.fetch_add(1, Ordering::Relaxed);
@@ -214,7 +226,7 @@ impl Backend {
         if let Some((proposed, error)) = refused {
             self.meters.queue_length.fetch_sub(1, Ordering::Relaxed);
             self.meters.queue_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            (proposed.done)(Err(error));
+            proposed.ticket.answer(Err(error));
         }
     }
 
@@ -438,7 +450,7 @@ fn note_indexes(env: &Env, configured: &ConfiguredIndexes) -> Result<(), StoreEr
 }
 
 /// Applies the log from `folded` + 1 on, publishes, and compares every outcome.
-fn replay(writer: &mut Writer, folded: u64) -> Result<(), StoreError> {
+fn replay<O: Order>(writer: &mut Writer<O>, folded: u64) -> Result<(), StoreError> {
     let started = Instant::now();
     let log = writer.log.clone();
     let (_, txn, _) = writer.shared.pair()?;
@@ -486,45 +498,4 @@ pub fn new_uuid() -> [u8; 16] {
     low.copy_from_slice(&RandomState::new().hash_one(1).to_le_bytes());
     high.copy_from_slice(&RandomState::new().hash_one(std::process::id()).to_le_bytes());
     uuid
-}
-
-/// The locked file that says: this backend is open for writing. The system frees it when the process ends, however it ends.
-#[derive(Debug)]
-pub struct InstanceLock(File);
-
-impl InstanceLock {
-    /// Takes the lock of the backend in `path` or says who has it.
-    pub fn take(path: &Path) -> Result<InstanceLock, StoreError> {
-        let io = |error| StoreError::io("lock file", &error);
-        durable::make_folder(path).map_err(io)?;
-        let path = path.join("lock");
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(io)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let known = file.read_to_string(&mut holder).is_ok() && !holder.trim().is_empty();
-                let holder = if known { holder.trim().to_owned() } else { "unknown".to_owned() };
-                return Err(StoreError::InUse { path, holder });
-            }
-            Err(TryLockError::Error(error)) => return Err(io(error)),
-        }
-        file.set_len(0).and_then(|()| file.rewind()).map_err(io)?;
-        writeln!(file, "{}", std::process::id()).map_err(io)?;
-        Ok(InstanceLock(file))
-    }
-}
-
-impl Drop for InstanceLock {
-    fn drop(&mut self) {
-        // An empty file says that nobody has it, should a reader look before the lock is gone.
-        let _ = self.0.set_len(0);
-    }
 }

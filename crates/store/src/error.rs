@@ -115,18 +115,59 @@ pub enum StoreError {
     /// What the caller gave does not fit what is stored (a defect of the caller, found before anything was changed).
     #[error("store was asked for the impossible: {0}")]
     Misuse(&'static str),
-    /// The backend applies no changes since its data could not be read while one was applied.
+    /// The backend applies no further proposals until it is opened anew.
     #[error(
-        "this backend takes no more updates, because its data could not be read while one was applied: {reason}; searches go on. Check the \
-         disk, run verify-index, then restart the server"
+        "this backend takes no more updates, because {}: {reason}; searches go on. {}", cause.text(), cause.advice()
     )]
     UpdatesStopped {
-        /// The error of that read.
+        /// What failed.
+        cause: StopCause,
+        /// How it failed.
         reason: Box<StoreError>,
     },
+    /// The order of proposals gave a position twice or left one out.
+    #[error("the order of updates goes from position {last} to {next}")]
+    OutOfOrder {
+        /// The position applied last.
+        last: u64,
+        /// The one given after it.
+        next: u64,
+    },
+    /// The backend was closed, or updates stopped, before the proposal came back from the order.
+    #[error("the server stopped before the outcome of this update was known; look whether it was made")]
+    OutcomeUnknown,
     /// Applying a proposal panicked; nothing of it was kept.
     #[error("internal error while applying a change")]
     Panicked,
+}
+
+/// What failed when a backend stopped applying proposals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopCause {
+    /// Reading the data while a proposal was applied: what it would have done is unknown.
+    Apply,
+    /// The order of proposals.
+    Order,
+    /// Writing a proposal to the log, although its position in the order holds.
+    Log,
+}
+
+impl StopCause {
+    fn text(self) -> &'static str {
+        match self {
+            StopCause::Apply => "its data could not be read while one was applied",
+            StopCause::Order => "their order is not known any more",
+            StopCause::Log => "one that has its place in the order could not be written to the log",
+        }
+    }
+
+    fn advice(self) -> &'static str {
+        match self {
+            StopCause::Apply => "Check the disk, run verify-index, then restart the server",
+            StopCause::Order => "Restart the server",
+            StopCause::Log => "Check the disk, then restart the server",
+        }
+    }
 }
 
 impl StoreError {

@@ -6,21 +6,12 @@
 
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
-use std::time::Instant;
 
-use crate::rules::Done;
+use crate::proposed::Proposed;
 use crate::submitter::Submitter;
 
 /// Empty lists that are kept for the next source, so that one proposal at a time costs no allocation.
 const SPARES_MAX: usize = 64;
-
-/// A proposal that waits.
-pub(crate) struct Proposed {
-    pub source: Submitter,
-    pub proposal: Vec<u8>,
-    pub done: Done,
-    pub submitted: Instant,
-}
 
 /// The proposals that wait.
 #[derive(Default)]
@@ -38,7 +29,7 @@ impl Queue {
 
     /// Takes one in, behind what its source sent before.
     pub fn push(&mut self, proposed: Proposed) {
-        let source = proposed.source;
+        let source = proposed.ticket.submitter();
         let own = self.waiting.entry(source).or_insert_with(|| self.spares.pop().unwrap_or_default());
         if own.is_empty() {
             self.turns.push_back(source);
@@ -66,20 +57,20 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proposed::Ticket;
 
     fn queue(sources: impl IntoIterator<Item = u64>) -> Queue {
         let mut queue = Queue::default();
         for (at, source) in sources.into_iter().enumerate() {
             let proposal = (at as u64).to_le_bytes().to_vec();
-            let done: Done = Box::new(|_| ());
-            queue.push(Proposed { source: Submitter(source), proposal, done, submitted: Instant::now() });
+            queue.push(Proposed { proposal, ticket: Ticket::new(Submitter(source), Box::new(|_| ())) });
         }
         queue
     }
 
     fn next(queue: &mut Queue) -> Option<(u64, u64)> {
         let proposed = queue.pop()?;
-        Some((proposed.source.0, u64::from_le_bytes(proposed.proposal.try_into().unwrap())))
+        Some((proposed.ticket.submitter().0, u64::from_le_bytes(proposed.proposal.try_into().unwrap())))
     }
 
     #[test]

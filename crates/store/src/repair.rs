@@ -7,10 +7,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::backend::{BackendOptions, InstanceLock, database_path, log_path, new_uuid, read_base};
+use crate::backend::{BackendOptions, database_path, log_path, new_uuid, read_base};
 use crate::env::{self, Env, meta};
 use crate::error::StoreError;
 use crate::fold::fold;
+use crate::instance_lock::InstanceLock;
 use crate::log::{FolderDisk, LogHeld, LogOptions, salvage};
 use crate::replay::replay_record;
 use crate::rules::Rules;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::error::StoreError;
+use crate::error::{StopCause, StoreError};
 use crate::log::LogHealth;
 use crate::submitter::Submitter;
 use crate::waits::WaitReason;
@@ -81,6 +81,8 @@ pub struct Stats {
     pub fold_trouble: Option<StoreError>,
     /// Why no update is taken any more ([`StoreError::UpdatesStopped`]).
     pub updates_stopped: Option<StoreError>,
+    /// Why the order of proposals takes none at this moment.
+    pub order_trouble: Option<StoreError>,
     /// The log.
     pub log: LogHealth,
     /// Snapshots open.
@@ -228,6 +230,7 @@ pub(crate) struct Meters {
     begun: OnceLock<Instant>,
     worst: Mutex<Worst>,
     fold_trouble: Mutex<Option<StoreError>>,
+    order_trouble: Mutex<Option<StoreError>>,
     updates_stopped: OnceLock<StoreError>,
 }
 
@@ -256,6 +259,12 @@ impl Meters {
             (Some(what), Some(begun)) if what != Doing::Nothing => (what, begun.elapsed().saturating_sub(since)),
             _ => (Doing::Nothing, Duration::ZERO),
         }
+    }
+
+    /// A proposal does not wait in the queue any more.
+    pub fn left_queue(&self, proposal: &[u8]) {
+        self.queue_length.fetch_sub(1, Ordering::Relaxed);
+        self.queue_bytes.fetch_sub(proposal.len() as u64, Ordering::Relaxed);
     }
 
     pub fn batch_ended(&self, batch: BatchFigures) {
@@ -317,9 +326,13 @@ impl Meters {
         self.fold_trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on no update is taken, because of this; gives the error that says so.
-    pub fn stop_updates(&self, reason: StoreError) -> StoreError {
-        self.updates_stopped.get_or_init(|| StoreError::UpdatesStopped { reason: Box::new(reason) }).clone()
+    pub fn set_order_trouble(&self, error: Option<StoreError>) {
+        *self.order_trouble.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+
+    /// From now on no update is taken; gives the error that says so. The first reason stays.
+    pub fn stop_updates(&self, cause: StopCause, reason: StoreError) -> StoreError {
+        self.updates_stopped.get_or_init(|| StoreError::UpdatesStopped { cause, reason: Box::new(reason) }).clone()
     }
 
     /// Why no update is taken.
@@ -362,6 +375,7 @@ impl Meters {
             slowed_total: time(&self.slowed_total_ns),
             fold_trouble: self.fold_trouble(),
             updates_stopped: self.updates_stopped().cloned(),
+            order_trouble: self.order_trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             replayed: get(&self.replayed),
             replay: time(&self.replay_ns),
             ..Stats::default()

@@ -1,7 +1,7 @@
 //! The one writer: batches, group commit, freezing. Its loop is the life of every update.
 //!
 //! ```text
-//! take all waiting → apply onto the unpublished overlay → one log write, one sync → publish → answer → freeze if due
+//! take all waiting → have them ordered → apply onto the unpublished overlay → one log write, one sync → publish → answer → freeze if due
 //! ```
 //! Invariants:
 //! (1) Nobody is told of success before the sync of the log returned, nor reads a change before.
@@ -12,6 +12,7 @@
 //!     What was applied before it, in the same batch too, is logged and answered as usual.
 //! (5) A job of another kind than a proposal is served after all that was sent before it, and before all that was sent after it.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,17 +21,21 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use crate::env::ReadTxn;
-use crate::error::StoreError;
+use crate::error::{StopCause, StoreError};
 use crate::extract::IndexBinder;
 use crate::fold::FoldJob;
+use crate::fold_limits::FoldLimits;
 use crate::index::BackendIndexes;
+use crate::job::Job;
 use crate::log::{Batch, Log};
+use crate::order::{Order, Ordered};
 use crate::overlay::Overlay;
-use crate::queue::{Proposed, Queue};
-use crate::rules::{Done, Outcome, Rules};
+use crate::proposed::{Proposed, Ticket};
+use crate::rules::{Outcome, Rules};
 use crate::stats::{BatchFigures, Doing, Meters};
 use crate::submitter::Submitter;
 use crate::tables::TypeResolver;
+use crate::turns::{Turn, Turns};
 use crate::txn::{Txn, TxnState};
 use crate::version::{Frozen, Shared, Version};
 use crate::waits::{Phases, Span, Timeline, WaitReason, us};
@@ -46,75 +51,18 @@ const SLOW_MAX: Duration = Duration::from_millis(50);
 /// Overlay memory at which proposals are refused: folding has failed for long.
 const OVERLAY_BYTES_MAX: usize = 1 << 30;
 
-/// When an overlay is frozen and folded.
-#[derive(Clone, Copy, Debug)]
-pub struct FoldLimits {
-    /// Memory of the overlay.
-    pub bytes: usize,
-    /// Changes in it.
-    pub ops: u64,
-    /// Bytes of their log records.
-    pub log_bytes: u64,
-    /// Time it took to apply them: a replay after a crash takes as long, for this overlay and for the frozen one.
-    pub apply: Duration,
-    /// Quiet time after which whatever is there is folded.
-    pub idle: Duration,
+/// How far [`Writer::serve_batch`] came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Served {
+    /// There was nothing to serve.
+    Nothing,
+    /// Everything that was there.
+    All,
+    /// As much as one batch takes.
+    Part,
 }
 
-impl Default for FoldLimits {
-    fn default() -> FoldLimits {
-        FoldLimits {
-            bytes: 128 << 20,
-            ops: 50_000,
-            log_bytes: 64 << 20,
-            apply: Duration::from_millis(700),
-            idle: Duration::from_secs(1),
-        }
-    }
-}
-
-impl FoldLimits {
-    /// How full the overlay is: 1 and more is due.
-    fn fill(&self, overlay: &Overlay) -> f64 {
-        let part = |have: f64, limit: f64| have / limit.max(1.0);
-        part(overlay.bytes as f64, self.bytes as f64)
-            .max(part(overlay.ops as f64, self.ops as f64))
-            .max(part(overlay.log_bytes as f64, self.log_bytes as f64))
-            .max(part(overlay.apply_ns as f64, self.apply.as_nanos() as f64))
-    }
-}
-
-/// What the writer is told.
-pub(crate) enum Job {
-    Propose(Proposed),
-    /// A new schema: descriptions are bound to types anew.
-    Rebind {
-        /// Served right before it, with nothing in between.
-        first: Option<Proposed>,
-        resolver: Arc<dyn TypeResolver>,
-        binder: Arc<dyn IndexBinder>,
-        /// Dropped when readers have it.
-        bound: Sender<()>,
-    },
-    /// Freeze now; told when the overlay of this moment is in LMDB.
-    Fold,
-    Stop,
-    #[cfg(test)]
-    Crash,
-}
-
-impl Job {
-    /// The proposal in it.
-    pub fn into_proposed(self) -> Option<Proposed> {
-        match self {
-            Job::Propose(proposed) => Some(proposed),
-            Job::Rebind { first, .. } => first,
-            _ => None,
-        }
-    }
-}
-
-pub(crate) struct Writer {
+pub(crate) struct Writer<O> {
     pub shared: Arc<Shared>,
     pub rules: Box<dyn Rules>,
     pub log: Arc<dyn Log>,
@@ -124,23 +72,27 @@ pub(crate) struct Writer {
     pub fold: Sender<FoldJob>,
     pub state: TxnState,
     pub batch: Batch,
-    pub queue: Queue,
-    /// A job of another kind, which is served when the queue is empty. Until then nothing behind it is looked at.
-    pub held: Option<Job>,
+    pub turns: Turns<O>,
+    /// A job of another kind, which is served when everything before it was, and what was sent behind it.
+    pub held: VecDeque<Job>,
     pub timeline: Timeline,
 }
 
 struct Pending {
-    done: Done,
-    submitted: Instant,
-    source: Submitter,
+    ticket: Option<Ticket>,
     /// When its turn came, and how long it was applied.
     begun: Instant,
     apply: Duration,
     outcome: Result<Outcome, StoreError>,
 }
 
-impl Writer {
+impl Pending {
+    fn submitter(&self) -> Submitter {
+        self.ticket.as_ref().map_or(Submitter::SERVER, Ticket::submitter)
+    }
+}
+
+impl<O: Order> Writer<O> {
     /// Applies one proposal onto the working state; a refusal, an error or a panic leaves the state as it was.
     pub fn apply(&mut self, txn: &ReadTxn, frozen: Option<&Overlay>, proposal: &[u8]) -> Result<Outcome, StoreError> {
         let dbs = *self.shared.env.dbs();
@@ -178,41 +130,74 @@ impl Writer {
         overlay.apply_ns += apply.as_nanos() as u64;
     }
 
-    /// Serves until told to stop; then everything is frozen and handed to the fold.
+    /// Serves until it is told to stop; then everything is frozen and handed to the fold.
     pub fn run(&mut self) {
+        // The order may have something to give although nothing waits here.
+        let mut is_due = false;
         loop {
-            if !self.queue.is_empty() {
-                self.serve_batch();
-                self.after_batch();
-                continue;
+            if is_due || self.turns.has_waiting() {
+                let served = self.serve_batch();
+                is_due = served == Served::Part;
+                if served != Served::Nothing {
+                    self.after_batch();
+                    continue;
+                }
             }
             self.meters.idle();
-            let job = match self.held.take() {
+            let is_settled = self.turns.is_empty();
+            if !is_settled && self.held.iter().any(|job| matches!(job, Job::Stop)) {
+                // A proposal that does not come back from the order must not keep the backend open.
+                break;
+            }
+            let held = if is_settled { self.held.pop_front() } else { None };
+            let job = match held {
                 Some(held) => Ok(held),
-                None if self.state.overlay.is_empty() => self.jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                None if is_settled && self.state.overlay.is_empty() => {
+                    self.jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+                }
                 None => self.jobs.recv_timeout(self.limits.idle),
             };
             match job {
-                Ok(Job::Propose(proposed)) => self.queue.push(proposed),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.freeze();
+                    is_due = !is_settled;
+                }
+                Ok(Job::Ordered(is_called)) => {
+                    is_called.store(false, Ordering::Release);
+                    is_due = true;
+                }
+                #[cfg(test)]
+                Ok(Job::Crash) => return,
+                Ok(Job::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(job) if !is_settled && (!self.held.is_empty() || !matches!(job, Job::Propose(_))) => {
+                    self.held.push_back(job);
+                }
+                Ok(Job::Propose(proposed)) => self.turns.push(proposed),
                 Ok(Job::Rebind { first: Some(first), resolver, binder, bound }) => {
-                    self.queue.push(first);
-                    self.held = Some(Job::Rebind { first: None, resolver, binder, bound });
+                    self.turns.push(first);
+                    self.held.push_front(Job::Rebind { first: None, resolver, binder, bound });
                 }
                 Ok(Job::Rebind { first: None, resolver, binder, bound }) => {
                     self.meters.doing(Doing::Rebind, Instant::now());
                     self.rebind(resolver, binder);
                     drop(bound);
                 }
-                Ok(Job::Fold) | Err(RecvTimeoutError::Timeout) => self.freeze(),
-                #[cfg(test)]
-                Ok(Job::Crash) => return,
-                Ok(Job::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Job::Fold) => self.freeze(),
             }
         }
+        self.end();
+    }
+
+    /// Answers whoever still waits, and folds what is there.
+    fn end(&mut self) {
+        let close = |proposed: Proposed| proposed.ticket.answer(Err(StoreError::Closed));
+        std::iter::from_fn(|| self.turns.take()).for_each(close);
+        self.turns.stop();
+        self.held.drain(..).filter_map(Job::into_proposed).for_each(close);
         while let Ok(job) = self.jobs.try_recv() {
-            if let Some(Proposed { proposal, done, .. }) = job.into_proposed() {
-                self.leave_queue(&proposal);
-                done(Err(StoreError::Closed));
+            if let Some(proposed) = job.into_proposed() {
+                self.meters.left_queue(&proposed.proposal);
+                close(proposed);
             }
         }
         // The frozen overlay, if any, is folded first; the fold thread takes its jobs in order.
@@ -224,54 +209,83 @@ impl Writer {
 
     /// Takes in what was sent, up to a job of another kind.
     fn take_in(&mut self) {
-        while self.held.is_none()
+        while self.held.is_empty()
             && let Ok(job) = self.jobs.try_recv()
         {
             match job {
-                Job::Propose(proposed) => self.queue.push(proposed),
-                other => self.held = Some(other),
+                Job::Propose(proposed) => self.turns.push(proposed),
+                // The order is asked next.
+                Job::Ordered(is_called) => is_called.store(false, Ordering::Release),
+                other => self.held.push_back(other),
             }
         }
     }
 
-    /// Takes what waits, applies, logs, publishes, answers.
-    fn serve_batch(&mut self) {
+    /// Takes what waits, has it ordered, applies, logs, publishes, answers.
+    fn serve_batch(&mut self) -> Served {
         let started = Instant::now();
         self.meters.doing(Doing::Apply, started);
         let mut pending: Vec<Pending> = Vec::new();
         let pair = self.shared.pair();
         self.batch.restart(self.log.last() + 1);
         let mut bytes = 0;
-        loop {
+        let served = loop {
             self.take_in();
-            let Some(Proposed { source, proposal, done, submitted }) = self.queue.pop() else { break };
-            self.leave_queue(&proposal);
-            bytes += proposal.len();
-            let begun = Instant::now();
-            let outcome = match &pair {
-                Err(error) => Err(error.clone()),
-                Ok(_) if let Some(stopped) = self.meters.updates_stopped() => Err(stopped.clone()),
-                Ok(_) if self.state.overlay.bytes > OVERLAY_BYTES_MAX => {
-                    Err(self.meters.fold_trouble().unwrap_or(StoreError::Busy))
+            let turn = match self.turns.next(self.refusal(&pair)) {
+                Ok(turn) => turn,
+                Err(error) => {
+                    self.stop_updates(StopCause::Order, error);
+                    continue;
                 }
-                Ok((version, txn, counts_frozen)) => {
+            };
+            let begun = Instant::now();
+            let (ticket, applied) = match (turn, &pair) {
+                (None, _) => break if pending.is_empty() { Served::Nothing } else { Served::All },
+                (Some(Turn::Refuse(ticket, error)), _) => (Some(ticket), Err(error)),
+                (Some(Turn::Apply(ordered)), Err(error)) => (ordered.ticket, Err(error.clone())),
+                (Some(Turn::Apply(Ordered { proposal, ticket, .. })), Ok((version, txn, counts_frozen))) => {
+                    bytes += proposal.len();
                     let frozen = version.frozen.clone().filter(|_| *counts_frozen);
-                    self.propose(txn, frozen.as_deref().map(|frozen| &frozen.overlay), &proposal, begun)
+                    let frozen = frozen.as_deref().map(|frozen| &frozen.overlay);
+                    (ticket, self.propose(txn, frozen, &proposal, begun))
                 }
             };
             bytes += self.state.trace.len();
-            let (outcome, apply) = match outcome {
+            let (outcome, apply) = match applied {
                 Ok((outcome, apply)) => (Ok(outcome), apply),
                 Err(error) => (Err(error), Duration::ZERO),
             };
-            pending.push(Pending { done, submitted, source, begun, apply, outcome });
+            pending.push(Pending { ticket, begun, apply, outcome });
             let is_full = pending.len() >= BATCH_OPS_MAX || bytes >= BATCH_BYTES_MAX;
             if is_full || started.elapsed() >= BATCH_APPLY_MAX {
-                break;
+                break Served::Part;
             }
-        }
+        };
         drop(pair);
-        self.commit(pending, started);
+        if served != Served::Nothing {
+            self.commit(pending, started);
+        }
+        served
+    }
+
+    /// Why proposals are neither offered nor applied at this moment.
+    #[inline]
+    fn refusal<T>(&self, pair: &Result<T, StoreError>) -> Option<StoreError> {
+        if let Err(error) = pair {
+            return Some(error.clone());
+        }
+        if let Some(stopped) = self.meters.updates_stopped() {
+            return Some(stopped.clone());
+        }
+        let is_over = self.state.overlay.bytes > OVERLAY_BYTES_MAX;
+        is_over.then(|| self.meters.fold_trouble().unwrap_or(StoreError::Busy))
+    }
+
+    /// No proposal is applied from now on.
+    fn stop_updates(&mut self, cause: StopCause, reason: StoreError) -> StoreError {
+        let stopped = self.meters.stop_updates(cause, reason);
+        self.turns.stop();
+        stopped
     }
 
     /// Applies, and tells how long that took.
@@ -284,7 +298,7 @@ impl Writer {
     ) -> Result<(Outcome, Duration), StoreError> {
         let result = self.apply(txn, frozen, proposal).map_err(|error| match error {
             StoreError::Panicked => error,
-            error => self.meters.stop_updates(error),
+            error => self.stop_updates(StopCause::Apply, error),
         });
         let time = begun.elapsed();
         self.meters.proposals.fetch_add(1, Ordering::Relaxed);
@@ -317,16 +331,21 @@ impl Writer {
                     self.restore();
                     self.rules.forget();
                     self.rules.settled(None);
-                    failure = Some(error);
+                    failure = Some(if O::IS_BINDING { self.stop_updates(StopCause::Log, error) } else { error });
                 }
             }
+        }
+        if failure.is_none() {
+            self.turns.applied();
         }
         let ended = Instant::now();
         self.meters.doing(Doing::Answer, ended);
         let count = u32::try_from(pending.len()).unwrap_or(u32::MAX);
-        let longest = pending.iter().map(|one| (one.apply, one.source)).max_by_key(|(apply, _)| *apply);
+        let longest = pending.iter().map(|one| (one.apply, one.submitter())).max_by_key(|(apply, _)| *apply);
         let mut wait = (Duration::ZERO, WaitReason::None);
-        for Pending { done, submitted, begun, apply, outcome, .. } in pending {
+        for Pending { ticket, begun, apply, outcome } in pending {
+            let Some(ticket) = ticket else { continue };
+            let submitted = ticket.submitted();
             let phases = Phases {
                 queue_us: us(begun.saturating_duration_since(submitted)),
                 apply_us: us(apply),
@@ -340,12 +359,10 @@ impl Writer {
             if waited > wait.0 {
                 wait = (waited, phases.reason());
             }
-            // A callback that panics must not take the writer with it.
-            let answer = match &failure {
+            ticket.answer(match &failure {
                 Some(error) => Err(error.clone()),
                 None => outcome.map(|outcome| Outcome { phases, ..outcome }),
-            };
-            let _ = catch_unwind(AssertUnwindSafe(move || done(answer)));
+            });
         }
         let longest = longest.unwrap_or_default();
         self.timeline.push(Span { started, applied, synced, slowed: None, longest });
@@ -444,10 +461,5 @@ impl Writer {
             tree_generation: current.tree_generation,
             indexes,
         });
-    }
-
-    fn leave_queue(&self, proposal: &[u8]) {
-        self.meters.queue_length.fetch_sub(1, Ordering::Relaxed);
-        self.meters.queue_bytes.fetch_sub(proposal.len() as u64, Ordering::Relaxed);
     }
 }

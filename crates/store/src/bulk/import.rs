@@ -25,9 +25,10 @@ use super::source::{Chunk, Chunks, LdifSource, Source};
 use super::swap;
 use super::turns::Turns;
 use super::writer::{PostingRows, Writer};
-use crate::backend::{InstanceLock, database_path, new_uuid};
+use crate::backend::{database_path, new_uuid};
 use crate::env::{self, Env, MetaRows, meta};
 use crate::index::{ConfiguredIndexes, IndexSet, IndexStates, Indexer, SchemaTypes};
+use crate::instance_lock::InstanceLock;
 use crate::tables::Tables;
 use crate::{EntryId, StoreError};
 

@@ -9,7 +9,7 @@ use super::harness::{EQUALITY, Op, Store, TestRules, WINDOWS};
 use super::model::Model;
 use crate::log::sim::{Faults, SimDisk};
 use crate::posting::{IndexKey, List};
-use crate::{Backend, BackendOptions, EntryId, IndexId, LogRepair, ReadOnlyBackend, StoreError, repair_log};
+use crate::{Backend, BackendOptions, EntryId, IndexId, LogRepair, ReadOnlyBackend, StopCause, StoreError, repair_log};
 
 fn add(name: &str, values: &[&str]) -> Op {
     let values = values.iter().map(|value| ("cn".to_owned(), (*value).to_owned())).collect();
@@ -114,7 +114,7 @@ fn a_read_error_in_apply_stops_updates_and_is_not_a_refusal() {
     let ops = [add("before", &["x"]), Op::Unreadable(Box::new(add("unreadable", &["y"]))), add("after", &["z"])];
     let results = store.submit_all(&ops);
     let reason = StoreError::Damaged("asked for".to_owned());
-    let stopped = StoreError::UpdatesStopped { reason: Box::new(reason) };
+    let stopped = StoreError::UpdatesStopped { cause: StopCause::Apply, reason: Box::new(reason) };
     assert!(results[0].as_ref().unwrap().accepted);
     assert_eq!(results[1..], [Err(stopped.clone()), Err(stopped.clone())]);
     assert_eq!(store.submit(&add("later", &[])), Err(stopped.clone()));

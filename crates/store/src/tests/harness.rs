@@ -12,8 +12,7 @@ use crate::record::{Content, LargeStub, RecordBuilder, RecordView};
 use crate::rules::{Outcome, Rules};
 use crate::tables::{Interner, NoTypes, Tables};
 use crate::txn::Txn;
-use crate::writer::FoldLimits;
-use crate::{DescId, EntryId, IndexId, StoreError, Submitter};
+use crate::{DescId, EntryId, FoldLimits, IndexId, Order, StoreError, Submitter, Waker};
 
 /// Index of whole values and of their windows of three.
 pub const EQUALITY: IndexId = IndexId(16);
@@ -335,6 +334,13 @@ impl Store {
 
     pub fn open(&mut self) -> Result<(), StoreError> {
         self.backend = Some(Backend::open(Store::options(self.folder.path(), &self.disk), self.rules())?);
+        Ok(())
+    }
+
+    /// Opens it with another order than its own.
+    pub fn open_in_order<O: Order + 'static>(&mut self, order: impl FnOnce(Waker) -> O) -> Result<(), StoreError> {
+        let options = Store::options(self.folder.path(), &self.disk);
+        self.backend = Some(Backend::open_in_order(options, self.rules(), order)?);
         Ok(())
     }
 

@@ -3,5 +3,6 @@
 mod cases;
 mod harness;
 mod model;
+mod order;
 mod property;
 mod waits;

@@ -160,7 +160,7 @@ fn an_interrupted_import_leaves_the_old_data() {
 #[test]
 fn a_backend_in_use_is_not_imported_into() {
     let directory = tempfile::tempdir().unwrap();
-    let _lock = crate::backend::InstanceLock::take(directory.path()).unwrap();
+    let _lock = crate::InstanceLock::take(directory.path()).unwrap();
     let error = import_with(directory.path(), PEOPLE, |_| {}).unwrap_err();
     assert!(error.to_string().contains("in use"), "{error}");
 }
