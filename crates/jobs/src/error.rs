@@ -1,7 +1,8 @@
 //! Why a job failed.
 
 use query::configured::ConfiguredError;
-use store::{StoreError, bulk::BulkError};
+use store::StoreError;
+use store::bulk::BulkError;
 
 /// Why a job failed. Whatever it is, the data that was there is untouched.
 #[derive(Debug, thiserror::Error)]

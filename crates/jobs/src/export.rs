@@ -1,12 +1,11 @@
 //! Export: writes a backend as LDIF, also beside a running server.
 
-use std::{io::Write, sync::Arc};
+use std::io::Write;
+use std::sync::Arc;
 
 use schema::Schema;
-use store::{
-    Snapshot,
-    bulk::{self, ExportOptions, ExportSummary, Selection},
-};
+use store::Snapshot;
+use store::bulk::{self, ExportOptions, ExportSummary, Selection};
 
 use crate::{JobError, Progress, Unit, Watch};
 

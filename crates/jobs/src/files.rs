@@ -4,14 +4,93 @@ use std::sync::Arc;
 
 use change::apply::UpdateRules;
 use config::{BackendConfig, Config};
-use query::{
-    configured::{ConfiguredError, configured_indexes, leniency, suffixes},
-    facts::Facts,
-};
+use query::configured::{ConfiguredError, configured_indexes, leniency, suffixes};
+use query::facts::Facts;
 use schema::{NormalizedDn, Schema};
-use store::{BackendOptions, LogRepair, ReadOnlyBackend, Rules, Snapshot, StoreError, Trial, log::Log};
+use store::log::Log;
+use store::{BackendOptions, LogRepair, ReadOnlyBackend, Rules, Snapshot, StoreError, Trial};
 
 use crate::JobError;
+
+/// The backend that a job works on.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    /// The whole configuration.
+    pub config: &'a Config,
+    /// The backend in it.
+    pub backend: &'a BackendConfig,
+    /// The schema of the instance.
+    pub schema: &'a Arc<Schema>,
+}
+
+impl Target<'_> {
+    /// Brings everything that the log has into the database, as work on the files needs it; what the changelog has of
+    /// the log stays. Takes the backend's lock for that long.
+    ///
+    /// # Errors
+    /// When the backend cannot be opened or written.
+    pub fn fold(self) -> Result<(), JobError> {
+        if self.require_data().is_err() {
+            return Ok(());
+        }
+        let options = BackendOptions { keep_log_from: Some(0), ..self.options()? };
+        let open = store::Backend::open(options, self.rules()?).map_err(|error| self.failed(error))?;
+        open.close().map_err(|error| self.failed(error))
+    }
+
+    /// Looks for changes that the log has lost; if the loss is accepted, the backend goes on without them.
+    ///
+    /// # Errors
+    /// When there is no data, or it cannot be read or written.
+    pub fn repair_log(self, accepts_loss: bool) -> Result<LogRepair, JobError> {
+        self.require_data()?;
+        store::repair_log(self.options()?, self.rules()?, accepts_loss).map_err(|error| self.failed(error))
+    }
+
+    /// The base DNs of all other backends.
+    pub(crate) fn other_base_dns(self) -> Vec<String> {
+        let others = self.config.backends.iter().filter(|other| other.id != self.backend.id);
+        others.flat_map(|other| other.base_dns.iter().cloned()).collect()
+    }
+
+    /// Those in normal form that lie below a base DN of this backend.
+    pub(crate) fn base_dns_within(self) -> Result<Vec<NormalizedDn>, JobError> {
+        let own = suffixes(self.schema, self.backend)?;
+        let mut within = Vec::new();
+        for dn in self.other_base_dns() {
+            let other = NormalizedDn::parse(self.schema, dn.as_bytes())
+                .map_err(|_| ConfiguredError::BadDn { what: "the base DN", dn: dn.clone() })?;
+            if own.iter().any(|own| own.normalized.is_ancestor_or_equal(&other)) {
+                within.push(other);
+            }
+        }
+        Ok(within)
+    }
+
+    fn require_data(self) -> Result<(), JobError> {
+        if store::database_path(&self.backend.directory).exists() {
+            return Ok(());
+        }
+        Err(JobError::NoData { backend: self.backend.id.clone() })
+    }
+
+    /// How the store is opened. The indexes are those that the backend knows; the configuration's only if it knows
+    /// none.
+    fn options(self) -> Result<BackendOptions, JobError> {
+        let indexes = configured_indexes(self.schema, self.backend)?;
+        Ok(BackendOptions::of_schema(self.backend.directory.clone(), self.schema, indexes))
+    }
+
+    fn rules(self) -> Result<Box<dyn Rules>, JobError> {
+        let facts = Arc::new(Facts::new(Arc::clone(self.schema)));
+        let suffixes = suffixes(self.schema, self.backend)?;
+        Ok(Box::new(UpdateRules::new(suffixes, leniency(self.config), facts)))
+    }
+
+    fn failed(self, error: StoreError) -> JobError {
+        JobError::Store { backend: self.backend.id.clone(), error }
+    }
+}
 
 /// A backend opened for reading, also beside a running server.
 pub struct Reader {
@@ -20,24 +99,17 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens the backend's files; nothing is written. `is_served`: a server runs on them, so its indexes count, even if the
-    /// configuration says otherwise by now.
+    /// Opens the backend's files; nothing is written. `is_served`: a server runs on them, so its indexes count, even if
+    /// the configuration says otherwise by now.
     ///
     /// # Errors
     /// When there are none, or they cannot be read.
-    pub fn open(
-        config: &Config,
-        backend: &BackendConfig,
-        schema: &Arc<Schema>,
-        is_served: bool,
-    ) -> Result<Self, JobError> {
-        if !store::database_path(&backend.directory).exists() {
-            return Err(JobError::NoData { backend: backend.id.clone() });
-        }
-        let store = ReadOnlyBackend::open(options(backend, schema)?, rules(config, backend, schema)?)
-            .map_err(|error| failed(backend, error))?;
+    pub fn open(target: Target<'_>, is_served: bool) -> Result<Self, JobError> {
+        target.require_data()?;
+        let opened = ReadOnlyBackend::open(target.options()?, target.rules()?);
+        let store = opened.map_err(|error| target.failed(error))?;
         let store = if is_served { store } else { store.with_configured_indexes() };
-        Ok(Self { id: backend.id.clone(), store })
+        Ok(Self { id: target.backend.id.clone(), store })
     }
 
     /// The log with all that is kept of it.
@@ -69,75 +141,4 @@ impl Reader {
     fn failed(&self, error: StoreError) -> JobError {
         JobError::Store { backend: self.id.clone(), error }
     }
-}
-
-/// Brings everything that the log of a backend has into its database, as work on the files needs it; what the changelog has of the log
-/// stays. Takes the backend's lock for that long.
-///
-/// # Errors
-/// When the backend cannot be opened or written.
-pub fn fold(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<(), JobError> {
-    if !store::database_path(&backend.directory).exists() {
-        return Ok(());
-    }
-    let options = BackendOptions { keep_log_from: Some(0), ..options(backend, schema)? };
-    let open =
-        store::Backend::open(options, rules(config, backend, schema)?).map_err(|error| failed(backend, error))?;
-    open.close().map_err(|error| failed(backend, error))
-}
-
-/// Looks for changes that the log of a backend has lost; if the loss is accepted, the backend goes on without them.
-///
-/// # Errors
-/// When there is no data, or it cannot be read or written.
-pub fn repair_log(
-    config: &Config,
-    backend: &BackendConfig,
-    schema: &Arc<Schema>,
-    accepts_loss: bool,
-) -> Result<LogRepair, JobError> {
-    if !store::database_path(&backend.directory).exists() {
-        return Err(JobError::NoData { backend: backend.id.clone() });
-    }
-    store::repair_log(options(backend, schema)?, rules(config, backend, schema)?, accepts_loss)
-        .map_err(|error| failed(backend, error))
-}
-
-/// The base DNs of all other backends.
-pub(crate) fn other_base_dns(config: &Config, backend: &BackendConfig) -> Vec<String> {
-    let others = config.backends.iter().filter(|other| other.id != backend.id);
-    others.flat_map(|other| other.base_dns.iter().cloned()).collect()
-}
-
-/// Those in normal form that lie below a base DN of this backend.
-pub(crate) fn base_dns_within(
-    config: &Config,
-    backend: &BackendConfig,
-    schema: &Schema,
-) -> Result<Vec<NormalizedDn>, JobError> {
-    let own = suffixes(schema, backend)?;
-    let mut within = Vec::new();
-    for dn in other_base_dns(config, backend) {
-        let other = NormalizedDn::parse(schema, dn.as_bytes())
-            .map_err(|_| ConfiguredError::BadDn { what: "the base DN", dn: dn.clone() })?;
-        if own.iter().any(|own| own.normalized.is_ancestor_or_equal(&other)) {
-            within.push(other);
-        }
-    }
-    Ok(within)
-}
-
-fn failed(backend: &BackendConfig, error: StoreError) -> JobError {
-    JobError::Store { backend: backend.id.clone(), error }
-}
-
-/// How the store is opened. The indexes are those that the backend knows; the configuration's only if it knows none.
-fn options(backend: &BackendConfig, schema: &Arc<Schema>) -> Result<BackendOptions, JobError> {
-    let indexes = configured_indexes(schema, backend)?;
-    Ok(BackendOptions::of_schema(backend.directory.clone(), schema, indexes))
-}
-
-fn rules(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Box<dyn Rules>, JobError> {
-    let facts = Arc::new(Facts::new(Arc::clone(schema)));
-    Ok(Box::new(UpdateRules::new(suffixes(schema, backend)?, leniency(config), facts)))
 }

@@ -1,22 +1,17 @@
 //! Import: fills a backend from LDIF.
 
-use std::{
-    path::PathBuf,
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::not_obeyed::{NOT_OBEYED, NotObeyed};
-use config::{BackendConfig, Config};
+use config::Config;
 use password::Scheme;
 use query::configured::index_configs;
-use schema::Schema;
 use store::bulk::{self, ImportMode, ImportOptions, ImportStamps, LdifSource, PasswordHook, Selection};
 
-use crate::{
-    JobError, Progress, Unit, Watch,
-    files::{fold, other_base_dns},
-};
+use crate::files::Target;
+use crate::{JobError, Progress, Unit, Watch};
 
 /// Who entries say made them when the file does not, and the configuration has no root user.
 const NOBODY: &str = "cn=local administrator";
@@ -79,16 +74,11 @@ impl Import {
     ///
     /// # Errors
     /// Whatever it is, the old data is untouched.
-    pub fn run(
-        self,
-        config: &Config,
-        backend: &BackendConfig,
-        schema: &Arc<Schema>,
-        watch: &mut dyn Watch,
-    ) -> Result<Imported, JobError> {
+    pub fn run(self, target: Target<'_>, watch: &mut dyn Watch) -> Result<Imported, JobError> {
+        let Target { config, backend, schema } = target;
         let keeps_entries = self.mode != ImportMode::Replace || !self.selection.include_branches.is_empty();
         let options = ImportOptions {
-            other_base_dns: other_base_dns(config, backend),
+            other_base_dns: target.other_base_dns(),
             mode: self.mode,
             may_be_empty: self.may_be_empty,
             stamps: self.is_stamped.then(|| stamps(config)),
@@ -112,7 +102,7 @@ impl Import {
         };
         // Entries that stay are read from the database, which must have all of them.
         if keeps_entries {
-            fold(config, backend, schema)?;
+            target.fold()?;
         }
         let progress = &mut |now: &bulk::Progress| watch.progress(&Progress::of(now, Unit::Bytes));
         let summary = bulk::import(self.sources, &options, progress)?;

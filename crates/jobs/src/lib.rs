@@ -1,8 +1,8 @@
-//! Work on whole backends: import, export, rebuild, verify. Each job is a value with its options; it tells how far it is, can be
-//! cancelled, and ends with counts or a reason.
+//! Work on whole backends: import, export, rebuild, verify. Each job is a value with its options; it tells how far it
+//! is, can be cancelled, and ends with counts or a reason.
 //!
-//! Refuses to know who started it: it prints nothing, reads no command line and opens no socket. Whoever starts a job that writes holds
-//! the lock of the instance.
+//! Refuses to know who started it: it prints nothing, reads no command line and opens no socket. Whoever starts a job
+//! that writes holds the lock of the instance.
 
 mod error;
 pub mod export;

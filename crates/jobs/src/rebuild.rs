@@ -1,13 +1,14 @@
-//! Rebuild: makes indexes anew from the entries, while no server runs. A running server does it by itself, see `directory::indexes`.
+//! Rebuild: makes indexes anew from the entries, while no server runs. A running server does it by itself, see
+//! `directory::indexes`.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use config::{BackendConfig, Config};
 use query::configured::index_configs;
-use schema::Schema;
 use store::bulk::{self, RebuildOptions, RebuildSummary, RebuildWhich};
 
-use crate::{JobError, Progress, Unit, Watch, files::fold};
+use crate::files::Target;
+use crate::{JobError, Progress, Unit, Watch};
 
 /// A rebuild to be made.
 pub struct Rebuild {
@@ -24,14 +25,9 @@ impl Rebuild {
     ///
     /// # Errors
     /// When the backend is in use or damaged, or an index is not known: then all is as it was.
-    pub fn run(
-        self,
-        config: &Config,
-        backend: &BackendConfig,
-        schema: &Arc<Schema>,
-        watch: &mut dyn Watch,
-    ) -> Result<RebuildSummary, JobError> {
-        fold(config, backend, schema)?;
+    pub fn run(self, target: Target<'_>, watch: &mut dyn Watch) -> Result<RebuildSummary, JobError> {
+        let Target { backend, schema, .. } = target;
+        target.fold()?;
         let options = RebuildOptions {
             directory: backend.directory.clone(),
             indexes: index_configs(backend)?,

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use config::{BackendConfig, Config};
-use schema::Schema;
-use store::{
-    Snapshot,
-    bulk::{self, Problem, VerifyOptions, VerifySummary},
-    index::Indexer,
-};
+use store::Snapshot;
+use store::bulk::{self, Problem, VerifyOptions, VerifySummary};
+use store::index::Indexer;
 
-use crate::{JobError, Progress, Unit, Watch, files::base_dns_within};
+use crate::files::Target;
+use crate::{JobError, Progress, Unit, Watch};
 
 /// A verification to be made.
 #[derive(Debug, Default)]
@@ -26,18 +23,17 @@ impl Verify {
     /// When the backend cannot be read at all, or an index is not known. Problems are no errors.
     pub fn run(
         self,
-        config: &Config,
-        backend: &BackendConfig,
-        schema: &Arc<Schema>,
+        target: Target<'_>,
         snapshot: &Snapshot,
         watch: &mut dyn Watch,
         report: &mut dyn FnMut(&Problem),
     ) -> Result<VerifySummary, JobError> {
+        let Target { backend, schema, .. } = target;
         let options = VerifyOptions {
             indexes: self.indexes,
             threads: 0,
             memory_bytes: 0,
-            other_base_dns: base_dns_within(config, backend, schema)?,
+            other_base_dns: target.base_dns_within()?,
             temporary_directory: backend.directory.clone(),
             cancel: watch.cancel(),
         };

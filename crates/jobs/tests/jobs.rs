@@ -2,15 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so by panicking")]
 
-use std::{
-    io::{Cursor, Write},
-    sync::{Arc, Mutex},
-};
+use std::io::{Cursor, Write};
+use std::sync::{Arc, Mutex};
 
 use config::{Config, Instance, Setup};
-use jobs::{
-    JobError, Progress, Unit, Watch, export::Export, files::Reader, import::Import, rebuild::Rebuild, verify::Verify,
-};
+use jobs::export::Export;
+use jobs::files::{Reader, Target};
+use jobs::import::Import;
+use jobs::rebuild::Rebuild;
+use jobs::verify::Verify;
+use jobs::{JobError, Progress, Unit, Watch};
 use query::configured::load_schema;
 use schema::Schema;
 use store::bulk::{BulkError, Cancel, LdifSource, RebuildWhich};
@@ -51,11 +52,15 @@ impl Place {
         let total = text.len() as u64;
         let source = LdifSource::from_reader("test.ldif", Box::new(Cursor::new(text)), Some(total)).unwrap();
         let job = Import { sources: vec![source], threads: 2, ..Import::default() };
-        job.run(&self.config, &self.config.backends[0], &self.schema, watch).map(|done| done.summary.imported)
+        job.run(self.target(), watch).map(|done| done.summary.imported)
+    }
+
+    fn target(&self) -> Target<'_> {
+        Target { config: &self.config, backend: &self.config.backends[0], schema: &self.schema }
     }
 
     fn reader(&self) -> Reader {
-        Reader::open(&self.config, &self.config.backends[0], &self.schema, false).unwrap()
+        Reader::open(self.target(), false).unwrap()
     }
 }
 
@@ -107,7 +112,6 @@ fn people(count: u64) -> String {
 #[test]
 fn jobs_tell_how_far_they_are() {
     let place = Place::new();
-    let backend = &place.config.backends[0];
     let mut watcher = Watcher::default();
     assert_eq!(place.import(people(ENTRIES), &mut watcher).unwrap(), ENTRIES);
     let entries = watcher.of_phase("entries").unwrap();
@@ -118,7 +122,7 @@ fn jobs_tell_how_far_they_are() {
     let mut watcher = Watcher::default();
     let which = RebuildWhich::Named(vec!["cn".to_owned()]);
     let job = Rebuild { which, clear_degraded_state: false, temporary_directory: None };
-    let rebuilt = job.run(&place.config, backend, &place.schema, &mut watcher).unwrap();
+    let rebuilt = job.run(place.target(), &mut watcher).unwrap();
     assert_eq!(rebuilt.entries, ENTRIES);
     let counted = |watcher: &Watcher| {
         let now = *watcher.of_phase("entries").unwrap();
@@ -132,7 +136,7 @@ fn jobs_tell_how_far_they_are() {
     let snapshot = place.reader().snapshot().unwrap();
     let mut problems = Vec::new();
     let report = &mut |problem: &store::bulk::Problem| problems.push(problem.to_string());
-    let verified = Verify::default().run(&place.config, backend, &place.schema, &snapshot, &mut watcher, report);
+    let verified = Verify::default().run(place.target(), &snapshot, &mut watcher, report);
     assert_eq!((verified.unwrap().entries, problems), (ENTRIES, Vec::new()));
     assert_eq!(counted(&watcher), (ENTRIES, Unit::Entries, ENTRIES, Some(ENTRIES)));
     assert!(watcher.of_phase("entries").unwrap().entries_per_second() > 0.0);
@@ -158,6 +162,6 @@ fn a_cancelled_import_changes_nothing() {
 #[test]
 fn a_backend_without_data_is_named() {
     let place = Place::new();
-    let error = Reader::open(&place.config, &place.config.backends[0], &place.schema, false).err().unwrap();
+    let error = Reader::open(place.target(), false).err().unwrap();
     assert!(matches!(&error, JobError::NoData { backend } if backend == "userRoot"), "{error}");
 }

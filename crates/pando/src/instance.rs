@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use config::{BackendConfig, Config, Instance};
-use jobs::files::Reader;
+use jobs::files::{Reader, Target};
 use query::configured;
 use runtime::pid_file::{PidFile, PidFileError};
 use schema::{NormalizedDn, Schema};
@@ -126,5 +126,6 @@ pub fn normalized(schema: &Schema, dn: &str) -> Result<NormalizedDn, Failure> {
 
 /// A backend opened for reading, also beside a running server.
 pub fn reader(config: &Config, backend: &BackendConfig, schema: &Arc<Schema>) -> Result<Reader, Failure> {
-    Ok(Reader::open(config, backend, schema, running(&config.instance).is_some())?)
+    let target = Target { config, backend, schema };
+    Ok(Reader::open(target, running(&config.instance).is_some())?)
 }

@@ -3,14 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use config::{BackendConfig, Config};
+use jobs::files::Target;
 use jobs::import::{Import, Imported};
 use jobs::progress::rate;
-use schema::Schema;
 use store::bulk::{ImportMode, ImportSummary, LdifSource};
 
 use super::selection::SelectionOptions;
@@ -109,7 +107,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         threads: options.threads.unwrap_or(0),
         temporary_directory: options.temporary_directory.clone(),
     };
-    let imported = import(&config, backend, &schema, job, options.quiet);
+    let imported = import(Target { config: &config, backend, schema: &schema }, job, options.quiet);
     // Also after a failure: files that root left would keep the server from opening the old data.
     owner.settle(directory)?;
     let rejected = imported?.summary.rejected;
@@ -136,15 +134,9 @@ fn sources(options: &Options) -> Result<Vec<LdifSource>, Failure> {
 }
 
 /// Imports, with progress and a closing line.
-pub fn import(
-    config: &Config,
-    backend: &BackendConfig,
-    schema: &Arc<Schema>,
-    job: Import,
-    quiet: bool,
-) -> Result<Imported, Failure> {
+pub fn import(target: Target<'_>, job: Import, quiet: bool) -> Result<Imported, Failure> {
     let mut watcher = Watcher::new(quiet)?;
-    let imported = job.run(config, backend, schema, &mut watcher);
+    let imported = job.run(target, &mut watcher);
     drop(watcher);
     let imported = imported?;
     for (row, entries) in &imported.not_obeyed {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use config::Config;
+use jobs::files::Target;
 use jobs::progress::rate;
 use jobs::rebuild::Rebuild;
 use ldap::administration::{IndexChoice, RebuildIndexes};
@@ -137,7 +138,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         temporary_directory: options.temporary_directory.clone(),
     };
     let mut watcher = Watcher::new(options.quiet)?;
-    let rebuilt = job.run(&config, backend, &schema, &mut watcher);
+    let rebuilt = job.run(Target { config: &config, backend, schema: &schema }, &mut watcher);
     drop(watcher);
     owner.settle(directory)?;
     let summary = rebuilt?;

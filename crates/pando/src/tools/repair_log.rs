@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use jobs::files::Target;
 use store::LogRepair;
 
 use crate::failure::{Failure, Outcome};
@@ -28,7 +29,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let _lock = instance::lock(&config.instance, "then look at the log")?;
     let schema = instance::schema(&config)?;
     let backend = instance::backend(&config, options.backend.as_deref())?;
-    let repaired = jobs::files::repair_log(&config, backend, &schema, options.accepts_loss);
+    let repaired = Target { config: &config, backend, schema: &schema }.repair_log(options.accepts_loss);
     owner.settle(directory)?;
     let id = &backend.id;
     match repaired? {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use config::{Config, Instance, Setup, default_indexes};
+use jobs::files::Target;
 use store::bulk::LdifSource;
 
 use super::encode_password::first_line;
@@ -385,5 +386,5 @@ fn import(config: &Config, plan: &Plan) -> Result<(), Failure> {
         }
     }
     let schema = instance::schema(config)?;
-    import_ldif::import(config, backend, &schema, job, plan.quiet).map(|_| ())
+    import_ldif::import(Target { config, backend, schema: &schema }, job, plan.quiet).map(|_| ())
 }

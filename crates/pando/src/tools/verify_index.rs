@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use jobs::files::Target;
 use jobs::verify::Verify;
 
 use crate::failure::{Failure, Outcome};
@@ -44,10 +45,11 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let backend = instance::backend_of_base(&config, &schema, &options.base_dn)?;
     let mut reader = instance::reader(&config, backend, &schema)?;
     let snapshot = reader.snapshot()?;
+    let target = Target { config: &config, backend, schema: &schema };
     let job = Verify { indexes: options.indexes.clone() };
     let mut watcher = Watcher::new(options.quiet)?;
     let mut shown = 0;
-    let verified = job.run(&config, backend, &schema, &snapshot, &mut watcher, &mut |problem| {
+    let verified = job.run(target, &snapshot, &mut watcher, &mut |problem| {
         shown += 1;
         if shown <= PROBLEMS_SHOWN {
             outln!("{problem}");

@@ -3,10 +3,11 @@
 //! Knows the calendar and the local time zone. Does not read the clock itself: the caller passes the time, so that a
 //! whole turn of an event loop shares one reading.
 
+use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use thiserror::Error;
 
 /// The pattern OpenDJ uses unless told otherwise (`log-record-time-format`).
@@ -17,7 +18,8 @@ pub const DEFAULT_TIME_FORMAT: &str = "dd/MMM/yyyy:HH:mm:ss Z";
 pub enum TimeFormatError {
     /// A letter that stands for nothing we can print.
     #[error(
-        "time format letter '{letter}' is not supported; allowed are y, M, d, H, h, m, s, S, a, E, Z, X, z and quoted text"
+        "time format letter '{letter}' is not supported; allowed are y, M, d, H, h, m, s, S, a, E, Z, X, z and quoted \
+            text"
     )]
     UnknownLetter {
         /// The offending letter.
@@ -99,12 +101,10 @@ impl TimeFormat {
                 Item::Literal(text) => out.extend_from_slice(text.as_bytes()),
                 Item::Year { short: true } => padded(out, u64::from(zoned.year().unsigned_abs() % 100), 2),
                 Item::Year { short: false } => padded(out, u64::from(zoned.year().unsigned_abs()), 4),
-                Item::MonthName { full } => name(out, &MONTHS, zoned.month() as usize - 1, *full),
+                Item::MonthName { full } => name(out, &zoned, if *full { "%B" } else { "%b" }),
                 Item::Month(width) => padded(out, zoned.month() as u64, *width),
                 Item::Day(width) => padded(out, zoned.day() as u64, *width),
-                Item::WeekdayName { full } => {
-                    name(out, &WEEKDAYS, zoned.weekday().to_monday_zero_offset() as usize, *full);
-                }
+                Item::WeekdayName { full } => name(out, &zoned, if *full { "%A" } else { "%a" }),
                 Item::Hour24(width) => padded(out, zoned.hour() as u64, *width),
                 Item::Hour12(width) => padded(out, (zoned.hour() as u64 + 11) % 12 + 1, *width),
                 Item::HalfDay => out.extend_from_slice(if zoned.hour() < 12 { b"AM" } else { b"PM" }),
@@ -162,22 +162,6 @@ impl LogClock {
     }
 }
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-
 /// Width beyond which padding is pointless; keeps a hostile pattern small.
 const PAD_WIDTH_MAX: usize = 9;
 
@@ -219,10 +203,9 @@ fn item_of(letter: char, run: usize) -> Result<Item, TimeFormatError> {
     })
 }
 
-fn name(out: &mut Vec<u8>, names: &[&str], index: usize, full: bool) {
-    let text = names.get(index).copied().unwrap_or("???");
-    let text = if full { text } else { text.get(..3).unwrap_or(text) };
-    out.extend_from_slice(text.as_bytes());
+fn name(out: &mut Vec<u8>, time: &Zoned, format: &str) {
+    // A vector takes every byte, and the format is one of four that jiff knows.
+    let _ = write!(out, "{}", time.strftime(format));
 }
 
 fn offset(out: &mut Vec<u8>, seconds: i32, colon: bool) {
