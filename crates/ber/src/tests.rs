@@ -1,7 +1,8 @@
 //! Round trips, limits and hostile bytes.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn written(f: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
     let mut out = Vec::new();

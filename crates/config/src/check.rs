@@ -74,7 +74,8 @@ impl Check<'_> {
             let (ssl, start_tls) = (truth(object, "use-ssl"), truth(object, "allow-start-tls"));
             if ssl && start_tls {
                 let message = format!(
-                    "{title} has both use-ssl and allow-start-tls: a connection that begins with TLS cannot switch to it"
+                    "{title} has both use-ssl and allow-start-tls: a connection that begins with TLS cannot switch to \
+                     it"
                 );
                 self.fault(object.offset_of("allow-start-tls"), message);
             }
@@ -110,7 +111,8 @@ impl Check<'_> {
                     && soft > hard
                 {
                     let message = format!(
-                        "{} gives more to clients that ask for nothing ({soft_name}) than clients may ask for ({hard_name}): raise {hard_name} or lower {soft_name}",
+                        "{} gives more to clients that ask for nothing ({soft_name}) than clients may ask for \
+                         ({hard_name}): raise {hard_name} or lower {soft_name}",
                         object.title()
                     );
                     self.fault(object.offset_of(soft_name), message);
@@ -186,7 +188,8 @@ impl Check<'_> {
             }
             for index in object.children_of("vlv-index").filter(|index| !is_folder_name(&index.name)) {
                 let message = format!(
-                    "the VLV index name \"{}\" stands in tables of tools: letters, digits, '-', '_' and '.' are allowed",
+                    "the VLV index name \"{}\" stands in tables of tools: letters, digits, '-', '_' and '.' are \
+                     allowed",
                     index.name
                 );
                 self.fault(index.offset, message);

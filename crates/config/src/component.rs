@@ -1,5 +1,6 @@
-//! What a configuration tool calls the declared objects: `backend-vlv-index`, its plural, the options that name one (OpenDJ's words for
-//! what OpenDJ has). Made from the declarations, so that a class that is declared can be listed, created, shown, changed and deleted.
+//! What a configuration tool calls the declared objects: `backend-vlv-index`, its plural, the options that name one
+//! (OpenDJ's words for what OpenDJ has). Made from the declarations, so that a class that is declared can be listed,
+//! created, shown, changed and deleted.
 //!
 //! Knows names only.
 
@@ -89,8 +90,8 @@ impl Component {
         named.map(|class| (*class, option(class))).collect()
     }
 
-    /// The properties that a list of objects shows: those that every kind of object has, if they say whether it is in force or have to be
-    /// set.
+    /// The properties that a list of objects shows: those that every kind of object has, if they say whether it is in
+    /// force or have to be set.
     #[must_use]
     pub fn listed(&self) -> Vec<&'static Property> {
         let [first, others @ ..] = self.class().variants else { return Vec::new() };

@@ -1,8 +1,8 @@
 //! The shape of a declaration: a class of managed objects, its variants, their properties.
 //!
 //! Everything that is said about a property (parsing, error messages, the reference manual, the comments of a new
-//! `pando.toml`) is said from these rows, and also which field of the typed configuration holds it and who obeys a change.
-//! Knows nothing of what any property does.
+//! `pando.toml`) is said from these rows, and also which field of the typed configuration holds it and who obeys a
+//! change. Knows nothing of what any property does.
 
 use crate::syntax::Syntax;
 
@@ -71,8 +71,8 @@ pub enum Effect {
     Live(Applier),
 }
 
-/// The parts of a running server that apply a changed configuration. Each says whether it had something to apply; a test changes every
-/// property that is declared live and asks.
+/// The parts of a running server that apply a changed configuration. Each says whether it had something to apply; a
+/// test changes every property that is declared live and asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Applier {
     /// How much a search, a page or an idle connection may take.

@@ -1,4 +1,5 @@
-//! `[plugin.NAME]` of type `dynamic-entries`: how long entries of the class dynamicObject live (RFC 2589; OpenLDAP: slapo-dds).
+//! `[plugin.NAME]` of type `dynamic-entries`: how long entries of the class dynamicObject live (RFC 2589; OpenLDAP:
+//! slapo-dds).
 //!
 //! The ranges of its properties, what they mean, and what they say about each other. Knows no entry.
 

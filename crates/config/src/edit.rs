@@ -1,7 +1,7 @@
 //! Changing `pando.toml` in place: comments, order and everything that is not touched stay as they are.
 //!
-//! Knows the declarations and TOML. What is saved has been read back without faults; the version before is kept beside it. Does not
-//! know whether a server runs.
+//! Knows the declarations and TOML. What is saved has been read back without faults; the version before is kept beside
+//! it. Does not know whether a server runs.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -320,8 +320,9 @@ impl Edit {
         Ok(Config::parse(&self.text(), &self.file)?)
     }
 
-    /// Writes the file so that a crash leaves the old or the new one whole; the old one stays as `pando.toml.bak`. Two programs that
-    /// edit keep each other out by a lock of their own: here only a file that somebody saved meanwhile is noticed.
+    /// Writes the file so that a crash leaves the old or the new one whole; the old one stays as `pando.toml.bak`. Two
+    /// programs that edit keep each other out by a lock of their own: here only a file that somebody saved meanwhile is
+    /// noticed.
     ///
     /// # Errors
     /// When it would have faults, was changed since it was opened, or cannot be written.

@@ -1,8 +1,8 @@
 //! Configuration: what can be set, declared once, and the text file in which it is set.
 //!
-//! From the declarations in [`CLASSES`] come the parsing of `pando.toml` with errors that show file, line, column and what
-//! is allowed, the typed views that the server reads, the file that `setup` writes and the reference manual. This crate
-//! does not know what any property does.
+//! From the declarations in [`CLASSES`] come the parsing of `pando.toml` with errors that show file, line, column and
+//! what is allowed, the typed views that the server reads, the file that `setup` writes and the reference manual. This
+//! crate does not know what any property does.
 
 mod changed;
 mod check;

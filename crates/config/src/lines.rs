@@ -1,7 +1,7 @@
 //! Lines of a TOML text, cut out or replaced so that the comments around them stay.
 //!
-//! Knows lines only: the place of a change is a line with a marker, a value that occurs nowhere else in the text. Whoever changes the
-//! text this way reads it again afterwards.
+//! Knows lines only: the place of a change is a line with a marker, a value that occurs nowhere else in the text.
+//! Whoever changes the text this way reads it again afterwards.
 
 /// A text that stays free of `marker`, and one line that holds it.
 pub(crate) struct Lines {
@@ -27,8 +27,8 @@ impl Lines {
         marker
     }
 
-    /// The text without the line. A comment that describes this line alone stays with the default that holds from now on, commented
-    /// out, as `setup` writes it.
+    /// The text without the line. A comment that describes this line alone stays with the default that holds from now
+    /// on, commented out, as `setup` writes it.
     pub(crate) fn without_setting(mut self, default: Option<&str>) -> String {
         match default.filter(|_| self.has_own_comment()) {
             Some(default) => {
@@ -49,8 +49,8 @@ impl Lines {
         self.lines.concat()
     }
 
-    /// The text without a table, which begins at the last header above the line and ends at the line, and without the comment directly
-    /// above its header. What an empty line separates from the header belongs to the neighbours.
+    /// The text without a table, which begins at the last header above the line and ends at the line, and without the
+    /// comment directly above its header. What an empty line separates from the header belongs to the neighbours.
     pub(crate) fn without_table(mut self) -> String {
         let header = (0..self.at).rev().find(|line| self.is_header(*line)).unwrap_or(self.at);
         let first = self.comment_above(header);
@@ -66,8 +66,8 @@ impl Lines {
         self.lines.concat()
     }
 
-    /// The text with `setting` in place of the commented-out default of the same name in the same table, and without the line itself.
-    /// `None` if there is no such comment.
+    /// The text with `setting` in place of the commented-out default of the same name in the same table, and without
+    /// the line itself. `None` if there is no such comment.
     pub(crate) fn at_commented_default(mut self, name: &str, setting: &str) -> Option<String> {
         let is_default = |line: &String| {
             let rest = line.strip_prefix('#').and_then(|line| line.strip_prefix(name));

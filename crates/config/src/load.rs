@@ -1,6 +1,7 @@
 //! From the text of `pando.toml` to checked objects, with every fault and its place.
 //!
-//! Knows the declarations and TOML. Does not know what the properties do, nor which objects must exist (see `crate::check`).
+//! Knows the declarations and TOML. Does not know what the properties do, nor which objects must exist (see
+//! `crate::check`).
 
 use std::ops::Range;
 

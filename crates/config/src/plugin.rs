@@ -1,4 +1,5 @@
-//! `[plugin.NAME]`: rules that every update is judged by, and what they do on their own (OpenDJ: plugins; OpenLDAP: overlays).
+//! `[plugin.NAME]`: rules that every update is judged by, and what they do on their own (OpenDJ: plugins; OpenLDAP:
+//! overlays).
 //!
 //! The struct that the server reads, and the text in which a backend keeps the rules that are in force. Knows what a
 //! filter and a URL look like; does not know any schema.
@@ -105,8 +106,8 @@ pub(crate) fn plugins(objects: &[Object], text: &str) -> Vec<PluginConfig> {
     enabled(objects).map(|object| plugin(object, &Places(text))).collect()
 }
 
-/// The enabled plugins as text that [`Config::parse`](crate::Config::parse) reads, with every default written out: what it says does
-/// not depend on what a later program takes for granted. The same rules always make the same text.
+/// The enabled plugins as text that [`Config::parse`](crate::Config::parse) reads, with every default written out: what
+/// it says does not depend on what a later program takes for granted. The same rules always make the same text.
 pub(crate) fn plugins_text(objects: &[Object]) -> String {
     let mut out = String::new();
     for object in enabled(objects) {
@@ -370,7 +371,10 @@ mod tests {
     proptest! {
         /// S2-13: no constraint, however odd, ends the program.
         #[test]
-        fn no_constraint_panics(value in "[ -~]{0,40}", name in prop::sample::select(vec!["pattern", "value-uri", "filter", "value", "count", "size"])) {
+        fn no_constraint_panics(
+            value in "[ -~]{0,40}",
+            name in prop::sample::select(vec!["pattern", "value-uri", "filter", "value", "count", "size"]),
+        ) {
             let value = toml_edit::Value::from(value.as_str());
             let _ = parse(&format!("[plugin.a]\ntype = \"constraint\"\nattribute-type = \"mail\"\n{name} = {value}\n"));
         }

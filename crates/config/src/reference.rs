@@ -13,11 +13,11 @@ const INTRODUCTION: &str = "# Configuration reference
 Made from the declarations in the code; `cargo test -p config` says when it is not current, and
 `PANDO_WRITE_REFERENCE=1 cargo test -p config` writes it anew.
 
-An instance is configured by the file `pando.toml` in its directory. It is [TOML](https://toml.io): a table is an object, a key in
-it a property. What is left out has the default shown here. Several values are written as an array. Sizes and durations are
-texts with units: `\"5 mib\"`, `\"1 d 12 h\"`. A fault stops the start and is reported with file, line and column, all of them
-at once. Each property says when a change takes effect: a running server takes it with `dsconfig` or at `pando reload`, or
-it takes a restart.
+An instance is configured by the file `pando.toml` in its directory. It is [TOML](https://toml.io): a table is an
+object, a key in it is a property. A property that is left out has the default shown here. Several values are written as
+an array. Sizes and durations are texts with units: `\"5 mib\"`, `\"1 d 12 h\"`. The server does not start with a faulty
+file: it reports all faults at once, with file, line and column. Each property says when a change takes effect: at once,
+by `dsconfig` or at `pando reload`, or at the next start of the server.
 
 ";
 

@@ -1,4 +1,5 @@
-//! Set expressions (OpenLDAP: the sets of slapd.access), such as `(this/givenName + [ ] + this/sn) & this/cn`: what they say.
+//! Set expressions (OpenLDAP: the sets of slapd.access), such as `(this/givenName + [ ] + this/sn) & this/cn`: what
+//! they say.
 //!
 //! ```text
 //! expression  term { ( "&" | "|" | "+" ) term }                 from the left, all alike; parentheses group

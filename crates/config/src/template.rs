@@ -1,5 +1,5 @@
-//! Templates of attribute values: text with names of attributes in braces, `{uid}@{domain|example.com}` (ForgeRock DS: user-template
-//! virtual attributes).
+//! Templates of attribute values: text with names of attributes in braces, `{uid}@{domain|example.com}` (ForgeRock DS:
+//! user-template virtual attributes).
 //!
 //! Knows the text only: neither which attributes there are nor their values.
 
@@ -58,7 +58,8 @@ impl fmt::Display for TemplateFault {
 }
 
 impl Template {
-    /// Reads a template. `\{` is the character itself; a backslash anywhere else is one, and so is a `}` outside of braces.
+    /// Reads a template. `\{` is the character itself; a backslash anywhere else is one, and so is a `}` outside of
+    /// braces.
     ///
     /// # Errors
     /// Text that is none; more than 16 attributes.

@@ -1,7 +1,7 @@
 //! For tests: for every declared property two configurations that differ in it alone.
 //!
-//! Made from the declarations, so that a property that is declared tomorrow is tested tomorrow. Knows what a valid value of each syntax
-//! is, and what else an object needs for a value to count.
+//! Made from the declarations, so that a property that is declared tomorrow is tested tomorrow. Knows what a valid
+//! value of each syntax is, and what else an object needs for a value to count.
 
 use crate::declarations::CLASSES;
 use crate::declare::{Class, Default, Property, Variant};
@@ -197,7 +197,8 @@ mod tests {
     use super::*;
     use crate::Config;
 
-    /// The fields of a value, from its debug output: each line with the fields that it is in, as `GlobalConfig.size_limit`.
+    /// The fields of a value, from its debug output: each line with the fields that it is in, as
+    /// `GlobalConfig.size_limit`.
     fn fields(debug: &str) -> BTreeMap<(Vec<String>, String), usize> {
         let mut found = BTreeMap::new();
         // For each depth, the struct there and the field that it is the value of.

@@ -1,4 +1,5 @@
-//! `[virtual-attribute.NAME]`: attributes that the server computes and that may be switched off, or on (OpenDJ: virtual-attribute).
+//! `[virtual-attribute.NAME]`: attributes that the server computes and that may be switched off, or on (OpenDJ:
+//! virtual-attribute).
 //!
 //! The struct that the server reads; does not know how anything is computed.
 
@@ -183,7 +184,8 @@ mod tests {
 
     #[test]
     fn tables_are_read_with_their_place() {
-        let text = "[virtual-attribute.a]\ntype = \"user-defined\"\nattribute-type = \"mail\"\nvalue = [\"x\", \"y\"]\nscope = \"single-level\"\nconflict-behavior = \"merge-real-and-virtual\"\n";
+        let text = "[virtual-attribute.a]\ntype = \"user-defined\"\nattribute-type = \"mail\"\nvalue = [\"x\", \
+                    \"y\"]\nscope = \"single-level\"\nconflict-behavior = \"merge-real-and-virtual\"\n";
         let config = Config::parse(text, Path::new("pando.toml")).unwrap();
         let only = &config.virtual_attributes[0];
         assert_eq!((only.attribute.as_str(), only.line, only.enabled), ("mail", 1, true));
@@ -230,7 +232,8 @@ mod tests {
 
     #[test]
     fn a_bad_filter_is_refused_with_its_place() {
-        let text = "[virtual-attribute.a]\ntype = \"user-defined\"\nattribute-type = \"mail\"\nvalue = \"x\"\nfilter = \"cn\"\n";
+        let text = "[virtual-attribute.a]\ntype = \"user-defined\"\nattribute-type = \"mail\"\nvalue = \"x\"\nfilter \
+                    = \"cn\"\n";
         let errors = Config::parse(text, Path::new("pando.toml")).unwrap_err().to_string();
         assert!(errors.contains("5:10") && errors.contains("must be a filter"), "{errors}");
     }

@@ -1,4 +1,5 @@
-//! The `pando.toml` of a new instance: every object that `setup` decides on, with comments that say what can be changed.
+//! The `pando.toml` of a new instance: every object that `setup` decides on, with comments that say what can be
+//! changed.
 //!
 //! Knows the declarations and what `setup` was asked for. Writes no file: gives the text.
 
@@ -64,10 +65,9 @@ pub fn default_indexes() -> Vec<IndexConfig> {
 const HEAD: &str = "\
 # Configuration of this Pando instance.
 #
-# A table is an object, a key in it a property. What is left out or commented out has its default, which is the value shown.
-# All objects and properties are described in docs/reference/configuration.md.
-# Relative paths start at the directory that holds this file. The server reads the file when it starts,
-# and again at `pando reload`.
+# A table is an object, a key in it is a property. A property that is left out or commented out has its default, which
+# is the value shown. docs/reference/configuration.md describes all objects and properties. Relative paths start at the
+# directory that holds this file. The server reads the file when it starts and at `pando reload`.
 ";
 
 impl Setup {
@@ -104,7 +104,8 @@ impl Setup {
         object(out, "backend", "", &self.backend_id, &[("base-dn", self.base_dns.clone())]);
         let _ = writeln!(
             out,
-            "\n# Indexes, by attribute type; a running server takes changes at `pando reload`. See `pando dsconfig --help`."
+            "\n# Indexes, by attribute type; a running server takes changes at `pando reload`. See `pando dsconfig \
+             --help`."
         );
         let _ = writeln!(out, "[backend.{}.index]", quoted(&self.backend_id));
         let width = self.indexes.iter().map(|index| quoted(&index.attribute).len()).max().unwrap_or(0);

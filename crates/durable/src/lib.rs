@@ -1,7 +1,8 @@
-//! Files and folders that are there, whole, after a power cut: whatever makes, replaces or renames one durably does it here.
+//! Files and folders that are there, whole, after a power cut: whatever makes, replaces or renames one durably does it
+//! here.
 //!
-//! A file is on the disk when it was synced and the folder with its name was synced after it got that name; a new folder, when the folder
-//! above was. Each function returns when all of that is done. Knows files; not what is in them.
+//! A file is on the disk when it was synced and the folder with its name was synced after it got that name; a new
+//! folder, when the folder above was. Each function returns when all of that is done. Knows files; not what is in them.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -83,9 +84,11 @@ pub fn make_folder_with_mode(folder: &Path, mode: u32) -> io::Result<()> {
     sync_name(folder)
 }
 
-/// Puts `bytes` in the place of the file in one step; its folder is made if there is none. It is written as `PATH.new` first.
+/// Puts `bytes` in the place of the file in one step; its folder is made if there is none. It is written as `PATH.new`
+/// first.
 ///
-/// `permissions` are those of the new file, and nobody can read it before it has them; without them it is a new file like any other.
+/// `permissions` are those of the new file, and nobody can read it before it has them; without them it is a new file
+/// like any other.
 ///
 /// # Errors
 /// Whatever writing files can fail of; the old file is there then.

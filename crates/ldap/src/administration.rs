@@ -186,8 +186,9 @@ fn text(bytes: &[u8], what: &'static str) -> Result<String, DecodeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn a_rebuild_request_on_the_wire() {

@@ -2,8 +2,9 @@
 //!
 //! Knows nothing of how they are decoded.
 
-use crate::ResultCode;
 use ber::Tag;
+
+use crate::ResultCode;
 
 /// Why bytes are no request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,9 @@
 //! Responses as complete messages, appended to a buffer (RFC 4511 §4.1.9 and the operations' sections).
 
+use ber::{ENUMERATED, INTEGER, OCTET_STRING, SEQUENCE, SET, Tag, Writer};
+
 use crate::controls::{ControlBuf, put_controls};
 use crate::{LdapResult, ResultCode};
-use ber::{ENUMERATED, INTEGER, OCTET_STRING, SEQUENCE, SET, Tag, Writer};
 
 /// Tags of the responses.
 pub mod tags {

@@ -146,8 +146,9 @@ pub fn decode_cancel(value: Option<&[u8]>) -> Result<i32, DecodeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn cancel_is_that_of_rfc_3909() {

@@ -79,8 +79,9 @@ pub fn decode_failed(value: &[u8]) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn commit_is_the_default() {

@@ -1,7 +1,7 @@
 //! Whether somebody who gives a name and a password may change the instance.
 //!
-//! Whoever may write the instance's files may use the tools without a password. A password that is given must be right all the same:
-//! a command that succeeds with a wrong one hides a mistake.
+//! Whoever may write the instance's files may use the tools without a password. A password that is given must be right
+//! all the same: a command that succeeds with a wrong one hides a mistake.
 
 use config::Config;
 
@@ -10,8 +10,8 @@ use crate::failure::{Context, Failure};
 use crate::server_options::ServerOptions;
 use crate::{administration, instance};
 
-/// Refuses another machine, a port at which the instance does not listen, and credentials that are not those of a root user. A running
-/// server is asked; without one the configuration tells.
+/// Refuses another machine, a port at which the instance does not listen, and credentials that are not those of a root
+/// user. A running server is asked; without one the configuration tells.
 pub fn authorize(config: &Config, options: &ServerOptions, may_ask: bool) -> Result<(), Failure> {
     options.check_place(config)?;
     if !options.has_credentials() {

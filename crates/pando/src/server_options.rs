@@ -1,7 +1,7 @@
 //! Where a server is and who asks it: the options that OpenDJ's tools share, with its names.
 //!
-//! The tools work on the instance's files and talk to the server of the same machine. Another machine is refused, and so is a port at
-//! which the instance does not listen: nobody should believe that another server was changed.
+//! The tools work on the instance's files and talk to the server of the same machine. Another machine is refused, and
+//! so is a port at which the instance does not listen: nobody should believe that another server was changed.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};

@@ -128,8 +128,15 @@ mod tests {
         table.row(vec!["short".into(), "a longer text, of words that go on".into()]);
         table.row(vec!["a".into(), "uninterruptedly".into()]);
         let text = table.render(Some(20));
-        let expected = "Name   Value\n--------------------\nshort  a longer\n       text, of\n       words that go\n       \
-                        on\na      uninterrupted\n       ly\n";
+        let lines = [
+            "short  a longer",
+            "       text, of",
+            "       words that go",
+            "       on",
+            "a      uninterrupted",
+            "       ly",
+        ];
+        let expected = format!("Name   Value\n{}\n{}\n", "-".repeat(20), lines.join("\n"));
         assert_eq!(text, expected);
         assert!(text.lines().all(|line| line.chars().count() <= 20));
         assert_eq!(table.render(Some(80)), table.render(None));

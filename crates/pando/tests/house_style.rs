@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 /// Columns of a line, comments and strings included.
 const COLUMNS_MAX: usize = 120;
 
-/// Crates that are still being divided, whose lines, modules and imports are looked at when that is done.
-const LATER: &[&str] =
-    &["access", "change", "config", "directory", "pando", "password", "query", "runtime", "server", "store"];
+/// Crates whose lines, modules and imports do not keep these rules yet. Only to be made shorter.
+const LATER: &[&str] = &["access", "change", "directory", "query", "server", "store"];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
 
 /// All sources of ours under a folder.
@@ -150,5 +149,5 @@ fn every_dependency_is_used() {
     assert!(workspace.len() > 30 && asked.len() > 60, "the manifests are not read");
     let idle = workspace.iter().filter(|name| !asked.contains(name));
     faults.extend(idle.map(|name| format!("Cargo.toml: [workspace.dependencies] no crate asks for {name}")));
-    assert_none(&faults);
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }

@@ -1,8 +1,9 @@
-//! No source file imports, by whatever way, a file that imports it in turn: what stands below can be read, tested and moved without what
-//! stands on it.
+//! No source file imports, by whatever way, a file that imports it in turn: what stands below can be read, tested and
+//! moved without what stands on it.
 //!
-//! Reads the names that each file uses (tests left out), follows `crate::`, `super::`, `self::` and other crates' paths through modules and
-//! `pub use` to the file that defines the name, and looks for circles. It is no compiler: methods are not seen, and macros are not expanded.
+//! Reads the names that each file uses (tests left out), follows `crate::`, `super::`, `self::` and other crates' paths
+//! through modules and `pub use` to the file that defines the name, and looks for circles. It is no compiler: methods
+//! are not seen, and macros are not expanded.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so by panicking")]
 
@@ -238,7 +239,8 @@ impl House {
                     if is_test {
                         i = skip_attributed(tokens, end);
                     } else {
-                        // A derive writes code with the paths that its attributes name: `#[error("{}", crate::x::y(..))]`.
+                        // A derive writes code with the paths that its attributes name: `#[error("{}",
+                        // crate::x::y(..))]`.
                         i += 2;
                         while i < end {
                             i = module.read_path(tokens, i).max(i) + 1;

@@ -1,4 +1,5 @@
-//! `{ARGON2}$argon2id$v=19$m=…,t=…,p=…$salt$hash`: OpenLDAP's form, which is the PHC string. Argon2i and Argon2d are read as well.
+//! `{ARGON2}$argon2id$v=19$m=…,t=…,p=…$salt$hash`: OpenLDAP's form, which is the PHC string. Argon2i and Argon2d are
+//! read as well.
 //!
 //! The stored value says how much memory to take; what it may ask for is bounded here.
 

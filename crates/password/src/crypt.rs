@@ -1,7 +1,8 @@
 //! crypt(3) values: `$1$` (MD5), `$2a$`/`$2b$`/`$2y$` (Blowfish), `$5$` and `$6$` (SHA-2), `$y$` (yescrypt).
 //!
-//! The old DES form is refused: no kept implementation was found, and it holds no more than eight characters. Every cost that a stored
-//! value may ask for is bounded here. Knows nothing of the braces around it, except that `{BCRYPT}` and `{CRYPT}` share the forms.
+//! The old DES form is refused: no kept implementation was found, and it holds no more than eight characters. Every
+//! cost that a stored value may ask for is bounded here. Knows nothing of the braces around it, except that `{BCRYPT}`
+//! and `{CRYPT}` share the forms.
 
 use md5::{Digest as _, Md5};
 use sha_crypt::{CustomizedPasswordHasher, PasswordVerifier, ShaCrypt};
@@ -79,7 +80,8 @@ fn verify_md5(salt: &str, text: &str, clear: &[u8]) -> bool {
     super::same::same(expected.as_bytes(), &md5_crypt(salt, clear))
 }
 
-/// The hash field of `$1$`: 1000 rounds of MD5 over password, salt and the round before, in an order that depends on the round.
+/// The hash field of `$1$`: 1000 rounds of MD5 over password, salt and the round before, in an order that depends on
+/// the round.
 fn md5_crypt(salt: &[u8], clear: &[u8]) -> [u8; 22] {
     let inner: [u8; 16] = Md5::new().chain_update(clear).chain_update(salt).chain_update(clear).finalize().into();
     let mut state = Md5::new().chain_update(clear).chain_update(b"$1$").chain_update(salt);

@@ -19,7 +19,8 @@ pub use generate::{GENERATED_LENGTH, generate};
 
 use same::same;
 
-/// Longest clear password that is hashed. Some schemes cost time in proportion to the length, so that it must end somewhere.
+/// Longest clear password that is hashed. Some schemes cost time in proportion to the length, so that it must end
+/// somewhere.
 pub const PASSWORD_BYTES_MAX: usize = 4096;
 
 /// How a password is stored; names and prefixes are OpenDJ's.
@@ -100,8 +101,8 @@ const READ_ONLY_PREFIXES: [(&str, bool); 7] = [
     ("CRYPT-SHA256", true),
 ];
 
-/// Prefixes that mark a value as encoded although it cannot be checked here. Taking such a value for a clear password would let
-/// whoever reads the stored value log in with it.
+/// Prefixes that mark a value as encoded although it cannot be checked here. Taking such a value for a clear password
+/// would let whoever reads the stored value log in with it.
 const UNREADABLE_PREFIXES: [&str; 12] = [
     "3DES",
     "AES",
@@ -159,7 +160,8 @@ impl Scheme {
     }
 }
 
-/// Whether `clear` is the password that `stored` was made from. The comparison takes the same time wherever the two differ.
+/// Whether `clear` is the password that `stored` was made from. The comparison takes the same time wherever the two
+/// differ.
 #[must_use]
 pub fn verify(stored: &[u8], clear: &[u8]) -> bool {
     if clear.len() > PASSWORD_BYTES_MAX {
@@ -205,7 +207,8 @@ pub fn is_encoded(value: &[u8]) -> bool {
     split(value).is_some()
 }
 
-/// The clear password in a value from which it can be read: one that is not encoded, or encoded with a scheme that hides nothing.
+/// The clear password in a value from which it can be read: one that is not encoded, or encoded with a scheme that
+/// hides nothing.
 #[must_use]
 pub fn clear_text(value: &[u8]) -> Option<zeroize::Zeroizing<Vec<u8>>> {
     let Some((name, rest)) = split(value) else { return Some(value.to_vec().into()) };
@@ -218,8 +221,8 @@ pub fn clear_text(value: &[u8]) -> Option<zeroize::Zeroizing<Vec<u8>>> {
     plain.map(|plain| plain.to_vec().into())
 }
 
-/// The stored form of `clear`. `salt` has [`Scheme::salt_bytes`] random bytes; `None` if it has not, or if the password is empty or
-/// longer than [`PASSWORD_BYTES_MAX`].
+/// The stored form of `clear`. `salt` has [`Scheme::salt_bytes`] random bytes; `None` if it has not, or if the password
+/// is empty or longer than [`PASSWORD_BYTES_MAX`].
 #[must_use]
 pub fn encode(scheme: Scheme, clear: &[u8], salt: &[u8]) -> Option<Vec<u8>> {
     if salt.len() != scheme.salt_bytes() || clear.is_empty() || clear.len() > PASSWORD_BYTES_MAX {

@@ -1,8 +1,9 @@
 //! The PBKDF2 family. Four products write it in four ways, all of which are read:
 //!
-//! * OpenDJ: `iterations:base64(digest ‖ salt)` under `{PBKDF2}` (SHA-1), `{PBKDF2-HMAC-SHA256}`, `{PBKDF2-HMAC-SHA512}`;
-//! * OpenLDAP and newer 389: `iterations$ab64(salt)$ab64(digest)` under `{PBKDF2}`, `{PBKDF2-SHA1}`, `-SHA256`, `-SHA512`
-//!   (`ab64` has `.` for `+` and no padding; 389 writes ordinary base64);
+//! * OpenDJ: `iterations:base64(digest ‖ salt)` under `{PBKDF2}` (SHA-1), `{PBKDF2-HMAC-SHA256}`,
+//!   `{PBKDF2-HMAC-SHA512}`;
+//! * OpenLDAP and newer 389: `iterations$ab64(salt)$ab64(digest)` under `{PBKDF2}`, `{PBKDF2-SHA1}`, `-SHA256`,
+//!   `-SHA512` (`ab64` has `.` for `+` and no padding; 389 writes ordinary base64);
 //! * older 389: `base64(iterations as u32 ‖ 64 bytes of salt ‖ 256 bytes of digest)` under `{PBKDF2_SHA256}`;
 //! * Atlassian: `base64(16 bytes of salt ‖ 32 bytes of digest)`, always 10,000 rounds of SHA-1, under `{PKCS5S2}`.
 //!
@@ -12,7 +13,8 @@ use super::digest::{decode_base64, encode_base64};
 
 /// Rounds of a new value (OpenDJ's `pbkdf2-iterations`).
 const ITERATIONS: u32 = 10_000;
-/// Most rounds that a stored value may ask for: some seconds of one core, so that a stored value cannot stop a pool for long.
+/// Most rounds that a stored value may ask for: some seconds of one core, so that a stored value cannot stop a pool for
+/// long.
 const ITERATIONS_MAX: u32 = 10_000_000;
 /// Atlassian's fixed number of rounds.
 const ITERATIONS_ATLASSIAN: u32 = 10_000;

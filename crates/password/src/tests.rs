@@ -32,15 +32,21 @@ const OF_PASSWORD: &[&str] = &[
     "{PBKDF2-HMAC-SHA256}1000:RfxjQPN533AQVjMh6o0qHVL+nI4uiImD/8J/EzbK+s36+/z9/v8BAg==",
     "{PBKDF2-SHA256}1000$.vv8/f7/AQI$RfxjQPN533AQVjMh6o0qHVL.nI4uiImD/8J/EzbK.s0",
     "{PBKDF2-SHA256}1000$+vv8/f7/AQI=$RfxjQPN533AQVjMh6o0qHVL+nI4uiImD/8J/EzbK+s0=",
-    "{PBKDF2-HMAC-SHA512}1000:uvwJic8nrvcLNzMWKxkc7HWy9CUeAu7/ikrnKk7qOBAK9hk3HRLKktYwjfIycs/Vq3635hUd7Bf0OcDURekEbfr7/P3+/wEC",
-    "{PBKDF2-SHA512}1000$.vv8/f7/AQI$uvwJic8nrvcLNzMWKxkc7HWy9CUeAu7/ikrnKk7qOBAK9hk3HRLKktYwjfIycs/Vq3635hUd7Bf0OcDURekEbQ",
-    "{PBKDF2_SHA256}AAAIAAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj+8pLAIcobHChz77Wj/GSI+DDyc1R0a2A87X7JFA8BtkOnULo3AryghcRXtpBQXEIqeQGprAedxA9XmFIjRIlEv5MyJlzthA/7IuCGDDUid2srGWnXg+HW9lXyusHnxid3srBX/CYdJ5fWWDBccGIGXcrJ5kWB+6KjtcEE1ad2fTwXeMD5ae4s/QWGUnZfYvG2IhBOiKWsCs0Bz1peLIT4DoukwOYpGdhrbzIUUj1hgDAnrLbZ7V/TiuMEh4AdYhRZPwiEpfWwB9rjmPz2kpxeceiTK+zqyzLKueF50KqfNbLCzQCTDbPHJiqv83KlDcyG7mWW1RBcfPDDnknEg5aoG",
+    "{PBKDF2-HMAC-SHA512}1000:uvwJic8nrvcLNzMWKxkc7HWy9CUeAu7/ikrnKk7qOBAK9hk3HRLKktYwjfIycs/Vq3635hUd7Bf0OcDURekEbfr\
+     7/P3+/wEC",
+    "{PBKDF2-SHA512}1000$.vv8/f7/AQI$uvwJic8nrvcLNzMWKxkc7HWy9CUeAu7/ikrnKk7qOBAK9hk3HRLKktYwjfIycs/Vq3635hUd7Bf0OcDU\
+     RekEbQ",
+    "{PBKDF2_SHA256}AAAIAAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj+8pLAIc\
+     obHChz77Wj/GSI+DDyc1R0a2A87X7JFA8BtkOnULo3AryghcRXtpBQXEIqeQGprAedxA9XmFIjRIlEv5MyJlzthA/7IuCGDDUid2srGWnXg+HW9l\
+     XyusHnxid3srBX/CYdJ5fWWDBccGIGXcrJ5kWB+6KjtcEE1ad2fTwXeMD5ae4s/QWGUnZfYvG2IhBOiKWsCs0Bz1peLIT4DoukwOYpGdhrbzIUUj\
+     1hgDAnrLbZ7V/TiuMEh4AdYhRZPwiEpfWwB9rjmPz2kpxeceiTK+zqyzLKueF50KqfNbLCzQCTDbPHJiqv83KlDcyG7mWW1RBcfPDDnknEg5aoG",
     "{PKCS5S2}AAECAwQFBgcICQoLDA0OD44+L3PD62OQqBq7yBAcA0OwF6ev//tatl4TTwkJ3Mos",
     "{CRYPT}$1$abcdefgh$G//4keteveJp0qb8z2DxG/",
     "{CRYPT}$1$x$ntiM1/Tz/A.K1foNwVMof0",
     "{CRYPT}$5$saltstring$OH4IDuTlsuTYPdED1gsuiRMyTAwNlRWyA6Xr3I4/dQ5",
     "{CRYPT}$5$rounds=1000$roundstoolow$C7LgBKoW9Cpd8uupMmg0Kv0Lud0icu6mTwa7mcvsVSC",
-    "{CRYPT-SHA512}$6$rounds=1400$anotherlongsalt$jjf9poG5TFCiZFUupSV7K/QnQ3sxpgHHRdZo25EkyC25PB1jHaS503E6Zv5U6cuB8nWcPIQa1ftVKKxLtS/Kb/",
+    "{CRYPT-SHA512}$6$rounds=1400$anotherlongsalt$jjf9poG5TFCiZFUupSV7K/QnQ3sxpgHHRdZo25EkyC25PB1jHaS503E6Zv5U6cuB8nW\
+     cPIQa1ftVKKxLtS/Kb/",
     "{CRYPT}$2b$05$abcdefghijklmnopqrstuuWG29KuyeAicPCJODk1zjyGvyQUU2awu",
     "{BCRYPT}$2a$04$UuTkLRZZ6QofpDOlMz32MuuxEHA43WOemOYHPz6.SjsVsyO1tDU96",
     "{CRYPT}$y$j9T$F5Jx5fExrKuPp53xLKQ..1$tnSYvahCwPBHKZUspmcxMfb0.WiB9W.zEaKlOBL35rC",
@@ -117,7 +123,8 @@ fn values_that_ask_for_too_much_or_prove_nothing_match_nothing() {
         "{ARGON2}$argon2id$v=19$m=4194304,t=3,p=1$ApZhvnoKbHtZmcyGPewN5g$NNwKmerpNKqRfULzLP3GdquFJ+crpT27G+ZPO9pPyjE",
         "{ARGON2}$argon2id$v=19$m=4096,t=3,p=1$ApZhvnoKbHtZmcyGPewN5g$",
         "{ARGON2}$argon2id$v=19$m=4096,t=3,p=0$ApZhvnoKbHtZmcyGPewN5g$NNwKmerpNKqRfULzLP3GdquFJ+crpT27G+ZPO9pPyjE",
-        "{CRYPT}$6$rounds=999999999$salt$jjf9poG5TFCiZFUupSV7K/QnQ3sxpgHHRdZo25EkyC25PB1jHaS503E6Zv5U6cuB8nWcPIQa1ftVKKxLtS",
+        "{CRYPT}$6$rounds=999999999$salt$jjf9poG5TFCiZFUupSV7K/QnQ3sxpgHHRdZo25EkyC25PB1jHaS503E6Zv5U6cuB8nWcPIQa1ftV\
+         KKxLtS",
         "{CRYPT}$2b$31$abcdefghijklmnopqrstuuWG29KuyeAicPCJODk1zjyGvyQUU2awu",
         "{CRYPT}$y$jzzzz$F5Jx5fExrKuPp53xLKQ..1$tnSYvahCwPBHKZUspmcxMfb0.WiB9W.zEaKlOBL35rC",
         "{CRYPT}$y$j9T$F5Jx5fExrKuPp53xLKQ..1$",

@@ -1,6 +1,8 @@
-//! What a client has not taken yet of a long answer that another thread makes, and whether anybody still wants the rest.
+//! What a client has not taken yet of a long answer that another thread makes, and whether anybody still wants the
+//! rest.
 //!
-//! Shared by the loop, which sends, and the job, which sleeps while too much waits. Knows numbers of bytes, not the bytes.
+//! Shared by the loop, which sends, and the job, which sleeps while too much waits. Knows numbers of bytes, not the
+//! bytes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};

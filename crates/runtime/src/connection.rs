@@ -1,4 +1,5 @@
-//! One client connection as every protocol has it: its phase, its buffers, its deadlines. What the protocol keeps of it is `state`.
+//! One client connection as every protocol has it: its phase, its buffers, its deadlines. What the protocol keeps of it
+//! is `state`.
 //!
 //! 1. An idle connection owns no buffer: input and output live here only while something is incomplete.
 //! 2. Input that was read and not executed stays until the protocol takes it.

@@ -1,11 +1,11 @@
-//! What a server stands on, whatever protocol it speaks: event loops, TLS, listeners, pools of threads, log files and their writer, the
-//! error log, counters, signals, the file that names the process.
+//! What a server stands on, whatever protocol it speaks: event loops, TLS, listeners, pools of threads, log files and
+//! their writer, the error log, counters, signals, the file that names the process.
 //!
-//! A protocol implements [`protocol::Protocol`] and is served by [`loops::OpenLoops`]: the loop reads, writes, limits and closes, the
-//! protocol executes what arrived.
+//! A protocol implements [`protocol::Protocol`] and is served by [`loops::OpenLoops`]: the loop reads, writes, limits
+//! and closes, the protocol executes what arrived.
 //!
-//! This crate refuses to know LDAP, directories, or where a setting was read from: `server` fills the settings, and another protocol
-//! can stand beside it on the same ground.
+//! This crate refuses to know LDAP, directories, or where a setting was read from: `server` fills the settings, and
+//! another protocol can stand beside it on the same ground.
 
 mod accept;
 pub mod backlog;

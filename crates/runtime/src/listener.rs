@@ -98,8 +98,8 @@ impl ListenerSettings {
         self.audience == Audience::Clients || peer.is_own_user_or_root()
     }
 
-    /// Permissions of a unix socket. Everybody on the machine may connect to one for clients: who they are is known from the kernel, what
-    /// they may do is decided later.
+    /// Permissions of a unix socket. Everybody on the machine may connect to one for clients: who they are is known
+    /// from the kernel, what they may do is decided later.
     fn socket_mode(&self) -> u32 {
         match self.audience {
             Audience::Clients => 0o666,

@@ -96,7 +96,8 @@ impl Timings {
 /// Minutes that are remembered.
 pub const MINUTES: usize = 60;
 
-/// For each of the last minutes, the minute (upper half) and the longest time in µs (lower half), so that both change at once.
+/// For each of the last minutes, the minute (upper half) and the longest time in µs (lower half), so that both change
+/// at once.
 #[derive(Debug)]
 struct LongestPerMinute([AtomicU64; MINUTES]);
 

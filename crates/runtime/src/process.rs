@@ -1,4 +1,5 @@
-//! What the system tells of this process: disk traffic, waits for pages, memory. From `/proc`; what is not there counts as 0.
+//! What the system tells of this process: disk traffic, waits for pages, memory. From `/proc`; what is not there counts
+//! as 0.
 
 use std::fs;
 

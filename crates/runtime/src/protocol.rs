@@ -1,8 +1,8 @@
 //! The seam between connections and a protocol: what an event loop asks of whoever understands the bytes.
 //!
-//! One value serves all connections of one loop, on its thread. The loop reads, writes, waits, limits and closes; the protocol executes
-//! what arrived and appends its answers to the connection's output. It is a type parameter of the loop, so that nothing is called
-//! through a pointer and nothing is copied on the way.
+//! One value serves all connections of one loop, on its thread. The loop reads, writes, waits, limits and closes; the
+//! protocol executes what arrived and appends its answers to the connection's output. It is a type parameter of the
+//! loop, so that nothing is called through a pointer and nothing is copied on the way.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -33,7 +33,8 @@ pub trait Protocol: Sized + Send + 'static {
     /// A turn of the loop begins: its time on the calendar.
     fn begin_turn(&mut self, now: SystemTime);
 
-    /// A client has come at `now`, through a listener for `audience`: its connection's number, and who it is as far as the socket tells.
+    /// A client has come at `now`, through a listener for `audience`: its connection's number, and who it is as far as
+    /// the socket tells.
     fn connect(&mut self, id: u64, peer: Peer, audience: Audience, now: Instant) -> Self::State;
 
     /// Who the client is, is known now. Called once, before anything that it sent is taken.
@@ -67,7 +68,8 @@ pub trait Protocol: Sized + Send + 'static {
     /// After which time without a request the connection ends.
     fn idle_limit(&self, state: &Self::State) -> Option<Duration>;
 
-    /// Appends what the client is told before the connection ends for `reason`. Nothing if the output ends within a message.
+    /// Appends what the client is told before the connection ends for `reason`. Nothing if the output ends within a
+    /// message.
     fn last_words(&self, state: &Self::State, out: &mut Vec<u8>, reason: EndReason, text: &str);
 
     /// The connection is over: nobody will read what is still to come. Called once.

@@ -12,7 +12,8 @@ const V1_BYTES_MAX: usize = 107;
 const V2_SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Fixed part of a version 2 header.
 const V2_FIXED: usize = 16;
-/// Longest version 2 header taken: addresses (36 bytes) and some TLVs. A client certificate's name fits; a flood does not.
+/// Longest version 2 header taken: addresses (36 bytes) and some TLVs. A client certificate's name fits; a flood does
+/// not.
 const V2_BYTES_MAX: usize = 4096;
 
 /// A header, as far as it was received.

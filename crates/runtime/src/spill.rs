@@ -1,5 +1,5 @@
-//! The rest of a long message that its client does not read fast enough: kept in a file without a name, so that neither memory nor a
-//! snapshot of the database has to wait for the client.
+//! The rest of a long message that its client does not read fast enough: kept in a file without a name, so that neither
+//! memory nor a snapshot of the database has to wait for the client.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

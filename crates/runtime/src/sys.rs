@@ -47,7 +47,8 @@ pub fn raise_open_files_limit() -> io::Result<Option<u64>> {
     Ok(limit.maximum)
 }
 
-/// Raises the nice value of the calling thread by `more` and leaves the others' alone. The greatest value there is is 19.
+/// Raises the nice value of the calling thread by `more` and leaves the others' alone. The greatest value there is is
+/// 19.
 pub(crate) fn lower_thread_priority(more: i32) -> io::Result<()> {
     // Linux keeps nice values per thread, and takes "this process" for the calling thread.
     let niceness = rustix::process::getpriority_process(None)?.saturating_add(more).min(19);

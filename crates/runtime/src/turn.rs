@@ -4,7 +4,8 @@
 //! 2. All answers of a turn leave with one write; what the socket does not take stays in the connection, and while that
 //!    is much, no more of its requests are executed.
 //!
-//! Here: reading, and what comes before the protocol (PROXY header, TLS). Does not know the poller or the listening sockets.
+//! Here: reading, and what comes before the protocol (PROXY header, TLS). Does not know the poller or the listening
+//! sockets.
 
 use crate::connection::{Connection, Peer, Phase};
 use crate::end::{End, EndReason};
@@ -198,8 +199,8 @@ impl<P: Protocol> Turn<'_, P> {
         if end.is_farewell() { self.say_farewell(end) } else { Some(end) }
     }
 
-    /// An end that the client should get to read: the last answers are sent, and what still comes in is thrown away until
-    /// the client closes. Closing at once could take the answers away from it (a reset discards them).
+    /// An end that the client should get to read: the last answers are sent, and what still comes in is thrown away
+    /// until the client closes. Closing at once could take the answers away from it (a reset discards them).
     fn say_farewell(&mut self, end: End) -> Option<End> {
         if let Some(failed) = self.flush() {
             return Some(failed);

@@ -269,8 +269,9 @@ fn push(c: char, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     fn prepared(value: &str, case: Case) -> Result<String, PrepError> {
         let mut out = Vec::new();

@@ -10,11 +10,35 @@ const PORT: Syntax = Syntax::Integer { min: 1, max: 65_535 };
 macro_rules! handler_properties {
     ($($more:expr),* $(,)?) => {
         &[
-            property("enabled", "LdapHandler.enabled", Syntax::Boolean, "Whether the server listens here.").default(&["true"]),
+            property(
+                "enabled",
+                "LdapHandler.enabled",
+                Syntax::Boolean,
+                "Whether the server listens here.",
+            )
+            .default(&["true"]),
             $($more,)*
-            property("max-request-size", "LdapHandler.request_bytes_max", Syntax::Size { min: 1024, max: i32::MAX as u64 }, "Longest request that is read; a client that announces more is disconnected.").default(&["5 mib"]),
-            property("max-blocked-write-time-limit", "LdapHandler.blocked_write_time_limit", MILLISECONDS, "A client that reads nothing for this long while answers wait for it is disconnected.").default(&["2 minutes"]),
-            property("accept-backlog", "LdapHandler.accept_backlog", POSITIVE, "Connections that the system holds until the server accepts them.").default(&["4096"]),
+            property(
+                "max-request-size",
+                "LdapHandler.request_bytes_max",
+                Syntax::Size { min: 1024, max: i32::MAX as u64 },
+                "Longest request that is read; a client that announces more is disconnected.",
+            )
+            .default(&["5 mib"]),
+            property(
+                "max-blocked-write-time-limit",
+                "LdapHandler.blocked_write_time_limit",
+                MILLISECONDS,
+                "A client that reads nothing for this long while answers wait for it is disconnected.",
+            )
+            .default(&["2 minutes"]),
+            property(
+                "accept-backlog",
+                "LdapHandler.accept_backlog",
+                POSITIVE,
+                "Connections that the system holds until the server accepts them.",
+            )
+            .default(&["4096"]),
         ]
     };
 }
@@ -27,26 +51,100 @@ pub(super) static CONNECTION_HANDLER: Class = Class {
             type_name: "ldap",
             help: "LDAP over TCP, with or without TLS.",
             properties: handler_properties![
-                property("listen-address", "LdapHandler.listen", Syntax::Address, "Addresses on which the server listens.").default(&["127.0.0.1"]).multi(),
+                property(
+                    "listen-address",
+                    "LdapHandler.listen",
+                    Syntax::Address,
+                    "Addresses on which the server listens.",
+                )
+                .default(&["127.0.0.1"])
+                .multi(),
                 property("listen-port", "LdapHandler.listen", PORT, "The port."),
-                property("use-ssl", "LdapHandler.use_ssl", Syntax::Boolean, "Connections begin with TLS (ldaps).").default(&["false"]),
-                property("allow-start-tls", "LdapHandler.allow_start_tls", Syntax::Boolean, "Clients may switch to TLS with StartTLS.").default(&["false"]),
-                property("key-manager-provider", "LdapHandler.tls", Syntax::Reference("key-manager-provider"), "Certificate and key for TLS.").absent("TLS is not available."),
-                property("ssl-protocol", "LdapHandler.tls", Syntax::Choice(&["TLSv1.2", "TLSv1.3"]), "TLS versions that are offered.").default(&["TLSv1.2", "TLSv1.3"]).multi(),
-                property("allowed-client", "LdapHandler.allowed_clients", Syntax::AddressMask, "Only these addresses may connect.").absent("All addresses may connect.").multi(),
-                property("denied-client", "LdapHandler.denied_clients", Syntax::AddressMask, "These addresses may not connect, even if allowed-client has them.").absent("No address is denied.").multi(),
-                property("proxy-protocol-enabled", "LdapHandler.proxies", Syntax::Boolean, "Connections from proxy-protocol-allowed-client begin with a PROXY protocol header (version 1 or 2).").default(&["false"]),
-                property("proxy-protocol-allowed-client", "LdapHandler.proxies", Syntax::AddressMask, "Addresses of the proxies that are trusted to name the client.").absent("No proxy is trusted.").multi(),
-                property("allow-ldap-v2", "LdapHandler.allow_ldap_v2", Syntax::Boolean, "Binds of LDAP version 2 are accepted.").default(&["true"]),
-                property("use-tcp-keep-alive", "LdapHandler.use_tcp_keep_alive", Syntax::Boolean, "The system probes idle connections.").default(&["true"]),
-                property("use-tcp-no-delay", "LdapHandler.use_tcp_no_delay", Syntax::Boolean, "Short answers are sent at once.").default(&["true"]),
+                property("use-ssl", "LdapHandler.use_ssl", Syntax::Boolean, "Connections begin with TLS (ldaps).",)
+                    .default(&["false"]),
+                property(
+                    "allow-start-tls",
+                    "LdapHandler.allow_start_tls",
+                    Syntax::Boolean,
+                    "Clients may switch to TLS with StartTLS.",
+                )
+                .default(&["false"]),
+                property(
+                    "key-manager-provider",
+                    "LdapHandler.tls",
+                    Syntax::Reference("key-manager-provider"),
+                    "Certificate and key for TLS.",
+                )
+                .absent("TLS is not available."),
+                property(
+                    "ssl-protocol",
+                    "LdapHandler.tls",
+                    Syntax::Choice(&["TLSv1.2", "TLSv1.3"]),
+                    "TLS versions that are offered.",
+                )
+                .default(&["TLSv1.2", "TLSv1.3"])
+                .multi(),
+                property(
+                    "allowed-client",
+                    "LdapHandler.allowed_clients",
+                    Syntax::AddressMask,
+                    "Only these addresses may connect.",
+                )
+                .absent("All addresses may connect.")
+                .multi(),
+                property(
+                    "denied-client",
+                    "LdapHandler.denied_clients",
+                    Syntax::AddressMask,
+                    "These addresses may not connect, even if allowed-client has them.",
+                )
+                .absent("No address is denied.")
+                .multi(),
+                property(
+                    "proxy-protocol-enabled",
+                    "LdapHandler.proxies",
+                    Syntax::Boolean,
+                    "Connections from proxy-protocol-allowed-client begin with a PROXY protocol header (version 1 or \
+                     2).",
+                )
+                .default(&["false"]),
+                property(
+                    "proxy-protocol-allowed-client",
+                    "LdapHandler.proxies",
+                    Syntax::AddressMask,
+                    "Addresses of the proxies that are trusted to name the client.",
+                )
+                .absent("No proxy is trusted.")
+                .multi(),
+                property(
+                    "allow-ldap-v2",
+                    "LdapHandler.allow_ldap_v2",
+                    Syntax::Boolean,
+                    "Binds of LDAP version 2 are accepted.",
+                )
+                .default(&["true"]),
+                property(
+                    "use-tcp-keep-alive",
+                    "LdapHandler.use_tcp_keep_alive",
+                    Syntax::Boolean,
+                    "The system probes idle connections.",
+                )
+                .default(&["true"]),
+                property(
+                    "use-tcp-no-delay",
+                    "LdapHandler.use_tcp_no_delay",
+                    Syntax::Boolean,
+                    "Short answers are sent at once.",
+                )
+                .default(&["true"]),
             ],
         },
         Variant {
             type_name: "ldapi",
             help: "LDAP over a socket in the file system, for programs on the same machine.",
             properties: handler_properties![
-                property("listen-path", "LdapHandler.listen", Syntax::Path, "Where the socket is made.").default(&["ldapi"]),
+                property("listen-path", "LdapHandler.listen", Syntax::Path, "Where the socket is made.",)
+                    .default(&["ldapi"]),
             ],
         },
     ],

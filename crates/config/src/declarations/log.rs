@@ -23,12 +23,44 @@ const APPEND: Property = property(
 macro_rules! log_properties {
     ($file:literal, $enabled:literal, $($more:expr),* $(,)?) => {
         &[
-            property("enabled", "LogFileConfig.enabled", Syntax::Boolean, "Whether the log is written.").default(&[$enabled]),
+            property(
+                "enabled",
+                "LogFileConfig.enabled",
+                Syntax::Boolean,
+                "Whether the log is written.",
+            )
+            .default(&[$enabled]),
             property("log-file", "LogFileConfig.path", Syntax::Path, "The file.").default(&[$file]),
-            property("log-file-permissions", "LogFileConfig.mode", Syntax::Mode, "Permission bits of the file.").default(&["640"]),
-            property("time-interval", "LogFileConfig.check_interval", AT_LEAST_A_SECOND, "Pause between two looks at the rotation and retention policies.").default(&["5 seconds"]),
-            property("rotation-policy", "LogFileConfig.rotation", Syntax::Reference("log-rotation-policy"), "When the file is put aside and a new one begun; any that applies does it.").absent("The file grows without end.").multi(),
-            property("retention-policy", "LogFileConfig.retention", Syntax::Reference("log-retention-policy"), "Which files that were put aside are deleted; all are enforced.").absent("Files that were put aside stay.").multi(),
+            property(
+                "log-file-permissions",
+                "LogFileConfig.mode",
+                Syntax::Mode,
+                "Permission bits of the file.",
+            )
+            .default(&["640"]),
+            property(
+                "time-interval",
+                "LogFileConfig.check_interval",
+                AT_LEAST_A_SECOND,
+                "Pause between two looks at the rotation and retention policies.",
+            )
+            .default(&["5 seconds"]),
+            property(
+                "rotation-policy",
+                "LogFileConfig.rotation",
+                Syntax::Reference("log-rotation-policy"),
+                "When the file is put aside and a new one begun; any that applies does it.",
+            )
+            .absent("The file grows without end.")
+            .multi(),
+            property(
+                "retention-policy",
+                "LogFileConfig.retention",
+                Syntax::Reference("log-retention-policy"),
+                "Which files that were put aside are deleted; all are enforced.",
+            )
+            .absent("Files that were put aside stay.")
+            .multi(),
             $($more,)*
         ]
     };
@@ -77,7 +109,8 @@ pub(super) static LOG_PUBLISHER: Class = Class {
         },
         Variant {
             type_name: "file-based-audit",
-            help: "Every change of an entry as an LDIF change record, in order, none left out; a restart goes on where the file ends.",
+            help: "Every change of an entry as an LDIF change record, in order, none left out; a restart goes on \
+                   where the file ends.",
             properties: log_properties![
                 "logs/audit",
                 "false",

@@ -1,7 +1,7 @@
 //! The declarations: every class, every property, once.
 //!
-//! Names, defaults and ranges are OpenDJ's where OpenDJ has the property. A property is declared when something reads it,
-//! never before.
+//! Names, defaults and ranges are OpenDJ's where OpenDJ has the property. A property is declared when something reads
+//! it, never before.
 
 mod backend;
 mod connection;

@@ -210,9 +210,10 @@ fn code(reader: &mut Reader<'_>) -> Result<ResultCode, DecodeError> {
 mod tests {
     //! Both halves of every control agree.
 
+    use proptest::prelude::*;
+
     use super::*;
     use crate::controls as server;
-    use proptest::prelude::*;
 
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         prop::collection::vec(any::<u8>(), 0..20)

@@ -5,8 +5,9 @@ mod values;
 pub use crate::limits::CONTROLS_MAX;
 pub use values::*;
 
-use crate::DecodeError;
 use ber::{BOOLEAN, OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
+
+use crate::DecodeError;
 
 /// Tag of the controls of an LDAPMessage.
 pub const CONTROLS_TAG: Tag = 0xa0;

@@ -1,10 +1,11 @@
 //! The values of the controls that this project speaks. Each `decode` takes the control value as it was sent (`None`
 //! where there was none) and refuses what the control's specification does not allow.
 
+use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
+
 use crate::filter::Filter;
 use crate::message::Strings;
 use crate::{DecodeError, ResultCode};
-use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
 
 fn required(value: Option<&[u8]>) -> Result<Reader<'_>, DecodeError> {
     value.map(Reader::new).ok_or(DecodeError::Empty("the value of the control"))

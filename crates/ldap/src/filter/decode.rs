@@ -1,9 +1,10 @@
 //! A filter from its BER form, in one pass and without recursion.
 
-use super::{Assertion, ExtensibleMatch, FILTER_DEPTH_MAX, FILTER_NODES_MAX, Filter, FilterNode, Substrings, tags};
-use crate::DecodeError;
 use ber::{Reader, SEQUENCE};
 use smallvec::SmallVec;
+
+use super::{Assertion, ExtensibleMatch, FILTER_DEPTH_MAX, FILTER_NODES_MAX, Filter, FilterNode, Substrings, tags};
+use crate::DecodeError;
 
 /// An AND, OR or NOT whose children are being read.
 struct Open<'a> {

@@ -1,7 +1,8 @@
 //! Filters in their string form (RFC 4515), for logs and people.
 
-use super::{Filter, FilterNode, Position};
 use std::fmt::{self, Write};
+
+use super::{Filter, FilterNode, Position};
 
 impl fmt::Display for Filter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,9 +1,11 @@
 //! Filters from their string form (RFC 4515), as people and URLs write them.
 
-use super::{FILTER_DEPTH_MAX, FILTER_NODES_MAX, Filter, tags};
-use ber::{OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
 use std::borrow::Cow;
 use std::fmt;
+
+use ber::{OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
+
+use super::{FILTER_DEPTH_MAX, FILTER_NODES_MAX, Filter, tags};
 
 /// A filter that owns its bytes: the BER form, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Change records (RFC 2849 `ldif-changes`), and telling them from content records.
 
-use super::UrlValues;
 use super::line::{Line, Lines};
 use super::record::{Front, is_word, read_front, text_value};
 use super::value::{Spec, append, lossy, spec, split};
-use super::{AttributeLines, LdifChange, LdifEntry, LdifError, LdifFault, LdifModification, LdifOperation, Record};
+use super::{
+    AttributeLines, LdifChange, LdifEntry, LdifError, LdifFault, LdifModification, LdifOperation, Record, UrlValues,
+};
 use crate::{ControlBuf, ModifyOperation};
 
 /// What the functions below share.

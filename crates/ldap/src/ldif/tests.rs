@@ -1,9 +1,11 @@
 //! Records in, records out; every mistake at its line.
 
+use std::io::BufReader;
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::{ControlBuf, ModifyOperation};
-use proptest::prelude::*;
-use std::io::BufReader;
 
 fn entry(text: &str) -> Result<LdifEntry, LdifError> {
     let mut entry = LdifEntry::default();

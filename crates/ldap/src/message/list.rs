@@ -1,7 +1,8 @@
 //! Lists inside requests: walked in place, checked once by the decoder that made them.
 
-use crate::decode_error::DecodeError;
 use ber::{Reader, SET};
+
+use crate::decode_error::DecodeError;
 
 /// A SEQUENCE OF or SET OF octet strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

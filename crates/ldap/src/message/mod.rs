@@ -19,8 +19,9 @@ pub use update::{EntryRequest, EntryUpdate, Update};
 
 pub use crate::decode_error::DecodeError;
 
-use crate::controls::Controls;
 use ber::{Reader, Tag};
+
+use crate::controls::Controls;
 
 /// A request with its id and controls.
 #[derive(Debug, Clone)]

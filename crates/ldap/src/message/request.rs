@@ -1,9 +1,10 @@
 //! The parts that requests are made of: one type for each kind (RFC 4511 §4.2–4.10).
 
+use ber::{Reader, SEQUENCE, Tag};
+
 use super::list::{Attributes, Changes, Strings};
 use crate::decode_error::DecodeError;
 use crate::filter::Filter;
-use ber::{Reader, SEQUENCE, Tag};
 
 /// Largest message id (RFC 4511 §4.1.1.1: INTEGER (0 .. maxInt)).
 pub const MESSAGE_ID_MAX: i64 = 0x7fff_ffff;

@@ -1,7 +1,8 @@
 //! RFC 4516 §4's examples with other names, mistakes, round trips.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn url(text: &str) -> LdapUrl {
     LdapUrl::parse(text).unwrap()

@@ -247,7 +247,8 @@ fn print_json(status: &Status) {
             "name": handler.name, "address": handler.address, "protocol": handler.protocol, "state": handler.state,
         })).collect::<Vec<_>>(),
         "backends": status.backends.iter().map(|backend| serde_json::json!({
-            "id": backend.id, "baseDNs": backend.base_dns, "entries": backend.entries.count(), "error": backend.entries.error(), "bytes": backend.bytes,
+            "id": backend.id, "baseDNs": backend.base_dns, "entries": backend.entries.count(),
+            "error": backend.entries.error(), "bytes": backend.bytes,
         })).collect::<Vec<_>>(),
     });
     outln!("{value:#}");

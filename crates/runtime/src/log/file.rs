@@ -1,8 +1,8 @@
 //! One log file: its permissions, when it is rotated, how many old ones stay.
 //!
-//! Meanings are OpenDJ's: rotation policies are `size-limit`, `time-limit` and `fixed-time`, retention policies are `file-count`,
-//! `free-disk-space` and `size-limit`. What the files put aside are called, and in which order they were, `rotated` knows. Time comes
-//! from the caller.
+//! Meanings are OpenDJ's: rotation policies are `size-limit`, `time-limit` and `fixed-time`, retention policies are
+//! `file-count`, `free-disk-space` and `size-limit`. What the files put aside are called, and in which order they were,
+//! `rotated` knows. Time comes from the caller.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -18,14 +18,15 @@ use jiff::tz::TimeZone;
 
 use super::rotated::{self, RotatedFile};
 
-/// The disk is told to begin writing after this many bytes: a log of many operations is no burst then, which updates would wait for.
+/// The disk is told to begin writing after this many bytes: a log of many operations is no burst then, which updates
+/// would wait for.
 const WRITE_OUT_BYTES: u64 = 256 << 10;
 
 /// How a log keeps what was written to it when the power goes.
 #[derive(Debug, Clone, Copy)]
 pub struct Durability {
-    /// Bytes at the end of the file that may be lost or damaged, at most. All before them is on the disk, and so is every file that was
-    /// put aside, with its name.
+    /// Bytes at the end of the file that may be lost or damaged, at most. All before them is on the disk, and so is
+    /// every file that was put aside, with its name.
     pub unsynced_max: u64,
     /// Has the disk take a file, or the names in a folder.
     pub sync: fn(&File) -> io::Result<()>,

@@ -1,7 +1,8 @@
-//! Kinds of messages of the error log: each has a number that operators search for, the part of the server that speaks, a severity, and
-//! one meaning.
+//! Kinds of messages of the error log: each has a number that operators search for, the part of the server that speaks,
+//! a severity, and one meaning.
 //!
-//! Here are those of the runtime; whoever stands on it has a table of its own, made with [`message_kinds!`](crate::message_kinds).
+//! Here are those of the runtime; whoever stands on it has a table of its own, made with
+//! [`message_kinds!`](crate::message_kinds).
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -138,6 +139,7 @@ message_kinds! {
     CERTIFICATE_BAD = 21, Protocol, Error, "A new certificate is not usable; the one before is served.";
     CERTIFICATE_EXPIRES = 22, Protocol, Warning, "A certificate expires within 30 days; told once a day.";
     CERTIFICATE_EXPIRED = 23, Protocol, Error, "A certificate has expired, and clients refuse it; told once a day.";
-    LOOP_PANIC = 32, Core, Error, "An event loop failed by a defect of the server; the connection that it served is closed.";
+    LOOP_PANIC = 32, Core, Error, "An event loop failed by a defect of the server; the connection that it served is \
+        closed.";
     LINES_DROPPED = 40, Log, Warning, "Lines of a log are missing because the disk did not keep up.";
 }

@@ -1,8 +1,8 @@
 //! The names of log files that were put aside, and the order in which they were.
 //!
-//! `access.YYYYMMDDhhmmssZ` (UTC) as OpenDJ has them. A clock can be set back, and a second is long: a file that would not come last by
-//! its time gets the time of the last one and a number behind it (`access.20260101120000Z.001`), so that the order of the names is the
-//! order in which they were given, and no name is ahead of the clock that gave it.
+//! `access.YYYYMMDDhhmmssZ` (UTC) as OpenDJ has them. A clock can be set back, and a second is long: a file that would
+//! not come last by its time gets the time of the last one and a number behind it (`access.20260101120000Z.001`), so
+//! that the order of the names is the order in which they were given, and no name is ahead of the clock that gave it.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

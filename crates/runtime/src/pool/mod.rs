@@ -2,11 +2,12 @@
 //!
 //! 1. At most `running_max` jobs use the processor at once; more wait, at most `queue_max` of them; beyond that, the
 //!    caller is told at once.
-//! 2. A job that takes long gives its place to others after each turn ([`Turn::is_over`]); in which order, `turns` says. One that
-//!    waits for a slow client has no place ([`Turn::wait`]), so slow readers do not use up the pool.
-//! 3. Threads are made when needed, at most `threads_max`, and go when idle. A begun job keeps its thread while it waits: when all
-//!    threads have one, new jobs wait for an end.
-//! 4. The threads yield to event loops: they run with a higher nice value, and let others have the processor many times in a turn.
+//! 2. A job that takes long gives its place to others after each turn ([`Turn::is_over`]); in which order, `turns`
+//!    says. One that waits for a slow client has no place ([`Turn::wait`]), so slow readers do not use up the pool.
+//! 3. Threads are made when needed, at most `threads_max`, and go when idle. A begun job keeps its thread while it
+//!    waits: when all threads have one, new jobs wait for an end.
+//! 4. The threads yield to event loops: they run with a higher nice value, and let others have the processor many times
+//!    in a turn.
 
 mod turns;
 
@@ -22,7 +23,8 @@ use turns::{Next, PlaceKind, Turns};
 /// How long an idle thread stays.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// How long a job keeps its place while others wait. A switch costs some 20 µs; a person waits for ten turns without noticing.
+/// How long a job keeps its place while others wait. A switch costs some 20 µs; a person waits for ten turns without
+/// noticing.
 pub const TURN: Duration = Duration::from_millis(5);
 
 /// Sizes of a pool.
@@ -140,8 +142,8 @@ impl Pool {
 }
 
 impl Turn {
-    /// Whether the job should [`give_way`](Turn::give_way) now. Meant to be asked often: it also lets an event loop that waits for
-    /// this core go first.
+    /// Whether the job should [`give_way`](Turn::give_way) now. Meant to be asked often: it also lets an event loop
+    /// that waits for this core go first.
     pub fn is_over(&mut self) -> bool {
         std::thread::yield_now();
         let now = Instant::now();

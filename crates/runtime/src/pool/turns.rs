@@ -1,9 +1,10 @@
 //! Whose turn it is: in which order the jobs of a pool get its places.
 //!
 //! 1. New jobs and begun ones wait in lists of their own; in each, whoever came first goes first.
-//! 2. Of several places, one is never given to a begun job: a short one finds a place however many long ones there are. Of one
-//!    place, both have it in turns.
-//! 3. Where both could have a place, they get it in turns, so that a stream of new jobs does not keep begun ones from their end.
+//! 2. Of several places, one is never given to a begun job: a short one finds a place however many long ones there are.
+//!    Of one place, both have it in turns.
+//! 3. Where both could have a place, they get it in turns, so that a stream of new jobs does not keep begun ones from
+//!    their end.
 //!
 //! Knows no threads and no clock: a turn ends when somebody says so.
 

@@ -1,7 +1,8 @@
 //! Tests of [`super`]: what `dn` must accept, refuse and give back.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn dn(text: &str) -> NormalizedDn {
     NormalizedDn::parse(&Schema::standard(), text.as_bytes()).unwrap()

@@ -1,10 +1,11 @@
 //! Tests of [`super`]: what `rule` must accept, refuse and give back.
 
+use proptest::prelude::*;
+
 use super::matching_rule::Form;
 use super::*;
 use crate::SchemaOptions;
 use crate::schema::Schema;
-use proptest::prelude::*;
 
 fn form(rule: &str, value: &[u8]) -> Result<Vec<u8>, InvalidValue> {
     let mut out = b"kept".to_vec();

@@ -141,7 +141,8 @@ fn warn_of_all_indexes(request: &Request, connection: &Connection) {
     }
 }
 
-/// Changes the file, if a server would start with what comes of it; has a running server take it; says what happens now.
+/// Changes the file, if a server would start with what comes of it; has a running server take it; says what happens
+/// now.
 fn changing(
     directory: &Path,
     connection: &Connection,
@@ -203,16 +204,16 @@ fn taken_by_server(instance: &Instance) -> Result<Option<u32>, NotTaken> {
     }
 }
 
-/// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it goes back to the
-/// file as it is again.
+/// What to say of a change that the server refuses. It may have taken a part before it came to what it cannot take: it
+/// goes back to the file as it is again.
 fn refused(instance: &Instance, reason: &str) -> Failure {
     match administration::reload(instance) {
         Ok(None | Some(Reloaded { verdict: Ok(_), .. })) => {
             Failure::new(format_args!("the server refuses this, and nothing was changed: {reason}"))
         }
         Ok(Some(Reloaded { process, .. })) => Failure::new(format_args!(
-            "the server refuses this, and the file is as before: {reason}; but the server (process {process}) has not taken the file \
-             again: see {}/errors",
+            "the server refuses this, and the file is as before: {reason}; but the server (process {process}) has not \
+             taken the file again: see {}/errors",
             instance.logs().display()
         )),
         Err(failure) => failure,
