@@ -1,6 +1,6 @@
 //! From the configuration to what the server runs with.
 //!
-//! The only place of this crate that reads `config`'s views; elsewhere are only words of it, such as the policies of a log file.
+//! The only place of this crate that reads `config`'s views, besides `reload`, which compares two of them.
 
 use std::{sync::Arc, time::Duration};
 

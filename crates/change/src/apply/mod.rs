@@ -1,7 +1,8 @@
 //! `apply`: proposals become changes, the same on every machine and at every replay.
 //!
 //! Nothing here reads a clock, a random number, the environment or the order of a hash map: whatever is undetermined was decided when
-//! the proposal was made. Validate first, write second: each operation judges the state it would leave before it changes anything.
+//! the proposal was made. Each operation checks the request and the schema before it writes; plugins judge the written entry, and the
+//! store takes the writes of a refused proposal back.
 //!
 //! | file | what |
 //! |---|---|
@@ -10,7 +11,7 @@
 //! | `indexes` | another index set, and slices of building |
 //! | `draft`, `value_set`, `large_edit` | the attributes that a request touches |
 //! | `governed`, `definitions_cache` | attributes that come from elsewhere and cannot be written |
-//! | `judge` | whether the schema likes what the entry becomes |
+//! | `judge` | whether the schema allows what the entry becomes |
 //! | `write` | from a draft to a record |
 //! | `read_entry` | assertion, pre-read and post-read controls |
 //! | `transaction` | several proposals in one (RFC 5805) |

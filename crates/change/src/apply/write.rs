@@ -3,7 +3,7 @@
 //! The order of the steps matters to the indexes: large values that go leave before the record changes, large values that come
 //! arrive after it, because the store decides by the record which keys are still needed.
 //!
-//! Knows no rules: whatever comes here was judged.
+//! Knows no rules: the schema has been checked before, plugins judge what is written here.
 
 use schema::uuid;
 use store::{Attribute, Content, DescId, EntryId, Interner, RecordBuilder, RecordView, StoreError, Txn};
