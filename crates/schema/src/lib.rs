@@ -10,6 +10,7 @@
 //! | `modify` | changes of `cn=schema`, and what they would break |
 //! | `attribute`, `class`, `description` | the resolved schema elements |
 //! | `syntax` | what values may look like |
+//! | `calendar` | dates and days |
 //! | `uuid` | the text of UUIDs |
 //! | `prep`, `rule` | normal forms: byte strings whose comparison is the matching |
 //! | `dn` | normal forms of DNs, root first |
@@ -31,6 +32,7 @@ mod schema;
 mod schema_file;
 mod standard;
 
+pub mod calendar;
 pub mod check;
 pub mod prep;
 pub mod rule;

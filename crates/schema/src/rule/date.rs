@@ -1,6 +1,7 @@
 //! Normal forms of Generalized Time and UTC Time: instants whose byte order is their order in time.
 
 use super::invalid_value::InvalidValue;
+use crate::calendar;
 
 type Result<T> = std::result::Result<T, InvalidValue>;
 
@@ -53,9 +54,7 @@ impl Instant {
 
     fn parse_time(date: [i64; 3], mut digits: Digits<'_>, generalized: bool) -> Option<Instant> {
         let [year, month, day] = date;
-        if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
-            return None;
-        }
+        let days = days_since_year_zero(year, month, day)?;
         let hour = digits.number(2).filter(|hour| *hour < 24)?;
         let minute = digits.optional_pair(59)?;
         let second = if minute.is_some() { digits.optional_pair(60)? } else { None };
@@ -63,7 +62,7 @@ impl Instant {
             return None;
         }
         let mut instant = Instant {
-            minutes: days_since_year_zero(year, month, day) * MINUTES_PER_DAY + hour * 60 + minute.unwrap_or(0),
+            minutes: days * MINUTES_PER_DAY + hour * 60 + minute.unwrap_or(0),
             second: second.unwrap_or(0) as u8,
             fraction: [0; FRACTION_DIGITS_MAX],
         };
@@ -105,18 +104,14 @@ impl Instant {
 
     /// The instant so many seconds after the start of 1970.
     pub(super) fn from_unix_seconds(seconds: i64) -> Instant {
-        let days_1970 = days_since_year_zero(1970, 1, 1);
-        let minutes = days_1970 * MINUTES_PER_DAY + seconds.div_euclid(60);
+        let minutes = calendar::DAYS_TO_1970 as i64 * MINUTES_PER_DAY + seconds.div_euclid(60);
         Instant { minutes: minutes.max(0), second: seconds.rem_euclid(60) as u8, fraction: [0; FRACTION_DIGITS_MAX] }
     }
 
     /// The beginning of what the fields say; none when the month has no such day.
     pub(super) fn of_fields(fields: &Fields) -> Option<Instant> {
         let Fields { year, month, day, hour, minute, second } = *fields;
-        if day > days_in_month(year, month) {
-            return None;
-        }
-        let minutes = days_since_year_zero(year, month, day) * MINUTES_PER_DAY + hour * 60 + minute;
+        let minutes = days_since_year_zero(year, month, day)? * MINUTES_PER_DAY + hour * 60 + minute;
         Some(Instant { minutes, second: u8::try_from(second).ok()?, fraction: [0; FRACTION_DIGITS_MAX] })
     }
 
@@ -146,9 +141,10 @@ impl Fields {
         let mut bytes = [0u8; 8];
         bytes[8 - INSTANT_BYTES..].copy_from_slice(form.get(..INSTANT_BYTES)?);
         let seconds = u64::from_be_bytes(bytes);
-        let minutes = (seconds / SECONDS_PER_MINUTE) as i64;
-        let (year, month, day) = civil(minutes / MINUTES_PER_DAY);
-        let in_day = minutes % MINUTES_PER_DAY;
+        let minutes = seconds / SECONDS_PER_MINUTE;
+        let (year, month, day) = calendar::date_of(minutes / MINUTES_PER_DAY as u64);
+        let (year, month, day) = (year as i64, month as i64, day as i64);
+        let in_day = minutes as i64 % MINUTES_PER_DAY;
         let second = (seconds % SECONDS_PER_MINUTE) as i64;
         Some(Fields { year, month, day, hour: in_day / 60, minute: in_day % 60, second })
     }
@@ -225,33 +221,11 @@ impl<'a> Digits<'a> {
     }
 }
 
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        _ => 31,
-    }
-}
-
-/// Years begin in March here, so that the leap day is the last of its year.
-fn days_since_year_zero(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // 0000-03-01 is day 60 of the year 0, a leap year.
-    60 + 365 * year + leap_days + (153 * month + 2) / 5 + day - 1
-}
-
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days - 60;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let year = year_of_era + era * 400 + i64::from(month >= 10);
-    (year, if month >= 10 { month - 9 } else { month + 3 }, day)
+/// Days from 0000-01-01 to a date whose parts are no negative numbers; none when there is no such date.
+fn days_since_year_zero(year: i64, month: i64, day: i64) -> Option<i64> {
+    let (year, month, day) = (u64::try_from(year).ok()?, u64::try_from(month).ok()?, u64::try_from(day).ok()?);
+    let exists = (1..=12).contains(&month) && (1..=calendar::days_in_month(year, month)).contains(&day);
+    exists.then(|| calendar::days_of(year, month, day) as i64)
 }
 
 #[cfg(test)]

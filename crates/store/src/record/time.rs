@@ -1,5 +1,7 @@
 //! GeneralizedTime in the two forms servers write: `YYYYMMDDhhmmssZ` and `YYYYMMDDhhmmss.mmmZ`. Everything else is not ours.
 
+use schema::calendar::{DAYS_TO_1970, date_of, days_in_month, days_of};
+
 /// A time since 1970 that prints as the text it was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamp {
@@ -53,19 +55,19 @@ pub fn seconds_of(text: &[u8]) -> Option<u64> {
     let part = |from: usize, len: usize| number(text.get(from..from + len)?);
     let (year, month, day) = (part(0, 4)?, part(4, 2)?, part(6, 2)?);
     let (hour, minute, second) = (part(8, 2)?, part(10, 2)?, part(12, 2)?);
-    if year < 1970 || !(1..=12).contains(&month) || day == 0 || day > days_in(year, month) {
+    if year < 1970 || !(1..=12).contains(&month) || day == 0 || day > days_in_month(year, month) {
         return None;
     }
     // A leap second (60) would come back as the next minute.
     if hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    Some(((days_from_civil(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
+    Some((((days_of(year, month, day) - DAYS_TO_1970) * 24 + hour) * 60 + minute) * 60 + second)
 }
 
 /// Appends `YYYYMMDDhhmmss` of seconds since 1970; the year has its last four digits.
 pub fn write_seconds(seconds: u64, out: &mut Vec<u8>) {
-    let (year, month, day) = civil_from_days(seconds / 86_400);
+    let (year, month, day) = date_of(seconds / 86_400 + DAYS_TO_1970);
     digits(year, 4, out);
     for part in [month, day, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60] {
         digits(part, 2, out);
@@ -80,35 +82,6 @@ pub(super) fn digits(value: u64, count: u32, out: &mut Vec<u8>) {
     for place in (0..count).rev() {
         out.push(b'0' + (value / 10u64.pow(place) % 10) as u8);
     }
-}
-
-fn days_in(year: u64, month: u64) -> u64 {
-    match month {
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days since 1970. The year is taken to begin in March, so that the leap day is its last.
-fn days_from_civil(year: u64, month: u64, day: u64) -> u64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
-}
-
-fn civil_from_days(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]
