@@ -1,4 +1,5 @@
-//! Requests that this program makes itself: they own their bytes, and give the same values as requests that a client sent.
+//! Requests that this program makes itself: they own their bytes, and give the same values as requests that a client
+//! sent.
 //!
 //! Knows how requests are written; not who makes them, nor why.
 

@@ -1,12 +1,13 @@
-//! Refusals as enums: each reason is a row with its result code and its text, so that whoever logs, translates or replicates a refusal
-//! gets the reason, not a sentence.
+//! Refusals as enums: each reason is a row with its result code and its text, so that whoever logs, translates or
+//! replicates a refusal gets the reason, not a sentence.
 //!
 //! Each crate lists its own reasons with [`refusals!`](crate::refusals!). Knows none of them.
 
 use crate::ResultCode;
 
-/// Defines an enum of refusals. A row is `Name { field: Type } = code, "text with {field}";`. A result that has more than code and text
-/// says so behind the text: `matched_dn: expression`, `referrals: expression`. Rows of another such enum are taken over with
+/// Defines an enum of refusals. A row is `Name { field: Type } = code, "text with {field}";`. A result that has more
+/// than code and text says so behind the text: `matched_dn: expression`, `referrals: expression`. Rows of another such
+/// enum are taken over with
 /// `Name(Enum);` behind the rows.
 ///
 /// ```
@@ -24,7 +25,8 @@ use crate::ResultCode;
 /// assert_eq!(LdapResult::from(refusal).message, "Of bread 0 are left");
 /// ```
 ///
-/// A test comes with each enum: all rows have an error's code (or the one of a referral) and one sentence without a full stop.
+/// A test comes with each enum: all rows have an error's code (or the one of a referral) and one sentence without a
+/// full stop.
 #[macro_export]
 macro_rules! refusals {
     (

@@ -1,7 +1,8 @@
-//! Updates: requests that change entries (RFC 4511 §4.6–4.9, RFC 2589, RFC 3062), and the end of a transaction (RFC 5805).
+//! Updates: requests that change entries (RFC 4511 §4.6–4.9, RFC 2589, RFC 3062), and the end of a transaction (RFC
+//! 5805).
 //!
-//! An add, modify, delete or modify DN keeps the bytes that it was decoded from, because these are what a log of updates holds. What
-//! the bytes mean is known here only.
+//! An add, modify, delete or modify DN keeps the bytes that it was decoded from, because these are what a log of
+//! updates holds. What the bytes mean is known here only.
 
 use super::request::{AddRequest, ModifyDnRequest, ModifyRequest, tags};
 use crate::decode_error::DecodeError;
