@@ -9,4 +9,7 @@ pub mod history;
 pub mod index_proposal;
 pub mod parts;
 pub mod proposal;
+mod refusal;
 pub mod undo;
+
+pub use refusal::Refusal;

@@ -124,6 +124,9 @@ pub trait Sample {
     fn sample() -> Self;
 }
 
+/// Any text.
+const SAMPLE: &str = "Sample";
+
 macro_rules! samples {
     ($($type:ty = $value:expr;)*) => {
         $(impl Sample for $type {
@@ -135,8 +138,8 @@ macro_rules! samples {
 }
 
 samples! {
-    String = "Sample".to_owned();
-    &'static str = "sample";
+    String = SAMPLE.to_owned();
+    &'static str = SAMPLE;
     Vec<String> = vec!["ldap://localhost/".to_owned()];
     usize = 7;
     u64 = 7;
@@ -161,7 +164,7 @@ pub fn faults(rows: impl Iterator<Item = (&'static str, ResultCode, String)>) ->
         let words: Vec<&str> = text.split(' ').collect();
         let is_plain = |word: &&&str| word.starts_with(char::is_lowercase) && word.chars().all(char::is_alphabetic);
         fault(words.first().filter(is_plain).is_some(), "the text does not begin with a capital");
-        fault(words.windows(2).any(|pair| matches!(pair, [a, b] if a == b)), "a word stands twice");
+        fault(words.windows(2).any(|pair| matches!(pair, [a, b] if a == b && *a != SAMPLE)), "a word stands twice");
     }
     faults
 }

@@ -1,12 +1,12 @@
 //! Add (RFC 4511 §4.7).
 
-use ldap::{AddRequest, ResultCode};
+use ldap::AddRequest;
 use schema::check::{AttributeKey, ParentRule};
 use store::EntryId;
 
 use super::change_notes::{Note, Source};
 use super::draft::{Described, Draft, Start};
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::judge;
 use super::modify::{Settings, check_writable, stamp_password_time, value_exists};
 use super::plugins;
@@ -15,17 +15,19 @@ use super::stamps;
 use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::history::ChangeKind;
+use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
-use query::error::{invalid_dn, no_such_object, shown};
+use query::error::Refusal as NameRefusal;
+use query::error::shown;
 
 /// Applies an add request.
 pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(), ApplyError> {
     work.require_root("Adding an entry")?;
     let facts = work.facts.clone();
-    let text = std::str::from_utf8(request.entry).map_err(|error| invalid_dn(request.entry, error))?;
-    let dn = ldap::Dn::parse(text).map_err(|error| invalid_dn(request.entry, error))?;
+    let text = std::str::from_utf8(request.entry).map_err(|error| NameRefusal::invalid_dn(request.entry, error))?;
+    let dn = ldap::Dn::parse(text).map_err(|error| NameRefusal::invalid_dn(request.entry, error))?;
     let Some(rdn) = dn.rdn() else {
-        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, "The root DSE is there already and cannot be added"));
+        return Err(Refusal::RootDse.into());
     };
     let parent = find_place(work, request.entry)?;
     let mut draft = Draft { schema: &facts.schema, id: EntryId::ROOT, record: None, touched: Vec::new() };
@@ -85,27 +87,17 @@ fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, Appl
     let (name, suffix) = work.resolve(dn)?;
     let is_suffix = name == suffix.normalized;
     match work.walk(dn, name, suffix)? {
-        Some((_, 0)) => {
-            let message = format!("The entry \"{}\" exists already", shown(dn));
-            Err(refuse(ResultCode::ENTRY_ALREADY_EXISTS, message))
-        }
+        Some((_, 0)) => Err(Refusal::EntryExists { dn: shown(dn) }.into()),
         Some((parent, 1)) if parent.classes.flags.has(ClassFlags::ALIAS) => {
-            let message = format!("\"{}\" cannot be added: its parent is an alias, which has no children", shown(dn));
-            Err(refuse(ResultCode::ALIAS_PROBLEM, message))
+            Err(Refusal::BelowAlias { dn: shown(dn) }.into())
         }
         Some((parent, 1)) => Ok(Some(parent)),
         Some((deepest, _)) => {
             let matched = work.view().dn_of(deepest.id)?.unwrap_or_default();
-            let mut result = no_such_object(&shown(dn), matched);
-            result.message.push_str("; add its parent first");
-            Err(result.into())
+            Err(Refusal::NoParent { dn: shown(dn), matched }.into())
         }
         None if is_suffix => Ok(None),
-        None => {
-            let mut result = no_such_object(&shown(dn), "");
-            result.message = "The entry of the suffix does not exist yet: add it first".to_owned();
-            Err(result.into())
-        }
+        None => Err(Refusal::NoSuffixEntry.into()),
     }
 }
 
@@ -119,12 +111,11 @@ pub(super) fn name_entry(work: &Work<'_, '_>, draft: &mut Draft<'_>, rdn: &ldap:
         let described = Described::parse(schema, ava.attribute.as_bytes(), settings.check_schema)?;
         check_writable(facts, &described, settings.relaxed)?;
         if described.attribute.is_some_and(|attribute| attribute.equality.is_none()) {
-            let message = format!("{} cannot name entries: it has no equality matching rule", described.canonical);
-            return Err(refuse(ResultCode::NAMING_VIOLATION, message));
+            return Err(Refusal::NamingWithoutEquality { attribute: described.canonical.to_string() }.into());
         }
         if seen.iter().any(|name| *name == described.canonical) {
-            let message = format!("The RDN \"{rdn}\" has two values of {}: one is allowed", described.canonical);
-            return Err(refuse(ResultCode::NAMING_VIOLATION, message));
+            let attribute = described.canonical.to_string();
+            return Err(Refusal::NamedTwice { rdn: rdn.to_string(), attribute }.into());
         }
         seen.push(described.canonical.clone().into_owned());
         let at = draft.touch(&described, Start::Stored)?;

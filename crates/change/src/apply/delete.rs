@@ -1,16 +1,17 @@
 //! Delete (RFC 4511 §4.8), and of whole subtrees (draft-armijo-ldap-treedelete).
 
-use ldap::ResultCode;
 use schema::NormalizedDn;
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::change_notes::Note;
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::plugins::{self, Moved};
 use super::work::{Target, Work};
 use crate::history::ChangeKind;
 use crate::proposal::Flags;
-use query::error::{invalid_dn, shown};
+use crate::refusal::Refusal;
+use query::error::Refusal as NameRefusal;
+use query::error::shown;
 
 /// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates between them.
 pub const SLICE_ENTRIES: usize = 128;
@@ -23,12 +24,7 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyErro
     work.look_before(target.id)?;
     let children = work.view().children(target.id)?.count();
     if children > 0 && !work.has(Flags::SUBTREE_DELETE) {
-        let message = format!(
-            "\"{}\" has {children} entries right below it: delete these first, or send the subtree delete control \
-             (1.2.840.113556.1.4.805)",
-            shown(dn)
-        );
-        return Err(refuse(ResultCode::NOT_ALLOWED_ON_NON_LEAF, message));
+        return Err(Refusal::HasChildren { dn: shown(dn), count: children }.into());
     }
     let doomed = slice(&work.view(), target.id, SLICE_ENTRIES)?;
     work.has_more = doomed.last() != Some(&target.id);
@@ -37,7 +33,8 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyErro
         let (view, schema) = (work.view(), &work.facts.schema);
         for id in &doomed {
             let dn = view.dn_of(*id)?.unwrap_or_default();
-            let old = NormalizedDn::parse(schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
+            let old = NormalizedDn::parse(schema, dn.as_bytes())
+                .map_err(|error| NameRefusal::invalid_dn(dn.as_bytes(), error))?;
             gone.push(Moved { old, dn, new: None, is_subtree: false });
         }
     }

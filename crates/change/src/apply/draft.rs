@@ -7,13 +7,13 @@
 //! (1) Each description is touched once: a second change goes on where the first one ended.
 //! (2) Nothing here writes to the store, so that a refusal at any point leaves nothing behind.
 
-use ldap::ResultCode;
 use schema::{AttributeDescription, AttributeType, Options, Schema, TypeIndex};
 use store::{Content, DescId, EntryId, LargeStub, RecordView, StoreError, Tables, View};
 
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::large_edit::LargeEdit;
 use super::value_set::ValueSet;
+use crate::refusal::Refusal;
 use query::error::shown;
 
 /// See the module.
@@ -114,7 +114,7 @@ impl<'d> Draft<'d> {
 
     /// The attribute at that place of `touched`.
     pub(super) fn at(&mut self, at: usize) -> Result<&mut Touched, ApplyError> {
-        self.touched.get_mut(at).ok_or_else(|| refuse(ResultCode::OTHER, "The server lost track of a change"))
+        self.touched.get_mut(at).ok_or_else(|| Refusal::LostChange.into())
     }
 
     /// The touched attribute of that type without options.
@@ -242,13 +242,10 @@ impl<'s> Described<'s> {
             return Ok(Self::of_type(attribute));
         }
         let parse = if check_schema { AttributeDescription::parse_request } else { AttributeDescription::parse };
-        let parsed =
-            parse(schema, text).map_err(|error| refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{error}")))?;
+        let parsed = parse(schema, text).map_err(|error| Refusal::BadDescription { problem: error.to_string() })?;
         let attribute = parsed.attribute.and_then(|index| schema.attribute_by_index(index));
         if attribute.is_none() && check_schema {
-            let message =
-                format!("The schema has no attribute type \"{}\": define it or correct the name", shown(text));
-            return Err(refuse(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, message));
+            return Err(Refusal::UndefinedAttribute { attribute: shown(text) }.into());
         }
         let has_options = parsed.options != Options::default();
         Ok(Self { attribute, canonical: parsed.canonical(schema).into(), has_options })

@@ -1,12 +1,13 @@
 //! Why a proposal has no effect: it is refused, or the backend's data could not be read.
 //!
-//! The difference decides what happens to the backend. A refusal follows from the proposal and the data, so every machine and every replay
-//! gives the same one. After a failed read nobody knows what the proposal would have done: the writer applies nothing more.
+//! The difference decides what happens to the backend. A refusal follows from the proposal and the data, so every machine and
+//! every replay gives the same one. After a failed read nobody knows what the proposal would have done: the writer applies
+//! nothing more.
 
-use ldap::{LdapResult, ResultCode};
-use query::error::store_failure;
 use store::StoreError;
 use store::posting::Damaged;
+
+use crate::refusal::Refusal;
 
 /// See the module. Both are rare and large, so they are boxed.
 #[derive(Debug)]
@@ -14,17 +15,18 @@ pub(super) enum ApplyError {
     /// The data could not be read.
     Unreadable(Box<StoreError>),
     /// The proposal is refused.
-    Refused(Box<LdapResult>),
+    Refused(Box<Refusal>),
 }
 
-/// A refusal with a message for a person.
-pub(super) fn refuse(code: ResultCode, message: impl Into<String>) -> ApplyError {
-    LdapResult::new(code, message).into()
+impl From<Refusal> for ApplyError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
 }
 
-impl From<LdapResult> for ApplyError {
-    fn from(result: LdapResult) -> Self {
-        Self::Refused(Box::new(result))
+impl From<query::error::Refusal> for ApplyError {
+    fn from(refusal: query::error::Refusal) -> Self {
+        Refusal::from(refusal).into()
     }
 }
 
@@ -32,7 +34,9 @@ impl From<StoreError> for ApplyError {
     /// Limits, and indexes that the schema does not carry, follow from the proposal and the data alone.
     fn from(error: StoreError) -> Self {
         match error {
-            error if error.is_limit() || matches!(error, StoreError::Index(_)) => store_failure(&error).into(),
+            error if error.is_limit() || matches!(error, StoreError::Index(_)) => {
+                query::error::Refusal::from(&error).into()
+            }
             error => Self::Unreadable(Box::new(error)),
         }
     }

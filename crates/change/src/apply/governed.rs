@@ -7,13 +7,14 @@
 
 use std::sync::Arc;
 
-use ldap::{ModifyOperation, ModifyRequest, ResultCode};
+use ldap::{ModifyOperation, ModifyRequest};
 use schema::{NormalizedDn, TypeIndex};
 use smallvec::SmallVec;
 
 use super::definitions_cache::Governed;
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::work::{Target, Work};
+use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
 use query::computed::Definitions;
 use query::facts::Facts;
@@ -113,12 +114,7 @@ fn check<'v>(
             })
         });
         if is_given {
-            let message = format!(
-                "The attribute {} of this entry comes from a class of service that overrides it, so it cannot be written: change \
-                 the template, or the definition",
-                attribute.name()
-            );
-            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            return Err(Refusal::FromClassOfService { attribute: attribute.name().to_owned() }.into());
         }
     }
     Ok(())

@@ -5,23 +5,24 @@
 
 use std::cell::RefCell;
 
-use ldap::ResultCode;
 use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes, Requirement};
 use schema::{Schema, TypeIndex};
 use store::{EntryId, RecordView};
 
 use super::draft::{Draft, Now, Touched, stored_type};
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::value_set::SetIter;
 use super::work::Work;
 
+use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
 use query::error::shown;
 use query::facts::Facts;
 
 /// A check error as a result.
 pub(super) fn violation(error: &CheckError) -> ApplyError {
-    refuse(error.result_code(), config::capitalized(&error.to_string()))
+    let problem = config::capitalized(&error.to_string());
+    Refusal::SchemaViolation { code: error.result_code(), problem }.into()
 }
 
 /// The attributes of an RDN.
@@ -78,11 +79,7 @@ fn judge_collective(draft: &Draft<'_>) -> Result<(), ApplyError> {
     if classes.any(|class| Some(class.index) == subentry) {
         return Ok(());
     }
-    let message = format!(
-        "The attribute {} is collective: write it to a collectiveAttributeSubentry above the entries that shall have it",
-        attribute.name()
-    );
-    Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message))
+    Err(Refusal::CollectiveAttribute { attribute: attribute.name().to_owned() }.into())
 }
 
 /// The filter of a role is one: a role that nobody can have would be found out much later.
@@ -94,8 +91,7 @@ pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), 
             let parsed = std::str::from_utf8(value).map_err(|error| error.to_string());
             let parsed = parsed.and_then(|text| ldap::filter::parse(text).map_err(|error| error.to_string()));
             if let Err(problem) = parsed {
-                let message = format!("\"{}\" cannot be an nsRoleFilter: it is no filter, {problem}", shown(value));
-                return Err(refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, message));
+                return Err(Refusal::RoleFilter { value: shown(value), problem }.into());
             }
         }
     }
@@ -110,10 +106,8 @@ pub(super) fn judge_definition(work: &Work<'_, '_>, id: EntryId) -> Result<(), A
     let Some(record) = view.entry(id)? else { return Ok(()) };
     let record = record.view()?;
     let roles = RefCell::default();
-    query::computed::read(&work.facts, &view, id, record, &dn, &roles).map(drop).map_err(|why| {
-        let message = format!("The entry cannot give attributes to others: it {why}");
-        refuse(ResultCode::CONSTRAINT_VIOLATION, message)
-    })
+    let read = query::computed::read(&work.facts, &view, id, record, &dn, &roles);
+    read.map(drop).map_err(|problem| Refusal::Definition { problem: problem.to_string() }.into())
 }
 
 /// Whether [`judge_definition`] has something to say of an entry of these classes.
@@ -140,13 +134,8 @@ pub(super) fn judge_class_change(
     if old == new {
         return Ok(());
     }
-    let name = |class| draft.schema.class_by_index(class).map_or("", schema::ObjectClass::name);
-    let message = format!(
-        "The structural object class cannot change from {} to {}: delete the entry and add it again",
-        name(old),
-        name(new)
-    );
-    Err(refuse(ResultCode::OBJECT_CLASS_MODS_PROHIBITED, message))
+    let name = |class| draft.schema.class_by_index(class).map_or("", schema::ObjectClass::name).to_owned();
+    Err(Refusal::StructuralClassChange { old: name(old), new: name(new) }.into())
 }
 
 /// Adds the superior classes that the client left out (RFC 4512 §3.3 lets it).

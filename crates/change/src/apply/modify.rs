@@ -3,13 +3,13 @@
 //!
 //! Knows also the change of a user's own password, which comes as a modify request of `userPassword`.
 
-use ldap::{Change, ModifyOperation, ModifyRequest, ResultCode};
+use ldap::{Change, ModifyOperation, ModifyRequest};
 use schema::syntax::oid;
 use store::View;
 
 use super::change_notes::Note;
 use super::draft::{Described, Draft, Now, Start};
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::judge;
 use super::plugins;
 use super::rdn::leaf_rdn;
@@ -21,6 +21,7 @@ use super::write::{self, Place};
 use crate::csn::Csn;
 use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags, Kind};
+use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
 use query::error::shown;
 use query::facts::Facts;
@@ -105,8 +106,7 @@ pub(super) fn check_writable(facts: &Facts, described: &Described<'_>, relaxed: 
     let Some(attribute) = described.attribute else { return Ok(()) };
     let computed = facts.is_virtual(attribute.index);
     if computed || (attribute.is_no_user_modification() && !relaxed) {
-        let message = format!("The attribute {} is maintained by the server and cannot be written", attribute.name());
-        return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
+        return Err(Refusal::ServerMaintained { attribute: attribute.name().to_owned() }.into());
     }
     Ok(())
 }
@@ -132,8 +132,7 @@ fn apply_change(
     }
     match change.operation {
         ModifyOperation::Add if values.is_empty() => {
-            let message = format!("There is no value to add to {}: give at least one", described.canonical);
-            Err(refuse(ResultCode::PROTOCOL_ERROR, message))
+            Err(Refusal::NothingToAdd { attribute: described.canonical.to_string() }.into())
         }
         ModifyOperation::Add => {
             let at = draft.touch(&described, Start::Stored)?;
@@ -162,18 +161,19 @@ fn apply_change(
     }
 }
 
+/// Messages show no passwords.
+fn is_password(described: &Described<'_>) -> bool {
+    described.canonical.eq_ignore_ascii_case("userPassword")
+}
+
 /// `attributeOrValueExists`.
 pub(super) fn value_exists(described: &Described<'_>, value: &[u8]) -> ApplyError {
-    let message = if described.canonical.eq_ignore_ascii_case("userPassword") {
-        "The attribute userPassword has this value already, or it is given twice".to_owned()
-    } else {
-        format!(
-            "The attribute {} has the value \"{}\" already, or it is given twice",
-            described.canonical,
-            shown(value)
-        )
+    let attribute = described.canonical.to_string();
+    let refusal = match is_password(described) {
+        true => Refusal::SecretExists { attribute },
+        false => Refusal::ValueExists { attribute, value: shown(value) },
     };
-    refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, message)
+    refusal.into()
 }
 
 fn delete_values(
@@ -188,19 +188,19 @@ fn delete_values(
     let touched = draft.at(at)?;
     if change.attribute.values.is_empty() {
         if touched.is_empty() && !settings.permissive {
-            let message = format!("The entry has no attribute {} to delete", described.canonical);
-            return Err(refuse(ResultCode::NO_SUCH_ATTRIBUTE, message));
+            return Err(Refusal::NoAttribute { attribute: described.canonical.to_string() }.into());
         }
         touched.clear(schema);
         return Ok(());
     }
     for value in change.attribute.values.iter() {
         if !touched.remove(schema, view, value)? && !settings.permissive {
-            let message = match described.canonical.eq_ignore_ascii_case("userPassword") {
-                true => "The attribute userPassword has no such value to delete".to_owned(),
-                false => format!("The attribute {} has no value \"{}\" to delete", described.canonical, shown(value)),
+            let attribute = described.canonical.to_string();
+            let refusal = match is_password(described) {
+                true => Refusal::NoSecret { attribute },
+                false => Refusal::NoValue { attribute, value: shown(value) },
             };
-            return Err(refuse(ResultCode::NO_SUCH_ATTRIBUTE, message));
+            return Err(refusal.into());
         }
     }
     Ok(())
@@ -208,33 +208,26 @@ fn delete_values(
 
 /// RFC 4525: adds a number, which may be negative, to every value.
 fn increment(draft: &mut Draft<'_>, described: &Described<'_>, change: &Change<'_>) -> Result<(), ApplyError> {
-    let name = &described.canonical;
+    let attribute = || described.canonical.to_string();
     let mut given = change.attribute.values.iter();
     let (Some(by), None) = (given.next(), given.next()) else {
-        let message = format!("An increment of {name} needs exactly one value: the number to add");
-        return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+        return Err(Refusal::NotOneIncrement { attribute: attribute() }.into());
     };
-    let Some(attribute) = described.attribute.filter(|attribute| attribute.syntax.oid() == oid::INTEGER) else {
-        let message = format!("The attribute {name} has no integers as values, so it cannot be incremented");
-        return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
+    let Some(known) = described.attribute.filter(|known| known.syntax.oid() == oid::INTEGER) else {
+        return Err(Refusal::NotIncrementable { attribute: attribute() }.into());
     };
-    let not_a_number = |value: &[u8]| {
-        let message = format!("\"{}\" is not an integer that {name} can be incremented by or from", shown(value));
-        refuse(ResultCode::CONSTRAINT_VIOLATION, message)
-    };
+    let not_a_number = |value: &[u8]| Refusal::NotAnInteger { attribute: attribute(), value: shown(value) };
     let amount = integer(by).ok_or_else(|| not_a_number(by))?;
     let at = draft.touch(described, Start::Stored)?;
     let schema = draft.schema;
     let touched = draft.at(at)?;
     if touched.is_empty() {
-        let message = format!("The entry has no attribute {name} to increment");
-        return Err(refuse(ResultCode::NO_SUCH_ATTRIBUTE, message));
+        return Err(Refusal::NothingToIncrement { attribute: attribute() }.into());
     }
     let Now::Set(set) = &touched.now else {
-        let message = format!("The attribute {name} has too many values to be incremented");
-        return Err(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+        return Err(Refusal::TooManyToIncrement { attribute: attribute() }.into());
     };
-    let mut sums = ValueSet::new(attribute.equality);
+    let mut sums = ValueSet::new(known.equality);
     for value in set.iter() {
         let sum = integer(value).and_then(|old| old.checked_add(amount)).ok_or_else(|| not_a_number(value))?;
         sums.insert(schema, sum.to_string().as_bytes());
@@ -258,12 +251,8 @@ fn keep_rdn(view: &View<'_>, draft: &mut Draft<'_>, target: &Target) -> Result<(
         let Some(attribute) = schema.attribute_type(ava.attribute.as_bytes()) else { continue };
         let Some(touched) = draft.touched_type(attribute.index) else { continue };
         if !touched.contains(schema, view, &ava.value)? {
-            let message = format!(
-                "The value \"{}\" of {} is part of the entry's name: use modify DN to change it",
-                shown(&ava.value),
-                attribute.name()
-            );
-            return Err(refuse(ResultCode::NOT_ALLOWED_ON_RDN, message));
+            let attribute = attribute.name().to_owned();
+            return Err(Refusal::PartOfName { value: shown(&ava.value), attribute }.into());
         }
     }
     Ok(())

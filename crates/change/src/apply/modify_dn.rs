@@ -1,14 +1,14 @@
 //! Modify DN (RFC 4511 §4.9): rename and move. What stands below goes along without being touched, because entries know their parent by
 //! number.
 
-use ldap::{ModifyDnRequest, ResultCode};
+use ldap::ModifyDnRequest;
 use schema::NormalizedDn;
 use store::EntryId;
 
 use super::add::{judge_place, name_entry};
 use super::change_notes::Note;
 use super::draft::{Described, Draft, Start};
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::judge;
 use super::plugins::{self, Moved};
 use super::rdn::leaf_rdn;
@@ -16,8 +16,10 @@ use super::stamps;
 use super::work::{Target, Work};
 use super::write::{self, Place};
 use crate::history::ChangeKind;
+use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
-use query::error::{invalid_dn, shown};
+use query::error::Refusal as NameRefusal;
+use query::error::shown;
 
 /// Applies a modify DN request.
 pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) -> Result<(), ApplyError> {
@@ -25,11 +27,10 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let facts = work.facts.clone();
     let target = work.find(request.entry)?;
     if target.is_suffix() {
-        let message = format!("\"{}\" is a suffix of the server, which cannot be renamed", shown(request.entry));
-        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        return Err(Refusal::SuffixRenamed { dn: shown(request.entry) }.into());
     }
     let (text, normalized) = new_rdn(work, request.new_rdn)?;
-    let rdn = ldap::Rdn::parse(text).map_err(|error| invalid_dn(request.new_rdn, error))?;
+    let rdn = ldap::Rdn::parse(text).map_err(|error| NameRefusal::invalid_dn(request.new_rdn, error))?;
     let record = target.record()?;
     let superior = new_superior(work, &target, request)?;
     let parent = superior.as_ref().map_or(record.parent(), |superior| superior.id);
@@ -70,10 +71,11 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
 
 /// The new RDN as text and in normal form: exactly one.
 fn new_rdn<'r>(work: &Work<'_, '_>, bytes: &'r [u8]) -> Result<(&'r str, NormalizedDn), ApplyError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| invalid_dn(bytes, error))?;
-    let normalized = NormalizedDn::parse(&work.facts.schema, bytes).map_err(|error| invalid_dn(bytes, error))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| NameRefusal::invalid_dn(bytes, error))?;
+    let normalized =
+        NormalizedDn::parse(&work.facts.schema, bytes).map_err(|error| NameRefusal::invalid_dn(bytes, error))?;
     if normalized.len() != 1 {
-        return Err(invalid_dn(bytes, "a new RDN is exactly one RDN").into());
+        return Err(Refusal::NotOneRdn { rdn: shown(bytes) }.into());
     }
     Ok((text, normalized))
 }
@@ -87,12 +89,10 @@ fn new_superior(
     let Some(dn) = request.new_superior else { return Ok(None) };
     let superior = work.find(dn)?;
     if target.name.is_ancestor_or_equal(&superior.name) {
-        let message = format!("\"{}\" cannot move below itself", shown(request.entry));
-        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        return Err(Refusal::BelowItself { dn: shown(request.entry) }.into());
     }
     if superior.classes.flags.has(ClassFlags::ALIAS) {
-        let message = format!("The new superior \"{}\" is an alias, which has no children", shown(dn));
-        return Err(refuse(ResultCode::ALIAS_PROBLEM, message));
+        return Err(Refusal::AliasAsSuperior { dn: shown(dn) }.into());
     }
     Ok(Some(superior))
 }
@@ -109,8 +109,7 @@ fn check_free(
     match work.view().child(parent, leaf.as_bytes())? {
         Some(id) if id != target.id => {
             let above = work.view().dn_of(parent)?.unwrap_or_default();
-            let message = format!("The entry \"{rdn},{above}\" exists already");
-            Err(refuse(ResultCode::ENTRY_ALREADY_EXISTS, message))
+            Err(Refusal::EntryExists { dn: format!("{rdn},{above}") }.into())
         }
         _ => Ok(()),
     }

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use ldap::ResultCode;
 use schema::{AttributeType, Schema, SchemaBuilder};
 use store::DescId;
 
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::work::Work;
+use crate::refusal::Refusal;
 
 /// Where the copy of the user's schema is kept in `meta`.
 pub const SCHEMA_KEY: &[u8] = b"schema";
@@ -54,7 +54,7 @@ fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
 pub(super) fn modify_schema(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Changing the schema")?;
     let old = work.facts.schema.clone();
-    let new = schema_of(&old, text).map_err(|message| refuse(ResultCode::CONSTRAINT_VIOLATION, message))?;
+    let new = schema_of(&old, text).map_err(|problem| Refusal::BadSchema { problem })?;
     if !work.is_relaxed() {
         check_use(work, &old, &new)?;
     }
@@ -89,10 +89,7 @@ fn check_use(work: &Work<'_, '_>, old: &Schema, new: &Schema) -> Result<(), Appl
         let class = class.map(|class| String::from_utf8_lossy(class).into_owned());
         if let Some(name) = attribute.or(class) {
             let dn = view.dn_of(id)?.unwrap_or_default();
-            let message = format!(
-                "{name} is in use, for example by \"{dn}\": it cannot be deleted, nor can its syntax or rules change"
-            );
-            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            return Err(Refusal::SchemaInUse { name, dn }.into());
         }
     }
     Ok(())

@@ -2,14 +2,15 @@
 //!
 //! Knows the asker's read access; not what the operation does.
 
-use ldap::{Filter, ResultCode, Strings};
+use ldap::{Filter, Strings};
 use schema::MatchContext;
 use store::{DescId, EntryId, StoreError};
 
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::stored_entry::with_entry;
 use super::work::Work;
 use crate::proposal::{Authority, Proposal};
+use crate::refusal::Refusal;
 use access::Access;
 use query::encode::{Selection, entry_op};
 use query::entry::{EachRow, EntrySource, EntryView};
@@ -97,8 +98,8 @@ fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Resu
         return Ok(());
     }
     let mut reader = ber::Reader::new(proposal.assertion);
-    let filter = Filter::decode(&mut reader)
-        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("The assertion control is malformed: {error}")))?;
+    let filter =
+        Filter::decode(&mut reader).map_err(|error| Refusal::MalformedAssertion { problem: error.to_string() })?;
     let mut matcher = Matcher::default();
     let now_unix_seconds = unix_seconds(proposal);
     let rights = access(proposal);
@@ -107,16 +108,13 @@ fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Resu
     let asker = Asker { rights: &rights, items: &items };
     match matcher.matches(facts, entry, asker, &mut FilterScratch::default())? {
         Truth::True => Ok(()),
-        Truth::False | Truth::Undefined => {
-            let message = "The entry does not match the filter of the assertion control: nothing was changed";
-            Err(refuse(ResultCode::ASSERTION_FAILED, message))
-        }
+        Truth::False | Truth::Undefined => Err(Refusal::AssertionFailed.into()),
     }
 }
 
 fn read(facts: &Facts, proposal: &Proposal<'_>, wanted: &[u8], entry: &EntryView<'_>) -> Result<Vec<u8>, ApplyError> {
     let selectors: Strings<'_> = ldap::controls::decode_read_entry(Some(wanted))
-        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, format!("A read entry control is malformed: {error}")))?;
+        .map_err(|error| Refusal::MalformedReadEntry { problem: error.to_string() })?;
     let mut selection = Selection::default();
     selection.restart(facts, selectors.iter(), false);
     let rights = access(proposal);

@@ -7,7 +7,7 @@ use store::log::LogPlace;
 use store::{Outcome, StoreError, Txn};
 
 use super::delete::SLICE_ENTRIES;
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::modify_schema::{SCHEMA_KEY, schema_text};
 use super::outcome::{ReferenceReport, Report};
 use super::plugins::{self, PLUGINS_KEY, Plugins};
@@ -17,6 +17,7 @@ use super::work::Work;
 use super::{add, delete, indexes, modify, modify_dn, modify_schema, refresh};
 use crate::parts::split;
 use crate::proposal::{Flags, Kind, Proposal};
+use crate::refusal::Refusal;
 
 /// Slices of subtree deletes in one transaction: it is one change, and other updates wait for it.
 const SLICES_MAX: usize = 80;
@@ -30,14 +31,7 @@ impl UpdateRules {
         let (has_more, references) = (work.has_more, work.references.take());
         Ok(match result {
             Ok(()) if proposal.flags.has(Flags::NO_OP) => {
-                let message = "The no-op control was given: the request would have succeeded, and nothing was changed";
-                Report {
-                    result: LdapResult::new(ResultCode::NO_OPERATION, message),
-                    pre_read,
-                    post_read,
-                    has_more: false,
-                    references: None,
-                }
+                Report { result: Refusal::NoOp.into(), pre_read, post_read, has_more: false, references: None }
             }
             Ok(()) => {
                 if let Some(schema) = new_schema {
@@ -45,7 +39,7 @@ impl UpdateRules {
                 }
                 Report { result: LdapResult::success(), pre_read, post_read, has_more, references }
             }
-            Err(ApplyError::Refused(result)) => Report::of(*result),
+            Err(ApplyError::Refused(refusal)) => Report::of((*refusal).into()),
             Err(ApplyError::Unreadable(error)) => return Err(*error),
         })
     }
@@ -72,7 +66,7 @@ impl UpdateRules {
 impl UpdateRules {
     /// Applies the parts in turn.
     fn run_transaction(&mut self, txn: &mut Txn<'_>, bytes: &[u8]) -> Result<TransactionReport, StoreError> {
-        let damaged = || Report::of(LdapResult::new(ResultCode::OTHER, "The transaction's proposal is damaged"));
+        let damaged = || Report::of(Refusal::DamagedProposal { of: "a transaction" }.into());
         let Some(parts) = split(bytes) else { return Ok(TransactionReport(vec![damaged()])) };
         let mut reports = Vec::with_capacity(parts.len());
         let mut slices = 0;
@@ -110,9 +104,7 @@ impl UpdateRules {
             }
             *slices += 1;
             if *slices > SLICES_MAX {
-                let entries = SLICES_MAX * SLICE_ENTRIES;
-                let message = format!("A transaction deletes at most {entries} entries with their subtrees");
-                return Ok(Report::of(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message)));
+                return Ok(Report::of(Refusal::TooManySlices { most: SLICES_MAX * SLICE_ENTRIES }.into()));
             }
         }
     }
@@ -143,14 +135,14 @@ fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), Apply
         return plugins::dynamic::expire(work, proposal.operation_bytes);
     }
     let request = EntryRequest::decode(proposal.operation_bytes)
-        .map_err(|error| refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))?;
+        .map_err(|error| Refusal::MalformedRequest { problem: error.to_string() })?;
     match (proposal.kind, &request) {
         (Kind::Add, EntryRequest::Add(request)) => add::add(work, request),
         (Kind::Modify | Kind::PasswordModify, EntryRequest::Modify(request)) => modify::modify(work, request),
         (Kind::Refresh, EntryRequest::Modify(request)) => refresh::refresh(work, request),
         (Kind::Delete, EntryRequest::Delete(dn)) => delete::delete(work, dn),
         (Kind::ModifyDn, EntryRequest::ModifyDn(request)) => modify_dn::modify_dn(work, request),
-        _ => Err(refuse(ResultCode::OTHER, "The proposal names another operation than it holds")),
+        _ => Err(Refusal::WrongKind.into()),
     }
 }
 
@@ -173,7 +165,7 @@ impl store::Rules for UpdateRules {
                 (report.result.code, report.encode())
             }
             Err(error) => {
-                let report = Report::of(LdapResult::new(ResultCode::OTHER, error.to_string()));
+                let report = Report::of(Refusal::UnreadableProposal { problem: error.to_string() }.into());
                 (report.result.code, report.encode())
             }
         };

@@ -4,19 +4,20 @@
 
 use std::sync::Arc;
 
-use ldap::{LdapResult, ResultCode};
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, StoreError, Tables, Txn, View};
 
 use super::class_cache::Classes;
-use super::error::{ApplyError, refuse};
+use super::error::ApplyError;
 use super::outcome::ReferenceReport;
 use super::rules::UpdateRules;
 use crate::proposal::{Authority, Flags, Proposal};
+use crate::refusal::Refusal;
 use query::backend::Suffix;
 use query::class_flags::ClassFlags;
 use query::entry::{DnParts, EntryView};
-use query::error::{empty_suffix, invalid_dn, no_such_object, shown};
+use query::error::Refusal as NameRefusal;
+use query::error::shown;
 use query::facts::Facts;
 use query::locate::locate;
 use query::referral::referral_urls;
@@ -89,27 +90,21 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// Refuses whoever is not root.
-    pub(super) fn require_root(&self, what: &str) -> Result<(), ApplyError> {
+    pub(super) fn require_root(&self, what: &'static str) -> Result<(), ApplyError> {
         match self.proposal.authority {
             Authority::Root { .. } => Ok(()),
-            Authority::Anonymous => {
-                let message = format!("{what} needs authentication: bind first");
-                Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message))
-            }
-            Authority::User { dn, .. } => {
-                let message = format!("{what} is not allowed to \"{dn}\": a user may change its own userPassword only");
-                Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message))
-            }
+            Authority::Anonymous => Err(Refusal::NotAuthenticated { what }.into()),
+            Authority::User { dn, .. } => Err(Refusal::NotAllowed { what, user: dn.to_owned() }.into()),
         }
     }
 
     /// The normal form of a name, and the suffix that holds it.
     pub(super) fn resolve(&self, dn: &[u8]) -> Result<(NormalizedDn, Suffix), ApplyError> {
-        let name = NormalizedDn::parse(&self.facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
+        let name = NormalizedDn::parse(&self.facts.schema, dn).map_err(|error| NameRefusal::invalid_dn(dn, error))?;
         let holding = self.rules.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(&name));
         match holding.max_by_key(|suffix| suffix.normalized.as_bytes().len()) {
             Some(suffix) => Ok((name, suffix.clone())),
-            None => Err(no_such_object(&shown(dn), "").into()),
+            None => Err(NameRefusal::no_such_object(&shown(dn), "").into()),
         }
     }
 
@@ -121,9 +116,9 @@ impl<'w, 't> Work<'w, 't> {
             Some((target, 0)) => Ok(target),
             Some((deepest, _)) => {
                 let matched = self.txn.view().dn_of(deepest.id)?.unwrap_or_default();
-                Err(no_such_object(&shown(dn), matched).into())
+                Err(NameRefusal::no_such_object(&shown(dn), matched).into())
             }
-            None => Err(empty_suffix(&shown(dn), &suffix_dn).into()),
+            None => Err(NameRefusal::empty_suffix(&shown(dn), &suffix_dn).into()),
         }
     }
 
@@ -166,9 +161,7 @@ impl<'w, 't> Work<'w, 't> {
         let entry =
             EntryView { id: target.id, record: target.record()?, dn: DnParts::whole(own.as_bytes()), source: &view };
         let urls = referral_urls(&self.facts, &entry, &below, &own, None)?;
-        let message =
-            format!("\"{own}\" is a referral: ask the servers given, or send the ManageDsaIT control to change it");
-        Err(LdapResult::new(ResultCode::REFERRAL, message).with_matched_dn(own).with_referrals(urls).into())
+        Err(Refusal::Referral { dn: own, urls }.into())
     }
 
     /// What the store has now.

@@ -19,6 +19,7 @@ use crate::apply::{Report, normal_form};
 use crate::csn::CsnClock;
 use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags, Kind, Proposal};
+use crate::refusal::Refusal;
 use query::backend::Suffix;
 use query::facts::Facts;
 use query::locate::locate;
@@ -225,7 +226,7 @@ impl<'b> Rehearsal<'b> {
         Ok(match Report::decode(&outcome.response) {
             _ if outcome.accepted => Ok(()),
             Some(report) => Err(report.result),
-            None => Err(LdapResult::new(ResultCode::OTHER, "The backend's answer cannot be read")),
+            None => Err(Refusal::UnreadableReport.into()),
         })
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! New values are judged; those that are there stay as they are, and taking values away is always allowed.
 
-use ldap::ResultCode;
 use store::EntryId;
 
 use super::super::draft::Touched;
-use super::super::error::{ApplyError, refuse};
+use super::super::error::ApplyError;
 use super::super::value_set::normal_form;
 use super::super::work::Work;
 use super::configured::Constraint;
 use super::judged::{Judged, new_values, shown_value};
 use super::set_expression::gives_something;
+use crate::refusal::Refusal;
 
 impl Constraint {
     pub(super) fn judge(&self, work: &Work<'_, '_>, judged: Judged<'_, '_>) -> Result<(), ApplyError> {
@@ -42,9 +42,13 @@ impl Constraint {
     fn judge_sets(&self, work: &Work<'_, '_>, id: EntryId, touched: &Touched) -> Result<(), ApplyError> {
         for asked in &self.sets {
             if gives_something(work, &asked.expression, id)? == asked.is_forbidden {
-                let what = if asked.is_forbidden { "something" } else { "nothing" };
-                let why = format!("may not be so: the set {} gives {what} for the entry", asked.text);
-                return Err(self.refusal(&touched.description, &why));
+                let (plugin, attribute) = (self.name.clone(), touched.description.clone());
+                let set = asked.text.clone();
+                let refusal = match asked.is_forbidden {
+                    true => Refusal::SetGivesSomething { plugin, attribute, set },
+                    false => Refusal::SetGivesNothing { plugin, attribute, set },
+                };
+                return Err(refusal.into());
             }
         }
         Ok(())
@@ -53,17 +57,18 @@ impl Constraint {
     fn judge_count(&self, touched: &Touched) -> Result<(), ApplyError> {
         match self.count {
             Some(most) if touched.len() > most => {
-                let why = format!("may have {most} values at most, not {}", touched.len());
-                Err(self.refusal(&touched.description, &why))
+                let (plugin, attribute) = (self.name.clone(), touched.description.clone());
+                Err(Refusal::TooManyValues { plugin, attribute, most, count: touched.len() }.into())
             }
             _ => Ok(()),
         }
     }
 
     fn judge_value(&self, work: &Work<'_, '_>, id: EntryId, touched: &Touched, value: &[u8]) -> Result<(), ApplyError> {
-        let refused = |why: String| {
-            let shown = shown_value(&work.facts, touched, value);
-            Err(self.refusal(&touched.description, &format!("may not have {shown}: {why}")))
+        let refused = |problem: String| {
+            let (plugin, attribute) = (self.name.clone(), touched.description.clone());
+            let value = shown_value(&work.facts, touched, value);
+            Err(Refusal::ForbiddenValue { plugin, attribute, value, problem }.into())
         };
         if let Some(most) = self.size.filter(|most| value.len() as u64 > *most) {
             return refused(format!("it has {} bytes, and {most} are allowed", value.len()));
@@ -92,9 +97,5 @@ impl Constraint {
         }
         let sources: Vec<&str> = self.sources.iter().map(|source| source.text.as_str()).collect();
         refused(format!("nothing that {} finds has it", sources.join(" or ")))
-    }
-
-    fn refusal(&self, attribute: &str, why: &str) -> ApplyError {
-        refuse(ResultCode::CONSTRAINT_VIOLATION, format!("By the plugin \"{}\", {attribute} {why}", self.name))
     }
 }

@@ -6,13 +6,12 @@
 //!
 //! Invariant: everything below a dynamic entry is dynamic, so that it can go when nothing is below it any more.
 
-use ldap::ResultCode;
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::super::change_notes::Note;
 use super::super::draft::{Described, Draft, Now, Start};
-use super::super::error::{ApplyError, refuse};
+use super::super::error::ApplyError;
 use super::super::value_set::{ValueSet, normal_form};
 use super::super::work::{Target, Work};
 use super::configured::Dynamic;
@@ -20,9 +19,11 @@ use super::lookup::{Lookup, Pair};
 use super::references::{Moved, follow};
 use crate::csn::Csn;
 use crate::history::{Cause, ChangeKind};
+use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
 use query::dynamic_entry::{EXPIRY, expires_at};
-use query::error::{invalid_dn, shown};
+use query::error::Refusal as NameRefusal;
+use query::error::shown;
 
 /// Entries that one proposal looks at, some milliseconds of work.
 pub const EXPIRY_SLICE: usize = 128;
@@ -35,11 +36,7 @@ impl Dynamic {
         if self.scope.covers_name(name) {
             return Ok(());
         }
-        let message = format!(
-            "The plugin \"{}\" takes dynamic entries elsewhere: see dynamicSubtrees in the root DSE, or its base-dn",
-            self.name
-        );
-        Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
+        Err(Refusal::DynamicElsewhere { plugin: self.name.clone() }.into())
     }
 
     fn check_count(&self, work: &Work<'_, '_>) -> Result<(), ApplyError> {
@@ -49,12 +46,7 @@ impl Dynamic {
         if lookup.count(schema, &work.view(), &normal, *most)? < *most {
             return Ok(());
         }
-        let message = format!(
-            "The plugin \"{}\" allows {most} dynamic entries, and so many there are: wait until one's time is over, or raise \
-             max-dynamic-objects",
-            self.name
-        );
-        Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
+        Err(Refusal::TooManyDynamic { plugin: self.name.clone(), most: *most }.into())
     }
 }
 
@@ -74,8 +66,7 @@ pub(in crate::apply) fn begin(
         };
     }
     if flags.has(ClassFlags::ALIAS.with(ClassFlags::REFERRAL)) {
-        let message = "Aliases and referrals live for ever: they cannot be of the class dynamicObject";
-        return Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message));
+        return Err(Refusal::DynamicAliasOrReferral.into());
     }
     let (name, _) = work.resolve(dn)?;
     dynamic.check_scope(&name)?;
@@ -104,12 +95,7 @@ pub(in crate::apply) fn keep_class(work: &Work<'_, '_>, draft: &Draft<'_>, targe
     if work.facts.flags_of_classes(draft.classes()).has(ClassFlags::DYNAMIC) == was {
         return Ok(());
     }
-    let message = if was {
-        "A dynamic entry stays one: the class dynamicObject cannot be taken away"
-    } else {
-        "An entry that is there does not become dynamic: add it anew with the class dynamicObject"
-    };
-    Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message))
+    Err(if was { Refusal::StaysDynamic } else { Refusal::StaysStatic }.into())
 }
 
 /// An entry gets another entry above it.
@@ -126,8 +112,7 @@ fn check_static_below(above: &Target, dn: &[u8]) -> Result<(), ApplyError> {
     if !above.classes.flags.has(ClassFlags::DYNAMIC) {
         return Ok(());
     }
-    let message = format!("\"{}\" cannot stand below a dynamic entry: it is not of the class dynamicObject", shown(dn));
-    Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message))
+    Err(Refusal::StaticBelowDynamic { dn: shown(dn) }.into())
 }
 
 /// Some entries to look at, as a proposal carries them: those whose time is over go.
@@ -165,8 +150,7 @@ impl ExpirySlice {
 /// Removes those entries of a slice whose time is over and below which nothing stands.
 pub(in crate::apply) fn expire(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Removing entries whose time is over")?;
-    let slice = ExpirySlice::decode(bytes)
-        .ok_or_else(|| refuse(ResultCode::OTHER, "The slice of expired entries is damaged"))?;
+    let slice = ExpirySlice::decode(bytes).ok_or(Refusal::DamagedProposal { of: "a slice of expired entries" })?;
     if work.rules.plugins.dynamic.is_none() {
         return Ok(());
     }
@@ -224,8 +208,8 @@ fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<Option<Moved>, ApplyEr
     if !follows {
         return Ok(None);
     }
-    let old =
-        NormalizedDn::parse(&work.facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
+    let old = NormalizedDn::parse(&work.facts.schema, dn.as_bytes())
+        .map_err(|error| NameRefusal::invalid_dn(dn.as_bytes(), error))?;
     Ok(Some(Moved { old, dn, new: None, is_subtree: false }))
 }
 

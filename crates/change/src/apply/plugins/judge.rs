@@ -3,21 +3,23 @@
 use std::path::Path;
 
 use config::Config;
-use ldap::ResultCode;
 use schema::NormalizedDn;
 
 use super::super::draft::Draft;
-use super::super::error::{ApplyError, refuse};
+use super::super::error::ApplyError;
 use super::super::work::Work;
 use super::judged::Judged;
 use super::text::PLUGINS_KEY;
+use crate::refusal::Refusal;
 
 /// Puts a text of plugins into force, from the next proposal on.
 pub(in crate::apply) fn configure(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Changing the plugins")?;
     let tables = text.get(1..).unwrap_or_default();
-    let tables = std::str::from_utf8(tables).map_err(|error| refuse(ResultCode::OTHER, error.to_string()))?;
-    Config::parse(tables, Path::new("plugins")).map_err(|errors| refuse(ResultCode::OTHER, errors.to_string()))?;
+    let tables =
+        std::str::from_utf8(tables).map_err(|error| Refusal::UnreadablePlugins { problem: error.to_string() })?;
+    Config::parse(tables, Path::new("plugins"))
+        .map_err(|errors| Refusal::UnreadablePlugins { problem: errors.to_string() })?;
     work.txn.set_meta(PLUGINS_KEY, (!text.is_empty()).then_some(text));
     work.rules.is_settled = false;
     Ok(())

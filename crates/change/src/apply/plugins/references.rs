@@ -11,13 +11,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use ldap::{Dn, ResultCode};
+use ldap::Dn;
 use schema::{NormalizedDn, Schema, TypeIndex};
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::super::change_notes::Note;
 use super::super::draft::{Described, Draft, Start, stored_type};
-use super::super::error::{ApplyError, refuse};
+use super::super::error::ApplyError;
 use super::super::outcome::ReferenceReport;
 use super::super::rdn::leaf_rdn;
 use super::super::stamps;
@@ -30,6 +30,7 @@ use super::lookup::{Lookup, Pair, normals_below};
 use super::queue::{self, Job, Slice, Tally};
 use super::scope::matches;
 use crate::history::{Cause, ChangeKind};
+use crate::refusal::Refusal;
 use query::error::shown;
 use query::locate::locate;
 
@@ -82,7 +83,7 @@ pub(in crate::apply) fn follow(work: &mut Work<'_, '_>, moved: Vec<Moved>) -> Re
 /// Does a slice of what waits.
 pub(in crate::apply) fn clean(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Cleaning references")?;
-    let slice = Slice::decode(bytes).ok_or_else(|| refuse(ResultCode::OTHER, "The slice cannot be read"))?;
+    let slice = Slice::decode(bytes).ok_or(Refusal::DamagedProposal { of: "a slice of references" })?;
     let plugins = std::sync::Arc::clone(&work.rules.plugins);
     let mut report = ReferenceReport::default();
     if let Some(references) = &plugins.references
@@ -315,14 +316,9 @@ impl References {
             let lookup = self.attributes.iter().find(|it| own.is_some_and(|own| own.is_subtype_of(it.attribute)));
             let Some(lookup) = lookup else { continue };
             for value in new_values(draft, touched) {
-                if let Err(why) = self.check_value(work, check, judged.name, lookup, value)? {
-                    let message = format!(
-                        "The plugin \"{}\" refuses the value \"{}\" of {}: {why}",
-                        self.name,
-                        shown(value),
-                        touched.description
-                    );
-                    return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
+                if let Err(problem) = self.check_value(work, check, judged.name, lookup, value)? {
+                    let (plugin, attribute) = (self.name.clone(), touched.description.clone());
+                    return Err(Refusal::BadReference { plugin, value: shown(value), attribute, problem }.into());
                 }
             }
         }
@@ -336,10 +332,10 @@ impl References {
         own: &NormalizedDn,
         lookup: &Lookup,
         value: &[u8],
-    ) -> Result<Result<(), String>, ApplyError> {
+    ) -> Result<Result<(), &'static str>, ApplyError> {
         let schema = &work.facts.schema;
         let (dn, _) = if has_identifiers(lookup) { split_identifier(value) } else { (value, &[][..]) };
-        let Ok(name) = NormalizedDn::parse(schema, dn) else { return Ok(Err("it is no DN".to_owned())) };
+        let Ok(name) = NormalizedDn::parse(schema, dn) else { return Ok(Err("it is not a DN")) };
         let context = |name: &NormalizedDn| {
             let holding = work.rules.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(name));
             holding.map(|suffix| &suffix.normalized).max_by_key(|suffix| suffix.as_bytes().len())
@@ -347,18 +343,18 @@ impl References {
         let Some(suffix) = context(&name) else {
             // Other backends are changed by other writers: nobody could keep what this one finds there.
             let may_be_elsewhere = self.has_others && !check.within_context;
-            return Ok(if may_be_elsewhere { Ok(()) } else { Err("no suffix holds it".to_owned()) });
+            return Ok(if may_be_elsewhere { Ok(()) } else { Err("no suffix holds it") });
         };
         if check.within_context && context(own) != Some(suffix) {
-            return Ok(Err("it is in another naming context".to_owned()));
+            return Ok(Err("it is in another naming context"));
         }
         let view = work.view();
         let path = locate(&view, suffix, name.as_bytes())?;
-        let Some(id) = path.found() else { return Ok(Err("there is no such entry".to_owned())) };
+        let Some(id) = path.found() else { return Ok(Err("there is no such entry")) };
         let filter = check.filters.iter().find(|(attribute, _)| *attribute == lookup.attribute);
         match filter {
             Some((_, filter)) if !matches(&work.facts, filter, &view, id)? => {
-                Ok(Err("the entry does not match check-references-filter-criteria".to_owned()))
+                Ok(Err("the entry does not match check-references-filter-criteria"))
             }
             _ => Ok(Ok(())),
         }

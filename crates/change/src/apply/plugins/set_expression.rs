@@ -9,16 +9,17 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use config::{SetExpression, SetOperator};
-use ldap::{LdapUrl, ResultCode};
+use ldap::LdapUrl;
 use schema::prep::{Case, prepare};
 use schema::syntax::oid;
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, View};
 
 use super::super::draft::stored_type;
-use super::super::error::{ApplyError, refuse};
+use super::super::error::ApplyError;
 use super::super::work::Work;
 use super::configured::ValueSource;
+use crate::refusal::Refusal;
 use query::locate::locate;
 
 /// Entries that one expression looks at.
@@ -262,8 +263,7 @@ impl Evaluation<'_, '_, '_> {
 }
 
 fn too_much(what: &str) -> ApplyError {
-    let message = format!("A set expression of a constraint {what}: nothing was changed; make the expression narrower");
-    refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+    Refusal::SetTooCostly { what: what.to_owned() }.into()
 }
 
 fn parsed(member: &Member) -> Option<ldap::Dn<'_>> {

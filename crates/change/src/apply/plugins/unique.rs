@@ -3,15 +3,15 @@
 //! One writer applies one proposal after the other, so of two adds with the same value exactly one wins. An entry that comes into
 //! a rule's scope by a new name or by what else it is now is judged with all its values.
 
-use ldap::ResultCode;
 use store::{Content, EntryId};
 
 use super::super::draft::stored_type;
-use super::super::error::{ApplyError, refuse};
+use super::super::error::ApplyError;
 use super::super::value_set::normal_form;
 use super::super::work::Work;
 use super::configured::Unique;
 use super::judged::{Judged, new_values};
+use crate::refusal::Refusal;
 use query::error::shown;
 
 impl Unique {
@@ -73,7 +73,7 @@ impl Unique {
                     let covered = self.scope.covers_name_of(schema, &view, *other)?
                         && self.scope.matches(&work.facts, &view, *other)?;
                     if covered {
-                        return Err(self.refusal(work, *other, name, value)?);
+                        return Err(self.refusal(work, *other, name, value)?.into());
                     }
                 }
                 match holders.last() {
@@ -86,17 +86,17 @@ impl Unique {
     }
 
     /// Who has the value is told to root only: others could learn of entries that they may not read.
-    fn refusal(&self, work: &Work<'_, '_>, other: EntryId, name: &str, value: &[u8]) -> Result<ApplyError, ApplyError> {
+    fn refusal(&self, work: &Work<'_, '_>, other: EntryId, name: &str, value: &[u8]) -> Result<Refusal, ApplyError> {
         let is_secret =
             work.facts.schema.attribute_type(name.as_bytes()).is_some_and(|it| work.facts.is_secret(it.index));
         let value = if is_secret { "of the value given".to_owned() } else { format!("\"{}\"", shown(value)) };
-        let taken = if work.proposal.authority.is_root() {
-            let dn = work.view().dn_of(other)?.unwrap_or_default();
-            format!("\"{dn}\" has it already")
-        } else {
-            "another entry has it already".to_owned()
-        };
-        let message = format!("The plugin \"{}\" wants {name} {value} to be unique: {taken}", self.name);
-        Ok(refuse(ResultCode::CONSTRAINT_VIOLATION, message))
+        let (plugin, attribute) = (self.name.clone(), name.to_owned());
+        Ok(match work.proposal.authority.is_root() {
+            true => {
+                let dn = work.view().dn_of(other)?.unwrap_or_default();
+                Refusal::NotUniqueBeside { plugin, attribute, value, dn }
+            }
+            false => Refusal::NotUnique { plugin, attribute, value },
+        })
     }
 }
