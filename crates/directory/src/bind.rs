@@ -3,18 +3,21 @@
 //! A refusal never tells whether the name exists: result, message and, as far as can be, time are the same. Deliberately slow hashes
 //! are given back as a job for a pool. SASL mechanisms are refused.
 
+use arc_swap::ArcSwap;
 use ldap::{Authentication, BindRequest, ControlBuf, Controls, LdapResult, ResultCode, oids::control};
 use schema::NormalizedDn;
 use zeroize::Zeroizing;
 
-use crate::directory::Directory;
+use crate::in_force::InForce;
+use crate::root_users::RootUsers;
 use access::Identity;
 use access::account::stored_passwords;
 use access::inactive::{Inactive, LOCKED_MESSAGE, inactive};
-use access::limits::{Bound, given_limits};
-use query::backend::holder;
+use access::limits::{Bound, LimitsFinder, LiveLimits, given_limits};
+use query::backend::{Backend, holder};
 use query::error::{invalid_dn, refuse, shown, store_failure};
 use query::place::Place;
+use query::read_moment::ReadContext;
 
 /// Verified against when there is nothing to verify against, so that a missing name takes as long as a wrong password.
 const NOBODYS_PASSWORD: &[u8] =
@@ -86,17 +89,29 @@ pub struct HashJob {
     verbose: bool,
 }
 
-impl Directory {
-    /// Takes the root users of a configuration, and what failed binds are answered with, for the next bind. Returns whether they are
-    /// others than before. Who is bound already stays bound.
-    pub(crate) fn set_root_users(&self, users: crate::root_users::RootUsers) -> bool {
-        let differ = **self.roots.load() != users;
-        self.roots.store(std::sync::Arc::new(users));
-        differ
-    }
+/// What binds need of the directory.
+pub(crate) struct BindContext<'d> {
+    pub(crate) in_force: &'d InForce,
+    pub(crate) backends: &'d [Backend],
+    pub(crate) limits: &'d LiveLimits,
+    pub(crate) reading: &'d ReadContext,
+    pub(crate) roots: &'d ArcSwap<RootUsers>,
+}
 
+/// Controls of the response to a successful bind: the authorization identity if it was asked for (RFC 3829).
+pub(crate) fn bind_controls(controls: &Controls<'_>, identity: &Identity) -> Vec<ControlBuf> {
+    match controls.find(control::AUTHORIZATION_IDENTITY_REQUEST) {
+        Some(_) => {
+            let value = identity.authorization_id().into_bytes();
+            vec![ControlBuf::new(control::AUTHORIZATION_IDENTITY_RESPONSE, Some(value))]
+        }
+        None => Vec::new(),
+    }
+}
+
+impl BindContext<'_> {
     /// Checks a bind request.
-    pub fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
+    pub(crate) fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
         self.try_bind(request, controls).unwrap_or_else(|refusal| {
             BindStep::Done(match refusal {
                 Refusal::Result(result) => BindDone { result, bound: self.nobody(), failure: None },
@@ -105,16 +120,8 @@ impl Directory {
         })
     }
 
-    /// Controls of the response to a successful bind: the authorization identity if it was asked for (RFC 3829).
-    #[must_use]
-    pub fn bind_controls(&self, controls: &Controls<'_>, identity: &Identity) -> Vec<ControlBuf> {
-        match controls.find(control::AUTHORIZATION_IDENTITY_REQUEST) {
-            Some(_) => {
-                let value = identity.authorization_id().into_bytes();
-                vec![ControlBuf::new(control::AUTHORIZATION_IDENTITY_RESPONSE, Some(value))]
-            }
-            None => Vec::new(),
-        }
+    fn nobody(&self) -> Bound {
+        self.limits.nobody()
     }
 
     fn try_bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> Result<BindStep, Refusal> {
@@ -149,13 +156,11 @@ impl Directory {
     }
 
     fn check_password(&self, dn: &[u8], clear: &[u8]) -> Result<BindStep, Refusal> {
-        let facts = self.facts();
+        let facts = self.in_force.facts();
+        let limits = LimitsFinder { live: self.limits, facts: &facts, context: self.reading };
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         if let Some(root) = self.roots.load().user(&name) {
-            let limits = self
-                .limits_finder(&facts)
-                .by_rules(&root.dn, Some(&name), true)
-                .map_err(|error| store_failure(&error))?;
+            let limits = limits.by_rules(&root.dn, Some(&name), true).map_err(|error| store_failure(&error))?;
             let bound = Bound { identity: Identity::Root { dn: root.dn.clone() }, limits };
             return Ok(self.judge(vec![root.password.clone()], clear, bound, None));
         }
@@ -163,7 +168,7 @@ impl Directory {
             let _ = password::verify(NOBODYS_PASSWORD, clear);
             Refusal::Failure(failure)
         };
-        let Some((at, _)) = holder(&self.backends, name.as_bytes()) else { return Err(nobody(BindFailure::NoEntry)) };
+        let Some((at, _)) = holder(self.backends, name.as_bytes()) else { return Err(nobody(BindFailure::NoEntry)) };
         let Some(backend) = self.backends.get(at) else { return Err(nobody(BindFailure::NoEntry)) };
         let snapshot = backend.store.snapshot().map_err(|error| store_failure(&error))?;
         let view = snapshot.view();
@@ -173,12 +178,12 @@ impl Directory {
             return Err(nobody(BindFailure::NoPassword));
         }
         let stored_name = view.dn_of(account.id).map_err(|error| store_failure(&error))?.unwrap_or_default();
-        let limits = self.limits_finder(&facts).by_rules(&stored_name, Some(&name), false);
+        let limits = limits.by_rules(&stored_name, Some(&name), false);
         let place = Place { backend: at, id: account.id };
-        let given = given_limits(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
+        let given = given_limits(self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         let limits = given.unwrap_or(account.limits).over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
-        let inactive = inactive(&self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
+        let inactive = inactive(self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         Ok(self.judge(account.passwords, clear, Bound { identity, limits }, inactive))
     }
 

@@ -8,7 +8,7 @@ use config::{BackendConfig, Config};
 use schema::Schema;
 use store::{BackendOptions, ReadOnlyBackend};
 
-use crate::open::OpenError;
+use crate::open_error::OpenError;
 use crate::root_users::RootUsers;
 use crate::update::check_declared_plugins;
 use access::limits::LiveLimits;

@@ -5,8 +5,7 @@ use schema::{AttributeDescription, MatchContext, NormalizedDn};
 use store::StoreError;
 
 use crate::controls::ReadControls;
-use crate::directory::Directory;
-use crate::search::RequestTime;
+use crate::search::{RequestTime, SearchContext};
 use crate::session::Session;
 use access::Access;
 use query::base::{Following, find_base};
@@ -17,10 +16,9 @@ use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher, Truth};
 use query::rights::{Answer, ReadRights};
 
-impl Directory {
+impl SearchContext<'_> {
     /// Compares; the result is `compareTrue`, `compareFalse`, or why neither can be said.
-    #[must_use]
-    pub fn compare(
+    pub(crate) fn compare(
         &self,
         session: &Session,
         request: &CompareRequest<'_>,
@@ -44,7 +42,7 @@ impl Directory {
         let dn = NormalizedDn::parse(&facts.schema, request.entry)
             .map_err(|problem| error::invalid_dn(request.entry, problem))?;
         let asked = Asked { facts: &facts, access, request, wanted: &wanted, time };
-        let own = self.ask_own_entries(&facts, &dn, |tree, context| {
+        let own = self.in_force.ask_own_entries(self.history, self.monitor, &facts, &dn, |tree, context| {
             tree.check_read(access)?;
             tree.find(context, &dn, request.entry)
         });
@@ -54,7 +52,7 @@ impl Directory {
         access.check_entries()?;
         let shown = String::from_utf8_lossy(request.entry);
         let following = Following { aliases: false, manage_dsa_it: wanted.manage_dsa_it, scope: None };
-        let base = find_base(&self.backends, &facts, &dn, &shown, following)?;
+        let base = find_base(self.backends, &facts, &dn, &shown, following)?;
         let view = base.snapshot.view();
         let failure = |problem: StoreError| error::store_failure(&problem);
         let (Some(record), Some(own_dn)) =

@@ -5,8 +5,8 @@
 use store::StoreError;
 use store::index::Distrust;
 
-use crate::directory::Directory;
-use crate::open::OpenError;
+use crate::open_error::OpenError;
+use query::backend::Backend;
 
 /// How far indexes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,33 +32,31 @@ pub enum IndexBuild {
     },
 }
 
-impl Directory {
-    /// How far the indexes of these names are.
-    ///
-    /// # Errors
-    /// When there is no such backend, or it cannot be read.
-    pub fn index_build(&self, backend_id: &str, names: &[String]) -> Result<IndexBuild, OpenError> {
-        let Some(backend) = self.backends.iter().find(|backend| backend.id.eq_ignore_ascii_case(backend_id)) else {
-            return Err(OpenError::NoBackend { backend: backend_id.to_owned() });
+/// How far the indexes of these names are.
+///
+/// # Errors
+/// When there is no such backend, or it cannot be read.
+pub(crate) fn index_build(backends: &[Backend], backend_id: &str, names: &[String]) -> Result<IndexBuild, OpenError> {
+    let Some(backend) = backends.iter().find(|backend| backend.id.eq_ignore_ascii_case(backend_id)) else {
+        return Err(OpenError::NoBackend { backend: backend_id.to_owned() });
+    };
+    let failed = |error: StoreError| OpenError::Store { backend: backend.id.clone(), error };
+    let snapshot = backend.store.snapshot().map_err(failed)?;
+    let indexes = snapshot.indexes();
+    let mut least: Option<u64> = None;
+    for name in names {
+        let state = indexes.states().iter().find(|(own, _)| crate::indexes::without_stamp(own) == name);
+        let Some((_, state)) = state else { return Ok(IndexBuild::Dropped { index: name.clone() }) };
+        let entries = match indexes.why_untrusted(state.id) {
+            None => continue,
+            Some(Distrust::Building { entries }) => entries,
+            Some(Distrust::Degraded | Distrust::OtherDerivation) => 0,
         };
-        let failed = |error: StoreError| OpenError::Store { backend: backend.id.clone(), error };
-        let snapshot = backend.store.snapshot().map_err(failed)?;
-        let indexes = snapshot.indexes();
-        let mut least: Option<u64> = None;
-        for name in names {
-            let state = indexes.states().iter().find(|(own, _)| crate::indexes::without_stamp(own) == name);
-            let Some((_, state)) = state else { return Ok(IndexBuild::Dropped { index: name.clone() }) };
-            let entries = match indexes.why_untrusted(state.id) {
-                None => continue,
-                Some(Distrust::Building { entries }) => entries,
-                Some(Distrust::Degraded | Distrust::OtherDerivation) => 0,
-            };
-            least = Some(least.map_or(entries, |least| least.min(entries)));
-        }
-        let Some(entries) = least else { return Ok(IndexBuild::Complete) };
-        if let Some(reason) = backend.build_failure.load_full() {
-            return Ok(IndexBuild::Failed { reason: reason.to_string() });
-        }
-        Ok(IndexBuild::Building { entries, total: snapshot.entry_count().map_err(failed)? })
+        least = Some(least.map_or(entries, |least| least.min(entries)));
     }
+    let Some(entries) = least else { return Ok(IndexBuild::Complete) };
+    if let Some(reason) = backend.build_failure.load_full() {
+        return Ok(IndexBuild::Failed { reason: reason.to_string() });
+    }
+    Ok(IndexBuild::Building { entries, total: snapshot.entry_count().map_err(failed)? })
 }

@@ -2,10 +2,6 @@
 //!
 //! Knows nothing of sockets and files: requests come decoded, entries come from `store`, the entries of a search leave as what their reader is shown.
 
-pub mod monitor;
-pub mod open;
-pub mod search;
-
 mod bind;
 mod check;
 mod compare;
@@ -17,14 +13,18 @@ mod index_progress;
 mod index_propose;
 mod index_work;
 mod indexes;
+mod monitor;
 mod not_obeyed;
+mod open_error;
+mod opening;
+mod operations;
 mod own;
+mod reconfigure;
 mod root_passwords;
 mod root_users;
-mod searching;
+mod search;
 mod session;
 mod update;
-mod updating;
 mod watch;
 
 #[cfg(test)]
@@ -36,12 +36,12 @@ pub use check::{check_configuration, open_read_only};
 pub use directory::Directory;
 pub use index_builder::IndexNotice;
 pub use index_progress::IndexBuild;
-pub use indexes::Reconfigured;
 pub use monitor::MonitorProvider;
-pub use open::OpenError;
+pub use open_error::OpenError;
 pub use own::Capabilities;
 pub use query::encode::{EncodeError, EntryChange, MessageSink, ShownAttribute, ShownEntry};
 pub use query::notices::{NoticeKind, Tell};
+pub use reconfigure::Reconfigured;
 pub use root_passwords::{
     ROOT_PASSWORD_BYTES_MIN, RootPasswordError, hash_root_passwords, hash_root_passwords_in_file, hashed_root_password,
     is_root_password, is_root_user,

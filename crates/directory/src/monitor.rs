@@ -21,8 +21,7 @@ pub trait MonitorProvider: Send + Sync {
 }
 
 /// What the backends tell: entries, sizes, writer, log, fold, readers. Names follow OpenDJ where it has the figure.
-#[must_use]
-pub fn backend_entries(facts: &Facts, backends: &[Backend], shapes: &[ShapeTable]) -> Vec<MonitorEntry> {
+pub(crate) fn backend_entries(facts: &Facts, backends: &[Backend], shapes: &[ShapeTable]) -> Vec<MonitorEntry> {
     let all = backends.iter().zip(shapes);
     all.flat_map(|(backend, shapes)| [backend_entry(backend), advice_entry(facts, backend, shapes)]).collect()
 }

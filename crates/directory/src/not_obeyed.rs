@@ -7,27 +7,26 @@ use query::facts::Facts;
 use query::notices::{NoticeKind, Notices};
 use store::{DescId, EntryId, StoreError};
 
-use crate::directory::Directory;
-
 /// Entries looked at with one snapshot.
 const SLICE_ENTRIES: usize = 2_000;
 
-impl Directory {
-    /// Tells, with counts, of attributes in the backends that are not obeyed yet. Reads all entries of a backend that has such an
-    /// attribute: not for event loops. Ends early when `goes_on`, asked now and then, says no.
-    ///
-    /// # Errors
-    /// When a backend cannot be read, or is closed meanwhile.
-    pub fn tell_of_not_obeyed(&self, goes_on: &mut dyn FnMut() -> bool) -> Result<(), StoreError> {
-        let facts = self.facts();
-        for backend in self.backends() {
-            for (row, entries) in counts(&facts, backend, goes_on)? {
-                self.notices()
-                    .warn(NoticeKind::NotObeyed, &format!("Backend \"{}\": {}", backend.id, row.sentence(entries)));
-            }
+/// Tells, with counts, of attributes in the backends that are not obeyed yet. Reads all entries of a backend that has such an
+/// attribute: not for event loops. Ends early when `goes_on`, asked now and then, says no.
+///
+/// # Errors
+/// When a backend cannot be read, or is closed meanwhile.
+pub(crate) fn tell_of_entries(
+    notices: &Notices,
+    facts: &Facts,
+    backends: &[Backend],
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<(), StoreError> {
+    for backend in backends {
+        for (row, entries) in counts(facts, backend, goes_on)? {
+            notices.warn(NoticeKind::NotObeyed, &format!("Backend \"{}\": {}", backend.id, row.sentence(entries)));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Tells once of each attribute in a request that is not obeyed yet.

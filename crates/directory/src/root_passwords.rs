@@ -7,7 +7,7 @@ use password::{EncodeError, Scheme};
 use schema::{NormalizedDn, Schema};
 use zeroize::Zeroizing;
 
-use crate::open::OpenError;
+use crate::open_error::OpenError;
 use crate::root_users::RootUsers;
 
 /// Shortest password of a root user.

@@ -7,7 +7,7 @@ use schema::{NormalizedDn, Schema};
 
 use query::configured::ConfiguredError;
 
-use crate::open::OpenError;
+use crate::open_error::OpenError;
 
 /// The root users of the configuration.
 #[derive(Debug, Default, PartialEq)]

@@ -39,17 +39,17 @@ pub(crate) struct SearchContext<'d> {
 
 impl SearchContext<'_> {
     /// The schema in force, and what was looked up in it.
-    pub(super) fn facts(&self) -> Arc<Facts> {
+    pub(crate) fn facts(&self) -> Arc<Facts> {
         self.in_force.facts()
     }
 
     /// What is kept for attributes that entries are given.
-    pub(super) fn computed_service(&self) -> &ComputedService {
+    pub(crate) fn computed_service(&self) -> &ComputedService {
         &self.reading.computed
     }
 
     /// Finds out what sessions may spend.
-    pub(super) fn limits_finder<'c>(&'c self, facts: &'c Arc<Facts>) -> LimitsFinder<'c> {
+    pub(crate) fn limits_finder<'c>(&'c self, facts: &'c Arc<Facts>) -> LimitsFinder<'c> {
         LimitsFinder { live: self.limits, facts, context: self.reading }
     }
 }

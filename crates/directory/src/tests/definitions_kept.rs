@@ -21,7 +21,7 @@ fn fixture(more: &str) -> Fixture {
 }
 
 fn kept(it: &Fixture) -> Arc<Kept> {
-    it.directory.computed_service().kept(0).unwrap()
+    it.directory.reading.computed.kept(0).unwrap()
 }
 
 /// Whoever looks first after a change spares all others the look: also a search for groups, a compare, a bind.

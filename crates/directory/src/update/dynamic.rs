@@ -17,7 +17,7 @@ use super::dynamic_state::SWITCH_ON;
 use super::expiry::{ExpiryThread, Worker};
 use super::order::{Order, Ready, check_authenticated};
 use crate::in_force::naming_contexts;
-use crate::open::OpenError;
+use crate::open_error::OpenError;
 use change::csn::Csn;
 use change::proposal::Kind;
 use query::dynamic_entry::EXPIRY;

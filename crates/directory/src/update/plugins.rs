@@ -13,7 +13,7 @@ use super::decided::Decided;
 use super::done::report_of;
 use super::inbound::Inbound;
 use super::intake::Cause;
-use crate::open::OpenError;
+use crate::open_error::OpenError;
 use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
 use change::proposal::Kind;
 use query::backend::Backend;

@@ -20,7 +20,7 @@ use super::controls::OwnedControls;
 use super::decided::{Decided, SERVER_NAME};
 use super::done::{UpdateCallback, UpdateDone, conclude, report_of};
 use super::intake::Cause;
-use crate::open::OpenError;
+use crate::open_error::OpenError;
 use crate::own::SchemaModification;
 use access::Identity;
 use change::apply::schema_text;

@@ -137,7 +137,7 @@ fn filters_of_too_many_parts_are_refused_and_the_limit_is_live() {
     let changed = "[global]\nfilter-part-limit = 5\n[limits.staff]\ntype = \"dn\"\nuser-dn = \"uid=ann,dc=example,dc=com\"\n\
                    filter-part-limit = 7\n";
     let config = config::Config::parse(changed, std::path::Path::new("pando.toml")).unwrap();
-    assert!(it.directory.set_limits(&config).unwrap());
+    assert!(it.directory.limits.set(&config, &it.directory.schema()).unwrap());
     for (identity, parts, code) in [
         (user(), 7, ok),
         (user(), 8, refused),
@@ -183,20 +183,20 @@ fn another_configuration_holds_from_the_next_search_on() {
     assert_eq!(found(&mut it, &root, 0, 0), (12, ResultCode::SUCCESS));
     assert_eq!(it.directory.missing_limit_groups().unwrap(), []);
     let mut config = it.directory.config().clone();
-    assert!(!it.directory.set_limits(&config).unwrap(), "the same");
+    assert!(!it.directory.limits.set(&config, &it.directory.schema()).unwrap(), "the same");
     config.limits[0].size_limit = Some(5);
     config.limits[0].subject =
         config::LimitsSubject::Dn { dns: vec!["cn=Directory Manager".to_owned()], scope: config::DnScope::Base };
-    assert!(it.directory.set_limits(&config).unwrap());
+    assert!(it.directory.limits.set(&config, &it.directory.schema()).unwrap());
     // The same moment, so that nothing is read for its age.
     assert_eq!(found(&mut it, &ann, 0, 0), (3, exceeded), "the second rule now");
     assert_eq!(found(&mut it, &root, 0, 0), (5, exceeded));
     let missing = "cn=nobody,dc=example,dc=com";
     config.limits[1].subject = config::LimitsSubject::Group { dns: vec![missing.to_owned()] };
-    assert!(it.directory.set_limits(&config).unwrap());
+    assert!(it.directory.limits.set(&config, &it.directory.schema()).unwrap());
     assert_eq!(it.directory.missing_limit_groups().unwrap(), [("rest".to_owned(), missing.to_owned())]);
     config.limits[0].subject = config::LimitsSubject::Pattern("(a{9999}){9999}".to_owned());
-    assert!(it.directory.set_limits(&config).is_err());
+    assert!(it.directory.limits.set(&config, &it.directory.schema()).is_err());
     assert_eq!(found(&mut it, &root, 0, 0), (5, exceeded), "a configuration that cannot be changes nothing");
     let nobody = it.directory.session(1, Instant::now());
     assert!(nobody.identity.is_anonymous() && nobody.idle_limit().is_none());

@@ -1,0 +1,159 @@
+//! Opening and closing a directory: its backends, its history, and what is brought up to date before it serves.
+//!
+//! Knows the order of these steps; what each does is the business of the part.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use config::{BackendConfig, Config};
+use store::BackendOptions;
+
+use crate::directory::Directory;
+use crate::in_force::InForce;
+use crate::index_work::IndexWork;
+use crate::open_error::OpenError;
+use crate::root_users::RootUsers;
+use crate::search::CookieKey;
+use crate::search::advice::ShapeTable;
+use crate::update::UpdateState;
+use crate::watch::Watches;
+use access::limits::LiveLimits;
+use change::apply::UpdateRules;
+use change::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
+use query::backend::{Backend, Suffix};
+use query::computed::{ComputedService, check_tables};
+use query::configured::{all_suffixes, configured_indexes, leniency, load_schema};
+use query::facts::Facts;
+use query::groups::{GroupOptions, GroupService};
+use query::notices::Notices;
+use query::read_moment::ReadContext;
+
+impl Directory {
+    /// Opens all enabled backends of the configuration, which includes recovery after a crash.
+    ///
+    /// # Errors
+    /// When the schema has mistakes, an index cannot be, or a backend does not open.
+    pub fn open(config: &Config) -> Result<Directory, OpenError> {
+        Self::open_with(config, |_| None)
+    }
+
+    /// [`Directory::open`] with the logs of backends on disks of one's own, by the backend's id: for tests whose disks are slow or fail.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_with(
+        config: &Config,
+        log_disk: impl Fn(&str) -> Option<Arc<dyn store::log::Disk>>,
+    ) -> Result<Directory, OpenError> {
+        let facts = Arc::new(Facts::new(load_schema(config)?));
+        let mut backends: Vec<Backend> = Vec::new();
+        let all = all_suffixes(config, &facts.schema)?;
+        let numbers = ChangeNumbers::new(all.len());
+        for (configured, suffixes) in all {
+            let recorder = Recorder::new(Arc::clone(&numbers), backends.len());
+            let disk = log_disk(&configured.id);
+            backends.push(open_backend(config, configured, suffixes, &facts, recorder, disk)?);
+        }
+        let history = open_history(config, numbers, &backends)?;
+        let notices = Arc::new(Notices::default());
+        let group_options = GroupOptions::of(&config.virtual_attributes);
+        check_tables(&facts, &config.virtual_attributes)?;
+        let computed = Arc::new(ComputedService::new(&config.virtual_attributes, backends.len(), &notices));
+        let backends: Arc<[Backend]> = backends.into();
+        let in_force = InForce::new(Arc::clone(&facts), &backends)
+            .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
+        let groups = Arc::new(GroupService::new(group_options, &notices));
+        let directory = Directory {
+            shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
+            reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
+            limits: LiveLimits::new(config, &facts.schema)?,
+            updates: UpdateState::new(config),
+            index_work: IndexWork::default(),
+            roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
+            config: config.clone(),
+            backends,
+            cookies: CookieKey::default(),
+            in_force,
+            monitor: OnceLock::new(),
+            group_options,
+            history,
+            notices,
+            range_cursors: Arc::default(),
+            watches: Watches::new(config.global.persistent_searches_max),
+        };
+        directory.updating().settle_schema()?;
+        directory.indexing().settle()?;
+        directory.updating().set_plugins(config)?;
+        directory.history.start(&directory.notices).map_err(|error| OpenError::Thread { error })?;
+        Ok(directory)
+    }
+
+    /// Answers what waits, folds everything into the databases and closes them.
+    ///
+    /// # Errors
+    /// The first failure; all backends are closed nevertheless.
+    pub fn close(&self) -> Result<(), OpenError> {
+        self.watches.stop();
+        self.index_work.stop();
+        self.history.stop();
+        self.updates.dynamic.stop();
+        self.updates.references.stop();
+        let mut first = Ok(());
+        for backend in self.backends.iter() {
+            if let Err(error) = backend.store.close()
+                && first.is_ok()
+            {
+                first = Err(OpenError::Store { backend: backend.id.clone(), error });
+            }
+        }
+        // Now no more numbers are given.
+        let ended = self.history.end().map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error });
+        first.and(ended)
+    }
+}
+
+fn open_backend(
+    config: &Config,
+    configured: &BackendConfig,
+    suffixes: Vec<Suffix>,
+    facts: &Arc<Facts>,
+    recorder: Recorder,
+    log_disk: Option<Arc<dyn store::log::Disk>>,
+) -> Result<Backend, OpenError> {
+    let indexes = configured_indexes(&facts.schema, configured)?;
+    let key_makers = ArcSwap::from_pointee(indexes.configs.clone());
+    let options = BackendOptions {
+        log_disk,
+        keep_log_from: config.changelog.enabled.then(|| kept_from(&change_numbers(config), &configured.id)),
+        ..BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes)
+    };
+    let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone()).noting(recorder);
+    let store = store::Backend::open(options, Box::new(rules))
+        .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;
+    Ok(Backend {
+        id: configured.id.clone(),
+        suffixes,
+        writability: configured.writability,
+        store,
+        key_makers,
+        build_failure: ArcSwapOption::empty(),
+        entry_limit: AtomicU64::new(configured.index_entry_limit),
+    })
+}
+
+fn open_history(config: &Config, numbers: Arc<ChangeNumbers>, backends: &[Backend]) -> Result<Arc<History>, OpenError> {
+    let source = |backend: &Backend| LogSource {
+        id: backend.id.clone(),
+        data: backend.store.data_uuid(),
+        log: Arc::clone(backend.store.log()),
+    };
+    let (sources, path) = (backends.iter().map(source).collect(), change_numbers(config));
+    Ok(History::open(numbers, sources, config.changelog, Some(path)).map(Arc::new)?)
+}
+
+/// The file that is kept beside the logs for the history.
+fn change_numbers(config: &Config) -> PathBuf {
+    config.instance.changelog().join("numbers")
+}

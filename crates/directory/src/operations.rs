@@ -1,0 +1,105 @@
+//! What a directory does, one method for each operation: where requests come in.
+//!
+//! Hands each the parts of the directory that it needs, and nothing else.
+
+use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest};
+
+use crate::bind::{BindContext, BindStep, bind_controls};
+use crate::directory::Directory;
+use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
+use crate::session::Session;
+use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
+use access::Identity;
+
+impl Directory {
+    /// What searches need.
+    pub(crate) fn searching(&self) -> SearchContext<'_> {
+        SearchContext {
+            in_force: &self.in_force,
+            backends: &self.backends,
+            limits: &self.limits,
+            reading: &self.reading,
+            group_options: self.group_options,
+            history: self.history(),
+            cookies: &self.cookies,
+            range_cursors: &self.range_cursors,
+            shapes: &self.shapes,
+            watches: &self.watches,
+            monitor: self,
+        }
+    }
+
+    /// Decides what a search has to look at. The plan is run by [`SearchPlan::run`], here or on another thread.
+    ///
+    /// # Errors
+    /// How the search ended when it is refused or refers elsewhere.
+    pub fn plan_search(
+        &self,
+        worker: &mut Worker,
+        session: &Session,
+        request: &SearchRequest<'_>,
+        controls: &Controls<'_>,
+        time: RequestTime,
+    ) -> Result<Box<SearchPlan>, Box<SearchDone>> {
+        self.searching().plan(worker, session, request, controls, time)
+    }
+
+    /// Compares; the result is `compareTrue`, `compareFalse`, or why neither can be said.
+    #[must_use]
+    pub fn compare(
+        &self,
+        session: &Session,
+        request: &CompareRequest<'_>,
+        controls: &Controls<'_>,
+        time: RequestTime,
+    ) -> LdapResult {
+        self.searching().compare(session, request, controls, time)
+    }
+
+    /// Checks a bind request.
+    pub fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
+        let Directory { in_force, backends, limits, reading, roots, .. } = self;
+        BindContext { in_force, backends, limits, reading, roots }.bind(request, controls)
+    }
+
+    /// Controls of the response to a successful bind: the authorization identity if it was asked for (RFC 3829).
+    #[must_use]
+    pub fn bind_controls(&self, controls: &Controls<'_>, identity: &Identity) -> Vec<ControlBuf> {
+        bind_controls(controls, identity)
+    }
+
+    /// What updates need.
+    pub(crate) fn updating(&self) -> UpdateContext<'_> {
+        UpdateContext {
+            instance: &self.config.instance,
+            in_force: &self.in_force,
+            backends: &self.backends,
+            updates: &self.updates,
+            limits: &self.limits,
+            reading: &self.reading,
+            history: self.history(),
+            roots: &self.roots,
+            notices: &self.notices,
+        }
+    }
+
+    /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was done.
+    pub fn submit(&self, session: &Session, asked: UpdateRequest<'_, '_>, done: UpdateCallback) -> Submitted {
+        self.updating().submit(session, asked, done)
+    }
+
+    /// Begins a transaction on a connection; gives its identifier.
+    ///
+    /// # Errors
+    /// The result to send: somebody anonymous, or a transaction that is open already.
+    pub fn start_transaction(&self, session: &Session, controls: &Controls<'_>) -> Result<Vec<u8>, LdapResult> {
+        start_transaction(session, controls)
+    }
+}
+
+impl SlowUpdate {
+    /// Hashes, and submits.
+    pub fn run(self, directory: &Directory) {
+        self.run_in(&directory.updating());
+    }
+}
