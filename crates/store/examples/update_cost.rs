@@ -3,8 +3,8 @@
 //! ```text
 //! update_cost FOLDER PEOPLE.ldif MORE.ldif SECONDS
 //! ```
-//! PEOPLE is imported into FOLDER unless a database is there; MORE holds person entries that are not in PEOPLE, to be added.
-//! Prints one line a measurement. It knows the store only by its public face.
+//! PEOPLE is imported into FOLDER unless a database is there; MORE holds person entries that are not in PEOPLE, to be
+//! added. Prints one line a measurement. It knows the store only by its public face.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};

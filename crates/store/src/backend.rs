@@ -55,13 +55,15 @@ pub struct BackendOptions {
     pub resolver: Arc<dyn TypeResolver>,
     /// Makes key extractors.
     pub binder: Arc<dyn IndexBinder>,
-    /// The indexes of a new backend, and of one that does not know its own yet. Those of any other change by proposals alone.
+    /// The indexes of a new backend, and of one that does not know its own yet. Those of any other change by proposals
+    /// alone.
     pub indexes: ConfiguredIndexes,
     /// When to fold.
     pub fold: FoldLimits,
     /// Size of log segments.
     pub segment_bytes: u64,
-    /// Records of the log to be kept although recovery does not need them, until [`Backend::keep_log_from`] says otherwise.
+    /// Records of the log to be kept although recovery does not need them, until [`Backend::keep_log_from`] says
+    /// otherwise.
     pub keep_log_from: Option<u64>,
     /// Where the log lies, if not in the folder; for tests that cut the power.
     pub log_disk: Option<Arc<dyn Disk>>,
@@ -138,7 +140,8 @@ impl Backend {
         Backend::open_in_order(options, rules, |_| LocalOrder::default())
     }
 
-    /// Opens the backend as [`Backend::open`] does; its proposals are applied in the order that `order` makes, which may wake the writer.
+    /// Opens the backend as [`Backend::open`] does; its proposals are applied in the order that `order` makes, which
+    /// may wake the writer.
     pub fn open_in_order<O: Order + 'static>(
         options: BackendOptions,
         rules: Box<dyn Rules>,
@@ -188,8 +191,8 @@ impl Backend {
         Ok(Backend { shared, log, meters, jobs, uuid, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
     }
 
-    /// Hands a proposal to the writer; submitters take turns. `done` is called once, on the writer's thread, when it is durable and visible
-    /// or when it came to nothing; it must be quick.
+    /// Hands a proposal to the writer; submitters take turns. `done` is called once, on the writer's thread, when it is
+    /// durable and visible or when it came to nothing; it must be quick.
     pub fn submit(&self, submitter: Submitter, proposal: Vec<u8>, done: Done) {
         self.send(Proposed { proposal, ticket: Ticket::new(submitter, done) }, Job::Propose);
     }
@@ -248,8 +251,8 @@ impl Backend {
         let _ = self.jobs.send(Job::Fold);
     }
 
-    /// Takes a new schema: later proposals see descriptions bound to its types, and keys made by what `binder` makes. The keys of stored
-    /// entries stay as they are, so an index whose keys change has to be rebuilt. Who waits for the
+    /// Takes a new schema: later proposals see descriptions bound to its types, and keys made by what `binder` makes.
+    /// The keys of stored entries stay as they are, so an index whose keys change has to be rebuilt. Who waits for the
     /// answer knows that readers have it.
     pub fn rebind(&self, resolver: Arc<dyn TypeResolver>, binder: Arc<dyn IndexBinder>) -> Rebound {
         let (bound, done) = crossbeam_channel::bounded(0);
@@ -262,7 +265,8 @@ impl Backend {
         &self.log
     }
 
-    /// Keeps records from `seq` on in the log, folded or not, as long as there is room; `None` keeps only what recovery needs.
+    /// Keeps records from `seq` on in the log, folded or not, as long as there is room; `None` keeps only what recovery
+    /// needs.
     ///
     /// # Errors
     /// When a file cannot be removed.
@@ -290,7 +294,8 @@ impl Backend {
         self.meters.updates_stopped()
     }
 
-    /// What the writer does at this moment, for how long already, and how many proposals wait. Costs nothing worth mentioning.
+    /// What the writer does at this moment, for how long already, and how many proposals wait. Costs nothing worth
+    /// mentioning.
     pub fn doing(&self) -> (Doing, Duration, u64) {
         let (doing, time) = self.meters.doing_now();
         (doing, time, self.meters.queue_length.load(Ordering::Relaxed))
@@ -360,7 +365,8 @@ impl Drop for Backend {
     }
 }
 
-/// Opens the log for writing, and notes in the database that it is in use: from then on it is known which files must be there.
+/// Opens the log for writing, and notes in the database that it is in use: from then on it is known which files must be
+/// there.
 fn open_log(
     env: &Env,
     disk: Arc<dyn Disk>,
@@ -424,14 +430,15 @@ pub(crate) fn read_base(
     Ok((state, version, folded, uuid))
 }
 
-/// Where the generations of the tree begin: apart from those of every other opening in this process by more than any can count.
+/// Where the generations of the tree begin: apart from those of every other opening in this process by more than any
+/// can count.
 fn first_generation() -> u64 {
     static OPENINGS: AtomicU64 = AtomicU64::new(1);
     OPENINGS.fetch_add(1, Ordering::Relaxed) << 40
 }
 
-/// Notes the indexes of a backend that has not noted any: one that is new, or was last opened by an older version. From there on they
-/// change by proposals alone.
+/// Notes the indexes of a backend that has not noted any: one that is new, or was last opened by an older version. From
+/// there on they change by proposals alone.
 fn note_indexes(env: &Env, configured: &ConfiguredIndexes) -> Result<(), StoreError> {
     let dbs = env.dbs();
     let mut txn = env.write()?;
@@ -491,7 +498,8 @@ fn sync_folders(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// An identity for new data. Only has to differ from every other: the hasher's keys come from the system's random source.
+/// An identity for new data. Only has to differ from every other: the hasher's keys come from the system's random
+/// source.
 pub fn new_uuid() -> [u8; 16] {
     let mut uuid = [0; 16];
     let (low, high) = uuid.split_at_mut(8);

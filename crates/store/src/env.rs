@@ -92,8 +92,8 @@ pub mod meta {
     /// What is known of the indexes.
     pub const INDEXES: &[u8] = b"indexes";
 
-    /// What the log held when this was noted last: generation `u64` BE, last sequence number `u64` BE, 1 when the backend was closed. Not
-    /// there in databases of older versions, and in new ones until they are opened.
+    /// What the log held when this was noted last: generation `u64` BE, last sequence number `u64` BE, 1 when the
+    /// backend was closed. Not there in databases of older versions, and in new ones until they are opened.
     pub const LOG_HELD: &[u8] = b"log-held";
 
     /// The indexes that the backend is configured with.
@@ -238,9 +238,9 @@ fn open_env(path: &Path, flags: EnvFlags) -> Result<heed::Env<WithoutTls>, Store
     loop {
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
         options.map_size(map_bytes).max_dbs(8).max_readers(READERS_MAX);
-        // SAFETY: `open` is unsafe because the file is mapped: nobody may change it but LMDB. Every process of this program
-        // goes through this module, the folder is the instance's own, and it is opened once per process (heed checks).
-        // `flags` are none or READ_ONLY, neither of which weakens LMDB's guarantees.
+        // SAFETY: `open` is unsafe because the file is mapped: nobody may change it but LMDB. Every process of this
+        // program goes through this module, the folder is the instance's own, and it is opened once per process (heed
+        // checks). `flags` are none or READ_ONLY, neither of which weakens LMDB's guarantees.
         #[allow(unsafe_code)]
         let opened = unsafe { options.flags(flags).open(path) };
         match opened {

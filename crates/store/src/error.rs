@@ -33,8 +33,8 @@ pub enum StoreError {
     LogDamaged(String),
     /// The log does not have every change that was acknowledged.
     #[error(
-        "{0}. Acknowledged changes would be lost: restore the folders \"db\" and \"log\" of the backend together from one backup, or run \
-         \"pando repair-log\" to go on without these changes"
+        "{0}. Acknowledged changes would be lost: restore the folders \"db\" and \"log\" of the backend together from \
+         one backup, or run \"pando repair-log\" to go on without these changes"
     )]
     ChangesMissing(String),
     /// A replayed proposal came out otherwise than when it was first applied.
@@ -49,7 +49,8 @@ pub enum StoreError {
     },
     /// The log was written by other rules.
     #[error(
-        "log was written by rules version {found}, this program has {ours}; start the older version once and stop it cleanly"
+        "the log was written by rules version {found}, this program has {ours}; start the older version once and stop \
+         it cleanly"
     )]
     RulesVersion {
         /// Version in the log.
@@ -180,7 +181,8 @@ impl StoreError {
         }
     }
 
-    /// Whether it is a limit that the proposal and the data alone decide: the same on every machine and in every replay.
+    /// Whether it is a limit that the proposal and the data alone decide: the same on every machine and in every
+    /// replay.
     pub fn is_limit(&self) -> bool {
         matches!(
             self,

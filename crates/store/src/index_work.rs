@@ -1,10 +1,12 @@
-//! Changing the indexes of a backend in the order of its log: another set, a slice of building, numbers that are free of rows.
+//! Changing the indexes of a backend in the order of its log: another set, a slice of building, numbers that are free
+//! of rows.
 //!
 //! Invariants:
-//! (1) An index that is being built has exactly the keys of the entries up to its point (and of the entry that it is within: those of
-//!     the record and of the large values up to the row noted). Updates keep these in step; later entries are the builder's.
-//! (2) What is built has a new number, so that nothing of an index before it can be in its way. Rows of former numbers are removed
-//!     by the fold, out of sight: nobody reads or changes them.
+//! (1) An index that is being built has exactly the keys of the entries up to its point (and of the entry that it is
+//!     within: those of the record and of the large values up to the row noted). Updates keep these in step; later
+//!     entries are the builder's.
+//! (2) What is built has a new number, so that nothing of an index before it can be in its way. Rows of former numbers
+//!     are removed by the fold, out of sight: nobody reads or changes them.
 //! (3) A slice is decided by the state alone and by how much work it may do, so a replay does the same.
 
 use std::ops::Bound;
@@ -53,8 +55,9 @@ impl Txn<'_> {
         &self.state.indexes
     }
 
-    /// Makes `configured` the indexes of the backend. New ones, and those named in `anew`, are built from the beginning; those that are
-    /// no longer configured go at once. In a backend without entries there is nothing to build.
+    /// Makes `configured` the indexes of the backend. New ones, and those named in `anew`, are built from the
+    /// beginning; those that are no longer configured go at once. In a backend without entries there is nothing to
+    /// build.
     pub fn set_indexes(&mut self, configured: ConfiguredIndexes, anew: &[String]) -> Result<(), StoreError> {
         let mut states = self.state.indexes.states().clone();
         anew.iter().for_each(|name| states.retire(name));
@@ -68,8 +71,8 @@ impl Txn<'_> {
         Ok(())
     }
 
-    /// Builds on: at most about `work_max` keys or entries (whichever is more), of the indexes that are farthest behind. Does nothing
-    /// when nothing is to be built.
+    /// Builds on: at most about `work_max` keys or entries (whichever is more), of the indexes that are farthest
+    /// behind. Does nothing when nothing is to be built.
     pub fn build_indexes(&mut self, work_max: u64) -> Result<(), StoreError> {
         let indexes = Arc::clone(&self.state.indexes);
         let Some(BuildJob { ids, mut point, joins_at }) = BuildJob::next(indexes.states()) else { return Ok(()) };

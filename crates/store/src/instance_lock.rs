@@ -7,7 +7,8 @@ use std::path::Path;
 
 use crate::error::StoreError;
 
-/// The locked file that says: this backend is open for writing. The system frees it when the process ends, however it ends.
+/// The locked file that says: this backend is open for writing. The system frees it when the process ends, however it
+/// ends.
 #[derive(Debug)]
 pub struct InstanceLock(File);
 

@@ -1,7 +1,7 @@
 //! The store: entries, their tree and their postings, on disk and never lost.
 //!
-//! What holds it together is told in `README.md` beside this crate: the log is the truth, the overlay is what LMDB does not
-//! have yet, the fold moves it there, a snapshot is both at one moment.
+//! What holds it together is told in `README.md` beside this crate: the log is the truth, the overlay is what LMDB does
+//! not have yet, the fold moves it there, a snapshot is both at one moment.
 //!
 //! It refuses to know users, policies, protocols and operations: a proposal is opaque bytes, which [`Rules`] apply.
 

@@ -1,16 +1,17 @@
 //! The order of proposals: which one the writer applies next.
 //!
-//! The writer offers what is submitted here and applies what it is given, one position after the other. Of one server alone,
-//! [`LocalOrder`] is the order: each proposal is given back as it was offered. In a cluster a replicated log is: own proposals
-//! come back when they have their position, others' between them, and every server applies the same sequence.
+//! The writer offers what is submitted here and applies what it is given, one position after the other. Of one server
+//! alone, [`LocalOrder`] is the order: each proposal is given back as it was offered. In a cluster a replicated log is:
+//! own proposals come back when they have their position, others' between them, and every server applies the same
+//! sequence.
 //!
 //! The order does not make anything durable here (the log does) and does not know what a proposal says.
 //!
 //! Invariants:
 //! (1) What was offered comes back exactly once, with its ticket, unless [`Order::next`] fails before.
 //! (2) Positions ascend by one. The writer stops updates when one is left out or comes twice.
-//! (3) No method waits: the writer has others to serve. An order that gets something to give later, or whose health changes, calls
-//!     its [`Waker`](crate::Waker).
+//! (3) No method waits: the writer has others to serve. An order that gets something to give later, or whose health
+//!     changes, calls its [`Waker`](crate::Waker).
 //! (4) How much is offered and not given back yet is bounded: the order is [`OrderHealth::Full`] then.
 
 use crate::error::StoreError;
@@ -18,8 +19,8 @@ use crate::proposed::{Proposed, Ticket};
 
 /// Decides in which order proposals are applied.
 pub trait Order: Send {
-    /// A position once given holds, also when the log of this server refuses the proposal: the writer must not go on without it and
-    /// stops updates. Otherwise the refused proposal is forgotten and the next one is applied.
+    /// A position once given holds, also when the log of this server refuses the proposal: the writer must not go on
+    /// without it and stops updates. Otherwise the refused proposal is forgotten and the next one is applied.
     const IS_BINDING: bool;
 
     /// Takes a proposal that is to have a position. Called only while the order is [`OrderHealth::Ready`].

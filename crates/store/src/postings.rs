@@ -114,8 +114,9 @@ impl<'s> Postings<'s> {
         Ok(set)
     }
 
-    /// Visits the bytes of the list as they are stored, piece by piece: the body of an inline list, or the containers of a long one,
-    /// at most a few KiB each; then each change that is not folded yet as its id in 8 bytes. For tools that measure and dump.
+    /// Visits the bytes of the list as they are stored, piece by piece: the body of an inline list, or the containers
+    /// of a long one, at most a few KiB each; then each change that is not folded yet as its id in 8 bytes. For tools
+    /// that measure and dump.
     pub fn each_stored(&self, visit: &mut dyn FnMut(&[u8])) -> Result<(), StoreError> {
         match self.base {
             None => {}
@@ -132,8 +133,8 @@ impl<'s> Postings<'s> {
         Ok(())
     }
 
-    /// Gives those of the ascending `ids` that are in the list. However long the list is, a container is read at most once, and only
-    /// where one of the ids would be.
+    /// Gives those of the ascending `ids` that are in the list. However long the list is, a container is read at most
+    /// once, and only where one of the ids would be.
     pub fn common(
         &self,
         ids: impl IntoIterator<Item = EntryId>,

@@ -1,8 +1,8 @@
 //! What waits for the writer, in the order in which it gets its turn.
 //!
-//! Sources (connections) take turns, each with its oldest proposal: whoever sends one after the other waits behind one proposal of
-//! everybody else, not behind all that somebody sent ahead. The proposals of one source stay in their order. Knows nothing of what they
-//! say; how many may wait is the business of whoever takes them in.
+//! Sources (connections) take turns, each with its oldest proposal: whoever sends one after the other waits behind one
+//! proposal of everybody else, not behind all that somebody sent ahead. The proposals of one source stay in their
+//! order. Knows nothing of what they say; how many may wait is the business of whoever takes them in.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
@@ -91,7 +91,8 @@ mod tests {
             for source in 0..6 {
                 let own = |(by, _): &&(u64, u64)| *by == source;
                 let numbers: Vec<u64> = served.iter().filter(own).map(|(_, number)| *number).collect();
-                let sent: Vec<u64> = (0..sources.len()).filter(|at| sources[*at] == source).map(|at| at as u64).collect();
+                let sent = (0..sources.len()).filter(|at| sources[*at] == source);
+                let sent: Vec<u64> = sent.map(|at| at as u64).collect();
                 proptest::prop_assert_eq!(numbers, sent);
                 let turns: Vec<usize> = (0..served.len()).filter(|at| served[*at].0 == source).collect();
                 for pair in turns.windows(2) {

@@ -1,8 +1,10 @@
-//! A backend opened for reading beside a server that writes it: LMDB as it is, and the tail of the log replayed in memory.
+//! A backend opened for reading beside a server that writes it: LMDB as it is, and the tail of the log replayed in
+//! memory.
 //!
 //! Nothing is written but LMDB's reader slot. Each snapshot is as new as the moment it is taken.
 //!
-//! Invariant: a snapshot is LMDB at one transaction plus exactly the log records after the `meta.folded` of that transaction.
+//! Invariant: a snapshot is LMDB at one transaction plus exactly the log records after the `meta.folded` of that
+//! transaction.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,16 +49,17 @@ impl ReadOnlyBackend {
         Ok(ReadOnlyBackend { env, disk, rules, resolver, binder, indexes, segment_bytes, shows_configured: false })
     }
 
-    /// Shows the indexes that the options name, as a server finds them when it starts: those that the backend has not heard of are not
-    /// built, those that it has beyond them are gone. For a backend that nobody serves, whose configuration was changed.
+    /// Shows the indexes that the options name, as a server finds them when it starts: those that the backend has not
+    /// heard of are not built, those that it has beyond them are gone. For a backend that nobody serves, whose
+    /// configuration was changed.
     #[must_use]
     pub fn with_configured_indexes(mut self) -> ReadOnlyBackend {
         self.shows_configured = true;
         self
     }
 
-    /// Everything as it is now. Replays up to two seconds' worth of log; take a new one now and then in long work, because LMDB
-    /// cannot reuse pages that it still sees.
+    /// Everything as it is now. Replays up to two seconds' worth of log; take a new one now and then in long work,
+    /// because LMDB cannot reuse pages that it still sees.
     pub fn snapshot(&mut self) -> Result<Snapshot, StoreError> {
         let taken = Instant::now();
         let Replayed { txn, state, mut version } = self.replayed()?;
@@ -74,8 +77,8 @@ impl ReadOnlyBackend {
         Ok(Snapshot::of(shared, txn, taken))
     }
 
-    /// Everything as it is now, to try proposals on: what they change is seen by the next one and by nobody else, and gone with the
-    /// trial.
+    /// Everything as it is now, to try proposals on: what they change is seen by the next one and by nobody else, and
+    /// gone with the trial.
     ///
     /// # Errors
     /// As [`ReadOnlyBackend::snapshot`].

@@ -1,4 +1,5 @@
-//! Who holds a snapshot, and since when: one slot of memory each, so that the oldest can be named. It knows nothing else of them.
+//! Who holds a snapshot, and since when: one slot of memory each, so that the oldest can be named. It knows nothing
+//! else of them.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,5 @@
-//! The way out when the log does not have every change that was acknowledged: the backend goes on with those that can be read.
+//! The way out when the log does not have every change that was acknowledged: the backend goes on with those that can
+//! be read.
 //!
 //! Invariants:
 //! (1) Nothing is changed unless the loss is accepted, or when nothing is missing.
@@ -28,7 +29,8 @@ pub struct LogRepair {
     pub put_aside: Option<PathBuf>,
 }
 
-/// Looks for changes that the log should have and has not. If there are some and the loss is accepted, the backend goes on without them.
+/// Looks for changes that the log should have and has not. If there are some and the loss is accepted, the backend goes
+/// on without them.
 ///
 /// # Errors
 /// When the backend is in use, the disk refuses, or what can be read of the log cannot be applied.

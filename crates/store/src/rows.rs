@@ -1,7 +1,8 @@
 //! Keys and pieces of rows in `entries` and `values`: how something larger than a row is cut, and how it is found.
 //!
-//! `entries`: id `u64` BE [‖ part `u16` BE, from 1] → piece. `values`: entry id `u64` BE ‖ description `u32` BE ‖ length byte and
-//! normalized value (longer than [`VALUE_NORM_BYTES_MAX`]: 255, its head and a 128-bit hash) ‖ part `u16` BE → piece.
+//! `entries`: id `u64` BE [‖ part `u16` BE, from 1] → piece. `values`: entry id `u64` BE ‖ description `u32` BE ‖
+//! length byte and normalized value (longer than [`VALUE_NORM_BYTES_MAX`]: 255, its head and a 128-bit hash) ‖ part
+//! `u16` BE → piece.
 //!
 //! The first piece of both begins with a varint: the number of further pieces (0 for nearly all).
 //!

@@ -23,9 +23,9 @@ pub type Done = Box<dyn FnOnce(Result<Outcome, StoreError>) + Send>;
 
 /// Applies proposals.
 ///
-/// `apply` must be deterministic: the same proposals in the same order on the same data give the same changes and outcomes, on
-/// any machine, today and when the log is replayed. So it reads no clock, no random number, no environment, and iterates over no
-/// hash map.
+/// `apply` must be deterministic: the same proposals in the same order on the same data give the same changes and
+/// outcomes, on any machine, today and when the log is replayed. So it reads no clock, no random number, no
+/// environment, and iterates over no hash map.
 pub trait Rules: Send {
     /// Version of what `apply` does. A log written by another version is not replayed.
     fn version(&self) -> u32;
@@ -35,16 +35,16 @@ pub trait Rules: Send {
     /// A refusal is an outcome: it follows from the proposal and the data, so a replay gives the same one.
     ///
     /// # Errors
-    /// When the data cannot be read (disk error, damage). What the proposal would have done is then unknown, so the backend applies no
-    /// further proposals until it is opened anew; it goes on serving reads. Limits that follow from the data alone
-    /// ([`StoreError::is_limit`]) are refusals, not errors.
+    /// When the data cannot be read (disk error, damage). What the proposal would have done is then unknown, so the
+    /// backend applies no further proposals until it is opened anew; it goes on serving reads. Limits that follow from
+    /// the data alone ([`StoreError::is_limit`]) are refusals, not errors.
     fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Result<Outcome, StoreError>;
 
-    /// The batch of what was applied last is durable and visible (and the log goes on at that place), or (`None`) the log refused it.
-    /// Not called for what is replayed.
+    /// The batch of what was applied last is durable and visible (and the log goes on at that place), or (`None`) the
+    /// log refused it. Not called for what is replayed.
     fn settled(&mut self, _place: Option<LogPlace>) {}
 
-    /// Forget everything taken from a [`Txn`]: the changes of the last batch did not become true (the log refused them), or
-    /// `apply` panicked half-way, or the data below was exchanged.
+    /// Forget everything taken from a [`Txn`]: the changes of the last batch did not become true (the log refused
+    /// them), or `apply` panicked half-way, or the data below was exchanged.
     fn forget(&mut self);
 }

@@ -1,5 +1,5 @@
-//! What the store tells `cn=monitor`: queue, batches, sync times, overlay, fold, readers, the longest wait with its reason, and the
-//! worst of each minute.
+//! What the store tells `cn=monitor`: queue, batches, sync times, overlay, fold, readers, the longest wait with its
+//! reason, and the worst of each minute.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

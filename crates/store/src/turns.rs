@@ -1,4 +1,5 @@
-//! Whose turn it is in the writer: what waits here is offered to the order, and what has its position comes back to be applied.
+//! Whose turn it is in the writer: what waits here is offered to the order, and what has its position comes back to be
+//! applied.
 //!
 //! Invariants:
 //! (1) A proposal is refused only before it is offered: what has its position is applied.
@@ -58,7 +59,8 @@ impl<O: Order> Turns<O> {
         self.queue.is_empty() && self.on_the_way == 0
     }
 
-    /// The next turn, if there is one by now. With a `refusal` nothing is offered or applied, and what waits is refused.
+    /// The next turn, if there is one by now. With a `refusal` nothing is offered or applied, and what waits is
+    /// refused.
     ///
     /// # Errors
     /// When the order fails or is out of order. [`Turns::stop`] must follow.

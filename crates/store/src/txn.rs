@@ -1,4 +1,5 @@
-//! The writer's hands: reads that see earlier proposals of the batch, and changes that keep entries, tree and postings in step.
+//! The writer's hands: reads that see earlier proposals of the batch, and changes that keep entries, tree and postings
+//! in step.
 //!
 //! Invariants:
 //! (1) Tree, `All` and every index agree with the entries after each method that returns `Ok`.
@@ -98,8 +99,8 @@ impl<'a> Txn<'a> {
         id
     }
 
-    /// Stores an entry, new or changed, renamed or moved: whatever differs from what is stored is brought into the indexes and
-    /// the tree. Its children go with it.
+    /// Stores an entry, new or changed, renamed or moved: whatever differs from what is stored is brought into the
+    /// indexes and the tree. Its children go with it.
     pub fn put_entry(&mut self, id: EntryId, record: Vec<u8>) -> Result<(), StoreError> {
         let old = self.entry_bytes(id)?;
         self.reindex(id, old.as_deref(), Some(&record))?;
@@ -126,7 +127,8 @@ impl<'a> Txn<'a> {
         Ok(())
     }
 
-    /// Adds one value to a large attribute; `false` if it is there already. The stub in the record is the caller's to change.
+    /// Adds one value to a large attribute; `false` if it is there already. The stub in the record is the caller's to
+    /// change.
     pub fn add_large_value(
         &mut self,
         id: EntryId,
@@ -187,8 +189,8 @@ impl<'a> Txn<'a> {
         self.set_meta_row(&meta::rules(key), value);
     }
 
-    /// Notes about this proposal that the log shall keep beside it, if it is accepted: opaque to the store, without effect on what
-    /// becomes of the proposal, neither compared nor made again when it is replayed. Empty at first.
+    /// Notes about this proposal that the log shall keep beside it, if it is accepted: opaque to the store, without
+    /// effect on what becomes of the proposal, neither compared nor made again when it is replayed. Empty at first.
     pub fn trace(&mut self) -> &mut Vec<u8> {
         &mut self.state.trace
     }
@@ -360,7 +362,8 @@ impl<'a> Txn<'a> {
         Ok(false)
     }
 
-    /// Whether the entry is in the list of a key that it makes. It is, unless the index is being built and only part of the entry is in.
+    /// Whether the entry is in the list of a key that it makes. It is, unless the index is being built and only part of
+    /// the entry is in.
     fn is_there(&self, key: &IndexKey, id: EntryId) -> Result<bool, StoreError> {
         Ok(!self.state.indexes.has_part_of(key.index(), id) || self.view().postings(key)?.contains(id)?)
     }

@@ -6,9 +6,11 @@
 //! ```
 //! Invariants:
 //! (1) `active` was made on `frozen` on the base transaction, `frozen` on the base transaction.
-//! (2) A snapshot's LMDB transaction is the version's base (then `frozen` counts), or the one that folded `frozen` (then it does
-//!     not, for it is in there). Any other pairing is retried. So nothing is ever counted twice or not at all.
-//! (3) Between the commit of a fold and its publication readers need not wait: they know the fold's transaction beforehand.
+//! (2) A snapshot's LMDB transaction is the version's base (then `frozen` counts), or the one that folded `frozen`
+//!     (then it does not, for it is in there). Any other pairing is retried. So nothing is ever counted twice or not at
+//!     all.
+//! (3) Between the commit of a fold and its publication readers need not wait: they know the fold's transaction
+//!     beforehand.
 //! (4) A published version is durable: everything in it is in the log or in LMDB.
 
 use std::sync::Arc;
@@ -63,7 +65,8 @@ impl Frozen {
         Frozen { overlay, next_entry, indexes, fold_txn: AtomicUsize::new(NO_TXN) }
     }
 
-    /// Says which transaction is going to hold it; before that one commits. A failed fold leaves the number to the next.
+    /// Says which transaction is going to hold it; before that one commits. A failed fold leaves the number to the
+    /// next.
     pub fn set_fold_txn(&self, id: usize) {
         self.fold_txn.store(id, Ordering::SeqCst);
     }
@@ -113,8 +116,8 @@ impl Shared {
     }
 }
 
-/// One moment of the directory. Cheap to take, movable between threads; not to be kept long (a second), because LMDB cannot
-/// reuse pages that a snapshot still sees.
+/// One moment of the directory. Cheap to take, movable between threads; not to be kept long (a second), because LMDB
+/// cannot reuse pages that a snapshot still sees.
 pub struct Snapshot {
     shared: Arc<Shared>,
     version: Arc<Version>,
@@ -188,8 +191,8 @@ impl Snapshot {
         self.version.seq
     }
 
-    /// Names of entries that exist are those of every other snapshot with this number: only a rename or a move ends it, and no two
-    /// openings share one.
+    /// Names of entries that exist are those of every other snapshot with this number: only a rename or a move ends it,
+    /// and no two openings share one.
     #[inline]
     pub fn tree_generation(&self) -> u64 {
         self.version.tree_generation

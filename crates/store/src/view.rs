@@ -91,8 +91,8 @@ impl<'s> View<'s> {
         self.indexes
     }
 
-    /// The last change that it sees: what is known of one view is true of every other with this number. None in a transaction, whose
-    /// changes have no number yet.
+    /// The last change that it sees: what is known of one view is true of every other with this number. None in a
+    /// transaction, whose changes have no number yet.
     #[inline]
     pub fn seq(&self) -> Option<u64> {
         self.seq

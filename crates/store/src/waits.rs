@@ -1,6 +1,8 @@
-//! Where the time of a proposal went: the phases of its way through the writer, and what the writer did while it waited for its turn.
+//! Where the time of a proposal went: the phases of its way through the writer, and what the writer did while it waited
+//! for its turn.
 //!
-//! Knows times only. They are those that the writer takes anyway; what happened during a wait is looked up only for long ones.
+//! Knows times only. They are those that the writer takes anyway; what happened during a wait is looked up only for
+//! long ones.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -183,7 +185,8 @@ mod tests {
         let begin = Instant::now();
         let at = |ms: u64| begin + Duration::from_millis(ms);
         let mut timeline = Timeline::default();
-        // Long ago; then 5 ms of applying (4 of them for connection 7) and 300 of the disk; then 2 and 20 and 50 for the fold.
+        // Long ago; then 5 ms of applying (4 of them for connection 7) and 300 of the disk; then 2 and 20 and 50 for
+        // the fold.
         let longest = (Duration::from_millis(4), Submitter(7));
         timeline.push(Span {
             started: at(0),

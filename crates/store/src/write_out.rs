@@ -1,5 +1,6 @@
-//! Having the disk write early what was handed to a file, in small pieces. A sync waits for everything that the disk has been given,
-//! whoever wrote it: what piles up in the page cache of a file that nobody waits for is what an update waits for later.
+//! Having the disk write early what was handed to a file, in small pieces. A sync waits for everything that the disk
+//! has been given, whoever wrote it: what piles up in the page cache of a file that nobody waits for is what an update
+//! waits for later.
 //!
 //! Nothing here makes anything durable, and failing is no error here: who syncs the file is told.
 
@@ -16,7 +17,8 @@ pub fn begin(file: &File, range: Range<u64>) {
 
 /// Has the disk write all that was handed to a file so far, and waits until it has taken it, into its cache perhaps.
 ///
-/// For a handle of one's own that nobody syncs: the kernel tells each handle of a failed write once, and this one is told here.
+/// For a handle of one's own that nobody syncs: the kernel tells each handle of a failed write once, and this one is
+/// told here.
 pub fn wait(file: &File) {
     #[cfg(target_os = "linux")]
     {

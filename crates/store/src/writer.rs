@@ -1,16 +1,18 @@
 //! The one writer: batches, group commit, freezing. Its loop is the life of every update.
 //!
 //! ```text
-//! take all waiting → have them ordered → apply onto the unpublished overlay → one log write, one sync → publish → answer → freeze if due
+//! take all waiting → have them ordered → apply onto the unpublished overlay → one log write, one sync
+//!     → publish → answer → freeze if due
 //! ```
 //! Invariants:
 //! (1) Nobody is told of success before the sync of the log returned, nor reads a change before.
-//! (2) If the log refuses a batch, the working state goes back to the published version, and every proposal of the batch
-//!     (refused ones too: they may have been refused because of an earlier one) gets the error.
+//! (2) If the log refuses a batch, the working state goes back to the published version, and every proposal of the
+//!     batch (refused ones too: they may have been refused because of an earlier one) gets the error.
 //! (3) There is at most one frozen overlay. Only the writer freezes.
-//! (4) After [`Rules::apply`] returned an error no proposal is applied any more: the state that later ones expect is unknown.
-//!     What was applied before it, in the same batch too, is logged and answered as usual.
-//! (5) A job of another kind than a proposal is served after all that was sent before it, and before all that was sent after it.
+//! (4) After [`Rules::apply`] returned an error no proposal is applied any more: the state that later ones expect is
+//!     unknown. What was applied before it, in the same batch too, is logged and answered as usual.
+//! (5) A job of another kind than a proposal is served after all that was sent before it, and before all that was sent
+//!     after it.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

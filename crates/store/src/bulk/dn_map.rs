@@ -1,8 +1,8 @@
 //! Which names an import has seen, and their ids: a hash table of fingerprints, 16 bytes a slot.
 //!
 //! A million entries take 32 MiB, whatever their names look like. Names are not kept: two names whose 88-bit
-//! fingerprints agree count as one (the second would be rejected as a duplicate), which is to be expected once in 10^14 imports of
-//! a million entries. Knows nothing of where names come from.
+//! fingerprints agree count as one (the second would be rejected as a duplicate), which is to be expected once in 10^14
+//! imports of a million entries. Knows nothing of where names come from.
 
 use crate::EntryId;
 

@@ -62,8 +62,8 @@ pub enum BulkError {
     NotFolded,
     /// Nothing would be left, and nobody said that this is wanted.
     #[error(
-        "the backend would be empty afterwards: of {processed} entries {rejected} were rejected and {} skipped{}; nothing was changed \
-         (--clearBackend empties the backend)",
+        "the backend would be empty afterwards: of {processed} entries {rejected} were rejected and {} skipped{}; \
+         nothing was changed (--clearBackend empties the backend)",
         skipped.total(),
         if skipped.total() > 0 { format!(" ({skipped})") } else { String::new() }
     )]

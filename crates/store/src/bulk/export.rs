@@ -1,8 +1,8 @@
 //! Export: a snapshot as LDIF, parents before children, siblings in the order of their ids.
 //!
 //! After an import ids follow the file, so exporting, importing and exporting again gives the same bytes. Operational
-//! attributes are written like others; only what the server computes is not there to write. Reading follows the ids, which is
-//! the order of the records on disk.
+//! attributes are written like others; only what the server computes is not there to write. Reading follows the ids,
+//! which is the order of the records on disk.
 
 use std::collections::HashSet;
 use std::io::Write;

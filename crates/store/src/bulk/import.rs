@@ -1,7 +1,7 @@
 //! The import as a whole: workers, turns, the sort, the new environment, the swap.
 //!
-//! Each worker takes a chunk, prepares it, waits for its turn to give out ids, makes records and keys, and waits for its turn
-//! to hand them over. Both turns follow the file, so the result does not depend on which worker was quick.
+//! Each worker takes a chunk, prepares it, waits for its turn to give out ids, makes records and keys, and waits for
+//! its turn to hand them over. Both turns follow the file, so the result does not depend on which worker was quick.
 
 use std::path::Path;
 use std::sync::Mutex;

@@ -1,7 +1,9 @@
-//! Old entries that an import takes over: all of them when it appends, those outside the imported branches when it replaces.
+//! Old entries that an import takes over: all of them when it appends, those outside the imported branches when it
+//! replaces.
 //!
-//! They go through the import like the file's entries, as chunks of LDIF, but unchecked and unchanged. Where the file replaces an
-//! entry, the file's record stands in its place, so that what is below finds its parent. Ids are given anew.
+//! They go through the import like the file's entries, as chunks of LDIF, but unchecked and unchanged. Where the file
+//! replaces an entry, the file's record stands in its place, so that what is below finds its parent. Ids are given
+//! anew.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -120,7 +122,8 @@ impl Old {
         Ok(all)
     }
 
-    /// What the rules keep beside the entries: it goes on with the entries that stay (work that waits for them, for one).
+    /// What the rules keep beside the entries: it goes on with the entries that stay (work that waits for them, for
+    /// one).
     pub fn rules_rows(&self) -> Result<MetaRows, BulkError> {
         let txn = self.env.read()?;
         Ok(env::read_rules_rows(self.env.dbs(), &txn)?)

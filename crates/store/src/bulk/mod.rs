@@ -1,7 +1,7 @@
 //! Work on whole databases: import, export, verify, rebuild.
 //!
-//! An import reads LDIF in chunks ([`source`]), prepares entries on all cores ([`prepare`]), gives out ids and parents in the
-//! order of the file ([`import`]), sorts the index keys ([`sort`]) and appends everything in key order to a new
+//! An import reads LDIF in chunks ([`source`]), prepares entries on all cores ([`prepare`]), gives out ids and parents
+//! in the order of the file ([`import`]), sorts the index keys ([`sort`]) and appends everything in key order to a new
 //! environment ([`writer`]), which takes the place of the old one at the very end ([`swap`]). Until then nothing that
 //! serves is touched.
 //!

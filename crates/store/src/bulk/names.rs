@@ -142,7 +142,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The position of a description as spelled in the file, see [`Names::get`]; `line` is the line of the record it stands on.
+    /// The position of a description as spelled in the file, see [`Names::get`]; `line` is the line of the record it
+    /// stands on.
     #[inline]
     pub fn find(&mut self, line: usize, spelling: &[u8]) -> Result<u32, String> {
         match self.expected.get(line) {

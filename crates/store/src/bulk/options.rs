@@ -14,7 +14,8 @@ use crate::record::Values;
 /// Whether the old entries stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportMode {
-    /// The database holds the file's entries and nothing else; with include branches in the selection: entries outside them stay.
+    /// The database holds the file's entries and nothing else; with include branches in the selection: entries outside
+    /// them stay.
     Replace,
     /// The file's entries are added.
     Append {
@@ -35,7 +36,8 @@ pub struct SelectedEntry<'a> {
 /// Says whether an entry matches; made by the caller from an LDAP filter.
 pub type EntryFilter = Arc<dyn Fn(&SelectedEntry<'_>) -> bool + Send + Sync>;
 
-/// Turns a clear password into what is stored; `None` keeps the value (it is hashed already). The error is the reason of a reject.
+/// Turns a clear password into what is stored; `None` keeps the value (it is hashed already). The error is the reason
+/// of a reject.
 pub type PasswordHook = Arc<dyn Fn(&[u8]) -> Result<Option<Vec<u8>>, String> + Send + Sync>;
 
 /// Which entries and attributes are wanted. Empty lists do not restrict.
@@ -165,7 +167,8 @@ pub struct ImportOptions {
     pub directory: PathBuf,
     /// Its base DNs; entries elsewhere are skipped.
     pub base_dns: Vec<String>,
-    /// Base DNs of other backends. An entry at or below one of them that is below an own base DN is bad: its name belongs there.
+    /// Base DNs of other backends. An entry at or below one of them that is below an own base DN is bad: its name
+    /// belongs there.
     pub other_base_dns: Vec<String>,
     /// Its indexes.
     pub indexes: IndexConfigs,

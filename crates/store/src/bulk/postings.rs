@@ -157,8 +157,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::sort::{KeyBatch, Sorter};
     use super::*;
+    use crate::bulk::sort::{KeyBatch, Sorter};
     use crate::posting::container::{id_at, parse_chunk_key};
     use crate::posting::{BlockView, Container, ROW_BYTES_MAX};
 
@@ -210,7 +210,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn every_list_comes_back(steps in prop::collection::vec(1u64..30_000, 1..700), keys in prop::collection::vec("[ab]{0,9}", 1..40)) {
+        fn every_list_comes_back(
+            steps in prop::collection::vec(1u64..30_000, 1..700),
+            keys in prop::collection::vec("[ab]{0,9}", 1..40),
+        ) {
             let directory = tempfile::tempdir().unwrap();
             let mut sorter = Sorter::new(directory.path(), 2, 0, 1).unwrap();
             let mut expected: BTreeMap<Vec<u8>, Vec<u64>> = BTreeMap::new();

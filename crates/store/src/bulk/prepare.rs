@@ -1,7 +1,7 @@
 //! From the text of a record to an entry that only lacks its number: parsed, normalised, completed, checked.
 //!
-//! Everything here depends on one record alone, so workers do it in any order. Whether the parent exists and the name is
-//! free is decided later, in the order of the file. Knows nothing of ids and keys.
+//! Everything here depends on one record alone, so workers do it in any order. Whether the parent exists and the name
+//! is free is decided later, in the order of the file. Knows nothing of ids and keys.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -180,7 +180,8 @@ impl<'p> Preparer<'p> {
         Ok(())
     }
 
-    /// Adds what LDIF may leave out: superior classes, the values of the RDN, entryUUID. Gives what is known of its classes.
+    /// Adds what LDIF may leave out: superior classes, the values of the RDN, entryUUID. Gives what is known of its
+    /// classes.
     fn complete(&mut self, entry: &Entry, batch: &mut Batch) -> Result<Option<Arc<Classes>>, String> {
         let first = entry.attributes.start as usize;
         let mut has_uuid = false;
@@ -380,8 +381,8 @@ fn key_of<'n>(schema: &Schema, name: &'n str) -> AttributeKey<'n> {
     known.map_or(AttributeKey::Unknown(name), |attribute| AttributeKey::Known(attribute.index))
 }
 
-/// The name-based UUID (RFC 4122, version 3) of a normalised DN, as OpenDJ gives entries that come without: importing the same
-/// names gives the same UUIDs.
+/// The name-based UUID (RFC 4122, version 3) of a normalised DN, as OpenDJ gives entries that come without: importing
+/// the same names gives the same UUIDs.
 fn name_uuid(name: &[u8]) -> Vec<u8> {
     let mut uuid: [u8; 16] = Md5::digest(name).into();
     uuid[6] = uuid[6] & 0x0f | 0x30;

@@ -30,8 +30,8 @@ pub enum Problem {
     },
     /// The name of an entry belongs to another backend, so that nobody finds the entry by it.
     #[error(
-        "entry {id}: its name \"{dn}\" belongs to another backend: searches find the entry, requests that name it do not; export this \
-         backend, rename the entry in the LDIF and import it again"
+        "entry {id}: its name \"{dn}\" belongs to another backend: searches find the entry, requests that name it do \
+         not; export this backend, rename the entry in the LDIF and import it again"
     )]
     ForeignName {
         /// The entry.

@@ -1,7 +1,8 @@
-//! `rebuild-index`: indexes made anew from the entries, in one transaction: before it an index is as it was, after it right.
+//! `rebuild-index`: indexes made anew from the entries, in one transaction: before it an index is as it was, after it
+//! right.
 //!
-//! The backend must be closed (its log folded): what is rebuilt is what LMDB has. Keys come from the same code and the same sort
-//! as an import's.
+//! The backend must be closed (its log folded): what is rebuilt is what LMDB has. Keys come from the same code and the
+//! same sort as an import's.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,7 +49,8 @@ pub struct RebuildOptions {
     pub indexes: IndexConfigs,
     /// Which of them.
     pub which: RebuildWhich,
-    /// They are only declared good (`--clearDegradedState`), which is true of a backend whose data never had the attribute.
+    /// They are only declared good (`--clearDegradedState`), which is true of a backend whose data never had the
+    /// attribute.
     pub clear_degraded_state: bool,
     /// Worker threads; 0: one for each core.
     pub threads: usize,
@@ -76,7 +78,8 @@ pub struct RebuildSummary {
 /// Makes indexes anew.
 ///
 /// # Errors
-/// When the backend is in use or damaged, an index is not known, there is no room, or the work was interrupted: then all is as it was.
+/// When the backend is in use or damaged, an index is not known, there is no room, or the work was interrupted: then
+/// all is as it was.
 pub fn rebuild(options: &RebuildOptions, progress: &mut dyn FnMut(&Progress)) -> Result<RebuildSummary, BulkError> {
     let started = Instant::now();
     let _lock = InstanceLock::take(&options.directory)?;

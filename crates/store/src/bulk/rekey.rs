@@ -1,7 +1,7 @@
 //! All index keys of all entries of a database, made anew and sorted: what `verify` compares with and `rebuild` writes.
 //!
-//! One thread reads entries in the order of their ids, workers make the keys, turns keep the order. Knows nothing of what is
-//! in the indexes now.
+//! One thread reads entries in the order of their ids, workers make the keys, turns keep the order. Knows nothing of
+//! what is in the indexes now.
 
 use std::ops::Range;
 use std::path::Path;

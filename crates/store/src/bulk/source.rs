@@ -15,8 +15,8 @@ use memchr::{memchr_iter, memmem};
 
 use super::error::BulkError;
 
-/// What a worker takes at once: some 400 ordinary entries, small beside the caches of a machine, large beside the cost of
-/// taking turns.
+/// What a worker takes at once: some 400 ordinary entries, small beside the caches of a machine, large beside the cost
+/// of taking turns.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Largest single record. A group of ten million members is about 500 MB of LDIF.
@@ -308,7 +308,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_lines_are_right(records in prop::collection::vec("[a-z]{1,9}(\n [a-z]{1,9}){0,3}", 0..20), blanks in prop::collection::vec(1usize..4, 20)) {
+        fn nothing_is_lost_and_lines_are_right(
+            records in prop::collection::vec("[a-z]{1,9}(\n [a-z]{1,9}){0,3}", 0..20),
+            blanks in prop::collection::vec(1usize..4, 20),
+        ) {
             let mut text = String::new();
             let mut expected = Vec::new();
             for (record, blanks) in records.iter().zip(blanks) {

@@ -1,8 +1,9 @@
-//! `verify-index`: proves that entries, tree, postings and large values say the same, or tells in words where they do not.
+//! `verify-index`: proves that entries, tree, postings and large values say the same, or tells in words where they do
+//! not.
 //!
-//! The keys of all entries are made anew and sorted like an import's, then compared with the indexes key by key and id by
-//! id: what is missing and what is too much both show in one pass. What it reads is one snapshot, so LMDB, overlay and
-//! the log behind the overlay are checked as one state. It changes nothing.
+//! The keys of all entries are made anew and sorted like an import's, then compared with the indexes key by key and id
+//! by id: what is missing and what is too much both show in one pass. What it reads is one snapshot, so LMDB, overlay
+//! and the log behind the overlay are checked as one state. It changes nothing.
 
 use std::collections::HashMap;
 use std::ops::Bound;

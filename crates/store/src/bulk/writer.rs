@@ -1,11 +1,12 @@
 //! The end of the pipe: rows in key order into a new environment.
 //!
-//! A thread of its own appends batches as they come (`MDB_APPEND`: no search, full pages) and commits now and then without
-//! waiting for the disk; [`Writer::finish`] syncs once. Knows rows as bytes.
+//! A thread of its own appends batches as they come (`MDB_APPEND`: no search, full pages) and commits now and then
+//! without waiting for the disk; [`Writer::finish`] syncs once. Knows rows as bytes.
 //!
-//! Before LMDB writes a stretch of the file, the stretch is written with zeros in pieces of one page: the kernel then keeps
-//! it in the page cache as single pages instead of large folios, and later in-place writes of the fold cost a third of the CPU
-//! (docs/decisions/003-import-sort.md). The disk is told to start writing early, so that the last sync is short.
+//! Before LMDB writes a stretch of the file, the stretch is written with zeros in pieces of one page: the kernel then
+//! keeps it in the page cache as single pages instead of large folios, and later in-place writes of the fold cost a
+//! third of the CPU (docs/decisions/003-import-sort.md). The disk is told to start writing early, so that the last sync
+//! is short.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -190,8 +191,8 @@ impl Paving {
         Ok(Self { file, end, writeback: end })
     }
 
-    /// Paves what a transaction with `bytes` of rows can take: pages are at least half full, and each table has branch pages. Called before
-    /// LMDB is given the rows, because it writes pages of a large transaction before the commit.
+    /// Paves what a transaction with `bytes` of rows can take: pages are at least half full, and each table has branch
+    /// pages. Called before LMDB is given the rows, because it writes pages of a large transaction before the commit.
     fn extend(&mut self, env: &Env, bytes: u64) -> Result<(), BulkError> {
         let failed = |error| StoreError::io("database file", &error);
         // What is behind the pavement was written by LMDB.

@@ -1,4 +1,5 @@
-//! Rewriting packed blocks in key order: each touched row is read, merged and written once, and split like a B-tree page.
+//! Rewriting packed blocks in key order: each touched row is read, merged and written once, and split like a B-tree
+//! page.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -79,8 +80,8 @@ impl<'d> BlockFolder<'d> {
         Ok(())
     }
 
-    /// Copies the row that `key` belongs to and returns the first key that belongs to a later one. Keys before the first row
-    /// of their index belong to that one.
+    /// Copies the row that `key` belongs to and returns the first key that belongs to a later one. Keys before the
+    /// first row of their index belong to that one.
     fn load_row(&mut self, txn: &RwTxn<'_>, key: &IndexKey) -> Result<RowEnd, StoreError> {
         self.row_key.clear();
         self.row_data.clear();
@@ -167,8 +168,8 @@ impl<'d> BlockFolder<'d> {
         Ok(())
     }
 
-    /// How large the parts are to be: the whole row if it fits; full rows where keys come in order at the end; else even
-    /// parts with room to grow.
+    /// How large the parts are to be: the whole row if it fits; full rows where keys come in order at the end; else
+    /// even parts with room to grow.
     fn share(&mut self, end: &RowEnd) -> usize {
         let size = self.packed_size();
         let was = self.row_key.len() + self.row_data.len();

@@ -1,10 +1,10 @@
 //! Moving a frozen overlay into LMDB: one transaction, keys in order, beside readers and the writer.
 //!
 //! Invariants:
-//! (1) A fold either commits everything of its overlay, `meta.folded` included, or nothing; a failed one is tried again with the
-//!     same overlay.
-//! (2) Rows end up as if the changes had been made one by one: lists inline or long by size, containers never empty, further
-//!     pieces of shortened records removed.
+//! (1) A fold either commits everything of its overlay, `meta.folded` included, or nothing; a failed one is tried again
+//!     with the same overlay.
+//! (2) Rows end up as if the changes had been made one by one: lists inline or long by size, containers never empty,
+//!     further pieces of shortened records removed.
 
 mod blocks;
 mod lists;

@@ -1,4 +1,5 @@
-//! Removing the rows of an index as a whole, long lists included: of a former one bit by bit, of one that is made anew offline at once.
+//! Removing the rows of an index as a whole, long lists included: of a former one bit by bit, of one that is made anew
+//! offline at once.
 //!
 //! Invariant: a row and the containers of its lists go in the same transaction.
 

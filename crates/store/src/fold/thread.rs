@@ -1,4 +1,5 @@
-//! The thread that folds: takes frozen overlays, commits them, publishes, trims the log, and keeps the house in between.
+//! The thread that folds: takes frozen overlays, commits them, publishes, trims the log, and keeps the house in
+//! between.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ use crate::write_out;
 const WORK_SLICE: Duration = Duration::from_millis(2);
 /// A breath, while the writer is not waiting for us.
 const BREATH: Duration = Duration::from_micros(500);
-/// Rows between two times that the disk is given what LMDB wrote: about as many pages. What the disk has to take at once is what a sync
-/// of the log waits for.
+/// Rows between two times that the disk is given what LMDB wrote: about as many pages. What the disk has to take at
+/// once is what a sync of the log waits for.
 const ROWS_WRITTEN_OUT: u64 = 512;
 /// Chores are done this often when nothing happens.
 const CHORES_EVERY: Duration = Duration::from_millis(500);
@@ -67,8 +68,8 @@ struct Folder {
     receiver: Receiver<FoldJob>,
     /// LMDB's file.
     data: File,
-    /// Folded overlays that readers may still hold. They are dropped here: giving back a million nodes takes a while, and an
-    /// event loop must not be the one to do it.
+    /// Folded overlays that readers may still hold. They are dropped here: giving back a million nodes takes a while,
+    /// and an event loop must not be the one to do it.
     retired: Vec<Arc<Frozen>>,
     stale_looked: Instant,
 }
@@ -111,8 +112,8 @@ impl Folder {
         }
     }
 
-    /// Notes that the backend is closed: nothing that the log alone holds is missing should its files be gone later. Without it (a full
-    /// disk) the next start only asks for more than it needs.
+    /// Notes that the backend is closed: nothing that the log alone holds is missing should its files be gone later.
+    /// Without it (a full disk) the next start only asks for more than it needs.
     fn note_closed(&mut self) {
         let version = self.shared.version.load_full();
         if version.frozen.is_some() || !version.active.is_empty() {

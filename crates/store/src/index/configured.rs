@@ -1,8 +1,8 @@
 //! The indexes that a backend is configured with, as its log and its database keep them.
 //!
-//! Beside what the operator asked for stand the names of the indexes that this means: a replay of the log gives the same numbers to the
-//! same names, whatever schema is in force by then. The same configuration always makes the same bytes. The secret of confidential
-//! indexes and what evaluates filters are no part of it.
+//! Beside what the operator asked for stand the names of the indexes that this means: a replay of the log gives the
+//! same numbers to the same names, whatever schema is in force by then. The same configuration always makes the same
+//! bytes. The secret of confidential indexes and what evaluates filters are no part of it.
 
 use std::sync::Arc;
 

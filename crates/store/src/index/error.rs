@@ -12,7 +12,10 @@ pub enum IndexError {
         attribute: String,
     },
     /// The attribute type has no rule for that kind.
-    #[error("the {kind} index of \"{attribute}\" cannot be: its attribute type has no {kind} matching rule", kind = kind.name())]
+    #[error(
+        "the {kind} index of \"{attribute}\" is not valid: its attribute type has no {kind} matching rule",
+        kind = kind.name()
+    )]
     NoRule {
         /// As configured.
         attribute: String,
@@ -21,7 +24,8 @@ pub enum IndexError {
     },
     /// Windows too short.
     #[error(
-        "the substring index of \"{attribute}\" needs a substring-length of at least {SUBSTRING_LENGTH_MIN}, not {length}"
+        "the substring index of \"{attribute}\" needs a substring-length of at least {SUBSTRING_LENGTH_MIN}, \
+         not {length}"
     )]
     SubstringLength {
         /// As configured.
@@ -39,7 +43,8 @@ pub enum IndexError {
     },
     /// A rule that there is not, or that makes no keys of such values.
     #[error(
-        "the extensible index of \"{attribute}\" cannot be: \"{rule}\" is no matching rule or language that makes keys of its values"
+        "the extensible index of \"{attribute}\" is not valid: \"{rule}\" is no matching rule or language that makes \
+         keys of its values"
     )]
     ExtensibleRule {
         /// As configured.

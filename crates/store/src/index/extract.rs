@@ -18,7 +18,8 @@ use crate::record::{Content, Header, RecordView, put_value};
 use crate::tables::{Tables, TypeResolver};
 use crate::{DescId, IndexId};
 
-/// A schema as the store needs it: tells the number tables which attribute types a description belongs to, and makes indexers.
+/// A schema as the store needs it: tells the number tables which attribute types a description belongs to, and makes
+/// indexers.
 #[derive(Debug, Clone)]
 pub struct SchemaTypes {
     schema: Arc<Schema>,

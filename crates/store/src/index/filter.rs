@@ -23,6 +23,7 @@ pub trait IndexFilter: Send + Sync {
     /// The attribute types that it asks for; their subtypes are meant too.
     fn attributes(&self) -> &[TypeIndex];
 
-    /// Whether the entry belongs to the list. Where values outside the record would decide, it does: the search looks again.
+    /// Whether the entry belongs to the list. Where values outside the record would decide, it does: the search looks
+    /// again.
     fn matches(&self, entry: &dyn IndexedEntry) -> bool;
 }

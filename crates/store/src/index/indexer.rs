@@ -1,8 +1,8 @@
 //! From an entry to its index keys; from an old and a new state of it to the keys that go and come.
 //!
 //! One pass over the entry's attributes: each attribute type knows the indexes that it feeds, so attributes without
-//! an index cost one table look-up. A value that has no normal form under a rule (possible when syntax checking is off) has
-//! no key in that index. It knows nothing of ids and postings.
+//! an index cost one table look-up. A value that has no normal form under a rule (possible when syntax checking is off)
+//! has no key in that index. It knows nothing of ids and postings.
 
 use std::borrow::Cow;
 use std::sync::Arc;

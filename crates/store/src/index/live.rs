@@ -1,7 +1,8 @@
-//! The indexes of a backend at one moment: which there are, which of them may answer searches, and why the others may not.
+//! The indexes of a backend at one moment: which there are, which of them may answer searches, and why the others may
+//! not.
 //!
-//! Part of every version of the backend, so that a search never uses an index that its snapshot does not have in full. Knows nothing of
-//! how an index comes to be trusted.
+//! Part of every version of the backend, so that a search never uses an index that its snapshot does not have in full.
+//! Knows nothing of how an index comes to be trusted.
 
 use std::sync::Arc;
 

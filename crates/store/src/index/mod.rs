@@ -1,8 +1,8 @@
 //! Which indexes a backend has, and the keys of an entry in them.
 //!
 //! [`IndexConfigs`] is what an operator asks for, [`IndexSet`] what that means under a schema (one [`Index`] per OpenDJ
-//! index id), [`Indexer`] turns an entry, or an old and a new state of it, into keys. It knows nothing of how postings are
-//! stored, and nothing of the tree: the system indexes are the store's own.
+//! index id), [`Indexer`] turns an entry, or an old and a new state of it, into keys. It knows nothing of how postings
+//! are stored, and nothing of the tree: the system indexes are the store's own.
 
 mod config;
 mod configured;

@@ -1,8 +1,9 @@
 //! Keys of confidential indexes: a keyed hash stands for each normal form, so that the database file shows no value.
 //!
-//! What is protected: keys on disk of indexes with `confidentiality-enabled`. Whoever has the database file but not the secret can
-//! neither read values nor try guesses; he sees which entries share a value, and how many there are. What is not: entry records and
-//! the log, which hold entries in clear; and memory. A hash has no order: ranges, prefixes and short substrings find nothing here.
+//! What is protected: keys on disk of indexes with `confidentiality-enabled`. Whoever has the database file but not the
+//! secret can neither read values nor try guesses; he sees which entries share a value, and how many there are. What is
+//! not: entry records and the log, which hold entries in clear; and memory. A hash has no order: ranges, prefixes and
+//! short substrings find nothing here.
 //!
 //! Where the secret is kept is the caller's business.
 
@@ -15,7 +16,8 @@ use sha2::Sha256;
 /// Bytes of a secret.
 pub const SECRET_BYTES: usize = 32;
 
-/// Bytes of a key: half of the hash. Among 2^64 values of an index, two would be expected to meet; then the entry decides.
+/// Bytes of a key: half of the hash. Among 2^64 values of an index, two would be expected to meet; then the entry
+/// decides.
 pub const HASHED_KEY_BYTES: usize = 16;
 
 /// What keys are hashed with: HMAC-SHA-256, prepared once.

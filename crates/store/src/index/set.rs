@@ -163,9 +163,10 @@ impl IndexSet {
         Ok(())
     }
 
-    /// Adds an index with the number that belongs to its name; none when there is no number, or the index is there already: the
-    /// ordering index of most attributes is its equality index, same keys, and they are ordered. What `stamp` says is part of the name
-    /// for numbers: an index whose keys come out otherwise is another one, and is built before it is used.
+    /// Adds an index with the number that belongs to its name; none when there is no number, or the index is there
+    /// already: the ordering index of most attributes is its equality index, same keys, and they are ordered. What
+    /// `stamp` says is part of the name for numbers: an index whose keys come out otherwise is another one, and is
+    /// built before it is used.
     fn add(&mut self, mut index: Index, stamp: &str, number: Numbers<'_>) -> Result<Option<IndexId>, IndexError> {
         if self.by_name.contains_key(&index.name) {
             return Ok(None);
@@ -220,7 +221,8 @@ impl IndexSet {
         self.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name))
     }
 
-    /// The indexes that belong to an attribute as configured (`cn`), for tools that name attributes. VLV indexes belong to none.
+    /// The indexes that belong to an attribute as configured (`cn`), for tools that name attributes. VLV indexes belong
+    /// to none.
     pub fn of_attribute(&self, attribute: TypeIndex) -> impl Iterator<Item = &Index> {
         self.indexes.iter().filter(move |index| index.attribute == attribute && !matches!(index.method, Method::Vlv))
     }
@@ -296,8 +298,8 @@ fn substrings(rule: &'static MatchingRule, config: &IndexConfig) -> Result<(Stri
     Ok((format!("{}:{length}", rule.name()), Method::Substrings { rule, length }))
 }
 
-/// The index for `(attribute:rule:=value)`. Rules with the same normal forms share one, which bears the name of their equality rule:
-/// that of the attribute type where it is one of them.
+/// The index for `(attribute:rule:=value)`. Rules with the same normal forms share one, which bears the name of their
+/// equality rule: that of the attribute type where it is one of them.
 fn extensible(
     schema: &Schema,
     attribute: &AttributeType,

@@ -1,7 +1,8 @@
 //! What a backend remembers of its indexes: number, how far each is built and how its keys were derived.
 //!
-//! An index is *trusted* when every entry is in it. A new index of a backend with entries is not, until it is built; nor
-//! is one whose keys were derived by other rules ([`key_derivation`]). Serialised for `meta`; knows nothing of LMDB.
+//! An index is *trusted* when every entry is in it. A new index of a backend with entries is not, until it is built;
+//! nor is one whose keys were derived by other rules ([`key_derivation`]). Serialised for `meta`; knows nothing of
+//! LMDB.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -36,7 +37,8 @@ pub struct BuildPoint {
     pub through: EntryId,
     /// How many those were.
     pub entries: u64,
-    /// The entry after them, when it is so large that it is done in parts, and the row of the last of its large values that is in.
+    /// The entry after them, when it is so large that it is done in parts, and the row of the last of its large values
+    /// that is in.
     pub within: Option<(EntryId, Vec<u8>)>,
 }
 
@@ -65,7 +67,8 @@ impl IndexState {
     }
 }
 
-/// All indexes that the backend has, by name, and the numbers of those that it had and whose rows are not all removed yet.
+/// All indexes that the backend has, by name, and the numbers of those that it had and whose rows are not all removed
+/// yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexStates {
     by_name: BTreeMap<String, IndexState>,
@@ -179,8 +182,8 @@ impl IndexStates {
         Self { by_name, ..Self::default() }
     }
 
-    /// Lines of `number build derivation name`, `retired number` and `next number`. A build is `trusted`, `untrusted` or `partial` with
-    /// the last entry, the count of entries, and the entry and row (hexadecimal) that it is within.
+    /// Lines of `number build derivation name`, `retired number` and `next number`. A build is `trusted`, `untrusted`
+    /// or `partial` with the last entry, the count of entries, and the entry and row (hexadecimal) that it is within.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = String::new();

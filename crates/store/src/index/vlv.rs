@@ -1,10 +1,12 @@
-//! VLV indexes: all entries that match a filter, in one order, so that a page in the midst of a million is a short read.
+//! VLV indexes: all entries that match a filter, in one order, so that a page in the midst of a million is a short
+//! read.
 //!
-//! A VLV index is a posting index like every other: the key is the entry's sort key, entries of equal rank share its list in the order
-//! of their ids. It holds the matching entries of the *whole backend*: base and scope say which searches it is for, and are applied
-//! when searching. So moving a subtree changes no VLV index.
+//! A VLV index is a posting index like every other: the key is the entry's sort key, entries of equal rank share its
+//! list in the order of their ids. It holds the matching entries of the *whole backend*: base and scope say which
+//! searches it is for, and are applied when searching. So moving a subtree changes no VLV index.
 //!
-//! Filters are evaluated by whoever knows them ([`CompileFilter`](super::filter::CompileFilter)); the same object serves updates, import, verify and rebuild.
+//! Filters are evaluated by whoever knows them ([`CompileFilter`](super::filter::CompileFilter)); the same object
+//! serves updates, import, verify and rebuild.
 //!
 //! Keys longer than 239 bytes end in a hash: entries that are alike so far are in no order among each other.
 

@@ -67,7 +67,8 @@ pub struct LogHealth {
 
 /// An ordered, durable sequence of records.
 pub trait Log: Send + Sync {
-    /// Writes a batch; on return it is durable, or (on error) it will not be part of the log. Gives back where the next one goes.
+    /// Writes a batch; on return it is durable, or (on error) it will not be part of the log. Gives back where the next
+    /// one goes.
     fn append(&self, batch: &mut Batch) -> Result<LogPlace, StoreError>;
     /// Gives every record from `seq` on to `each`, in order, until one fails.
     fn tail_from(
@@ -79,8 +80,8 @@ pub trait Log: Send + Sync {
     fn last(&self) -> u64;
     /// Says that records up to `upto` are not needed for recovery any more. They may stay longer.
     fn trim(&self, upto: u64) -> Result<(), StoreError>;
-    /// Keeps records from `seq` on although recovery does not need them; `u64::MAX` keeps none. They go nevertheless when there is no
-    /// room for new ones.
+    /// Keeps records from `seq` on although recovery does not need them; `u64::MAX` keeps none. They go nevertheless
+    /// when there is no room for new ones.
     fn keep_from(&self, seq: u64) -> Result<(), StoreError>;
     /// The disk is full: lets go of the oldest segment that is only kept. `false` when there is none.
     fn relieve(&self) -> bool;

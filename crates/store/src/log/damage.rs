@@ -1,11 +1,12 @@
 //! Telling a damaged byte from a write that a crash cut short.
 //!
-//! At the end of a log both leave a frame whose checksum is wrong. A crash leaves sectors as they were before, so many bytes differ and
-//! nobody was told that the batch is durable. One damaged byte means that the whole frame was written: its batch may have been
-//! acknowledged, and must not be taken for the end.
+//! At the end of a log both leave a frame whose checksum is wrong. A crash leaves sectors as they were before, so many
+//! bytes differ and nobody was told that the batch is durable. One damaged byte means that the whole frame was written:
+//! its batch may have been acknowledged, and must not be taken for the end.
 //!
-//! The checksum (CRC-32) is linear: the difference between the one found and the one stored says, for each place, which single byte
-//! there would explain it. The second hash of the frame then confirms a candidate or not. Knows nothing of segments.
+//! The checksum (CRC-32) is linear: the difference between the one found and the one stored says, for each place, which
+//! single byte there would explain it. The second hash of the frame then confirms a candidate or not. Knows nothing of
+//! segments.
 
 use super::frame::{CHECK, FRAME_HEAD_BYTES, Frame, check_of};
 
@@ -41,7 +42,8 @@ const fn by_high_byte() -> [u8; 256] {
     found
 }
 
-/// If the bytes begin with a frame of that salt and first sequence number in which one byte is damaged: its last sequence number.
+/// If the bytes begin with a frame of that salt and first sequence number in which one byte is damaged: its last
+/// sequence number.
 pub(super) fn damaged_frame(bytes: &[u8], salt: u64, first_seq: u64) -> Option<u64> {
     let (head, _) = bytes.split_at_checked(FRAME_HEAD_BYTES)?;
     let expected = [salt.to_le_bytes(), first_seq.to_le_bytes()].concat();
@@ -90,8 +92,8 @@ fn in_content(frame: &[u8]) -> Option<Vec<u8>> {
         corrected.get_mut(..4)?.copy_from_slice(&computed.to_le_bytes());
         return has_true_check(&corrected).then_some(corrected);
     }
-    // Backwards: what the difference was before the last byte, the one before it, and so on. Where it fits into a byte, a wrong byte
-    // may have begun it.
+    // Backwards: what the difference was before the last byte, the one before it, and so on. Where it fits into a byte,
+    // a wrong byte may have begun it.
     let mut state = difference;
     for at in (4..frame.len()).rev() {
         let byte = BY_HIGH_BYTE[(state >> 24) as usize];
@@ -142,8 +144,8 @@ fn in_length(bytes: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::frame::Batch;
     use super::*;
+    use crate::log::Batch;
 
     const SALT: u64 = 0x0123_4567_89ab_cdef;
 

@@ -1,7 +1,8 @@
 //! The few file operations the log needs, behind a trait so that a test can pull the plug.
 //!
-//! What the log relies on: after `sync` returns without error, everything written to the file before is on the medium; a file
-//! made by `create` exists, full length, after a crash. Nothing else: writes not yet synced may be there in part, in any order.
+//! What the log relies on: after `sync` returns without error, everything written to the file before is on the medium;
+//! a file made by `create` exists, full length, after a crash. Nothing else: writes not yet synced may be there in
+//! part, in any order.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,8 +10,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// New files are filled in pieces of a page: files written in large pieces cost several times as much per rewritten page
-/// (decision 002).
+/// New files are filled in pieces of a page: files written in large pieces cost several times as much per rewritten
+/// page (decision 002).
 const FILL_BYTES: usize = 4_096;
 
 /// Bytes of a new file that are handed to the disk at once: it is made beside appends, whose syncs would wait for more.

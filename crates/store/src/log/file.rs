@@ -1,17 +1,18 @@
 //! The log in segment files of a folder.
 //!
-//! A segment file is made once, filled with zeros, and used over and over: its header says which use this is. Names mean
-//! nothing; recovery reads headers.
+//! A segment file is made once, filled with zeros, and used over and over: its header says which use this is. Names
+//! mean nothing; recovery reads headers.
 //!
 //! Invariants:
 //! (1) `append` returns success only after the sync of everything it wrote.
-//! (2) After any error the segment is never written again: what a failed sync left behind is unknown, and a second sync may
-//!     lie about it. The next append starts another segment, whose first sequence number ends the failed one.
+//! (2) After any error the segment is never written again: what a failed sync left behind is unknown, and a second sync
+//!     may lie about it. The next append starts another segment, whose first sequence number ends the failed one.
 //! (3) A file is used anew only when all its records are trimmed.
-//! (4) What is kept beyond recovery (`keep_from`) never stands in the way of an append: without room, its oldest segment is used.
-//! (5) Read in order of generation, each segment up to its first bad frame or the first sequence number of the next one, the
-//!     records are without gap. A gap, or a good frame behind a bad one, is damage, never silently skipped: of what recovery needs
-//!     the log does not open; of what is only kept, whoever reads there is told.
+//! (4) What is kept beyond recovery (`keep_from`) never stands in the way of an append: without room, its oldest
+//!     segment is used.
+//! (5) Read in order of generation, each segment up to its first bad frame or the first sequence number of the next
+//!     one, the records are without gap. A gap, or a good frame behind a bad one, is damage, never silently skipped: of
+//!     what recovery needs the log does not open; of what is only kept, whoever reads there is told.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -64,7 +65,8 @@ impl FileLog {
         Ok(log)
     }
 
-    /// Begins a segment, durably, before the first record is appended: from then on the database can note that the log has it.
+    /// Begins a segment, durably, before the first record is appended: from then on the database can note that the log
+    /// has it.
     ///
     /// # Errors
     /// When the disk refuses; the first append then tries again.
@@ -76,8 +78,8 @@ impl FileLog {
         Ok(self.slots().held)
     }
 
-    /// Goes on with the last segment if there is nothing but its header in it; `false` when there is. Starts without updates then leave no
-    /// segments behind.
+    /// Goes on with the last segment if there is nothing but its header in it; `false` when there is. Starts without
+    /// updates then leave no segments behind.
     fn go_on(&self, writer: &mut Writer) -> Result<bool, StoreError> {
         let next = writer.last + 1;
         let is_empty = |it: &mut Sealed| it.header.first_seq == next && it.last < next;
@@ -159,8 +161,8 @@ impl FileLog {
         slots.sealed.push(Sealed { slot: current.slot, header: current.header, last });
     }
 
-    /// Invariant 2: after a failure, puts a header on disk that ends the failed segment, so that what may have got through of
-    /// the failed batch does not come back after a restart. If this fails too, the next append does it.
+    /// Invariant 2: after a failure, puts a header on disk that ends the failed segment, so that what may have got
+    /// through of the failed batch does not come back after a restart. If this fails too, the next append does it.
     fn heal(&self, writer: &mut Writer) {
         let _ = self.begin_segment(writer);
     }

@@ -3,14 +3,16 @@
 //! ```text
 //! segment: header (one 4 KiB block) | frame | frame | … | what an earlier use of the file left
 //! header:  "PANDOLOG" | format u32 | rules u32 | uuid 16 | generation u64 | first seq u64 | salt u64 | crc32 u32
-//! frame:   crc32 u32 | payload length u32 | salt u64 | first seq u64 | count u32 | check u32 | payload | zeros to 8 bytes
+//! frame:   crc32 u32 | payload length u32 | salt u64 | first seq u64 | count u32 | check u32 | payload
+//!          | zeros to 8 bytes
 //! payload: (length u32 | trace length u32 | outcome code i32 | proposal | trace)…
 //! ```
 //! Format 1, which is still read, had no traces: (length u32 | outcome code i32 | proposal)…
 //!
-//! All numbers little-endian. The salt is of this use of the file, so a frame that an earlier use left never passes for one of
-//! this. The checksum covers everything in the frame after it. `check` is another hash of the same bytes (with zeros in its own place):
-//! with both, a frame with one damaged byte can be told from one that a crash left incomplete. Frames of older versions have 0 there.
+//! All numbers little-endian. The salt is of this use of the file, so a frame that an earlier use left never passes for
+//! one of this. The checksum covers everything in the frame after it. `check` is another hash of the same bytes (with
+//! zeros in its own place): with both, a frame with one damaged byte can be told from one that a crash left incomplete.
+//! Frames of older versions have 0 there.
 
 use std::ops::Range;
 
@@ -312,8 +314,8 @@ struct RecordPlace {
 }
 
 impl FrameBuffer {
-    /// Begins with the frame that was read into `bytes`: gives its first sequence number and its records, or `None` when there is
-    /// no whole and true frame of this salt.
+    /// Begins with the frame that was read into `bytes`: gives its first sequence number and its records, or `None`
+    /// when there is no whole and true frame of this salt.
     pub(super) fn begin(&mut self, format: u32, salt: u64) -> Option<(u64, u32)> {
         let frame = Frame::decode(&self.bytes, salt)?;
         let (first_seq, count) = (frame.first_seq, frame.count);

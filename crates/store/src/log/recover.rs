@@ -1,8 +1,8 @@
 //! Opening the log: which file holds what, and whether anything is missing that was acknowledged.
 //!
 //! Invariants:
-//! (1) What recovery needs (records after `folded`) is there without gap up to the end, or the log does not open and says which records are
-//!     missing. What the database noted that the log holds ([`LogHeld`]) counts.
+//! (1) What recovery needs (records after `folded`) is there without gap up to the end, or the log does not open and
+//!     says which records are missing. What the database noted that the log holds ([`LogHeld`]) counts.
 //! (2) A file goes unused only when its header says so, or when no record of our data that recovery needs can be in it.
 
 use super::contract::LogHeld;
@@ -88,7 +88,8 @@ pub(super) fn recover(disk: &dyn Disk, options: &LogOptions, folded: u64) -> Res
     Ok(Recovered { slots, last, next_generation: last_generation.max(noted_generation) + 1 })
 }
 
-/// Gives every record after `folded` that can be read to `each`, as far as they follow each other; for a log that does not open.
+/// Gives every record after `folded` that can be read to `each`, as far as they follow each other; for a log that does
+/// not open.
 ///
 /// # Errors
 /// Those of `each`, of the disk, and [`StoreError::RulesVersion`].
@@ -183,8 +184,8 @@ fn number_of(name: &str) -> Option<u64> {
     name.strip_suffix(".log")?.parse().ok()
 }
 
-/// Where the records begin that follow each other up to the last: spares that were segments once stand before a gap. Of what is folded,
-/// only what leads to the rest is history.
+/// Where the records begin that follow each other up to the last: spares that were segments once stand before a gap. Of
+/// what is folded, only what leads to the rest is history.
 fn history_begins(segments: &[(SegmentHeader, Slot)], folded: u64) -> usize {
     let folded_count =
         segments.windows(2).take_while(|pair| pair.last().is_some_and(|next| next.0.first_seq <= folded + 1)).count();
@@ -215,8 +216,8 @@ fn read(
             sealed.push(end - 1);
             continue;
         }
-        // A crash of the process alone may have left records in the page cache only. The next ones will be synced in another file, and
-        // a power cut must not keep those and lose these.
+        // A crash of the process alone may have left records in the page cache only. The next ones will be synced in
+        // another file, and a power cut must not keep those and lose these.
         if !options.read_only {
             slot.file.sync().map_err(|error| StoreError::io("log segment", &error))?;
         }

@@ -1,7 +1,7 @@
 //! Reading one segment file: its header, its frames in order, one frame at a place.
 //!
-//! Invariant: a header that is neither valid nor never written is damage, and so is a good frame behind a bad one. Neither passes for
-//! an unused file or for the end.
+//! Invariant: a header that is neither valid nor never written is damage, and so is a good frame behind a bad one.
+//! Neither passes for an unused file or for the end.
 
 use std::sync::Arc;
 
@@ -95,8 +95,8 @@ impl Slot {
         let salt = Frame::salt_at(frames);
         let frames = salt.map(|salt| leading_frames(frames, salt)).unwrap_or_default();
         let seqs = frames.map(|frames| (frames.first, frames.last));
-        // The header is written with the first frame, and a crash may leave the frame only: then nobody was told of it. A second frame is
-        // written when the header is durable.
+        // The header is written with the first frame, and a crash may leave the frame only: then nobody was told of it.
+        // A second frame is written when the header is durable.
         let may_be_cut_short = written == 0 && frames.is_none_or(|frames| frames.count == 1);
         if may_be_cut_short || (written <= STRAY_BYTES_MAX && frames.is_none()) {
             return Ok(Content::Unused);
@@ -106,7 +106,8 @@ impl Slot {
         Ok(Content::Damaged(Headless { seqs, is_foreign }))
     }
 
-    /// Gives the records of the segment in order, and returns the last sequence number in it (one less than its first when there is none).
+    /// Gives the records of the segment in order, and returns the last sequence number in it (one less than its first
+    /// when there is none).
     pub fn walk(&self, header: &SegmentHeader, extent: Extent, each: EachRecord<'_>) -> Result<u64, StoreError> {
         let Extent { limit, end, from } = extent;
         let limit = usize::try_from(limit).map_err(|_| StoreError::LogDamaged("segment size".to_owned()))?;
@@ -161,7 +162,8 @@ impl Slot {
 }
 
 impl Sealed {
-    /// Reads the frame at a place, nothing behind `limit`; the place of the next one, or `None` when there is no whole and true one.
+    /// Reads the frame at a place, nothing behind `limit`; the place of the next one, or `None` when there is no whole
+    /// and true one.
     pub fn read_frame(
         &self,
         place: LogPlace,

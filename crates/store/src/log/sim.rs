@@ -1,4 +1,5 @@
-//! A disk in memory that forgets: after a crash, writes since the last sync are there in part, torn at sectors, in any order.
+//! A disk in memory that forgets: after a crash, writes since the last sync are there in part, torn at sectors, in any
+//! order.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -46,7 +47,8 @@ impl SimDisk {
         self.0.lock().unwrap().faults = faults;
     }
 
-    /// Cuts the power. `random` decides what survives; files opened before see nothing of it and must not be used again.
+    /// Cuts the power. `random` decides what survives; files opened before see nothing of it and must not be used
+    /// again.
     pub fn crash(&self, random: &mut dyn FnMut(u64) -> u64) {
         let mut inner = self.0.lock().unwrap();
         inner.faults = Faults::default();

@@ -40,7 +40,8 @@ pub(super) struct Tail {
 }
 
 impl Slots {
-    /// Takes out the oldest segment if its records are up to `upto`. Only a prefix goes: a later segment ends an earlier one.
+    /// Takes out the oldest segment if its records are up to `upto`. Only a prefix goes: a later segment ends an
+    /// earlier one.
     pub fn pop(&mut self, upto: u64) -> Option<Slot> {
         let first = self.sealed.first().filter(|sealed| sealed.last <= upto)?;
         let slot = first.slot.clone();

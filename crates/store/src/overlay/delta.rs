@@ -1,8 +1,8 @@
 //! What changed in one posting list since the layer below: ids added and taken away.
 //!
 //! Invariants:
-//! (1) Every change is true: an id is added only where the layers below do not have it, taken away only where they do. So the
-//!     count of a list is the count below plus [`PostingDelta::net`], exactly.
+//! (1) Every change is true: an id is added only where the layers below do not have it, taken away only where they do.
+//!     So the count of a list is the count below plus [`PostingDelta::net`], exactly.
 //! (2) Adding and taking away the same id leaves nothing.
 
 use std::sync::Arc;
@@ -216,7 +216,8 @@ mod tests {
                 if let (Some(shared), Some(own)) = (shared, &delta) {
                     prop_assert_ne!(shared.len(), own.len());
                 }
-                let seen: Vec<_> = delta.iter().flat_map(|delta| delta.iter()).map(|c| (c.id().0, c.is_added())).collect();
+                let changes = delta.iter().flat_map(|delta| delta.iter());
+                let seen: Vec<_> = changes.map(|change| (change.id().0, change.is_added())).collect();
                 prop_assert_eq!(&seen, &model.iter().map(|(id, added)| (*id, *added)).collect::<Vec<_>>());
                 let net: i64 = model.values().map(|added| if *added { 1 } else { -1 }).sum();
                 prop_assert_eq!(delta.as_ref().map_or(0, PostingDelta::net), net);

@@ -1,10 +1,11 @@
 //! What the log has and LMDB has not yet: entries, posting deltas, large values and meta as persistent ordered maps.
 //!
-//! A clone is a few reference counts; a change copies the path to it unless nobody else has it. So the writer changes its
-//! own clone in place while readers keep what they were given.
+//! A clone is a few reference counts; a change copies the path to it unless nobody else has it. So the writer changes
+//! its own clone in place while readers keep what they were given.
 //!
 //! Invariants:
-//! (1) Every posting change is true against the layers below (see [`delta`]); an id added and taken away is in no delta.
+//! (1) Every posting change is true against the layers below (see [`delta`]); an id added and taken away is in no
+//!     delta.
 //! (2) Something made and unmade within one overlay is not in it: a removal is kept only of what a lower layer has.
 
 pub mod delta;

@@ -1,10 +1,12 @@
 //! A packed row of posting lists: neighbouring keys of one index, front-coded.
 //!
-//! The LMDB key of a row is its first key. The data is a sequence of `(shared ‖ suffix length, suffix, list)`, where `shared` is
-//! the number of leading bytes taken over from the key before (for the first: from the row key, so it costs one byte).
+//! The LMDB key of a row is its first key. The data is a sequence of `(shared ‖ suffix length, suffix, list)`, where
+//! `shared` is the number of leading bytes taken over from the key before (for the first: from the row key, so it costs
+//! one byte).
 //!
 //! Invariants:
-//! (1) Row key + data ≤ [`ROW_BYTES_MAX`]: four rows fill a 4 KiB page of LMDB exactly (16 header + 4 × (2 + 8 + 1,010)).
+//! (1) Row key + data ≤ [`ROW_BYTES_MAX`]: four rows fill a 4 KiB page of LMDB exactly (16 header + 4 × (2 + 8 +
+//!     1,010)).
 //! (2) Keys ascend strictly, and all belong to one index.
 //! (3) `shared` is the longest common prefix with the key before. [`BlockView::find`] depends on it.
 
@@ -38,8 +40,8 @@ impl<'a> BlockView<'a> {
 
     /// The list of `key`, found without rebuilding any key.
     ///
-    /// `matched` is how many bytes `key` has in common with the current one. An entry that shares more than `matched` with its
-    /// predecessor differs from `key` where that one did; one that shares less has passed `key`.
+    /// `matched` is how many bytes `key` has in common with the current one. An entry that shares more than `matched`
+    /// with its predecessor differs from `key` where that one did; one that shares less has passed `key`.
     pub fn find(&self, key: &[u8]) -> Result<Option<List<'a>>, Damaged> {
         let mut rest = self.data;
         let mut matched = common_prefix(self.row_key, key);
@@ -122,7 +124,8 @@ impl<'a> BlockIter<'a> {
     }
 }
 
-/// Fills rows with ascending keys. `push` says `false` when the row is full: write [`BlockWriter::row`], `clear`, push again.
+/// Fills rows with ascending keys. `push` says `false` when the row is full: write [`BlockWriter::row`], `clear`, push
+/// again.
 #[derive(Clone, Debug, Default)]
 pub struct BlockWriter {
     row_key: Vec<u8>,
@@ -246,8 +249,8 @@ fn take_small(rest: &mut &[u8]) -> Result<usize, Damaged> {
     if value > 0xffff { Err(DAMAGED) } else { Ok(value as usize) }
 }
 
-/// What follows an entry that shares more than `matched` bytes and is of the plainest form: no number of it needs a second byte,
-/// its list is inline. Nearly all entries of a row are such, and a search steps over half a row of them.
+/// What follows an entry that shares more than `matched` bytes and is of the plainest form: no number of it needs a
+/// second byte, its list is inline. Nearly all entries of a row are such, and a search steps over half a row of them.
 #[inline]
 fn skip_plain(rest: &[u8], matched: usize) -> Option<&[u8]> {
     let head = *rest.first()?;
@@ -283,7 +286,11 @@ mod tests {
     proptest! {
         #[test]
         fn rows_give_back_every_key_and_no_other(
-            map in proptest::collection::btree_map(key_strategy(), proptest::collection::btree_set(1u64..1_000_000, 1..20), 1..60),
+            map in proptest::collection::btree_map(
+                key_strategy(),
+                proptest::collection::btree_set(1u64..1_000_000, 1..20),
+                1..60,
+            ),
             probes in proptest::collection::vec(key_strategy(), 20),
         ) {
             let map: BTreeMap<Vec<u8>, Vec<u8>> = map.into_iter().map(|(key, ids)| {
@@ -325,7 +332,11 @@ mod tests {
         }
 
         #[test]
-        fn damage_never_panics(row_key in key_strategy(), data in proptest::collection::vec(any::<u8>(), 0..200), key in key_strategy()) {
+        fn damage_never_panics(
+            row_key in key_strategy(),
+            data in proptest::collection::vec(any::<u8>(), 0..200),
+            key in key_strategy(),
+        ) {
             let view = BlockView::new(&row_key, &data);
             let _ = view.find(&key);
             let mut iter = view.iter();

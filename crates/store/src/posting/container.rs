@@ -1,4 +1,5 @@
-//! The containers of a long list: the ids of one chunk (8,192 neighbours) as array, bitmap or runs, whichever is smallest.
+//! The containers of a long list: the ids of one chunk (8,192 neighbours) as array, bitmap or runs, whichever is
+//! smallest.
 //!
 //! Stored under [`chunk_key`]: list number (u48 BE) ‖ chunk (u48 BE). Body: tag byte, then
 //! 1 = ascending `u16` LE, 2 = 1,024 bytes bitmap, 3 = runs of (first `u16` LE, last `u16` LE).
@@ -429,7 +430,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn containers_agree_with_roaring(a in set_strategy(), b in set_strategy(), probes in proptest::collection::vec(0u16..8192, 50)) {
+        fn containers_agree_with_roaring(
+            a in set_strategy(),
+            b in set_strategy(),
+            probes in proptest::collection::vec(0u16..8192, 50),
+        ) {
             let (x, y) = (encode(&a), encode(&b));
             prop_assert!(x.len() <= CONTAINER_BYTES_MAX);
             let (x, y) = (Container::parse(&x).unwrap(), Container::parse(&y).unwrap());

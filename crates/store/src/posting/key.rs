@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! (1) A key is at most [`KEY_BYTES_MAX`] bytes after the index id.
-//! (2) Two derivations of the same bytes give the same key. Longer originals are cut to [`KEY_PREFIX_BYTES`] and end in a
-//!     128-bit hash, so unequal originals *may* meet in one key: what a list says is a candidate, the entry decides.
+//! (2) Two derivations of the same bytes give the same key. Longer originals are cut to [`KEY_PREFIX_BYTES`] and end in
+//!     a 128-bit hash, so unequal originals *may* meet in one key: what a list says is a candidate, the entry decides.
 
 use std::borrow::Borrow;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! One posting list inside a block: ids in place, or a stub that points to containers.
 //!
-//! Inline body: first id, then differences, each a varint, ascending, no repeats. Why inline up to 480 bytes: the block row is
-//! rewritten whole by any change anyway, while a medium list spread over containers pays ~22 bytes of row per handful of ids.
+//! Inline body: first id, then differences, each a varint, ascending, no repeats. Why inline up to 480 bytes: the block
+//! row is rewritten whole by any change anyway, while a medium list spread over containers pays ~22 bytes of row per
+//! handful of ids.
 
 use super::Damaged;
 use crate::varint;
@@ -135,7 +136,8 @@ impl Iterator for InlineIter<'_> {
     }
 }
 
-/// Appends the body for ascending `ids`; `false`, and `out` as it was, when it would be over [`INLINE_BYTES_MAX`] (or empty).
+/// Appends the body for ascending `ids`; `false`, and `out` as it was, when it would be over [`INLINE_BYTES_MAX`] (or
+/// empty).
 pub fn encode_inline(ids: impl IntoIterator<Item = EntryId>, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     let mut last = 0;
@@ -157,7 +159,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn inline_lists_come_back(ids in proptest::collection::btree_set(1u64..5_000_000, 1..100), probe in 1u64..5_000_000) {
+        fn inline_lists_come_back(
+            ids in proptest::collection::btree_set(1u64..5_000_000, 1..100),
+            probe in 1u64..5_000_000,
+        ) {
             let mut body = Vec::new();
             prop_assert!(encode_inline(ids.iter().map(|&id| EntryId(id)), &mut body));
             let list = InlineList::new(&body);

@@ -1,8 +1,8 @@
 //! How posting lists (key → ascending entry ids) lie on disk: [`key`], packed [`block`] rows, and the [`container`]s of
 //! long lists. It knows neither LMDB nor the overlay.
 //!
-//! A list is *inline* in its block while its delta varints need at most [`INLINE_BYTES_MAX`]; beyond that the block keeps a
-//! stub (exact count, list number) and the ids live in `chunks`, one container per 8,192 ids.
+//! A list is *inline* in its block while its delta varints need at most [`INLINE_BYTES_MAX`]; beyond that the block
+//! keeps a stub (exact count, list number) and the ids live in `chunks`, one container per 8,192 ids.
 
 pub mod block;
 pub mod container;

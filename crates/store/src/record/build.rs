@@ -36,8 +36,8 @@ impl RecordBuilder {
         self.seen.clear();
     }
 
-    /// Takes over the operational values and the class set of another record, except those of `except`. What is pushed later
-    /// takes their place.
+    /// Takes over the operational values and the class set of another record, except those of `except`. What is pushed
+    /// later takes their place.
     pub fn keep_header(&mut self, header: &Header<'_>, except: &[DescId]) {
         let keeps = |desc: DescId| !except.contains(&desc);
         self.header.uuid = header.uuid.filter(|_| keeps(DescId::ENTRY_UUID));

@@ -6,11 +6,13 @@
 //! [CSN: µs after `modified` varint, count, replica, modification varints] [class set varint]
 //! attributes: (description id × 2 + large) varint, value count varint, body length varint, body
 //! ```
-//! A body is the values in BER wire form (`04 len value`…), so that sending an attribute is one copy. A *large* attribute has no
-//! body here: its values are rows of the `values` table, the stub keeps their number and, as body length, their total bytes.
+//! A body is the values in BER wire form (`04 len value`…), so that sending an attribute is one copy. A *large*
+//! attribute has no body here: its values are rows of the `values` table, the stub keeps their number and, as body
+//! length, their total bytes.
 //!
 //! Invariants:
-//! (1) An operational value is in the header only if its text comes back exactly; otherwise it is an ordinary attribute.
+//! (1) An operational value is in the header only if its text comes back exactly; otherwise it is an ordinary
+//!     attribute.
 //! (2) A description occurs at most once. Attributes keep the order in which they were stored.
 //!
 //! It knows no schema and never looks into a value.

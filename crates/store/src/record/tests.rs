@@ -96,11 +96,16 @@ fn large_stubs_come_back() {
 proptest! {
     #[test]
     fn any_attributes_come_back(
-        map in proptest::collection::btree_map("[a-z]{1,8}", proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 1..5), 0..10),
+        map in proptest::collection::btree_map(
+            "[a-z]{1,8}",
+            proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 1..5),
+            0..10,
+        ),
         large in 0usize..70_000,
     ) {
         let mut tables = tables();
-        let mut attributes: Vec<(&str, Vec<Vec<u8>>)> = map.iter().map(|(name, values)| (name.as_str(), values.clone())).collect();
+        let mut attributes: Vec<(&str, Vec<Vec<u8>>)> =
+            map.iter().map(|(name, values)| (name.as_str(), values.clone())).collect();
         attributes.push(("description;lang-en", vec![vec![9; large]]));
         let bytes = build(&mut tables, &attributes);
         let expected: BTreeMap<_, _> = attributes.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();

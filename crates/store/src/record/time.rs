@@ -1,4 +1,5 @@
-//! GeneralizedTime in the two forms servers write: `YYYYMMDDhhmmssZ` and `YYYYMMDDhhmmss.mmmZ`. Everything else is not ours.
+//! GeneralizedTime in the two forms servers write: `YYYYMMDDhhmmssZ` and `YYYYMMDDhhmmss.mmmZ`. Everything else is not
+//! ours.
 
 use schema::calendar::{DAYS_TO_1970, date_of, days_in_month, days_of};
 

@@ -94,7 +94,8 @@ pub fn value_size(len: usize) -> usize {
     }
 }
 
-/// Appends one value in wire form. Values are bounded by [`RECORD_BYTES_MAX`](super::format::RECORD_BYTES_MAX), so four length bytes suffice.
+/// Appends one value in wire form. Values are bounded by [`RECORD_BYTES_MAX`](super::format::RECORD_BYTES_MAX), so four
+/// length bytes suffice.
 #[inline]
 pub fn put_value(out: &mut Vec<u8>, value: &[u8]) {
     let len = value.len();

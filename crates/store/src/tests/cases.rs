@@ -362,7 +362,8 @@ fn records_and_values_of_many_pieces_come_back() {
     assert_eq!((dbs.entries.len(txn).unwrap(), dbs.values.len(txn).unwrap()), (1, 0));
 }
 
-/// LMDB writes pages before the commit when a transaction has changed more of them than it keeps in memory (decision 004).
+/// LMDB writes pages before the commit when a transaction has changed more of them than it keeps in memory (decision
+/// 004).
 #[test]
 fn folds_larger_than_what_lmdb_keeps_in_memory_are_whole() {
     const PAGES_IN_MEMORY: u64 = 4_095;

@@ -94,8 +94,8 @@ impl Model {
         true
     }
 
-    /// Every posting list as it must be. An index that is being built has the entries up to its point; of the one that it is
-    /// within, some keys.
+    /// Every posting list as it must be. An index that is being built has the entries up to its point; of the one that
+    /// it is within, some keys.
     fn postings(&self, snapshot: &Snapshot) -> BTreeMap<IndexKey, BTreeSet<u64>> {
         let mut all: BTreeMap<IndexKey, BTreeSet<u64>> = BTreeMap::new();
         let mut numbers: BTreeMap<IndexId, (IndexId, u64, u64)> = BTreeMap::new();

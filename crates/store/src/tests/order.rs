@@ -1,4 +1,5 @@
-//! The writer obeys whatever order it is given, everybody gets an answer, and an order that fails stops updates, not reads.
+//! The writer obeys whatever order it is given, everybody gets an answer, and an order that fails stops updates, not
+//! reads.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

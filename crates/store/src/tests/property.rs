@@ -150,7 +150,8 @@ proptest! {
     }
 }
 
-/// Builds what is to be built and sweeps what was: a builder always comes to its end, and nothing of a former index stays.
+/// Builds what is to be built and sweeps what was: a builder always comes to its end, and nothing of a former index
+/// stays.
 fn finish_indexes(store: &mut Store) {
     for _ in 0..10_000 {
         let indexes = store.backend().indexes();

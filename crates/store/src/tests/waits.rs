@@ -1,4 +1,5 @@
-//! Who waits behind whom in the writer, and what is told of it: on a disk whose sync does not return before the test lets it.
+//! Who waits behind whom in the writer, and what is told of it: on a disk whose sync does not return before the test
+//! lets it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -145,7 +145,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_ordered_as_their_keys(a in prop::collection::vec(0u8..3, 0..8), b in prop::collection::vec(0u8..3, 0..8)) {
+        fn words_are_ordered_as_their_keys(
+            a in prop::collection::vec(0u8..3, 0..8),
+            b in prop::collection::vec(0u8..3, 0..8),
+        ) {
             prop_assert_eq!(word(&a).cmp(&word(&b)), a.cmp(&b));
             let (bytes, len) = word_key(word(&a));
             prop_assert_eq!(&bytes[..len], a.as_slice());

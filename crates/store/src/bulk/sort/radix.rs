@@ -106,14 +106,19 @@ fn cache(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::batch::KeyBatch;
     use super::*;
+    use crate::bulk::sort::KeyBatch;
     use proptest::prelude::*;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
-        fn radix_sort_is_a_stable_sort(words in prop::collection::vec(prop_oneof![any::<u64>(), 0u64..4, (0u64..4).prop_map(|n| n << 40)], 0..1500)) {
+        fn radix_sort_is_a_stable_sort(
+            words in prop::collection::vec(
+                prop_oneof![any::<u64>(), 0u64..4, (0u64..4).prop_map(|n| n << 40)],
+                0..1500,
+            ),
+        ) {
             let mut ids: Vec<u32> = (0..words.len() as u32).collect();
             let mut expected: Vec<(u64, u32)> = words.iter().copied().zip(ids.iter().copied()).collect();
             expected.sort();
@@ -123,7 +128,9 @@ mod tests {
         }
 
         #[test]
-        fn long_sort_orders_by_bytes_then_id(keys in prop::collection::vec(prop::collection::vec(0u8..2, 8..28), 0..200)) {
+        fn long_sort_orders_by_bytes_then_id(
+            keys in prop::collection::vec(prop::collection::vec(0u8..2, 8..28), 0..200),
+        ) {
             let mut batch = KeyBatch::new(1);
             for (row, key) in keys.iter().enumerate() {
                 batch.push(0, key, row as u32).unwrap();

@@ -47,7 +47,12 @@ fn collect(sorted: &Sorted) -> Vec<Vec<(Vec<u8>, Vec<u64>)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn sorts_as_a_btreemap_does(batches in batches(), spills in prop::collection::vec(any::<bool>(), 12), threads in 1usize..4, gap in 0u64..5) {
+    fn sorts_as_a_btreemap_does(
+        batches in batches(),
+        spills in prop::collection::vec(any::<bool>(), 12),
+        threads in 1usize..4,
+        gap in 0u64..5,
+    ) {
         let directory = tempfile::tempdir().unwrap();
         let mut sorter = Sorter::new(directory.path(), 3, 0, threads).unwrap();
         let mut model: Model = vec![BTreeMap::new(); 3];
@@ -68,7 +73,8 @@ proptest! {
         }
         let sorted = sorter.finish().unwrap();
         let expected: Vec<Vec<(Vec<u8>, Vec<u64>)>> =
-            model.into_iter().map(|slot| slot.into_iter().map(|(k, ids)| (k, ids.into_iter().collect())).collect()).collect();
+            model.into_iter().map(|slot| slot.into_iter().map(|(key, ids)| (key, ids.into_iter().collect())).collect())
+                .collect();
         prop_assert_eq!(collect(&sorted), expected);
     }
 }

@@ -40,7 +40,8 @@ fn a_small_file_becomes_entries_tree_and_indexes() {
 #[test]
 fn what_ldif_may_leave_out_is_added() {
     let directory = tempfile::tempdir().unwrap();
-    let text = "dn: dc=example,dc=com\nobjectClass: domain\n\ndn: cn=a+sn=b,dc=example,dc=com\nobjectClass: inetOrgPerson\nsn: x\nentryDN: cn=wrong\n";
+    let text = "dn: dc=example,dc=com\nobjectClass: domain\n\n\
+        dn: cn=a+sn=b,dc=example,dc=com\nobjectClass: inetOrgPerson\nsn: x\nentryDN: cn=wrong\n";
     import_with(directory.path(), text, |_| {}).unwrap();
     let db = Opened::new(directory.path());
     let text = db.export_text();
@@ -312,7 +313,8 @@ fn replacing_a_branch_leaves_the_others() {
         "{PEOPLE}\ndn: uid=x,uid=maria,ou=People,dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: x\nsn: x\n"
     );
     import_with(directory.path(), &text, |_| {}).unwrap();
-    let new = "dn: dc=example,dc=com\nobjectClass: domain\n\ndn: ou=People,dc=example,dc=com\nobjectClass: organizationalUnit\n\n\
+    let new = "dn: dc=example,dc=com\nobjectClass: domain\n\n\
+        dn: ou=People,dc=example,dc=com\nobjectClass: organizationalUnit\n\n\
                dn: uid=maria,ou=People,dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: new\nsn: new\n";
     let summary = import_with(directory.path(), new, |options| {
         options.selection.include_branches = vec!["ou=People,dc=example,dc=com".to_owned()];
@@ -360,13 +362,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
     fn indexes_are_those_of_a_plain_model(
-        people in prop::collection::vec(("[ab]{1,9}", prop::collection::btree_set("[abc]{1,12}( [ab]{1,3})?", 1..4)), 0..120),
+        people in prop::collection::vec(
+            ("[ab]{1,9}", prop::collection::btree_set("[abc]{1,12}( [ab]{1,3})?", 1..4)),
+            0..120,
+        ),
         small in any::<bool>(),
     ) {
-        let people: Vec<(String, Vec<String>)> = people.into_iter().map(|(sn, cns)| (sn, cns.into_iter().collect())).collect();
+        let people: Vec<(String, Vec<String>)> =
+            people.into_iter().map(|(sn, cns)| (sn, cns.into_iter().collect())).collect();
         let mut text = "dn: dc=example,dc=com\nobjectClass: domain\n\n".to_owned();
         for (id, (sn, cns)) in (2..).zip(&people) {
-            text.push_str(&format!("dn: uid={id},dc=example,dc=com\nobjectClass: inetOrgPerson\nsn: {}\n", sn.to_uppercase()));
+            let sn = sn.to_uppercase();
+            text.push_str(&format!("dn: uid={id},dc=example,dc=com\nobjectClass: inetOrgPerson\nsn: {sn}\n"));
             cns.iter().for_each(|cn| text.push_str(&format!("cn: {cn}\n")));
             text.push('\n');
         }
@@ -375,7 +382,13 @@ proptest! {
         let db = Opened::new(directory.path());
         prop_assert_eq!(db.problems(), Vec::<String>::new());
         let mut found = BTreeMap::new();
-        for index in ["uid.caseIgnoreMatch", "sn.caseIgnoreMatch", "sn.caseIgnoreSubstringsMatch:6", "cn.caseIgnoreMatch", "cn.caseIgnoreSubstringsMatch:6"] {
+        for index in [
+            "uid.caseIgnoreMatch",
+            "sn.caseIgnoreMatch",
+            "sn.caseIgnoreSubstringsMatch:6",
+            "cn.caseIgnoreMatch",
+            "cn.caseIgnoreSubstringsMatch:6",
+        ] {
             found.extend(db.postings(db.index(index)).into_iter().map(|(key, ids)| ((index.to_owned(), key), ids)));
         }
         prop_assert_eq!(found, model(&people));

@@ -125,7 +125,8 @@ fn lists_are_in_order_and_hold_what_matches() {
     let directory = tempfile::tempdir().unwrap();
     import_every_kind(directory.path(), MORE);
     let db = Opened::with(directory.path(), every_kind());
-    // By sn, then by cn from the last to the first; the least of several values counts. Byte order puts the accent last.
+    // By sn, then by cn from the last to the first; the least of several values counts. Byte order puts the accent
+    // last.
     assert_eq!(listed(&db, "vlv.with-sn"), ["c", "d", "a", "b"]);
     // In French the accent does not count. Who has no sn is the largest, and the order is turned around.
     assert_eq!(listed(&db, "vlv.without-mail"), ["example", "d", "c", "b"]);

@@ -1,4 +1,5 @@
-//! A live backend after random updates is verified like an imported one: the live store and the import agree on every key.
+//! A live backend after random updates is verified like an imported one: the live store and the import agree on every
+//! key.
 //!
 //! Covers overlay, frozen overlay, log replay and fold, with the real indexer and every kind of index.
 
@@ -148,7 +149,8 @@ fn updates() -> impl Strategy<Value = Vec<Update>> {
         .boxed();
     let rdn = "[ab]{1,2}".prop_map(|name| format!("uid={name}"));
     let update = prop_oneof![
-        4 => (id.clone(), rdn.clone(), values.clone()).prop_map(|(parent, rdn, values)| Update::Add { parent, rdn, values }),
+        4 => (id.clone(), rdn.clone(), values.clone())
+            .prop_map(|(parent, rdn, values)| Update::Add { parent, rdn, values }),
         4 => (id.clone(), values).prop_map(|(id, values)| Update::Change { id, values }),
         2 => id.clone().prop_map(|id| Update::Delete { id }),
         2 => (id.clone(), id, rdn).prop_map(|(id, parent, rdn)| Update::Move { id, parent, rdn }),
@@ -190,7 +192,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10))]
     // S0-09
     #[test]
-    fn a_live_backend_agrees_with_what_an_import_would_make(updates in updates(), folds in prop::collection::btree_set(0usize..60, 0..4)) {
+    fn a_live_backend_agrees_with_what_an_import_would_make(
+        updates in updates(),
+        folds in prop::collection::btree_set(0usize..60, 0..4),
+    ) {
         let directory = tempfile::tempdir().unwrap();
         import_with(directory.path(), PEOPLE, |options| options.indexes = every_kind()).unwrap();
         let (own, indexer) = rules();

@@ -3,8 +3,8 @@
 use super::*;
 use crate::log::frame::SegmentHeader;
 
-/// Opens a copy of `disk` in which one byte is another one. What was acknowledged (up to `last`) is there, or the log does not open; and
-/// if it opens, it goes on. Gives whether it opens.
+/// Opens a copy of `disk` in which one byte is another one. What was acknowledged (up to `last`) is there, or the log
+/// does not open; and if it opens, it goes on. Gives whether it opens.
 fn opens(disk: &SimDisk, damaged: (&str, usize, u8), options: &LogOptions, folded: u64, last: u64) -> bool {
     let (name, offset, change) = damaged;
     let disk = disk.copy();
@@ -29,8 +29,8 @@ fn opens(disk: &SimDisk, damaged: (&str, usize, u8), options: &LogOptions, folde
     true
 }
 
-/// A log in all its states: segments that are folded and used anew, one whose last batch failed, one that is full, the current one, a
-/// spare. The last record that is folded, and the last one.
+/// A log in all its states: segments that are folded and used anew, one whose last batch failed, one that is full, the
+/// current one, a spare. The last record that is folded, and the last one.
 fn used() -> (SimDisk, u64, u64) {
     let disk = SimDisk::default();
     let log = open(&disk, 0);
