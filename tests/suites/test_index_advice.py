@@ -62,6 +62,13 @@ def test_searches_of_one_shape_are_one_row(server, root):  # S0-45
     assert any(row.startswith("3 ") and "  sub    (roomNumber=?)" in row for row in rows)
 
 
+def test_no_password_is_needed_on_the_machine_of_the_server(server):
+    done = server.tool("index-advice", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout) == json.loads(
+        server.tool("index-advice", "--json", *ASK).stdout
+    )
+
+
 def test_who_may_not_ask_is_told(server):
     done = server.tool("index-advice", "-w", "wrong", check=False)
     assert done.returncode == 1 and done.stderr.startswith(

@@ -38,7 +38,8 @@ def undo(instance, *arguments, check=True):
 
 
 def apply(instance, *arguments, check=True):
-    return undo(instance, *arguments, "--apply", "-w", ROOT_PW, check=check)
+    # Who may use the socket for administrators needs no password.
+    return undo(instance, *arguments, "--apply", check=check)
 
 
 def operational(con, dn):

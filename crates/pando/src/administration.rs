@@ -22,7 +22,8 @@ pub struct Reloaded {
 /// Has the server read its configuration again, if one runs, and waits for what it says.
 pub fn reload(instance: &Instance) -> Result<Option<Reloaded>, Failure> {
     let Some(process) = running(instance) else { return Ok(None) };
-    let answer = connect(instance, process)?.extended(extended::RELOAD_CONFIGURATION, None, &mut |_| {})?;
+    let answer =
+        Client::of_administrator(instance, process)?.extended(extended::RELOAD_CONFIGURATION, None, &mut |_| {})?;
     let verdict = match answer.result.code {
         ResultCode::SUCCESS => {
             Ok(ReloadResponse::decode(answer.value.as_deref()).context("the server's answer to a reload")?)
@@ -42,28 +43,18 @@ pub fn rebuild(
     report: &mut dyn FnMut(&JobProgress),
 ) -> Result<Vec<String>, Failure> {
     let value = request.encode();
-    let answer = connect(instance, process)?.extended(extended::REBUILD_INDEXES, Some(&value), &mut |value| {
-        // A report that cannot be read is left out; the result is what counts.
-        if let Ok(progress) = JobProgress::decode(value) {
-            report(&progress);
-        }
-    })?;
+    let answer = Client::of_administrator(instance, process)?.extended(
+        extended::REBUILD_INDEXES,
+        Some(&value),
+        &mut |value| {
+            // A report that cannot be read is left out; the result is what counts.
+            if let Ok(progress) = JobProgress::decode(value) {
+                report(&progress);
+            }
+        },
+    )?;
     match answer.result.code {
         ResultCode::SUCCESS => decode_name_list(answer.value.as_deref()).context("the server's answer to a rebuild"),
         _ => Err(Failure::new(answer.result.message)),
     }
-}
-
-/// Connects to the server (`process`).
-pub fn connect(instance: &Instance, process: u32) -> Result<Client, Failure> {
-    let path = instance.administration_socket();
-    Client::of_administrator(&path).map_err(|error| {
-        Failure::new(format_args!(
-            "process {process} works on {}, but does not answer at {} ({error}): it is a tool, or a server that is \
-             starting or \
-             stopping; try again when it has finished",
-            instance.directory().display(),
-            path.display()
-        ))
-    })
 }

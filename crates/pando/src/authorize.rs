@@ -7,8 +7,8 @@ use config::Config;
 
 use crate::client::Client;
 use crate::failure::{Context, Failure};
+use crate::instance;
 use crate::server_options::ServerOptions;
-use crate::{administration, instance};
 
 /// Refuses another machine, a port at which the instance does not listen, and credentials that are not those of a root
 /// user. A running server is asked; without one the configuration tells.
@@ -20,7 +20,7 @@ pub fn authorize(config: &Config, options: &ServerOptions, may_ask: bool) -> Res
     let (dn, password) = options.credentials(config, may_ask)?;
     let schema = instance::schema(config)?;
     match instance::running(&config.instance) {
-        Some(process) => administration::connect(&config.instance, process)?.bind(&dn, &password)?,
+        Some(process) => Client::of_administrator(&config.instance, process)?.bind(&dn, &password)?,
         None => {
             if !directory::is_root_password(config, &schema, &dn, password.as_bytes()).map_err(Failure::new)? {
                 return Err(Client::wrong_credentials(&dn));

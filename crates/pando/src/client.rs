@@ -3,14 +3,13 @@
 //! Goes through the instance's socket, or its port on this machine. It refuses to encrypt, so it never leaves the
 //! machine.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::time::Duration;
 
 use ber::{Frame, frame};
-use config::{Config, ListenAddress};
+use config::{Config, Instance, ListenAddress};
 use ldap::client::{self, Response, Search, ServerMessage};
 use ldap::ldif::LdifChange;
 use ldap::transaction::EndTransaction;
@@ -59,14 +58,17 @@ impl Found {
 }
 
 impl Client {
-    /// Connects to the server of the instance and binds as the options say.
+    /// Connects to the server of the instance: as the options say, or as the local administrator if they name nobody.
     pub fn connect(config: &Config, options: &ServerOptions) -> Result<Self, Failure> {
         options.check_place(config)?;
-        if instance::running(&config.instance).is_none() {
+        let Some(process) = instance::running(&config.instance) else {
             let instance = config.instance.directory().display();
             return Err(Failure::new(format_args!(
                 "no server runs on {instance}: start it with pando start --instance {instance}"
             )));
+        };
+        if !options.has_credentials() {
+            return Self::of_administrator(&config.instance, process);
         }
         let (dn, password) = options.credentials(config, true)?;
         let mut client = Self { stream: stream(config)?, received: Vec::new(), id: 0 };
@@ -93,11 +95,23 @@ impl Client {
         ))
     }
 
-    /// Connects through the socket for administrators, which asks for no password.
-    pub fn of_administrator(path: &Path) -> io::Result<Self> {
-        let stream = runtime::local_socket::connect(path)?;
-        stream.set_read_timeout(Some(SILENCE_MAX))?;
-        Ok(Self { stream: Box::new(stream), received: Vec::new(), id: 0 })
+    /// Connects to the server (`process`) through the socket for administrators, which needs no password: the server
+    /// knows from the system whose process this is.
+    pub fn of_administrator(instance: &Instance, process: u32) -> Result<Self, Failure> {
+        let path = instance.administration_socket();
+        let connected = runtime::local_socket::connect(&path).and_then(|stream| {
+            stream.set_read_timeout(Some(SILENCE_MAX))?;
+            Ok(stream)
+        });
+        match connected {
+            Ok(stream) => Ok(Self { stream: Box::new(stream), received: Vec::new(), id: 0 }),
+            Err(error) => Err(Failure::new(format_args!(
+                "process {process} works on {}, but does not answer at {} ({error}): it is a tool, or a server that is \
+                 starting or stopping; try again when it has finished",
+                instance.directory().display(),
+                path.display()
+            ))),
+        }
     }
 
     /// An extended operation; `intermediate` gets the values of what comes before its response.

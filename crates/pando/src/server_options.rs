@@ -22,7 +22,7 @@ pub struct ServerOptions {
     /// A port at which the instance listens
     #[arg(short = 'p', long = "port", value_name = "PORT", global = true)]
     port: Option<u16>,
-    /// Who asks [default: the instance's first root user]
+    /// Who asks [default: the local administrator; with a password, the instance's first root user]
     #[arg(short = 'D', long = "bindDN", alias = "bindDn", value_name = "DN", global = true)]
     bind_dn: Option<String>,
     /// The password; - asks for it
@@ -79,16 +79,10 @@ impl ServerOptions {
         let root = config.root_users.first().and_then(|user| user.bind_dns.first());
         let dn = self.bind_dn.as_ref().or(root);
         let dn = dn.ok_or_else(|| Failure::new("the configuration has no root user: say who asks with --bindDN"))?;
-        let quickstart = config.instance.quickstart_password();
-        let file = match (&self.password_file, &self.password, &self.bind_dn) {
-            (Some(file), _, _) => Some(file.clone()),
-            (None, None, None) if quickstart.exists() => Some(quickstart),
-            _ => None,
-        };
-        let password = match (&self.password, file) {
+        let password = match (&self.password, &self.password_file) {
             (Some(password), _) if password != "-" => password.clone(),
             (_, Some(file)) => {
-                let text = fs::read_to_string(&file).context(file.display())?;
+                let text = fs::read_to_string(file).context(file.display())?;
                 text.lines().next().unwrap_or_default().to_owned()
             }
             _ if may_ask && terminal::is_interactive() => terminal::ask_password(&format!("Password of {dn}"))?,
