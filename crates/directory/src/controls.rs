@@ -2,9 +2,10 @@
 //!
 //! Knows the controls' meaning for search and compare; updates have their own list.
 
-use ldap::controls::{self as codec, PagedResults, PersistentSearch, SortKey, VlvRequest};
+use ldap::controls::{self as codec, DereferenceSpec, PagedResults, PersistentSearch, SortKey, VlvRequest};
 use ldap::{Controls, Filter, LdapResult, ResultCode, oids::control};
 
+use crate::search::SearchRefusal;
 use query::encode::AttributeKinds;
 use query::error::{malformed_control, shown};
 
@@ -36,6 +37,17 @@ pub struct Presentation<'a> {
     pub matched_values: Vec<Filter<'a>>,
     /// Which attributes.
     pub attributes: AttributeKinds,
+    /// With entries that others name (draft-masarati-ldap-deref).
+    pub dereference: Option<DereferenceRequest<'a>>,
+}
+
+/// A request to show entries that others name.
+#[derive(Debug)]
+pub struct DereferenceRequest<'a> {
+    /// Each attribute once.
+    pub specs: Vec<DereferenceSpec<'a>>,
+    /// Rather nothing than without them.
+    pub critical: bool,
 }
 
 /// A request to sort.
@@ -93,6 +105,11 @@ impl<'a> ReadControls<'a> {
             ));
         }
         if let (Some(_), Some(presentation)) = (&wanted.persistent, &wanted.presentation)
+            && presentation.dereference.is_some()
+        {
+            return Err(SearchRefusal::DereferenceOfChanges.into());
+        }
+        if let (Some(_), Some(presentation)) = (&wanted.persistent, &wanted.presentation)
             && (presentation.paged.is_some() || presentation.sort.is_some() || presentation.list_view.is_some())
         {
             // RFC 4511 §4.1.11: nobody has said what they mean together.
@@ -110,7 +127,8 @@ impl<'a> ReadControls<'a> {
 
     /// Takes a control that is about the form of the result; `false` if it is none.
     fn presentation(&mut self, oid: &str, critical: bool, value: Option<&'a [u8]>) -> Result<bool, LdapResult> {
-        const KNOWN: [&str; 6] = [
+        const KNOWN: [&str; 7] = [
+            control::DEREFERENCE,
             control::PAGED_RESULTS,
             control::SORT_REQUEST,
             control::VLV_REQUEST,
@@ -123,6 +141,12 @@ impl<'a> ReadControls<'a> {
         }
         let wanted = self.presentation.get_or_insert_default();
         match oid {
+            control::DEREFERENCE => {
+                let specs = codec::decode_dereference(value).map_err(malformed_control("dereference"))?;
+                if wanted.dereference.replace(DereferenceRequest { specs, critical }).is_some() {
+                    return Err(SearchRefusal::SecondDereferenceControl.into());
+                }
+            }
             control::PAGED_RESULTS => {
                 wanted.paged = Some(PagedResults::decode(value).map_err(malformed_control("paged results"))?);
             }

@@ -62,6 +62,14 @@ pub enum DecodeError {
         /// Its tag.
         tag: Tag,
     },
+    /// A list that is longer than this program takes.
+    #[error("{what} may be {most} at most")]
+    TooMany {
+        /// What the list is of.
+        what: &'static str,
+        /// How many are taken.
+        most: usize,
+    },
     /// More controls than [`CONTROLS_MAX`](crate::limits::CONTROLS_MAX).
     #[error("the message has more than {} controls", crate::limits::CONTROLS_MAX)]
     TooManyControls,

@@ -10,6 +10,8 @@ pub mod control {
     /// RFC 2891
     pub const SORT_REQUEST: &str = "1.2.840.113556.1.4.473";
     pub const SORT_RESPONSE: &str = "1.2.840.113556.1.4.474";
+    /// draft-masarati-ldap-deref, with the number that OpenLDAP, 389 DS and their clients use.
+    pub const DEREFERENCE: &str = "1.3.6.1.4.1.4203.666.5.16";
     /// draft-ietf-ldapext-ldapv3-vlv
     pub const VLV_REQUEST: &str = "2.16.840.1.113730.3.4.9";
     pub const VLV_RESPONSE: &str = "2.16.840.1.113730.3.4.10";

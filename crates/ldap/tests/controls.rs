@@ -58,6 +58,7 @@ fn values_that_are_none() {
         assert!(decode_assertion(bad).is_err());
         assert!(decode_matched_values(bad).is_err());
         assert!(decode_subentries(bad).is_err());
+        assert!(decode_dereference(bad).is_err());
         assert!(decode_read_entry(bad).is_err());
     }
 }
@@ -79,6 +80,32 @@ fn matched_values_are_items_only() {
     }
 }
 
+/// The form of draft-masarati-ldap-deref sections 2.2 and 2.3.
+#[test]
+fn dereference_byte_by_byte() {
+    let value = b"\x30\x14\x30\x12\x04\x06member\x30\x08\x04\x02cn\x04\x02sn";
+    let specs = decode_dereference(Some(value)).unwrap();
+    let [spec] = specs[..] else { panic!("{specs:?}") };
+    assert_eq!((spec.attribute, spec.wanted.iter().collect::<Vec<_>>()), (&b"member"[..], vec![&b"cn"[..], b"sn"]));
+    let own = ldap::client::controls::dereference(&[("member", &["cn", "sn"])]);
+    assert_eq!(own.value.as_deref(), Some(&value[..]));
+    assert_eq!(decode_dereference(Some(b"\x30\x00")), Ok(Vec::new()));
+    let nothing_wanted = b"\x30\x0c\x30\x0a\x04\x06member\x30\x00";
+    let refused = DecodeError::Empty("the list of attributes to return");
+    assert_eq!(decode_dereference(Some(nothing_wanted)), Err(refused));
+    let mut many = Vec::new();
+    ber::Writer::new(&mut many).octets(0x30, &value[2..].repeat(DEREFERENCE_SPECS_MAX + 1));
+    let refused = DecodeError::TooMany { what: "attributes to dereference", most: DEREFERENCE_SPECS_MAX };
+    assert_eq!(decode_dereference(Some(&many)), Err(refused));
+    let shown = [(b"cn".to_vec(), vec![b"A".to_vec(), b"B".to_vec()])];
+    let all = [(&b"member"[..], &b"cn=a"[..], &shown[..]), (b"member", b"cn=b", &[])];
+    assert_eq!(
+        encode_dereferenced(all.into_iter()),
+        b"\x30\x30\x30\x1e\x04\x06member\x04\x04cn=a\xa0\x0e\x30\x0c\x04\x02cn\x31\x06\x04\x01A\x04\x01B\
+          \x30\x0e\x04\x06member\x04\x04cn=b"
+    );
+}
+
 proptest! {
     #[test]
     fn round_trips(size in 0u32..=0x7fff_ffff, cookie in prop::collection::vec(any::<u8>(), 0..300), filter in tree()) {
@@ -97,6 +124,6 @@ proptest! {
         let value = Some(&value[..]);
         let _ = (PagedResults::decode(value), PersistentSearch::decode(value), VlvRequest::decode(value));
         let _ = (decode_sort_keys(value), decode_assertion(value), decode_matched_values(value));
-        let _ = (decode_subentries(value), decode_read_entry(value));
+        let _ = (decode_subentries(value), decode_read_entry(value), decode_dereference(value));
     }
 }

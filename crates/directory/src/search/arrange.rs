@@ -8,6 +8,7 @@ use ldap::{LdapResult, ResultCode, SearchRequest};
 use super::arrangement::Arrangement;
 use super::asked::Asked;
 use super::context::SearchContext;
+use super::dereference::Dereferencing;
 use super::entry_writer::EntryWriter;
 use super::list_view::ListView;
 use super::paged::{Page, PageProgress};
@@ -33,6 +34,12 @@ impl SearchContext<'_> {
         let items = &presentation.matched_values;
         let matched = (!items.is_empty()).then(|| Box::new(MatchedValues::new(facts, items, context)));
         plan.selection.narrow(presentation.attributes, matched);
+        if let Some(dereference) = &presentation.dereference {
+            plan.dereferencing = Dereferencing::new(facts, dereference)?;
+            if plan.dereferencing.is_some() {
+                plan.ask(self.reading, true);
+            }
+        }
         let mut arrangement = Box::<Arrangement>::default();
         arrangement.take_order(facts, plan, presentation, request);
         if let Some(asked) = &presentation.list_view

@@ -10,8 +10,10 @@ use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
 use super::advice::Went;
 use super::covered::Covered;
+use super::dereference::{Budget, Dereferencing, Place};
 use super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter, SNAPSHOT_AGE_MAX};
 use super::explain;
+use super::limits::Limits;
 use super::paged::{PageProgress, Position};
 use super::part::Part;
 use super::persistent_state::Trail;
@@ -160,6 +162,9 @@ impl SearchPlan {
         let mut fallback = WorkerBackend::default();
         let known = known.unwrap_or(&mut fallback);
         self.selection.meet_tables();
+        if let Some(dereferencing) = &mut self.dereferencing {
+            dereferencing.meet_tables();
+        }
         let trail = self.persistent.as_mut().and_then(|persistent| persistent.trail(at));
         let mut run = Run {
             trail,
@@ -171,6 +176,7 @@ impl SearchPlan {
             access: self.access,
             items: &self.items,
             selection: &mut self.selection,
+            dereferencing: self.dereferencing.as_deref_mut(),
             visibility: self.visibility,
             names_subentries: false,
             limits: self.limits,
@@ -268,10 +274,11 @@ pub(super) struct Run<'r, O> {
     access: Access,
     items: &'r ItemRights,
     selection: &'r mut Selection,
+    dereferencing: Option<&'r mut Dereferencing>,
     visibility: Visibility,
     /// The filter names the class of subentries, so that they are seen beside other entries.
     names_subentries: bool,
-    limits: super::search_plan::Limits,
+    limits: Limits,
     known: &'r mut WorkerBackend,
     filter: &'r mut FilterScratch,
     values: &'r mut Vec<u8>,
@@ -443,7 +450,16 @@ impl<O: EntryWriter> Run<'_, O> {
         if self.moment.as_ref().is_some_and(ReadMoment::is_spent) {
             return Err(Stop::lookthrough_limit(self.limits.lookthrough));
         }
-        let flow = output.entry(&ShownEntry::new(&layout, &entry, self.values))?;
+        let mut dereferenced = Vec::new();
+        if let (Some(dereferencing), Some(moment), Some(at)) = (&mut self.dereferencing, &self.moment, at) {
+            let place = Place { reader, moment, at };
+            let budget = Budget { limits: self.limits, candidates: self.done.candidates };
+            let look = &mut || look_at_clock(&budget.limits, output);
+            dereferenced = dereferencing.of_entry(&place, &entry, &budget, look)?;
+        }
+        let mut shown = ShownEntry::new(&layout, &entry, self.values);
+        shown.dereferenced = &dereferenced;
+        let flow = output.entry(&shown)?;
         self.done.entries_sent += 1;
         if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }
     }
@@ -511,7 +527,7 @@ impl<O: EntryWriter> Run<'_, O> {
     }
 }
 
-fn look_at_clock(limits: &super::search_plan::Limits, output: &impl EntryWriter) -> Result<(), Stop> {
+fn look_at_clock(limits: &Limits, output: &impl EntryWriter) -> Result<(), Stop> {
     if output.cancelled() {
         return Err(Stop::Cancelled);
     }

@@ -1,7 +1,6 @@
 //! A search that may be run: everything that was decided about it, and its candidates.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use smallvec::SmallVec;
 
@@ -18,7 +17,9 @@ use crate::own::ChangeScan;
 
 use super::advice::Costly;
 use super::arrangement::Arrangement;
+use super::dereference::Dereferencing;
 use super::explanation::Explanation;
+use super::limits::Limits;
 use super::part::Part;
 use super::persistent_state::Persistent;
 use super::visible::Visibility;
@@ -54,16 +55,10 @@ pub struct SearchPlan {
     pub(super) arrangement: Option<Box<Arrangement>>,
     /// What the planner did in each part, when the client wants to know that instead of entries.
     pub(super) explanations: Option<Vec<Explanation>>,
+    /// Which entries that others name are shown with them.
+    pub(super) dereferencing: Option<Box<Dereferencing>>,
     /// What is to be told when it has been run, when changes are to be told as they come.
     pub(super) persistent: Option<Box<Persistent>>,
-}
-
-/// What may be spent.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Limits {
-    pub(super) size: Option<u64>,
-    pub(super) deadline: Option<Instant>,
-    pub(super) lookthrough: Option<u64>,
 }
 
 /// With what a search asks for groups, and for what entries are given.
@@ -145,6 +140,7 @@ impl SearchPlan {
         self.arrangement = None;
         self.explanations = None;
         self.persistent = None;
+        self.dereferencing = None;
         self.visibility = Visibility::default();
     }
 }

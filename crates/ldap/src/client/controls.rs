@@ -134,6 +134,21 @@ pub fn decode_read_entry(value: Option<&[u8]>) -> Result<SearchEntry<'_>, Decode
     Ok(entry)
 }
 
+/// What the entries are like that values of these attributes name (draft-masarati-ldap-deref).
+#[must_use]
+pub fn dereference(specs: &[(&str, &[&str])]) -> ControlBuf {
+    valued(oids::DEREFERENCE, |w| {
+        let list = w.begin(SEQUENCE);
+        for (attribute, wanted) in specs {
+            let one = w.begin(SEQUENCE);
+            w.octets(OCTET_STRING, attribute.as_bytes());
+            put_strings(w, wanted);
+            w.end(one);
+        }
+        w.end(list);
+    })
+}
+
 /// Only subentries, or none of them (RFC 3672).
 #[must_use]
 pub fn subentries(visible: bool) -> ControlBuf {

@@ -1,7 +1,7 @@
 //! The values of the controls that this project speaks. Each `decode` takes the control value as it was sent (`None`
 //! where there was none) and refuses what the control's specification does not allow.
 
-use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
+use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, SET, Tag, Writer};
 
 use crate::filter::Filter;
 use crate::message::Strings;
@@ -79,7 +79,7 @@ pub fn decode_sort_keys<'a>(value: Option<&'a [u8]>) -> Result<Vec<SortKey<'a>>,
         let reverse = inner.peek_tag() == Some(REVERSE) && inner.boolean_tagged(REVERSE)?;
         inner.finish()?;
         if keys.len() == SORT_KEYS_MAX {
-            return Err(DecodeError::TooManyControls);
+            return Err(DecodeError::TooMany { what: "sort keys", most: SORT_KEYS_MAX });
         }
         keys.push(SortKey { attribute, ordering_rule, reverse });
     }
@@ -96,6 +96,74 @@ pub fn encode_sort_response(code: ResultCode, attribute: Option<&str>) -> Vec<u8
             w.octets(ATTRIBUTE, attribute.as_bytes());
         }
         w.end(mark);
+    })
+}
+
+/// One attribute whose values a dereference request follows (draft-masarati-ldap-deref).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DereferenceSpec<'a> {
+    /// The attribute that names entries.
+    pub attribute: &'a [u8],
+    /// What is asked of the entries that it names.
+    pub wanted: Strings<'a>,
+}
+
+/// Most attributes that one dereference request follows.
+pub const DEREFERENCE_SPECS_MAX: usize = 16;
+
+/// The attributes that a dereference request follows.
+pub fn decode_dereference<'a>(value: Option<&'a [u8]>) -> Result<Vec<DereferenceSpec<'a>>, DecodeError> {
+    let mut outer = required(value)?;
+    let mut list = outer.sequence()?;
+    outer.finish()?;
+    let mut specs = Vec::new();
+    while !list.is_empty() {
+        let mut inner = list.sequence()?;
+        let attribute = inner.octets()?;
+        let wanted = Strings::check(inner.expect(SEQUENCE)?)?;
+        inner.finish()?;
+        if wanted.is_empty() {
+            return Err(DecodeError::Empty("the list of attributes to return"));
+        }
+        if specs.len() == DEREFERENCE_SPECS_MAX {
+            return Err(DecodeError::TooMany { what: "attributes to dereference", most: DEREFERENCE_SPECS_MAX });
+        }
+        specs.push(DereferenceSpec { attribute, wanted });
+    }
+    Ok(specs)
+}
+
+/// One value of a dereferenced attribute in a response: the attribute, the value, and what is shown of the entry that it
+/// names.
+pub type DereferencedValue<'a> = (&'a [u8], &'a [u8], &'a [NamedValues]);
+
+/// The name of an attribute, and its values.
+pub type NamedValues = (Vec<u8>, Vec<Vec<u8>>);
+
+/// The value of a dereference response.
+pub fn encode_dereferenced<'a>(all: impl Iterator<Item = DereferencedValue<'a>>) -> Vec<u8> {
+    const ATTRIBUTES: Tag = 0xa0;
+    encoded(|w| {
+        let list = w.begin(SEQUENCE);
+        for (attribute, value, shown) in all {
+            let one = w.begin(SEQUENCE);
+            w.octets(OCTET_STRING, attribute);
+            w.octets(OCTET_STRING, value);
+            if !shown.is_empty() {
+                let attributes = w.begin(ATTRIBUTES);
+                for (description, values) in shown {
+                    let partial = w.begin(SEQUENCE);
+                    w.octets(OCTET_STRING, description);
+                    let set = w.begin(SET);
+                    values.iter().for_each(|value| w.octets(OCTET_STRING, value));
+                    w.end(set);
+                    w.end(partial);
+                }
+                w.end(attributes);
+            }
+            w.end(one);
+        }
+        w.end(list);
     })
 }
 

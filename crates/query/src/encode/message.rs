@@ -12,7 +12,7 @@ use store::record::{put_value, value_size};
 
 use super::layout::{Body, LargePart, Layout};
 use super::selection::Selection;
-use super::shown::{EntryChange, ShownEntry};
+use super::shown::{Dereferenced, EntryChange, ShownEntry};
 use super::sink::{EncodeError, MessageSink};
 use crate::entry::EntryView;
 use crate::rights::Reader;
@@ -68,10 +68,17 @@ impl ShownEntry<'_, '_> {
     /// The message's controls, encoded with their tag; most entries have none.
     #[inline]
     fn controls(&self) -> Vec<u8> {
-        match &self.change {
-            None => Vec::new(),
-            Some(change) => encoded_controls(&[notification(change)]),
-        }
+        if self.change.is_none() && self.dereferenced.is_empty() { Vec::new() } else { self.encoded_controls() }
+    }
+
+    #[cold]
+    fn encoded_controls(&self) -> Vec<u8> {
+        let change = self.change.as_ref().map(notification);
+        let dereferenced = (!self.dereferenced.is_empty()).then(|| dereference_response(self.dereferenced));
+        let list: Vec<ControlBuf> = change.into_iter().chain(dereferenced).collect();
+        let mut out = Vec::new();
+        controls::put_control_list(&mut ber::Writer::new(&mut out), controls::CONTROLS_TAG, &list);
+        out
     }
 
     fn put(&self, sink: &mut impl MessageSink) -> Result<(), EncodeError> {
@@ -101,18 +108,15 @@ impl ShownEntry<'_, '_> {
     }
 }
 
-#[cold]
-fn encoded_controls(list: &[ControlBuf]) -> Vec<u8> {
-    let mut out = Vec::new();
-    controls::put_control_list(&mut ber::Writer::new(&mut out), controls::CONTROLS_TAG, list);
-    out
-}
-
 /// The entry change notification (draft-ietf-ldapext-psearch-03 §5).
-#[cold]
 fn notification(change: &EntryChange<'_>) -> ControlBuf {
     let value = controls::encode_entry_change(change.change_type, change.previous_dn, change.number);
     ControlBuf::new(control::ENTRY_CHANGE_NOTIFICATION, Some(value))
+}
+
+fn dereference_response(all: &[Dereferenced]) -> ControlBuf {
+    let all = all.iter().map(|it| (it.attribute.as_bytes(), it.value.as_slice(), it.attributes.as_slice()));
+    ControlBuf::new(control::DEREFERENCE, Some(controls::encode_dereferenced(all)))
 }
 
 /// Writes values that come to exactly `bytes`, in parts.

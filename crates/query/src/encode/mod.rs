@@ -25,5 +25,5 @@ pub use layout::Layout;
 pub use matched::MatchedValues;
 pub use message::entry_op;
 pub use selection::{AttributeKinds, SELECTORS_MAX, Selection};
-pub use shown::{EntryChange, ShownAttribute, ShownEntry};
+pub use shown::{Dereferenced, EntryChange, ShownAttribute, ShownEntry};
 pub use sink::{EncodeError, MessageSink};

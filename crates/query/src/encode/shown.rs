@@ -3,7 +3,9 @@
 //! What a search hands to whoever takes its entries. Knows no protocol: [`message`](super::message) makes LDAP of it.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use ldap::controls::NamedValues;
 use store::{StoreError, Values};
 
 use super::layout::{Body, Layout, Piece};
@@ -17,6 +19,19 @@ pub struct ShownEntry<'s, 'e> {
     pub(super) scratch: &'s [u8],
     /// The change that the entry is shown for, where a persistent search asks to be told.
     pub change: Option<EntryChange<'s>>,
+    /// What entries are like that this one names, where that is asked for (draft-masarati-ldap-deref).
+    pub dereferenced: &'s [Dereferenced],
+}
+
+/// A value that names an entry, and what is shown of that entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dereferenced {
+    /// The attribute that has the value.
+    pub attribute: Arc<str>,
+    /// The value.
+    pub value: Vec<u8>,
+    /// Names and values of what is shown; empty when nothing may be read, or there is no such entry.
+    pub attributes: Vec<NamedValues>,
 }
 
 /// A change of an entry, as it is told beside the entry.
@@ -40,7 +55,7 @@ impl<'s, 'e> ShownEntry<'s, 'e> {
     /// An entry that was laid out; `scratch` is what was given to its layout.
     #[must_use]
     pub fn new(layout: &'s Layout<'e>, view: &'s EntryView<'e>, scratch: &'s [u8]) -> Self {
-        Self { layout, view, scratch, change: None }
+        Self { layout, view, scratch, change: None, dereferenced: &[] }
     }
 
     /// Its name.

@@ -29,7 +29,8 @@ pub(crate) use date::{is_generalized_time, is_utc_time};
 pub use invalid_value::InvalidValue;
 pub use matching_rule::{MatchingRule, RuleRole};
 pub(crate) use number::{bit_string, boolean, is_integer};
-pub(crate) use structured::{auth_password, split_unique_member};
+pub(crate) use structured::auth_password;
+pub use structured::split_unique_member;
 pub use substring::{Position, Substrings};
 pub use table::RULES;
 

@@ -24,7 +24,8 @@ pub(super) fn normalize_dn(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> 
 }
 
 /// Splits `dn#'0101'B`; the bits are there only if they are well-formed, else the `#` belongs to the DN.
-pub(crate) fn split_unique_member(value: &[u8]) -> (&[u8], Option<&[u8]>) {
+#[must_use]
+pub fn split_unique_member(value: &[u8]) -> (&[u8], Option<&[u8]>) {
     let hash = value.iter().rposition(|byte| *byte == b'#');
     let split = hash.and_then(|at| Some((value.get(..at)?, number::bit_string(value.get(at + 1..)?)?)));
     match split {

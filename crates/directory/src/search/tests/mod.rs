@@ -2,6 +2,7 @@
 
 mod advice;
 mod cases;
+mod dereference;
 mod exact;
 mod explain;
 pub(crate) mod fixture;
