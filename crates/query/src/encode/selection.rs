@@ -320,55 +320,64 @@ impl Selection {
     /// Whether the attribute of an entry goes to the client. The tables are the same ones until [`Selection::meet_tables`].
     #[inline]
     pub fn sends(&mut self, reader: Reader<'_>, entry: &EntryView<'_>, desc: DescId) -> Result<bool, StoreError> {
-        match self.decisions.get(desc.0 as usize) {
-            Some(Decision::Send) => Ok(true),
-            Some(Decision::Omit) => Ok(false),
-            _ => self.decide(reader, entry, desc),
-        }
-    }
-
-    fn decide(&mut self, reader: Reader<'_>, entry: &EntryView<'_>, desc: DescId) -> Result<bool, StoreError> {
-        let (at, tables) = (desc.0 as usize, entry.record.tables());
-        let decision = match self.decisions.get(at) {
-            Some(Decision::Ask) => Decision::Ask,
-            _ => self.decision(reader, tables, desc),
+        let decision = match self.decisions.get(desc.0 as usize) {
+            None | Some(Decision::Open) => self.decide(&reader, entry.record.tables(), desc),
+            Some(decided) => *decided,
         };
-        if self.decisions.len() <= at {
-            // Most searches return one entry: room for all its attributes is made at the first of them.
-            let room = tables.descriptions_len().min(DECISIONS_AT_ONCE);
-            self.decisions.resize(room.max(at + 1), Decision::Open);
-        }
-        if let Some(place) = self.decisions.get_mut(at) {
-            *place = decision;
-        }
         match decision {
             Decision::Ask => ask_with_entry(reader, entry, desc),
             decision => Ok(decision == Decision::Send),
         }
     }
 
-    #[inline]
-    fn decision(&self, reader: Reader<'_>, tables: &Tables, desc: DescId) -> Decision {
-        let Some(index) = tables.type_of(desc).map(TypeIndex) else {
-            return self.decision_of_unknown(reader, tables, desc);
+    /// Most searches return one entry, so that deciding is as hot as sending.
+    #[inline(never)]
+    fn decide(&mut self, reader: &Reader<'_>, tables: &Tables, desc: DescId) -> Decision {
+        let decision = match tables.type_of(desc).map(TypeIndex) {
+            None => self.decision_of_unknown(reader, tables, desc),
+            Some(index) if self.is_asked(reader.facts, index, tables, desc) => match reader.of_type(index) {
+                Answer::Yes => Decision::Send,
+                Answer::Ask => Decision::Ask,
+                Answer::No => Decision::Omit,
+            },
+            Some(_) => Decision::Omit,
         };
-        let is_asked = !reader.facts.is_virtual(index)
-            && !self.virtual_only
-            && (self.asks_for_type(reader.facts, index)
-                || (!self.descriptions.is_empty() && self.asks_for_spelling(reader.facts, index, tables, desc)));
-        if !is_asked {
-            return Decision::Omit;
+        match self.decisions.get_mut(desc.0 as usize) {
+            Some(place) => *place = decision,
+            None => self.keep_first(tables, desc, decision),
         }
-        match reader.of_type(index) {
-            Answer::Yes => Decision::Send,
-            Answer::Ask => Decision::Ask,
-            Answer::No => Decision::Omit,
+        decision
+    }
+
+    /// Makes room for all attributes of an entry at the first of them.
+    #[cold]
+    fn keep_first(&mut self, tables: &Tables, desc: DescId, decision: Decision) {
+        let at = desc.0 as usize;
+        let room = tables.descriptions_len().min(DECISIONS_AT_ONCE);
+        self.decisions.resize(room.max(at + 1), Decision::Open);
+        if let Some(place) = self.decisions.get_mut(at) {
+            *place = decision;
         }
+    }
+
+    #[inline]
+    fn is_asked(&self, facts: &Facts, index: TypeIndex, tables: &Tables, desc: DescId) -> bool {
+        if facts.is_virtual(index) || self.virtual_only {
+            return false;
+        }
+        let whole_kind = if facts.is_operational(index) { self.operational } else { self.user };
+        let has_names = !self.types.is_empty() || !self.descriptions.is_empty();
+        whole_kind || (has_names && self.is_named(facts, index, tables, desc))
+    }
+
+    fn is_named(&self, facts: &Facts, index: TypeIndex, tables: &Tables, desc: DescId) -> bool {
+        self.types.iter().any(|asked| is_subtype(facts, index, *asked))
+            || tables.description(desc).is_some_and(|text| self.is_described(facts, Some(index), text.as_bytes()))
     }
 
     /// The schema does not know the attribute (any more): a user attribute, which may be asked for by its name.
     #[cold]
-    fn decision_of_unknown(&self, reader: Reader<'_>, tables: &Tables, desc: DescId) -> Decision {
+    fn decision_of_unknown(&self, reader: &Reader<'_>, tables: &Tables, desc: DescId) -> Decision {
         let Some(text) = tables.description(desc) else { return Decision::Omit };
         let is_asked = self.user || self.is_described(reader.facts, None, text.as_bytes());
         if is_asked && !self.virtual_only { Decision::Send } else { Decision::Omit }
@@ -379,11 +388,6 @@ impl Selection {
     fn asks_for_type(&self, facts: &Facts, index: TypeIndex) -> bool {
         let whole_kind = if facts.is_operational(index) { self.operational } else { self.user };
         whole_kind || self.types.iter().any(|asked| is_subtype(facts, index, *asked))
-    }
-
-    #[cold]
-    fn asks_for_spelling(&self, facts: &Facts, index: TypeIndex, tables: &Tables, desc: DescId) -> bool {
-        tables.description(desc).is_some_and(|text| self.is_described(facts, Some(index), text.as_bytes()))
     }
 
     /// Whether a selector with options, or with a name that the schema does not know, selects the attribute.
