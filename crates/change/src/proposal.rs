@@ -42,6 +42,8 @@ pub enum Kind {
     Refresh,
     /// Dynamic entries whose time is over go: some of them.
     ExpireEntries,
+    /// The base DNs that lie below the backend's, to be in force from now on.
+    BaseDns,
 }
 
 /// Settings of the request that change what `apply` does.
@@ -242,13 +244,14 @@ impl Kind {
             Kind::CleanReferences => 17,
             Kind::Refresh => 18,
             Kind::ExpireEntries => 19,
+            Kind::BaseDns => 20,
         }
     }
 
     fn from_byte(byte: u8) -> Option<Kind> {
         use Kind::{
-            Add, CleanReferences, ConfigurePlugins, Delete, ExpireEntries, Indexes, Modify, ModifyDn, ModifySchema,
-            PasswordModify, Refresh, Transaction,
+            Add, BaseDns, CleanReferences, ConfigurePlugins, Delete, ExpireEntries, Indexes, Modify, ModifyDn,
+            ModifySchema, PasswordModify, Refresh, Transaction,
         };
         let kinds = [
             Add,
@@ -263,6 +266,7 @@ impl Kind {
             CleanReferences,
             Refresh,
             ExpireEntries,
+            BaseDns,
         ];
         kinds.into_iter().find(|kind| kind.to_byte() == byte)
     }

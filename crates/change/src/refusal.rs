@@ -44,6 +44,14 @@ ldap::refusals! {
              (1.2.840.113556.1.4.805)";
         SuffixRenamed { dn: String } = ResultCode::UNWILLING_TO_PERFORM,
             "\"{dn}\" is a suffix of the server, which cannot be renamed";
+        HeldElsewhere { base: String } = ResultCode::AFFECTS_MULTIPLE_DSAS,
+            "\"{base}\" is a base DN of its own, which holds this name: repeat the request";
+        NameOfBaseDn { base: String } = ResultCode::AFFECTS_MULTIPLE_DSAS,
+            "\"{base}\" is a base DN of its own: no entry can be renamed to it";
+        NewNameAboveBaseDn { base: String } = ResultCode::AFFECTS_MULTIPLE_DSAS,
+            "\"{base}\" is a base DN of its own, which would lie below the renamed entry: choose another name";
+        AboveBaseDn { base: String } = ResultCode::AFFECTS_MULTIPLE_DSAS,
+            "\"{base}\" is a base DN of its own, which lies below the entry and does not follow it: the entry keeps its name";
         BelowItself { dn: String } = ResultCode::UNWILLING_TO_PERFORM, "\"{dn}\" cannot move below itself";
         NotOneRdn { rdn: String } = ResultCode::INVALID_DN_SYNTAX,
             "\"{rdn}\" is not a distinguished name: a new RDN is exactly one RDN";

@@ -53,9 +53,9 @@ pub enum OpenError {
     /// A virtual attribute cannot be.
     #[error(transparent)]
     VirtualAttribute(#[from] TableError),
-    /// A backend does not take the plugins.
-    #[error("backend \"{backend}\" does not take the plugins: {reason}")]
-    Plugins {
+    /// A backend does not take what it is to keep of the configuration.
+    #[error("backend \"{backend}\" does not take the configuration: {reason}")]
+    Kept {
         /// Which backend.
         backend: String,
         /// Why.

@@ -85,6 +85,7 @@ impl Directory {
         };
         directory.updating().settle_schema()?;
         directory.indexing().settle()?;
+        directory.updating().set_base_dns()?;
         directory.updating().set_plugins(config)?;
         directory.history.start(&directory.notices).map_err(|error| OpenError::Thread { error })?;
         Ok(directory)

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `work` | one proposal being applied: finding entries, referrals, access |
 //! | `add` `modify` `delete` `modify_dn` `modify_schema` | the operations (RFC 4511 §4.6–4.9) |
+//! | `base_dns` | names that other base DNs hold |
 //! | `indexes` | another index set, and slices of building |
 //! | `draft`, `value_set`, `large_edit` | the attributes that a request touches |
 //! | `governed`, `definitions_cache` | attributes that come from elsewhere and cannot be written |
@@ -22,6 +23,7 @@
 //! | `outcome` | what the proposer is told |
 
 mod add;
+mod base_dns;
 mod change_notes;
 mod class_cache;
 mod definitions_cache;
@@ -52,6 +54,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use base_dns::{BASE_DNS_KEY, base_dns_bytes};
 pub use delete::SLICE_ENTRIES;
 pub use modify_schema::{SCHEMA_KEY, schema_text};
 pub use outcome::{ReferenceReport, Report};

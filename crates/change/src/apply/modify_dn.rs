@@ -38,6 +38,9 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     if let Some(superior) = &superior {
         plugins::dynamic::check_move(work, &target, superior)?;
     }
+    let above = superior.as_ref().map(|superior| superior.name.clone()).or_else(|| target.name.parent());
+    let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
+    work.check_rename(&target.name, &name)?;
     work.look_before(target.id)?;
     let follows = work.rules.plugins.follows_references();
     let old_dn = if follows { work.view().dn_of(target.id)?.unwrap_or_default() } else { String::new() };
@@ -57,8 +60,6 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let place = Place { parent, rdn: user_form.as_bytes() };
     let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());
     write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?;
-    let above = superior.as_ref().map(|superior| superior.name.clone()).or_else(|| target.name.parent());
-    let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
     plugins::judge(work, &draft, Some(&target.name), &name)?;
     drop(draft);
     if follows && name != target.name {

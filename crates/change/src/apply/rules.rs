@@ -20,6 +20,8 @@ pub const RULES_VERSION: u32 = 6;
 pub struct UpdateRules {
     /// The base DNs of the backend.
     pub(super) suffixes: Vec<Suffix>,
+    /// All base DNs below those.
+    pub(super) base_dns: Vec<Suffix>,
     pub(super) leniency: Leniency,
     pub(super) facts: Arc<Facts>,
     pub(super) checker: Arc<Checker>,
@@ -27,7 +29,7 @@ pub struct UpdateRules {
     pub(super) plugins: Arc<Plugins>,
     pub(super) governed: Governed,
     pub(super) noting: Noting,
-    /// Whether schema and plugins are those that the backend keeps. At first, and after a batch was taken back, nobody knows.
+    /// Whether schema, plugins and base DNs are those that the backend keeps. At first, and after a batch was taken back, nobody knows.
     pub(super) is_settled: bool,
 }
 
@@ -38,6 +40,7 @@ impl UpdateRules {
         let checker = Arc::new(Checker::new(Arc::clone(&facts.schema), leniency));
         Self {
             suffixes,
+            base_dns: Vec::new(),
             leniency,
             facts,
             checker,

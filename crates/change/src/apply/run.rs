@@ -6,6 +6,7 @@ use ldap::{EntryRequest, LdapResult, ResultCode};
 use store::log::LogPlace;
 use store::{Outcome, StoreError, Txn};
 
+use super::base_dns::{self, BASE_DNS_KEY, base_dns_of};
 use super::delete::SLICE_ENTRIES;
 use super::error::ApplyError;
 use super::modify_schema::{SCHEMA_KEY, schema_text};
@@ -44,7 +45,7 @@ impl UpdateRules {
         })
     }
 
-    /// Takes the schema that the backend keeps, if it keeps another one, and its plugins. A schema that cannot be built
+    /// Takes the schema that the backend keeps, if it keeps another one, its plugins and the base DNs. A schema that cannot be built
     /// any more (a newer program ships definitions that contradict it) stays aside: the files are judged when the directory opens.
     fn settle(&mut self, txn: &Txn<'_>) -> Result<(), StoreError> {
         if self.is_settled {
@@ -58,6 +59,8 @@ impl UpdateRules {
         }
         let plugins = txn.view().meta(PLUGINS_KEY)?.unwrap_or_default();
         self.plugins = Arc::new(Plugins::of(&self.facts, &plugins));
+        let base_dns = txn.view().meta(BASE_DNS_KEY)?.unwrap_or_default();
+        self.base_dns = base_dns_of(&self.facts.schema, &base_dns).unwrap_or_default();
         self.is_settled = true;
         Ok(())
     }
@@ -127,6 +130,9 @@ fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), Apply
     }
     if proposal.kind == Kind::ConfigurePlugins {
         return plugins::configure(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::BaseDns {
+        return base_dns::configure(work, proposal.operation_bytes);
     }
     if proposal.kind == Kind::CleanReferences {
         return plugins::clean(work, proposal.operation_bytes);

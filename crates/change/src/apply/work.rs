@@ -103,7 +103,10 @@ impl<'w, 't> Work<'w, 't> {
         let name = NormalizedDn::parse(&self.facts.schema, dn).map_err(|error| NameRefusal::invalid_dn(dn, error))?;
         let holding = self.rules.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(&name));
         match holding.max_by_key(|suffix| suffix.normalized.as_bytes().len()) {
-            Some(suffix) => Ok((name, suffix.clone())),
+            Some(suffix) => {
+                self.check_held(&name, &suffix.normalized)?;
+                Ok((name, suffix.clone()))
+            }
             None => Err(NameRefusal::no_such_object(&shown(dn), "").into()),
         }
     }

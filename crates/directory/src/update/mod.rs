@@ -11,6 +11,7 @@
 //! | `state` | what updates keep while the server runs |
 //! | the others | one part each of deciding, or of what follows a change |
 
+mod base_dns;
 mod context;
 mod controls;
 mod decided;
@@ -20,7 +21,7 @@ mod dynamic_state;
 mod expiry;
 mod inbound;
 mod intake;
-mod new_name;
+mod kept_settings;
 mod order;
 mod password_modify;
 mod passwords;

@@ -9,10 +9,8 @@ use schema::syntax::oid;
 use store::index::IndexKind;
 
 use super::context::UpdateContext;
-use super::decided::Decided;
-use super::done::report_of;
 use super::inbound::Inbound;
-use super::intake::Cause;
+use super::kept_settings::kept;
 use crate::open_error::OpenError;
 use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
 use change::proposal::Kind;
@@ -35,7 +33,7 @@ impl UpdateContext<'_> {
                     check_kept_indexes(&schema, configured, plugin)?;
                 }
                 // A plugin in force stays so while its index is built anew.
-                if kept_text(backend)? != text {
+                if kept(backend, PLUGINS_KEY)? != text {
                     check(&schema, backend, plugin)?;
                 }
             }
@@ -50,8 +48,8 @@ impl UpdateContext<'_> {
         let text = plugins_text(config);
         let mut is_changed = false;
         for (at, backend) in self.backends.iter().enumerate() {
-            if kept_text(backend)? != text {
-                self.propose_plugins(at, backend, &text)?;
+            if kept(backend, PLUGINS_KEY)? != text {
+                self.propose_kept(at, Kind::ConfigurePlugins, text.clone())?;
                 is_changed = true;
             }
         }
@@ -63,24 +61,6 @@ impl UpdateContext<'_> {
         self.set_dynamic_entries(config)?;
         Ok(is_changed)
     }
-
-    fn propose_plugins(&self, at: usize, backend: &Backend, text: &[u8]) -> Result<(), OpenError> {
-        let decided = Decided::by_server(at, Kind::ConfigurePlugins, text.to_vec());
-        let (_, proposal) = self.updates.intake.encode(&decided, [0; 16]);
-        let refused = |reason| OpenError::Plugins { backend: backend.id.clone(), reason };
-        match report_of(self.updates.intake.submit_and_wait(backend, Cause::Configuration, proposal)) {
-            Ok(report) if report.result.is_success() => Ok(()),
-            Ok(report) => Err(refused(report.result.message)),
-            Err(result) => Err(refused(result.message)),
-        }
-    }
-}
-
-/// The plugins that a backend keeps.
-fn kept_text(backend: &Backend) -> Result<Vec<u8>, OpenError> {
-    let failed = |error| OpenError::Store { backend: backend.id.clone(), error };
-    let snapshot = backend.store.snapshot().map_err(failed)?;
-    Ok(snapshot.view().meta(PLUGINS_KEY).map_err(failed)?.unwrap_or_default().into_owned())
 }
 
 /// An index that a plugin looks into is not to be taken away from it.

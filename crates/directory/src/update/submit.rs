@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use config::Writability;
 use ldap::extended::PasswordModify;
-use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ResultCode, Update};
+use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ModifyDnRequest, ResultCode, Update};
 use schema::NormalizedDn;
 use store::Phases;
 
@@ -141,11 +141,8 @@ impl UpdateContext<'_> {
             return Ok(if order.may_be_slow { Ready::Schema(change) } else { slow() });
         }
         let at = self.backend_of(&name, dn)?;
-        if let EntryRequest::ModifyDn(request) = request {
-            if let Some(superior) = request.new_superior {
-                self.check_same_backend(&facts, at, superior)?;
-            }
-            self.check_new_name(&facts, at, &name, request)?;
+        if let EntryRequest::ModifyDn(ModifyDnRequest { new_superior: Some(superior), .. }) = request {
+            self.check_same_backend(&facts, at, superior)?;
         }
         tell_of_request(self.notices, &facts, request);
         let op_bytes = match passwords::prepare(self, &facts, order, request, at, &name)? {

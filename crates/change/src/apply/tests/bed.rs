@@ -189,10 +189,10 @@ impl Bed {
     }
 
     /// Hands several proposals over before the first is answered; gives the result codes.
-    pub fn propose_together(&mut self, kind: Kind, operations: &[Vec<u8>]) -> Vec<i32> {
+    pub fn propose_together(&mut self, operations: &[(Kind, Vec<u8>)]) -> Vec<i32> {
         let (sender, receiver) = std::sync::mpsc::channel();
-        for operation in operations {
-            let proposal = self.encoded(kind, operation, With::default());
+        for (kind, operation) in operations {
+            let proposal = self.encoded(*kind, operation, With::default());
             let sender = sender.clone();
             self.backend.submit(
                 store::Submitter::SERVER,

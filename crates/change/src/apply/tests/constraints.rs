@@ -68,7 +68,8 @@ fn of_two_racing_adds_exactly_one_wins() {
             let lines = format!("objectClass: inetOrgPerson\ncn: a\nsn: b\nmail: m{round}@example.com");
             add_op(&person(&uid), &lines)
         };
-        let codes = bed.propose_together(Kind::Add, &[add(format!("a{round}")), add(format!("b{round}"))]);
+        let adds = [format!("a{round}"), format!("b{round}")].map(|name| (Kind::Add, add(name)));
+        let codes = bed.propose_together(&adds);
         assert_eq!(codes, [ResultCode::SUCCESS.as_i32(), REFUSED.as_i32()]);
     }
     bed.verify();

@@ -1,0 +1,25 @@
+//! Tells every backend which base DNs lie below its own, so that it gives no entry a name that another base DN holds.
+
+use super::context::UpdateContext;
+use super::kept_settings::kept;
+use crate::open_error::OpenError;
+use change::apply::{BASE_DNS_KEY, base_dns_bytes};
+use change::proposal::Kind;
+
+impl UpdateContext<'_> {
+    /// Brings what the backends keep of the base DNs up to the backends in service.
+    pub(crate) fn set_base_dns(&self) -> Result<(), OpenError> {
+        for (at, backend) in self.backends.iter().enumerate() {
+            let all = self.backends.iter().flat_map(|backend| &backend.suffixes);
+            let is_above = |base| backend.suffixes.iter().any(|own| own.normalized.is_ancestor_of(base));
+            let mut below: Vec<&str> =
+                all.filter(|suffix| is_above(&suffix.normalized)).map(|suffix| suffix.dn.as_str()).collect();
+            below.sort_unstable();
+            let bytes = base_dns_bytes(below);
+            if kept(backend, BASE_DNS_KEY)? != bytes {
+                self.propose_kept(at, Kind::BaseDns, bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
