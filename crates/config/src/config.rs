@@ -182,8 +182,8 @@ fn defaults_of(class: &str) -> Option<Object> {
 
 fn unreadable(file: &Path, error: &io::Error) -> ConfigErrors {
     let message = match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file: `pando setup` makes an instance".to_owned(),
-        _ => format!("cannot be read: {error}"),
+        io::ErrorKind::NotFound => "the file does not exist: `pando setup` sets up an instance".to_owned(),
+        _ => format!("cannot read the file: {error}"),
     };
     ConfigErrors { file: PathBuf::from(file), errors: vec![ConfigError { line: 0, column: 0, message }] }
 }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_says_what_to_do() {
         let error = Config::load(Path::new("nowhere/pando.toml")).unwrap_err().to_string();
-        assert_eq!(error, "nowhere/pando.toml: there is no such file: `pando setup` makes an instance");
+        assert_eq!(error, "nowhere/pando.toml: the file does not exist: `pando setup` sets up an instance");
     }
 
     #[test]

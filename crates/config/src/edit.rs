@@ -88,7 +88,7 @@ impl Edit {
     /// When there is one of that name, no such type, or nothing that it could be in.
     pub fn create(&mut self, path: &[Step<'_>], type_name: Option<&str>) -> Result<(), EditError> {
         if self.find(path).is_some() {
-            return Err(EditError::Refused(format!("there is {} already", title(path))));
+            return Err(EditError::Refused(format!("{} exists already", title(path))));
         }
         let variant = variant_of(path, type_name)?;
         let Some(((class_name, name), above)) = path.split_last() else { return Ok(()) };
@@ -347,7 +347,7 @@ impl Edit {
         if now == self.before.as_bytes() {
             return Ok(());
         }
-        let message = format!("{} was changed meanwhile by somebody else: give the command again", self.file.display());
+        let message = format!("{} was changed by another program meanwhile: repeat the command", self.file.display());
         Err(EditError::Refused(message))
     }
 
@@ -528,7 +528,7 @@ size-limit = 10
         let (folder, mut edit) = edit();
         let cn = [BACKEND, ("index", "cn")];
         for (result, word) in [
-            (edit.create(&cn, None), "already"),
+            (edit.create(&cn, None), "exists already"),
             (edit.create(&[("backend", "other"), ("index", "cn")], None), "no [backend.other]"),
             (edit.delete(&[BACKEND, ("index", "sn")]), "[backend.userroot.index.sn]"),
             (edit.change(&cn, "index-typ", Change::Set, &texts(&["equality"])), "did you mean index-type"),
@@ -594,7 +594,7 @@ size-limit = 10
         let other = FILE.replace("size-limit = 10", "size-limit = 10\ntime-limit = \"9 s\"");
         fs::write(&file, &other).unwrap();
         let refused = edit.save().unwrap_err().to_string();
-        assert!(refused.contains("changed meanwhile"), "{refused}");
+        assert!(refused.contains("changed by another program meanwhile"), "{refused}");
         assert_eq!(fs::read_to_string(&file).unwrap(), other);
     }
 

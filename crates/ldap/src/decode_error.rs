@@ -16,13 +16,13 @@ pub enum DecodeError {
     #[error("message id {0} is not allowed in a request")]
     BadMessageId(i64),
     /// A protocolOp that is no request.
-    #[error("operation tag {tag:#04x} is no request")]
+    #[error("operation tag {tag:#04x} is not a request")]
     UnknownOperation {
         /// Its tag.
         tag: Tag,
     },
     /// A number that is none of the listed ones.
-    #[error("{value} is no {field}")]
+    #[error("{value} is not a valid {field}")]
     BadEnumerated {
         /// The field of the protocol.
         field: &'static str,
@@ -51,7 +51,7 @@ pub enum DecodeError {
     #[error("a NOT filter must hold exactly one filter")]
     BadNot,
     /// Substring pieces out of order, empty, or none.
-    #[error("the pieces of a substring filter are wrong")]
+    #[error("the pieces of a substring filter are missing, empty or out of order")]
     BadSubstrings,
     /// Neither attribute nor rule.
     #[error("an extensible match needs an attribute or a matching rule")]

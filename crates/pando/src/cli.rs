@@ -25,15 +25,17 @@ const EVERYWHERE: &str = "Options of every tool";
     name = "pando",
     version,
     about = "Pando, an LDAP directory server",
-    after_help = "`pando quickstart` makes an instance with sample data and starts it; `pando help TOOL` shows what a \
-        tool does.\n\
+    subcommand_value_name = "TOOL",
+    subcommand_help_heading = "Tools",
+    after_help = "`pando quickstart` sets up an instance with sample data and starts it; `pando help TOOL` shows the \
+                  options of a tool.\n\
                   A link to this binary that is named like a tool (backendstat -> pando) runs that tool.",
     disable_help_flag = true,
     disable_version_flag = true,
     max_term_width = 110
 )]
 pub struct Cli {
-    /// The instance: the directory with pando.toml, db, logs, keys [default: $PANDO_HOME, else ./pando-data]
+    /// Directory of the instance, with pando.toml, db, logs and keys [default: $PANDO_HOME, else ./pando-data]
     #[arg(long, global = true, value_name = "DIR", help_heading = EVERYWHERE)]
     pub instance: Option<PathBuf>,
     /// Print help
@@ -50,9 +52,9 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 #[command(rename_all = "kebab-case")]
 pub enum Tool {
-    /// Make an instance with sample people and groups if there is none, start it, print what to try
+    /// Set up an instance with sample people and groups if there is none, start it, and show what to try
     Quickstart(tools::quickstart::Options),
-    /// Make an instance
+    /// Set up an instance
     Setup(tools::setup::Options),
     /// Run the server in the foreground
     #[command(visible_alias = "serve", alias = "start-ds")]
@@ -60,27 +62,27 @@ pub enum Tool {
     /// Stop the server
     #[command(alias = "stop-ds")]
     Stop(tools::stop::Options),
-    /// Have the running server read pando.toml again
+    /// Make the running server read pando.toml again
     Reload(tools::reload::Options),
     /// Show the server and its data
     Status(tools::status::Options),
-    /// Fill a backend from LDIF
+    /// Import LDIF into a backend
     ImportLdif(tools::import_ldif::Options),
-    /// Write a backend as LDIF
+    /// Export a backend as LDIF
     ExportLdif(tools::export_ldif::Options),
-    /// Make indexes anew
+    /// Rebuild indexes
     RebuildIndex(tools::rebuild_index::Options),
     /// Check that indexes and entries agree
     VerifyIndex(tools::verify_index::Options),
-    /// Look for changes that a log has lost, and go on without them
+    /// Find out whether the log of a backend has lost changes, and accept the loss
     RepairLog(tools::repair_log::Options),
-    /// Look into backends and indexes
+    /// Show what backends and indexes hold
     Backendstat(tools::backendstat::Options),
-    /// Change the configuration
+    /// Show and change the configuration
     Dsconfig(tools::dsconfig::Options),
-    /// Show which searches an index would help, and make it
+    /// Show which indexes would speed up recent searches, and create them
     IndexAdvice(tools::index_advice::Options),
-    /// Take back changes of entries: what one number, one person or some hours did
+    /// Undo changes of entries, chosen by number, by user or by time
     Undo(tools::undo::Options),
     /// Make sample data from a template
     Makeldif(tools::makeldif::Options),

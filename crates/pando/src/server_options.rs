@@ -16,22 +16,22 @@ use crate::terminal;
 /// Where the server is, and who asks.
 #[derive(Debug, Args)]
 pub struct ServerOptions {
-    /// This machine: the instance must be on it
+    /// Host of the server, which must be this machine
     #[arg(short = 'h', long = "hostname", value_name = "HOST", global = true)]
     host: Option<String>,
-    /// A port at which the instance listens
+    /// A port on which the instance listens
     #[arg(short = 'p', long = "port", value_name = "PORT", global = true)]
     port: Option<u16>,
-    /// Who asks [default: the local administrator; with a password, the instance's first root user]
+    /// User to bind as [default: the local administrator; with a password, the first root user of the instance]
     #[arg(short = 'D', long = "bindDN", alias = "bindDn", value_name = "DN", global = true)]
     bind_dn: Option<String>,
-    /// The password; - asks for it
+    /// Password of the user; "-" asks for it
     #[arg(short = 'w', long = "bindPassword", value_name = "PASSWORD", global = true)]
     password: Option<String>,
-    /// A file with the password in its first line
+    /// File whose first line is the password
     #[arg(short = 'j', long = "bindPasswordFile", value_name = "FILE", conflicts_with = "password", global = true)]
     password_file: Option<PathBuf>,
-    /// Trust any certificate of the server: the tool's connection does not leave the machine and needs none
+    /// Trust any certificate; the connection does not leave the machine, so none is checked anyway
     #[arg(short = 'X', long = "trustAll", global = true)]
     trust_all: bool,
 }

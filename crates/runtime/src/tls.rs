@@ -49,7 +49,7 @@ pub enum TlsError {
         reason: String,
     },
     /// Files that do not go together, or a key of an unknown kind.
-    #[error("{} and {} cannot be used together: {reason}", certificate.display(), private_key.display())]
+    #[error("{} and {} do not work together: {reason}", certificate.display(), private_key.display())]
     Pair {
         /// The certificate file.
         certificate: PathBuf,

@@ -15,7 +15,7 @@ const APPEND: Property = property(
     "append",
     "LogFileConfig.append",
     Syntax::Boolean,
-    "A start of the server continues the file; otherwise it empties it.",
+    "The server appends to the file when it starts; otherwise it empties it.",
 )
 .default(&["true"]);
 
@@ -49,7 +49,7 @@ macro_rules! log_properties {
                 "rotation-policy",
                 "LogFileConfig.rotation",
                 Syntax::Reference("log-rotation-policy"),
-                "When the file is put aside and a new one begun; any that applies does it.",
+                "When the file is put aside and a new one begun: as soon as one of the policies applies.",
             )
             .absent("The file grows without end.")
             .multi(),
@@ -102,7 +102,7 @@ pub(super) static LOG_PUBLISHER: Class = Class {
                     "queue-size",
                     "AccessLogConfig.queue_lines_max",
                     POSITIVE,
-                    "Lines that may wait for the disk; what comes on top is dropped, counted and reported in the log."
+                    "Lines that may wait for the disk; more are dropped, counted and reported in the log."
                 )
                 .default(&["5000"]),
             ],
@@ -126,7 +126,7 @@ pub(super) static LOG_PUBLISHER: Class = Class {
         },
         Variant {
             type_name: "file-based-error",
-            help: "What the server has to say about itself.",
+            help: "Errors and events of the server.",
             properties: log_properties![
                 "logs/errors",
                 "true",

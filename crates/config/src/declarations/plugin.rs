@@ -42,8 +42,8 @@ pub(super) static PLUGIN: Class = Class {
     variants: &[
         Variant {
             type_name: "referential-integrity",
-            help: "References to entries follow them: a deleted entry's go, a renamed or moved entry's are rewritten. \
-                   One such plugin at most.",
+            help: "Keeps references to entries valid: those to a deleted entry are removed, those to a renamed or \
+                   moved entry are rewritten. One such plugin at most.",
             properties: plugin_properties![
                 live(
                     "attribute-type",
@@ -104,8 +104,8 @@ pub(super) static PLUGIN: Class = Class {
         },
         Variant {
             type_name: "constraint",
-            help: "What the values of an attribute may be. New values are judged, and how many there are once they \
-                   have come; a root user may lift it with the relax control.",
+            help: "Restricts the values of an attribute, and their number. New values are checked; a root user may \
+                   lift the restriction with the relax control.",
             properties: plugin_properties![
                 live("attribute-type", "PluginConfig.kind", Syntax::AttributeType, "Attributes that are judged.",)
                     .multi(),
@@ -213,8 +213,7 @@ pub(super) static PLUGIN: Class = Class {
         },
         Variant {
             type_name: "attribute-cleanup",
-            help: "Attributes of add and modify requests are dropped or get another name before anything else looks \
-                   at them.",
+            help: "Drops or renames attributes of add and modify requests before anything else processes them.",
             properties: &[
                 live("enabled", "Config.plugins", Syntax::Boolean, "Whether the rule is in force.").default(&["true"]),
                 live(

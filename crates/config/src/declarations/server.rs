@@ -74,7 +74,7 @@ const GLOBAL_PROPERTIES: &[Property] = &[
         "idle-time-limit",
         "GlobalConfig.idle_time_limit",
         MILLISECONDS,
-        "Connections that have asked nothing for this long are closed; 0 is never.",
+        "Connections that have sent no request for this long are closed; 0 is never.",
     )
     .default(&["0 seconds"])
     .live(Applier::Limits),
@@ -144,7 +144,7 @@ const GLOBAL_PROPERTIES: &[Property] = &[
         "allow-attribute-name-exceptions",
         "GlobalConfig.allow_attribute_name_exceptions",
         Syntax::Boolean,
-        "Names of attribute types may have underscores and begin with a digit.",
+        "Names of attribute types may contain underscores and begin with a digit.",
     )
     .default(&["false"]),
     property(
@@ -158,8 +158,8 @@ const GLOBAL_PROPERTIES: &[Property] = &[
         "stall-threshold",
         "GlobalConfig.stall_threshold",
         MILLISECONDS,
-        "Operations that wait inside the server for this long, or make others wait, are told in the error log with \
-         what they waited for; 0 is never.",
+        "Operations that wait inside the server for this long, or make others wait, are reported in the error log \
+         with what they waited for; 0 is never.",
     )
     .default(&["100 ms"])
     .live(Applier::StallReports),
@@ -181,7 +181,7 @@ macro_rules! limits_properties {
                 "size-limit",
                 "LimitsRule.size_limit",
                 COUNT,
-                "Entries that one search returns when the client asks for no number; 0 is no limit.",
+                "Entries that one search returns when the client sets no limit; 0 is no limit.",
             )
             .absent("What [global] says, or size-limit-hard where that is less.")
             .live(Applier::Limits),
@@ -189,7 +189,7 @@ macro_rules! limits_properties {
                 "size-limit-hard",
                 "LimitsRule.size_limit_hard",
                 COUNT,
-                "Most entries that a client may ask for; 0 is no limit. More is cut down to it.",
+                "Largest size limit that a client may set; 0 is no limit. A larger one is reduced to it.",
             )
             .absent("The same as size-limit.")
             .live(Applier::Limits),
@@ -197,7 +197,7 @@ macro_rules! limits_properties {
                 "time-limit",
                 "LimitsRule.time_limit",
                 SECONDS,
-                "Time that one search takes when the client asks for none; 0 is no limit.",
+                "Time that one search takes when the client sets no limit; 0 is no limit.",
             )
             .absent("What [global] says, or time-limit-hard where that is less.")
             .live(Applier::Limits),
@@ -205,7 +205,7 @@ macro_rules! limits_properties {
                 "time-limit-hard",
                 "LimitsRule.time_limit_hard",
                 SECONDS,
-                "Longest time that a client may ask for; 0 is no limit. More is cut down to it.",
+                "Longest time limit that a client may set; 0 is no limit. A longer one is reduced to it.",
             )
             .absent("The same as time-limit.")
             .live(Applier::Limits),
@@ -229,7 +229,7 @@ macro_rules! limits_properties {
                 "idle-time-limit",
                 "LimitsRule.idle_time_limit",
                 MILLISECONDS,
-                "Connections that have asked nothing for this long are closed; 0 is never.",
+                "Connections that have sent no request for this long are closed; 0 is never.",
             )
             .absent("What [global] says.")
             .live(Applier::Limits),
@@ -237,7 +237,7 @@ macro_rules! limits_properties {
                 "page-size-limit",
                 "LimitsRule.page_size_limit",
                 COUNT,
-                "Most entries in one page of a paged search; 0 is no limit. A larger page is made smaller.",
+                "Most entries in one page of a paged search; 0 is no limit. A larger page is reduced to it.",
             )
             .absent("No limit.")
             .live(Applier::Limits),
@@ -275,15 +275,19 @@ pub(super) static LIMITS: Class = Class {
     variants: &[
         Variant {
             type_name: "anonymous",
-            help: "For connections on which nobody has logged in.",
+            help: "For connections that are not bound.",
             properties: limits_properties![],
         },
         Variant {
             type_name: "authenticated",
-            help: "For everybody who has logged in, but for root users.",
+            help: "For all bound users except root users.",
             properties: limits_properties![],
         },
-        Variant { type_name: "everyone", help: "For everybody but root users.", properties: limits_properties![] },
+        Variant {
+            type_name: "everyone",
+            help: "For all users except root users, bound or not.",
+            properties: limits_properties![],
+        },
         Variant {
             type_name: "dn",
             help: "For users by their DN, or by where their entry is. With scope base also for root users.",
@@ -336,8 +340,8 @@ pub(super) static LIMITS: Class = Class {
         },
     ],
     children: &[],
-    help: "What some clients may spend: the first rule in the file that speaks of a client decides, attributes of its \
-           own entry come before it.",
+    help: "Limits of some clients: the first rule in the file that applies to a client holds; attributes of its own \
+           entry override the rule.",
 };
 
 pub(super) static ROOT_DN_USER: Class = Class {

@@ -91,8 +91,8 @@ pub(super) static VIRTUAL_ATTRIBUTE: Class = Class {
         },
         Variant {
             type_name: "member",
-            help: "The members of dynamic and virtual static groups. Virtual static groups always answer whether \
-                   somebody is one, dynamic groups where there is such a table.",
+            help: "The members of dynamic and virtual static groups. Whether a user is a member, virtual static \
+                   groups always answer, dynamic groups only with such a table.",
             properties: &[
                 property("enabled", "VirtualAttributeConfig.enabled", Syntax::Boolean, "Whether the table counts.")
                     .default(&["true"]),

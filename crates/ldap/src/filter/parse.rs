@@ -179,7 +179,7 @@ impl<'t> Parser<'t> {
         }
         out.end(pieces);
         out.end(mark);
-        if any_piece { Ok(()) } else { self.fault("only asterisks: write one to ask for presence") }
+        if any_piece { Ok(()) } else { self.fault("only asterisks: write a single one to test for presence") }
     }
 
     /// `name` is `[attr][:dn][:rule]`, without the `:=`.
@@ -247,7 +247,7 @@ impl<'t> Parser<'t> {
 fn attribute(name: &[u8], position: usize) -> Parsed<&[u8]> {
     let fine = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b';' | b'_');
     if name.is_empty() || !name.iter().all(fine) {
-        return Err(FilterSyntaxError { position, reason: "this is no attribute description" });
+        return Err(FilterSyntaxError { position, reason: "this is not an attribute description" });
     }
     Ok(name)
 }

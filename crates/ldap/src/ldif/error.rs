@@ -43,7 +43,7 @@ pub enum LdifFault {
     #[error("the value of {0} is a URL, which is not allowed here")]
     UrlRefused(String),
     /// After `:<`.
-    #[error("the URL {url} cannot be read: {reason}")]
+    #[error("cannot read the URL {url}: {reason}")]
     BadUrl {
         /// The URL.
         url: String,

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// A fault of a template, with its place.
 #[derive(Debug, Error)]
-#[error("{file}:{line}: {fault}")]
+#[error("{}{fault}", self.place())]
 pub struct TemplateError {
     /// The template as the caller named it.
     pub file: String,
@@ -17,12 +17,22 @@ pub struct TemplateError {
     pub fault: Fault,
 }
 
+impl TemplateError {
+    /// File and line; nothing for a template that could not be read, as the fault names it.
+    fn place(&self) -> String {
+        match &self.fault {
+            Fault::Unreadable { path, .. } if path.as_os_str() == self.file.as_str() => String::new(),
+            _ => format!("{}:{}: ", self.file, self.line),
+        }
+    }
+}
+
 /// The kinds of fault.
 #[derive(Debug, Error)]
 pub enum Fault {
     #[error("\"{0}\" is neither define, include, branch: nor template:, and no branch or template has begun")]
     Outside(String),
-    #[error("a define is written: define name=value")]
+    #[error("a definition must be of the form: define name=value")]
     Define,
     #[error("\"{0}\" is not \"attribute: value\"")]
     NotALine(String),
@@ -36,7 +46,7 @@ pub enum Fault {
     NoRdnAttribute(String),
     #[error("rdnAttr \"{0}\" has no line in the template")]
     RdnWithoutLine(String),
-    #[error("subordinateTemplate is written: subordinateTemplate: name:number")]
+    #[error("a subordinate template must be of the form: subordinateTemplate: name:number")]
     Subordinate,
     #[error("templates nest in a circle through \"{0}\"")]
     Circle(String),
@@ -49,12 +59,14 @@ pub enum Fault {
          list, presence, random, sequential, statictext"
     )]
     UnknownTag(String),
-    #[error("<{tag}> is written: {usage}")]
+    #[error("<{tag}> must be of the form: {usage}")]
     Arguments { tag: String, usage: &'static str },
     #[error("<{0}> is used before the attributes of the RDN have their lines")]
     DnTooEarly(String),
     #[error("'{0}' is not closed; a '{0}' that is meant as text is written \\{0}")]
     Unclosed(char),
+    #[error("there is no file {}", .0.display())]
+    NoSuchFile(PathBuf),
     #[error("cannot read {}: {error}", path.display())]
     Unreadable { path: PathBuf, error: io::Error },
     #[error("{} has no lines", .0.display())]

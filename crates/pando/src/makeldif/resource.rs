@@ -40,7 +40,7 @@ impl Resources {
         let Some(path) = found else {
             return match BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
                 Some((_, text)) => Ok((*text).to_owned()),
-                None => Err(Fault::Unreadable { path: name.into(), error: io::ErrorKind::NotFound.into() }),
+                None => Err(Fault::NoSuchFile(name.into())),
             };
         };
         read_bounded(&path).map_err(|error| Fault::Unreadable { path, error })

@@ -212,12 +212,12 @@ fn faults_name_the_line() {
             "t:1: \"cn: x\" is neither define, include, branch: nor template:, and no branch or template has begun",
         ),
         ("".to_owned(), "t:1: the template has no branch"),
-        ("define x\n".to_owned(), "t:1: a define is written: define name=value"),
+        ("define x\n".to_owned(), "t:1: a definition must be of the form: define name=value"),
         ("branch: nothing\n".to_owned(), "t:1: the branch needs a DN, such as branch: ou=People,dc=example,dc=com"),
         ("branch: dc=b\nsubordinateTemplate: p:1\n".to_owned(), "t:2: there is no template \"p\""),
         (
             "branch: dc=b\nsubordinateTemplate: p:many\n".to_owned(),
-            "t:2: subordinateTemplate is written: subordinateTemplate: name:number",
+            "t:2: a subordinate template must be of the form: subordinateTemplate: name:number",
         ),
         (format!("{head}v: {{mail}}\n"), "t:4: {mail} is used before the template has a line for it"),
         (format!("{head}v: {{cn:x}}\n"), "t:7: \"{cn:x}\" must be {attribute} or {attribute:length}"),
@@ -226,13 +226,16 @@ fn faults_name_the_line() {
             "t:7: unknown tag <colour>; known are dn, _dn, parentdn, _parentdn, rdn, file, first, last, guid, \
              ifabsent, ifpresent, list, presence, random, sequential, statictext",
         ),
-        (format!("{head}v: <presence:101>\n"), "t:7: <presence> is written: <presence:percent>, from 0 to 100"),
-        (format!("{head}v: <guid:1>\n"), "t:7: <guid> is written: <guid>"),
+        (
+            format!("{head}v: <presence:101>\n"),
+            "t:7: <presence> must be of the form: <presence:percent>, from 0 to 100",
+        ),
+        (format!("{head}v: <guid:1>\n"), "t:7: <guid> must be of the form: <guid>"),
         (
             format!("{head}v: <sequential:a>\n"),
-            "t:7: <sequential> is written: <sequential>, <sequential:start> or <sequential:start:true|false>",
+            "t:7: <sequential> must be of the form: <sequential>, <sequential:start> or <sequential:start:true|false>",
         ),
-        (format!("{head}v: <file:no-such-list>\n"), "t:7: cannot read no-such-list: entity not found"),
+        (format!("{head}v: <file:no-such-list>\n"), "t:7: there is no file no-such-list"),
         (format!("{head}v: <dn\n"), "t:7: '<' is not closed; a '<' that is meant as text is written \\<"),
         (format!("{head}subordinateTemplate: t:2\n"), "t:7: templates nest in a circle through \"t\""),
         ("branch: dc=b\n\ntemplate: t\ncn: x\n".to_owned(), "t:3: template \"t\" needs rdnAttr"),
@@ -247,7 +250,7 @@ fn faults_name_the_line() {
         ("branch: dc=b\n\ntemplate: t\nextends: u\n".to_owned(), "t:4: there is no template \"u\""),
         (format!("{head}\ntemplate: T\nrdnAttr: cn\ncn: x\n"), "t:8: the template \"T\" is defined twice"),
         ("branch: dc=b\nno colon here\n".to_owned(), "t:2: \"no colon here\" is not \"attribute: value\""),
-        ("include nowhere.template\n".to_owned(), "t:1: cannot read nowhere.template: entity not found"),
+        ("include nowhere.template\n".to_owned(), "t:1: there is no file nowhere.template"),
     ] {
         assert_eq!(fault(&template), expected, "{template}");
     }

@@ -23,7 +23,7 @@ pub struct Options {
     /// Scheme for the encoded password: a name or prefix of the list
     #[arg(short = 's', long = "storageScheme", value_name = "SCHEME")]
     scheme: Option<String>,
-    /// The clear password; other users of the machine may see it, -f and -i are safer
+    /// The clear password; other users of the machine can see it; -f and -i are safer
     #[arg(short = 'c', long = "clearPassword", value_name = "PASSWORD")]
     #[arg(conflicts_with_all = ["clear_file", "clear_input"])]
     clear: Option<String>,
@@ -68,8 +68,7 @@ pub fn run(options: &Options) -> Outcome {
 
 fn encode(options: &Options, scheme: &str) -> Outcome {
     let scheme = scheme_of(scheme)?;
-    let encoded =
-        password::encode_random(scheme, clear(options)?.as_bytes()).context("the password cannot be encoded")?;
+    let encoded = password::encode_random(scheme, clear(options)?.as_bytes()).context("cannot encode the password")?;
     outln!("Encoded Password:  \"{}\"", String::from_utf8_lossy(&encoded));
     Ok(ExitCode::SUCCESS)
 }

@@ -26,7 +26,7 @@ pub struct Options {
     /// File to write; "-" is standard output
     #[arg(short = 'l', long = "ldifFile", value_name = "FILE")]
     ldif_file: PathBuf,
-    /// Write behind what the file has
+    /// Append to the file
     #[arg(short = 'a', long = "appendToLDIF")]
     append: bool,
     /// Work on the files, not through a server (this tool always does)

@@ -28,7 +28,7 @@ pub struct Options {
     /// LDIF file, also compressed with gzip; "-" is standard input; may be given several times
     #[arg(short = 'l', long = "ldifFile", value_name = "FILE", required_unless_present = "template")]
     ldif_files: Vec<PathBuf>,
-    /// Import what this template makes
+    /// Import the entries that this makeldif template generates
     #[arg(short = 'A', long = "templateFile", value_name = "FILE", conflicts_with = "ldif_files")]
     template: Option<PathBuf>,
     /// Seed of the template's random values
@@ -37,10 +37,10 @@ pub struct Options {
     /// Work on the files, not through a server (this tool always does)
     #[arg(long = "offline")]
     offline: bool,
-    /// Keep the entries that are there
+    /// Keep the existing entries
     #[arg(short = 'a', long = "append")]
     append: bool,
-    /// With --append: replace entries that are there already
+    /// With --append: replace existing entries
     #[arg(short = 'r', long = "replaceExisting", requires = "append")]
     replace_existing: bool,
     /// The backend may be empty afterwards; without it, an import that would leave no entry changes nothing and fails
@@ -57,19 +57,19 @@ pub struct Options {
     /// Write entries that the selection leaves out to this file
     #[arg(long = "skipFile", value_name = "FILE")]
     skip_file: Option<PathBuf>,
-    /// Empty reject and skip file first
+    /// Empty the reject file and the skip file first
     #[arg(short = 'O', long = "overwrite")]
     overwrite: bool,
     /// Do not check entries against the schema
     #[arg(short = 'S', long = "skipSchemaValidation")]
     skip_schema_validation: bool,
-    /// End with the number of rejected entries as status
+    /// Exit with the number of rejected entries as status
     #[arg(long = "countRejects")]
     count_rejects: bool,
-    /// Threads [default: one for each core]
+    /// Number of threads [default: one for each core]
     #[arg(long = "threadCount", value_name = "NUMBER")]
     threads: Option<usize>,
-    /// Directory for the sort [default: beside the database]
+    /// Directory for temporary files [default: beside the database]
     #[arg(long = "tmpdirectory", alias = "tmpDirectory", value_name = "DIR")]
     temporary_directory: Option<PathBuf>,
     /// The file is compressed (found out without this)

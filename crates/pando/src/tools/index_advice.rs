@@ -34,7 +34,7 @@ pub struct Options {
     /// Print JSON
     #[arg(long = "json")]
     json: bool,
-    /// Run the commands, on the running server
+    /// Create the indexes on the running server
     #[arg(long = "apply")]
     apply: bool,
 }

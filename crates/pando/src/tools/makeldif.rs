@@ -23,13 +23,13 @@ pub struct Options {
     /// File to write [default: standard output]
     #[arg(short = 'o', long = "outputLDIF", alias = "ldifFile", value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Number that decides on everything random; the same number gives the same data
+    /// Seed of the random values; the same seed gives the same data
     #[arg(short = 's', long = "randomSeed", value_name = "SEED")]
     seed: Option<u64>,
-    /// Value of a constant, before what the template defines
+    /// Set a constant; overrides its definition in the template
     #[arg(short = 'c', long = "constant", value_name = "NAME=VALUE", value_parser = constant)]
     constants: Vec<(String, String)>,
-    /// Directory with files that the template names
+    /// Directory of the files that the template names
     #[arg(short = 'r', long = "resourcePath", value_name = "DIR")]
     resource_path: Option<PathBuf>,
     /// Column at which lines are folded; 0 folds none
@@ -38,7 +38,7 @@ pub struct Options {
     /// The template [default: the example template]
     #[arg(value_name = "TEMPLATE")]
     template: Option<PathBuf>,
-    /// Print the example template, to begin an own one with
+    /// Print the example template, as a start for your own
     #[arg(long = "exampleTemplate", exclusive = true)]
     example_template: bool,
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use config::Config;
 use jobs::files::Target;
 use jobs::progress::rate;
@@ -21,30 +21,30 @@ use crate::terminal::{Progress, Watcher};
 use crate::{administration, instance};
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["indexes", "all", "degraded"]))]
 pub struct Options {
     /// A base DN of the backend
     #[arg(short = 'b', long = "baseDN", alias = "baseDn", value_name = "DN")]
     base_dn: String,
     /// Index or attribute, such as cn or cn.caseIgnoreMatch; may be given several times
-    #[arg(short = 'i', long = "index", value_name = "INDEX", required_unless_present_any = ["all", "degraded"])]
+    #[arg(short = 'i', long = "index", value_name = "INDEX")]
     indexes: Vec<String>,
     /// All indexes
     #[arg(long = "rebuildAll", conflicts_with_all = ["indexes", "degraded"])]
     all: bool,
-    /// Indexes that are new or out of date
+    /// All indexes that are new or out of date
     #[arg(long = "rebuildDegraded", conflicts_with = "indexes")]
     degraded: bool,
-    /// Only declare the indexes good, which is right if no entry has the attribute
+    /// Declare the indexes usable without rebuilding them: right only if no entry has the attribute
     #[arg(long = "clearDegradedState", requires = "indexes")]
     clear_degraded_state: bool,
-    /// Directory for the sort [default: the backend's]
+    /// Directory for temporary files [default: the backend's]
     #[arg(long = "tmpdirectory", alias = "tmpDirectory", value_name = "DIR")]
     temporary_directory: Option<PathBuf>,
-    /// Work on the files only; refused while a server runs. Without it, a running server builds the indexes while it
-    /// serves
+    /// Work on the files, which needs a stopped server; without it a running server builds the indexes while it serves
     #[arg(long = "offline")]
     offline: bool,
-    /// With a running server: wait until the indexes are complete, and fail if they are not
+    /// Wait until the running server has completed the indexes, and fail if it has not
     #[arg(long = "wait", conflicts_with = "offline")]
     wait: bool,
     #[command(flatten)]

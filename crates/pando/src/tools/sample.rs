@@ -28,7 +28,7 @@ pub fn base_entry(base_dn: &str) -> Result<String, Failure> {
 pub fn people(base_dn: &str, people: u64) -> Result<String, Failure> {
     if base_dn.contains(['\\', '[', '<', '{']) {
         return Err(Failure::new(format_args!(
-            "sample data cannot be made below \"{base_dn}\": the name has characters that templates use"
+            "no sample data is made below \"{base_dn}\": the name has characters with a meaning in templates"
         )));
     }
     let template = EXAMPLE_TEMPLATE.replace("objectClass: top\nobjectClass: domain\n", &classes(base_dn)?);

@@ -24,16 +24,16 @@ const LDAPS_PORT: u16 = 1636;
 
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Name at the top of the tree; may be given several times
+    /// Base DN of the backend; may be given several times
     #[arg(short = 'b', long = "baseDN", alias = "baseDn", value_name = "DN")]
     base_dns: Vec<String>,
-    /// The user who may do everything
+    /// DN of the root user, who may do everything
     #[arg(short = 'D', long = "rootUserDN", alias = "rootUserDn", value_name = "DN")]
     root_dn: Option<String>,
-    /// That user's password; other users of the machine may see it here; "-" asks for it
+    /// Password of the root user; other users of the machine can see it here; "-" asks for it
     #[arg(short = 'w', long = "rootUserPassword", value_name = "PASSWORD")]
     root_password: Option<String>,
-    /// File with the password in its first line
+    /// File whose first line is the password
     #[arg(short = 'j', long = "rootUserPasswordFile", value_name = "FILE", conflicts_with = "root_password")]
     root_password_file: Option<PathBuf>,
     /// Port for LDAP [default: 1389]
@@ -42,31 +42,31 @@ pub struct Options {
     /// Port for LDAP over TLS [default: 1636]
     #[arg(short = 'Z', long = "ldapsPort", value_name = "PORT")]
     ldaps_port: Option<u16>,
-    /// No listener with TLS, no StartTLS, no certificate
+    /// No LDAPS, no StartTLS and no certificate
     #[arg(long = "noTls", conflicts_with_all = ["ldaps_port", "certificate_file"])]
     no_tls: bool,
-    /// Clients may use StartTLS (they may unless --noTls is given)
+    /// Allow StartTLS (allowed unless --noTls is given)
     #[arg(short = 'q', long = "enableStartTLS", conflicts_with = "no_tls")]
     start_tls: bool,
     /// Make a self-signed certificate (made unless --useCertificate or --noTls is given)
     #[arg(long = "generateSelfSignedCertificate", conflicts_with_all = ["no_tls", "certificate_file"])]
     self_signed: bool,
-    /// Certificate in PEM, with the issuers' behind it
+    /// Certificate in PEM, followed by those of its issuers
     #[arg(long = "useCertificate", value_name = "FILE", requires = "key_file")]
     certificate_file: Option<PathBuf>,
     /// Private key in PEM
     #[arg(long = "usePrivateKey", value_name = "FILE", requires = "certificate_file")]
     key_file: Option<PathBuf>,
-    /// Addresses to listen at; "0.0.0.0" or "::" for all [default: 127.0.0.1]
+    /// Addresses to listen on; "0.0.0.0" or "::" for all [default: 127.0.0.1]
     #[arg(long = "listenAddress", value_name = "ADDRESS")]
     listen_addresses: Vec<IpAddr>,
     /// Name of the backend
     #[arg(long = "backendID", alias = "backendId", value_name = "ID", default_value = "userRoot")]
     backend_id: String,
-    /// Make the entry of the base DN
+    /// Create the entry of the base DN
     #[arg(short = 'a', long = "addBaseEntry", conflicts_with_all = ["sample_data", "ldif_files"])]
     add_base_entry: bool,
-    /// Make so many sample people, and groups of them
+    /// Create this many sample people, and groups of them
     #[arg(short = 'd', long = "sampleData", value_name = "NUMBER", conflicts_with = "ldif_files")]
     sample_data: Option<u64>,
     /// Import this file; may be given several times
@@ -75,10 +75,10 @@ pub struct Options {
     /// Write entries that cannot be imported to this file, and go on
     #[arg(short = 'R', long = "rejectFile", value_name = "FILE", requires = "ldif_files")]
     reject_file: Option<PathBuf>,
-    /// Do not look whether the ports are free
+    /// Do not check that the ports are free
     #[arg(short = 'S', long = "skipPortCheck")]
     skip_port_check: bool,
-    /// Ask nothing; what is not given has its default
+    /// Ask nothing; options that are not given have their defaults
     #[arg(short = 'n', long = "no-prompt")]
     no_prompt: bool,
     /// Do not start the server afterwards (setup never does)
@@ -226,7 +226,7 @@ fn ports(options: &Options, asking: bool, addresses: &[IpAddr]) -> Result<(u16, 
         _ if options.no_tls => None,
         None => Some(free_port(LDAPS_PORT, &[ldap_port], &check)?),
         Some(port) if port == ldap_port => {
-            return Err(Failure::new(format_args!("port {port} cannot be both the LDAP and the LDAPS port")));
+            return Err(Failure::new(format_args!("port {port} is given for both LDAP and LDAPS: choose two ports")));
         }
         Some(port) => Some(wanted_port(port, &check)?),
     };

@@ -124,7 +124,7 @@ fn detach(instance: &Instance, quiet: bool) -> Outcome {
         .stderr(output.try_clone().context(file.display())?)
         .process_group(0)
         .spawn()
-        .context("the server cannot be started")?;
+        .context("cannot start the server")?;
     let mut ready = String::new();
     if let Some(out) = child.stdout.take() {
         BufReader::new(out).read_line(&mut ready).context("the server's output")?;

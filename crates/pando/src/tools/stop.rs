@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Seconds to wait for the end
+    /// Seconds to wait until the server has ended
     #[arg(long = "timeout", value_name = "SECONDS", default_value_t = 60)]
     timeout_seconds: u64,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     // The holder of the instance's lock: a number alone could be another process's by now.
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| Failure::new(format_args!("process {process} is not valid")))?;
-    kill_process(pid, Signal::TERM).context(format_args!("process {process} cannot be told to stop"))?;
+    kill_process(pid, Signal::TERM).context(format_args!("cannot signal process {process} to stop"))?;
     let until = Instant::now() + Duration::from_secs(options.timeout_seconds);
     while instance::running(&instance) == Some(process) {
         if Instant::now() >= until {

@@ -24,10 +24,10 @@ pub struct Options {
     /// Only this index or attribute, such as cn or cn.caseIgnoreMatch; may be given several times
     #[arg(short = 'i', long = "index", value_name = "INDEX")]
     indexes: Vec<String>,
-    /// Look for keys without their entries, in one index (both directions are always looked at)
+    /// Also look for keys without entries, in one index (this is always done)
     #[arg(short = 'c', long = "clean", requires = "indexes")]
     clean: bool,
-    /// End with the number of problems as status (255 for more)
+    /// Exit with the number of problems as status, at most 255
     #[arg(long = "countErrors")]
     count_errors: bool,
     /// Print nothing but problems

@@ -132,13 +132,13 @@ macro_rules! message_kinds {
 message_kinds! {
     pub RUNTIME_MESSAGES;
     LISTENING = 10, Protocol, Notice, "A listener accepts connections.";
-    ACCEPT_FAILED = 11, Core, Error, "Connections cannot be accepted; it is tried again.";
-    POLL_FAILED = 17, Core, Error, "An event loop cannot wait for its connections; it is tried again.";
-    REGISTER_FAILED = 18, Core, Error, "A connection was accepted and cannot be watched; it is closed.";
+    ACCEPT_FAILED = 11, Core, Error, "Accepting connections failed; the server tries again.";
+    POLL_FAILED = 17, Core, Error, "An event loop failed to wait for its connections; it tries again.";
+    REGISTER_FAILED = 18, Core, Error, "An accepted connection was not registered with its event loop; it is closed.";
     CERTIFICATE_LOADED = 20, Protocol, Notice, "A new certificate is served from now on.";
     CERTIFICATE_BAD = 21, Protocol, Error, "A new certificate is not usable; the one before is served.";
-    CERTIFICATE_EXPIRES = 22, Protocol, Warning, "A certificate expires within 30 days; told once a day.";
-    CERTIFICATE_EXPIRED = 23, Protocol, Error, "A certificate has expired, and clients refuse it; told once a day.";
+    CERTIFICATE_EXPIRES = 22, Protocol, Warning, "A certificate expires within 30 days; reported once a day.";
+    CERTIFICATE_EXPIRED = 23, Protocol, Error, "A certificate has expired, and clients refuse it; reported once a day.";
     LOOP_PANIC = 32, Core, Error, "An event loop failed by a defect of the server; the connection that it served is \
         closed.";
     LINES_DROPPED = 40, Log, Warning, "Lines of a log are missing because the disk did not keep up.";

@@ -58,7 +58,7 @@ pub enum ModifySchemaError {
     },
     /// A definition of the server itself.
     #[error(
-        "{name} is part of the standard schema ({file}) and cannot be deleted; a definition with its OID can be added \
+        "{name} is part of the standard schema ({file}) and must stay; a definition with its OID may be added \
          in its place"
     )]
     Shipped {
@@ -68,7 +68,7 @@ pub enum ModifySchemaError {
         file: String,
     },
     /// Another definition needs what would go away.
-    #[error("{name} cannot be deleted: {by} refers to it")]
+    #[error("{name} is not deleted: {by} refers to it")]
     StillReferenced {
         /// What would go away.
         name: String,
@@ -76,7 +76,7 @@ pub enum ModifySchemaError {
         by: String,
     },
     /// `X-SCHEMA-FILE` is no plain file name that ends in `.ldif`.
-    #[error("\"{0}\" cannot be the file of a definition")]
+    #[error("\"{0}\" is not valid as the file of a definition")]
     BadFile(String),
     /// The new schema would be wrong.
     #[error("{0}")]

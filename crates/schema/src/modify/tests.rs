@@ -40,7 +40,7 @@ fn definitions_come_and_go() {
     assert_eq!(again.definitions(CLASS), schema.definitions(CLASS));
 
     let error = schema.modified(&[delete(TYPE, "( 1.3.6.1.4.1.99999.1 )")]).unwrap_err();
-    assert_eq!(error.to_string(), "shoeSize cannot be deleted: shoePerson refers to it");
+    assert_eq!(error.to_string(), "shoeSize is not deleted: shoePerson refers to it");
     assert_eq!(error.result_code().as_i32(), 19);
     let done = schema.modified(&[delete(TYPE, shoe), delete(CLASS, class)]).unwrap();
     assert_eq!(done.removed.len(), 2);
@@ -69,12 +69,12 @@ fn a_definition_with_a_known_oid_takes_its_place_and_gives_it_back() {
 fn refusals_say_why() {
     let standard = Schema::standard();
     let cases = [
-        (delete(TYPE, "( 2.5.4.3 )"), "cn is part of the standard schema (00-core.ldif) and cannot be deleted", 53),
+        (delete(TYPE, "( 2.5.4.3 )"), "cn is part of the standard schema (00-core.ldif) and must stay", 53),
         (delete(TYPE, "( 9.9.9 )"), "there is no 9.9.9 in attributeTypes", 16),
         (add(TYPE, "( 1.2.3 NAME"), "the value of attributeTypes is not a definition", 21),
         (add(TYPE, "( 1.2.3 NAME 'sn' )"), "the name \"sn\" of 1.2.3 already belongs to 2.5.4.4 (00-core.ldif:", 19),
         (add(CLASS, "( 1.2.3 NAME 'x' MAY nope )"), "x refers to the unknown attribute type \"nope\"", 19),
-        (add(TYPE, "( 1.2.3 NAME 'x' X-SCHEMA-FILE '../x.ldif' )"), "\"../x.ldif\" cannot be the file", 53),
+        (add(TYPE, "( 1.2.3 NAME 'x' X-SCHEMA-FILE '../x.ldif' )"), "\"../x.ldif\" is not valid as the file", 53),
     ];
     for (change, message, code) in cases {
         let error = standard.modified(&[change]).unwrap_err();

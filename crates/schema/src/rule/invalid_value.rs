@@ -18,6 +18,6 @@ pub enum InvalidValue {
     #[error("{0}")]
     Syntax(#[from] SyntaxError),
     /// The rule cannot be applied to values of this kind by name alone.
-    #[error("cannot be compared by {0}")]
+    #[error("is not comparable by {0}")]
     NotComparable(&'static str),
 }

@@ -111,7 +111,7 @@ pub(super) fn dump_index(config: &Config, options: &IndexOptions, form: Form) ->
             let known: Vec<&str> = trees.iter().map(Tree::name).collect();
             let wanted = &options.index;
             return Err(Failure::new(format_args!(
-                "there is no one index \"{wanted}\"; there are {}",
+                "there is no index \"{wanted}\", or several have that attribute; there are {}",
                 known.join(", ")
             )));
         }

@@ -170,7 +170,7 @@ fn contents(table: &str) -> &'static str {
         "postings" => "names, index keys, short lists",
         "chunks" => "long lists of indexes",
         "values" => "values too many or too large for an entry",
-        _ => "what the backend knows of itself",
+        _ => "state of the backend",
     }
 }
 

@@ -8,16 +8,16 @@ use crate::failure::Failure;
 /// How properties change.
 #[derive(Debug, Default, Args)]
 pub struct Changes {
-    /// Give a property this value, such as enabled:false; given several times, these values
+    /// Set a property, as in enabled:false; repeat it to set several values
     #[arg(long = "set", value_name = "PROP:VALUE")]
     pub set: Vec<String>,
-    /// Add a value
+    /// Add a value to a property
     #[arg(long = "add", value_name = "PROP:VALUE")]
     add: Vec<String>,
-    /// Remove a value
+    /// Remove a value of a property
     #[arg(long = "remove", value_name = "PROP:VALUE")]
     remove: Vec<String>,
-    /// Back to the default
+    /// Set a property back to its default
     #[arg(long = "reset", value_name = "PROP")]
     reset: Vec<String>,
 }

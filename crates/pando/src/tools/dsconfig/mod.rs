@@ -36,13 +36,13 @@ pub struct Options {
 struct Connection {
     #[command(flatten)]
     server: ServerOptions,
-    /// Ask nothing
+    /// Do not ask for anything
     #[arg(short = 'n', long = "no-prompt", global = true)]
     no_prompt: bool,
     /// Print nothing but errors and what was asked for
     #[arg(short = 'Q', long = "quiet", global = true)]
     quiet: bool,
-    /// Change the file only, and leave a running server as it is
+    /// Change only the file; a running server does not take the change
     #[arg(long = "offline", global = true)]
     offline: bool,
 }
@@ -234,7 +234,7 @@ fn tell_what_happens(old: &Config, new: &Config, process: Option<u32>) {
             outln!("The server (process {process}) has taken the change.");
             if builds_indexes {
                 outln!(
-                    "An index that has to be built is built while it serves: watch pando backendstat show-index-status \
+                    "The server builds new indexes while it serves: watch pando backendstat show-index-status \
                      --instance {directory}, or the attribute ds-backend-index-state in cn=monitor."
                 );
             }

@@ -75,11 +75,22 @@ fn kept(word: &str) -> &'static str {
     word.to_owned().leak()
 }
 
+/// As it follows a colon: `A rule` is `a rule`, `LDAP` stays.
+fn with_small_initial(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain([second]).chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
 impl Word {
     fn command(&self) -> Command {
         let title = self.component.title();
         let about = match self.verb {
-            Verb::Create => format!("Create a {title}: {}", self.component.class().help),
+            Verb::Create => format!("Create a {title}: {}", with_small_initial(self.component.class().help)),
             Verb::List => format!("List all {title} objects"),
             Verb::Get => format!("Show the properties of a {title}"),
             Verb::Set => format!("Change the properties of a {title}"),

@@ -92,7 +92,7 @@ impl<'c> Source<'c> {
             }
         }
         if let Some(number) = places.keys().min() {
-            return Err(Failure::new(format_args!("change {number} was let go from the history meanwhile: try again")));
+            return Err(Failure::new(format_args!("change {number} was purged from the history meanwhile: try again")));
         }
         found.sort_by_key(|(place, _)| *place);
         Ok(found.into_iter().map(|(_, found)| found).collect())

@@ -47,13 +47,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Options {
     #[command(flatten)]
     which: Which,
-    /// Do it, on the running server; otherwise it is only shown
+    /// Undo the changes on the running server; without it they are only shown
     #[arg(long = "apply", conflicts_with = "dry_run")]
     apply: bool,
-    /// Only show what would be done [default]
+    /// Only show what would be undone [default]
     #[arg(long = "dry-run")]
     dry_run: bool,
-    /// Also where entries were changed since: what they have now is overwritten
+    /// Undo also where entries were changed later; the later changes are overwritten
     #[arg(long = "force")]
     force: bool,
     /// Print JSON

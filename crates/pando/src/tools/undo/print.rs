@@ -110,7 +110,7 @@ fn print_applied(plan: &Plan, applied: &Applied) -> Result<(), Failure> {
         outln!("Undone: change {}: {}", found.step.number, what(found));
     }
     Err(Failure::new(format_args!(
-        "{} of {total} requests were done, then it stopped: {failure}; see what is the matter, then undo the rest",
+        "{} of {total} requests were done, then one failed: {failure}; resolve that, then undo the rest",
         applied.done
     )))
 }

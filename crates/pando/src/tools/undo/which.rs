@@ -19,7 +19,7 @@ pub struct Which {
     /// Changes up to this number
     #[arg(long = "to", value_name = "NUMBER")]
     pub(super) to: Option<u64>,
-    /// Changes that this identity asked for
+    /// Changes made by this user
     #[arg(long = "by", value_name = "DN")]
     pub(super) by: Option<String>,
     /// Changes at or after this time: "2026-11-21 10:00" (local), 2026-11-21T10:00:00Z, or "2h" for two hours ago
@@ -34,11 +34,11 @@ impl Which {
     pub(super) fn describe_none(&self, Bounds { first, last }: Bounds) -> Failure {
         let what = match self.number {
             Some(number) => format!("there is no change {number}"),
-            None => "no change is like that".to_owned(),
+            None => "no change matches".to_owned(),
         };
         match last.checked_sub(first) {
             Some(_) => Failure::new(format_args!("{what}: the history has changes {first} to {last}")),
-            None => Failure::new(format_args!("{what}: the history has no changes")),
+            None => Failure::new(format_args!("{what}: the history is empty")),
         }
     }
 
