@@ -104,16 +104,18 @@ pub(super) fn dump_index(config: &Config, options: &IndexOptions, form: Form) ->
     };
     let trees = trees_of(&source);
     // The attribute alone will do if it has one index.
-    let mut of_attribute = trees.iter().filter(|tree| is_named(tree.name(), &options.index));
-    let tree = match (trees.iter().find(|tree| names(tree)), of_attribute.next(), of_attribute.next()) {
-        (Some(tree), _, _) | (None, Some(tree), None) => tree.clone(),
-        _ => {
-            let known: Vec<&str> = trees.iter().map(Tree::name).collect();
-            let wanted = &options.index;
-            return Err(Failure::new(format_args!(
-                "there is no index \"{wanted}\", or several have that attribute; there are {}",
-                known.join(", ")
-            )));
+    let of_attribute: Vec<&Tree> = trees.iter().filter(|tree| is_named(tree.name(), &options.index)).collect();
+    let wanted = &options.index;
+    let listed = |trees: Vec<&Tree>| trees.into_iter().map(Tree::name).collect::<Vec<_>>().join(", ");
+    let tree = match (trees.iter().find(|tree| names(tree)), of_attribute.as_slice()) {
+        (Some(tree), _) | (None, &[tree]) => Tree::clone(tree),
+        (None, []) => {
+            let known = listed(trees.iter().collect());
+            return Err(Failure::new(format_args!("there is no index \"{wanted}\"; there are {known}")));
+        }
+        (None, several) => {
+            let known = listed(several.to_vec());
+            return Err(Failure::new(format_args!("\"{wanted}\" has several indexes; choose one of {known}")));
         }
     };
     let style = if options.skip_decode { Style::Hex { single_line: false } } else { Style::Decoded };
