@@ -3,12 +3,11 @@
 //! Knows the controls' meaning for search and compare; updates have their own list.
 
 use ldap::controls::{self as codec, DereferenceSpec, PagedResults, PersistentSearch, SortKey, VlvRequest};
-use ldap::{Controls, Filter, LdapResult, oids::control};
+use ldap::{Controls, Filter, LdapResult, ResultCode, oids::control};
 
-use crate::refusal::Refusal;
 use crate::search::SearchRefusal;
 use query::encode::AttributeKinds;
-use query::error::malformed_control;
+use query::error::{malformed_control, shown};
 
 /// What the controls of a search or compare ask for.
 #[derive(Debug, Default)]
@@ -90,7 +89,9 @@ impl<'a> ReadControls<'a> {
                 }
                 _ if is_search && wanted.presentation(oid, item.critical, item.value)? => {}
                 _ if item.critical => {
-                    return Err(Refusal::critical_control(item.oid).into());
+                    let message =
+                        format!("The control {} is critical, and this operation does not take it", shown(item.oid));
+                    return Err(LdapResult::new(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message));
                 }
                 _ => {}
             }
@@ -99,7 +100,9 @@ impl<'a> ReadControls<'a> {
             && presentation.paged.is_some()
             && presentation.list_view.is_some()
         {
-            return Err(Refusal::PagesAndListView.into());
+            return Err(contradiction(
+                "The paged results control and the virtual list view control exclude each other",
+            ));
         }
         if let (Some(_), Some(presentation)) = (&wanted.persistent, &wanted.presentation)
             && presentation.dereference.is_some()
@@ -110,7 +113,8 @@ impl<'a> ReadControls<'a> {
             && (presentation.paged.is_some() || presentation.sort.is_some() || presentation.list_view.is_some())
         {
             // RFC 4511 §4.1.11: nobody has said what they mean together.
-            return Err(Refusal::PersistentInParts.into());
+            let message = "A persistent search tells changes as they come: it has no pages, no order and no list view";
+            return Err(LdapResult::new(ResultCode::PROTOCOL_ERROR, message));
         }
         Ok(wanted)
     }
@@ -163,11 +167,17 @@ impl<'a> ReadControls<'a> {
                     _ => (AttributeKinds::VirtualOnly, AttributeKinds::RealOnly),
                 };
                 if wanted.attributes == other {
-                    return Err(Refusal::RealAndVirtualOnly.into());
+                    return Err(contradiction(
+                        "The real attributes only control and the virtual attributes only control exclude each other",
+                    ));
                 }
                 wanted.attributes = own;
             }
         }
         Ok(true)
     }
+}
+
+fn contradiction(message: &str) -> LdapResult {
+    LdapResult::new(ResultCode::CONSTRAINT_VIOLATION, message)
 }

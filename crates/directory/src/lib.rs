@@ -20,7 +20,6 @@ mod opening;
 mod operations;
 mod own;
 mod reconfigure;
-mod refusal;
 mod root_passwords;
 mod root_users;
 mod search;

@@ -56,7 +56,7 @@ fn backend_entry(backend: &Backend) -> MonitorEntry {
         .with("writer-state", doing)
         .with("writer-state-time-us", us(stats.doing_for))
         .with("writer-hold-time-max-us", us(stats.hold_max))
-        .with("writer-hold-time-max-connection", stats.hold_max_source.0)
+        .with("writer-hold-time-max-connection", stats.hold_max_submitter.0)
         .with("proposals", stats.proposals)
         .with("proposals-accepted", stats.accepted)
         .with("batches", stats.batches)

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use ldap::{Message, Operation, ResultCode, oids::extended as oids};
+use ldap::{LdapResult, Message, Operation, ResultCode, oids::extended as oids};
 use runtime::{
     end::{End, EndReason},
     loop_core::Core,
 };
 
 use crate::{
-    answer::Answer, client::Client, ldap_loop::LdapLoop, log::OperationIds, metrics::OperationKind, refusal::Refusal,
-    reply, stalls::Waits,
+    answer::Answer, client::Client, ldap_loop::LdapLoop, log::OperationIds, metrics::OperationKind, reply,
+    stalls::Waits,
 };
 
 impl LdapLoop {
@@ -37,8 +37,9 @@ impl LdapLoop {
         message: &Message<'_>,
         is_last: bool,
     ) -> Result<Option<Answer>, End> {
-        if let Err(refusal) = reply::refuse_critical(message) {
-            return Ok(Some(reply::refuse_extended(client, ids.message, refusal, None)));
+        if let Err(LdapResult { code, message: text, .. }) = reply::refuse_critical(message) {
+            reply::extended(client, ids.message, code, &text, None, None);
+            return Ok(Some(Answer::of(code, text)));
         }
         match message.operation {
             Operation::Cancel(target) => Ok(self.cancel(client, ids, target)),
@@ -48,18 +49,23 @@ impl LdapLoop {
     }
 
     fn cancel(&self, client: &mut Client, ids: OperationIds, target: i32) -> Option<Answer> {
-        let refusal = match client.state.outstanding_by_message(target) {
-            None => Refusal::NothingToCancel,
-            Some(operation) if operation.kind == OperationKind::Bind => Refusal::BindNotCancelled,
-            Some(operation) if !operation.is_abortable => Refusal::UpdateTooFar,
-            Some(operation) if operation.cancelled_by.is_some() => Refusal::CancelledAlready,
+        let (code, text) = match client.state.outstanding_by_message(target) {
+            None => (ResultCode::NO_SUCH_OPERATION, "no such operation is under way"),
+            Some(operation) if operation.kind == OperationKind::Bind => {
+                (ResultCode::CANNOT_CANCEL, "a bind cannot be cancelled")
+            }
+            Some(operation) if !operation.is_abortable => (ResultCode::TOO_LATE, "the update is already being written"),
+            Some(operation) if operation.cancelled_by.is_some() => {
+                (ResultCode::CANNOT_CANCEL, "the operation is being cancelled already")
+            }
             Some(operation) => {
                 operation.cancelled_by = Some(ids);
                 operation.backlog.cancel();
                 return None;
             }
         };
-        Some(reply::refuse_extended(client, ids.message, refusal, None))
+        reply::extended(client, ids.message, code, text, None, None);
+        Some(Answer::of(code, text))
     }
 
     /// The cancelled operation has ended, so that the cancel request can be answered (RFC 3909 §2.2).
@@ -70,12 +76,11 @@ impl LdapLoop {
         ids: OperationIds,
         was_cancelled: bool,
     ) {
-        let answer = match was_cancelled {
-            true => reply::extended(client, ids.message, None, None),
-            false => reply::refuse_extended(client, ids.message, Refusal::Ended, None),
-        };
+        let (code, text) =
+            if was_cancelled { (ResultCode::SUCCESS, "") } else { (ResultCode::TOO_LATE, "it has ended already") };
+        reply::extended(client, ids.message, code, text, None, None);
         self.set_extended_fields(oids::CANCEL);
-        let answer = Answer { waits: Waits::Elsewhere, ..answer };
+        let answer = Answer { waits: Waits::Elsewhere, ..Answer::of(code, text) };
         self.conclude(core, client, OperationKind::Extended, ids, answer);
     }
 
@@ -85,33 +90,33 @@ impl LdapLoop {
             .get(client.listener())
             .and_then(|settings| settings.start_tls.as_ref().map(|tls| Arc::clone(tls.config())));
         let refusal = if client.is_tls() {
-            Some(Refusal::TlsAlready)
+            Some((ResultCode::OPERATIONS_ERROR, "TLS is already established"))
         } else if !client.state.outstanding.is_empty() {
-            Some(Refusal::TlsBesideOthers)
+            Some((ResultCode::OPERATIONS_ERROR, "other operations are under way on the connection"))
         } else if offered.is_none() {
-            Some(Refusal::NoStartTls)
+            Some((ResultCode::PROTOCOL_ERROR, "StartTLS is not available here"))
         } else {
             None
         };
-        let config = match (offered, refusal) {
-            (Some(config), None) => config,
-            (_, refusal) => {
-                let refusal = refusal.unwrap_or(Refusal::NoStartTls);
-                return Ok(reply::refuse_extended(client, ids.message, refusal, Some(oids::START_TLS)));
-            }
+        let (Some(config), None) = (offered, refusal) else {
+            let (code, text) = refusal.unwrap_or((ResultCode::PROTOCOL_ERROR, ""));
+            reply::extended(client, ids.message, code, text, Some(oids::START_TLS), None);
+            return Ok(Answer::of(code, text));
         };
         if !is_last {
             // Whatever came in clear after the request must not be taken for something that was protected.
             return Err(End::new(EndReason::SecurityProblem, "data followed the StartTLS request in clear"));
         }
-        let answer = reply::extended(client, ids.message, Some(oids::START_TLS), None);
+        reply::extended(client, ids.message, ResultCode::SUCCESS, "", Some(oids::START_TLS), None);
         core.start_tls(client, &config)?;
-        Ok(answer)
+        Ok(Answer::default())
     }
 }
 
 fn connection_id(client: &mut Client, ids: OperationIds) -> Answer {
     let mut value = Vec::with_capacity(12);
     ber::Writer::new(&mut value).integer(ber::INTEGER, i64::try_from(client.id()).unwrap_or(i64::MAX));
-    reply::extended(client, ids.message, Some(oids::GET_CONNECTION_ID), Some(&value))
+    let oid = Some(oids::GET_CONNECTION_ID);
+    reply::extended(client, ids.message, ResultCode::SUCCESS, "", oid, Some(&value));
+    Answer::default()
 }

@@ -25,7 +25,6 @@ use crate::{
     log::{OperationIds, request},
     messages,
     metrics::OperationKind,
-    refusal::Refusal,
     remote::OperationAddress,
     reply,
 };
@@ -106,19 +105,20 @@ impl LdapLoop {
 
     /// Refuses what the connection's own limits do not allow.
     fn refuse(&self, client: &mut Client, ids: OperationIds, message: &Message<'_>) -> Option<Answer> {
-        let refusal = if client.state.outstanding.len() >= self.limits.outstanding_max {
+        let (code, text) = if client.state.outstanding.len() >= self.limits.outstanding_max {
             self.metrics.busy.add(1);
-            Refusal::TooManyOperations
+            (ResultCode::BUSY, "too many operations of this connection wait for their end")
         } else if client.state.outstanding_by_message(ids.message).is_some() {
             self.metrics.network.protocol_errors.add(1);
-            Refusal::MessageIdInUse
+            (ResultCode::PROTOCOL_ERROR, "the message id is that of an operation that is not answered yet")
         } else if self.is_refused_version(client, &message.operation) {
             self.metrics.network.protocol_errors.add(1);
-            Refusal::ProtocolVersion
+            (ResultCode::PROTOCOL_ERROR, "this LDAP version is not supported here; use version 3")
         } else {
             return None;
         };
-        Some(reply::refuse(&mut client.output, ids.message, &message.operation, refusal))
+        reply::failure(&mut client.output, ids.message, &message.operation, code, text);
+        Some(Answer::of(code, text))
     }
 
     fn is_refused_version(&self, client: &Client, operation: &Operation<'_>) -> bool {
@@ -182,7 +182,8 @@ impl LdapLoop {
                         ids.connection, ids.operation, ids.message
                     ),
                 );
-                Some(reply::refuse(&mut client.output, ids.message, &message.operation, Refusal::Defect))
+                reply::failure(&mut client.output, ids.message, &message.operation, ResultCode::OTHER, reply::DEFECT);
+                Some(Answer::of(ResultCode::OTHER, reply::DEFECT))
             }
         }
     }
@@ -190,10 +191,13 @@ impl LdapLoop {
     fn bad_frame(&self, client: &mut Client, error: ber::FrameError, bytes_max: usize) -> End {
         match error {
             ber::FrameError::TooLarge { .. } => {
-                let end = self.notice_refusal(client, Refusal::RequestTooLarge { bytes_max });
+                let text = format!("the request is larger than max-request-size ({bytes_max} bytes)");
+                let end = self.notice(client, ResultCode::PROTOCOL_ERROR, &text);
                 End { reason: EndReason::MaxRequestSize, ..end }
             }
-            ber::FrameError::Malformed => self.notice_refusal(client, Refusal::NotLdap),
+            ber::FrameError::Malformed => {
+                self.notice(client, ResultCode::PROTOCOL_ERROR, "the bytes are not an LDAP message")
+            }
         }
     }
 

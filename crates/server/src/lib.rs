@@ -25,7 +25,6 @@ mod missing_groups;
 mod monitor;
 mod operation;
 mod protocol;
-mod refusal;
 mod reload;
 mod remote;
 mod reply;

@@ -1,7 +1,7 @@
 //! One backend: its folder, its writer and fold threads, opening (which is recovery) and closing.
 //!
 //! ```text
-//! FOLDER/lock   who has it open for writing (locked file)
+//! FOLDER/lock   the locked file of the process that has it open for writing
 //! FOLDER/db/    the LMDB environment
 //! FOLDER/log/   segments
 //! ```
@@ -30,13 +30,13 @@ use crate::instance_lock::InstanceLock;
 use crate::job::{Job, Waker};
 use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX, SEGMENT_BYTES};
 use crate::order::{LocalOrder, Order};
+use crate::ordered_queue::OrderedQueue;
 use crate::overlay::Overlay;
 use crate::proposed::{Proposed, Ticket};
 use crate::rules::{Done, Rules};
 use crate::stats::{DiskTrouble, Doing, Meters, Stats};
 use crate::submitter::Submitter;
 use crate::tables::TypeResolver;
-use crate::turns::Turns;
 use crate::txn::TxnState;
 use crate::version::{Shared, Snapshot, Version};
 use crate::waits::Timeline;
@@ -55,8 +55,8 @@ pub struct BackendOptions {
     pub resolver: Arc<dyn TypeResolver>,
     /// Makes key extractors.
     pub binder: Arc<dyn IndexBinder>,
-    /// The indexes of a new backend, and of one that does not know its own yet. Those of any other change by proposals
-    /// alone.
+    /// The indexes of a new backend, and of one whose database does not name its indexes yet. Every other backend
+    /// changes its indexes by proposals.
     pub indexes: ConfiguredIndexes,
     /// When to fold.
     pub fold: FoldLimits,
@@ -65,7 +65,7 @@ pub struct BackendOptions {
     /// Records of the log to be kept although recovery does not need them, until [`Backend::keep_log_from`] says
     /// otherwise.
     pub keep_log_from: Option<u64>,
-    /// Where the log lies, if not in the folder; for tests that cut the power.
+    /// Where the log is, if not in the folder; for tests that cut the power.
     pub log_disk: Option<Arc<dyn Disk>>,
 }
 
@@ -135,7 +135,8 @@ struct Threads {
 }
 
 impl Backend {
-    /// Opens the backend, making an empty one if there is none, and replays what the log has and LMDB has not.
+    /// Opens the backend, making an empty one if there is none, and replays the part of the log that LMDB does not
+    /// have.
     pub fn open(options: BackendOptions, rules: Box<dyn Rules>) -> Result<Backend, StoreError> {
         Backend::open_in_order(options, rules, |_| LocalOrder::default())
     }
@@ -179,7 +180,7 @@ impl Backend {
             fold: fold.jobs.clone(),
             state,
             batch: Batch::default(),
-            turns: Turns::new(order(Waker::new(jobs.clone())), meters.clone()),
+            queue: OrderedQueue::new(order(Waker::new(jobs.clone())), meters.clone()),
             held: VecDeque::new(),
             timeline: Timeline::default(),
         };
@@ -191,8 +192,8 @@ impl Backend {
         Ok(Backend { shared, log, meters, jobs, uuid, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
     }
 
-    /// Hands a proposal to the writer; submitters take turns. `done` is called once, on the writer's thread, when it is
-    /// durable and visible or when it came to nothing; it must be quick.
+    /// Hands a proposal to the writer; submitters take turns. `done` is called once, on the writer's thread, when the
+    /// proposal is durable and visible, or when it is refused or has failed; it must be quick.
     pub fn submit(&self, submitter: Submitter, proposal: Vec<u8>, done: Done) {
         self.send(Proposed { proposal, ticket: Ticket::new(submitter, done) }, Job::Propose);
     }
@@ -252,15 +253,15 @@ impl Backend {
     }
 
     /// Takes a new schema: later proposals see descriptions bound to its types, and keys made by what `binder` makes.
-    /// The keys of stored entries stay as they are, so an index whose keys change has to be rebuilt. Who waits for the
-    /// answer knows that readers have it.
+    /// The keys of stored entries stay as they are, so an index whose keys change has to be rebuilt. The answer comes
+    /// when readers have the new schema.
     pub fn rebind(&self, resolver: Arc<dyn TypeResolver>, binder: Arc<dyn IndexBinder>) -> Rebound {
         let (bound, done) = crossbeam_channel::bounded(0);
         let _ = self.jobs.send(Job::Rebind { first: None, resolver, binder, bound });
         Rebound(done)
     }
 
-    /// The log, for those who follow it.
+    /// The log, for callers that follow it.
     pub fn log(&self) -> &Arc<dyn Log> {
         &self.log
     }
@@ -274,7 +275,7 @@ impl Backend {
         self.log.keep_from(seq.unwrap_or(u64::MAX))
     }
 
-    /// What tells this data from every other, and from what it was before an import.
+    /// The identity of this data: another backend has another one, and an import gives a new one.
     pub fn data_uuid(&self) -> [u8; 16] {
         self.uuid
     }
@@ -294,20 +295,20 @@ impl Backend {
         self.meters.updates_stopped()
     }
 
-    /// What the writer does at this moment, for how long already, and how many proposals wait. Costs nothing worth
-    /// mentioning.
+    /// What the writer does at this moment, for how long already, and how many proposals wait. Cheap: it only reads
+    /// counters.
     pub fn doing(&self) -> (Doing, Duration, u64) {
         let (doing, time) = self.meters.doing_now();
         (doing, time, self.meters.queue_length.load(Ordering::Relaxed))
     }
 
-    /// What the disk refused last, until it takes it. Costs nothing worth mentioning and waits for no disk.
+    /// The last write that the disk refused, until a write succeeds. Cheap, and never waits for the disk.
     pub fn trouble(&self) -> Option<DiskTrouble> {
         let database = || self.meters.fold_trouble().map(DiskTrouble::Database);
         self.log.health().trouble.map(DiskTrouble::Log).or_else(database)
     }
 
-    /// Whether the overlay is filling up while the one before it is still being folded: whoever can wait should.
+    /// Whether the overlay fills up while the one before it is still being folded. Work that can wait should wait then.
     pub fn is_pressed(&self) -> bool {
         self.meters.fill_percent.load(Ordering::Relaxed) >= 50 && self.shared.version.load().frozen.is_some()
     }
@@ -334,7 +335,7 @@ impl Backend {
         }
     }
 
-    /// Ends as `kill -9` does: nothing is folded that is not being folded.
+    /// Ends as `kill -9` does: no further fold is begun.
     #[cfg(test)]
     pub fn crash(self) {
         if let Some(Threads { writer, fold, .. }) = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -360,13 +361,13 @@ impl Backend {
 
 impl Drop for Backend {
     fn drop(&mut self) {
-        // Whoever wants to know of trouble calls `close`; everything acknowledged is in the log either way.
+        // An error is reported by `close` only; everything acknowledged is in the log in any case.
         let _ = self.close();
     }
 }
 
-/// Opens the log for writing, and notes in the database that it is in use: from then on it is known which files must be
-/// there.
+/// Opens the log for writing, and notes in the database that it is in use, so that the next start knows which files
+/// must be there.
 fn open_log(
     env: &Env,
     disk: Arc<dyn Disk>,
@@ -387,7 +388,7 @@ fn open_log(
         Ok(txn.commit()?)
     });
     match begun {
-        // Reads are served on a full disk, too. The first fold notes it.
+        // Reads are served on a full disk too. The first fold writes the note then.
         Ok(()) | Err(StoreError::DiskFull { .. }) => Ok(log),
         Err(error) => Err(error),
     }
@@ -407,7 +408,7 @@ pub(crate) fn read_base(
     let tables = Arc::new(env::read_tables(dbs, txn, resolver)?);
     let configured = match env::read_configured_indexes(dbs, txn)? {
         Some(own) => own,
-        // Read beside a program of another version, which has not noted them.
+        // Opened for reading beside an older version of the program, which does not note them.
         None => configured.clone(),
     };
     let states = env::read_index_states(dbs, txn)?;
@@ -430,8 +431,8 @@ pub(crate) fn read_base(
     Ok((state, version, folded, uuid))
 }
 
-/// Where the generations of the tree begin: apart from those of every other opening in this process by more than any
-/// can count.
+/// Where the generations of the tree begin: so far from those of every other opening in this process that they never
+/// meet.
 fn first_generation() -> u64 {
     static OPENINGS: AtomicU64 = AtomicU64::new(1);
     OPENINGS.fetch_add(1, Ordering::Relaxed) << 40
@@ -498,8 +499,7 @@ fn sync_folders(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// An identity for new data. Only has to differ from every other: the hasher's keys come from the system's random
-/// source.
+/// An identity for new data. It has to be unique, not secret: the hasher's keys come from the system's random source.
 pub fn new_uuid() -> [u8; 16] {
     let mut uuid = [0; 16];
     let (low, high) = uuid.split_at_mut(8);

@@ -19,9 +19,9 @@ use crate::record::Values;
 use crate::tables::{Tables, TypeResolver};
 use crate::{ClassSetId, DescId, EntryId, NameId};
 
-/// Address space asked for; halved until the system grants it. The file grows only as pages are used.
+/// Address space to reserve; halved until the system grants it. The file grows only as pages are used.
 const MAP_BYTES_MAX: usize = 1 << 40;
-/// Below this a database would soon be full.
+/// The least address space that is accepted; with less the database would soon be full.
 const MAP_BYTES_MIN: usize = 1 << 30;
 /// Snapshots at one time: event loops, pool threads and tools.
 const READERS_MAX: u32 = 4_096;
@@ -50,16 +50,16 @@ pub struct Dbs {
     pub meta: Table,
 }
 
-/// What a table takes of the file.
+/// How much of the file a table uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSize {
     /// The table.
     pub name: &'static str,
     /// Rows.
     pub rows: u64,
-    /// Pages that only lead to others: what a search for a key passes first.
+    /// Branch pages.
     pub branch_pages: u64,
-    /// Pages with rows.
+    /// Leaf pages.
     pub leaf_pages: u64,
     /// Pages of rows too large for one; the store makes none.
     pub overflow_pages: u64,
@@ -183,7 +183,7 @@ impl Env {
         &self.path
     }
 
-    /// A view of what is committed now.
+    /// A read transaction on what is committed now.
     #[inline]
     pub fn read(&self) -> Result<ReadTxn, StoreError> {
         Ok(self.env.clone().static_read_txn()?)
@@ -201,7 +201,7 @@ impl Env {
         Ok(unsafe { self.env.set_flags(EnvFlags::NO_SYNC, heed::FlagSetMode::Enable) }?)
     }
 
-    /// Puts everything committed on the disk.
+    /// Makes everything committed durable.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         Ok(self.env.force_sync()?)
     }
@@ -257,7 +257,7 @@ fn is_no_memory(error: &std::io::Error) -> bool {
 impl Dbs {
     const NAMES: [&'static str; 5] = ["entries", "postings", "chunks", "values", "meta"];
 
-    /// What the tables take of the file, folded changes only.
+    /// How much of the file the tables use; changes that are not folded yet do not count.
     pub fn sizes(&self, txn: &RoTxn<'_>) -> Result<[TableSize; 5], StoreError> {
         let [entries, postings, chunks, values, meta] = Self::NAMES;
         let size = |name, table: &Table| {

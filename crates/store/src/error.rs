@@ -1,4 +1,4 @@
-//! What can go wrong in the store, in the store's words. `directory` maps it to result codes.
+//! The errors of the store. `query` maps them to result codes.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,13 +19,13 @@ pub enum StoreError {
     Io {
         /// What was being done.
         what: &'static str,
-        /// The system's words.
+        /// The message of the system.
         detail: String,
     },
     /// LMDB refused.
     #[error("database: {0}")]
     Database(String),
-    /// Stored bytes that no version of this program writes.
+    /// The stored bytes have a form that no version of this program writes.
     #[error("database is damaged: {0}; run verify-index, then restore or re-import")]
     Damaged(String),
     /// The log has a hole or a damaged record before its end.
@@ -37,8 +37,10 @@ pub enum StoreError {
          one backup, or run \"pando repair-log\" to go on without these changes"
     )]
     ChangesMissing(String),
-    /// A replayed proposal came out otherwise than when it was first applied.
-    #[error("replay of change {seq} gave result {now}, the log says {then}: not the same rules or not the same data")]
+    /// A replayed proposal had another outcome than when it was first applied.
+    #[error(
+        "the replay of change {seq} gave result {now}, but the log has {then}: the rules or the data are not the same"
+    )]
     ReplayMismatch {
         /// Sequence number of the change.
         seq: u64,
@@ -47,7 +49,7 @@ pub enum StoreError {
         /// Outcome code now.
         now: i32,
     },
-    /// The log was written by other rules.
+    /// The log was written by another version of the rules.
     #[error(
         "the log was written by rules version {found}, this program has {ours}; start the older version once and stop \
          it cleanly"
@@ -58,7 +60,7 @@ pub enum StoreError {
         /// Version of this program.
         ours: u32,
     },
-    /// The files are of a format this program does not know.
+    /// The files have a format that this program does not know.
     #[error("{what} has format {found}, this program knows {ours}")]
     Format {
         /// Which files.
@@ -82,39 +84,40 @@ pub enum StoreError {
     /// The backend was closed.
     #[error("the backend is closed")]
     Closed,
-    /// A proposal over the limit of the log.
-    #[error("the change has {bytes} bytes, at most {limit} are possible")]
+    /// A proposal is larger than the log takes.
+    #[error("the change has {bytes} bytes; the limit is {limit}")]
     ProposalTooLarge {
         /// Its size.
         bytes: usize,
         /// The limit.
         limit: usize,
     },
-    /// A record over the limit.
-    #[error("the entry has {bytes} bytes, at most {limit} are possible")]
+    /// A record is too large.
+    #[error("the entry has {bytes} bytes; the limit is {limit}")]
     RecordTooLarge {
         /// Its size.
         bytes: usize,
         /// The limit.
         limit: usize,
     },
-    /// No number left for a new attribute description.
-    #[error("no more than {limit} attribute descriptions are possible")]
+    /// No number is left for a new attribute description.
+    #[error("the database already has {limit} attribute descriptions, the most that are possible")]
     TooManyDescriptions {
         /// The limit.
         limit: usize,
     },
-    /// A configured index that the schema does not carry.
+    /// A configured index is not valid under the schema.
     #[error(transparent)]
     Index(#[from] crate::index::IndexError),
-    /// No number left for a new index.
-    #[error("no more than {limit} indexes are possible")]
+    /// No number is left for a new index.
+    #[error("the backend already has {limit} indexes, the most that are possible")]
     TooManyIndexes {
         /// The limit.
         limit: usize,
     },
-    /// What the caller gave does not fit what is stored (a defect of the caller, found before anything was changed).
-    #[error("store was asked for the impossible: {0}")]
+    /// The request of the caller contradicts the stored data: a defect of the caller, found before anything was
+    /// changed.
+    #[error("internal error: the request contradicts the stored data: {0}")]
     Misuse(&'static str),
     /// The backend applies no further proposals until it is opened anew.
     #[error(
@@ -172,7 +175,7 @@ impl StopCause {
 }
 
 impl StoreError {
-    /// Wraps an I/O error, telling a full disk from the rest.
+    /// Wraps an I/O error; a full disk is a variant of its own.
     pub fn io(what: &'static str, error: &io::Error) -> StoreError {
         if is_disk_full(error) {
             StoreError::DiskFull { what }
@@ -181,8 +184,8 @@ impl StoreError {
         }
     }
 
-    /// Whether it is a limit that the proposal and the data alone decide: the same on every machine and in every
-    /// replay.
+    /// Whether it is a limit that depends on the proposal and the data alone, and so is the same on every machine and
+    /// in every replay.
     pub fn is_limit(&self) -> bool {
         matches!(
             self,
@@ -199,10 +202,10 @@ impl StoreError {
     }
 }
 
-/// What is full when the database has reached its largest size: nothing that other files could give back.
+/// What is full when the database has reached its largest size. Removing other files does not help then.
 const MAP: &str = "database map";
 
-/// Whether an I/O error means: no room.
+/// Whether an I/O error says that there is no room.
 pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge)
 }

@@ -1,5 +1,5 @@
-//! What the store must be told about values: which index keys they make and how a name compares. Given by the owner of
-//! schema.
+//! What the store needs to know about values: which index keys they make and how names compare. Implemented by the code
+//! that knows the schema.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::{DescId, IndexId};
 
 /// Makes index keys. Deterministic; the same for the live store, import and verify.
 pub trait KeyExtractor: Send + Sync {
-    /// The keys that go (`false`) and come (`true`) when an entry becomes another; each key at most once, keys that
-    /// stay not at all. Values of large attributes are not in the record and make no keys here.
+    /// The keys that are removed (`false`) and added (`true`) when `old` is replaced by `new`. Each key is given at
+    /// most once; keys that stay are not given. Values of large attributes are not in the record and make no keys here.
     fn changes(
         &self,
         old: Option<&RecordView<'_>>,
@@ -34,12 +34,12 @@ pub trait KeyExtractor: Send + Sync {
 
 /// Makes extractors: for the indexes at the beginning, and again whenever they change.
 pub trait IndexBinder: Send + Sync {
-    /// The extractor for those of the configured indexes that `states` has a number for. One that the schema does not
-    /// carry (any more, while an old log is replayed) makes no keys.
+    /// The extractor for those of the configured indexes that `states` has a number for. An index that the schema does
+    /// not support (any more, while an old log is replayed) makes no keys.
     fn bind(&self, configured: &ConfiguredIndexes, states: &IndexStates) -> Arc<dyn KeyExtractor>;
 }
 
-/// Makes no keys and knows no names: for reading only.
+/// Makes no keys and no normal forms of names: for reading only.
 pub(crate) struct NoKeys;
 
 impl KeyExtractor for NoKeys {

@@ -1,4 +1,4 @@
-//! When an overlay is full enough to be frozen and folded.
+//! The limits at which an overlay is frozen and folded.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ pub struct FoldLimits {
     pub ops: u64,
     /// Bytes of their log records.
     pub log_bytes: u64,
-    /// Time it took to apply them: a replay after a crash takes as long, for this overlay and for the frozen one.
+    /// Time it took to apply them. A replay after a crash takes as long again, for this overlay and for the frozen one.
     pub apply: Duration,
-    /// Quiet time after which whatever is there is folded.
+    /// After so much time without updates everything is folded.
     pub idle: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Default for FoldLimits {
 }
 
 impl FoldLimits {
-    /// How full the overlay is: 1 and more is due.
+    /// How full the overlay is; from 1 on it is to be frozen.
     pub(crate) fn fill(&self, overlay: &Overlay) -> f64 {
         let part = |have: f64, limit: f64| have / limit.max(1.0);
         part(overlay.bytes as f64, self.bytes as f64)

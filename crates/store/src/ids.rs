@@ -1,4 +1,4 @@
-//! The small integers that the store gives to things. They know nothing of what they name.
+//! The numbers that the store gives to entries, descriptions, indexes, lists, names and class sets.
 
 use std::fmt;
 

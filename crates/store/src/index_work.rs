@@ -1,13 +1,13 @@
-//! Changing the indexes of a backend in the order of its log: another set, a slice of building, numbers that are free
-//! of rows.
+//! Changes of the indexes of a backend that proposals make: another set of indexes, a slice of building, forgetting
+//! numbers without rows.
 //!
 //! Invariants:
 //! (1) An index that is being built has exactly the keys of the entries up to its point (and of the entry that it is
-//!     within: those of the record and of the large values up to the row noted). Updates keep these in step; later
-//!     entries are the builder's.
-//! (2) What is built has a new number, so that nothing of an index before it can be in its way. Rows of former numbers
-//!     are removed by the fold, out of sight: nobody reads or changes them.
-//! (3) A slice is decided by the state alone and by how much work it may do, so a replay does the same.
+//!     within: those of the record and of the large values up to the row noted). Updates keep these up to date; later
+//!     entries are added by the builder.
+//! (2) What is built has a new number, so that no old row interferes. Rows of former numbers are neither read nor
+//!     changed; the fold removes them.
+//! (3) A slice depends only on the state and on how much work it may do, so a replay does the same.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ use crate::{DescId, EntryId, IndexId};
 struct BuildJob {
     ids: Vec<IndexId>,
     point: BuildPoint,
-    /// Where others wait: from there on they are built together.
+    /// Where other indexes have come: from there on all are built together.
     joins_at: Option<EntryId>,
 }
 
 impl BuildJob {
-    /// The indexes that are farthest behind.
+    /// The indexes that have come least far.
     fn next(states: &IndexStates) -> Option<BuildJob> {
         let building = || {
             states.iter().filter(|(_, state)| state.is_current()).filter_map(|(_, state)| match &state.build {
@@ -56,8 +56,8 @@ impl Txn<'_> {
     }
 
     /// Makes `configured` the indexes of the backend. New ones, and those named in `anew`, are built from the
-    /// beginning; those that are no longer configured go at once. In a backend without entries there is nothing to
-    /// build.
+    /// beginning; those that are no longer configured are removed at once. In a backend without entries there is
+    /// nothing to build.
     pub fn set_indexes(&mut self, configured: ConfiguredIndexes, anew: &[String]) -> Result<(), StoreError> {
         let mut states = self.state.indexes.states().clone();
         anew.iter().for_each(|name| states.retire(name));
@@ -71,8 +71,8 @@ impl Txn<'_> {
         Ok(())
     }
 
-    /// Builds on: at most about `work_max` keys or entries (whichever is more), of the indexes that are farthest
-    /// behind. Does nothing when nothing is to be built.
+    /// Continues to build the indexes that have come least far, by about `work_max` keys or entries (whichever are
+    /// more). Does nothing when no index is to be built.
     pub fn build_indexes(&mut self, work_max: u64) -> Result<(), StoreError> {
         let indexes = Arc::clone(&self.state.indexes);
         let Some(BuildJob { ids, mut point, joins_at }) = BuildJob::next(indexes.states()) else { return Ok(()) };
@@ -87,7 +87,7 @@ impl Txn<'_> {
                 }
             };
             match (next, &point.within) {
-                // Its last values went, and it with them.
+                // The entry and its last values were removed meanwhile.
                 (None, Some((id, _))) => point = BuildPoint { through: *id, within: None, ..point },
                 (None, None) => {
                     is_complete = true;
@@ -127,7 +127,7 @@ impl Txn<'_> {
         self.put_indexes(indexes);
     }
 
-    /// Adds the keys of an entry, or a part of them, and moves the point. Gives back how much work that was.
+    /// Adds the keys of an entry, or a part of them, and moves the point. Returns how much work that was.
     fn build_entry(
         &mut self,
         extractor: &dyn KeyExtractor,
@@ -154,7 +154,7 @@ impl Txn<'_> {
             }
         };
         for desc in large {
-            // How many values are wanted at most: each makes a key or more.
+            // At most so many values are read: each makes at least one key.
             let wanted = usize::try_from(work_max.saturating_sub(work)).unwrap_or(usize::MAX).max(1);
             let values = self.view().large_values_after(id, desc, &after)?.take(wanted);
             let values: Vec<(Vec<u8>, Vec<u8>)> = values
@@ -198,7 +198,7 @@ impl Txn<'_> {
 }
 
 impl View<'_> {
-    /// Whether no row and no change of that index is left.
+    /// Whether the index has no row and no change left.
     pub fn is_blank(&self, index: IndexId) -> Result<bool, StoreError> {
         let (first, end) = index_range(index);
         for overlay in self.layers.into_iter().flatten() {

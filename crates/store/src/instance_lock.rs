@@ -1,4 +1,4 @@
-//! The lock of a backend's folder: one process at most has it open for writing.
+//! The lock of a backend's folder: at most one process has the backend open for writing.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -7,13 +7,12 @@ use std::path::Path;
 
 use crate::error::StoreError;
 
-/// The locked file that says: this backend is open for writing. The system frees it when the process ends, however it
-/// ends.
+/// The locked file. The system releases the lock when the process ends, however it ends.
 #[derive(Debug)]
 pub struct InstanceLock(File);
 
 impl InstanceLock {
-    /// Takes the lock of the backend in `path` or says who has it.
+    /// Takes the lock of the backend in `path`, or names the process that has it.
     pub fn take(path: &Path) -> Result<InstanceLock, StoreError> {
         let io = |error| StoreError::io("lock file", &error);
         durable::make_folder(path).map_err(io)?;
@@ -44,7 +43,7 @@ impl InstanceLock {
 
 impl Drop for InstanceLock {
     fn drop(&mut self) {
-        // An empty file says that nobody has it, should a reader look before the lock is gone.
+        // Emptied first, so that nobody reads an old process id before the lock is released.
         let _ = self.0.set_len(0);
     }
 }

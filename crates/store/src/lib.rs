@@ -1,9 +1,9 @@
-//! The store: entries, their tree and their postings, on disk and never lost.
+//! The store: entries, their tree and their posting lists, durable on disk.
 //!
-//! What holds it together is told in `README.md` beside this crate: the log is the truth, the overlay is what LMDB does
-//! not have yet, the fold moves it there, a snapshot is both at one moment.
+//! `README.md` of this crate explains how it works: the log is the truth, the overlay is what LMDB does not have yet,
+//! the fold moves it there, and a snapshot is both at one moment.
 //!
-//! It refuses to know users, policies, protocols and operations: a proposal is opaque bytes, which [`Rules`] apply.
+//! It does not know users, policies, protocols and operations: a proposal is opaque bytes, which [`Rules`] apply.
 
 mod backend;
 pub mod bulk;
@@ -19,6 +19,7 @@ mod instance_lock;
 mod job;
 pub mod log;
 pub mod order;
+mod ordered_queue;
 pub mod overlay;
 pub mod posting;
 mod postings;
@@ -38,7 +39,6 @@ mod submitter;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod txn;
 pub mod varint;
 mod version;
@@ -56,7 +56,7 @@ pub use instance_lock::InstanceLock;
 pub use job::Waker;
 pub use order::{LocalOrder, Order, OrderHealth, Ordered, Position};
 pub use posting::IndexKey;
-pub use postings::{IdSet, PostingIter, Postings};
+pub use postings::{PostingIter, Postings};
 pub use proposed::{Proposed, Ticket};
 pub use read_only::{ReadOnlyBackend, Trial};
 pub use record::{Attribute, Content, LargeStub, RecordBuilder, RecordView, Values};

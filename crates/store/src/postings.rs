@@ -13,10 +13,7 @@ use crate::posting::list::{InlineIter, InlineList};
 use crate::posting::{Container, Damaged, List, chunk_key, chunk_of, low_of};
 use crate::{EntryId, ListId};
 
-/// A set of entry ids in memory.
-pub type IdSet = RoaringTreemap;
-
-/// A posting list. Nothing is read but its count until asked.
+/// A posting list. Until its ids are asked for, only its count is read.
 #[derive(Clone, Copy)]
 pub struct Postings<'s> {
     base: Option<List<'s>>,
@@ -67,7 +64,7 @@ impl<'s> Postings<'s> {
         }
     }
 
-    /// Ascending ids. Damage (which `verify` reports) ends the iteration; [`PostingIter::is_damaged`] tells.
+    /// Ascending ids. Damage (which `verify` reports) ends the iteration; [`PostingIter::is_damaged`] says so.
     #[inline]
     pub fn iter(&self) -> PostingIter<'s> {
         self.iter_from(EntryId(0))
@@ -86,8 +83,8 @@ impl<'s> Postings<'s> {
     }
 
     /// All ids as a set.
-    pub fn to_set(&self) -> Result<IdSet, StoreError> {
-        let mut set = IdSet::new();
+    pub fn to_set(&self) -> Result<RoaringTreemap, StoreError> {
+        let mut set = RoaringTreemap::new();
         match self.base {
             None => {}
             Some(List::Inline(ids)) => {
@@ -115,8 +112,8 @@ impl<'s> Postings<'s> {
     }
 
     /// Visits the bytes of the list as they are stored, piece by piece: the body of an inline list, or the containers
-    /// of a long one, at most a few KiB each; then each change that is not folded yet as its id in 8 bytes. For tools
-    /// that measure and dump.
+    /// of a long one, at most a few KiB each; then each change that is not folded yet as its id in 8 bytes. Used by
+    /// tools that measure and dump.
     pub fn each_stored(&self, visit: &mut dyn FnMut(&[u8])) -> Result<(), StoreError> {
         match self.base {
             None => {}
@@ -133,7 +130,7 @@ impl<'s> Postings<'s> {
         Ok(())
     }
 
-    /// Gives those of the ascending `ids` that are in the list. However long the list is, a container is read at most
+    /// The ids among the ascending `ids` that are in the list. However long the list is, a container is read at most
     /// once, and only where one of the ids would be.
     pub fn common(
         &self,
@@ -177,7 +174,7 @@ impl<'s> Postings<'s> {
         Ok(())
     }
 
-    /// What LMDB has of it; for `verify` and `dump`.
+    /// The list in LMDB; for `verify` and `dump`.
     pub fn base(&self) -> Option<List<'s>> {
         self.base
     }
@@ -294,21 +291,21 @@ impl<'s> BaseIter<'s> {
     }
 }
 
-/// The changes of two layers as one: the same id in both means that it is as it was below both.
+/// The changes of two layers merged. An id that both change is as it is below both.
 struct Changes<'s> {
-    newer: Source<'s>,
-    older: Source<'s>,
+    newer: PeekedChanges<'s>,
+    older: PeekedChanges<'s>,
     next: Option<Change>,
 }
 
-struct Source<'s> {
+struct PeekedChanges<'s> {
     iter: Option<DeltaIter<'s>>,
     next: Option<Change>,
 }
 
-impl<'s> Source<'s> {
-    fn new(delta: Option<&'s PostingDelta>) -> Source<'s> {
-        let mut source = Source { iter: delta.map(|delta| delta.iter()), next: None };
+impl<'s> PeekedChanges<'s> {
+    fn new(delta: Option<&'s PostingDelta>) -> PeekedChanges<'s> {
+        let mut source = PeekedChanges { iter: delta.map(|delta| delta.iter()), next: None };
         source.advance();
         source
     }
@@ -320,7 +317,7 @@ impl<'s> Source<'s> {
 
 impl<'s> Changes<'s> {
     fn new(newer: Option<&'s PostingDelta>, older: Option<&'s PostingDelta>) -> Changes<'s> {
-        let mut changes = Changes { newer: Source::new(newer), older: Source::new(older), next: None };
+        let mut changes = Changes { newer: PeekedChanges::new(newer), older: PeekedChanges::new(older), next: None };
         changes.skip();
         changes
     }

@@ -1,4 +1,5 @@
-//! A proposal before it is applied, and whoever waits for what becomes of it. Knows nothing of what a proposal says.
+//! A proposal before it is applied, and the ticket of the caller who waits for its outcome. Does not know what a
+//! proposal says.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -12,12 +13,12 @@ use crate::submitter::Submitter;
 pub struct Proposed {
     /// What is proposed.
     pub proposal: Vec<u8>,
-    /// Who waits for the outcome.
+    /// Answers the caller who waits for the outcome.
     pub ticket: Ticket,
 }
 
-/// Whoever waits for the outcome of a proposal. Everybody gets an answer: a ticket that is dropped answers
-/// [`StoreError::OutcomeUnknown`].
+/// Answers the caller who waits for the outcome of a proposal. Every caller gets an answer: a ticket that is dropped
+/// answers [`StoreError::OutcomeUnknown`].
 pub struct Ticket {
     submitter: Submitter,
     submitted: Instant,

@@ -1,8 +1,8 @@
-//! What waits for the writer, in the order in which it gets its turn.
+//! The proposals that wait for the writer, in the order in which they get their turn.
 //!
-//! Sources (connections) take turns, each with its oldest proposal: whoever sends one after the other waits behind one
-//! proposal of everybody else, not behind all that somebody sent ahead. The proposals of one source stay in their
-//! order. Knows nothing of what they say; how many may wait is the business of whoever takes them in.
+//! Submitters (connections) take turns, each with its oldest proposal. So a single proposal waits for one of each other
+//! submitter, not for all that another submitter sent before. The proposals of one submitter stay in their order. Does
+//! not know what proposals say, and does not limit how many may wait.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
@@ -10,13 +10,13 @@ use std::collections::hash_map::{Entry, HashMap};
 use crate::proposed::Proposed;
 use crate::submitter::Submitter;
 
-/// Empty lists that are kept for the next source, so that one proposal at a time costs no allocation.
+/// Empty lists that are kept for the next submitter, so that one proposal at a time costs no allocation.
 const SPARES_MAX: usize = 64;
 
 /// The proposals that wait.
 #[derive(Default)]
 pub(crate) struct Queue {
-    /// Sources with something in `waiting`, each once, the next one first.
+    /// Submitters with something in `waiting`, each once, the next one first.
     turns: VecDeque<Submitter>,
     waiting: HashMap<Submitter, VecDeque<Proposed>>,
     spares: Vec<VecDeque<Proposed>>,
@@ -27,7 +27,7 @@ impl Queue {
         self.turns.is_empty()
     }
 
-    /// Takes one in, behind what its source sent before.
+    /// Adds one, behind those that its submitter sent before.
     pub fn push(&mut self, proposed: Proposed) {
         let source = proposed.ticket.submitter();
         let own = self.waiting.entry(source).or_insert_with(|| self.spares.pop().unwrap_or_default());
@@ -82,7 +82,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Nothing is lost, each source keeps its order, and between two turns of a source nobody else has two.
+        /// Nothing is lost, each submitter keeps its order, and between two turns of a submitter no other has two.
         #[test]
         fn sources_take_turns(sources in proptest::collection::vec(0u64..6, 0..200)) {
             let mut queue = queue(sources.clone());

@@ -1,7 +1,7 @@
 //! A backend opened for reading beside a server that writes it: LMDB as it is, and the tail of the log replayed in
 //! memory.
 //!
-//! Nothing is written but LMDB's reader slot. Each snapshot is as new as the moment it is taken.
+//! Nothing is written but LMDB's reader slot. Each snapshot shows the state of the moment at which it is taken.
 //!
 //! Invariant: a snapshot is LMDB at one transaction plus exactly the log records after the `meta.folded` of that
 //! transaction.
@@ -22,9 +22,9 @@ use crate::txn::{Txn, TxnState};
 use crate::version::{Shared, Snapshot, Version};
 use crate::view::View;
 
-/// The server folds and recycles segments while we read; so often is it tried again.
+/// How often it is tried again when the server folds or reuses segments meanwhile.
 const ATTEMPTS: u32 = 20;
-/// Pause between attempts.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A backend for reading.
@@ -36,12 +36,12 @@ pub struct ReadOnlyBackend {
     binder: Arc<dyn IndexBinder>,
     indexes: ConfiguredIndexes,
     segment_bytes: u64,
-    /// Whether the indexes are shown as the configuration has them.
+    /// Whether the indexes are those of the configuration.
     shows_configured: bool,
 }
 
 impl ReadOnlyBackend {
-    /// Opens an existing backend. The rules are used to replay, on memory only.
+    /// Opens an existing backend. The rules replay the log in memory.
     pub fn open(options: BackendOptions, rules: Box<dyn Rules>) -> Result<ReadOnlyBackend, StoreError> {
         let env = Env::open_read_only(&database_path(&options.path))?;
         let disk = options.log_disk.unwrap_or_else(|| Arc::new(FolderDisk::open_read_only(&log_path(&options.path))));
@@ -49,9 +49,8 @@ impl ReadOnlyBackend {
         Ok(ReadOnlyBackend { env, disk, rules, resolver, binder, indexes, segment_bytes, shows_configured: false })
     }
 
-    /// Shows the indexes that the options name, as a server finds them when it starts: those that the backend has not
-    /// heard of are not built, those that it has beyond them are gone. For a backend that nobody serves, whose
-    /// configuration was changed.
+    /// Shows the indexes that the options name, as a server would when it starts: new ones are not built yet, others
+    /// are removed. For a backend that no server has open and whose configuration was changed.
     #[must_use]
     pub fn with_configured_indexes(mut self) -> ReadOnlyBackend {
         self.shows_configured = true;
@@ -77,8 +76,8 @@ impl ReadOnlyBackend {
         Ok(Snapshot::of(shared, txn, taken))
     }
 
-    /// Everything as it is now, to try proposals on: what they change is seen by the next one and by nobody else, and
-    /// gone with the trial.
+    /// The state of this moment, to try proposals on: their changes are seen by later proposals of the trial only, and
+    /// dropped with it.
     ///
     /// # Errors
     /// As [`ReadOnlyBackend::snapshot`].
@@ -87,7 +86,7 @@ impl ReadOnlyBackend {
         Ok(Trial { backend: self, txn, state })
     }
 
-    /// The log as the files have it now, with all that is kept of it.
+    /// The log as the files have it now, with everything that is kept.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -127,7 +126,7 @@ impl ReadOnlyBackend {
     }
 }
 
-/// Tries again what a server beside us may have disturbed.
+/// Tries again what a running server may have disturbed.
 fn patiently<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     for _ in 1..ATTEMPTS {
         match attempt() {
@@ -140,14 +139,14 @@ fn patiently<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T,
     attempt()
 }
 
-/// LMDB and what the log has beyond it, not yet put together.
+/// LMDB and the records of the log that it does not have, not merged yet.
 struct Replayed {
     txn: ReadTxn,
     state: TxnState,
     version: Version,
 }
 
-/// A moment of the directory on which proposals are tried, in memory. Not to be kept long, as a snapshot.
+/// A state of the directory on which proposals are tried in memory. Keep it as short as a snapshot.
 pub struct Trial<'b> {
     backend: &'b mut ReadOnlyBackend,
     txn: ReadTxn,
@@ -155,7 +154,7 @@ pub struct Trial<'b> {
 }
 
 impl Trial<'_> {
-    /// Applies a proposal as the server would. One that is refused leaves nothing behind.
+    /// Applies a proposal as the server would. A refused one changes nothing.
     ///
     /// # Errors
     /// When the data cannot be read.
@@ -168,7 +167,7 @@ impl Trial<'_> {
         outcome
     }
 
-    /// Hands what is there now, the changes tried included, to `read`.
+    /// Calls `read` with the present state, the changes tried included.
     pub fn look<T>(&mut self, read: impl FnOnce(&View<'_>) -> T) -> T {
         read(&Txn::begin(&self.txn, self.backend.env.dbs(), None, &mut self.state).view())
     }
@@ -176,7 +175,7 @@ impl Trial<'_> {
 
 impl Drop for Trial<'_> {
     fn drop(&mut self) {
-        // They remember entries and numbers that were never there.
+        // They hold entries and numbers that never existed.
         self.backend.rules.forget();
     }
 }

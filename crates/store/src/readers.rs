@@ -1,15 +1,14 @@
-//! Who holds a snapshot, and since when: one slot of memory each, so that the oldest can be named. It knows nothing
-//! else of them.
+//! The open snapshots and their ages: one slot of memory each, so that the oldest is known.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Slots; snapshots beyond are merely not counted.
+/// How many slots there are; further snapshots are not counted.
 const SLOTS: usize = 1_024;
 
 thread_local! {
-    /// Where this thread found a free slot last: with few snapshots a thread, it is free again.
+    /// Where this thread found a free slot last. With few snapshots a thread, it is free again.
     static HINT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
@@ -35,7 +34,8 @@ impl Readers {
     pub fn enter(&self, now: Instant) -> Option<ReaderSlot> {
         let stamp = now.saturating_duration_since(self.start).as_micros() as u64 + 1;
         let first = HINT.get();
-        // A thread's first search begins where its stack lies, to keep threads apart.
+        // The first search of a thread begins at a place that depends on its stack address, so that threads use
+        // different slots.
         let first = if first == usize::MAX { std::ptr::from_ref(&stamp).addr() / 4_096 } else { first };
         for step in 0..SLOTS {
             let at = (first + step) % SLOTS;

@@ -1,10 +1,9 @@
-//! The way out when the log does not have every change that was acknowledged: the backend goes on with those that can
-//! be read.
+//! Repairs a backend whose log does not have every acknowledged change: it continues with the changes that can be read.
 //!
 //! Invariants:
 //! (1) Nothing is changed unless the loss is accepted, or when nothing is missing.
-//! (2) The data gets a new identity, as with an import, so that nothing takes what follows for the lost changes.
-//! (3) The files of the log are put aside, not removed.
+//! (2) The data gets a new identity, as with an import, so that later changes are not taken for the lost ones.
+//! (3) The files of the log are moved to another folder, not removed.
 
 use std::path::{Path, PathBuf};
 
@@ -18,19 +17,19 @@ use crate::replay::replay_record;
 use crate::rules::Rules;
 use crate::version::Frozen;
 
-/// What was found, and done.
+/// What was found and done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRepair {
     /// The last change that can be read.
     pub last: u64,
-    /// Which later ones cannot be, and why; none when nothing is missing.
+    /// Which later changes cannot be read, and why; none when nothing is missing.
     pub missing: Option<String>,
     /// Where the files of the log are now, if the loss was accepted.
     pub put_aside: Option<PathBuf>,
 }
 
-/// Looks for changes that the log should have and has not. If there are some and the loss is accepted, the backend goes
-/// on without them.
+/// Looks for changes that are missing in the log. If there are some and the loss is accepted, the backend continues
+/// without them.
 ///
 /// # Errors
 /// When the backend is in use, the disk refuses, or what can be read of the log cannot be applied.
@@ -72,7 +71,7 @@ pub fn repair_log(
     txn.commit()?;
     drop(base);
     env.close();
-    // The files are of other data now: a crash here leaves them to be used anew.
+    // The files belong to other data now: after a crash here they are free for use.
     if log.exists() {
         repair.put_aside = Some(put_aside(&log).map_err(|error| StoreError::io("log folder", &error))?);
     }

@@ -1,4 +1,4 @@
-//! Keys and pieces of rows in `entries` and `values`: how something larger than a row is cut, and how it is found.
+//! Keys and pieces of rows in `entries` and `values`: how larger data is cut into rows, and how it is found.
 //!
 //! `entries`: id `u64` BE [‖ part `u16` BE, from 1] → piece. `values`: entry id `u64` BE ‖ description `u32` BE ‖
 //! length byte and normalized value (longer than [`VALUE_NORM_BYTES_MAX`]: 255, its head and a 128-bit hash) ‖ part
@@ -23,7 +23,7 @@ pub const PIECE_BYTES_MAX: usize = 1_776;
 pub const ENTRY_PIECE_BYTES_MAX: usize = 1_944;
 /// Normalized values up to this length are in the key as they are.
 pub const VALUE_NORM_BYTES_MAX: usize = 200;
-/// Pieces of one value or record; bounds what a damaged count can make us read.
+/// Most pieces of one value or record; bounds what is read because of a damaged count.
 const PIECES_MAX: u64 = 1 << 16;
 const HASHED: u8 = 255;
 const HASH_BYTES: usize = 16;

@@ -1,24 +1,24 @@
-//! What gives proposals their meaning: implemented by `directory`, called by the one writer.
+//! The rules by which proposals are applied: implemented by `change`, called by the writer.
 
 use crate::error::StoreError;
 use crate::log::LogPlace;
 use crate::txn::Txn;
 use crate::waits::Phases;
 
-/// What became of a proposal.
+/// The outcome of a proposal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// LDAP result code; logged, and compared when the proposal is replayed.
     pub code: i32,
-    /// For whoever submitted it; opaque to the store and not logged.
+    /// For the submitter; opaque to the store and not logged.
     pub response: Vec<u8>,
     /// Whether it changed anything. Only accepted proposals are logged, a refused one leaves nothing behind.
     pub accepted: bool,
-    /// Where its time went; the writer's to say.
+    /// Where its time went; set by the writer.
     pub phases: Phases,
 }
 
-/// Who waits for an outcome.
+/// Receives the outcome of a proposal.
 pub type Done = Box<dyn FnOnce(Result<Outcome, StoreError>) + Send>;
 
 /// Applies proposals.
@@ -30,7 +30,7 @@ pub trait Rules: Send {
     /// Version of what `apply` does. A log written by another version is not replayed.
     fn version(&self) -> u32;
 
-    /// Applies one proposal. If the outcome is not accepted, whatever was done with `txn` is undone.
+    /// Applies one proposal. If the outcome is not accepted, everything done with `txn` is undone.
     ///
     /// A refusal is an outcome: it follows from the proposal and the data, so a replay gives the same one.
     ///
@@ -44,7 +44,7 @@ pub trait Rules: Send {
     /// log refused it. Not called for what is replayed.
     fn settled(&mut self, _place: Option<LogPlace>) {}
 
-    /// Forget everything taken from a [`Txn`]: the changes of the last batch did not become true (the log refused
-    /// them), or `apply` panicked half-way, or the data below was exchanged.
+    /// Drop everything remembered from a [`Txn`]: the changes of the last batch were not made (the log refused them),
+    /// or `apply` panicked, or the data was exchanged.
     fn forget(&mut self);
 }

@@ -1,4 +1,5 @@
-//! Walking ranges of one moment: keys of an index, entries, large values. LMDB and the overlays are merged by key.
+//! Reads ranges of a snapshot in order: keys of an index, entries, large values. LMDB and the overlays are merged by
+//! key.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -34,7 +35,7 @@ impl<'s> View<'s> {
         ValueScan::new(*self, rows::value_prefix(id, desc).to_vec())
     }
 
-    /// Those of a large attribute whose rows are behind `row`.
+    /// The values of a large attribute whose rows come after `row`.
     pub fn large_values_after(
         &self,
         id: EntryId,
@@ -79,7 +80,7 @@ impl<'s> PostingScan<'s> {
             Bound::Included(key) | Bound::Excluded(key) => key.clone(),
             Bound::Unbounded => IndexKey::from_bytes(b""),
         };
-        // The row before `start` may hold keys from it on.
+        // The row before `start` may hold keys from `start` on.
         let row = view.dbs.postings.get_lower_than_or_equal_to(view.txn, start.as_bytes())?;
         let row_key = row.map_or(start.as_bytes(), |(row_key, _)| row_key);
         let rows = view.dbs.postings.range(view.txn, &(Bound::Included(row_key), Bound::<&[u8]>::Unbounded))?;

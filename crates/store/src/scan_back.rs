@@ -1,6 +1,6 @@
-//! Walking keys of an index from the last to the first: what [`PostingScan`](crate::PostingScan) does, backwards.
+//! Reads the keys of an index from the last to the first: what [`PostingScan`](crate::PostingScan) does, in reverse.
 //!
-//! Rows are front-coded, so a row is taken apart from its beginning and handed out from its end.
+//! Rows are front-coded, so a row is decoded from its beginning and given out from its end.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -112,7 +112,7 @@ impl<'s> PostingScanBack<'s> {
         }
     }
 
-    /// Takes the row before when this one is used up.
+    /// Reads the row before when this one is used up.
     fn fill_row(&mut self) -> Result<(), StoreError> {
         while self.row.is_empty() {
             let Some(row) = self.rows.as_mut().and_then(Iterator::next) else { return Ok(()) };

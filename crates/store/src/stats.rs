@@ -1,5 +1,5 @@
-//! What the store tells `cn=monitor`: queue, batches, sync times, overlay, fold, readers, the longest wait with its
-//! reason, and the worst of each minute.
+//! The figures that `cn=monitor` shows: queue, batches, sync times, overlay, fold, readers, the longest wait with its
+//! reason, and the longest times of each minute.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,9 +23,9 @@ pub struct Stats {
     pub queue_length: u64,
     /// Their bytes.
     pub queue_bytes: u64,
-    /// What the writer does at this moment, and for how long already.
+    /// What the writer does at this moment.
     pub doing: Doing,
-    /// See `doing`; nothing while it waits for work.
+    /// For how long already; zero while it waits for work.
     pub doing_for: Duration,
     /// Proposals applied (accepted or refused).
     pub proposals: u64,
@@ -45,19 +45,19 @@ pub struct Stats {
     pub apply_total: Duration,
     /// Longest that any proposal waited from submission to its answer, and why.
     pub wait_max: Duration,
-    /// What it waited for.
+    /// The reason of the longest wait.
     pub wait_max_reason: WaitReason,
-    /// Longest that one proposal held the writer, and whose it was.
+    /// Longest time that the writer took to apply one proposal.
     pub hold_max: Duration,
-    /// See `hold_max`.
-    pub hold_max_source: Submitter,
-    /// The last hour, minutes without updates left out, the oldest first.
+    /// Who submitted that proposal.
+    pub hold_max_submitter: Submitter,
+    /// The minutes of the last hour that had updates, the oldest first.
     pub minutes: Vec<Minute>,
-    /// Changes not yet in LMDB: those being added to.
+    /// Changes in the active overlay.
     pub overlay_ops: u64,
     /// Memory they take.
     pub overlay_bytes: u64,
-    /// Changes being folded.
+    /// Changes in the overlay that is being folded.
     pub frozen_ops: u64,
     /// Memory they take.
     pub frozen_bytes: u64,
@@ -65,15 +65,15 @@ pub struct Stats {
     pub folds: u64,
     /// Changes folded.
     pub folded_ops: u64,
-    /// The last fold: all of it, and its commit.
+    /// Time of the last fold.
     pub fold_last: Duration,
     /// The longest fold.
     pub fold_max: Duration,
-    /// Commit of the last fold.
+    /// Time of its commit.
     pub fold_commit_last: Duration,
     /// Rows done and to do of the fold under way.
     pub fold_progress: (u64, u64),
-    /// Times the writer was slowed because folds were behind, and by how much in all.
+    /// How often the writer was slowed because folds were behind.
     pub slowed: u64,
     /// Sum of those delays.
     pub slowed_total: Duration,
@@ -81,7 +81,7 @@ pub struct Stats {
     pub fold_trouble: Option<StoreError>,
     /// Why no update is taken any more ([`StoreError::UpdatesStopped`]).
     pub updates_stopped: Option<StoreError>,
-    /// Why the order of proposals takes none at this moment.
+    /// Why the order of proposals takes no proposals at this moment.
     pub order_trouble: Option<StoreError>,
     /// The log.
     pub log: LogHealth,
@@ -95,7 +95,7 @@ pub struct Stats {
     pub database_bytes_max: u64,
     /// Last change applied.
     pub seq: u64,
-    /// Changes replayed at the start, and how long that took.
+    /// Changes replayed at the start.
     pub replayed: u64,
     /// Time the replay took.
     pub replay: Duration,
@@ -120,7 +120,7 @@ pub enum Doing {
     Apply,
     /// It waits for the disk of the log.
     Sync,
-    /// It tells those who wait.
+    /// It answers the submitters.
     Answer,
     /// It waits for folds.
     Slowed,
@@ -132,7 +132,7 @@ impl Doing {
     const ALL: [Doing; 6] = [Doing::Nothing, Doing::Apply, Doing::Sync, Doing::Answer, Doing::Slowed, Doing::Rebind];
 }
 
-/// The worst of one minute.
+/// The figures of one minute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Minute {
     /// Minutes since 1970.
@@ -143,21 +143,21 @@ pub struct Minute {
     pub batches: u64,
     /// Bytes written to the log.
     pub logged_bytes: u64,
-    /// Longest that a proposal waited, from submission to its answer, and why.
+    /// Longest time from the submission of a proposal to its answer.
     pub wait_max: Duration,
-    /// See `wait_max`.
+    /// The reason of that wait.
     pub wait_max_reason: WaitReason,
-    /// Longest that one proposal held the writer.
+    /// Longest time that the writer took to apply one proposal.
     pub hold_max: Duration,
     /// Slowest log write.
     pub sync_max: Duration,
-    /// Longest fold that ended in it.
+    /// Longest fold that ended in this minute.
     pub fold_max: Duration,
     /// How long the writer waited for folds.
     pub slowed: Duration,
 }
 
-/// What the writer notes of a batch.
+/// The figures of a batch.
 pub(crate) struct BatchFigures {
     pub proposals: u64,
     /// Bytes in the log; 0 when nothing was accepted, or the log failed.
@@ -165,11 +165,11 @@ pub(crate) struct BatchFigures {
     pub sync: Duration,
     /// Longest wait in it, and why.
     pub wait: (Duration, WaitReason),
-    /// Longest apply in it, and whose it was.
+    /// Longest time of applying one proposal in it, and who submitted that.
     pub hold: (Duration, Submitter),
 }
 
-/// What changes with each batch and not with each proposal.
+/// The longest times, which change with each batch at most.
 #[derive(Default)]
 struct Worst {
     wait: (Duration, WaitReason),
@@ -178,7 +178,7 @@ struct Worst {
 }
 
 impl Worst {
-    /// The minute that it is.
+    /// The present minute.
     fn now(&mut self) -> &mut Minute {
         let minute = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() / 60;
         self.at(minute)
@@ -188,7 +188,7 @@ impl Worst {
         while self.minutes.front().is_some_and(|oldest| oldest.minute + MINUTES_MAX as u64 <= minute) {
             self.minutes.pop_front();
         }
-        // A clock that was put back goes on in the minute that is there.
+        // When the clock was set back, the newest minute is used on.
         if self.minutes.back().is_none_or(|newest| newest.minute < minute) {
             self.minutes.push_back(Minute { minute, ..Minute::default() });
         }
@@ -221,11 +221,11 @@ pub(crate) struct Meters {
     pub slowed_total_ns: AtomicU64,
     pub replayed: AtomicU64,
     pub replay_ns: AtomicU64,
-    /// The writer waits for the fold: it should not take breaths.
+    /// The writer waits for the fold, which should make no pauses now.
     pub is_behind: AtomicBool,
-    /// How full the overlay was after the last batch: 100 is due.
+    /// How full the overlay was after the last batch, in per cent of the limit for freezing.
     pub fill_percent: AtomicU64,
-    /// What the writer does ([`Doing`], low three bits) since when (µs after `begun`).
+    /// What the writer does ([`Doing`], the low three bits), and since when (µs after `begun`).
     doing: AtomicU64,
     begun: OnceLock<Instant>,
     worst: Mutex<Worst>,
@@ -346,11 +346,11 @@ impl Meters {
         let time = |counter: &AtomicU64| Duration::from_nanos(counter.load(Ordering::Relaxed));
         let (doing, doing_for) = self.doing_now();
         let worst = self.worst();
-        let ((wait_max, wait_max_reason), (hold_max, hold_max_source)) = (worst.wait, worst.hold);
+        let ((wait_max, wait_max_reason), (hold_max, hold_max_submitter)) = (worst.wait, worst.hold);
         Stats {
             minutes: worst.minutes.iter().copied().collect(),
             hold_max,
-            hold_max_source,
+            hold_max_submitter,
             doing,
             doing_for,
             queue_length: get(&self.queue_length),

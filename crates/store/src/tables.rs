@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::record::Values;
 use crate::{ClassSetId, DescId, NameId};
 
-/// Most attribute descriptions in one database. Real directories have hundreds; the table is copied when it grows.
+/// Most attribute descriptions in one database. Directories have hundreds; the table is copied when it grows.
 pub const DESCRIPTIONS_MAX: usize = 65_536;
 /// Most interned names. Enough for every administrator and application; further ones are stored in the records.
 pub const NAMES_MAX: usize = 4_096;
@@ -22,7 +22,7 @@ pub const CLASS_SETS_MAX: usize = 4_096;
 /// Longest interned name or class set; longer ones are stored in the records.
 pub const INTERNED_BYTES_MAX: usize = 1_024;
 
-/// Tells to which attribute types (schema numbers) a description belongs: its own and all supertypes.
+/// Says to which attribute types (schema numbers) a description belongs: its own and all supertypes.
 pub trait TypeResolver: Send + Sync {
     /// Appends the number of the type named in front of the options of `description`, then those of its supertypes;
     /// nothing when unknown.
@@ -37,13 +37,14 @@ impl TypeResolver for NoTypes {
     fn types_of(&self, _description: &str, _out: &mut Vec<u32>) {}
 }
 
-/// Gives numbers to new things. [`Txn`](crate::Txn) does it for live updates, the import for its own.
+/// Gives numbers to new descriptions, names and class sets. [`Txn`](crate::Txn) does so for updates, the import for its
+/// entries.
 pub trait Interner {
-    /// The number of an attribute description, given now if it has none.
+    /// The number of an attribute description; a new description gets one.
     fn description(&mut self, description: &str) -> Result<DescId, StoreError>;
-    /// The number of a name, or `None` when it is not worth one.
+    /// The number of a name; `None` when the name is stored in the record instead.
     fn name(&mut self, name: &[u8]) -> Option<NameId>;
-    /// The number of a set of object classes, or `None` when it is not worth one.
+    /// The number of a set of object classes; `None` when it is stored in the record instead.
     fn class_set(&mut self, values: Values<'_>) -> Option<ClassSetId>;
 }
 
@@ -142,7 +143,7 @@ impl Tables {
         self.class_sets_from(0)
     }
 
-    /// Those from number `from` on: for who knows the others already.
+    /// The class sets from number `from` on, for a caller that knows the others.
     pub fn class_sets_from(&self, from: usize) -> impl Iterator<Item = &ClassSet> {
         self.class_sets.iter().skip(from).map(|set| &**set)
     }
@@ -167,7 +168,7 @@ impl Tables {
         self.class_sets.len() < CLASS_SETS_MAX && values.body().len() <= INTERNED_BYTES_MAX
     }
 
-    /// Takes a new schema: the map from types to descriptions is made anew.
+    /// Takes a new schema: the map from types to descriptions is built again.
     pub fn rebind(&mut self, resolver: Arc<dyn TypeResolver>) {
         self.by_type.clear();
         self.types.clear();

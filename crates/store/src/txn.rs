@@ -1,10 +1,10 @@
-//! The writer's hands: reads that see earlier proposals of the batch, and changes that keep entries, tree and postings
-//! in step.
+//! What `apply` reads and changes: reads see earlier proposals of the batch, and changes keep entries, tree and
+//! postings consistent.
 //!
 //! Invariants:
 //! (1) Tree, `All` and every index agree with the entries after each method that returns `Ok`.
 //! (2) [`Txn::undo`] brings back exactly what was there when the proposal began: numbers, tables, rows and postings.
-//! (3) A posting is added only if it is not there, taken away only if it is.
+//! (3) A posting is added only if it is not there, removed only if it is.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use crate::tables::{Interner, Tables};
 use crate::view::View;
 use crate::{ClassSetId, DescId, EntryId, IndexId, NameId};
 
-/// A buffer for traces that is larger is given back.
+/// A larger buffer for traces is freed.
 const TRACE_BYTES_KEPT: usize = 256 << 10;
 
-/// What the writer keeps from batch to batch for its transactions.
+/// The state that the writer keeps from batch to batch.
 pub(crate) struct TxnState {
     pub overlay: Overlay,
     pub tables: Arc<Tables>,
     pub next_entry: EntryId,
     pub undo: Vec<Undo>,
-    /// What the rules noted about the proposal that is being applied.
+    /// The trace of the proposal that is being applied.
     pub trace: Vec<u8>,
-    /// See [`Snapshot::tree_generation`](crate::Snapshot::tree_generation). Not undone: it only has to change.
+    /// See [`Snapshot::tree_generation`](crate::Snapshot::tree_generation). Not undone: it only has to differ.
     pub tree_generation: u64,
     pub indexes: Arc<BackendIndexes>,
     pub binder: Arc<dyn IndexBinder>,
@@ -40,7 +40,7 @@ pub(crate) struct TxnState {
     pub builder: Option<(Vec<IndexId>, Arc<dyn KeyExtractor>)>,
 }
 
-/// How to take one change back.
+/// How to undo one change.
 pub(crate) enum Undo {
     Posting(IndexKey, EntryId, bool),
     Entry(EntryId, Option<Row>),
@@ -50,7 +50,7 @@ pub(crate) enum Undo {
     Indexes(Arc<BackendIndexes>),
 }
 
-/// A proposal's access to the directory.
+/// The access of a proposal to the directory.
 pub struct Txn<'a> {
     pub(crate) txn: &'a ReadTxn,
     pub(crate) dbs: &'a Dbs,
@@ -74,7 +74,7 @@ impl<'a> Txn<'a> {
         Txn { txn, dbs, frozen, state, next_entry_before }
     }
 
-    /// Everything as it is now, the changes of this proposal included.
+    /// The present state, the changes of this proposal included.
     pub fn view(&self) -> View<'_> {
         let layers = [Some(&self.state.overlay), self.frozen];
         View {
@@ -99,8 +99,8 @@ impl<'a> Txn<'a> {
         id
     }
 
-    /// Stores an entry, new or changed, renamed or moved: whatever differs from what is stored is brought into the
-    /// indexes and the tree. Its children go with it.
+    /// Stores an entry that is new, changed, renamed or moved, and updates the indexes and the tree by what differs
+    /// from the stored entry. Its children stay its children.
     pub fn put_entry(&mut self, id: EntryId, record: Vec<u8>) -> Result<(), StoreError> {
         let old = self.entry_bytes(id)?;
         self.reindex(id, old.as_deref(), Some(&record))?;
@@ -127,8 +127,7 @@ impl<'a> Txn<'a> {
         Ok(())
     }
 
-    /// Adds one value to a large attribute; `false` if it is there already. The stub in the record is the caller's to
-    /// change.
+    /// Adds one value to a large attribute; `false` if it is there already. The caller changes the stub in the record.
     pub fn add_large_value(
         &mut self,
         id: EntryId,
@@ -189,13 +188,13 @@ impl<'a> Txn<'a> {
         self.set_meta_row(&meta::rules(key), value);
     }
 
-    /// Notes about this proposal that the log shall keep beside it, if it is accepted: opaque to the store, without
-    /// effect on what becomes of the proposal, neither compared nor made again when it is replayed. Empty at first.
+    /// The trace of this proposal, which the log keeps with it if it is accepted: opaque to the store, without effect
+    /// on the outcome, and neither compared nor made again by a replay. Empty at first.
     pub fn trace(&mut self) -> &mut Vec<u8> {
         &mut self.state.trace
     }
 
-    /// Takes back everything since [`Txn::begin`].
+    /// Undoes everything since [`Txn::begin`].
     pub(crate) fn undo(&mut self) {
         while let Some(step) = self.state.undo.pop() {
             match step {
@@ -234,7 +233,7 @@ impl<'a> Txn<'a> {
         }
     }
 
-    /// Brings indexes and tree from `old` to `new`.
+    /// Updates indexes and tree when `old` is replaced by `new`.
     fn reindex(&mut self, id: EntryId, old: Option<&[u8]>, new: Option<&[u8]>) -> Result<(), StoreError> {
         let tables = self.state.tables.clone();
         let old = old.map(|bytes| RecordView::parse(bytes, &tables)).transpose()?;
@@ -258,7 +257,7 @@ impl<'a> Txn<'a> {
         });
         let large: Vec<DescId> = old.iter().chain(&new).flat_map(large_descs).collect();
         for (key, added) in changes {
-            // A large value of the entry may make this key already, or still.
+            // A large value of the entry may make the same key.
             let is_settled = match added {
                 _ if large.is_empty() => false,
                 true => self.view().postings(&key)?.contains(id)?,
@@ -324,7 +323,7 @@ impl<'a> Txn<'a> {
         keys
     }
 
-    /// Whether anything of the entry but the value just removed makes this key.
+    /// Whether anything else of the entry than the removed value makes this key.
     fn is_key_of_rest(&self, id: EntryId, desc: DescId, key: &IndexKey, is_unique: bool) -> Result<bool, StoreError> {
         let Some(bytes) = self.entry_bytes(id)? else { return Ok(false) };
         let record = RecordView::parse(&bytes, &self.state.tables)?;
@@ -346,7 +345,7 @@ impl<'a> Txn<'a> {
         self.is_key_of_large(id, &large, key)
     }
 
-    /// Whether a value of one of these large attributes makes this key. Walks them, but only those that feed the index.
+    /// Whether a value of one of these large attributes makes this key. Reads only those that feed the index.
     fn is_key_of_large(&self, id: EntryId, large: &[DescId], key: &IndexKey) -> Result<bool, StoreError> {
         for desc in large {
             if !self.state.indexes.extractor().feeds(&self.state.tables, *desc, key.index()) {
@@ -363,7 +362,7 @@ impl<'a> Txn<'a> {
     }
 
     /// Whether the entry is in the list of a key that it makes. It is, unless the index is being built and only part of
-    /// the entry is in.
+    /// the entry is in it.
     fn is_there(&self, key: &IndexKey, id: EntryId) -> Result<bool, StoreError> {
         Ok(!self.state.indexes.has_part_of(key.index(), id) || self.view().postings(key)?.contains(id)?)
     }
@@ -389,7 +388,7 @@ impl<'a> Txn<'a> {
         self.state.undo.push(Undo::Meta(key, old));
     }
 
-    /// The tables, about to be changed; what they were is kept for `undo`.
+    /// The tables for a change; their old state is kept for `undo`.
     fn tables_mut(&mut self) -> &mut Tables {
         self.state.undo.push(Undo::Tables(self.state.tables.clone()));
         Arc::make_mut(&mut self.state.tables)

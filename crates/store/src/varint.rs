@@ -1,4 +1,4 @@
-//! Little-endian base-128 integers (7 bits a byte, high bit: more follow) and their order-preserving cousin for keys.
+//! Little-endian base-128 integers (7 bits a byte, high bit: more follow) and an order-preserving form for keys.
 
 /// Longest encoding of a `u64`.
 pub const VARINT_BYTES_MAX: usize = 10;

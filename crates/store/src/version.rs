@@ -1,4 +1,4 @@
-//! What readers are given: an overlay version and an LMDB transaction that belong together.
+//! Versions and snapshots: an overlay and an LMDB transaction that belong together.
 //!
 //! ```text
 //!   writer: publishes {active', frozen}          fold: names its transaction N in `frozen`, commits N,
@@ -7,10 +7,9 @@
 //! Invariants:
 //! (1) `active` was made on `frozen` on the base transaction, `frozen` on the base transaction.
 //! (2) A snapshot's LMDB transaction is the version's base (then `frozen` counts), or the one that folded `frozen`
-//!     (then it does not, for it is in there). Any other pairing is retried. So nothing is ever counted twice or not at
-//!     all.
-//! (3) Between the commit of a fold and its publication readers need not wait: they know the fold's transaction
-//!     beforehand.
+//!     (then it does not, for it is in there). Any other pair is taken again. So every change is counted exactly once.
+//! (3) Readers do not wait between the commit of a fold and its publication: they know the number of its transaction
+//!     before.
 //! (4) A published version is durable: everything in it is in the log or in LMDB.
 
 use std::sync::Arc;
@@ -31,9 +30,9 @@ use crate::tables::Tables;
 use crate::view::{RecordRef, View};
 use crate::{DescId, EntryId, IndexId, IndexKey};
 
-/// A folding transaction not yet known.
+/// The transaction of the fold is not known yet.
 const NO_TXN: usize = 0;
-/// A whole fold must happen between two steps of a reader for one retry; this many do not.
+/// One retry takes a whole fold between two steps of a reader; so many do not happen.
 const RETRIES_MAX: u32 = 10_000;
 
 /// One state of the directory above LMDB.
@@ -46,7 +45,7 @@ pub(crate) struct Version {
     pub next_entry: EntryId,
     /// Last change in it.
     pub seq: u64,
-    /// Another one whenever an entry got another name.
+    /// Changes whenever an entry is renamed or moved.
     pub tree_generation: u64,
     pub indexes: Arc<BackendIndexes>,
 }
@@ -56,7 +55,7 @@ pub(crate) struct Frozen {
     pub overlay: Overlay,
     pub next_entry: EntryId,
     pub indexes: Arc<BackendIndexes>,
-    /// The LMDB transaction that holds it, once one is under way.
+    /// The LMDB transaction that folds it, once that has begun.
     fold_txn: AtomicUsize,
 }
 
@@ -65,8 +64,8 @@ impl Frozen {
         Frozen { overlay, next_entry, indexes, fold_txn: AtomicUsize::new(NO_TXN) }
     }
 
-    /// Says which transaction is going to hold it; before that one commits. A failed fold leaves the number to the
-    /// next.
+    /// Notes which transaction folds it; called before that commits. After a failed fold the next transaction has the
+    /// same number.
     pub fn set_fold_txn(&self, id: usize) {
         self.fold_txn.store(id, Ordering::SeqCst);
     }
@@ -90,7 +89,7 @@ impl Shared {
         Shared { env, version: ArcSwap::from_pointee(version), readers: Readers::new(), publishing: Mutex::new(()) }
     }
 
-    /// Replaces the version by what `make` makes of the current one. Writer and fold both do this, never at once.
+    /// Replaces the version by what `make` makes of the current one. Writer and fold call it, one at a time.
     pub fn publish(&self, make: impl FnOnce(&Version) -> Version) -> Arc<Version> {
         let _guard: MutexGuard<'_, ()> = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let version = Arc::new(make(&self.version.load()));
@@ -116,7 +115,7 @@ impl Shared {
     }
 }
 
-/// One moment of the directory. Cheap to take, movable between threads; not to be kept long (a second), because LMDB
+/// The directory at one moment. Cheap to take, movable between threads; keep it for a second at most, because LMDB
 /// cannot reuse pages that a snapshot still sees.
 pub struct Snapshot {
     shared: Arc<Shared>,
@@ -191,8 +190,8 @@ impl Snapshot {
         self.version.seq
     }
 
-    /// Names of entries that exist are those of every other snapshot with this number: only a rename or a move ends it,
-    /// and no two openings share one.
+    /// Two snapshots with the same number have the same names for the entries that both have: a rename or a move
+    /// changes the number, and every opening has its own.
     #[inline]
     pub fn tree_generation(&self) -> u64 {
         self.version.tree_generation

@@ -1,4 +1,4 @@
-//! Reading one moment of the directory: LMDB, the frozen overlay above it, the active one above both.
+//! Reads the directory at one moment: LMDB, the frozen overlay above it, the active one above both.
 //!
 //! Point reads ask the top layer first; lists and ranges merge. With empty overlays nothing but LMDB is touched.
 //!
@@ -23,7 +23,7 @@ use crate::{DescId, EntryId};
 /// Deepest tree that [`View::dn_of`] follows; more is a damaged (circular) tree.
 pub const DEPTH_MAX: usize = 4_096;
 
-/// One moment, borrowed from a [`Snapshot`](crate::Snapshot) or a [`Txn`](crate::Txn).
+/// The directory at one moment, borrowed from a [`Snapshot`](crate::Snapshot) or a [`Txn`](crate::Txn).
 #[derive(Clone, Copy)]
 pub struct View<'s> {
     pub(crate) txn: &'s ReadTxn,
@@ -35,7 +35,7 @@ pub struct View<'s> {
     pub(crate) seq: Option<u64>,
 }
 
-/// A row and the further pieces of it.
+/// A row with its further pieces.
 fn joined<'t>(
     head: &[u8],
     further: u16,
@@ -79,7 +79,7 @@ impl<'s> RecordRef<'s> {
 }
 
 impl<'s> View<'s> {
-    /// What LMDB has, without layers above: a closed backend, whose configured indexes nobody searches.
+    /// LMDB alone, without overlays: a closed backend, in which no index is searched.
     pub(crate) fn of_base(txn: &'s ReadTxn, dbs: &'s Dbs, tables: &'s Tables) -> View<'s> {
         static NO_INDEXES: LazyLock<BackendIndexes> = LazyLock::new(BackendIndexes::default);
         View { txn, dbs, layers: [None, None], tables, indexes: &NO_INDEXES, seq: None }
@@ -91,8 +91,8 @@ impl<'s> View<'s> {
         self.indexes
     }
 
-    /// The last change that it sees: what is known of one view is true of every other with this number. None in a
-    /// transaction, whose changes have no number yet.
+    /// The last change that it sees; views with the same number see the same. None in a transaction, whose changes have
+    /// no number yet.
     #[inline]
     pub fn seq(&self) -> Option<u64> {
         self.seq
@@ -186,7 +186,7 @@ impl<'s> View<'s> {
                 return Ok(Some(String::from_utf8_lossy(&dn).into_owned()));
             }
         }
-        Err(Damaged("tree is deeper than possible").into())
+        Err(Damaged("the tree is deeper than allowed").into())
     }
 
     /// One large value by its normal form.
@@ -232,7 +232,7 @@ impl<'s> View<'s> {
         Ok(self.dbs.meta.get(self.txn, key)?.map(Cow::Borrowed))
     }
 
-    /// Whether a layer below the newest has something at this place.
+    /// Whether a layer below the newest has this entry.
     pub(crate) fn lower_has_entry(&self, id: EntryId) -> Result<bool, StoreError> {
         match self.layers[1].and_then(|overlay| overlay.entries.get(&id.0)) {
             Some(row) => Ok(row.bytes.is_some()),

@@ -1,8 +1,7 @@
-//! Where the time of a proposal went: the phases of its way through the writer, and what the writer did while it waited
-//! for its turn.
+//! Where the time of a proposal went: its phases in the writer, and what the writer did while the proposal waited for
+//! its turn.
 //!
-//! Knows times only. They are those that the writer takes anyway; what happened during a wait is looked up only for
-//! long ones.
+//! Knows times only, which the writer takes anyway; what happened during a wait is looked up only for long waits.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -14,14 +13,14 @@ const SPANS_MAX: usize = 256;
 /// Shorter waits for a turn are not explained.
 const EXPLAINED_FROM: Duration = Duration::from_millis(10);
 
-/// The way of one proposal, in microseconds (at most some 71 minutes each).
+/// The phases of one proposal, in microseconds (at most some 71 minutes each).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// From submission to its turn.
     pub queue_us: u32,
-    /// Being applied.
+    /// Applying it.
     pub apply_us: u32,
-    /// Others of its batch being applied after it.
+    /// Applying others of its batch after it.
     pub batch_us: u32,
     /// Write and sync of the log.
     pub sync_us: u32,
@@ -42,9 +41,9 @@ pub struct Behind {
     pub sync_us: u32,
     /// Waited for folds.
     pub fold_us: u32,
-    /// The longest of those applied: how long, and whose it was.
+    /// Longest time of applying one of them.
     pub longest_us: u32,
-    /// See `longest_us`.
+    /// Who submitted that one.
     pub longest: Submitter,
 }
 
@@ -93,7 +92,7 @@ impl Phases {
         waits.into_iter().max_by_key(|(time, _)| *time).map_or(WaitReason::None, |(_, reason)| reason)
     }
 
-    /// Both ways, one after the other.
+    /// The phases of two proposals, one after the other.
     #[must_use]
     pub fn and(self, next: Phases) -> Phases {
         let (one, other) = (self.behind, next.behind);
@@ -122,29 +121,29 @@ pub(crate) fn us(time: Duration) -> u32 {
 
 /// When one batch did what.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub(crate) struct BatchTimes {
     pub started: Instant,
     pub applied: Instant,
     pub synced: Instant,
     /// The wait for folds after it, if any, and its length.
     pub slowed: Option<(Instant, Duration)>,
-    /// Longest apply in it, and whose it was.
+    /// Longest time of applying one proposal in it, and who submitted that.
     pub longest: (Duration, Submitter),
 }
 
 /// The last batches, the newest last.
 #[derive(Default)]
-pub(crate) struct Timeline(VecDeque<Span>);
+pub(crate) struct Timeline(VecDeque<BatchTimes>);
 
 impl Timeline {
-    pub fn push(&mut self, span: Span) {
+    pub fn push(&mut self, span: BatchTimes) {
         if self.0.len() >= SPANS_MAX {
             self.0.pop_front();
         }
         self.0.push_back(span);
     }
 
-    /// The newest batch made the writer wait for folds.
+    /// After the newest batch the writer waited for folds.
     pub fn slowed(&mut self, from: Instant, time: Duration) {
         if let Some(span) = self.0.back_mut() {
             span.slowed = Some((from, time));
@@ -188,15 +187,15 @@ mod tests {
         // Long ago; then 5 ms of applying (4 of them for connection 7) and 300 of the disk; then 2 and 20 and 50 for
         // the fold.
         let longest = (Duration::from_millis(4), Submitter(7));
-        timeline.push(Span {
+        timeline.push(BatchTimes {
             started: at(0),
             applied: at(9),
             synced: at(90),
             slowed: None,
             longest: (at(9) - at(0), Submitter(3)),
         });
-        timeline.push(Span { started: at(100), applied: at(105), synced: at(405), slowed: None, longest });
-        timeline.push(Span {
+        timeline.push(BatchTimes { started: at(100), applied: at(105), synced: at(405), slowed: None, longest });
+        timeline.push(BatchTimes {
             started: at(405),
             applied: at(407),
             synced: at(427),

@@ -1,8 +1,8 @@
-//! Having the disk write early what was handed to a file, in small pieces. A sync waits for everything that the disk
-//! has been given, whoever wrote it: what piles up in the page cache of a file that nobody waits for is what an update
-//! waits for later.
+//! Tells the disk to write early, in small pieces, what was written to a file. A sync waits for everything that the
+//! disk still has to write, for any file: without this, an update would wait for the pages that a fold left in the page
+//! cache.
 //!
-//! Nothing here makes anything durable, and failing is no error here: who syncs the file is told.
+//! Nothing here makes anything durable, and failures are ignored here: the sync of the file reports them.
 
 use std::fs::File;
 use std::ops::Range;
@@ -15,10 +15,11 @@ pub fn begin(file: &File, range: Range<u64>) {
     let _ = (file, range);
 }
 
-/// Has the disk write all that was handed to a file so far, and waits until it has taken it, into its cache perhaps.
+/// Has the disk write everything that was written to a file so far, and waits until the disk has it, maybe in its
+/// cache.
 ///
-/// For a handle of one's own that nobody syncs: the kernel tells each handle of a failed write once, and this one is
-/// told here.
+/// Use a handle that is never synced: the kernel reports a failed write once to each handle, and here the report is
+/// lost.
 pub fn wait(file: &File) {
     #[cfg(target_os = "linux")]
     {

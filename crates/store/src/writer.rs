@@ -1,18 +1,17 @@
-//! The one writer: batches, group commit, freezing. Its loop is the life of every update.
+//! The writer: batches, group commit, freezing. Every update passes through its loop.
 //!
 //! ```text
 //! take all waiting → have them ordered → apply onto the unpublished overlay → one log write, one sync
 //!     → publish → answer → freeze if due
 //! ```
 //! Invariants:
-//! (1) Nobody is told of success before the sync of the log returned, nor reads a change before.
+//! (1) No update is acknowledged or visible before the sync of the log has returned.
 //! (2) If the log refuses a batch, the working state goes back to the published version, and every proposal of the
 //!     batch (refused ones too: they may have been refused because of an earlier one) gets the error.
 //! (3) There is at most one frozen overlay. Only the writer freezes.
 //! (4) After [`Rules::apply`] returned an error no proposal is applied any more: the state that later ones expect is
 //!     unknown. What was applied before it, in the same batch too, is logged and answered as usual.
-//! (5) A job of another kind than a proposal is served after all that was sent before it, and before all that was sent
-//!     after it.
+//! (5) A job that is no proposal is served after all jobs sent before it and before all jobs sent after it.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,22 +30,22 @@ use crate::index::BackendIndexes;
 use crate::job::Job;
 use crate::log::{Batch, Log};
 use crate::order::{Order, Ordered};
+use crate::ordered_queue::{OrderedQueue, Turn};
 use crate::overlay::Overlay;
 use crate::proposed::{Proposed, Ticket};
 use crate::rules::{Outcome, Rules};
 use crate::stats::{BatchFigures, Doing, Meters};
 use crate::submitter::Submitter;
 use crate::tables::TypeResolver;
-use crate::turns::{Turn, Turns};
 use crate::txn::{Txn, TxnState};
 use crate::version::{Frozen, Shared, Version};
-use crate::waits::{Phases, Span, Timeline, WaitReason, us};
+use crate::waits::{BatchTimes, Phases, Timeline, WaitReason, us};
 
 /// Proposals in one batch.
 const BATCH_OPS_MAX: usize = 1_024;
-/// Bytes of proposals and their traces in one batch, except that one proposal is always taken.
+/// Bytes of proposals and their traces in one batch; a single larger proposal is a batch.
 const BATCH_BYTES_MAX: usize = 4 << 20;
-/// A batch is closed after this much applying, so that the first in it do not wait for many expensive ones.
+/// A batch is closed when applying took this long, so that its first proposals do not wait for many expensive ones.
 const BATCH_APPLY_MAX: Duration = Duration::from_millis(10);
 /// Longest delay of a batch while folds are behind.
 const SLOW_MAX: Duration = Duration::from_millis(50);
@@ -56,11 +55,11 @@ const OVERLAY_BYTES_MAX: usize = 1 << 30;
 /// How far [`Writer::serve_batch`] came.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Served {
-    /// There was nothing to serve.
+    /// There was no proposal to serve.
     Nothing,
-    /// Everything that was there.
+    /// All proposals that were there.
     All,
-    /// As much as one batch takes.
+    /// As many as one batch takes.
     Part,
 }
 
@@ -74,8 +73,8 @@ pub(crate) struct Writer<O> {
     pub fold: Sender<FoldJob>,
     pub state: TxnState,
     pub batch: Batch,
-    pub turns: Turns<O>,
-    /// A job of another kind, which is served when everything before it was, and what was sent behind it.
+    pub queue: OrderedQueue<O>,
+    /// A job that is no proposal and waits until everything before it is served, and the jobs behind it.
     pub held: VecDeque<Job>,
     pub timeline: Timeline,
 }
@@ -120,7 +119,7 @@ impl<O: Order> Writer<O> {
         }
     }
 
-    /// Notes an applied proposal in the working overlay.
+    /// Counts an applied proposal in the working overlay.
     pub fn count(&mut self, seq: u64, record_bytes: usize, apply: Duration) {
         let overlay = &mut self.state.overlay;
         if overlay.ops == 0 {
@@ -137,7 +136,7 @@ impl<O: Order> Writer<O> {
         // The order may have something to give although nothing waits here.
         let mut is_due = false;
         loop {
-            if is_due || self.turns.has_waiting() {
+            if is_due || self.queue.has_waiting() {
                 let served = self.serve_batch();
                 is_due = served == Served::Part;
                 if served != Served::Nothing {
@@ -146,7 +145,7 @@ impl<O: Order> Writer<O> {
                 }
             }
             self.meters.idle();
-            let is_settled = self.turns.is_empty();
+            let is_settled = self.queue.is_empty();
             if !is_settled && self.held.iter().any(|job| matches!(job, Job::Stop)) {
                 // A proposal that does not come back from the order must not keep the backend open.
                 break;
@@ -174,9 +173,9 @@ impl<O: Order> Writer<O> {
                 Ok(job) if !is_settled && (!self.held.is_empty() || !matches!(job, Job::Propose(_))) => {
                     self.held.push_back(job);
                 }
-                Ok(Job::Propose(proposed)) => self.turns.push(proposed),
+                Ok(Job::Propose(proposed)) => self.queue.push(proposed),
                 Ok(Job::Rebind { first: Some(first), resolver, binder, bound }) => {
-                    self.turns.push(first);
+                    self.queue.push(first);
                     self.held.push_front(Job::Rebind { first: None, resolver, binder, bound });
                 }
                 Ok(Job::Rebind { first: None, resolver, binder, bound }) => {
@@ -190,11 +189,11 @@ impl<O: Order> Writer<O> {
         self.end();
     }
 
-    /// Answers whoever still waits, and folds what is there.
+    /// Answers the proposals that still wait, and folds everything.
     fn end(&mut self) {
         let close = |proposed: Proposed| proposed.ticket.answer(Err(StoreError::Closed));
-        std::iter::from_fn(|| self.turns.take()).for_each(close);
-        self.turns.stop();
+        std::iter::from_fn(|| self.queue.take()).for_each(close);
+        self.queue.stop();
         self.held.drain(..).filter_map(Job::into_proposed).for_each(close);
         while let Ok(job) = self.jobs.try_recv() {
             if let Some(proposed) = job.into_proposed() {
@@ -209,13 +208,13 @@ impl<O: Order> Writer<O> {
         }
     }
 
-    /// Takes in what was sent, up to a job of another kind.
+    /// Takes in the jobs sent, up to one that is no proposal.
     fn take_in(&mut self) {
         while self.held.is_empty()
             && let Ok(job) = self.jobs.try_recv()
         {
             match job {
-                Job::Propose(proposed) => self.turns.push(proposed),
+                Job::Propose(proposed) => self.queue.push(proposed),
                 // The order is asked next.
                 Job::Ordered(is_called) => is_called.store(false, Ordering::Release),
                 other => self.held.push_back(other),
@@ -223,7 +222,7 @@ impl<O: Order> Writer<O> {
         }
     }
 
-    /// Takes what waits, has it ordered, applies, logs, publishes, answers.
+    /// Takes what waits, has it ordered, applies it, logs, publishes and answers.
     fn serve_batch(&mut self) -> Served {
         let started = Instant::now();
         self.meters.doing(Doing::Apply, started);
@@ -233,7 +232,7 @@ impl<O: Order> Writer<O> {
         let mut bytes = 0;
         let served = loop {
             self.take_in();
-            let turn = match self.turns.next(self.refusal(&pair)) {
+            let turn = match self.queue.next(self.refusal(&pair)) {
                 Ok(turn) => turn,
                 Err(error) => {
                     self.stop_updates(StopCause::Order, error);
@@ -286,11 +285,11 @@ impl<O: Order> Writer<O> {
     /// No proposal is applied from now on.
     fn stop_updates(&mut self, cause: StopCause, reason: StoreError) -> StoreError {
         let stopped = self.meters.stop_updates(cause, reason);
-        self.turns.stop();
+        self.queue.stop();
         stopped
     }
 
-    /// Applies, and tells how long that took.
+    /// Applies a proposal, and returns how long that took.
     fn propose(
         &mut self,
         txn: &ReadTxn,
@@ -338,7 +337,7 @@ impl<O: Order> Writer<O> {
             }
         }
         if failure.is_none() {
-            self.turns.applied();
+            self.queue.applied();
         }
         let ended = Instant::now();
         self.meters.doing(Doing::Answer, ended);
@@ -367,7 +366,7 @@ impl<O: Order> Writer<O> {
             });
         }
         let longest = longest.unwrap_or_default();
-        self.timeline.push(Span { started, applied, synced, slowed: None, longest });
+        self.timeline.push(BatchTimes { started, applied, synced, slowed: None, longest });
         let sync = synced - applied;
         self.meters.batch_ended(BatchFigures { proposals: u64::from(count), logged, sync, wait, hold: longest });
     }
@@ -388,7 +387,7 @@ impl<O: Order> Writer<O> {
         });
     }
 
-    /// Back to what is published.
+    /// Goes back to the published state.
     fn restore(&mut self) {
         let version = self.shared.version.load();
         self.state.overlay = version.active.clone();
@@ -398,7 +397,7 @@ impl<O: Order> Writer<O> {
         self.state.builder = None;
     }
 
-    /// Freezes if due, slows down if folds are behind.
+    /// Freezes if the overlay is full, slows down if folds are behind.
     fn after_batch(&mut self) {
         let fill = self.limits.fill(&self.state.overlay);
         self.meters.fill_percent.store((fill * 100.0) as u64, Ordering::Relaxed);
@@ -444,7 +443,8 @@ impl<O: Order> Writer<O> {
     }
 
     fn rebind(&mut self, resolver: Arc<dyn TypeResolver>, binder: Arc<dyn IndexBinder>) {
-        // What was applied under the old schema should be in LMDB soon, so that a replay rarely meets the new one.
+        // Changes applied under the old schema should be in LMDB soon, so that they are rarely replayed under the new
+        // one.
         self.freeze();
         Arc::make_mut(&mut self.state.tables).rebind(resolver);
         let (configured, states) = (self.state.indexes.configured().clone(), self.state.indexes.states().clone());

@@ -2,13 +2,12 @@
 //!
 //! Knows results and reports; not what the update was, nor who waits for the answer.
 
-use ldap::{ControlBuf, LdapResult};
+use ldap::{ControlBuf, LdapResult, ResultCode};
 use store::Phases;
 
-use crate::refusal::Refusal;
 use change::apply::Report;
 use change::csn::Csn;
-use query::error::store_failure;
+use query::error::{refuse, store_failure};
 
 /// What became of an update.
 #[derive(Clone, Debug)]
@@ -52,7 +51,7 @@ pub(crate) struct ExtendedAnswer {
 }
 
 pub(super) fn out_of_service() -> LdapResult {
-    Refusal::BackendOut.into()
+    refuse(ResultCode::UNAVAILABLE, "The backend is not in service")
 }
 
 /// Where the time of a proposal went.
@@ -63,7 +62,7 @@ pub(super) fn phases_of(outcome: &Result<store::Outcome, store::StoreError>) -> 
 /// What `apply` said of a proposal.
 pub(super) fn report_of(outcome: Result<store::Outcome, store::StoreError>) -> Result<Report, LdapResult> {
     let outcome = outcome.map_err(|error| store_failure(&error))?;
-    Report::decode(&outcome.response).ok_or_else(|| Refusal::UnreadableAnswer.into())
+    Report::decode(&outcome.response).ok_or_else(|| refuse(ResultCode::OTHER, "The backend's answer cannot be read"))
 }
 
 pub(super) fn conclude(report: Result<Report, LdapResult>, csn: Csn, answer: Option<ExtendedAnswer>) -> UpdateDone {

@@ -133,8 +133,8 @@ pub fn decode_dereference<'a>(value: Option<&'a [u8]>) -> Result<Vec<Dereference
     Ok(specs)
 }
 
-/// One value of a dereferenced attribute in a response: the attribute, the value, and what is shown of the entry that it
-/// names.
+/// One value of a dereferenced attribute in a response: the attribute, the value, and what is shown of the entry that
+/// it names.
 pub type DereferencedValue<'a> = (&'a [u8], &'a [u8], &'a [NamedValues]);
 
 /// The name of an attribute, and its values.

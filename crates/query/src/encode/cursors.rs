@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use store::record::{Csn, Header};
+use store::record::{CsnParts, Header};
 use store::{DescId, EntryId};
 
 /// Places kept, of the readers that asked last.
@@ -17,7 +17,7 @@ const PLACES_MAX: usize = 256;
 pub struct AttributeState {
     entry: EntryId,
     uuid: [u8; 16],
-    csn: Csn,
+    csn: CsnParts,
     desc: DescId,
 }
 
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     fn state(count: u32) -> AttributeState {
-        let csn = Csn { us: 1, count, replica: 0, modification: 0 };
+        let csn = CsnParts { us: 1, count, replica: 0, modification: 0 };
         AttributeState { entry: EntryId(7), uuid: [1; 16], csn, desc: DescId(40) }
     }
 

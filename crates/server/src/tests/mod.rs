@@ -42,7 +42,6 @@ use crate::{
     limits::Limits,
     log::{AccessLogSettings, LogFormat},
     metrics::LdapMetrics,
-    refusal::Refusal,
     remote::ChunkEnd,
     reply,
 };
@@ -135,12 +134,11 @@ impl Executor for Fake {
                 Step::Done(Answer::default())
             }
             refused @ Operation::NotExecutable(_) => {
-                Step::Done(reply::refuse(call.out, id, refused, Refusal::UnknownExtended))
+                reply::failure(call.out, id, refused, ResultCode::PROTOCOL_ERROR, "");
+                Step::Done(Answer::of(ResultCode::PROTOCOL_ERROR, ""))
             }
             other => {
-                if let Some(tag) = other.response_tag() {
-                    encode::success(call.out, id, tag);
-                }
+                reply::failure(call.out, id, other, ResultCode::SUCCESS, "");
                 Step::Done(Answer::default())
             }
         }
@@ -185,8 +183,8 @@ impl Fake {
                 drop(call.remote(
                     true,
                     Box::new(move |out| {
-                        reply::result(out, id, encode::tags::SEARCH_DONE, ResultCode::OTHER, "lost");
-                        Answer::of(ResultCode::OTHER, "lost")
+                        reply::result(out, id, encode::tags::SEARCH_DONE, ResultCode::OTHER, reply::DEFECT);
+                        Answer::of(ResultCode::OTHER, reply::DEFECT)
                     }),
                 ));
                 Step::Pending

@@ -1,17 +1,18 @@
-//! Giving out ids in the order of the file: is the name free, is the parent there? And what becomes of those left out.
+//! Gives ids to entries in the order of the file, if the name is free and the parent is there; writes the others to the
+//! reject and skip files.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::batch::{Batch, Outcome, Prepared};
 use super::counts::Counts;
 use super::dn_map::DnMap;
 use super::error::BulkError;
+use super::input::Chunk;
 use super::options::ImportOptions;
+use super::prepared_batch::{Outcome, Prepared, PreparedBatch};
 use super::rejects::RecordFile;
-use super::source::Chunk;
 use crate::EntryId;
 
-/// What one worker at a time holds while ids are given out.
+/// Gives out ids; one worker at a time holds it.
 pub(super) struct Assigner<'a> {
     map: DnMap,
     next: EntryId,
@@ -35,7 +36,7 @@ impl<'a> Assigner<'a> {
     }
 
     /// Decides on each record of a batch; gives the first id that its entries got.
-    pub fn assign(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<EntryId, BulkError> {
+    pub fn assign(&mut self, chunk: &Chunk, batch: &mut PreparedBatch) -> Result<EntryId, BulkError> {
         let first = self.next;
         let mut entries = std::mem::take(&mut batch.entries);
         let result = entries.iter_mut().try_for_each(|prepared| self.record(chunk, batch, prepared));
@@ -50,7 +51,7 @@ impl<'a> Assigner<'a> {
         Ok(self.next)
     }
 
-    fn record(&mut self, chunk: &Chunk, batch: &Batch, prepared: &mut Prepared) -> Result<(), BulkError> {
+    fn record(&mut self, chunk: &Chunk, batch: &PreparedBatch, prepared: &mut Prepared) -> Result<(), BulkError> {
         let text = chunk.bytes.get(prepared.text.clone()).unwrap_or_default();
         let refused = match &mut prepared.outcome {
             Outcome::Nothing => return Ok(()),
@@ -94,9 +95,9 @@ impl<'a> Assigner<'a> {
 }
 
 fn missing_parent(dn: &str) -> Box<str> {
-    format!("entry \"{dn}\" has no parent: the entry above it must come before it").into()
+    format!("entry \"{dn}\" has no parent: the entry above it must stand before it").into()
 }
 
 fn duplicate(dn: &str) -> Box<str> {
-    format!("entry \"{dn}\" is there already: the name comes twice").into()
+    format!("entry \"{dn}\" is there already: two entries have the same name").into()
 }

@@ -1,10 +1,10 @@
-//! What an import has counted so far: workers add, progress and summary read.
+//! The counts of an import: workers add, progress and summary read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch::{Batch, Outcome};
 use super::names::Names;
 use super::options::{SkipReason, Skips};
+use super::prepared_batch::{Outcome, PreparedBatch};
 
 /// Counts, written by the workers and read for progress.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// `counted` attributes are counted.
+    /// The entries of so many attributes are counted.
     pub fn new(counted: usize) -> Self {
         Self { counted: std::iter::repeat_with(AtomicU64::default).take(counted).collect(), ..Self::default() }
     }
@@ -43,7 +43,7 @@ impl Counts {
     }
 
     /// Counts those attributes of imported entries that are to be counted.
-    pub fn count_attributes(&self, batch: &Batch, names: &Names<'_>) {
+    pub fn count_attributes(&self, batch: &PreparedBatch, names: &Names<'_>) {
         if !names.has_counted() {
             return;
         }

@@ -38,7 +38,7 @@ impl DnMap {
         (rest != 0).then_some(EntryId(rest & ((1 << ID_BITS) - 1)))
     }
 
-    /// Remembers a name; false when it is there already, or the id does not fit.
+    /// Adds a name; false when it is there already, or the id is too large.
     pub fn insert(&mut self, name: Fingerprint, id: EntryId) -> bool {
         if id.0 == 0 || id.0 >> ID_BITS != 0 {
             return false;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn collisions_of_the_first_word_are_told_apart() {
+    fn collisions_of_the_first_word_are_distinguished() {
         let mut map = DnMap::new();
         let (a, b) = (Fingerprint(5, 1 << ID_BITS), Fingerprint(5, 2 << ID_BITS));
         assert!(map.insert(a, EntryId(1)) && map.insert(b, EntryId(2)));

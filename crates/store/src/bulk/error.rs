@@ -16,7 +16,7 @@ pub enum BulkError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// A record that would take all memory.
+    /// A record is too large to be held in memory.
     #[error("{name}:{line}: the record that begins here is larger than 1 GiB")]
     RecordTooLarge {
         /// The file.
@@ -24,7 +24,7 @@ pub enum BulkError {
         /// First line of the record.
         line: u64,
     },
-    /// A bad entry, and rejects were not asked for.
+    /// An entry is not valid, and the import is not to continue then.
     #[error("{name}:{line}: {reason}")]
     Entry {
         /// The file.
@@ -34,10 +34,10 @@ pub enum BulkError {
         /// What is wrong with it.
         reason: String,
     },
-    /// An index that the schema does not carry.
+    /// A configured index is not valid under the schema.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// A base DN, branch or attribute name of the options.
+    /// A base DN, branch or attribute name of the options is not valid.
     #[error("{0}")]
     Option(String),
     /// A reject, skip or LDIF file cannot be written.
@@ -60,7 +60,7 @@ pub enum BulkError {
     /// Old entries are to stay, but the newest of their changes are only in the log.
     #[error("the log has changes that the database does not have yet; start the server once, stop it, and import then")]
     NotFolded,
-    /// Nothing would be left, and nobody said that this is wanted.
+    /// The backend would be empty, and the options do not allow that.
     #[error(
         "the backend would be empty afterwards: of {processed} entries {rejected} were rejected and {} skipped{}; \
          nothing was changed (--clearBackend empties the backend)",
@@ -70,7 +70,7 @@ pub enum BulkError {
     NothingLeft {
         /// Entries read.
         processed: u64,
-        /// Bad entries.
+        /// Entries that are not valid.
         rejected: u64,
         /// Entries left out.
         skipped: Skips,
@@ -78,7 +78,7 @@ pub enum BulkError {
     /// The caller asked to stop.
     #[error("interrupted; the data is as it was")]
     Cancelled,
-    /// A thread ended without a result: a defect, told by its own message.
-    #[error("a thread ended early")]
+    /// A thread ended without a result: a defect.
+    #[error("internal error: a thread of the work ended early")]
     WriterGone,
 }

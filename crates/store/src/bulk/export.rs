@@ -1,8 +1,8 @@
 //! Export: a snapshot as LDIF, parents before children, siblings in the order of their ids.
 //!
 //! After an import ids follow the file, so exporting, importing and exporting again gives the same bytes. Operational
-//! attributes are written like others; only what the server computes is not there to write. Reading follows the ids,
-//! which is the order of the records on disk.
+//! attributes are written like others; computed attributes are not stored, so they are not written. Reading follows the
+//! ids, which is the order of the records on disk.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -25,13 +25,13 @@ use crate::version::Snapshot;
 use crate::view::View;
 use crate::{DescId, EntryId, IndexId};
 
-/// Text is handed to the writing thread in pieces of this size.
+/// Size of the pieces in which text goes to the writing thread.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Pieces under way.
+/// Pieces on the way to the writing thread.
 const PIECES_MAX: usize = 4;
 
-/// Progress is told each so many entries.
+/// Progress is reported after every so many entries.
 const PROGRESS_ENTRIES: u64 = 10_000;
 
 /// What to export, and how.
@@ -112,11 +112,11 @@ struct Level<'v> {
     children: PostingIter<'v>,
 }
 
-/// Where an entry stands to the branches selected.
+/// How an entry relates to the selected branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum BranchPlace {
     Within,
-    /// Left out, but something below may be wanted.
+    /// Left out, but entries below it may be selected.
     Above,
     Outside,
 }
@@ -129,7 +129,7 @@ struct Export<'v> {
     exclude: Vec<NormalizedDn>,
     include_attributes: Vec<AttributeDescription>,
     exclude_attributes: Vec<AttributeDescription>,
-    /// By description: whether it is written, and whether it is operational; worked out when first met.
+    /// By description: whether it is written, and whether it is operational; decided when it is first met.
     wanted: Vec<Option<(bool, bool)>>,
     /// Entries that have children.
     parents: HashSet<EntryId>,
@@ -230,7 +230,7 @@ impl<'v> Export<'v> {
         }
     }
 
-    /// Writes an entry if it is wanted; gives the level below it if there is one.
+    /// Writes an entry if it is selected; returns the level below it if there is one.
     fn entry(&mut self, id: EntryId, above: &Level<'v>) -> Result<Option<Level<'v>>, BulkError> {
         let Some(found) = self.view.entry(id)? else {
             return Err(crate::StoreError::Damaged(format!("entry {id} is in the tree, but not there")).into());
@@ -243,32 +243,32 @@ impl<'v> Export<'v> {
             dn.push_str(&above.dn);
         }
         let place = self.place(&dn)?;
-        if place == Place::Within && self.write(id, &dn, &record)? {
+        if place == BranchPlace::Within && self.write(id, &dn, &record)? {
             self.summary.exported += 1;
         } else {
             self.summary.skipped += 1;
         }
-        if place == Place::Outside || !self.parents.contains(&id) {
+        if place == BranchPlace::Outside || !self.parents.contains(&id) {
             return Ok(None);
         }
         Ok(Some(Level { dn, children: self.view.children(id)?.iter() }))
     }
 
-    fn place(&self, dn: &str) -> Result<Place, BulkError> {
+    fn place(&self, dn: &str) -> Result<BranchPlace, BulkError> {
         if self.include.is_empty() && self.exclude.is_empty() {
-            return Ok(Place::Within);
+            return Ok(BranchPlace::Within);
         }
         let own = NormalizedDn::parse(self.schema, dn.as_bytes());
         let own = own.map_err(|error| crate::StoreError::Damaged(format!("DN \"{dn}\": {error}")))?;
         let within = |branches: &[NormalizedDn]| branches.iter().any(|branch| branch.is_ancestor_or_equal(&own));
         Ok(if within(&self.exclude) {
-            Place::Outside
+            BranchPlace::Outside
         } else if self.include.is_empty() || within(&self.include) {
-            Place::Within
+            BranchPlace::Within
         } else if self.include.iter().any(|branch| own.is_ancestor_of(branch)) {
-            Place::Above
+            BranchPlace::Above
         } else {
-            Place::Outside
+            BranchPlace::Outside
         })
     }
 

@@ -1,12 +1,12 @@
-//! From prepared entries with ids to rows and keys: the last thing a worker does alone.
+//! Makes rows and keys of prepared entries with ids: the last step that a worker does alone.
 
 use std::borrow::Cow;
 
 use schema::TypeIndex;
 
-use super::batch::{Batch, Entry, Outcome, PreparedAttribute};
 use super::error::BulkError;
 use super::names::Names;
+use super::prepared_batch::{Entry, Outcome, PreparedAttribute, PreparedBatch};
 use super::sort::KeyBatch;
 use super::writer::{Rows, Target};
 use crate::index::{IndexSet, IndexedEntry, Indexer, KeySink};
@@ -106,14 +106,14 @@ impl KeySink for BatchSink<'_> {
     }
 }
 
-/// A prepared entry as a record will hold it.
-struct Whole<'w, 'n> {
-    batch: &'w Batch,
+/// A prepared entry as the indexer reads it.
+struct PreparedView<'w, 'n> {
+    batch: &'w PreparedBatch,
     names: &'w Names<'n>,
     entry: &'w Entry,
 }
 
-impl<'w> Whole<'w, '_> {
+impl<'w> PreparedView<'w, '_> {
     fn attributes(&self) -> impl Iterator<Item = (TypeIndex, &'w PreparedAttribute)> {
         let typed =
             |attribute: &'w PreparedAttribute| Some((self.names.get(attribute.described)?.attribute?, attribute));
@@ -125,7 +125,7 @@ fn is_large(attribute: &PreparedAttribute) -> bool {
     RecordBuilder::is_large(attribute.count as usize, attribute.longest as usize)
 }
 
-impl IndexedEntry for Whole<'_, '_> {
+impl IndexedEntry for PreparedView<'_, '_> {
     fn each_attribute<'s>(
         &'s self,
         wanted: &dyn Fn(TypeIndex) -> bool,
@@ -141,7 +141,7 @@ impl IndexedEntry for Whole<'_, '_> {
     }
 }
 
-/// What a chunk became.
+/// The rows and keys of a chunk.
 pub(super) struct Finished {
     pub keys: KeyBatch,
     /// How many ids the chunk got.
@@ -150,7 +150,7 @@ pub(super) struct Finished {
     pub values: Rows,
 }
 
-/// A worker's tools for making rows and keys.
+/// Makes rows and keys for one worker.
 pub(super) struct Finisher<'f> {
     indexer: &'f Indexer,
     slots: &'f Slots,
@@ -176,7 +176,7 @@ impl<'f> Finisher<'f> {
     /// Makes rows and keys of the entries of a batch, whose ids count from `first_id`.
     pub fn finish(
         &mut self,
-        batch: &Batch,
+        batch: &PreparedBatch,
         names: &mut Names<'_>,
         first_id: EntryId,
     ) -> Result<&mut Finished, BulkError> {
@@ -194,7 +194,7 @@ impl<'f> Finisher<'f> {
         Ok(&mut self.finished)
     }
 
-    fn keys(&mut self, batch: &Batch, names: &Names<'_>, entry: &Entry, row: u32) -> Result<(), BulkError> {
+    fn keys(&mut self, batch: &PreparedBatch, names: &Names<'_>, entry: &Entry, row: u32) -> Result<(), BulkError> {
         let mut sink = BatchSink::new(&mut self.finished.keys, self.slots);
         sink.set_row(row);
         sink.tree(entry.parent_id, batch.bytes(&entry.rdn_key));
@@ -203,11 +203,11 @@ impl<'f> Finisher<'f> {
                 self.indexer.attribute_keys(of_type, batch.bytes(&attribute.body), &mut self.room, &mut sink);
             }
         }
-        self.indexer.entry_keys(&Whole { batch, names, entry }, &mut self.room, &mut sink);
+        self.indexer.entry_keys(&PreparedView { batch, names, entry }, &mut self.room, &mut sink);
         sink.finish()
     }
 
-    fn record(&mut self, batch: &Batch, names: &mut Names<'_>, entry: &Entry) -> Result<(), BulkError> {
+    fn record(&mut self, batch: &PreparedBatch, names: &mut Names<'_>, entry: &Entry) -> Result<(), BulkError> {
         self.builder.restart(entry.parent_id, batch.bytes(&entry.rdn));
         self.large.clear();
         for attribute in batch.attributes_of(entry) {
@@ -231,7 +231,7 @@ impl<'f> Finisher<'f> {
     /// Rows of the values of an attribute that is too large for the record.
     fn large_values(
         &mut self,
-        batch: &Batch,
+        batch: &PreparedBatch,
         names: &Names<'_>,
         id: EntryId,
         attribute: &PreparedAttribute,

@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{RecvTimeoutError, bounded};
 
 use super::assign::Assigner;
-use super::batch::Batch;
 use super::counts::Counts;
 use super::error::BulkError;
 use super::finish::{Finished, Finisher, Slots};
-use super::kept::Old;
+use super::input::{Chunk, Chunks, Input, LdifSource};
+use super::kept::OldDatabase;
 use super::options::{ImportOptions, ImportSummary, Phase, Progress};
 use super::plan::Plan;
-use super::postings::{Built, PostingsBuilder};
+use super::postings::{BuiltPostings, PostingsBuilder};
 use super::prepare::Preparer;
+use super::prepared_batch::PreparedBatch;
 use super::sort::{Sorted, Sorter};
-use super::source::{Chunk, Chunks, LdifSource, Source};
 use super::swap;
 use super::turns::Turns;
 use super::writer::{PostingRows, Writer};
@@ -32,16 +32,16 @@ use crate::instance_lock::InstanceLock;
 use crate::tables::Tables;
 use crate::{EntryId, StoreError};
 
-/// Memory of the sort when nothing else is said: three or four runs for a million entries.
+/// Default memory of the sort: three or four runs for a million entries.
 const SORT_BYTES: usize = 512 << 20;
 
-/// How often progress is told.
+/// How often progress is reported.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 
 /// Imports `sources` as `options` say. Whatever fails, the old data stays in place and serves on.
 ///
 /// # Errors
-/// See [`BulkError`]: bad sources, bad entries that nobody asked to leave out, no room, no permission, interrupted.
+/// See [`BulkError`]: an input or entry is not valid, no room, no permission, interrupted.
 pub fn import(
     sources: Vec<LdifSource>,
     options: &ImportOptions,
@@ -52,7 +52,7 @@ pub fn import(
     let directory = swap::prepare(&place).map_err(BulkError::Swap)?;
     let result = Import::new(options, &directory).and_then(|import| import.run(sources, progress));
     if result.is_err() {
-        // What was built is worth nothing; failing to remove it is put right by the next import or start.
+        // What was built is useless. If it cannot be removed now, the next import or start removes it.
         let _ = std::fs::remove_dir_all(&directory);
     }
     result
@@ -75,7 +75,7 @@ struct Import<'o> {
 }
 
 /// What workers share.
-struct Shared<'s> {
+struct Pool<'s> {
     chunks: Mutex<(Chunks, u64)>,
     assigning: Turns,
     handing: Turns,
@@ -113,9 +113,9 @@ impl<'o> Import<'o> {
         sources: Vec<LdifSource>,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<ImportSummary, BulkError> {
-        let old = Old::open(&self.plan)?;
+        let old = OldDatabase::open(&self.plan)?;
         let built = match old {
-            None => self.build(sources.into_iter().map(Source::Ldif).collect(), progress),
+            None => self.build(sources.into_iter().map(Input::Ldif).collect(), progress),
             Some(mut old) => {
                 self.rules_rows = old.rules_rows()?;
                 let sources = old.around(sources, &self.plan, self.temporary());
@@ -137,7 +137,7 @@ impl<'o> Import<'o> {
     }
 
     /// Makes the new database, whole and synced, beside the old one.
-    fn build(&mut self, sources: Vec<Source>, progress: &mut dyn FnMut(&Progress)) -> Result<ImportSummary, BulkError> {
+    fn build(&mut self, sources: Vec<Input>, progress: &mut dyn FnMut(&Progress)) -> Result<ImportSummary, BulkError> {
         let env = Env::open(self.directory, new_uuid())?;
         let writer = Writer::start(env.clone())?;
         let tables = Mutex::new(Tables::new(SchemaTypes::shared(&self.options.schema)));
@@ -146,7 +146,7 @@ impl<'o> Import<'o> {
             let phase_one = self.started.elapsed();
             Ok((self.write_postings(&sorted, &writer, progress)?, next, phase_one))
         });
-        // The writer's own error says more than that it is gone.
+        // The error of the writer says more than that it has ended.
         let written = writer.finish();
         let (built, next_entry, phase_one) = match (built, written) {
             (Err(BulkError::WriterGone), Err(error)) | (Ok(_), Err(error)) => return Err(error),
@@ -165,13 +165,13 @@ impl<'o> Import<'o> {
     /// Phase one: entries into the new environment, keys into the sorter. Gives the sorted keys and the next free id.
     fn read_entries(
         &self,
-        sources: Vec<Source>,
+        sources: Vec<Input>,
         tables: &Mutex<Tables>,
         writer: &Writer,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<(Sorted, EntryId), BulkError> {
         let memory = if self.options.memory_bytes == 0 { SORT_BYTES } else { self.options.memory_bytes };
-        let shared = Shared {
+        let shared = Pool {
             chunks: Mutex::new((Chunks::new(sources), 0)),
             assigning: Turns::default(),
             handing: Turns::default(),
@@ -217,11 +217,11 @@ impl<'o> Import<'o> {
         self.options.temporary_directory.as_deref().unwrap_or(self.directory)
     }
 
-    /// A worker's life.
-    fn work(&self, shared: &Shared<'_>) -> Result<(), BulkError> {
+    /// What each worker does.
+    fn work(&self, shared: &Pool<'_>) -> Result<(), BulkError> {
         let mut preparer = Preparer::new(&self.plan, shared.tables);
         let mut finisher = Finisher::new(&self.indexer, &self.slots);
-        let mut batch = Batch::default();
+        let mut batch = PreparedBatch::default();
         while let Some((turn, chunk)) = shared.take_chunk()? {
             preparer.prepare(&chunk, &mut batch);
             if !shared.assigning.wait(turn) {
@@ -250,7 +250,7 @@ impl<'o> Import<'o> {
         sorted: &Sorted,
         writer: &Writer,
         progress: &mut dyn FnMut(&Progress),
-    ) -> Result<Built, BulkError> {
+    ) -> Result<BuiltPostings, BulkError> {
         let total = sorted.bytes();
         let mut rows = PostingRows::new(writer);
         let mut builder = PostingsBuilder::new(&mut rows, 1);
@@ -269,7 +269,13 @@ impl<'o> Import<'o> {
         Ok(built)
     }
 
-    fn write_meta(&self, env: &Env, tables: &Tables, next_entry: EntryId, built: Built) -> Result<(), BulkError> {
+    fn write_meta(
+        &self,
+        env: &Env,
+        tables: &Tables,
+        next_entry: EntryId,
+        built: BuiltPostings,
+    ) -> Result<(), BulkError> {
         let mut txn = env.write()?;
         let dbs = env.dbs();
         env::write_tables(dbs, &mut txn, tables)?;
@@ -299,7 +305,7 @@ impl<'o> Import<'o> {
         }
     }
 
-    fn summary(&self, built: Built, database_bytes: u64, phase_one: Duration) -> ImportSummary {
+    fn summary(&self, built: BuiltPostings, database_bytes: u64, phase_one: Duration) -> ImportSummary {
         let now = self.progress(Phase::Syncing, 0, None);
         let counted = self.options.counted_attributes.iter().zip(self.counts.counted());
         ImportSummary {
@@ -319,7 +325,7 @@ impl<'o> Import<'o> {
     }
 }
 
-impl Shared<'_> {
+impl Pool<'_> {
     /// The next chunk and its turn.
     fn take_chunk(&self) -> Result<Option<(u64, Chunk)>, BulkError> {
         let mut chunks = self.chunks.lock().map_err(|_| BulkError::WriterGone)?;
@@ -338,7 +344,7 @@ impl Shared<'_> {
         self.writer.send(finished.values.take())
     }
 
-    /// Keeps the first error and sends everybody home.
+    /// Keeps the first error and ends all workers.
     fn stop(&self, error: BulkError) {
         if let Ok(mut failure) = self.failure.lock() {
             failure.get_or_insert(error);

@@ -1,9 +1,9 @@
-//! Old entries that an import takes over: all of them when it appends, those outside the imported branches when it
+//! The old entries that an import keeps: all of them when it appends, those outside the imported branches when it
 //! replaces.
 //!
-//! They go through the import like the file's entries, as chunks of LDIF, but unchecked and unchanged. Where the file
-//! replaces an entry, the file's record stands in its place, so that what is below finds its parent. Ids are given
-//! anew.
+//! They are imported like the entries of the file, as chunks of LDIF, but unchecked and unchanged. A record of the file
+//! that replaces an entry takes its place in the sequence, so that entries below find their parent. All entries get new
+//! ids.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,12 +17,12 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use ldap::ldif::{LdifEntry, UrlValues, put_line};
 use schema::{NormalizedDn, Schema};
 
+use super::entry_by_name::entry_by_name;
 use super::error::BulkError;
 use super::export::whole_entry;
-use super::find::find;
+use super::input::{Chunk, Chunks, Input, LdifSource};
 use super::options::ImportMode;
 use super::plan::Plan;
-use super::source::{Chunk, Chunks, LdifSource, Source};
 use crate::backend::{database_path, log_path};
 use crate::env::{self, DATA_FILE, Env, MetaRows, meta};
 use crate::index::SchemaTypes;
@@ -32,13 +32,13 @@ use crate::record::{RecordView, Values};
 use crate::view::View;
 use crate::{EntryId, StoreError};
 
-/// Old entries are handed on in chunks of this size.
+/// Size of the chunks of old entries.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Chunks of old entries made ahead.
+/// Chunks of old entries that are made ahead.
 const CHUNKS_MAX: usize = 4;
 
-/// What messages call the old data.
+/// The name of the old data in messages.
 const NAME: &str = "old data";
 
 /// Which old entries.
@@ -50,8 +50,8 @@ enum Pass {
     After,
 }
 
-/// The database that is going to be replaced, and what of it stays.
-pub(super) struct Old {
+/// The database that the import replaces, and which of its entries stay.
+pub(super) struct OldDatabase {
     env: Env,
     schema: Arc<Schema>,
     include: Vec<NormalizedDn>,
@@ -64,19 +64,19 @@ pub(super) struct Old {
 /// Records of the file that stand in the place of old entries.
 struct Replaced {
     file: File,
-    records: HashMap<EntryId, Place>,
+    records: HashMap<EntryId, RecordPlace>,
 }
 
 /// A record in the file of replaced ones.
-struct Place {
+struct RecordPlace {
     offset: u64,
     length: usize,
     source: Arc<str>,
     line: u64,
 }
 
-impl Old {
-    /// Opens the old database if there is one and the options want something of it.
+impl OldDatabase {
+    /// Opens the old database if there is one and entries of it are to stay.
     pub fn open(plan: &Plan<'_>) -> Result<Option<Self>, BulkError> {
         let options = plan.options;
         let is_append = options.mode != ImportMode::Replace;
@@ -105,7 +105,7 @@ impl Old {
         sources: Vec<LdifSource>,
         plan: &Plan<'_>,
         temporary: &Path,
-    ) -> Result<Vec<Source>, BulkError> {
+    ) -> Result<Vec<Input>, BulkError> {
         let mut all = Vec::new();
         let sources = if plan.options.mode == (ImportMode::Append { replace_existing: true }) {
             let (replaced, rest) = self.set_apart(sources, temporary)?;
@@ -115,21 +115,20 @@ impl Old {
             sources
         };
         all.push(self.stream(Pass::Before)?);
-        all.extend(sources.into_iter().map(Source::Ldif));
+        all.extend(sources.into_iter().map(Input::Ldif));
         if !self.is_append {
             all.push(self.stream(Pass::After)?);
         }
         Ok(all)
     }
 
-    /// What the rules keep beside the entries: it goes on with the entries that stay (work that waits for them, for
-    /// one).
+    /// What the rules keep beside the entries, such as waiting work; it is kept with the entries.
     pub fn rules_rows(&self) -> Result<MetaRows, BulkError> {
         let txn = self.env.read()?;
         Ok(env::read_rules_rows(self.env.dbs(), &txn)?)
     }
 
-    /// Closes the old database, which must happen before another takes its name.
+    /// Closes the old database. This must happen before the new one takes its name.
     pub fn close(self) -> Result<(), BulkError> {
         for thread in self.threads {
             thread.join().map_err(|_| BulkError::WriterGone)??;
@@ -139,7 +138,7 @@ impl Old {
     }
 
     /// A thread that makes chunks of old entries.
-    fn stream(&mut self, pass: Pass) -> Result<Source, BulkError> {
+    fn stream(&mut self, pass: Pass) -> Result<Input, BulkError> {
         let (sender, receiver): (_, Receiver<Chunk>) = bounded(CHUNKS_MAX);
         let (env, schema) = (self.env.clone(), Arc::clone(&self.schema));
         let (include, exclude, is_append) = (self.include.clone(), self.exclude.clone(), self.is_append);
@@ -153,11 +152,11 @@ impl Old {
         };
         let thread = std::thread::Builder::new().name("import-old".to_owned()).spawn(work);
         self.threads.push(thread.map_err(|error| StoreError::io("start a thread", &error))?);
-        Ok(Source::Ready(receiver))
+        Ok(Input::Ready(receiver))
     }
 
-    /// Reads the file once: records of entries that are there already are set apart, the rest is given as it was, with
-    /// blank lines where they stood.
+    /// Reads the file once: records of entries that exist already are moved to another file, the rest is given as it
+    /// was, with blank lines in their place.
     fn set_apart(&self, sources: Vec<LdifSource>, temporary: &Path) -> Result<(Replaced, Vec<LdifSource>), BulkError> {
         let txn = self.env.read()?;
         let tables = env::read_tables(self.env.dbs(), &txn, SchemaTypes::shared(&self.schema))?;
@@ -170,18 +169,21 @@ impl Old {
         for source in sources {
             let name = source.name();
             let mut rest = BufWriter::new(create()?);
-            let mut chunks = Chunks::new(vec![Source::Ldif(source)]);
+            let mut chunks = Chunks::new(vec![Input::Ldif(source)]);
             while let Some(mut chunk) = chunks.next()? {
                 let mut taken = Vec::new();
                 for (line, text) in chunk.records() {
-                    // A record that cannot be read is refused when its turn comes.
+                    // A record that is not readable is rejected when it is prepared.
                     let named = matches!(record.parse(text, line, UrlValues::Refuse), Ok(true));
                     if !named || dn.parse_into(&self.schema, record.dn.as_bytes()).is_err() {
                         continue;
                     }
-                    let Some(id) = find(view, &dn)?.filter(|id| !records.contains_key(id)) else { continue };
+                    let Some(id) = entry_by_name(view, &dn)?.filter(|id| !records.contains_key(id)) else { continue };
                     apart.write_all(text).map_err(failed)?;
-                    records.insert(id, Place { offset, length: text.len(), source: Arc::clone(&chunk.source), line });
+                    records.insert(
+                        id,
+                        RecordPlace { offset, length: text.len(), source: Arc::clone(&chunk.source), line },
+                    );
                     offset += text.len() as u64;
                     let start = text.as_ptr().addr() - chunk.bytes.as_ptr().addr();
                     taken.push(start..start + text.len());
@@ -234,7 +236,7 @@ fn blank(text: &mut [u8]) {
     }
 }
 
-/// Changes that are in the log but not in the database would be lost.
+/// Refuses if the log has changes that the database does not have: they would be lost.
 fn ensure_folded(env: &Env, directory: &Path) -> Result<(), BulkError> {
     let txn = env.read()?;
     let folded = env::read_u64(env.dbs(), &txn, meta::FOLDED)?.unwrap_or_default();
@@ -259,7 +261,7 @@ fn ensure_folded(env: &Env, directory: &Path) -> Result<(), BulkError> {
 /// An entry whose children are being looked at.
 struct Level<'v> {
     dn: String,
-    /// Something above comes from the file.
+    /// An entry above comes from the file.
     is_below_new: bool,
     children: PostingIter<'v>,
 }
@@ -296,7 +298,7 @@ impl<'v> Walk<'v> {
             let is_kept = self.is_kept(&dn)?;
             let is_now = level.is_below_new == (self.pass == Pass::After);
             let is_below_new = level.is_below_new || !is_kept;
-            // The import failed and told why when nobody takes chunks any more.
+            // When chunks are not taken any more, the import has failed and has reported why.
             if is_kept && is_now && !self.keep(id, &dn, &record)? {
                 return Ok(());
             }
@@ -306,7 +308,7 @@ impl<'v> Walk<'v> {
         Ok(())
     }
 
-    /// Whether the import leaves this entry alone.
+    /// Whether the import keeps this entry.
     fn is_kept(&self, dn: &str) -> Result<bool, BulkError> {
         if self.is_append {
             return Ok(true);
@@ -317,7 +319,7 @@ impl<'v> Walk<'v> {
         Ok(within(&self.exclude) || !(self.include.is_empty() || within(&self.include)))
     }
 
-    /// Hands an entry on; false when nobody wants it any more.
+    /// Passes an entry on; false when the import has ended.
     fn keep(&mut self, id: EntryId, dn: &str, record: &RecordView<'_>) -> Result<bool, BulkError> {
         if let Some(chunk) = self.replaced.chunk(id)? {
             return Ok(self.send() && self.sender.send(chunk).is_ok());

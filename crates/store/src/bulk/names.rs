@@ -12,7 +12,7 @@ use crate::record::Values;
 use crate::tables::{Interner, Tables};
 use crate::{ClassSetId, DescId, NameId, StoreError};
 
-/// What a worker knows of one attribute description.
+/// One attribute description as a worker knows it.
 #[derive(Debug, Clone)]
 pub(super) struct Described {
     pub desc: DescId,
@@ -25,7 +25,7 @@ pub(super) struct Described {
     pub counted: Option<usize>,
 }
 
-/// What becomes of values of an attribute.
+/// What is done with values of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// Not selected.
@@ -34,7 +34,7 @@ pub(super) enum Use {
     Kept,
     /// Stored, hashed before.
     Password,
-    /// Worked out anew by the server whenever asked, so not stored.
+    /// Computed by the server, so not stored.
     Virtual,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct Names<'a> {
 /// Lines of a record for which the spelling is expected.
 const EXPECTED_LINES_MAX: usize = 64;
 
-/// A worker forgets class sets and names beyond this many rather than grow with odd data.
+/// Most class sets and names that a worker remembers, so that unusual data does not fill the memory.
 const REMEMBERED_MAX: usize = 65_536;
 
 impl<'a> Names<'a> {

@@ -1,4 +1,4 @@
-//! What an import is asked to do, and what it tells.
+//! The options of an import, its progress and its summary.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub enum ImportMode {
     },
 }
 
-/// An entry as filters see it.
+/// An entry as filters read it.
 #[derive(Debug, Clone, Copy)]
 pub struct SelectedEntry<'a> {
     /// Its name as in the file.
@@ -40,7 +40,7 @@ pub type EntryFilter = Arc<dyn Fn(&SelectedEntry<'_>) -> bool + Send + Sync>;
 /// of a reject.
 pub type PasswordHook = Arc<dyn Fn(&[u8]) -> Result<Option<Vec<u8>>, String> + Send + Sync>;
 
-/// Which entries and attributes are wanted. Empty lists do not restrict.
+/// Which entries and attributes are selected. Empty lists do not restrict.
 #[derive(Clone, Default)]
 pub struct Selection {
     /// Only entries at or below one of these DNs.
@@ -93,7 +93,7 @@ impl Cancel {
     }
 }
 
-/// Who made entries and when, where the file does not say.
+/// Creator and time of entries for which the file does not say them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportStamps {
     /// `creatorsName` and `modifiersName`.
@@ -182,7 +182,7 @@ pub struct ImportOptions {
     pub mode: ImportMode,
     /// The database may be empty afterwards (`--clearBackend`).
     pub may_be_empty: bool,
-    /// What entries get that say nothing of their making; `None`: nothing.
+    /// Creator and time for entries without; `None`: they stay without.
     pub stamps: Option<ImportStamps>,
     /// Attributes to count the entries of.
     pub counted_attributes: Vec<String>,
@@ -254,7 +254,7 @@ impl std::fmt::Debug for ImportOptions {
     }
 }
 
-/// What the work is at.
+/// The phase of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Reading entries (OpenDJ's phase one).
@@ -265,13 +265,13 @@ pub enum Phase {
     Syncing,
 }
 
-/// Work on a database tells how far it is each so many entries.
+/// Work on a database reports its progress after every so many entries.
 pub(super) const PROGRESS_ENTRIES: u64 = 10_000;
 
-/// How far the work is.
+/// The progress of the work.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// What it is at.
+    /// The phase.
     pub phase: Phase,
     /// Entries read.
     pub processed: u64,
@@ -283,7 +283,8 @@ pub struct Progress {
     pub rejected: u64,
     /// Old entries taken over.
     pub migrated: u64,
-    /// Bytes of the sources read (without sources: entries); in the phase of indexes: bytes of the sorted keys written.
+    /// Bytes of the inputs read (entries, where there is no input); in the phase of indexes: bytes of the sorted keys
+    /// written.
     pub bytes_read: u64,
     /// Bytes in all, if known.
     pub bytes_total: Option<u64>,

@@ -1,4 +1,4 @@
-//! What all workers of an import share, worked out once from the options.
+//! What all workers of an import share, derived once from the options.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::error::BulkError;
 use super::names::AttributeSelection;
 use super::options::{ImportOptions, SkipReason};
 use crate::record::{Values, put_value, write_seconds};
-/// What all workers share, worked out once from the options.
+/// What all workers share, derived once from the options.
 #[derive(Debug)]
 pub(super) struct Plan<'o> {
     pub options: &'o ImportOptions,
@@ -57,7 +57,7 @@ impl<'o> Plan<'o> {
         (&self.include, &self.exclude)
     }
 
-    /// What there is to know of a set of object classes.
+    /// The requirements of a set of object classes.
     pub fn classes(&self, values: Values<'_>) -> Classes {
         let completed = with_superiors(self.schema(), values);
         let complete = completed.as_ref().map_or(values, |more| Values::new(more.count, &more.body));
@@ -105,12 +105,12 @@ pub(super) enum Placing {
     Foreign,
 }
 
-/// What is known of one set of object classes as written.
+/// One set of object classes as written.
 #[derive(Debug)]
 pub(super) struct Classes {
     /// The values with the superior classes that the file left out; none when none is missing.
     pub completed: Option<ClassBody>,
-    /// What entries with these classes must have and may have; or why there can be none.
+    /// What entries with these classes must have and may have; or why no entry can have them.
     pub requirement: Result<Arc<Requirement>, String>,
 }
 

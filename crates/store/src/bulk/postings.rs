@@ -1,4 +1,4 @@
-//! From sorted keys to the rows of `postings` and `chunks`, in the order in which LMDB wants them appended.
+//! Makes the rows of `postings` and `chunks` of sorted keys, in the order in which they are appended to LMDB.
 //!
 //! Short lists go inline into packed blocks, long ones into containers numbered in the order of their keys, so that
 //! both tables are written from front to back at the same time. Knows the posting formats, not the environment.
@@ -9,7 +9,7 @@ use crate::posting::container::CONTAINER_BYTES_MAX;
 use crate::posting::{BlockWriter, ContainerBuf, INLINE_BYTES_MAX, InlineList, List, chunk_key, chunk_of, low_of};
 use crate::{EntryId, IndexId, ListId, varint};
 
-/// What takes finished rows.
+/// Receives finished rows.
 pub(super) trait RowSink {
     /// A row of `postings`; keys ascend.
     fn block(&mut self, key: &[u8], data: &[u8]) -> Result<(), BulkError>;
@@ -19,7 +19,7 @@ pub(super) trait RowSink {
 
 /// What was built.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Built {
+pub(super) struct BuiltPostings {
     /// Keys of all indexes.
     pub keys: u64,
     /// Ids of all keys.
@@ -36,7 +36,7 @@ pub(super) struct PostingsBuilder<'s, S> {
     inline: Vec<u8>,
     container: ContainerBuf,
     encoded: Vec<u8>,
-    built: Built,
+    built: BuiltPostings,
 }
 
 impl<'s, S: RowSink> PostingsBuilder<'s, S> {
@@ -49,7 +49,7 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
             inline: Vec::with_capacity(INLINE_BYTES_MAX + varint::VARINT_BYTES_MAX),
             container: ContainerBuf::new(),
             encoded: Vec::with_capacity(CONTAINER_BYTES_MAX),
-            built: Built { next_list, ..Built::default() },
+            built: BuiltPostings { next_list, ..BuiltPostings::default() },
         }
     }
 
@@ -68,7 +68,7 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
     }
 
     /// Writes the last row.
-    pub fn finish(mut self) -> Result<Built, BulkError> {
+    pub fn finish(mut self) -> Result<BuiltPostings, BulkError> {
         self.flush_block()?;
         Ok(self.built)
     }

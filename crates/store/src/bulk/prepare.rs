@@ -1,4 +1,5 @@
-//! From the text of a record to an entry that only lacks its number: parsed, normalised, completed, checked.
+//! Prepares entries from the text of records: parses, normalises, completes and checks them. Only the id is missing
+//! then.
 //!
 //! Everything here depends on one record alone, so workers do it in any order. Whether the parent exists and the name
 //! is free is decided later, in the order of the file. Knows nothing of ids and keys.
@@ -12,24 +13,24 @@ use md5::{Digest, Md5};
 use schema::check::{AttributeKey, CheckError, EntryAttributes};
 use schema::{NormalizedDn, Schema};
 
-use super::batch::{Batch, Entry, Outcome, Prepared, PreparedAttribute, Span};
 use super::dn_map::Fingerprint;
+use super::input::Chunk;
 use super::names::{Described, Names, Use};
 use super::options::{SelectedEntry, SkipReason};
 use super::plan::{Classes, Placing, Plan};
-use super::source::Chunk;
+use super::prepared_batch::{Entry, Outcome, Prepared, PreparedAttribute, PreparedBatch, Span};
 use crate::record::{ValueIter, Values, put_value};
 use crate::tables::Tables;
 use crate::{DescId, EntryId};
 
-/// A worker remembers so many sets of object classes; odd data must not fill the memory.
+/// Most sets of object classes that a worker remembers, so that unusual data does not fill the memory.
 const CLASS_SETS_MAX: usize = 4096;
 
-/// What says who made an entry and when.
+/// The attributes that say who made an entry and when.
 const STAMPS: [DescId; 4] =
     [DescId::CREATORS_NAME, DescId::CREATE_TIMESTAMP, DescId::MODIFIERS_NAME, DescId::MODIFY_TIMESTAMP];
 
-/// A worker's tools for preparing records. Buffers are used again.
+/// Prepares records for one worker. Buffers are used again.
 pub(super) struct Preparer<'p> {
     plan: &'p Plan<'p>,
     pub names: Names<'p>,
@@ -56,7 +57,7 @@ impl<'p> Preparer<'p> {
     }
 
     /// Prepares all records of a chunk.
-    pub fn prepare(&mut self, chunk: &Chunk, batch: &mut Batch) {
+    pub fn prepare(&mut self, chunk: &Chunk, batch: &mut PreparedBatch) {
         batch.clear();
         for (line, text) in chunk.records() {
             let (arena, attributes) = (batch.arena.len(), batch.attributes.len());
@@ -73,7 +74,7 @@ impl<'p> Preparer<'p> {
         }
     }
 
-    fn entry(&mut self, line: u64, text: &[u8], is_kept: bool, batch: &mut Batch) -> Result<Outcome, Refusal> {
+    fn entry(&mut self, line: u64, text: &[u8], is_kept: bool, batch: &mut PreparedBatch) -> Result<Outcome, Refusal> {
         let parsed = self.record.parse(text, line, UrlValues::Refuse);
         if !parsed.map_err(|error| (error.line, error.fault.to_string()))? {
             return Ok(Outcome::Nothing);
@@ -108,7 +109,7 @@ impl<'p> Preparer<'p> {
     }
 
     /// The entry's names.
-    fn place(&self, is_base: bool, batch: &mut Batch) -> Entry {
+    fn place(&self, is_base: bool, batch: &mut PreparedBatch) -> Entry {
         let bytes = self.dn.as_bytes();
         let dn = &self.record.dn;
         let rdn_key = self.dn.rdn().map(|rdn| rdn.as_bytes()).unwrap_or_default();
@@ -155,7 +156,7 @@ impl<'p> Preparer<'p> {
     }
 
     /// Writes the values of each attribute in wire form.
-    fn write_attributes(&mut self, is_kept: bool, batch: &mut Batch) -> Result<(), Refusal> {
+    fn write_attributes(&mut self, is_kept: bool, batch: &mut PreparedBatch) -> Result<(), Refusal> {
         for group in self.found.chunk_by(|a, b| a.0 == b.0) {
             let Some(described) = group.first().and_then(|(at, _)| Some((*at, self.names.get(*at)?))) else { continue };
             let (at, described) = described;
@@ -180,9 +181,9 @@ impl<'p> Preparer<'p> {
         Ok(())
     }
 
-    /// Adds what LDIF may leave out: superior classes, the values of the RDN, entryUUID. Gives what is known of its
-    /// classes.
-    fn complete(&mut self, entry: &Entry, batch: &mut Batch) -> Result<Option<Arc<Classes>>, String> {
+    /// Adds what LDIF may leave out: superior classes, the values of the RDN, entryUUID. Returns the requirements of
+    /// its classes.
+    fn complete(&mut self, entry: &Entry, batch: &mut PreparedBatch) -> Result<Option<Arc<Classes>>, String> {
         let first = entry.attributes.start as usize;
         let mut has_uuid = false;
         let mut has_stamp = [false; STAMPS.len()];
@@ -210,8 +211,8 @@ impl<'p> Preparer<'p> {
         Ok(classes)
     }
 
-    /// Says who made the entry and when, where the file does not and the selection does not leave it out.
-    fn stamp(&mut self, has: [bool; STAMPS.len()], batch: &mut Batch) -> Result<(), String> {
+    /// Adds creator and time where the file does not say them, unless the selection leaves them out.
+    fn stamp(&mut self, has: [bool; STAMPS.len()], batch: &mut PreparedBatch) -> Result<(), String> {
         let Some(stamps) = &self.plan.options.stamps else { return Ok(()) };
         for (_, desc) in has.into_iter().zip(STAMPS).filter(|(has, _)| !has) {
             let name = DescId::WELL_KNOWN.get(desc.0 as usize).copied().unwrap_or_default();
@@ -227,7 +228,7 @@ impl<'p> Preparer<'p> {
         Ok(())
     }
 
-    fn complete_classes(&mut self, position: usize, batch: &mut Batch) -> Option<Arc<Classes>> {
+    fn complete_classes(&mut self, position: usize, batch: &mut PreparedBatch) -> Option<Arc<Classes>> {
         let attribute = batch.attributes.get_mut(position)?;
         let body = batch.arena.get(attribute.body.start as usize..attribute.body.end as usize)?;
         let classes = match self.classes.get(body) {
@@ -251,7 +252,7 @@ impl<'p> Preparer<'p> {
     }
 
     /// Adds the attributes and values of the RDN that the entry does not have.
-    fn complete_rdn(&mut self, first: usize, batch: &mut Batch) -> Result<(), String> {
+    fn complete_rdn(&mut self, first: usize, batch: &mut PreparedBatch) -> Result<(), String> {
         let schema = self.plan.schema();
         let rdn = Rdn::parse(rdn_text(&self.record.dn)).map_err(|error| error.to_string())?;
         for Ava { attribute: name, value } in rdn.avas() {
@@ -289,12 +290,12 @@ impl<'p> Preparer<'p> {
     }
 
     /// Whether the entry obeys the schema, and no value comes twice.
-    fn check(&self, entry: &Entry, classes: Option<&Classes>, batch: &Batch) -> Result<(), String> {
+    fn check(&self, entry: &Entry, classes: Option<&Classes>, batch: &PreparedBatch) -> Result<(), String> {
         let schema = self.plan.schema();
         for attribute in batch.attributes_of(entry).iter().filter(|attribute| attribute.count > 1) {
             let Some(described) = self.names.get(attribute.described) else { continue };
             let rule = described.attribute.and_then(|t| schema.attribute_by_index(t)).and_then(|t| t.equality);
-            // Classes were looked at once for all entries that have the same.
+            // Classes were checked once for all entries with the same set.
             if described.desc != DescId::OBJECT_CLASS && self.has_duplicate(rule, batch.values(attribute)) {
                 return Err(format!("the attribute {} has the same value twice", described.canonical));
             }
@@ -326,7 +327,7 @@ impl<'p> Preparer<'p> {
     }
 
     /// The filters of the selection.
-    fn is_selected(&self, entry: &Entry, batch: &Batch) -> bool {
+    fn is_selected(&self, entry: &Entry, batch: &PreparedBatch) -> bool {
         let selection = &self.plan.options.selection;
         if selection.include_filters.is_empty() && selection.exclude_filters.is_empty() {
             return true;
@@ -347,7 +348,7 @@ fn push(arena: &mut Vec<u8>, bytes: &[u8]) -> Span {
     start..arena.len() as u32
 }
 
-fn append_attribute(batch: &mut Batch, described: u32, value: &[u8]) {
+fn append_attribute(batch: &mut PreparedBatch, described: u32, value: &[u8]) {
     let start = batch.arena.len() as u32;
     put_value(&mut batch.arena, value);
     let body = start..batch.arena.len() as u32;
@@ -356,7 +357,7 @@ fn append_attribute(batch: &mut Batch, described: u32, value: &[u8]) {
 
 /// The attributes of a prepared entry for the schema check.
 struct Checked<'c, 'n> {
-    batch: &'c Batch,
+    batch: &'c PreparedBatch,
     entry: &'c Entry,
     names: &'c Names<'n>,
 }

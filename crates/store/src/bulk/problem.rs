@@ -1,4 +1,4 @@
-//! What `verify-index` finds wrong, in words.
+//! The problems that `verify-index` finds, as messages.
 
 use crate::EntryId;
 
@@ -22,13 +22,13 @@ pub enum Problem {
         /// The parent that it names.
         parent: EntryId,
     },
-    /// The way up does not end.
+    /// The chain of parents has no end.
     #[error("entry {id}: is below itself")]
     Cycle {
         /// An entry of the cycle or below it.
         id: EntryId,
     },
-    /// The name of an entry belongs to another backend, so that nobody finds the entry by it.
+    /// The name of an entry belongs to another backend, so the entry is not found by its name.
     #[error(
         "entry {id}: its name \"{dn}\" belongs to another backend: searches find the entry, requests that name it do \
          not; export this backend, rename the entry in the LDIF and import it again"
@@ -93,7 +93,7 @@ pub enum Problem {
         /// The index.
         index: String,
     },
-    /// The index is on its way: no damage, and no search uses it before it is complete.
+    /// The index is being built: this is no damage, and no search uses it before it is complete.
     #[error("index {index}: invalid (being built: {entries} of {total} entries)")]
     Building {
         /// The index.
@@ -121,7 +121,7 @@ pub enum Problem {
         /// What is wrong.
         reason: String,
     },
-    /// A number of `meta` would be given twice.
+    /// The next number in `meta` is already in use.
     #[error("{what}: the next one would be {next}, but {used} is in use")]
     Counter {
         /// Which numbers.

@@ -1,4 +1,4 @@
-//! `rebuild-index`: indexes made anew from the entries, in one transaction: before it an index is as it was, after it
+//! `rebuild-index`: rebuilds indexes from the entries in one transaction, so that an index is either as it was or
 //! right.
 //!
 //! The backend must be closed (its log folded): what is rebuilt is what LMDB has. Keys come from the same code and the
@@ -27,12 +27,12 @@ use crate::record::{LargeStub, RecordView};
 use crate::view::View;
 use crate::{DescId, EntryId, IndexId, StoreError};
 
-/// Which indexes are made anew.
+/// Which indexes are rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RebuildWhich {
     /// All, those of the tree included (`--rebuildAll`).
     All,
-    /// Those that are not to be used as they are (`--rebuildDegraded`).
+    /// Those that may not answer searches as they are (`--rebuildDegraded`).
     Degraded,
     /// These: OpenDJ index ids, attribute names, `dn2id`, `id2children`, `id2entry`.
     Named(Vec<String>),
@@ -49,8 +49,7 @@ pub struct RebuildOptions {
     pub indexes: IndexConfigs,
     /// Which of them.
     pub which: RebuildWhich,
-    /// They are only declared good (`--clearDegradedState`), which is true of a backend whose data never had the
-    /// attribute.
+    /// They are only marked as complete (`--clearDegradedState`), which is right if no entry ever had the attribute.
     pub clear_degraded_state: bool,
     /// Worker threads; 0: one for each core.
     pub threads: usize,
@@ -75,11 +74,11 @@ pub struct RebuildSummary {
     pub elapsed: Duration,
 }
 
-/// Makes indexes anew.
+/// Rebuilds indexes.
 ///
 /// # Errors
-/// When the backend is in use or damaged, an index is not known, there is no room, or the work was interrupted: then
-/// all is as it was.
+/// When the backend is in use or damaged, an index is not known, there is no room, or the work was interrupted. Nothing
+/// is changed then.
 pub fn rebuild(options: &RebuildOptions, progress: &mut dyn FnMut(&Progress)) -> Result<RebuildSummary, BulkError> {
     let started = Instant::now();
     let _lock = InstanceLock::take(&options.directory)?;
@@ -163,7 +162,7 @@ fn rebuild_in(
     Ok(summary)
 }
 
-/// Rows straight into a transaction.
+/// Writes rows into a transaction.
 struct TxnRows<'t, 'e> {
     dbs: &'t Dbs,
     txn: &'t mut RwTxn<'e>,

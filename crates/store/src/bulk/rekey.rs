@@ -1,4 +1,5 @@
-//! All index keys of all entries of a database, made anew and sorted: what `verify` compares with and `rebuild` writes.
+//! Makes and sorts all index keys of all entries of a database; `verify` compares them with the indexes, `rebuild`
+//! writes them.
 //!
 //! One thread reads entries in the order of their ids, workers make the keys, turns keep the order. Knows nothing of
 //! what is in the indexes now.
@@ -28,7 +29,7 @@ const BATCH_BYTES: usize = 512 << 10;
 /// Batches on their way to the workers.
 const BATCHES_MAX: usize = 4;
 
-/// How the work is done.
+/// The resources of the work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings<'a> {
     pub threads: usize,
@@ -37,11 +38,11 @@ pub(super) struct Settings<'a> {
     pub cancel: &'a Cancel,
 }
 
-/// Memory of the sort when nothing else is said.
+/// Default memory of the sort.
 const SORT_BYTES: usize = 256 << 20;
 
 impl<'a> Settings<'a> {
-    /// 0 threads are as many as there are cores, 0 bytes as many as are sensible.
+    /// 0 threads mean one for each core, 0 bytes the default.
     pub fn new(threads: usize, memory_bytes: usize, temporary: &'a Path, cancel: &'a Cancel) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -53,7 +54,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Is told what is met on the way; in the order of ids, on the calling thread.
+/// Is called for what is read; in the order of ids, on the calling thread.
 pub(super) trait Watcher {
     /// An entry whose record can be read.
     fn entry(&mut self, id: EntryId, record: &RecordView<'_>);
@@ -218,7 +219,7 @@ fn work(
             };
             sink.set_row(*row);
             name.clear();
-            // A name without normal form is reported by whoever watches; it has no key.
+            // A name without a normal form has no key; the observer reports it.
             indexer.normalize_rdn(record.rdn(), record.parent() == EntryId::ROOT, &mut name);
             sink.tree(record.parent(), &name);
             indexer.keys(&record, &mut sink);

@@ -1,5 +1,4 @@
-//! Putting a new database directory in the place of the old one, so that at each moment one of them is whole under the
-//! name.
+//! Puts a new database directory in the place of the old one, so that at each moment a complete one has the name.
 //!
 //! The new directory is built as `NAME.new`, synced, and exchanged with `NAME` in one step (`renameat2` with
 //! `RENAME_EXCHANGE`). Where the file system cannot exchange, two renames do it, and [`recover`] finishes or undoes
@@ -53,8 +52,8 @@ pub(super) fn swap(name: &Path) -> io::Result<()> {
     clean(name)
 }
 
-/// After a crash: makes sure that `NAME` is a whole directory, the new one if it was complete, and clears the rest
-/// away. To be called before a database is opened. Does nothing when there is nothing to do.
+/// After a crash: makes sure that `NAME` is a whole directory, the new one if it was complete, and removes the rest. To
+/// be called before a database is opened. Does nothing when no import was interrupted.
 ///
 /// # Errors
 /// When directories cannot be renamed or removed.

@@ -1,4 +1,4 @@
-//! Taking turns: workers finish chunks in any order, but what depends on the order of the file happens in that order.
+//! Turns of workers: they finish chunks in any order, but do what depends on the order of the file in that order.
 
 use std::sync::{Condvar, Mutex};
 
@@ -36,7 +36,7 @@ impl Turns {
         self.changed.notify_all();
     }
 
-    /// Sends everybody home.
+    /// Ends the waiting of all workers.
     pub fn stop(&self) {
         if let Ok(mut state) = self.state.lock() {
             state.stopped = true;

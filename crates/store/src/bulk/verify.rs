@@ -1,9 +1,8 @@
-//! `verify-index`: proves that entries, tree, postings and large values say the same, or tells in words where they do
-//! not.
+//! `verify-index`: checks that entries, tree, postings and large values agree, and reports where they do not.
 //!
-//! The keys of all entries are made anew and sorted like an import's, then compared with the indexes key by key and id
-//! by id: what is missing and what is too much both show in one pass. What it reads is one snapshot, so LMDB, overlay
-//! and the log behind the overlay are checked as one state. It changes nothing.
+//! The keys of all entries are made and sorted as in an import, then compared with the indexes key by key and id by id:
+//! one pass finds missing and superfluous ids. It reads one snapshot, so LMDB, overlay and the log behind the overlay
+//! are checked as one state. It changes nothing.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -12,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use schema::NormalizedDn;
 
+use super::entry_by_name::entry_by_name;
 use super::error::BulkError;
-use super::find::find;
 use super::finish::Slots;
 use super::options::PROGRESS_ENTRIES;
 use super::options::{Cancel, Phase, Progress};
@@ -110,7 +109,7 @@ pub fn verify(
     verify_with_progress(snapshot, indexer, options, &mut |_| {}, report)
 }
 
-/// [`verify`], which tells how far it is.
+/// [`verify`] with progress.
 ///
 /// # Errors
 /// As there.
@@ -126,7 +125,7 @@ pub fn verify_with_progress(
     verify_view(snapshot.view(), &state, indexer, options, progress, report)
 }
 
-/// What there is beside the view.
+/// What verifying needs beside the view.
 pub(super) struct State<'s> {
     pub dbs: &'s Dbs,
     pub txn: &'s ReadTxn,
@@ -165,7 +164,7 @@ pub(super) fn verify_view(
     for index in untrusted {
         let name = index_name(indexer, index);
         match state.index_states.get(index) {
-            // No search uses it, so it cannot be wrong.
+            // No search uses it, so it is not compared.
             Some(IndexState { build: Build::UpTo(point), .. }) => {
                 let (entries, total) = (point.entries, view.entry_count()?);
                 (check.report)(&Problem::Building { index: name, entries, total });
@@ -201,7 +200,7 @@ struct Check<'c> {
     indexer: &'c Indexer,
     progress: &'c mut dyn FnMut(&Progress),
     started: Instant,
-    /// Entries that there are.
+    /// The entries that exist.
     total: u64,
     report: &'c mut dyn FnMut(&Problem),
     summary: VerifySummary,
@@ -260,7 +259,7 @@ impl Check<'_> {
     /// A name belongs to one backend, the one with the longest base DN above it.
     fn foreign_names(&mut self, others: &[NormalizedDn]) -> Result<(), BulkError> {
         for base in others {
-            if let Some(id) = find(self.view, base)? {
+            if let Some(id) = entry_by_name(self.view, base)? {
                 let dn = self.view.dn_of(id)?.unwrap_or_default();
                 self.problem(&Problem::ForeignName { id, dn });
             }
@@ -272,7 +271,7 @@ impl Check<'_> {
         self.view.tables().description(desc).map_or_else(|| format!("number {}", desc.0), str::to_owned)
     }
 
-    /// Compares an index with what it should be.
+    /// Compares an index with the keys of the entries.
     fn index(&mut self, sorted: &Sorted, slot: usize, index: IndexId) -> Result<(), BulkError> {
         let name = index_name(self.indexer, index);
         let mut expected = sorted.merge(slot)?;

@@ -1,4 +1,4 @@
-//! The end of the pipe: rows in key order into a new environment.
+//! Writes rows in key order into a new environment: the last step of an import.
 //!
 //! A thread of its own appends batches as they come (`MDB_APPEND`: no search, full pages) and commits now and then
 //! without waiting for the disk; [`Writer::finish`] syncs once. Knows rows as bytes.
@@ -21,16 +21,16 @@ use crate::StoreError;
 use crate::env::{DATA_FILE, Dbs, Env, Table};
 use crate::write_out;
 
-/// Rows are handed over in batches of about this size.
+/// Size of the batches of rows, about.
 const BATCH_BYTES: usize = 512 << 10;
 
-/// Batches under way between the pipeline and the writer.
+/// Batches on the way to the writer.
 const BATCHES_MAX: usize = 8;
 
 /// A commit each so many bytes of rows.
 const COMMIT_BYTES: usize = 32 << 20;
 
-/// LMDB's page.
+/// Size of a page of LMDB.
 const PAGE_BYTES: u64 = 4096;
 
 /// Which table a batch of rows belongs to.
@@ -113,7 +113,7 @@ impl Writer {
         if rows.is_empty() {
             return Ok(());
         }
-        // The writer goes away early only with an error of its own, which `finish` tells.
+        // The writer ends early only with an error, which `finish` returns.
         self.sender.as_ref().and_then(|sender| sender.send(rows).ok()).ok_or(BulkError::WriterGone)
     }
 
@@ -131,7 +131,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.sender = None;
         if let Some(thread) = self.thread.take() {
-            // An abandoned import: the thread must be gone before its files are.
+            // The import was given up: the thread must end before its files are removed.
             let _ = thread.join();
         }
     }
@@ -191,11 +191,12 @@ impl Paving {
         Ok(Self { file, end, writeback: end })
     }
 
-    /// Paves what a transaction with `bytes` of rows can take: pages are at least half full, and each table has branch
-    /// pages. Called before LMDB is given the rows, because it writes pages of a large transaction before the commit.
+    /// Fills with zeros what a transaction with `bytes` of rows can take: pages are at least half full, and each table
+    /// has branch pages. Called before LMDB is given the rows, because it writes pages of a large transaction before
+    /// the commit.
     fn extend(&mut self, env: &Env, bytes: u64) -> Result<(), BulkError> {
         let failed = |error| StoreError::io("database file", &error);
-        // What is behind the pavement was written by LMDB.
+        // What is behind the filled part was written by LMDB.
         self.end = self.end.max(self.file.metadata().map_err(failed)?.len());
         let target = env.bytes().0 + 2 * bytes + 64 * PAGE_BYTES;
         while self.end < target {
@@ -212,7 +213,7 @@ impl Paving {
         self.writeback = end;
     }
 
-    /// Cuts off what LMDB did not need.
+    /// Cuts off the zeros that LMDB did not use.
     fn cut(&self, env: &Env) -> Result<(), BulkError> {
         Ok(self.file.set_len(env.bytes().0).map_err(|error| StoreError::io("database file", &error))?)
     }

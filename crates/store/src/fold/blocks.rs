@@ -17,7 +17,7 @@ use crate::posting::key::index_of;
 use crate::posting::{BlockIter, BlockView, BlockWriter, IndexKey, InlineList, List, ROW_BYTES_MAX};
 use crate::{IndexId, ListId};
 
-/// A split row leaves this much room above its even share, so that the last part is not a crumb.
+/// A split row leaves this much room above its even share, so that the last part is not tiny.
 const SPLIT_SLACK_BYTES: usize = 48;
 
 pub(super) struct BlockFolder<'d> {

@@ -1,4 +1,4 @@
-//! One posting list and its changes become the list to be stored: inline while it is short, containers beyond.
+//! Applies changes to one posting list: a short list is stored inline, a long one in containers.
 
 use heed::RwTxn;
 
@@ -10,8 +10,8 @@ use crate::posting::container::{CHUNK_KEY_BYTES, CONTAINER_BYTES_MAX, id_at, par
 use crate::posting::{Container, ContainerBuf, InlineList, List, chunk_key, chunk_of, encode_inline, low_of};
 use crate::{EntryId, ListId};
 
-/// A long list with at most this many ids is tried inline again. Well below what fits inline, so that a list at the
-/// border does not go to and fro.
+/// A long list with at most this many ids is tried inline again. Well below what fits inline, so that a list near the
+/// limit does not change its form again and again.
 const DEMOTE_COUNT_MAX: u64 = 100;
 
 /// Changes lists; owns the buffers.

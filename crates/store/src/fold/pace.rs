@@ -1,4 +1,4 @@
-//! How long work on LMDB gives way to others.
+//! The pauses in long work on LMDB, which leave processor and disk to others.
 
 /// Called between small pieces of work; may sleep.
 pub(crate) type Pace<'p> = &'p mut dyn FnMut();

@@ -1,5 +1,5 @@
-//! Removing the rows of an index as a whole, long lists included: of a former one bit by bit, of one that is made anew
-//! offline at once.
+//! Removes all rows of an index, its long lists included: of a former index some rows with each fold, of an index that
+//! is rebuilt offline all at once.
 //!
 //! Invariant: a row and the containers of its lists go in the same transaction.
 
@@ -16,7 +16,7 @@ use crate::{IndexId, ListId};
 
 /// Rows that one fold removes of former indexes: some 10 MiB.
 const ROWS_OF_A_FOLD_MAX: usize = 10_000;
-/// Rows removed between two breaths.
+/// Rows removed between two pauses.
 const ROWS_AT_A_TIME: usize = 256;
 
 /// Removes some rows of former indexes.

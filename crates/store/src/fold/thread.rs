@@ -1,4 +1,4 @@
-//! The thread that folds: takes frozen overlays, commits them, publishes, trims the log, and keeps the house in
+//! The thread that folds: takes frozen overlays, commits them, publishes, trims the log, and does maintenance in
 //! between.
 
 use std::fs::File;
@@ -18,21 +18,22 @@ use crate::stats::Meters;
 use crate::version::{Frozen, Shared, Version};
 use crate::write_out;
 
-/// Work between two breaths. Shorter than a scheduler's slice, so that nobody on this core waits for a fold.
+/// Work between two pauses. Shorter than a time slice of the scheduler, so that no thread on this core waits for a
+/// fold.
 const WORK_SLICE: Duration = Duration::from_millis(2);
-/// A breath, while the writer is not waiting for us.
-const BREATH: Duration = Duration::from_micros(500);
-/// Rows between two times that the disk is given what LMDB wrote: about as many pages. What the disk has to take at
-/// once is what a sync of the log waits for.
+/// A pause, while the writer does not wait for the fold.
+const PAUSE: Duration = Duration::from_micros(500);
+/// After so many rows (about as many pages) the disk is told to write what LMDB wrote. A sync of the log waits for
+/// everything that the disk still has to write.
 const ROWS_WRITTEN_OUT: u64 = 512;
-/// Chores are done this often when nothing happens.
-const CHORES_EVERY: Duration = Duration::from_millis(500);
+/// Maintenance is done this often when nothing happens.
+const MAINTENANCE_EVERY: Duration = Duration::from_millis(500);
 /// Readers of dead processes are looked for this often.
 const STALE_READERS_EVERY: Duration = Duration::from_secs(60);
 /// A failed fold (disk full) is tried again after this.
 const RETRY_AFTER: Duration = Duration::from_millis(250);
 
-/// What the fold thread is told.
+/// What the fold thread is asked to do.
 pub(crate) enum FoldJob {
     /// Fold this; it is the `frozen` of the current version.
     Fold(Arc<Frozen>),
@@ -52,7 +53,7 @@ impl FoldThread {
         let data =
             File::open(shared.env.path().join(DATA_FILE)).map_err(|error| StoreError::io("database file", &error))?;
         let mut folder =
-            Folder { shared, log, meters, receiver, data, retired: Vec::new(), stale_looked: Instant::now() };
+            FoldWorker { shared, log, meters, receiver, data, retired: Vec::new(), stale_looked: Instant::now() };
         let handle = std::thread::Builder::new()
             .name("fold".to_owned())
             .spawn(move || folder.run())
@@ -61,23 +62,23 @@ impl FoldThread {
     }
 }
 
-struct Folder {
+struct FoldWorker {
     shared: Arc<Shared>,
     log: Arc<dyn Log>,
     meters: Arc<Meters>,
     receiver: Receiver<FoldJob>,
     /// LMDB's file.
     data: File,
-    /// Folded overlays that readers may still hold. They are dropped here: giving back a million nodes takes a while,
-    /// and an event loop must not be the one to do it.
+    /// Folded overlays that readers may still hold. They are dropped here: freeing a million nodes takes a while, which
+    /// must not happen on an event loop.
     retired: Vec<Arc<Frozen>>,
     stale_looked: Instant,
 }
 
-impl Folder {
+impl FoldWorker {
     fn run(&mut self) -> Result<(), StoreError> {
         loop {
-            match self.receiver.recv_timeout(CHORES_EVERY) {
+            match self.receiver.recv_timeout(MAINTENANCE_EVERY) {
                 Ok(FoldJob::Fold(frozen)) => self.fold_until_done(frozen)?,
                 Ok(FoldJob::Stop) | Err(RecvTimeoutError::Disconnected) => {
                     self.note_closed();
@@ -85,11 +86,11 @@ impl Folder {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            self.chores();
+            self.maintain();
         }
     }
 
-    /// Folds, again and again if need be; gives up only when told to stop (the log has it all).
+    /// Folds, and tries again after an error; gives up only when it is stopped (the log has everything).
     fn fold_until_done(&mut self, frozen: Arc<Frozen>) -> Result<(), StoreError> {
         loop {
             match self.fold_once(&frozen, false) {
@@ -98,7 +99,7 @@ impl Folder {
                     self.retired.push(frozen);
                     return Ok(());
                 }
-                // The room that kept history takes is better used for what is not folded yet.
+                // Changes that are not folded yet need the room more than history that is only kept.
                 Err(error) if error.is_file_system_full() && self.log.relieve() => {}
                 Err(error) => {
                     self.meters.set_fold_trouble(Some(error.clone()));
@@ -112,8 +113,8 @@ impl Folder {
         }
     }
 
-    /// Notes that the backend is closed: nothing that the log alone holds is missing should its files be gone later.
-    /// Without it (a full disk) the next start only asks for more than it needs.
+    /// Notes that the backend is closed: the database has everything, so the files of the log may be removed
+    /// afterwards. Without this note (a full disk) the next start requires log files that it does not need.
     fn note_closed(&mut self) {
         let version = self.shared.version.load_full();
         if version.frozen.is_some() || !version.active.is_empty() {
@@ -134,7 +135,7 @@ impl Folder {
         frozen.set_fold_txn(fold_txn);
         let mut pacer = Pacer { meters: &self.meters, data: &self.data, slice: start, done: 0 };
         self.meters.fold_total.store(frozen.overlay.rows() as u64, Ordering::Relaxed);
-        // Before the transaction ends, so that it holds no more than the log does.
+        // Read before the commit, so that the note never claims more than the log holds.
         let held = LogHeld { is_closed, ..self.log.held() };
         fold(&mut txn, env.dbs(), frozen, held, &mut || pacer.row_done())?;
         let committing = Instant::now();
@@ -150,16 +151,16 @@ impl Folder {
             indexes: current.indexes.clone(),
         });
         self.meters.fold_ended(start, committing, frozen.overlay.ops());
-        // What cannot be trimmed now stays for the next time.
+        // What is not trimmed now is trimmed after the next fold.
         if let Err(error) = self.log.trim(frozen.overlay.last_seq) {
             self.meters.set_fold_trouble(Some(error));
         }
         Ok(())
     }
 
-    fn chores(&mut self) {
+    fn maintain(&mut self) {
         self.retired.retain(|frozen| Arc::strong_count(frozen) > 1);
-        // Without a spare segment the writer makes one itself, slower; the error shows up there if it lasts.
+        // Without a spare segment the writer makes one itself, which is slower; a lasting error is reported there.
         let _ = self.log.prepare();
         if self.stale_looked.elapsed() >= STALE_READERS_EVERY {
             self.stale_looked = Instant::now();
@@ -168,11 +169,11 @@ impl Folder {
     }
 }
 
-/// Keeps a fold from being in the way of others, as long as the writer does not wait for it.
+/// Makes pauses in a fold as long as the writer does not wait for it.
 struct Pacer<'f> {
     meters: &'f Meters,
     data: &'f File,
-    /// Since when it has worked without a breath.
+    /// When the last pause ended.
     slice: Instant,
     done: u64,
 }
@@ -190,7 +191,7 @@ impl Pacer<'_> {
         if self.slice.elapsed() >= WORK_SLICE {
             self.meters.fold_done.store(self.done, Ordering::Relaxed);
             if !is_awaited {
-                std::thread::sleep(BREATH);
+                std::thread::sleep(PAUSE);
             }
             self.slice = Instant::now();
         }

@@ -1,6 +1,7 @@
-//! What an operator asks for: the `backend-index` and `backend-vlv-index` objects of the configuration.
+//! The indexes that an operator configures: the `backend-index` and `backend-vlv-index` objects of the configuration.
 //!
-//! Knows words and numbers; what they mean under a schema is worked out by [`IndexSet`](super::IndexSet).
+//! Holds the configured words and numbers; what they mean under a schema is worked out by
+//! [`IndexSet`](super::IndexSet).
 
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub struct VlvConfig {
     pub sort_order: String,
 }
 
-/// Everything asked for of the indexes of one backend, and what it takes to make their keys.
+/// All configured indexes of one backend, and what is needed to make their keys.
 #[derive(Clone, Default)]
 pub struct IndexConfigs {
     /// Indexes of attributes.

@@ -1,8 +1,8 @@
 //! The indexes that a backend is configured with, as its log and its database keep them.
 //!
-//! Beside what the operator asked for stand the names of the indexes that this means: a replay of the log gives the
-//! same numbers to the same names, whatever schema is in force by then. The same configuration always makes the same
-//! bytes. The secret of confidential indexes and what evaluates filters are no part of it.
+//! With the configuration are kept the names of the indexes that it makes, so that a replay of the log gives the same
+//! numbers to the same names under any schema. The same configuration always makes the same bytes. The secret of
+//! confidential indexes and the compiler of filters are not kept.
 
 use std::sync::Arc;
 
@@ -18,14 +18,15 @@ use super::state::IndexStates;
 /// The indexes that a backend is to have.
 #[derive(Debug, Clone, Default)]
 pub struct ConfiguredIndexes {
-    /// As the operator asked.
+    /// As the operator configured them.
     pub configs: IndexConfigs,
-    /// The names of what that means, each once: those that have numbers.
+    /// The names of the indexes that this makes, each once; these names have numbers.
     pub names: Vec<String>,
 }
 
 impl PartialEq for ConfiguredIndexes {
-    /// The same indexes with the same keys: what a secret or a filter changes about keys is part of the names.
+    /// Whether both are the same indexes with the same keys: a secret or a filter that changes keys changes the names
+    /// too.
     fn eq(&self, other: &Self) -> bool {
         self.configs.attributes == other.configs.attributes
             && self.configs.vlv == other.configs.vlv
@@ -39,7 +40,7 @@ impl ConfiguredIndexes {
     /// Works out what `configs` mean.
     ///
     /// # Errors
-    /// When the schema does not carry an index asked for, or it cannot be for another reason.
+    /// When an index is not valid under the schema.
     pub fn new(schema: &Arc<Schema>, configs: impl Into<IndexConfigs>) -> Result<Self, IndexError> {
         let (configs, mut states) = (configs.into(), IndexStates::default());
         IndexSet::new(schema, &configs, &mut states)?;
@@ -70,7 +71,7 @@ impl ConfiguredIndexes {
         out.into_bytes()
     }
 
-    /// Reads [`ConfiguredIndexes::to_bytes`]; `None` when it is not that.
+    /// Reads [`ConfiguredIndexes::to_bytes`]; `None` when the bytes have another form.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut configured = Self::default();

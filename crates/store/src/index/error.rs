@@ -6,7 +6,7 @@ use super::kind::{IndexKind, SUBSTRING_LENGTH_MIN};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
     /// The schema has no such attribute.
-    #[error("the index of \"{attribute}\" cannot be: the schema has no such attribute type")]
+    #[error("the index of \"{attribute}\" is not valid: the schema has no such attribute type")]
     UnknownAttribute {
         /// As configured.
         attribute: String,
@@ -22,7 +22,7 @@ pub enum IndexError {
         /// The kind asked for.
         kind: IndexKind,
     },
-    /// Windows too short.
+    /// The windows are too short.
     #[error(
         "the substring index of \"{attribute}\" needs a substring-length of at least {SUBSTRING_LENGTH_MIN}, \
          not {length}"
@@ -41,7 +41,7 @@ pub enum IndexError {
         /// As configured.
         attribute: String,
     },
-    /// A rule that there is not, or that makes no keys of such values.
+    /// No such rule, or it makes no keys of such values.
     #[error(
         "the extensible index of \"{attribute}\" is not valid: \"{rule}\" is no matching rule or language that makes \
          keys of its values"
@@ -52,7 +52,7 @@ pub enum IndexError {
         /// As configured.
         rule: String,
     },
-    /// Hashed keys cannot serve this.
+    /// Hashed keys do not serve this kind.
     #[error("the {what} index of \"{attribute}\" cannot be confidential: hashed keys have no order")]
     NotConfidential {
         /// As configured.
@@ -60,14 +60,14 @@ pub enum IndexError {
         /// Kind or rule.
         what: String,
     },
-    /// There is nothing to hash with.
-    #[error("the confidential index of \"{attribute}\" cannot be: there is no secret to hash its keys with")]
+    /// There is no secret to hash with.
+    #[error("the confidential index of \"{attribute}\" is not valid: there is no secret to hash its keys with")]
     NoSecret {
         /// As configured.
         attribute: String,
     },
     /// A VLV index with a mistake.
-    #[error("the VLV index \"{name}\" cannot be: {reason}")]
+    #[error("the VLV index \"{name}\" is not valid: {reason}")]
     Vlv {
         /// As configured.
         name: String,

@@ -1,4 +1,4 @@
-//! Filters as VLV indexes need them: compiled and evaluated by whoever knows filters.
+//! Filters as VLV indexes need them: a crate that knows filters compiles and evaluates them.
 
 use std::sync::Arc;
 
@@ -6,24 +6,25 @@ use schema::{Schema, TypeIndex};
 
 use super::indexed_entry::IndexedEntry;
 
-/// Makes filters of their text.
+/// Compiles filters.
 pub trait CompileFilter: Send + Sync {
-    /// The filter that `text` says, under `schema`.
+    /// The filter that `text` means under `schema`.
     ///
     /// # Errors
-    /// In words that follow "its filter": when it is none, or asks what an entry's attributes do not tell.
+    /// When the text is no filter, or asks for more than the attributes of an entry. The message follows the words "its
+    /// filter".
     fn compile(&self, schema: &Arc<Schema>, text: &str) -> Result<Arc<dyn IndexFilter>, String>;
 }
 
-/// A filter as a VLV index needs it. Deterministic: nothing but the entry decides.
+/// A filter as a VLV index needs it. Deterministic: it depends on the entry alone.
 pub trait IndexFilter: Send + Sync {
-    /// The filter, written in the one way in which all equal texts are written.
+    /// The filter in its canonical form: equal filters have equal texts.
     fn text(&self) -> &str;
 
-    /// The attribute types that it asks for; their subtypes are meant too.
+    /// The attribute types that it asks for; their subtypes count too.
     fn attributes(&self) -> &[TypeIndex];
 
-    /// Whether the entry belongs to the list. Where values outside the record would decide, it does: the search looks
-    /// again.
+    /// Whether the entry belongs to the list. If that depends on values outside the record, it does: the search
+    /// evaluates the whole filter again.
     fn matches(&self, entry: &dyn IndexedEntry) -> bool;
 }

@@ -1,4 +1,4 @@
-//! An entry as the makers of keys see it.
+//! An entry as index keys are made from it.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! From an entry to its index keys; from an old and a new state of it to the keys that go and come.
+//! Makes the index keys of an entry, and the keys that a change of it removes and adds.
 //!
 //! One pass over the entry's attributes: each attribute type knows the indexes that it feeds, so attributes without
 //! an index cost one table look-up. A value that has no normal form under a rule (possible when syntax checking is off)
@@ -17,7 +17,7 @@ use crate::record::Values;
 /// The only key of a presence index, as in OpenDJ.
 pub const PRESENCE_KEY: &[u8] = b"+";
 
-/// What takes keys.
+/// Receives keys.
 pub trait KeySink {
     /// A key of the entry in `index`. Within one entry the same key may come more than once.
     fn key(&mut self, index: IndexId, key: &[u8]);
@@ -38,16 +38,16 @@ pub struct Indexer {
     fed: Vec<Box<[u16]>>,
 }
 
-/// The keys that a change takes away and brings.
+/// The keys that a change removes and adds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct KeyChanges {
-    /// Keys that the entry had and has no more.
+    /// Keys that the entry had before and does not have afterwards.
     pub removed: Vec<(IndexId, Vec<u8>)>,
-    /// Keys that it had not.
+    /// Keys that it has only afterwards.
     pub added: Vec<(IndexId, Vec<u8>)>,
 }
 
-/// The attributes of an entry that have to do with any index.
+/// The attributes of an entry that any index uses.
 #[derive(Default)]
 struct Attributes<'a> {
     /// By type.
@@ -109,7 +109,7 @@ impl Indexer {
         self.fed.get(attribute.0 as usize).map(|positions| &**positions).unwrap_or_default()
     }
 
-    /// All keys of an entry whose large attributes are somewhere else; within one entry a key may come more than once.
+    /// All keys of an entry, large attributes left out; within one entry a key may come more than once.
     pub fn keys(&self, entry: &impl IndexedEntry, sink: &mut impl KeySink) {
         let mut room = Vec::new();
         entry.each_attribute(&|attribute| self.is_indexed(attribute), &mut |attribute, body| {
@@ -166,15 +166,15 @@ impl Indexer {
         }
     }
 
-    /// The keys that go and come when an entry becomes another. `None` stands for no entry: all keys go or come.
-    /// Only indexes fed by an attribute that differs are looked at.
+    /// The keys that are removed and added when `old` is replaced by `new`. `None` stands for no entry. Only indexes
+    /// fed by an attribute that differs are looked at.
     #[must_use]
     pub fn changes<E: IndexedEntry>(&self, old: Option<&E>, new: Option<&E>) -> KeyChanges {
         let before = self.indexed_attributes(old);
         let after = self.indexed_attributes(new);
         let mut affected = self.affected(&before, &after);
         if old.is_none() || new.is_none() {
-            // An entry may belong to a list for an attribute that it has not.
+            // An entry may belong to a list because it lacks an attribute.
             self.set.vlv_indexes().iter().filter_map(|vlv| self.set.position(vlv.id)).for_each(|at| {
                 if let Some(flag) = affected.get_mut(at) {
                     *flag = true;
@@ -256,7 +256,7 @@ pub fn substring_keys(normal: &[u8], length: usize, mut take: impl FnMut(&[u8]))
     }
 }
 
-/// What is only in the one and only in the other of two sorted lists.
+/// What is only in the first and what is only in the second of two sorted lists.
 fn difference(before: Vec<(IndexId, Vec<u8>)>, after: Vec<(IndexId, Vec<u8>)>) -> KeyChanges {
     let mut changes = KeyChanges::default();
     let mut after = after.into_iter().peekable();

@@ -4,15 +4,15 @@
 //! index id), [`Indexer`] turns an entry, or an old and a new state of it, into keys. It knows nothing of how postings
 //! are stored, and nothing of the tree: the system indexes are the store's own.
 
+mod backend_indexes;
 mod config;
 mod configured;
 mod error;
-mod extract;
 mod filter;
 mod indexed_entry;
 mod indexer;
 mod kind;
-mod live;
+mod schema_types;
 mod secret;
 mod set;
 pub mod sort_key;
@@ -22,17 +22,17 @@ mod vlv;
 #[cfg(test)]
 mod tests;
 
+pub use backend_indexes::{BackendIndexes, Distrust, UntrustedIndex};
 pub use config::{
     DEFAULT_ENTRY_LIMIT, DEFAULT_SUBSTRING_LENGTH, IndexConfig, IndexConfigs, VlvConfig, default_indexes,
 };
 pub use configured::ConfiguredIndexes;
 pub use error::IndexError;
-pub use extract::SchemaTypes;
 pub use filter::{CompileFilter, IndexFilter};
 pub use indexed_entry::IndexedEntry;
 pub use indexer::{Indexer, KeyChanges, KeySink, PRESENCE_KEY, substring_keys};
 pub use kind::{IndexKind, SUBSTRING_LENGTH_MIN};
-pub use live::{BackendIndexes, Distrust, UntrustedIndex};
+pub use schema_types::SchemaTypes;
 pub use secret::{HASHED_KEY_BYTES, IndexSecret, SECRET_BYTES};
 pub use set::{Index, IndexSet, Method};
 pub use sort_key::{SortKey, SortOrder, SortOrderError};

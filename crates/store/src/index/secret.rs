@@ -1,11 +1,11 @@
 //! Keys of confidential indexes: a keyed hash stands for each normal form, so that the database file shows no value.
 //!
-//! What is protected: keys on disk of indexes with `confidentiality-enabled`. Whoever has the database file but not the
-//! secret can neither read values nor try guesses; he sees which entries share a value, and how many there are. What is
-//! not: entry records and the log, which hold entries in clear; and memory. A hash has no order: ranges, prefixes and
-//! short substrings find nothing here.
+//! Protected are keys on disk of indexes with `confidentiality-enabled`: the database file without the secret shows no
+//! values and allows no guesses; it shows which entries share a value, and how many. Not protected are entry records
+//! and the log, which hold entries in clear, and memory. A hash has no order: ranges, prefixes and short substrings
+//! find nothing here.
 //!
-//! Where the secret is kept is the caller's business.
+//! The caller keeps the secret.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use sha2::Sha256;
 /// Bytes of a secret.
 pub const SECRET_BYTES: usize = 32;
 
-/// Bytes of a key: half of the hash. Among 2^64 values of an index, two would be expected to meet; then the entry
-/// decides.
+/// Bytes of a key: half of the hash. Two values with the same hash are expected among 2^64 values of an index; the
+/// entry decides then.
 pub const HASHED_KEY_BYTES: usize = 16;
 
 /// What keys are hashed with: HMAC-SHA-256, prepared once.
@@ -42,13 +42,13 @@ impl IndexSecret {
         Self { mac: Arc::new(mac), fingerprint: fingerprint.into() }
     }
 
-    /// Tells this secret from others and gives nothing of it away.
+    /// Identifies the secret without revealing anything of it.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// The key that stands for `key` in the index of that name: equal values have unlike keys in different indexes.
+    /// The key that stands for `key` in the index of that name: equal values have different keys in different indexes.
     #[must_use]
     pub fn hashed(&self, index: &str, key: &[u8]) -> [u8; HASHED_KEY_BYTES] {
         let mut mac = Hmac::clone(&self.mac);

@@ -68,7 +68,7 @@ pub enum Method {
     Vlv,
 }
 
-/// Tells the number of a name, if it has one.
+/// Gives the number of a name, if it has one.
 type Numbers<'n> = &'n mut dyn FnMut(&str) -> Result<Option<IndexId>, IndexError>;
 
 /// All configured indexes of a backend, in the order of their ids.
@@ -85,7 +85,7 @@ impl IndexSet {
     /// untrusted, which the caller turns into trusted when the backend is empty.
     ///
     /// # Errors
-    /// When the schema does not carry an index asked for, or it cannot be for another reason.
+    /// When a configured index is not valid under the schema.
     pub fn new(schema: &Arc<Schema>, configs: &IndexConfigs, states: &mut IndexStates) -> Result<Self, IndexError> {
         let mut set = Self::default();
         let mut number = |name: &str| states.number(name).map(Some);
@@ -100,13 +100,13 @@ impl IndexSet {
         Ok(set)
     }
 
-    /// Those indexes of `configs` that `states` has numbers for and the schema carries.
+    /// Those indexes of `configs` that have a number in `states` and are valid under the schema.
     #[must_use]
     pub fn bound(schema: &Arc<Schema>, configs: &IndexConfigs, states: &IndexStates) -> Self {
         let numbers: BTreeMap<&str, IndexId> = states.iter().map(|(name, state)| (name, state.id)).collect();
         let mut number = |name: &str| Ok(numbers.get(name).copied());
         let mut set = Self::default();
-        // What cannot be is left out.
+        // Indexes that are not valid are left out.
         for config in &configs.attributes {
             let _ = set.add_attribute(schema, configs, config, &mut number);
         }
@@ -164,9 +164,9 @@ impl IndexSet {
     }
 
     /// Adds an index with the number that belongs to its name; none when there is no number, or the index is there
-    /// already: the ordering index of most attributes is its equality index, same keys, and they are ordered. What
-    /// `stamp` says is part of the name for numbers: an index whose keys come out otherwise is another one, and is
-    /// built before it is used.
+    /// already: the ordering index of most attributes is its equality index, same keys, and they are ordered. `stamp`
+    /// is part of the name that has the number: an index with other keys is another index, and is built before it is
+    /// used.
     fn add(&mut self, mut index: Index, stamp: &str, number: Numbers<'_>) -> Result<Option<IndexId>, IndexError> {
         if self.by_name.contains_key(&index.name) {
             return Ok(None);
@@ -298,7 +298,7 @@ fn substrings(rule: &'static MatchingRule, config: &IndexConfig) -> Result<(Stri
     Ok((format!("{}:{length}", rule.name()), Method::Substrings { rule, length }))
 }
 
-/// The index for `(attribute:rule:=value)`. Rules with the same normal forms share one, which bears the name of their
+/// The index for `(attribute:rule:=value)`. Rules with the same normal forms share one, which has the name of their
 /// equality rule: that of the attribute type where it is one of them.
 fn extensible(
     schema: &Schema,

@@ -1,7 +1,7 @@
 //! Sort orders (`+sn -givenName`) and the one key by which an entry stands in such an order.
 //!
-//! Used by VLV indexes, whose keys these are, and by whoever sorts entries in memory: both orders are the same because
-//! the key is. It knows attributes and matching rules, not where entries come from. Source: RFC 2891; the text form is
+//! Used by VLV indexes, whose keys these are, and where entries are sorted in memory: both orders agree because the
+//! keys do. It knows attributes and matching rules, not where entries come from. Source: RFC 2891; the text form is
 //! OpenDJ's.
 //!
 //! The key of an entry is one component for each sort key, back to back:
@@ -24,7 +24,7 @@ use schema::{AttributeType, MatchingRule, RuleRole, Schema, TypeIndex};
 use super::indexed_entry::IndexedEntry;
 use crate::record::Values;
 
-/// Most sort keys of one order. Nobody needs more, and each makes keys longer.
+/// Most sort keys of one order. More are not useful, and each makes keys longer.
 pub const SORT_KEYS_MAX: usize = 16;
 
 const PRESENT: u8 = 1;
@@ -37,7 +37,7 @@ const ESCAPE: u8 = 1;
 pub struct SortKey {
     /// The attribute type; values of its subtypes count too.
     pub attribute: TypeIndex,
-    /// Its normal forms are the order.
+    /// The rule whose normal forms are the order.
     pub rule: &'static MatchingRule,
     /// From the largest value to the smallest.
     pub descending: bool,
@@ -51,7 +51,7 @@ pub struct SortOrder {
     text: String,
 }
 
-/// Why there is no such order.
+/// Why a sort order is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SortOrderError {
     /// The schema has no such attribute type; options are not allowed either (RFC 2891: noSuchAttribute).
@@ -81,7 +81,7 @@ impl SortKey {
     /// its equality rule when that compares normal forms.
     ///
     /// # Errors
-    /// When the schema does not order these values so.
+    /// When the schema has no such order for these values.
     pub fn new(
         schema: &Schema,
         attribute: &[u8],
@@ -177,7 +177,7 @@ impl SortOrder {
         &self.keys
     }
 
-    /// Whether both orders put all entries in the same sequence, for whoever looks for an index to a request.
+    /// Whether both orders put all entries in the same sequence; used to find the index for a request.
     #[must_use]
     pub fn is_same_order(&self, other: &SortOrder) -> bool {
         let same = |(own, its): (&SortKey, &SortKey)| {
@@ -236,8 +236,8 @@ impl SortOrder {
     }
 
     /// Appends the least key that an entry may have whose first sort attribute is `value` or comes after it: where a
-    /// virtual list view by value (`greaterThanOrEqual`) begins. `false` when the value has no normal form; then `out`
-    /// is as it was.
+    /// virtual list view by value (`greaterThanOrEqual`) begins. `false` when the value has no normal form; `out` is
+    /// not changed then.
     #[must_use]
     pub fn put_start(&self, schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> bool {
         let Some(first) = self.keys.first() else { return false };

@@ -1,4 +1,4 @@
-//! What a backend remembers of its indexes: number, how far each is built and how its keys were derived.
+//! The state of each index of a backend: its number, how far it is built and how its keys were derived.
 //!
 //! An index is *trusted* when every entry is in it. A new index of a backend with entries is not, until it is built;
 //! nor is one whose keys were derived by other rules ([`key_derivation`]). Serialised for `meta`; knows nothing of
@@ -26,14 +26,14 @@ pub enum Build {
     Complete,
     /// All entries up to a point are in it, and no other.
     UpTo(BuildPoint),
-    /// Nobody knows what it lacks: it is made anew, under another number.
+    /// It is not known what is missing in it: it is rebuilt under another number.
     Unknown,
 }
 
-/// Where the building of an index has come to.
+/// How far the building of an index has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BuildPoint {
-    /// All entries up to this one are in.
+    /// All entries up to this one are in the index.
     pub through: EntryId,
     /// How many those were.
     pub entries: u64,
@@ -42,7 +42,7 @@ pub struct BuildPoint {
     pub within: Option<(EntryId, Vec<u8>)>,
 }
 
-/// One index as remembered.
+/// The state of one index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexState {
     /// Its number; never given to another name.
@@ -60,20 +60,19 @@ impl IndexState {
         self.build == Build::Complete && self.is_current()
     }
 
-    /// Whether its keys are derived as today's are.
+    /// Whether its keys are derived as this program derives them.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.derivation == key_derivation()
     }
 }
 
-/// All indexes that the backend has, by name, and the numbers of those that it had and whose rows are not all removed
-/// yet.
+/// All indexes of the backend by name, and the numbers of former indexes that still have rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexStates {
     by_name: BTreeMap<String, IndexState>,
     retired: BTreeSet<IndexId>,
-    /// Numbers below were given.
+    /// Numbers below this one are taken.
     next: u32,
 }
 
@@ -95,7 +94,7 @@ impl IndexStates {
         Ok(id)
     }
 
-    /// The indexes are these from now on: others lose their numbers for good, new ones get one.
+    /// Replaces the indexes: those that are not named lose their numbers for good, new ones get a number.
     ///
     /// # Errors
     /// When all numbers are taken.
@@ -115,17 +114,17 @@ impl IndexStates {
         }
     }
 
-    /// Numbers of former indexes that may have rows yet.
+    /// Numbers of former indexes that may still have rows.
     pub fn retired(&self) -> impl ExactSizeIterator<Item = IndexId> {
         self.retired.iter().copied()
     }
 
-    /// Says that former indexes have no rows any more.
+    /// Notes that former indexes have no rows any more.
     pub fn forget(&mut self, numbers: &[IndexId]) {
         self.retired.retain(|id| !numbers.contains(id));
     }
 
-    /// What is remembered of the index of that number.
+    /// The state of the index of that number.
     #[must_use]
     pub fn get(&self, id: IndexId) -> Option<&IndexState> {
         self.by_name.values().find(|state| state.id == id)
@@ -137,14 +136,14 @@ impl IndexStates {
         self.get(id).is_some_and(IndexState::is_trusted)
     }
 
-    /// Says how far an index is built.
+    /// Notes how far an index is built.
     pub fn set_build(&mut self, id: IndexId, build: Build) {
         for state in self.by_name.values_mut().filter(|state| state.id == id) {
             state.build = build.clone();
         }
     }
 
-    /// Says of an index that every entry is in it now, by today's derivation; or that this is no longer so.
+    /// Notes that every entry is in the index, with keys as this program derives them; or that this is not so.
     pub fn set_trusted(&mut self, id: IndexId, trusted: bool) {
         for state in self.by_name.values_mut().filter(|state| state.id == id) {
             state.build = if trusted { Build::Complete } else { Build::Unknown };
@@ -162,14 +161,14 @@ impl IndexStates {
         }
     }
 
-    /// Names of indexes that no builder can finish: they have to be made anew from the beginning.
+    /// Names of indexes that no builder can complete: they have to be rebuilt from the beginning.
     #[must_use]
     pub fn degraded(&self) -> Vec<String> {
         let is_degraded = |state: &IndexState| !state.is_current() || state.build == Build::Unknown;
         self.by_name.iter().filter(|(_, state)| is_degraded(state)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// All names with what is remembered of them.
+    /// All names with their states.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &IndexState)> {
         self.by_name.iter().map(|(name, state)| (name.as_str(), state))
     }
@@ -211,7 +210,7 @@ impl IndexStates {
         out.into_bytes()
     }
 
-    /// Reads [`IndexStates::to_bytes`]; `None` when it is not that.
+    /// Reads [`IndexStates::to_bytes`]; `None` when the text has another form.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut states = Self::default();

@@ -64,7 +64,7 @@ fn every_kind_has_its_name_and_ordering_shares_the_equality_index() {
 }
 
 #[test]
-fn impossible_indexes_are_told() {
+fn indexes_that_are_not_valid_are_reported() {
     let refused = |attribute: &str, kind| set_of(&[IndexConfig::new(attribute, &[kind])]).unwrap_err().to_string();
     assert!(refused("blueness", IndexKind::Equality).contains("\"blueness\""));
     assert!(refused("uidNumber", IndexKind::Substring).contains("substring"));

@@ -1,14 +1,14 @@
-//! VLV indexes: all entries that match a filter, in one order, so that a page in the midst of a million is a short
-//! read.
+//! VLV indexes: all entries that match a filter, in one order, so that a page in the middle of a million entries is a
+//! short read.
 //!
 //! A VLV index is a posting index like every other: the key is the entry's sort key, entries of equal rank share its
 //! list in the order of their ids. It holds the matching entries of the *whole backend*: base and scope say which
 //! searches it is for, and are applied when searching. So moving a subtree changes no VLV index.
 //!
-//! Filters are evaluated by whoever knows them ([`CompileFilter`](super::filter::CompileFilter)); the same object
-//! serves updates, import, verify and rebuild.
+//! Filters are evaluated by another crate ([`CompileFilter`](super::filter::CompileFilter)); the same object serves
+//! updates, import, verify and rebuild.
 //!
-//! Keys longer than 239 bytes end in a hash: entries that are alike so far are in no order among each other.
+//! Keys longer than 239 bytes end in a hash: entries whose keys agree so far have no defined order.
 
 use std::fmt;
 use std::sync::Arc;
@@ -69,14 +69,15 @@ impl VlvIndex {
         Ok(Self { id, name, base_dn, base, scope, filter, order })
     }
 
-    /// What keys depend on beside the entry, in short: an index of another filter or order is another index.
+    /// A short text of everything but the entry that keys depend on: an index with another filter or order is another
+    /// index.
     pub(super) fn stamp(&self) -> String {
         let collation =
             if self.order.keys().iter().any(|key| key.rule.is_collation()) { schema::COLLATION_VERSION } else { "" };
         format!("{:016x}", xxh3_64(format!("{}\0{}\0{collation}", self.order, self.filter.text()).as_bytes()))
     }
 
-    /// Whether values of that attribute type have to do with the key, or with whether there is one.
+    /// Whether the key, or whether there is one, depends on values of that attribute type.
     pub(super) fn is_about(&self, schema: &Schema, attribute: TypeIndex) -> bool {
         let own = schema.attribute_by_index(attribute);
         let is_asked = |asked: &TypeIndex| own.is_some_and(|own| own.is_subtype_of(*asked));

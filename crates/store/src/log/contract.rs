@@ -1,4 +1,4 @@
-//! What a log does and gives, for those who use one. Knows nothing of files.
+//! The log as its users see it. Knows nothing of files.
 
 use super::frame::{Batch, FrameBuffer, LogRecord};
 use crate::error::StoreError;
@@ -6,7 +6,7 @@ use crate::error::StoreError;
 /// Largest proposal: the largest request that the server takes, with room for what the proposal adds.
 pub const PROPOSAL_BYTES_MAX: usize = 8 << 20;
 
-/// A place in the log: where a frame begins, or will.
+/// A place in the log where a frame begins or will begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LogPlace {
     /// Which use of a segment.
@@ -35,11 +35,11 @@ pub enum FrameRead {
     Frame(LogPlace),
     /// The end, for now.
     End,
-    /// The records there were let go.
+    /// The records there were removed.
     Gone,
 }
 
-/// What a log held for certain at some moment. The database notes it, so that a log that lost files is found out.
+/// What a log held at some moment. The database notes it, so that lost files of the log are noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogHeld {
     /// The last use of a segment whose header was durable.
@@ -50,25 +50,25 @@ pub struct LogHeld {
     pub is_closed: bool,
 }
 
-/// How the log is doing.
+/// The state of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogHealth {
     /// Last sequence number written.
     pub last: u64,
-    /// Segments that hold records still wanted, the current one included.
+    /// Segments with records that are still needed, the current one included.
     pub segments: usize,
     /// Segments prepared for use.
     pub spares: usize,
     /// Bytes on disk.
     pub bytes: u64,
-    /// What went wrong last, until an append succeeds.
+    /// The last error, until an append succeeds.
     pub trouble: Option<StoreError>,
 }
 
 /// An ordered, durable sequence of records.
 pub trait Log: Send + Sync {
-    /// Writes a batch; on return it is durable, or (on error) it will not be part of the log. Gives back where the next
-    /// one goes.
+    /// Writes a batch. On return it is durable, or, after an error, not part of the log. Returns where the next batch
+    /// goes.
     fn append(&self, batch: &mut Batch) -> Result<LogPlace, StoreError>;
     /// Gives every record from `seq` on to `each`, in order, until one fails.
     fn tail_from(
@@ -80,21 +80,21 @@ pub trait Log: Send + Sync {
     fn last(&self) -> u64;
     /// Says that records up to `upto` are not needed for recovery any more. They may stay longer.
     fn trim(&self, upto: u64) -> Result<(), StoreError>;
-    /// Keeps records from `seq` on although recovery does not need them; `u64::MAX` keeps none. They go nevertheless
-    /// when there is no room for new ones.
+    /// Keeps records from `seq` on although recovery does not need them; `u64::MAX` keeps none. They are removed
+    /// nevertheless when there is no room for new ones.
     fn keep_from(&self, seq: u64) -> Result<(), StoreError>;
-    /// The disk is full: lets go of the oldest segment that is only kept. `false` when there is none.
+    /// Removes the oldest segment that recovery does not need, because the disk is full. `false` when there is none.
     fn relieve(&self) -> bool;
     /// The segments that hold records, in order.
     fn segments(&self) -> Vec<LogSegment>;
     /// Where the next batch goes.
     fn end(&self) -> LogPlace;
-    /// Reads the frame at a place. Takes no lock while it reads, so neither appends nor this wait for each other.
+    /// Reads the frame at a place. Takes no lock while it reads, so it does not wait for appends, nor they for it.
     fn read_frame(&self, place: LogPlace, frame: &mut FrameBuffer) -> Result<FrameRead, StoreError>;
     /// What is durable now, as the database notes it.
     fn held(&self) -> LogHeld;
-    /// Makes ready what the next appends will need; called off the write path.
+    /// Prepares files for the next appends; not called on the write path.
     fn prepare(&self) -> Result<(), StoreError>;
-    /// How it is doing.
+    /// Its state.
     fn health(&self) -> LogHealth;
 }

@@ -1,8 +1,8 @@
-//! Telling a damaged byte from a write that a crash cut short.
+//! Distinguishes a damaged byte from a write that a crash cut short.
 //!
 //! At the end of a log both leave a frame whose checksum is wrong. A crash leaves sectors as they were before, so many
-//! bytes differ and nobody was told that the batch is durable. One damaged byte means that the whole frame was written:
-//! its batch may have been acknowledged, and must not be taken for the end.
+//! bytes differ, and the batch was not acknowledged. One damaged byte means that the whole frame was written: its batch
+//! may have been acknowledged, so the frame must not be taken for the end of the log.
 //!
 //! The checksum (CRC-32) is linear: the difference between the one found and the one stored says, for each place, which
 //! single byte there would explain it. The second hash of the frame then confirms a candidate or not. Knows nothing of
@@ -10,7 +10,7 @@
 
 use super::frame::{CHECK, FRAME_HEAD_BYTES, Frame, check_of};
 
-/// Of the checksum that frames carry (reflected).
+/// The polynomial of the checksum of frames (reflected).
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
 const TABLE: [u32; 256] = table();
@@ -42,8 +42,8 @@ const fn by_high_byte() -> [u8; 256] {
     found
 }
 
-/// If the bytes begin with a frame of that salt and first sequence number in which one byte is damaged: its last
-/// sequence number.
+/// The last sequence number of the frame that the bytes begin with, if it has that salt and first sequence number and
+/// one byte of it is damaged.
 pub(super) fn damaged_frame(bytes: &[u8], salt: u64, first_seq: u64) -> Option<u64> {
     let (head, _) = bytes.split_at_checked(FRAME_HEAD_BYTES)?;
     let expected = [salt.to_le_bytes(), first_seq.to_le_bytes()].concat();
@@ -58,14 +58,14 @@ pub(super) fn damaged_frame(bytes: &[u8], salt: u64, first_seq: u64) -> Option<u
     corrected.and_then(|frame| Some(Frame::decode(&frame, salt)?.last_seq()))
 }
 
-/// The frame with another byte in that place, if that makes it whole.
+/// The frame with another byte in that place, if it is valid then.
 fn with_byte(frame: &[u8], at: usize, byte: u8) -> Option<Vec<u8>> {
     let mut frame = frame.to_vec();
     *frame.get_mut(at)? = byte;
     is_whole(&frame).then_some(frame)
 }
 
-/// Whether both hashes of a frame are right. Frames of older versions have one only, which is not enough here.
+/// Whether both hashes of a frame are right. Frames of older versions have only one, which is not enough here.
 fn is_whole(frame: &[u8]) -> bool {
     stored_checksum(frame) == Some(crc32fast::hash(frame.get(4..).unwrap_or_default())) && has_true_check(frame)
 }
@@ -83,7 +83,7 @@ fn stored_checksum(frame: &[u8]) -> Option<u32> {
     frame.first_chunk::<4>().map(|checksum| u32::from_le_bytes(*checksum))
 }
 
-/// The frame without the damaged byte, if that is anywhere but in the length.
+/// The corrected frame, if the damaged byte is outside the length.
 fn in_content(frame: &[u8]) -> Option<Vec<u8>> {
     let computed = crc32fast::hash(frame.get(4..)?);
     let difference = computed ^ stored_checksum(frame)?;
@@ -92,8 +92,8 @@ fn in_content(frame: &[u8]) -> Option<Vec<u8>> {
         corrected.get_mut(..4)?.copy_from_slice(&computed.to_le_bytes());
         return has_true_check(&corrected).then_some(corrected);
     }
-    // Backwards: what the difference was before the last byte, the one before it, and so on. Where it fits into a byte,
-    // a wrong byte may have begun it.
+    // Backwards: the difference before the last byte, before the one in front of it, and so on. Where the difference
+    // fits into one byte, that byte may be the damaged one.
     let mut state = difference;
     for at in (4..frame.len()).rev() {
         let byte = BY_HIGH_BYTE[(state >> 24) as usize];
@@ -108,7 +108,7 @@ fn in_content(frame: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// The frame with the length that makes it whole, if one byte of the length is damaged.
+/// The corrected frame, if one byte of the length is damaged.
 fn in_length(bytes: &[u8]) -> Option<Vec<u8>> {
     let found: [u8; 4] = *bytes.get(4..8)?.first_chunk()?;
     let mut lengths: Vec<usize> = (0..4 * 256)
@@ -122,7 +122,7 @@ fn in_length(bytes: &[u8]) -> Option<Vec<u8>> {
     lengths.sort_unstable();
     let (stored, head, content) =
         (stored_checksum(bytes)?, bytes.get(8..FRAME_HEAD_BYTES)?, bytes.get(FRAME_HEAD_BYTES..)?);
-    // One pass over the content, whose checksum so far is taken at each candidate.
+    // One pass over the content; the checksum so far is compared at each candidate length.
     let (mut hasher, mut hashed) = (crc32fast::Hasher::new(), 0);
     for length in lengths {
         hasher.update(content.get(hashed..length)?);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn every_damaged_byte_is_told() {
+    fn every_damaged_byte_is_reported() {
         for lengths in [&[0][..], &[10, 0, 600], &[1_500]] {
             let good = frame(lengths);
             let whole = Frame::decode(&good, SALT).unwrap();

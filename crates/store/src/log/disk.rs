@@ -1,7 +1,7 @@
-//! The few file operations the log needs, behind a trait so that a test can pull the plug.
+//! The few file operations the log needs, behind a trait so that a test can simulate a power cut.
 //!
-//! What the log relies on: after `sync` returns without error, everything written to the file before is on the medium;
-//! a file made by `create` exists, full length, after a crash. Nothing else: writes not yet synced may be there in
+//! The log relies on two things: after `sync` returns without error, everything written to the file before is on the
+//! medium; a file made by `create` exists, full length, after a crash. Writes that are not synced yet may be there in
 //! part, in any order.
 
 use std::fs::{File, OpenOptions};
@@ -14,10 +14,11 @@ use std::sync::Arc;
 /// page (decision 002).
 const FILL_BYTES: usize = 4_096;
 
-/// Bytes of a new file that are handed to the disk at once: it is made beside appends, whose syncs would wait for more.
+/// Bytes of a new file that are handed to the disk at once: the file is made while updates append, and their syncs wait
+/// for everything that the disk still has to write.
 const WRITE_OUT_BYTES: u64 = 512 << 10;
 
-/// The log holds what entries hold: nobody else reads it.
+/// The log holds values of entries, so only the owner may read it.
 const FILE_MODE: u32 = 0o600;
 
 /// A folder of files.
@@ -52,7 +53,7 @@ pub struct FolderDisk {
 }
 
 impl FolderDisk {
-    /// Opens the folder, making it if need be.
+    /// Opens the folder; makes it if it does not exist.
     pub fn open(path: &Path) -> io::Result<FolderDisk> {
         durable::make_folder(path)?;
         Ok(FolderDisk { path: path.to_owned(), read_only: false })
@@ -95,7 +96,7 @@ impl Disk for FolderDisk {
         match fill() {
             Ok(file) => Ok(Arc::new(file)),
             Err(error) => {
-                // A half-made file would only take the room that is missing.
+                // An incomplete file would only take up room.
                 let _ = std::fs::remove_file(&path);
                 Err(error)
             }

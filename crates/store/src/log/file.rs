@@ -1,18 +1,19 @@
 //! The log in segment files of a folder.
 //!
-//! A segment file is made once, filled with zeros, and used over and over: its header says which use this is. Names
-//! mean nothing; recovery reads headers.
+//! A segment file is made once, filled with zeros, and used again and again: its header has the number of the current
+//! use. The names of the files do not matter; recovery reads headers.
 //!
 //! Invariants:
 //! (1) `append` returns success only after the sync of everything it wrote.
-//! (2) After any error the segment is never written again: what a failed sync left behind is unknown, and a second sync
-//!     may lie about it. The next append starts another segment, whose first sequence number ends the failed one.
-//! (3) A file is used anew only when all its records are trimmed.
-//! (4) What is kept beyond recovery (`keep_from`) never stands in the way of an append: without room, its oldest
-//!     segment is used.
+//! (2) After any error the segment is never written again: what a failed sync has written is unknown, and a second sync
+//!     may report success for pages that the kernel has dropped. The next append starts another segment, whose first
+//!     sequence number ends the failed one.
+//! (3) A file is used again only when all its records are trimmed.
+//! (4) Records that are only kept (`keep_from`) never prevent an append: without room, their oldest segment is used
+//!     again.
 //! (5) Read in order of generation, each segment up to its first bad frame or the first sequence number of the next
-//!     one, the records are without gap. A gap, or a good frame behind a bad one, is damage, never silently skipped: of
-//!     what recovery needs the log does not open; of what is only kept, whoever reads there is told.
+//!     one, the records are without gap. A gap, or a good frame behind a bad one, is damage and is never skipped
+//!     silently: if recovery needs the records, the log does not open; if they are only kept, reading them is an error.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,7 +25,7 @@ use super::segment::{Extent, Sealed, Slot, gap};
 use super::slots::{Slots, Tail};
 use crate::error::StoreError;
 
-/// Files made ahead by `prepare`.
+/// Files that `prepare` keeps ready.
 const SPARES_WANTED: usize = 1;
 
 /// The log in files.
@@ -54,7 +55,7 @@ impl FileLog {
     /// `folded`: the last sequence number that recovery does not need.
     ///
     /// # Errors
-    /// [`StoreError::ChangesMissing`] when something that recovery needs is not there.
+    /// [`StoreError::ChangesMissing`] when records that recovery needs are missing.
     pub fn open(disk: Arc<dyn Disk>, options: LogOptions, folded: u64) -> Result<FileLog, StoreError> {
         let Recovered { slots, last, next_generation } = recover(&*disk, &options, folded)?;
         let writer = Writer { current: None, last, next_generation, frame: Vec::new() };
@@ -65,8 +66,8 @@ impl FileLog {
         Ok(log)
     }
 
-    /// Begins a segment, durably, before the first record is appended: from then on the database can note that the log
-    /// has it.
+    /// Begins a segment, durably, before the first record is appended: the database can note then that the log has this
+    /// segment.
     ///
     /// # Errors
     /// When the disk refuses; the first append then tries again.
@@ -78,14 +79,14 @@ impl FileLog {
         Ok(self.slots().held)
     }
 
-    /// Goes on with the last segment if there is nothing but its header in it; `false` when there is. Starts without
-    /// updates then leave no segments behind.
+    /// Continues the last segment if it has no records; `false` if it has some. So a start without updates adds no
+    /// segment.
     fn go_on(&self, writer: &mut Writer) -> Result<bool, StoreError> {
         let next = writer.last + 1;
         let is_empty = |it: &mut Sealed| it.header.first_seq == next && it.last < next;
         let Some(empty) = self.slots().sealed.pop_if(is_empty) else { return Ok(false) };
         let header = SegmentHeader { format: FORMAT, rules: self.options.rules, ..empty.header };
-        // What a failed sync of the process before left in the cache only is written once more.
+        // Written again, because a failed sync of an earlier process may have left it in the page cache only.
         if let Err(error) = write_synced(&empty.slot, 0, &header.encode()) {
             self.slots().sealed.push(empty);
             return Err(error);
@@ -140,7 +141,7 @@ impl FileLog {
         Ok(Slot { name, file, bytes })
     }
 
-    /// Invariant 4: a segment that is only kept, for another use. Those that are too small go.
+    /// Invariant 4: takes a segment that is only kept for another use. Segments that are too small are removed.
     fn take_kept(&self, needed: u64) -> Option<Slot> {
         loop {
             let slot = {
@@ -161,8 +162,8 @@ impl FileLog {
         slots.sealed.push(Sealed { slot: current.slot, header: current.header, last });
     }
 
-    /// Invariant 2: after a failure, puts a header on disk that ends the failed segment, so that what may have got
-    /// through of the failed batch does not come back after a restart. If this fails too, the next append does it.
+    /// Invariant 2: after a failure, puts a header on disk that ends the failed segment, so that a restart does not
+    /// read any part of the failed batch. If this fails too, the next append does it.
     fn heal(&self, writer: &mut Writer) {
         let _ = self.begin_segment(writer);
     }
@@ -177,7 +178,7 @@ impl FileLog {
         Ok(())
     }
 
-    /// Lets readers have what is durable.
+    /// Makes what is durable visible to readers.
     fn show_tail(&self, current: &Current, last: u64) {
         let Current { slot, header, offset } = current;
         let mut slots = self.slots();
@@ -220,7 +221,7 @@ impl FileLog {
         Ok(())
     }
 
-    /// Lets go of what neither recovery nor anybody else needs.
+    /// Frees segments that neither recovery nor a reader needs.
     fn release(&self) -> Result<(), StoreError> {
         let mut surplus = Vec::new();
         {
@@ -341,7 +342,7 @@ impl Log for FileLog {
                 if place.seq > self.last() {
                     return Ok(FrameRead::End);
                 }
-                // Or it was begun since we looked: an append that we waited for shows it before it ends.
+                // Or it was begun since then: an append publishes its segment before it ends.
                 if self.slots().find(place.generation).is_some() {
                     continue;
                 }
@@ -367,7 +368,7 @@ impl Log for FileLog {
             }
             return match segment.read_frame(place, limit, frame)? {
                 Some(next) => Ok(FrameRead::Frame(next)),
-                // It may have been let go and used anew since we looked.
+                // It may have been freed and used again since then.
                 None if self.slots().find(generation).is_none_or(|(now, _)| now.header.generation != generation) => {
                     Ok(FrameRead::Gone)
                 }

@@ -9,10 +9,10 @@
 //! ```
 //! Format 1, which is still read, had no traces: (length u32 | outcome code i32 | proposal)…
 //!
-//! All numbers little-endian. The salt is of this use of the file, so a frame that an earlier use left never passes for
-//! one of this. The checksum covers everything in the frame after it. `check` is another hash of the same bytes (with
-//! zeros in its own place): with both, a frame with one damaged byte can be told from one that a crash left incomplete.
-//! Frames of older versions have 0 there.
+//! All numbers little-endian. The salt belongs to this use of the file, so a frame of an earlier use is never taken for
+//! one of this use. The checksum covers everything in the frame after it. `check` is another hash of the same bytes
+//! (with zeros in its own place): with both, a frame with one damaged byte can be distinguished from one that a crash
+//! left incomplete. Frames of older versions have 0 there.
 
 use std::ops::Range;
 
@@ -22,15 +22,15 @@ use crate::error::StoreError;
 pub const HEADER_BYTES: usize = 4_096;
 /// Head of a frame.
 pub const FRAME_HEAD_BYTES: usize = 32;
-/// Frames begin at multiples of this.
+/// Frames begin at multiples of this size.
 pub const ALIGN_BYTES: usize = 8;
-/// Format of segments that are written.
+/// Format of new segments.
 pub const FORMAT: u32 = 2;
-/// The format before: read, not written.
+/// The format before it, which is still read.
 pub const FORMAT_WITHOUT_TRACES: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"PANDOLOG";
-/// Bytes of the header that say something; the rest of the block is zeros.
+/// Bytes of the header that are used; the rest of the block is zeros.
 pub(super) const HEADER_USED: usize = 60;
 /// Where the second hash of a frame stands.
 pub(super) const CHECK: Range<usize> = 28..32;
@@ -40,14 +40,14 @@ pub(super) fn check_of(bytes: &[u8]) -> u32 {
     (xxhash_rust::xxh3::xxh3_64(bytes) as u32).max(1)
 }
 
-/// What a segment says of itself.
+/// The header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
-    /// How its frames are written; one of those above.
+    /// The format of its frames; one of the two above.
     pub format: u32,
     /// Version of the rules that gave the outcomes in it.
     pub rules: u32,
-    /// The data that it belongs to.
+    /// Identity of the data that it belongs to.
     pub uuid: [u8; 16],
     /// Which use of a segment this is, counted over all files.
     pub generation: u64,
@@ -56,7 +56,7 @@ pub struct SegmentHeader {
 }
 
 impl SegmentHeader {
-    /// What frames of this use carry.
+    /// The salt of the frames of this use.
     pub fn salt(&self) -> u64 {
         let mut bytes = [0; 24];
         bytes[..16].copy_from_slice(&self.uuid);
@@ -80,7 +80,7 @@ impl SegmentHeader {
         out
     }
 
-    /// What the block says when its checksum is not looked at.
+    /// The content of the block, whether or not its checksum is right.
     pub(super) fn identity(block: &[u8]) -> Option<SegmentHeader> {
         let mut fields = Fields(block.get(MAGIC.len()..)?);
         Some(SegmentHeader {
@@ -297,14 +297,14 @@ pub struct FrameBuffer {
     pub(super) bytes: Vec<u8>,
     /// Of its segment.
     format: u32,
-    /// Where in `bytes` the next record begins, its number, and how many are left.
+    /// Where the next record begins in `bytes`, its number, and how many records are left.
     at: usize,
     seq: u64,
     left: u32,
     current: Option<RecordPlace>,
 }
 
-/// Where a record is in a [`FrameBuffer`].
+/// Where a record lies in a [`FrameBuffer`].
 #[derive(Clone, Debug)]
 struct RecordPlace {
     seq: u64,

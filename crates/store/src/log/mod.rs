@@ -1,13 +1,14 @@
-//! The log: accepted proposals in order, on disk before anybody is told. It knows proposals as opaque bytes.
+//! The log of this server: accepted proposals in the order in which they were applied, durable before they are
+//! acknowledged. It knows proposals as opaque bytes, and does not decide their order ([`Order`](crate::Order) does).
 //!
 //! | file | what |
 //! |---|---|
-//! | `contract` | what a log does and gives, for those who use one |
-//! | `file` | the log in segment files: appending, keeping, letting go |
+//! | `contract` | the log as its users see it |
+//! | `file` | the log in segment files: appending, keeping and freeing segments |
 //! | `recover` | opening it: which files hold what, and whether anything is missing |
 //! | `segment` | reading one segment file |
 //! | `frame` | how headers and batches are written |
-//! | `damage` | telling a damaged byte from a write that a crash cut short |
+//! | `damage` | distinguishing a damaged byte from a write that a crash cut short |
 //! | `disk` | the few file operations it needs |
 
 pub mod contract;

@@ -2,8 +2,9 @@
 //!
 //! Invariants:
 //! (1) What recovery needs (records after `folded`) is there without gap up to the end, or the log does not open and
-//!     says which records are missing. What the database noted that the log holds ([`LogHeld`]) counts.
-//! (2) A file goes unused only when its header says so, or when no record of our data that recovery needs can be in it.
+//!     says which records are missing. What the database noted about the log ([`LogHeld`]) must be there too.
+//! (2) A file is taken for unused only when its header says so, or when it cannot hold a record of this data that
+//!     recovery needs.
 
 use super::contract::LogHeld;
 use super::disk::Disk;
@@ -12,10 +13,10 @@ use super::segment::{Content, EachRecord, Extent, Sealed, Slot, changes, gap};
 use super::slots::Slots;
 use crate::error::StoreError;
 
-/// Ordinary size of a segment: a few seconds of heavy writing, quick to read and to make.
+/// Default size of a segment: holds a few seconds of heavy writing, and is quick to read and to make.
 pub const SEGMENT_BYTES: u64 = 16 << 20;
 
-/// What a log is opened for.
+/// How a log is opened.
 #[derive(Clone, Debug)]
 pub struct LogOptions {
     /// Identity of the data.
@@ -28,7 +29,7 @@ pub struct LogOptions {
     pub keep_from: u64,
     /// What the database noted that the log holds; none in databases of older versions.
     pub held: Option<LogHeld>,
-    /// Only to be read, beside the process that writes it: nothing is synced, removed or made.
+    /// For reading beside the process that writes it: nothing is synced, removed or made.
     pub read_only: bool,
 }
 
@@ -44,18 +45,18 @@ pub(super) struct Recovered {
 pub struct Salvaged {
     /// The last record that can be read without gap.
     pub last: u64,
-    /// Why later ones cannot be, if there are any.
+    /// Why later records cannot be read, if there are any.
     pub missing: Option<String>,
 }
 
-/// Files that were found, sorted by what they are.
+/// The files found, by kind.
 struct Found {
     segments: Vec<(SegmentHeader, Slot)>,
     unused: Vec<Slot>,
-    /// Segments whose records nobody needs and whose header is damaged.
+    /// Segments with a damaged header whose records are not needed.
     headless: Vec<Slot>,
     next_name: u64,
-    /// Why records that are needed cannot be read.
+    /// Why needed records cannot be read.
     missing: Option<String>,
 }
 
@@ -88,8 +89,7 @@ pub(super) fn recover(disk: &dyn Disk, options: &LogOptions, folded: u64) -> Res
     Ok(Recovered { slots, last, next_generation: last_generation.max(noted_generation) + 1 })
 }
 
-/// Gives every record after `folded` that can be read to `each`, as far as they follow each other; for a log that does
-/// not open.
+/// Gives every readable record after `folded` to `each`, up to the first gap; for a log that does not open.
 ///
 /// # Errors
 /// Those of `each`, of the disk, and [`StoreError::RulesVersion`].
@@ -140,7 +140,7 @@ pub fn salvage(
     Ok(Salvaged { last, missing: found.missing.or(missing) })
 }
 
-/// Looks at all files.
+/// Reads the headers of all files.
 fn find(disk: &dyn Disk, uuid: [u8; 16], folded: u64) -> Result<Found, StoreError> {
     let failed = |error| StoreError::io("log segment", &error);
     let names = disk.files().map_err(|error| StoreError::io("log folder", &error))?;
@@ -170,7 +170,7 @@ fn find(disk: &dyn Disk, uuid: [u8; 16], folded: u64) -> Result<Found, StoreErro
         let needed = seqs.map_or_else(
             || format!("changes from {} on", folded + 1),
             |(first, last)| {
-                // Where the next segment begins, a batch that failed may stand behind.
+                // What stands from the first number of the next segment on may be a batch that failed.
                 let ends = found.segments.iter().map(|(header, _)| header.first_seq).filter(|end| *end > first);
                 changes(first.max(folded + 1), ends.fold(last, |last, end| last.min(end - 1)))
             },
@@ -184,8 +184,8 @@ fn number_of(name: &str) -> Option<u64> {
     name.strip_suffix(".log")?.parse().ok()
 }
 
-/// Where the records begin that follow each other up to the last: spares that were segments once stand before a gap. Of
-/// what is folded, only what leads to the rest is history.
+/// Where the last sequence of records without a gap begins. What stands before a gap are former segments that are now
+/// spare; it is not part of the history.
 fn history_begins(segments: &[(SegmentHeader, Slot)], folded: u64) -> usize {
     let folded_count =
         segments.windows(2).take_while(|pair| pair.last().is_some_and(|next| next.0.first_seq <= folded + 1)).count();
@@ -216,8 +216,8 @@ fn read(
             sealed.push(end - 1);
             continue;
         }
-        // A crash of the process alone may have left records in the page cache only. The next ones will be synced in
-        // another file, and a power cut must not keep those and lose these.
+        // After a crash of the process, records may be in the page cache only. The next records are synced in another
+        // file; a power cut must not keep those and lose these.
         if !options.read_only {
             slot.file.sync().map_err(|error| StoreError::io("log segment", &error))?;
         }
@@ -230,7 +230,7 @@ fn read(
         if segment_last > folded && header.rules != options.rules {
             return Err(StoreError::RulesVersion { found: header.rules, ours: options.rules });
         }
-        // What was folded was here once, even if it cannot be read any more: the next segment begins behind it.
+        // What is folded was in the log once, even if it cannot be read any more: the next segment begins behind it.
         sealed.push(if end.is_none() { segment_last.max(folded) } else { segment_last });
     }
     let all = segments.into_iter().zip(sealed);
@@ -238,7 +238,7 @@ fn read(
     Ok(last)
 }
 
-/// Compares with what the database noted.
+/// Compares the log with what the database noted about it.
 fn check_held(held: Option<LogHeld>, folded: u64, last: u64, last_generation: u64) -> Result<(), StoreError> {
     let Some(held) = held else { return Ok(()) };
     if held.last > last {

@@ -1,7 +1,7 @@
-//! Reading one segment file: its header, its frames in order, one frame at a place.
+//! Reads one segment file: its header, its frames in order, or the frame at a place.
 //!
-//! Invariant: a header that is neither valid nor never written is damage, and so is a good frame behind a bad one.
-//! Neither passes for an unused file or for the end.
+//! Invariant: a header that is neither valid nor blank is damage, and so is a good frame behind a bad one. Damage is
+//! never taken for an unused file or for the end of the log.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::frame::{
 };
 use crate::error::StoreError;
 
-/// Bytes of a header that may differ from zero in a file that was never used: a real header has several times as many.
+/// A blank header may have this many bytes other than zero, because of damage; a real header has several times as many.
 const STRAY_BYTES_MAX: usize = 4;
 
 /// Called with a record; its error ends the reading.
@@ -27,7 +27,7 @@ pub(super) struct Slot {
     pub bytes: u64,
 }
 
-/// A segment that is written no more.
+/// A segment that is not written any more.
 #[derive(Clone)]
 pub(super) struct Sealed {
     pub slot: Slot,
@@ -45,22 +45,22 @@ pub(super) enum Content {
     Damaged(Headless),
 }
 
-/// What can be said of a segment without its header.
+/// What is known of a segment without its header.
 pub(super) struct Headless {
     /// First and last sequence number of the frames that begin right behind the header; none when there is no good one.
     pub seqs: Option<(u64, u64)>,
-    /// The frames are of other data than `uuid`, for certain.
+    /// The frames certainly belong to other data than `uuid`.
     pub is_foreign: bool,
 }
 
 /// What to read of a segment.
 #[derive(Clone, Copy)]
 pub(super) struct Extent {
-    /// Nothing behind so many bytes is looked at.
+    /// Only so many bytes are read.
     pub limit: u64,
-    /// The first sequence number of the next segment, if there is one: what stands here from there on does not count.
+    /// The first sequence number of the next segment, if there is one: records from that number on do not count here.
     pub end: Option<u64>,
-    /// The first record that is wanted. Damage before it is passed over.
+    /// The first record that is wanted. Damage before it is ignored.
     pub from: u64,
 }
 
@@ -76,7 +76,7 @@ impl Slot {
         self.read(usize::try_from(self.bytes).map_err(|_| StoreError::LogDamaged("segment size".to_owned()))?)
     }
 
-    /// What the file is; `uuid` is our data.
+    /// What the file is; `uuid` is the identity of our data.
     pub fn content(&self, uuid: [u8; 16]) -> Result<Content, StoreError> {
         let block = self.read(HEADER_BYTES)?;
         if let Some(header) = SegmentHeader::decode(&block)? {
@@ -95,8 +95,8 @@ impl Slot {
         let salt = Frame::salt_at(frames);
         let frames = salt.map(|salt| leading_frames(frames, salt)).unwrap_or_default();
         let seqs = frames.map(|frames| (frames.first, frames.last));
-        // The header is written with the first frame, and a crash may leave the frame only: then nobody was told of it.
-        // A second frame is written when the header is durable.
+        // The header is written with the first frame, and a crash may leave the frame only: that batch was not
+        // acknowledged. The second frame is written only when the header is durable.
         let may_be_cut_short = written == 0 && frames.is_none_or(|frames| frames.count == 1);
         if may_be_cut_short || (written <= STRAY_BYTES_MAX && frames.is_none()) {
             return Ok(Content::Unused);
@@ -220,7 +220,7 @@ fn later_frame(bytes: &[u8], from: usize, salt: u64) -> Option<(usize, Frame<'_>
     })
 }
 
-/// That the records from `expected` to before `found` are not there.
+/// The error for missing records: those from `expected` to the one before `found`.
 pub(super) fn gap(expected: u64, found: u64) -> StoreError {
     StoreError::LogDamaged(format!("{} are missing", changes(expected, found.saturating_sub(1))))
 }

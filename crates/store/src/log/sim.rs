@@ -1,5 +1,5 @@
-//! A disk in memory that forgets: after a crash, writes since the last sync are there in part, torn at sectors, in any
-//! order.
+//! A disk in memory that simulates power cuts: after one, writes since the last sync are there in part, cut at sectors,
+//! in any order.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,7 @@ use super::disk::{Disk, DiskFile};
 
 const SECTOR_BYTES: usize = 512;
 
-/// What the medium holds and what is on its way.
+/// The durable content of a file, and the writes that are not durable yet.
 #[derive(Default)]
 struct Content {
     durable: Vec<u8>,
@@ -24,7 +24,7 @@ struct Inner {
     faults: Faults,
 }
 
-/// What goes wrong next.
+/// The errors to simulate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// New files find no room.
@@ -33,7 +33,7 @@ pub struct Faults {
     pub failing_syncs: u32,
     /// Writes fail this many times, after a part.
     pub failing_writes: u32,
-    /// Syncs do not return until this is taken back.
+    /// Syncs do not return until this is set back.
     pub is_stuck: bool,
 }
 
@@ -42,13 +42,12 @@ pub struct Faults {
 pub struct SimDisk(Arc<Mutex<Inner>>);
 
 impl SimDisk {
-    /// Sets what goes wrong next.
+    /// Sets the errors to simulate.
     pub fn set_faults(&self, faults: Faults) {
         self.0.lock().unwrap().faults = faults;
     }
 
-    /// Cuts the power. `random` decides what survives; files opened before see nothing of it and must not be used
-    /// again.
+    /// Cuts the power. `random` decides which writes survive; files opened before must not be used again.
     pub fn crash(&self, random: &mut dyn FnMut(u64) -> u64) {
         let mut inner = self.0.lock().unwrap();
         inner.faults = Faults::default();
@@ -102,7 +101,7 @@ impl SimDisk {
         copy
     }
 
-    /// Puts the durable files of another disk in the place of all that is here.
+    /// Replaces all files by the durable files of another disk.
     pub fn restore(&self, other: &SimDisk) {
         let copy = |content: &Arc<Mutex<Content>>| {
             let durable = content.lock().unwrap().durable.clone();

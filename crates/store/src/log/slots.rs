@@ -1,11 +1,11 @@
-//! Which segment files there are, and what each is used for at this moment.
+//! The segment files, and what each is used for at this moment.
 
 use super::contract::LogHeld;
 use super::frame::SegmentHeader;
 use super::segment::{Sealed, Slot};
 use crate::error::StoreError;
 
-/// Files kept ready; more are removed when trimmed.
+/// At most so many files are kept for another use; further ones are removed.
 pub(super) const SPARES_MAX: usize = 3;
 
 /// See the module.
@@ -18,15 +18,15 @@ pub(super) struct Slots {
     pub next_name: u64,
     /// The segment being written, as far as it is durable.
     pub tail: Option<Tail>,
-    /// What recovery does not need, up to here.
+    /// Recovery needs no record up to this one.
     pub recovered: u64,
-    /// What is kept nevertheless, from here on.
+    /// Records from this one on are kept nevertheless.
     pub keep_from: u64,
-    /// The writer's, for `health`, which must not wait for a disk as whoever holds `writer` may.
+    /// A copy for `health`, which must not wait for the lock of `writer`: whoever holds that may wait for the disk.
     pub last: u64,
-    /// What is durable.
+    /// The last durable record.
     pub held: LogHeld,
-    /// Why the last append failed, if it did.
+    /// The error of the last append, if it failed.
     pub trouble: Option<StoreError>,
 }
 
@@ -40,8 +40,8 @@ pub(super) struct Tail {
 }
 
 impl Slots {
-    /// Takes out the oldest segment if its records are up to `upto`. Only a prefix goes: a later segment ends an
-    /// earlier one.
+    /// Takes out the oldest segment if its records are up to `upto`. Segments are taken out in order only, because a
+    /// later segment ends an earlier one.
     pub fn pop(&mut self, upto: u64) -> Option<Slot> {
         let first = self.sealed.first().filter(|sealed| sealed.last <= upto)?;
         let slot = first.slot.clone();
@@ -59,7 +59,7 @@ impl Slots {
         Some((Sealed { slot: tail.slot.clone(), header: tail.header, last: tail.last }, tail.offset))
     }
 
-    /// Keeps a file for another use, unless there are enough; then it is given back.
+    /// Keeps a file for another use; returns it when there are enough.
     pub fn spare(&mut self, slot: Slot, segment_bytes: u64) -> Option<Slot> {
         if self.spares.len() < SPARES_MAX && slot.bytes == segment_bytes {
             self.spares.push(slot);

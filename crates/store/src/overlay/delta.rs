@@ -1,9 +1,9 @@
-//! What changed in one posting list since the layer below: ids added and taken away.
+//! The changes of one posting list against the layer below: ids added and removed.
 //!
 //! Invariants:
-//! (1) Every change is true: an id is added only where the layers below do not have it, taken away only where they do.
-//!     So the count of a list is the count below plus [`PostingDelta::net`], exactly.
-//! (2) Adding and taking away the same id leaves nothing.
+//! (1) Every change is true: an id is added only where the layers below do not have it, removed only where they do. So
+//!     the count of a list is the count below plus [`PostingDelta::net`], exactly.
+//! (2) Adding and removing the same id leaves no change.
 
 use std::sync::Arc;
 
@@ -30,16 +30,16 @@ pub enum PostingDelta {
 pub struct Many {
     /// Whether the id was added.
     changes: OrdMap<u64, bool>,
-    /// Added less taken away.
+    /// Ids added minus ids removed.
     net: i64,
 }
 
-/// One id added or taken away: id × 2 + 1 for added, so that changes sort by id.
+/// One id added or removed: id × 2, plus 1 for added, so that changes sort by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change(u64);
 
 impl Change {
-    /// `id` added or taken away.
+    /// `id` added or removed.
     pub fn new(id: EntryId, added: bool) -> Change {
         Change((id.0 << 1) | u64::from(added))
     }
@@ -62,7 +62,7 @@ impl Change {
 }
 
 impl PostingDelta {
-    /// Adds a change. `false`: nothing is left, the delta is to be dropped.
+    /// Adds a change. `false` when no change is left: the delta is to be dropped.
     pub fn apply(&mut self, change: Change) -> bool {
         match self {
             PostingDelta::One(own) if own.id() == change.id() => {
@@ -126,7 +126,7 @@ impl PostingDelta {
         }
     }
 
-    /// Number of changes.
+    /// How many changes there are.
     pub fn len(&self) -> usize {
         match self {
             PostingDelta::One(_) => 1,
@@ -140,7 +140,7 @@ impl PostingDelta {
         self.len() == 0
     }
 
-    /// What happened to `id`, if anything.
+    /// The change of `id`, if there is one.
     #[inline]
     pub fn of(&self, id: EntryId) -> Option<bool> {
         match self {

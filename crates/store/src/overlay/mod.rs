@@ -1,12 +1,13 @@
-//! What the log has and LMDB has not yet: entries, posting deltas, large values and meta as persistent ordered maps.
+//! The changes that are in the log and not yet in LMDB: entries, posting deltas, large values and meta, as persistent
+//! ordered maps.
 //!
-//! A clone is a few reference counts; a change copies the path to it unless nobody else has it. So the writer changes
-//! its own clone in place while readers keep what they were given.
+//! A clone costs a few reference counts; a change copies the path to it, unless it is not shared. So the writer changes
+//! its own clone in place, while readers keep theirs.
 //!
 //! Invariants:
-//! (1) Every posting change is true against the layers below (see [`delta`]); an id added and taken away is in no
+//! (1) Every posting change is true against the layers below (see [`delta`]); an id that was added and removed is in no
 //!     delta.
-//! (2) Something made and unmade within one overlay is not in it: a removal is kept only of what a lower layer has.
+//! (2) What was added and removed within one overlay is not in it: a removal is kept only of what a lower layer has.
 
 pub mod delta;
 
@@ -22,7 +23,7 @@ use crate::posting::IndexKey;
 /// Rough cost of a key and its place in a map; entries of 16-slot nodes that are about two thirds full.
 const SLOT_BYTES: usize = 100;
 
-/// A changed entry or value: its new bytes, or `None` for gone.
+/// A changed entry or value: its new bytes, or `None` when it was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// New content.
@@ -41,10 +42,10 @@ pub struct Overlay {
     pub(crate) postings: OrdMap<IndexKey, PostingDelta>,
     pub(crate) values: OrdMap<RowKey, Row>,
     pub(crate) meta: OrdMap<RowKey, Option<Arc<[u8]>>>,
-    /// Sequence number of the first and last change in here; 0 and 0 when empty.
+    /// Sequence numbers of the first and the last change; 0 and 0 when empty.
     pub(crate) first_seq: u64,
     pub(crate) last_seq: u64,
-    /// Changes in here.
+    /// How many changes there are.
     pub(crate) ops: u64,
     /// Memory, roughly.
     pub(crate) bytes: usize,
@@ -70,7 +71,7 @@ impl Overlay {
         self.ops
     }
 
-    /// Rows that a fold has to do.
+    /// Rows that a fold has to write.
     pub(crate) fn rows(&self) -> usize {
         self.entries.len() + self.postings.len() + self.values.len()
     }
@@ -96,7 +97,7 @@ impl Overlay {
         }
     }
 
-    /// Puts `row` (or nothing) in the place of an entry and gives back what was there.
+    /// Replaces the row of an entry and returns the old one.
     pub(crate) fn set_entry(&mut self, id: EntryId, row: Option<Row>) -> Option<Row> {
         let size = |row: &Option<Row>| row.as_ref().map_or(0, |row| SLOT_BYTES + row.len());
         let added = size(&row);

@@ -1,4 +1,4 @@
-//! A packed row of posting lists: neighbouring keys of one index, front-coded.
+//! A row of packed posting lists: neighbouring keys of one index, front-coded.
 //!
 //! The LMDB key of a row is its first key. The data is a sequence of `(shared ‖ suffix length, suffix, list)`, where
 //! `shared` is the number of leading bytes taken over from the key before (for the first: from the row key, so it costs
@@ -20,7 +20,7 @@ use crate::varint;
 /// Row key and data together; see invariant 1.
 pub const ROW_BYTES_MAX: usize = 1_010;
 
-/// A nibble of this value says that the rest of the number follows as a varint.
+/// A half-byte of this value says that the rest of the number follows as a varint.
 const NIBBLE_MAX: usize = 15;
 const DAMAGED: Damaged = Damaged("posting block");
 
@@ -38,7 +38,7 @@ impl<'a> BlockView<'a> {
         BlockView { row_key, data }
     }
 
-    /// The list of `key`, found without rebuilding any key.
+    /// The list of `key`. No key is decoded for it.
     ///
     /// `matched` is how many bytes `key` has in common with the current one. An entry that shares more than `matched`
     /// with its predecessor differs from `key` where that one did; one that shares less has passed `key`.
@@ -249,8 +249,8 @@ fn take_small(rest: &mut &[u8]) -> Result<usize, Damaged> {
     if value > 0xffff { Err(DAMAGED) } else { Ok(value as usize) }
 }
 
-/// What follows an entry that shares more than `matched` bytes and is of the plainest form: no number of it needs a
-/// second byte, its list is inline. Nearly all entries of a row are such, and a search steps over half a row of them.
+/// What follows an entry that shares more than `matched` bytes and has the simplest form: all its numbers are one byte,
+/// its list is inline. Nearly all entries of a row have it, and a search skips half a row of them.
 #[inline]
 fn skip_plain(rest: &[u8], matched: usize) -> Option<&[u8]> {
     let head = *rest.first()?;

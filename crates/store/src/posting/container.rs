@@ -233,7 +233,7 @@ impl ContainerBuf {
         ContainerBuf::default()
     }
 
-    /// Forgets all ids.
+    /// Removes all ids.
     pub fn clear(&mut self) {
         self.words = [0; WORDS];
     }
@@ -247,7 +247,7 @@ impl ContainerBuf {
         new
     }
 
-    /// Takes position `low` away; `false` if it was not there.
+    /// Removes position `low`; `false` if it was not there.
     #[inline]
     pub fn remove(&mut self, low: u16) -> bool {
         let (at, bit) = place(low);
@@ -319,7 +319,7 @@ impl ContainerBuf {
         }
     }
 
-    /// Takes away what is in a stored container.
+    /// Removes what is in a stored container.
     pub fn and_not(&mut self, other: &Container<'_>) {
         let mut mask = ContainerBuf::new();
         mask.or(other);

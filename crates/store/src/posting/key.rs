@@ -3,7 +3,8 @@
 //! Invariants:
 //! (1) A key is at most [`KEY_BYTES_MAX`] bytes after the index id.
 //! (2) Two derivations of the same bytes give the same key. Longer originals are cut to [`KEY_PREFIX_BYTES`] and end in
-//!     a 128-bit hash, so unequal originals *may* meet in one key: what a list says is a candidate, the entry decides.
+//!     a 128-bit hash, so different originals *may* have the same key: an id of a list is a candidate, and the entry
+//!     decides.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::{EntryId, IndexId};
 
 /// Longest key after the index id; LMDB takes 511 bytes, and four rows share a page.
 pub const KEY_BYTES_MAX: usize = 255;
-/// What is kept in clear of a longer key; order among long keys is exact up to here.
+/// So many bytes of a longer key are kept as they are; the order of long keys is exact up to here.
 pub const KEY_PREFIX_BYTES: usize = KEY_BYTES_MAX - HASH_BYTES;
 const HASH_BYTES: usize = 16;
 /// Keys up to this length (index id included) need no allocation.

@@ -1,4 +1,4 @@
-//! One posting list inside a block: ids in place, or a stub that points to containers.
+//! One posting list in a block: its ids, or a stub that points to containers.
 //!
 //! Inline body: first id, then differences, each a varint, ascending, no repeats. Why inline up to 480 bytes: the block
 //! row is rewritten whole by any change anyway, while a medium list spread over containers pays ~22 bytes of row per

@@ -14,7 +14,7 @@ pub use container::{Container, ContainerBuf, chunk_key, chunk_of, low_of};
 pub use key::IndexKey;
 pub use list::{INLINE_BYTES_MAX, InlineList, List, encode_inline};
 
-/// Stored bytes that no version of this code writes.
+/// The stored bytes have a form that no version of this program writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("damaged {0}")]
 pub struct Damaged(pub &'static str);

@@ -1,4 +1,4 @@
-//! The head of a record: tree position and the operational values every entry has, in about 45 bytes.
+//! The header of a record: the place in the tree and the operational values that every entry has, in about 45 bytes.
 
 use schema::uuid;
 
@@ -17,7 +17,7 @@ const MODIFIER: u8 = 16;
 const CSN: u8 = 32;
 const CLASSES: u8 = 64;
 
-/// What stands before the attributes.
+/// The part of a record before the attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Header<'a> {
     /// The entry above.
@@ -35,14 +35,14 @@ pub struct Header<'a> {
     /// `modifiersName`.
     pub modifier: Option<NameId>,
     /// `entryCSN`.
-    pub csn: Option<Csn>,
+    pub csn: Option<CsnParts>,
     /// The object classes.
     pub class_set: Option<ClassSetId>,
 }
 
 /// A change sequence number in its LDAP text form `YYYYMMDDhhmmss.ffffffZ#count#replica#modification`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Csn {
+pub struct CsnParts {
     /// Microseconds since 1970.
     pub us: u64,
     /// Six hexadecimal digits.
@@ -92,7 +92,7 @@ impl<'a> Header<'a> {
         }
         if has(CSN) {
             let us = (header.us_base() as i64).checked_add(unzigzag(take(&mut rest)?))?;
-            header.csn = Some(Csn {
+            header.csn = Some(CsnParts {
                 us: u64::try_from(us).ok()?,
                 count: u32::try_from(take(&mut rest)?).ok()?,
                 replica: u16::try_from(take(&mut rest)?).ok()?,
@@ -147,7 +147,7 @@ impl<'a> Header<'a> {
         self.modified.or(self.created).map_or(0, |time| time.ms * 1000)
     }
 
-    /// Takes the value of one of [`Header::DESCRIPTIONS`] if its text will come back exactly. Names are the builder's.
+    /// Takes the value of one of [`Header::DESCRIPTIONS`] if its text can be restored exactly. The builder takes names.
     pub(super) fn accept(&mut self, desc: DescId, text: &[u8]) -> bool {
         match desc {
             DescId::ENTRY_UUID => {
@@ -163,7 +163,7 @@ impl<'a> Header<'a> {
                 self.modified.is_some()
             }
             DescId::ENTRY_CSN => {
-                self.csn = Csn::parse(text);
+                self.csn = CsnParts::parse(text);
                 self.csn.is_some()
             }
             _ => false,
@@ -201,14 +201,14 @@ impl<'a> Header<'a> {
     }
 }
 
-impl Csn {
-    /// Reads the text; `None` when it would not come back exactly.
-    pub fn parse(text: &[u8]) -> Option<Csn> {
+impl CsnParts {
+    /// Reads the text; `None` when it could not be restored exactly.
+    pub fn parse(text: &[u8]) -> Option<CsnParts> {
         let marks = [(14, b'.'), (21, b'Z'), (22, b'#'), (29, b'#'), (33, b'#')];
         if text.len() != 40 || marks.iter().any(|(at, mark)| text.get(*at) != Some(mark)) {
             return None;
         }
-        Some(Csn {
+        Some(CsnParts {
             us: seconds_of(text.get(..14)?)? * 1_000_000 + number(text.get(15..21)?)?,
             count: hex(text.get(23..29)?)?,
             replica: hex(text.get(30..33)?)? as u16,
@@ -233,7 +233,7 @@ impl Csn {
 fn hex_digit(byte: u8) -> Option<u32> {
     match byte {
         b'0'..=b'9' => Some(u32::from(byte - b'0')),
-        // Upper case would not come back.
+        // Upper case could not be restored.
         b'a'..=b'f' => Some(u32::from(byte - b'a') + 10),
         _ => None,
     }
@@ -250,7 +250,7 @@ fn put_hex(value: u32, count: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Only what comes back as it was written: not upper case.
+/// Only digits that can be restored exactly: no upper case.
 fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
     uuid::parse(text).filter(|_| !text.iter().any(u8::is_ascii_uppercase))
 }

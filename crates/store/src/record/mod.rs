@@ -11,7 +11,7 @@
 //! length, their total bytes.
 //!
 //! Invariants:
-//! (1) An operational value is in the header only if its text comes back exactly; otherwise it is an ordinary
+//! (1) An operational value is in the header only if its text can be restored exactly; otherwise it is an ordinary
 //!     attribute.
 //! (2) A description occurs at most once. Attributes keep the order in which they were stored.
 //!
@@ -29,7 +29,7 @@ mod tests;
 
 pub use build::RecordBuilder;
 pub use format::{INLINE_VALUE_BYTES_MAX, INLINE_VALUES_MAX, RECORD_BYTES_MAX};
-pub use header::{Csn, Header};
+pub use header::{CsnParts, Header};
 pub use time::{Timestamp, seconds_of, write_seconds};
 pub use values::{ValueIter, Values, put_value, value_size};
 pub use view::{Attribute, AttributeIter, Content, LargeStub, RecordView};

@@ -1,5 +1,5 @@
-//! GeneralizedTime in the two forms servers write: `YYYYMMDDhhmmssZ` and `YYYYMMDDhhmmss.mmmZ`. Everything else is not
-//! ours.
+//! GeneralizedTime in the two forms servers write: `YYYYMMDDhhmmssZ` and `YYYYMMDDhhmmss.mmmZ`. Other forms are not
+//! handled here.
 
 use schema::calendar::{DAYS_TO_1970, date_of, days_in_month, days_of};
 
@@ -16,7 +16,7 @@ pub struct Timestamp {
 const MS_MAX: u64 = 253_402_300_800_000;
 
 impl Timestamp {
-    /// Reads the text; `None` when it would not come back exactly.
+    /// Reads the text; `None` when it could not be restored exactly.
     pub fn parse(text: &[u8]) -> Option<Timestamp> {
         let (seconds, fraction) = match text.len() {
             15 => (seconds_of(text.get(..14)?)?, 0),
@@ -59,7 +59,7 @@ pub fn seconds_of(text: &[u8]) -> Option<u64> {
     if year < 1970 || !(1..=12).contains(&month) || day == 0 || day > days_in_month(year, month) {
         return None;
     }
-    // A leap second (60) would come back as the next minute.
+    // A leap second (60) would be restored as the next minute.
     if hour > 23 || minute > 59 || second > 59 {
         return None;
     }

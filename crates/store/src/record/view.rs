@@ -105,7 +105,7 @@ impl<'a> RecordView<'a> {
         self.attributes().for_each(each);
     }
 
-    /// Whether the whole record can be read and means something; for `verify`.
+    /// Whether the whole record is readable and its numbers are known; for `verify`.
     pub fn check(&self) -> Result<(), Damaged> {
         let mut iter = self.attributes();
         let mut seen = Vec::new();

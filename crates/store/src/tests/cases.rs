@@ -430,7 +430,7 @@ fn scans_respect_their_bounds_over_all_layers() {
 }
 
 #[test]
-fn names_are_found_and_told() {
+fn names_are_found_both_ways() {
     let (mut store, mut model) = (Store::new(), Model::new());
     let child = Op::Add { parent: 1, name: "cn=Ada".to_owned(), values: vec![] };
     run(&mut store, &mut model, &[add("dc=example,dc=com", &[]), child.clone()]);

@@ -7,7 +7,7 @@ pub const KEY_BYTES_MAX: usize = 255;
 #[derive(Debug, thiserror::Error)]
 pub enum SortError {
     /// A key is longer than [`KEY_BYTES_MAX`].
-    #[error("an index key has {length} bytes, at most {KEY_BYTES_MAX} are possible")]
+    #[error("an index key has {length} bytes, at most {KEY_BYTES_MAX} are allowed")]
     KeyTooLong {
         /// Its length.
         length: usize,

@@ -26,7 +26,7 @@ impl<'a> Merge<'a> {
         Ok(Self { heap: Vec::with_capacity(cursors.len()), cursors, current, key: Vec::new() })
     }
 
-    /// Goes to the next key; tells how many ids it has, or `None` at the end.
+    /// Goes to the next key; returns how many ids it has, or `None` at the end.
     ///
     /// # Errors
     /// When the temporary file cannot be read.

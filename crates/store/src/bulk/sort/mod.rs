@@ -1,9 +1,9 @@
 //! The external sort of an import: (slot, key, id) in, per slot (key → ascending ids) out.
 //!
-//! What it rests on: ids come in ascending order. So a run's ids of a key need no comparison, runs cover disjoint
-//! ranges of ids, and the merge concatenates. Keys are gathered per slot in memory up to a budget ([`Sorter::append`]),
-//! sorted slot by slot on all cores, aggregated and front-coded into a run, and at the end merged slot by slot
-//! ([`Sorted::merge`]). Invariants:
+//! Ids come in ascending order. So a run's ids of a key need no comparison, runs cover disjoint ranges of ids, and the
+//! merge concatenates. Keys are gathered per slot in memory up to a budget ([`Sorter::append`]), sorted slot by slot on
+//! all cores, aggregated and front-coded into a run, and at the end merged slot by slot ([`Sorted::merge`]).
+//! Invariants:
 //!
 //! 1. Within a slot of a run keys ascend strictly; within a key ids ascend strictly.
 //! 2. Every id of a run is above every id of the runs before it.

@@ -1,8 +1,8 @@
 //! Sorted runs on disk.
 //!
-//! A run holds, per slot, one *section*: groups of `shared length, suffix length, suffix, count, ids`, keys
-//! ascending and front-coded, ids ascending and delta-coded from the run's first id. All runs of a sort lie in one
-//! unlinked temporary file, so that nothing stays behind whatever happens. Knows nothing of merging.
+//! A run holds, per slot, one *section*: groups of `shared length, suffix length, suffix, count, ids`, keys ascending
+//! and front-coded, ids ascending and delta-coded from the run's first id. All runs of a sort lie in one unlinked
+//! temporary file, so that it is removed however the import ends. Knows nothing of merging.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -90,7 +90,7 @@ struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    /// Writes the first group of `longs`; tells how many it took.
+    /// Writes the first group of `longs`; returns how many keys it has.
     fn long_group(&mut self, keys: &SlotKeys, longs: &[super::batch::LongKey], length: u32) -> usize {
         let Some(first) = longs.first() else { return 0 };
         let key = keys.long(first);

@@ -77,7 +77,7 @@ fn a_bad_entry_stops_the_import_with_line_and_reason_and_the_old_data_stays() {
     let lines = PEOPLE.lines().count() as u64 + 2;
     for (text, line, words) in [
         (person("uid=x,ou=Nobody,dc=example,dc=com", "cn: x\nsn: x\n"), lines, "parent"),
-        (person("UID=Maria,ou=people,dc=example,dc=com", "cn: x\nsn: x\n"), lines, "twice"),
+        (person("UID=Maria,ou=people,dc=example,dc=com", "cn: x\nsn: x\n"), lines, "same name"),
         (person(below, "cn: x\n"), lines, "sn"),
         (person(below, "cn: x\nsn: x\nou:x\nmember: cn=a\n"), lines, "member"),
         (person(below, "cn: x\nsn: x\ncn: X\n"), lines, "twice"),

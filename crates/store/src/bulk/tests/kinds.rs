@@ -254,7 +254,7 @@ fn the_name_of_an_attribute_means_its_own_indexes() {
 }
 
 #[test]
-fn impossible_kinds_are_told() {
+fn kinds_that_are_not_valid_are_reported() {
     let refused = |change: &dyn Fn(&mut IndexConfigs)| {
         let mut configs = every_kind();
         change(&mut configs);

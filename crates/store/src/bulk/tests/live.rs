@@ -209,7 +209,7 @@ proptest! {
         }
         assert_sound(&backend.snapshot().unwrap(), &indexer);
         let exported = |snapshot: &crate::Snapshot| {
-            let out = Shared::default();
+            let out = SharedOutput::default();
             let schema = Schema::standard();
             export(snapshot, &schema, &ExportOptions::default(), Box::new(out.clone()), &mut |_| {}).unwrap();
             String::from_utf8(std::mem::take(&mut *out.0.lock().unwrap())).unwrap()

@@ -183,7 +183,7 @@ impl Opened {
     }
 
     pub fn export(&self, options: &ExportOptions) -> Vec<u8> {
-        let out = Shared::default();
+        let out = SharedOutput::default();
         export_view(self.view(), &Schema::standard(), options, Box::new(out.clone()), &mut |_| {}).unwrap();
         std::mem::take(&mut *out.0.lock().unwrap())
     }
@@ -194,9 +194,9 @@ impl Opened {
 }
 
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())

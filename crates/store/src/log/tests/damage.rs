@@ -120,7 +120,7 @@ fn a_damaged_header_names_the_changes_behind_it() {
 }
 
 #[test]
-fn a_lost_header_sector_is_told_from_a_file_that_was_never_used() {
+fn a_lost_header_sector_is_not_taken_for_a_file_that_was_never_used() {
     let disk = SimDisk::default();
     let log = open(&disk, 0);
     let without_header = |disk: &SimDisk| {

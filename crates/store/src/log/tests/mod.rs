@@ -151,7 +151,7 @@ fn invariant_2_a_failed_batch_does_not_come_back() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_gets_better() {
+fn a_full_disk_is_reported_until_there_is_room() {
     let disk = SimDisk::default();
     let log = open(&disk, 0);
     disk.set_faults(Faults { no_room: true, ..Faults::default() });
@@ -255,7 +255,7 @@ fn what_is_kept_stays_until_it_is_let_go() {
 }
 
 #[test]
-fn invariant_5_damage_in_what_is_only_kept_is_told_to_readers_alone() {
+fn invariant_5_damage_in_what_is_only_kept_is_reported_to_readers_alone() {
     // (frame that is damaged: from the beginning of the last segment, or from its end; how many records recovery needs)
     for (from_end, needed, opens) in [(false, 0, true), (false, 1, true), (true, 0, true), (false, 100, false)] {
         let disk = SimDisk::default();

@@ -9,7 +9,7 @@ use crate::record::Values;
 
 /// The entries of one chunk.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct PreparedBatch {
     pub entries: Vec<Prepared>,
     pub attributes: Vec<PreparedAttribute>,
     /// Bodies, names and keys that the entries refer to.
@@ -29,20 +29,20 @@ pub(super) struct Prepared {
     pub outcome: Outcome,
 }
 
-/// What became of a record.
+/// The result of preparing a record.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// An entry.
     Entry(Entry),
-    /// Only a version line or comments.
+    /// The record is only a version line or comments.
     Nothing,
     /// Left out.
     Skipped(SkipReason),
-    /// Not good, and why; the line where it shows.
+    /// It is not valid: why, and the line at fault.
     Rejected { line: u64, reason: Box<str> },
 }
 
-/// An entry that lacks its number.
+/// An entry that has no id yet.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub name: Fingerprint,
@@ -54,7 +54,7 @@ pub(super) struct Entry {
     pub rdn: Span,
     /// The normalised RDN; of a base entry the whole normalised DN.
     pub rdn_key: Span,
-    /// Positions in [`Batch::attributes`].
+    /// Positions in [`PreparedBatch::attributes`].
     pub attributes: Range<u32>,
     /// Given in the order of the file; [`EntryId::ROOT`] until then.
     pub id: EntryId,
@@ -72,7 +72,7 @@ pub(super) struct PreparedAttribute {
     pub body: Span,
 }
 
-impl Batch {
+impl PreparedBatch {
     pub fn clear(&mut self) {
         self.entries.clear();
         self.attributes.clear();

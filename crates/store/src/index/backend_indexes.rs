@@ -1,8 +1,7 @@
-//! The indexes of a backend at one moment: which there are, which of them may answer searches, and why the others may
-//! not.
+//! The indexes of a backend at one moment: which exist, which of them may answer searches, and why the others may not.
 //!
 //! Part of every version of the backend, so that a search never uses an index that its snapshot does not have in full.
-//! Knows nothing of how an index comes to be trusted.
+//! Does not know how an index comes to be trusted.
 
 use std::sync::Arc;
 
@@ -15,14 +14,14 @@ use crate::{EntryId, IndexId};
 /// Why an index answers no searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distrust {
-    /// Something is not in it: it has to be made anew.
+    /// Entries are missing in it: it has to be rebuilt.
     Degraded,
     /// It is being built: so many entries are in it.
     Building {
         /// Entries done.
         entries: u64,
     },
-    /// Its keys were derived by other rules than today's: it has to be made anew.
+    /// Its keys were derived by other rules than this program's: it has to be rebuilt.
     OtherDerivation,
 }
 
@@ -48,10 +47,10 @@ pub struct BackendIndexes {
     kept: Vec<Kept>,
 }
 
-/// Which entries an index is kept in step with.
+/// Which entries of an index updates keep up to date.
 #[derive(Clone, Copy, Default)]
 struct Kept {
-    /// Entries up to this one; a later one is the builder's to take, when it comes there.
+    /// Entries up to this one; later ones are added by the builder.
     through: EntryId,
     /// The entry among them of which only a part is in.
     within: EntryId,
@@ -75,7 +74,7 @@ impl BackendIndexes {
         indexes.settled()
     }
 
-    /// The same indexes, otherwise remembered.
+    /// The same indexes with other states.
     pub(crate) fn with_states(&self, states: IndexStates) -> Self {
         Self { states, ..self.clone() }.settled()
     }

@@ -1,9 +1,9 @@
-//! Whose turn it is in the writer: what waits here is offered to the order, and what has its position comes back to be
-//! applied.
+//! The next proposal for the writer: waiting proposals are offered to the order, and those that have their position
+//! come back to be applied.
 //!
 //! Invariants:
-//! (1) A proposal is refused only before it is offered: what has its position is applied.
-//! (2) What is given is one position after the other.
+//! (1) A proposal is refused only before it is offered; one that has its position is applied.
+//! (2) Proposals are given out in the order of their positions, without a gap.
 
 use std::sync::Arc;
 
@@ -15,39 +15,39 @@ use crate::stats::Meters;
 
 /// What the writer does next.
 pub(crate) enum Turn {
-    /// It applies this.
+    /// It applies this proposal.
     Apply(Ordered),
-    /// It answers this without having done anything.
+    /// It refuses a proposal of which nothing was done.
     Refuse(Ticket, StoreError),
 }
 
-/// What waits, and what the order has.
-pub(crate) struct Turns<O> {
+/// The proposals that wait, and those that the order has.
+pub(crate) struct OrderedQueue<O> {
     queue: Queue,
-    /// None when updates have stopped.
+    /// None after updates have stopped.
     order: Option<O>,
-    /// Offered and not given back yet.
+    /// How many are offered and not given back yet.
     on_the_way: usize,
-    /// Given last.
+    /// The position given out last.
     last: Option<Position>,
     meters: Arc<Meters>,
-    /// The meters say that the order takes nothing.
+    /// Whether the meters say that the order takes no proposals.
     is_unavailable: bool,
 }
 
-impl<O: Order> Turns<O> {
-    pub fn new(order: O, meters: Arc<Meters>) -> Turns<O> {
+impl<O: Order> OrderedQueue<O> {
+    pub fn new(order: O, meters: Arc<Meters>) -> OrderedQueue<O> {
         let queue = Queue::default();
-        Turns { queue, order: Some(order), on_the_way: 0, last: None, meters, is_unavailable: false }
+        OrderedQueue { queue, order: Some(order), on_the_way: 0, last: None, meters, is_unavailable: false }
     }
 
-    /// Takes in what was submitted.
+    /// Adds a submitted proposal.
     #[inline]
     pub fn push(&mut self, proposed: Proposed) {
         self.queue.push(proposed);
     }
 
-    /// Whether something waits to be offered.
+    /// Whether proposals wait to be offered.
     #[inline]
     pub fn has_waiting(&self) -> bool {
         !self.queue.is_empty()
@@ -59,11 +59,11 @@ impl<O: Order> Turns<O> {
         self.queue.is_empty() && self.on_the_way == 0
     }
 
-    /// The next turn, if there is one by now. With a `refusal` nothing is offered or applied, and what waits is
+    /// The next turn, if there is one by now. With a `refusal` nothing is offered or applied, and waiting proposals are
     /// refused.
     ///
     /// # Errors
-    /// When the order fails or is out of order. [`Turns::stop`] must follow.
+    /// When the order fails or leaves out a position. [`OrderedQueue::stop`] must follow.
     #[inline]
     pub fn next(&mut self, refusal: Option<StoreError>) -> Result<Option<Turn>, StoreError> {
         if let Some(error) = refusal {
@@ -96,7 +96,7 @@ impl<O: Order> Turns<O> {
         self.next_ordered().map(|ordered| ordered.map(Turn::Apply))
     }
 
-    /// What was given is durable and visible.
+    /// Tells the order that everything given out is durable and visible.
     #[inline]
     pub fn applied(&mut self) {
         if let (Some(order), Some(position)) = (&mut self.order, self.last) {
@@ -104,14 +104,15 @@ impl<O: Order> Turns<O> {
         }
     }
 
-    /// Nothing is applied any more: whoever has a proposal in the order learns that its outcome is not known.
+    /// Gives up the order: nothing is applied any more, and the outcome of proposals that it holds is answered as
+    /// unknown.
     pub fn stop(&mut self) {
         self.order = None;
         self.on_the_way = 0;
         self.note(None);
     }
 
-    /// The next one that waits.
+    /// The next waiting proposal.
     pub fn take(&mut self) -> Option<Proposed> {
         let proposed = self.queue.pop()?;
         self.meters.left_queue(&proposed.proposal);
@@ -132,7 +133,7 @@ impl<O: Order> Turns<O> {
         Ok(Some(ordered))
     }
 
-    /// Shows why the order takes nothing, or that it does again.
+    /// Shows in the meters why the order takes no proposals, or that it does again.
     #[inline]
     fn note(&mut self, trouble: Option<&StoreError>) {
         if self.is_unavailable != trouble.is_some() {

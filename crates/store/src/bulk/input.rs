@@ -1,7 +1,7 @@
-//! Where an import reads from: files, compressed or not, and standard input, cut into chunks of whole records.
+//! The input of an import: files, compressed or not, and standard input, cut into chunks of whole records.
 //!
-//! A chunk ends at a blank line, so that workers parse chunks independently; it knows the number of its first line,
-//! so that errors name lines of the file. Knows nothing of what records say.
+//! A chunk ends at a blank line, so that workers parse chunks independently; it knows the number of its first line, so
+//! that errors name lines of the file. Does not look into records.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -15,14 +15,14 @@ use memchr::{memchr_iter, memmem};
 
 use super::error::BulkError;
 
-/// What a worker takes at once: some 400 ordinary entries, small beside the caches of a machine, large beside the cost
-/// of taking turns.
+/// Size of a chunk: some 400 ordinary entries, small enough for the caches of a processor, large enough to make the
+/// cost of turns small.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Largest single record. A group of ten million members is about 500 MB of LDIF.
 const RECORD_BYTES_MAX: usize = 1 << 30;
 
-/// What some editors put in front of UTF-8.
+/// The byte order mark that some editors put in front of UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// First two bytes of a gzip file.
@@ -96,14 +96,14 @@ impl std::fmt::Debug for LdifSource {
 
 /// Where chunks come from.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum Input {
     /// LDIF, to be cut.
     Ldif(LdifSource),
     /// Chunks made by another thread.
     Ready(Receiver<Chunk>),
 }
 
-/// Whole records of one source.
+/// Whole records of one input.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub source: Arc<str>,
@@ -114,11 +114,11 @@ pub(super) struct Chunk {
     pub is_kept: bool,
 }
 
-/// Cuts sources into chunks.
+/// Cuts inputs into chunks.
 #[derive(Debug)]
 pub(super) struct Chunks {
-    /// The sources still to be read, the current one last.
-    sources: Vec<Source>,
+    /// The inputs still to be read, the current one last.
+    inputs: Vec<Input>,
     /// What was read behind the last border.
     rest: Vec<u8>,
     next_line: u64,
@@ -127,15 +127,15 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub fn new(mut sources: Vec<Source>) -> Self {
-        sources.reverse();
-        let ldif = |source: &Source| match source {
-            Source::Ldif(source) => Some((source.bytes_total, Arc::clone(&source.bytes_read))),
-            Source::Ready(_) => None,
+    pub fn new(mut inputs: Vec<Input>) -> Self {
+        inputs.reverse();
+        let ldif = |input: &Input| match input {
+            Input::Ldif(source) => Some((source.bytes_total, Arc::clone(&source.bytes_read))),
+            Input::Ready(_) => None,
         };
-        let (totals, counters): (Vec<_>, Vec<_>) = sources.iter().filter_map(ldif).unzip();
+        let (totals, counters): (Vec<_>, Vec<_>) = inputs.iter().filter_map(ldif).unzip();
         let bytes_total = totals.into_iter().sum();
-        Self { sources, rest: Vec::new(), next_line: 1, bytes_total, counters }
+        Self { inputs, rest: Vec::new(), next_line: 1, bytes_total, counters }
     }
 
     /// Bytes read so far, and in all if known.
@@ -143,16 +143,16 @@ impl Chunks {
         (self.counters.iter().map(|counter| counter.load(Ordering::Relaxed)).sum(), self.bytes_total)
     }
 
-    /// The next chunk, or `None` at the end of all sources.
+    /// The next chunk, or `None` at the end of all inputs.
     pub fn next(&mut self) -> Result<Option<Chunk>, BulkError> {
-        while let Some(source) = self.sources.last_mut() {
-            let source = match source {
-                Source::Ldif(source) => source,
-                Source::Ready(chunks) => {
+        while let Some(input) = self.inputs.last_mut() {
+            let source = match input {
+                Input::Ldif(source) => source,
+                Input::Ready(chunks) => {
                     if let Ok(chunk) = chunks.recv() {
                         return Ok(Some(chunk));
                     }
-                    self.sources.pop();
+                    self.inputs.pop();
                     continue;
                 }
             };
@@ -175,7 +175,7 @@ impl Chunks {
             let end = end.unwrap_or(bytes.len());
             self.rest = bytes.split_off(end);
             if bytes.is_empty() {
-                self.sources.pop();
+                self.inputs.pop();
                 self.next_line = 1;
                 continue;
             }
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     fn all(sources: Vec<LdifSource>) -> Vec<(u64, String)> {
-        let mut chunks = Chunks::new(sources.into_iter().map(Source::Ldif).collect());
+        let mut chunks = Chunks::new(sources.into_iter().map(Input::Ldif).collect());
         let mut out = Vec::new();
         while let Some(chunk) = chunks.next().unwrap() {
             out.extend(chunk.records().map(|(line, record)| (line, String::from_utf8(record.to_vec()).unwrap())));
@@ -298,7 +298,7 @@ mod tests {
         let bytes = [member("dn: a\n\n"), member("dn: b\n")].concat();
         let total = bytes.len() as u64;
         let source = LdifSource::from_reader("test", Box::new(std::io::Cursor::new(bytes)), Some(total)).unwrap();
-        let mut chunks = Chunks::new(vec![Source::Ldif(source)]);
+        let mut chunks = Chunks::new(vec![Input::Ldif(source)]);
         let chunk = chunks.next().unwrap().unwrap();
         assert_eq!(chunk.bytes, b"dn: a\n\n");
         assert_eq!(chunks.next().unwrap().unwrap().bytes, b"dn: b\n");

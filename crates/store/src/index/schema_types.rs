@@ -1,6 +1,6 @@
-//! The indexer as the live store sees it: keys of records, numbers of attribute descriptions, normal forms of names.
+//! Connects the indexer to the store: keys of records, types of attribute descriptions, normal forms of names.
 //!
-//! It knows schema and records; it decides nothing about when keys are written.
+//! Knows schema and records; does not decide when keys are written.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,8 +18,7 @@ use crate::record::{Content, Header, RecordView, put_value};
 use crate::tables::{Tables, TypeResolver};
 use crate::{DescId, IndexId};
 
-/// A schema as the store needs it: tells the number tables which attribute types a description belongs to, and makes
-/// indexers.
+/// A schema as the store needs it: says which attribute types a description belongs to, and makes indexers.
 #[derive(Debug, Clone)]
 pub struct SchemaTypes {
     schema: Arc<Schema>,
@@ -28,13 +27,13 @@ pub struct SchemaTypes {
 }
 
 impl SchemaTypes {
-    /// For tables, which share it.
+    /// For number tables, which share it.
     #[must_use]
     pub fn shared(schema: &Arc<Schema>) -> Arc<Self> {
         Self::with_makers(schema, &IndexConfigs::default())
     }
 
-    /// For indexes, too, with the filters and the secret of `configs`.
+    /// For indexes too, with the filters and the secret of `configs`.
     #[must_use]
     pub fn with_makers(schema: &Arc<Schema>, configs: &IndexConfigs) -> Arc<Self> {
         let makers = IndexConfigs { attributes: Vec::new(), vlv: Vec::new(), ..configs.clone() };

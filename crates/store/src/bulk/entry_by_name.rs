@@ -6,7 +6,7 @@ use crate::view::View;
 use crate::{EntryId, StoreError};
 
 /// The entry of that name.
-pub(super) fn find(view: View<'_>, dn: &NormalizedDn) -> Result<Option<EntryId>, StoreError> {
+pub(super) fn entry_by_name(view: View<'_>, dn: &NormalizedDn) -> Result<Option<EntryId>, StoreError> {
     let mut base = dn.clone();
     let mut below: Vec<Vec<u8>> = Vec::new();
     loop {
