@@ -9,13 +9,14 @@ use schema::NormalizedDn;
 use zeroize::Zeroizing;
 
 use crate::in_force::InForce;
+use crate::refusal::Refusal;
 use crate::root_users::RootUsers;
 use access::Identity;
 use access::account::stored_passwords;
 use access::inactive::{Inactive, LOCKED_MESSAGE, inactive};
 use access::limits::{Bound, LimitsFinder, LiveLimits, given_limits};
 use query::backend::{Backend, holder};
-use query::error::{invalid_dn, refuse, shown, store_failure};
+use query::error::{invalid_dn, shown, store_failure};
 use query::place::Place;
 use query::read_moment::ReadContext;
 
@@ -65,15 +66,17 @@ pub enum BindFailure {
     Disabled,
 }
 
-/// Why a bind did not get as far as a password, or failed there.
-enum Refusal {
-    Result(LdapResult),
-    Failure(BindFailure),
+/// How a bind ends that does not succeed.
+enum Ending {
+    /// It did not get as far as a password.
+    Refused(LdapResult),
+    /// Name and password were judged.
+    Failed(BindFailure),
 }
 
-impl From<LdapResult> for Refusal {
-    fn from(result: LdapResult) -> Refusal {
-        Refusal::Result(result)
+impl<R: Into<LdapResult>> From<R> for Ending {
+    fn from(result: R) -> Ending {
+        Ending::Refused(result.into())
     }
 }
 
@@ -112,10 +115,10 @@ pub(crate) fn bind_controls(controls: &Controls<'_>, identity: &Identity) -> Vec
 impl BindContext<'_> {
     /// Checks a bind request.
     pub(crate) fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
-        self.try_bind(request, controls).unwrap_or_else(|refusal| {
-            BindStep::Done(match refusal {
-                Refusal::Result(result) => BindDone { result, bound: self.nobody(), failure: None },
-                Refusal::Failure(failure) => BindDone::failed(failure, self.nobody(), self.roots.load().verbose),
+        self.try_bind(request, controls).unwrap_or_else(|ending| {
+            BindStep::Done(match ending {
+                Ending::Refused(result) => BindDone { result, bound: self.nobody(), failure: None },
+                Ending::Failed(failure) => BindDone::failed(failure, self.nobody(), self.roots.load().verbose),
             })
         })
     }
@@ -124,38 +127,34 @@ impl BindContext<'_> {
         self.limits.nobody()
     }
 
-    fn try_bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> Result<BindStep, Refusal> {
+    fn try_bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> Result<BindStep, Ending> {
         for item in controls.iter() {
             if item.critical && item.oid != control::AUTHORIZATION_IDENTITY_REQUEST.as_bytes() {
-                let message = format!("The control {} is critical, and bind does not take it", shown(item.oid));
-                return Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message).into());
+                return Err(Refusal::critical_control(item.oid).into());
             }
         }
         if !(2..=3).contains(&request.version) {
-            let message = format!("LDAP version {} is not spoken here: use 3", request.version);
-            return Err(refuse(ResultCode::PROTOCOL_ERROR, message).into());
+            return Err(Refusal::ProtocolVersion { version: request.version }.into());
         }
         let clear = match request.authentication {
             Authentication::Simple(clear) => clear,
             Authentication::Sasl { mechanism, .. } => {
-                let message = format!("The SASL mechanism {} is not offered: use a simple bind", shown(mechanism));
-                return Err(refuse(ResultCode::AUTH_METHOD_NOT_SUPPORTED, message).into());
+                return Err(Refusal::SaslMechanism { mechanism: shown(mechanism) }.into());
             }
         };
         match (request.name, clear) {
             ([], []) => Ok(BindStep::Done(BindDone::succeeded(self.nobody()))),
-            ([], _) => Err(Refusal::Failure(BindFailure::NoName)),
+            ([], _) => Err(Ending::Failed(BindFailure::NoName)),
             (_, []) if self.roots.load().dn_requires_password => {
                 // RFC 4513 §5.1.2: many a client takes an unauthenticated bind for a login.
-                let message = "A bind with a name needs a password";
-                Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message).into())
+                Err(Refusal::NameWithoutPassword.into())
             }
             (_, []) => Ok(BindStep::Done(BindDone::succeeded(self.nobody()))),
             (name, clear) => self.check_password(name, clear),
         }
     }
 
-    fn check_password(&self, dn: &[u8], clear: &[u8]) -> Result<BindStep, Refusal> {
+    fn check_password(&self, dn: &[u8], clear: &[u8]) -> Result<BindStep, Ending> {
         let facts = self.in_force.facts();
         let limits = LimitsFinder { live: self.limits, facts: &facts, context: self.reading };
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
@@ -166,7 +165,7 @@ impl BindContext<'_> {
         }
         let nobody = |failure| {
             let _ = password::verify(NOBODYS_PASSWORD, clear);
-            Refusal::Failure(failure)
+            Ending::Failed(failure)
         };
         let Some((at, _)) = holder(self.backends, name.as_bytes()) else { return Err(nobody(BindFailure::NoEntry)) };
         let Some(backend) = self.backends.get(at) else { return Err(nobody(BindFailure::NoEntry)) };
@@ -205,7 +204,7 @@ impl BindDone {
     /// Result and message are the same for every failure, unless the configuration lets clients know (`verbose`).
     fn failed(failure: BindFailure, nobody: Bound, verbose: bool) -> BindDone {
         let message = if verbose { failure.to_string() } else { String::new() };
-        let result = refuse(ResultCode::INVALID_CREDENTIALS, message);
+        let result = LdapResult::new(ResultCode::INVALID_CREDENTIALS, message);
         BindDone { result, bound: nobody, failure: Some(failure) }
     }
 }
@@ -220,7 +219,8 @@ impl HashJob {
             (true, None) => BindDone::succeeded(self.bound),
             (true, Some(Inactive::Disabled)) => BindDone::failed(BindFailure::Disabled, self.nobody, self.verbose),
             (true, Some(Inactive::Locked)) => BindDone {
-                result: refuse(ResultCode::UNWILLING_TO_PERFORM, LOCKED_MESSAGE),
+                // A text that other servers' clients know.
+                result: LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, LOCKED_MESSAGE),
                 bound: self.nobody,
                 failure: Some(BindFailure::Inactivated),
             },

@@ -5,12 +5,13 @@ use schema::{AttributeDescription, MatchContext, NormalizedDn};
 use store::StoreError;
 
 use crate::controls::ReadControls;
+use crate::refusal::Refusal;
 use crate::search::{RequestTime, SearchContext};
 use crate::session::Session;
 use access::Access;
 use query::base::{Following, find_base};
 use query::entry::{DnParts, EntrySource, EntryView};
-use query::error;
+use query::error::{self, shown};
 use query::facts::Facts;
 use query::filter::{Asker, ItemRights};
 use query::filter::{FilterScratch, Matcher, Truth};
@@ -103,44 +104,34 @@ impl Asked<'_, '_> {
         if let Some(assertion) = &self.wanted.assertion {
             matcher.compile(self.facts, assertion, context);
             if truth(&matcher)? != Truth::True {
-                let message = "The entry does not match the filter of the assertion control";
-                return Err(LdapResult::new(ResultCode::ASSERTION_FAILED, message));
+                return Err(Refusal::AssertionFailed.into());
             }
         }
         let attribute = self.request.attribute;
         self.check_attribute(attribute)?;
         matcher.compile_one(self.facts, attribute, None, context);
         if truth(&matcher)? != Truth::True {
-            let message = format!("The entry has no attribute {}", String::from_utf8_lossy(attribute));
-            return Err(LdapResult::new(ResultCode::NO_SUCH_ATTRIBUTE, message));
+            return Err(Refusal::NoAttribute { attribute: shown(attribute) }.into());
         }
         matcher.compile_one(self.facts, attribute, Some(self.request.value), context);
         match truth(&matcher)? {
             Truth::True => Ok(LdapResult::new(ResultCode::COMPARE_TRUE, "")),
             Truth::False => Ok(LdapResult::new(ResultCode::COMPARE_FALSE, "")),
-            Truth::Undefined => {
-                let shown = String::from_utf8_lossy(attribute);
-                let message = format!("The value is not one that {shown} can be compared with");
-                Err(LdapResult::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, message))
-            }
+            Truth::Undefined => Err(Refusal::NotComparable { attribute: shown(attribute) }.into()),
         }
     }
 
     fn check_attribute(&self, attribute: &[u8]) -> Result<(), LdapResult> {
-        let shown = || String::from_utf8_lossy(attribute).into_owned();
         let parsed = AttributeDescription::parse_request(&self.facts.schema, attribute).ok();
         let known = parsed.and_then(|it| it.attribute).and_then(|index| self.facts.schema.attribute_by_index(index));
         let Some(known) = known else {
-            let message = format!("The schema has no attribute type {}", shown());
-            return Err(LdapResult::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, message));
+            return Err(Refusal::UnknownType { attribute: shown(attribute) }.into());
         };
         if self.access.of_type(self.facts, known.index) == Answer::No {
-            let message = format!("You may not read {}", shown());
-            return Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+            return Err(Refusal::NotReadable { attribute: shown(attribute) }.into());
         }
         if known.equality.is_none() {
-            let message = format!("The attribute type {} has no equality matching rule", shown());
-            return Err(LdapResult::new(ResultCode::INAPPROPRIATE_MATCHING, message));
+            return Err(Refusal::NoEquality { attribute: shown(attribute) }.into());
         }
         Ok(())
     }

@@ -3,11 +3,12 @@
 //! Knows the controls' meaning for search and compare; updates have their own list.
 
 use ldap::controls::{self as codec, DereferenceSpec, PagedResults, PersistentSearch, SortKey, VlvRequest};
-use ldap::{Controls, Filter, LdapResult, ResultCode, oids::control};
+use ldap::{Controls, Filter, LdapResult, oids::control};
 
+use crate::refusal::Refusal;
 use crate::search::SearchRefusal;
 use query::encode::AttributeKinds;
-use query::error::{malformed_control, shown};
+use query::error::malformed_control;
 
 /// What the controls of a search or compare ask for.
 #[derive(Debug, Default)]
@@ -89,9 +90,7 @@ impl<'a> ReadControls<'a> {
                 }
                 _ if is_search && wanted.presentation(oid, item.critical, item.value)? => {}
                 _ if item.critical => {
-                    let message =
-                        format!("The control {} is critical, and this operation does not take it", shown(item.oid));
-                    return Err(LdapResult::new(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message));
+                    return Err(Refusal::critical_control(item.oid).into());
                 }
                 _ => {}
             }
@@ -100,9 +99,7 @@ impl<'a> ReadControls<'a> {
             && presentation.paged.is_some()
             && presentation.list_view.is_some()
         {
-            return Err(contradiction(
-                "The paged results control and the virtual list view control exclude each other",
-            ));
+            return Err(Refusal::PagesAndListView.into());
         }
         if let (Some(_), Some(presentation)) = (&wanted.persistent, &wanted.presentation)
             && presentation.dereference.is_some()
@@ -113,8 +110,7 @@ impl<'a> ReadControls<'a> {
             && (presentation.paged.is_some() || presentation.sort.is_some() || presentation.list_view.is_some())
         {
             // RFC 4511 §4.1.11: nobody has said what they mean together.
-            let message = "A persistent search tells changes as they come: it has no pages, no order and no list view";
-            return Err(LdapResult::new(ResultCode::PROTOCOL_ERROR, message));
+            return Err(Refusal::PersistentInParts.into());
         }
         Ok(wanted)
     }
@@ -167,17 +163,11 @@ impl<'a> ReadControls<'a> {
                     _ => (AttributeKinds::VirtualOnly, AttributeKinds::RealOnly),
                 };
                 if wanted.attributes == other {
-                    return Err(contradiction(
-                        "The real attributes only control and the virtual attributes only control exclude each other",
-                    ));
+                    return Err(Refusal::RealAndVirtualOnly.into());
                 }
                 wanted.attributes = own;
             }
         }
         Ok(true)
     }
-}
-
-fn contradiction(message: &str) -> LdapResult {
-    LdapResult::new(ResultCode::CONSTRAINT_VIOLATION, message)
 }

@@ -20,6 +20,7 @@ mod opening;
 mod operations;
 mod own;
 mod reconfigure;
+mod refusal;
 mod root_passwords;
 mod root_users;
 mod search;

@@ -1,7 +1,7 @@
 //! What became of an operation, as far as the connection, the log and the counters care.
 
 use directory::Bound;
-use ldap::ResultCode;
+use ldap::{LdapResult, ResultCode};
 
 use crate::stalls::Waits;
 
@@ -38,6 +38,12 @@ impl Answer {
     /// A plain result.
     pub(crate) fn of(code: ResultCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), ..Self::default() }
+    }
+}
+
+impl From<LdapResult> for Answer {
+    fn from(result: LdapResult) -> Self {
+        Self::of(result.code, result.message)
     }
 }
 

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use ldap::{LdapResult, Message, Operation, ResultCode, oids::extended as oids};
+use ldap::{Message, Operation, ResultCode, oids::extended as oids};
 use runtime::{
     end::{End, EndReason},
     loop_core::Core,
 };
 
 use crate::{
-    answer::Answer, client::Client, ldap_loop::LdapLoop, log::OperationIds, metrics::OperationKind, reply,
-    stalls::Waits,
+    answer::Answer, client::Client, ldap_loop::LdapLoop, log::OperationIds, metrics::OperationKind, refusal::Refusal,
+    reply, stalls::Waits,
 };
 
 impl LdapLoop {
@@ -37,9 +37,8 @@ impl LdapLoop {
         message: &Message<'_>,
         is_last: bool,
     ) -> Result<Option<Answer>, End> {
-        if let Err(LdapResult { code, message: text, .. }) = reply::refuse_critical(message) {
-            reply::extended(client, ids.message, code, &text, None, None);
-            return Ok(Some(Answer::of(code, text)));
+        if let Err(refusal) = reply::refuse_critical(message) {
+            return Ok(Some(reply::refuse_extended(client, ids.message, refusal, None)));
         }
         match message.operation {
             Operation::Cancel(target) => Ok(self.cancel(client, ids, target)),
@@ -49,23 +48,18 @@ impl LdapLoop {
     }
 
     fn cancel(&self, client: &mut Client, ids: OperationIds, target: i32) -> Option<Answer> {
-        let (code, text) = match client.state.outstanding_by_message(target) {
-            None => (ResultCode::NO_SUCH_OPERATION, "no such operation is under way"),
-            Some(operation) if operation.kind == OperationKind::Bind => {
-                (ResultCode::CANNOT_CANCEL, "a bind cannot be cancelled")
-            }
-            Some(operation) if !operation.is_abortable => (ResultCode::TOO_LATE, "the update is already being written"),
-            Some(operation) if operation.cancelled_by.is_some() => {
-                (ResultCode::CANNOT_CANCEL, "the operation is being cancelled already")
-            }
+        let refusal = match client.state.outstanding_by_message(target) {
+            None => Refusal::NothingToCancel,
+            Some(operation) if operation.kind == OperationKind::Bind => Refusal::BindNotCancelled,
+            Some(operation) if !operation.is_abortable => Refusal::UpdateTooFar,
+            Some(operation) if operation.cancelled_by.is_some() => Refusal::CancelledAlready,
             Some(operation) => {
                 operation.cancelled_by = Some(ids);
                 operation.backlog.cancel();
                 return None;
             }
         };
-        reply::extended(client, ids.message, code, text, None, None);
-        Some(Answer::of(code, text))
+        Some(reply::refuse_extended(client, ids.message, refusal, None))
     }
 
     /// The cancelled operation has ended, so that the cancel request can be answered (RFC 3909 §2.2).
@@ -76,11 +70,12 @@ impl LdapLoop {
         ids: OperationIds,
         was_cancelled: bool,
     ) {
-        let (code, text) =
-            if was_cancelled { (ResultCode::SUCCESS, "") } else { (ResultCode::TOO_LATE, "it has ended already") };
-        reply::extended(client, ids.message, code, text, None, None);
+        let answer = match was_cancelled {
+            true => reply::extended(client, ids.message, None, None),
+            false => reply::refuse_extended(client, ids.message, Refusal::Ended, None),
+        };
         self.set_extended_fields(oids::CANCEL);
-        let answer = Answer { waits: Waits::Elsewhere, ..Answer::of(code, text) };
+        let answer = Answer { waits: Waits::Elsewhere, ..answer };
         self.conclude(core, client, OperationKind::Extended, ids, answer);
     }
 
@@ -90,33 +85,33 @@ impl LdapLoop {
             .get(client.listener())
             .and_then(|settings| settings.start_tls.as_ref().map(|tls| Arc::clone(tls.config())));
         let refusal = if client.is_tls() {
-            Some((ResultCode::OPERATIONS_ERROR, "TLS is already established"))
+            Some(Refusal::TlsAlready)
         } else if !client.state.outstanding.is_empty() {
-            Some((ResultCode::OPERATIONS_ERROR, "other operations are under way on the connection"))
+            Some(Refusal::TlsBesideOthers)
         } else if offered.is_none() {
-            Some((ResultCode::PROTOCOL_ERROR, "StartTLS is not available here"))
+            Some(Refusal::NoStartTls)
         } else {
             None
         };
-        let (Some(config), None) = (offered, refusal) else {
-            let (code, text) = refusal.unwrap_or((ResultCode::PROTOCOL_ERROR, ""));
-            reply::extended(client, ids.message, code, text, Some(oids::START_TLS), None);
-            return Ok(Answer::of(code, text));
+        let config = match (offered, refusal) {
+            (Some(config), None) => config,
+            (_, refusal) => {
+                let refusal = refusal.unwrap_or(Refusal::NoStartTls);
+                return Ok(reply::refuse_extended(client, ids.message, refusal, Some(oids::START_TLS)));
+            }
         };
         if !is_last {
             // Whatever came in clear after the request must not be taken for something that was protected.
             return Err(End::new(EndReason::SecurityProblem, "data followed the StartTLS request in clear"));
         }
-        reply::extended(client, ids.message, ResultCode::SUCCESS, "", Some(oids::START_TLS), None);
+        let answer = reply::extended(client, ids.message, Some(oids::START_TLS), None);
         core.start_tls(client, &config)?;
-        Ok(Answer::default())
+        Ok(answer)
     }
 }
 
 fn connection_id(client: &mut Client, ids: OperationIds) -> Answer {
     let mut value = Vec::with_capacity(12);
     ber::Writer::new(&mut value).integer(ber::INTEGER, i64::try_from(client.id()).unwrap_or(i64::MAX));
-    let oid = Some(oids::GET_CONNECTION_ID);
-    reply::extended(client, ids.message, ResultCode::SUCCESS, "", oid, Some(&value));
-    Answer::default()
+    reply::extended(client, ids.message, Some(oids::GET_CONNECTION_ID), Some(&value))
 }

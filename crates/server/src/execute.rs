@@ -25,6 +25,7 @@ use crate::{
     log::{OperationIds, request},
     messages,
     metrics::OperationKind,
+    refusal::Refusal,
     remote::OperationAddress,
     reply,
 };
@@ -105,20 +106,19 @@ impl LdapLoop {
 
     /// Refuses what the connection's own limits do not allow.
     fn refuse(&self, client: &mut Client, ids: OperationIds, message: &Message<'_>) -> Option<Answer> {
-        let (code, text) = if client.state.outstanding.len() >= self.limits.outstanding_max {
+        let refusal = if client.state.outstanding.len() >= self.limits.outstanding_max {
             self.metrics.busy.add(1);
-            (ResultCode::BUSY, "too many operations of this connection wait for their end")
+            Refusal::TooManyOperations
         } else if client.state.outstanding_by_message(ids.message).is_some() {
             self.metrics.network.protocol_errors.add(1);
-            (ResultCode::PROTOCOL_ERROR, "the message id is that of an operation that is not answered yet")
+            Refusal::MessageIdInUse
         } else if self.is_refused_version(client, &message.operation) {
             self.metrics.network.protocol_errors.add(1);
-            (ResultCode::PROTOCOL_ERROR, "this LDAP version is not supported here; use version 3")
+            Refusal::ProtocolVersion
         } else {
             return None;
         };
-        reply::failure(&mut client.output, ids.message, &message.operation, code, text);
-        Some(Answer::of(code, text))
+        Some(reply::refuse(&mut client.output, ids.message, &message.operation, refusal))
     }
 
     fn is_refused_version(&self, client: &Client, operation: &Operation<'_>) -> bool {
@@ -182,8 +182,7 @@ impl LdapLoop {
                         ids.connection, ids.operation, ids.message
                     ),
                 );
-                reply::failure(&mut client.output, ids.message, &message.operation, ResultCode::OTHER, reply::DEFECT);
-                Some(Answer::of(ResultCode::OTHER, reply::DEFECT))
+                Some(reply::refuse(&mut client.output, ids.message, &message.operation, Refusal::Defect))
             }
         }
     }
@@ -191,13 +190,10 @@ impl LdapLoop {
     fn bad_frame(&self, client: &mut Client, error: ber::FrameError, bytes_max: usize) -> End {
         match error {
             ber::FrameError::TooLarge { .. } => {
-                let text = format!("the request is larger than max-request-size ({bytes_max} bytes)");
-                let end = self.notice(client, ResultCode::PROTOCOL_ERROR, &text);
+                let end = self.notice_refusal(client, Refusal::RequestTooLarge { bytes_max });
                 End { reason: EndReason::MaxRequestSize, ..end }
             }
-            ber::FrameError::Malformed => {
-                self.notice(client, ResultCode::PROTOCOL_ERROR, "the bytes are not an LDAP message")
-            }
+            ber::FrameError::Malformed => self.notice_refusal(client, Refusal::NotLdap),
         }
     }
 

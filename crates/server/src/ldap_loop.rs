@@ -14,7 +14,7 @@ use runtime::{
 
 use crate::{
     client::Client, executor::Executor, limits::Limits, listener::LdapListener, log::AccessLog, metrics::LdapMetrics,
-    remote::LdapMail, stalls::Stalls,
+    refusal::Refusal, remote::LdapMail, stalls::Stalls,
 };
 
 /// See the module.
@@ -56,6 +56,11 @@ impl LdapLoop {
             controls: String::new(),
             wants_control_oids,
         }
+    }
+
+    /// The same as [`LdapLoop::notice`].
+    pub(crate) fn notice_refusal(&self, client: &mut Client, refusal: Refusal) -> End {
+        self.notice(client, refusal.code(), &refusal.to_string())
     }
 
     /// Tells the client that and why the connection ends.

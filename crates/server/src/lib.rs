@@ -25,6 +25,7 @@ mod missing_groups;
 mod monitor;
 mod operation;
 mod protocol;
+mod refusal;
 mod reload;
 mod remote;
 mod reply;

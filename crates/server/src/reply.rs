@@ -5,10 +5,7 @@
 use ber::Tag;
 use ldap::{LdapResult, Message, MessageError, Operation, ResultCode, encode, message::tags as request_tags};
 
-use crate::{answer::Answer, client::Client, metrics::OperationKind};
-
-/// What a client reads when an operation panicked.
-pub(crate) const DEFECT: &str = "the operation failed by a defect of the server; the error log has the details";
+use crate::{answer::Answer, client::Client, metrics::OperationKind, refusal::Refusal};
 
 /// The response that an operation ends with, when there is nothing to say but a result.
 pub(crate) fn result(out: &mut Vec<u8>, message: i32, response: Tag, code: ResultCode, text: &str) {
@@ -19,16 +16,17 @@ pub(crate) fn result(out: &mut Vec<u8>, message: i32, response: Tag, code: Resul
     }
 }
 
-/// An extended response without controls.
-pub(crate) fn extended(
-    client: &mut Client,
-    message: i32,
-    code: ResultCode,
-    text: &str,
-    name: Option<&str>,
-    value: Option<&[u8]>,
-) {
-    encode::extended_response(&mut client.output, message, &LdapResult::new(code, text), name, value, &[]);
+/// A successful extended response without controls.
+pub(crate) fn extended(client: &mut Client, message: i32, name: Option<&str>, value: Option<&[u8]>) -> Answer {
+    encode::extended_response(&mut client.output, message, &LdapResult::success(), name, value, &[]);
+    Answer::default()
+}
+
+/// An extended response that refuses.
+pub(crate) fn refuse_extended(client: &mut Client, message: i32, refusal: Refusal, name: Option<&str>) -> Answer {
+    let result = LdapResult::from(refusal);
+    encode::extended_response(&mut client.output, message, &result, name, None, &[]);
+    result.into()
 }
 
 /// Writes the response to an extended request: its value, or why there is none.
@@ -38,26 +36,24 @@ pub(crate) fn respond(out: &mut Vec<u8>, id: i32, outcome: Result<Option<Vec<u8>
         Err(result) => (result, None),
     };
     encode::extended_response(out, id, &result, None, value.as_deref(), &[]);
-    Answer::of(result.code, result.message)
+    result.into()
 }
 
 /// Refuses a message with a critical control, for operations that take none.
-pub(crate) fn refuse_critical(message: &Message<'_>) -> Result<(), LdapResult> {
+pub(crate) fn refuse_critical(message: &Message<'_>) -> Result<(), Refusal> {
     match message.controls.iter().find(|control| control.critical) {
-        Some(control) => {
-            let oid = String::from_utf8_lossy(control.oid);
-            let text = format!("control {oid} is critical and not supported with this operation");
-            Err(LdapResult::new(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, text))
-        }
+        Some(control) => Err(Refusal::CriticalControl { oid: String::from_utf8_lossy(control.oid).into_owned() }),
         None => Ok(()),
     }
 }
 
-/// Refuses a request, whichever it is; nothing for those that have no response.
-pub(crate) fn failure(out: &mut Vec<u8>, message: i32, operation: &Operation<'_>, code: ResultCode, text: &str) {
+/// Refuses a request, whichever it is; writes nothing for those that have no response.
+pub(crate) fn refuse(out: &mut Vec<u8>, message: i32, operation: &Operation<'_>, refusal: Refusal) -> Answer {
+    let result = LdapResult::from(refusal);
     if let Some(response) = operation.response_tag() {
-        result(out, message, response, code, text);
+        encode::result(out, message, response, &result, &[]);
     }
+    result.into()
 }
 
 /// What is known of a message that could not be decoded, if it is enough to answer it: its id, the tag of the response,

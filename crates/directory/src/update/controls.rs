@@ -1,10 +1,11 @@
 //! Controls of updates: which are taken with which operation, and the answer to a critical one that is not (RFC 4511 §4.1.11).
 
-use ldap::{Controls, LdapResult, ResultCode, controls as codec, oids::control};
+use ldap::{Controls, LdapResult, controls as codec, oids::control};
 
+use crate::refusal::Refusal;
 use access::{Identity, SessionLimits};
 use change::proposal::{Flags, Kind};
-use query::error::{malformed_control, refuse, shown};
+use query::error::malformed_control;
 
 /// What the controls of an update ask for.
 #[derive(Debug, Default)]
@@ -53,14 +54,12 @@ impl<'c> UpdateControls<'c> {
                 (control::NO_OP | control::NO_OP_OPENLDAP, _) => wanted.flags.set(Flags::NO_OP),
                 (control::RELAX, _) if identity.is_root() => wanted.flags.set(Flags::RELAX),
                 (control::RELAX, _) => {
-                    let message = "The relax rules control is for root users";
-                    return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+                    return Err(Refusal::RelaxedByUser.into());
                 }
                 (control::PERMISSIVE_MODIFY, Kind::Modify) => wanted.flags.set(Flags::PERMISSIVE_MODIFY),
                 (control::SUBTREE_DELETE, Kind::Delete) => wanted.flags.set(Flags::SUBTREE_DELETE),
                 (control::TRANSACTION_SPECIFICATION, kind) if kind != Kind::Refresh => {
-                    let missing = || refuse(ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier");
-                    wanted.transaction = Some(value.ok_or_else(missing)?);
+                    wanted.transaction = Some(value.ok_or(Refusal::NoTransactionIdentifier)?);
                 }
                 (control::ASSERTION, _) => {
                     let filter = codec::decode_assertion(value).map_err(malformed_control("assertion"))?;
@@ -76,9 +75,7 @@ impl<'c> UpdateControls<'c> {
                     wanted.post_read = value.unwrap_or_default();
                 }
                 _ if item.critical => {
-                    let message =
-                        format!("The control {} is critical, and this operation does not take it", shown(item.oid));
-                    return Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message));
+                    return Err(Refusal::critical_control(item.oid).into());
                 }
                 _ => {}
             }

@@ -4,15 +4,16 @@
 
 use std::borrow::Cow;
 
-use ldap::{LdapResult, ResultCode};
+use ldap::LdapResult;
 
 use super::controls::OwnedControls;
 use super::done::ExtendedAnswer;
+use crate::refusal::Refusal;
 use access::Identity;
 use change::csn::Csn;
 use change::proposal::{Authority, Kind, Proposal};
 use query::backend::Backend;
-use query::error::{refuse, store_failure};
+use query::error::store_failure;
 
 /// Who stands behind changes that no client asked for.
 pub(crate) const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
@@ -85,8 +86,7 @@ pub(super) fn uuid_for(kind: Kind) -> Result<[u8; 16], LdapResult> {
 /// A random UUID (RFC 9562 §5.4).
 fn random_uuid() -> Result<[u8; 16], LdapResult> {
     let mut uuid = [0u8; 16];
-    getrandom::fill(&mut uuid)
-        .map_err(|_| refuse(ResultCode::UNAVAILABLE, "The operating system gave no random bytes for an entryUUID"))?;
+    getrandom::fill(&mut uuid).map_err(|_| Refusal::NoRandomBytes)?;
     uuid[6] = uuid[6] & 0x0f | 0x40;
     uuid[8] = uuid[8] & 0x3f | 0x80;
     Ok(uuid)

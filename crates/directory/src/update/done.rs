@@ -2,12 +2,13 @@
 //!
 //! Knows results and reports; not what the update was, nor who waits for the answer.
 
-use ldap::{ControlBuf, LdapResult, ResultCode};
+use ldap::{ControlBuf, LdapResult};
 use store::Phases;
 
+use crate::refusal::Refusal;
 use change::apply::Report;
 use change::csn::Csn;
-use query::error::{refuse, store_failure};
+use query::error::store_failure;
 
 /// What became of an update.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ pub(crate) struct ExtendedAnswer {
 }
 
 pub(super) fn out_of_service() -> LdapResult {
-    refuse(ResultCode::UNAVAILABLE, "The backend is not in service")
+    Refusal::BackendOut.into()
 }
 
 /// Where the time of a proposal went.
@@ -62,7 +63,7 @@ pub(super) fn phases_of(outcome: &Result<store::Outcome, store::StoreError>) -> 
 /// What `apply` said of a proposal.
 pub(super) fn report_of(outcome: Result<store::Outcome, store::StoreError>) -> Result<Report, LdapResult> {
     let outcome = outcome.map_err(|error| store_failure(&error))?;
-    Report::decode(&outcome.response).ok_or_else(|| refuse(ResultCode::OTHER, "The backend's answer cannot be read"))
+    Report::decode(&outcome.response).ok_or_else(|| Refusal::UnreadableAnswer.into())
 }
 
 pub(super) fn conclude(report: Result<Report, LdapResult>, csn: Csn, answer: Option<ExtendedAnswer>) -> UpdateDone {

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use config::{Config, DynamicEntries, LIFETIME_SECONDS_MAX, PluginKind, Writability};
 use ldap::extended::{Refresh, encode_refreshed};
-use ldap::{LdapResult, MadeUpdate, ModifyOperation, ResultCode, oids};
+use ldap::{LdapResult, MadeUpdate, ModifyOperation, oids};
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
@@ -18,10 +18,11 @@ use super::expiry::{ExpiryThread, Worker};
 use super::order::{Order, Ready, check_authenticated};
 use crate::in_force::naming_contexts;
 use crate::open_error::OpenError;
+use crate::refusal::Refusal;
 use change::csn::Csn;
 use change::proposal::Kind;
 use query::dynamic_entry::EXPIRY;
-use query::error::{invalid_dn, refuse, shown};
+use query::error::invalid_dn;
 
 impl UpdateContext<'_> {
     /// Takes what a configuration says of dynamic entries, and starts or ends whoever removes them.
@@ -65,8 +66,7 @@ impl UpdateContext<'_> {
         wanted: &Refresh<'_>,
     ) -> Result<Ready<'static>, LdapResult> {
         let Some(settings) = self.updates.dynamic.settings.load_full() else {
-            let message = format!("Entries are not dynamic in this server: {SWITCH_ON}");
-            return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+            return Err(Refusal::NotDynamic { remedy: SWITCH_ON }.into());
         };
         let controls = self.update_controls(order, Kind::Refresh)?;
         check_authenticated(&order.session.identity)?;
@@ -96,16 +96,11 @@ impl UpdateContext<'_> {
 fn lifetime(settings: &DynamicEntries, asked: i64) -> Result<u64, LdapResult> {
     let asked = u64::try_from(asked).unwrap_or_default();
     if !(1..=LIFETIME_SECONDS_MAX).contains(&asked) {
-        let message = format!("A time to live is 1 to {LIFETIME_SECONDS_MAX} seconds");
-        return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+        return Err(Refusal::NoLifetime { most: LIFETIME_SECONDS_MAX }.into());
     }
     let max = settings.max_ttl_seconds;
     if asked > max {
-        let message = format!(
-            "An entry may live for {max} seconds at most (max-ttl), not {}",
-            shown(asked.to_string().as_bytes())
-        );
-        return Err(refuse(ResultCode::SIZE_LIMIT_EXCEEDED, message));
+        return Err(Refusal::LifetimeTooLong { most: max, asked }.into());
     }
     Ok(asked.max(settings.min_ttl_seconds))
 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use config::DynamicEntries;
-use ldap::{EntryRequest, LdapResult, ResultCode};
+use ldap::{EntryRequest, LdapResult};
 
 use super::expiry::{ExpiryCounts, ExpiryThread};
+use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
-use query::error::refuse;
 use query::facts::Facts;
 use query::monitor_entry::MonitorEntry;
 
@@ -39,8 +39,7 @@ impl DynamicState {
         if !facts.flags_of_classes(classes).has(ClassFlags::DYNAMIC) {
             return Ok(());
         }
-        let message = format!("The class dynamicObject is not supported: {SWITCH_ON}, or leave the class out");
-        Err(refuse(ResultCode::OBJECT_CLASS_VIOLATION, message))
+        Err(Refusal::DynamicClass { remedy: SWITCH_ON }.into())
     }
 
     /// Ends the thread after the slice that is under way.

@@ -4,10 +4,11 @@
 //! Here and not in `apply`, because clear passwords are hashed between the two. Knows requests; not what is stored.
 
 use config::{Config, PluginKind};
-use ldap::{EntryRequest, LdapResult, MadeUpdate, ModifyOperation, ResultCode};
+use ldap::{EntryRequest, LdapResult, MadeUpdate, ModifyOperation};
 use schema::{NormalizedDn, Schema};
 
-use query::error::{refuse, shown};
+use crate::refusal::Refusal;
+use query::error::shown;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -157,8 +158,7 @@ impl SevenBit {
             return Ok(());
         }
         // Which value is not said: it may be a password.
-        let message = format!("By the plugin \"{}\", {} may have ASCII characters only", self.name, shown(description));
-        Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message))
+        Err(Refusal::NotAscii { plugin: self.name.clone(), attribute: shown(description) }.into())
     }
 }
 
@@ -174,6 +174,8 @@ fn is_same(schema: &Schema, name: &[u8], configured: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use ldap::ResultCode;
 
     use super::*;
 

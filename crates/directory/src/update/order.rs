@@ -2,14 +2,14 @@
 //!
 //! Knows the request and its session; not how either is judged, but that an anonymous client changes nothing.
 
-use ldap::{Controls, LdapResult, ResultCode, Update};
+use ldap::{Controls, LdapResult, Update};
 use zeroize::Zeroizing;
 
 use super::decided::Decided;
 use crate::own::SchemaModification;
+use crate::refusal::Refusal;
 use crate::session::Session;
 use access::Identity;
-use query::error::refuse;
 
 /// An update as a client asks for it.
 #[derive(Clone, Copy, Debug)]
@@ -53,8 +53,7 @@ pub(super) enum KeptUpdate {
 /// Anonymous clients change nothing: said before anything is looked up, so that the answer tells nothing.
 pub(super) fn check_authenticated(identity: &Identity) -> Result<(), LdapResult> {
     if identity.is_anonymous() {
-        let message = "Anonymous clients cannot change anything: authenticate with a bind request";
-        return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+        return Err(Refusal::AnonymousUpdate.into());
     }
     Ok(())
 }

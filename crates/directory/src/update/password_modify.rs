@@ -4,7 +4,7 @@
 //! Knows whose password it is about. A user changes its own, root anybody's; the root users' own are in the configuration file.
 
 use ldap::extended::PasswordModify;
-use ldap::{LdapResult, MadeUpdate, ModifyOperation, ResultCode};
+use ldap::{LdapResult, MadeUpdate, ModifyOperation};
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
@@ -12,10 +12,11 @@ use super::decided::{Decided, snapshot};
 use super::done::ExtendedAnswer;
 use super::order::{KeptUpdate, Order, Ready};
 use super::passwords;
+use crate::refusal::Refusal;
 use access::Identity;
 use access::account::stored_passwords;
 use change::proposal::Kind;
-use query::error::{invalid_dn, no_such_object, refuse, store_failure};
+use query::error::{invalid_dn, no_such_object, store_failure};
 use query::facts::Facts;
 
 impl UpdateContext<'_> {
@@ -30,8 +31,7 @@ impl UpdateContext<'_> {
         let name =
             NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
         if self.roots.load().find(&name).is_some() {
-            let message = "The passwords of root users are in pando.toml: change them there";
-            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            return Err(Refusal::RootPassword.into());
         }
         let at = self.backend_of(&name, dn.as_bytes())?;
         if !self.check_old(&facts, order, at, &name, wanted)? {
@@ -58,20 +58,14 @@ impl UpdateContext<'_> {
     fn target(&self, facts: &Facts, order: &Order<'_, '_>, wanted: &PasswordModify<'_>) -> Result<String, LdapResult> {
         let identity = &order.session.identity;
         if identity.is_anonymous() {
-            let message = "Only authenticated users may change passwords: bind first";
-            return Err(refuse(ResultCode::STRONGER_AUTH_REQUIRED, message));
+            return Err(Refusal::AnonymousPassword.into());
         }
         if matches!(identity, Identity::User { .. }) && !self.updates.allow_user_changes {
-            let message = "Users may not change their passwords (allow-user-password-changes is off)";
-            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            return Err(Refusal::UserPasswordsOff.into());
         }
         match wanted.user_identity.filter(|identity| !identity.is_empty()) {
             None => self.own_name(facts, identity),
-            Some(named) if named.len() > 1 && named[..2].eq_ignore_ascii_case(b"u:") => {
-                let message =
-                    "The user identity must be a distinguished name: user names are not mapped to entries yet";
-                Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
-            }
+            Some(named) if named.len() > 1 && named[..2].eq_ignore_ascii_case(b"u:") => Err(Refusal::UserName.into()),
             Some(named) => {
                 let dn = without_prefix(named);
                 std::str::from_utf8(dn).map(str::to_owned).map_err(|error| invalid_dn(dn, error))
@@ -106,8 +100,7 @@ impl UpdateContext<'_> {
         if let Identity::User { backend, entry, .. } = &order.session.identity {
             let is_own = *backend == at && account.as_ref().is_some_and(|account| account.id == *entry);
             if !is_own {
-                let message = "A user may change its own password only";
-                return Err(refuse(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
+                return Err(Refusal::ForeignPassword.into());
             }
         }
         // That there is no such entry is for `apply` to say, with the matched name.
@@ -120,7 +113,7 @@ impl UpdateContext<'_> {
         if let Some(old) = wanted.old_password
             && !account.passwords.iter().any(|stored| password::verify(stored, old))
         {
-            return Err(refuse(ResultCode::INVALID_CREDENTIALS, "The old password is wrong"));
+            return Err(Refusal::WrongOldPassword.into());
         }
         Ok(true)
     }
@@ -128,10 +121,11 @@ impl UpdateContext<'_> {
     /// The stored form of the new password, and the password itself when the server made it.
     fn new_password(&self, wanted: &PasswordModify<'_>) -> Result<(Vec<u8>, Option<Vec<u8>>), LdapResult> {
         match wanted.new_password {
-            Some([]) => Err(refuse(ResultCode::UNWILLING_TO_PERFORM, "The new password must not be empty")),
+            Some([]) => Err(Refusal::EmptyPassword.into()),
             Some(new) => Ok((passwords::encode(self, new)?, None)),
             None => {
-                let made = password::generate().map_err(|error| refuse(ResultCode::UNAVAILABLE, error.to_string()))?;
+                let made =
+                    password::generate().map_err(|error| Refusal::NoPasswordMade { problem: error.to_string() })?;
                 Ok((passwords::encode(self, &made)?, Some(made)))
             }
         }

@@ -6,14 +6,15 @@
 
 use std::borrow::Cow;
 
-use ldap::{Attribute, EntryRequest, LdapResult, MadeUpdate, ModifyOperation, ResultCode};
+use ldap::{Attribute, EntryRequest, LdapResult, MadeUpdate, ModifyOperation};
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
 use super::decided::snapshot;
 use super::order::Order;
+use crate::refusal::Refusal;
 use access::account::stored_passwords;
-use query::error::{refuse, store_failure};
+use query::error::store_failure;
 use query::facts::Facts;
 
 /// A request for the log.
@@ -134,8 +135,7 @@ impl Passwords<'_, '_, '_> {
             if self.order.session.identity.is_root() || self.context.updates.allow_pre_encoded {
                 return Ok(value.to_vec());
             }
-            let message = "A password must be sent in clear; the server hashes it (allow-pre-encoded-passwords is off)";
-            return Err(refuse(ResultCode::CONSTRAINT_VIOLATION, message));
+            return Err(Refusal::EncodedPassword.into());
         }
         encode(self.context, value)
     }
@@ -165,9 +165,7 @@ fn borrowed<'v>(values: &'v [Cow<'_, [u8]>]) -> impl Iterator<Item = &'v [u8]> {
 /// The stored form of a clear password under the configured scheme.
 pub(super) fn encode(context: &UpdateContext<'_>, clear: &[u8]) -> Result<Vec<u8>, LdapResult> {
     password::encode_random(context.updates.scheme, clear).map_err(|error| match error {
-        password::EncodeError::NoRandomness => refuse(ResultCode::UNAVAILABLE, error.to_string()),
-        password::EncodeError::Length => {
-            refuse(ResultCode::CONSTRAINT_VIOLATION, format!("This password cannot be stored: {error}"))
-        }
+        password::EncodeError::NoRandomness => Refusal::NoPasswordMade { problem: error.to_string() }.into(),
+        password::EncodeError::Length => Refusal::PasswordNotStored { problem: error.to_string() }.into(),
     })
 }

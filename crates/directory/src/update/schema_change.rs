@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use ldap::{LdapResult, ResultCode};
+use ldap::LdapResult;
 use schema::{ModifiedSchema, Schema};
 use store::Rebound;
 use store::index::SchemaTypes;
@@ -22,11 +22,11 @@ use super::done::{UpdateCallback, UpdateDone, conclude, report_of};
 use super::intake::Cause;
 use crate::open_error::OpenError;
 use crate::own::SchemaModification;
+use crate::refusal::Refusal;
 use access::Identity;
 use change::apply::schema_text;
 use change::proposal::{Flags, Kind};
 use query::backend::Backend;
-use query::error::refuse;
 
 impl UpdateContext<'_> {
     /// Makes a schema modification in files, backends and for readers.
@@ -41,8 +41,11 @@ impl UpdateContext<'_> {
     fn try_change_schema(&self, modification: &SchemaModification) -> Result<UpdateDone, LdapResult> {
         let _only_one = self.updates.schema_change.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.schema();
-        let modified =
-            old.modified(&modification.changes).map_err(|error| refuse(error.result_code(), error.to_string()))?;
+        let refused = |error: schema::ModifySchemaError| Refusal::Schema {
+            code: error.result_code(),
+            problem: error.to_string(),
+        };
+        let modified = old.modified(&modification.changes).map_err(refused)?;
         let is_trial = modification.flags.has(Flags::NO_OP);
         let folder = self.instance.schema();
         if !is_trial {
@@ -155,10 +158,8 @@ pub(crate) fn bind_schema(backend: &Backend, schema: &Arc<Schema>) -> Rebound {
 /// Writes user schema files so that a crash leaves the old or the new one.
 fn write_files(folder: &Path, names: &[String], schema: &Schema) -> Result<(), LdapResult> {
     for name in names {
-        durable::replace_file(&folder.join(name), schema.user_file_text(name).as_bytes(), None).map_err(|error| {
-            let message = format!("The schema file {name} cannot be written ({error}): nothing was changed");
-            refuse(ResultCode::UNWILLING_TO_PERFORM, message)
-        })?;
+        durable::replace_file(&folder.join(name), schema.user_file_text(name).as_bytes(), None)
+            .map_err(|error| Refusal::SchemaFile { name: name.clone(), error: error.to_string() })?;
     }
     Ok(())
 }

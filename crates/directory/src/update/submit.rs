@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use config::Writability;
 use ldap::extended::PasswordModify;
-use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ModifyDnRequest, ResultCode, Update};
+use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ModifyDnRequest, Update};
 use schema::NormalizedDn;
 use store::Phases;
 
@@ -22,10 +22,11 @@ use super::passwords::{self, Prepared};
 use super::subtree_delete::SubtreeDelete;
 use crate::not_obeyed::tell_of_request;
 use crate::own::OwnUpdate;
+use crate::refusal::Refusal;
 use crate::session::Session;
 use change::proposal::{Flags, Kind};
 use query::backend::holder;
-use query::error::{invalid_dn, no_such_object, refuse, shown};
+use query::error::{invalid_dn, no_such_object, shown};
 use query::facts::Facts;
 
 /// Where an update is.
@@ -61,7 +62,7 @@ impl UpdateContext<'_> {
             return match cleaned.update() {
                 Ok(update) => self.dispatch(&order, &Update::Entry(update), done),
                 Err(error) => {
-                    done(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string())));
+                    done(UpdateDone::refused(Refusal::MadeRequest { problem: error.to_string() }.into()));
                     Submitted::Queued
                 }
             };
@@ -134,8 +135,7 @@ impl UpdateContext<'_> {
         let slow = || Ready::Slow(KeptUpdate::Entry(update.encoded().to_vec().into()));
         if let Some(OwnUpdate::Schema(change)) = self.own_entry(order, controls.flags, request, &name)? {
             if controls.transaction.is_some() {
-                let message = "The schema is changed outside of transactions";
-                return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+                return Err(Refusal::SchemaInTransaction.into());
             }
             // It waits for disks, so it takes a pool's thread.
             return Ok(if order.may_be_slow { Ready::Schema(change) } else { slow() });
@@ -183,8 +183,7 @@ impl UpdateContext<'_> {
         let writable = |mode: Writability| matches!(mode, Writability::Enabled);
         let backend_mode = self.backends.get(at).map(|backend| backend.writability);
         if !writable(self.updates.writability) || !backend_mode.is_some_and(writable) {
-            let message = "Updates are switched off (writability-mode in pando.toml)";
-            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            return Err(Refusal::UpdatesOff.into());
         }
         Ok(at)
     }
@@ -192,10 +191,7 @@ impl UpdateContext<'_> {
     fn check_same_backend(&self, facts: &Facts, at: usize, superior: &[u8]) -> Result<(), LdapResult> {
         let name = NormalizedDn::parse(&facts.schema, superior).map_err(|error| invalid_dn(superior, error))?;
         match holder(self.backends, name.as_bytes()) {
-            Some((other, _)) if other != at => {
-                let message = format!("\"{}\" is in another backend: entries move within one only", shown(superior));
-                Err(refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, message))
-            }
+            Some((other, _)) if other != at => Err(Refusal::OtherBackend { dn: shown(superior) }.into()),
             _ => Ok(()),
         }
     }
@@ -270,7 +266,7 @@ impl SlowUpdate {
         match update {
             // On a pool nothing is slow a second time.
             Ok(update) => drop(context.dispatch(&order, &update, self.done)),
-            Err(error) => (self.done)(UpdateDone::refused(refuse(ResultCode::PROTOCOL_ERROR, error.to_string()))),
+            Err(error) => (self.done)(UpdateDone::refused(Refusal::MadeRequest { problem: error.to_string() }.into())),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ldap::transaction::{EndTransaction, encode_end_response};
-use ldap::{Controls, LdapResult, ResultCode};
+use ldap::{Controls, LdapResult};
 
 use super::context::UpdateContext;
 use super::controls::OwnedControls;
@@ -15,12 +15,13 @@ use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of};
 use super::order::{Order, check_authenticated};
 use super::transaction_slot::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX, Transaction, Waiting};
+use crate::refusal::Refusal;
 use crate::session::Session;
 use change::apply::TransactionReport;
 use change::csn::Csn;
 use change::parts::join;
 use change::proposal::Kind;
-use query::error::{refuse, shown, store_failure};
+use query::error::store_failure;
 
 /// Begins a transaction on a connection; gives its identifier.
 ///
@@ -32,8 +33,7 @@ pub(crate) fn start_transaction(session: &Session, controls: &Controls<'_>) -> R
     check_authenticated(&session.identity)?;
     let mut slot = session.transaction.borrow_mut();
     if slot.is_open() {
-        let message = "The connection has an open transaction: end it first (transactions do not nest)";
-        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        return Err(Refusal::OpenTransaction.into());
     }
     let identifier = NUMBERS.fetch_add(1, Ordering::Relaxed).to_string();
     slot.0 = Some(Arc::new(Mutex::new(Transaction { identifier: identifier.clone(), ..Transaction::default() })));
@@ -95,32 +95,28 @@ impl UpdateContext<'_> {
 }
 
 fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Result<(), LdapResult> {
-    let unknown = || {
-        let message = format!("There is no open transaction \"{}\" on this connection", shown(identifier));
-        refuse(ResultCode::UNWILLING_TO_PERFORM, message)
-    };
+    let unknown = || Refusal::no_transaction(identifier);
     let slot = order.session.transaction.borrow();
     let mut open = slot.lock().ok_or_else(unknown)?;
     if open.is_over || open.identifier.as_bytes() != identifier {
-        return Err(unknown());
+        return Err(unknown().into());
     }
     if open.updates.iter().any(|other| other.message_id == order.message_id) {
-        let message = "Another update of the transaction has the same message id";
-        return Err(refuse(ResultCode::PROTOCOL_ERROR, message));
+        return Err(Refusal::SameMessageId.into());
     }
     if decided.answer.is_some() {
-        let message = "In a transaction the server makes no passwords: send the new one";
-        return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+        return Err(Refusal::PasswordInTransaction.into());
     }
     if open.backend.is_some_and(|backend| backend != decided.backend) {
-        let message = "The transaction's other updates are in another backend: a transaction is within one";
-        return Err(refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, message));
+        return Err(Refusal::TransactionAcrossBackends.into());
     }
     let bytes = open.bytes + decided.op_bytes.len() + decided.controls.value_bytes();
     if open.updates.len() >= TRANSACTION_UPDATES_MAX || bytes > TRANSACTION_BYTES_MAX {
-        let mib = TRANSACTION_BYTES_MAX >> 20;
-        let message = format!("A transaction has at most {TRANSACTION_UPDATES_MAX} updates and {mib} MiB");
-        return Err(refuse(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+        return Err(Refusal::TransactionTooLarge {
+            updates: TRANSACTION_UPDATES_MAX,
+            mib: TRANSACTION_BYTES_MAX >> 20,
+        }
+        .into());
     }
     open.backend = Some(decided.backend);
     open.bytes = bytes;
@@ -132,11 +128,10 @@ fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Res
 fn take(order: &Order<'_, '_>, end: &EndTransaction<'_>) -> Result<Vec<Waiting>, LdapResult> {
     check_no_critical(order.controls)?;
     let slot = order.session.transaction.borrow();
-    let mut open =
-        slot.lock().filter(|open| !open.is_over && open.identifier.as_bytes() == end.identifier).ok_or_else(|| {
-            let message = format!("There is no open transaction \"{}\" on this connection", shown(end.identifier));
-            refuse(ResultCode::UNWILLING_TO_PERFORM, message)
-        })?;
+    let mut open = slot
+        .lock()
+        .filter(|open| !open.is_over && open.identifier.as_bytes() == end.identifier)
+        .ok_or_else(|| Refusal::no_transaction(end.identifier))?;
     open.is_over = true;
     let updates = std::mem::take(&mut open.updates);
     Ok(if end.commit { updates } else { Vec::new() })
@@ -144,10 +139,7 @@ fn take(order: &Order<'_, '_>, end: &EndTransaction<'_>) -> Result<Vec<Waiting>,
 
 fn check_no_critical(controls: &Controls<'_>) -> Result<(), LdapResult> {
     match controls.iter().find(|control| control.critical) {
-        Some(control) => {
-            let message = format!("The control {} is critical, and transactions do not take it", shown(control.oid));
-            Err(refuse(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, message))
-        }
+        Some(control) => Err(Refusal::critical_control(control.oid).into()),
         None => Ok(()),
     }
 }
@@ -158,7 +150,7 @@ fn conclude(outcome: Result<store::Outcome, store::StoreError>, ids: &[i32], csn
         Err(error) => return UpdateDone::refused(store_failure(&error)),
     };
     let Some(report) = report else {
-        return UpdateDone::refused(refuse(ResultCode::OTHER, "The backend's answer cannot be read"));
+        return UpdateDone::refused(Refusal::UnreadableAnswer.into());
     };
     if let Some(result) = report.refusal() {
         let failed = ids.get(report.0.len() - 1).copied();

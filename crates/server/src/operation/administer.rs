@@ -17,6 +17,7 @@ use super::directory_executor::{DirectoryExecutor, on_loss};
 use crate::{
     administration::{Administration, RebuildError},
     executor::{Call, Step},
+    refusal::Refusal,
     remote::{ChunkEnd, Remote},
     reply::{refuse_critical, respond},
 };
@@ -37,7 +38,7 @@ impl DirectoryExecutor {
     pub(super) fn reload(&self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         self.administer(call, message, false, |work| match work.administration.reload() {
             Ok(done) => Ok(Some(done.encode())),
-            Err(reason) => Err(LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, reason)),
+            Err(problem) => Err(Refusal::Configuration { problem }.into()),
         })
     }
 
@@ -58,8 +59,8 @@ impl DirectoryExecutor {
         is_abortable: bool,
         work: impl FnOnce(&mut Work<'_>) -> Outcome + Send + 'static,
     ) -> Step {
-        if let Err(result) = refuse_critical(message).and_then(|()| check_root(call)) {
-            return Step::Done(respond(call.out, message.id, Err(result)));
+        if let Err(refusal) = refuse_critical(message).and_then(|()| check_root(call)) {
+            return Step::Done(respond(call.out, message.id, Err(refusal.into())));
         }
         let id = message.id;
         let remote = call.remote(is_abortable, on_loss(id, encode::tags::EXTENDED));
@@ -69,10 +70,7 @@ impl DirectoryExecutor {
                 Place::Running(turn) => {
                     work(&mut Work { administration: &administration, remote: &remote, turn, message: id })
                 }
-                Place::Refused => {
-                    let text = "too many requests of administrators are waiting, or the server is stopping";
-                    Err(LdapResult::new(ResultCode::BUSY, text))
-                }
+                Place::Refused => Err(Refusal::AdministratorsWait.into()),
             };
             remote.finish(move |out| respond(out, id, outcome));
         });
@@ -106,10 +104,6 @@ fn code_of(error: &RebuildError) -> ResultCode {
     }
 }
 
-fn check_root(call: &Call<'_>) -> Result<(), LdapResult> {
-    if call.session.identity.is_root() {
-        return Ok(());
-    }
-    let text = "only root users and the local administrator may ask for this";
-    Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text))
+fn check_root(call: &Call<'_>) -> Result<(), Refusal> {
+    if call.session.identity.is_root() { Ok(()) } else { Err(Refusal::NotAdministrator) }
 }

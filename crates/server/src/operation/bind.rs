@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use directory::{BindDone, BindStep, Bound, HashJob, Identity};
-use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, ResultCode, encode};
+use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, encode};
 use runtime::pool::Place;
 
 use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
 use crate::{
     answer::Answer,
     executor::{Call, Step},
+    refusal::Refusal,
     remote::Remote,
     stalls::Waits,
 };
@@ -64,8 +65,7 @@ impl DirectoryExecutor {
 }
 
 fn refuse(remote: Remote, id: i32, name: String, nobody: Bound) {
-    let busy = LdapResult::new(ResultCode::BUSY, "too many passwords are waiting to be checked; try again later");
-    let done = BindDone { result: busy, bound: nobody, failure: None };
+    let done = BindDone { result: Refusal::BindsWait.into(), bound: nobody, failure: None };
     remote.finish(move |out| finish(out, id, done, name, &[]));
 }
 

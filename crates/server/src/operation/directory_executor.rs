@@ -6,7 +6,7 @@ use directory::{Directory, RequestTime, Worker};
 use ldap::{ControlBuf, LdapResult, encode};
 use runtime::pool::{Pool, PoolLimits, TURN};
 
-use crate::{administration::Administration, answer::Answer, executor::Call, remote::Encode, reply};
+use crate::{administration::Administration, answer::Answer, executor::Call, refusal::Refusal, remote::Encode};
 
 /// Jobs that wait for a place in a pool, for each place. Beyond that, `busy` is the better answer.
 const QUEUE_PER_PLACE: usize = 128;
@@ -91,8 +91,5 @@ pub(super) fn oids_of(controls: &[ControlBuf]) -> String {
 
 /// The answer in case a job is lost by a defect.
 pub(super) fn on_loss(id: i32, tag: ber::Tag) -> Encode {
-    Box::new(move |out| {
-        reply::result(out, id, tag, ldap::ResultCode::OTHER, reply::DEFECT);
-        Answer::of(ldap::ResultCode::OTHER, reply::DEFECT)
-    })
+    Box::new(move |out| conclude(out, id, tag, Refusal::Defect.into(), &[]))
 }

@@ -1,12 +1,13 @@
 //! Extended operations that are answered at once: who am I (RFC 4532), the start of a transaction (RFC 5805), and those that are
 //! unknown or not valid (RFC 4511 §4.12).
 
-use ldap::{LdapResult, Message, NotExecutable, ResultCode};
+use ldap::{Message, NotExecutable};
 
 use super::directory_executor::DirectoryExecutor;
 use crate::{
     answer::Answer,
     executor::Call,
+    refusal::Refusal,
     reply::{refuse_critical, respond},
 };
 
@@ -19,7 +20,7 @@ impl DirectoryExecutor {
     pub(super) fn who_am_i(&self, call: &mut Call<'_>, message: &Message<'_>) -> Answer {
         let who = || call.session.identity.authorization_id().into_bytes();
         let outcome = refuse_critical(message).map(|()| Some(who()));
-        respond(call.out, message.id, outcome)
+        respond(call.out, message.id, outcome.map_err(Into::into))
     }
 
     pub(super) fn not_executable(
@@ -28,7 +29,6 @@ impl DirectoryExecutor {
         message: &Message<'_>,
         request: &NotExecutable<'_>,
     ) -> Answer {
-        let result = LdapResult::new(ResultCode::PROTOCOL_ERROR, request.fault.to_string());
-        respond(call.out, message.id, Err(result))
+        respond(call.out, message.id, Err(Refusal::from(request.fault).into()))
     }
 }

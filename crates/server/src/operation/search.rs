@@ -12,7 +12,7 @@ use directory::{
     Directory, EncodeError, EntryWriter, MessageSink, SearchDone, SearchPlan, ShownEntry, WatchOutput, WatchWaker,
     Worker,
 };
-use ldap::{LdapResult, Message, ResultCode, SearchRequest, encode};
+use ldap::{Message, SearchRequest, encode};
 use runtime::{
     backlog::Wake,
     pool::{Place, Turn},
@@ -24,6 +24,7 @@ use crate::{
     answer::Answer,
     executor::{Call, Step},
     limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX, WATCH_UNSENT_BYTES_MAX},
+    refusal::Refusal,
     remote::{ChunkEnd, Remote},
     stalls::Waits,
 };
@@ -96,11 +97,7 @@ fn run_job(
     begun: Instant,
 ) {
     let Place::Running(turn) = place else {
-        let busy = LdapResult::new(
-            ResultCode::BUSY,
-            "Too many long searches wait for their turn: try again later, or with a filter that an index answers",
-        );
-        remote.finish(move |out| finish(out, id, SearchDone::of(busy)));
+        remote.finish(move |out| finish(out, id, SearchDone::of(Refusal::SearchesWait.into())));
         return;
     };
     let queue = begun.elapsed();

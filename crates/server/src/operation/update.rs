@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use ber::Tag;
 use directory::{Submitted, UpdateCallback, UpdateDone, UpdateRequest};
-use ldap::{LdapResult, Message, ResultCode, Update, encode};
+use ldap::{Message, Update, encode};
 use runtime::pool::Place;
 
 use super::directory_executor::{DirectoryExecutor, conclude, oids_of, on_loss};
 use crate::{
     answer::Answer,
     executor::{Call, Step},
+    refusal::Refusal,
     stalls::Waits,
 };
 
@@ -29,10 +30,7 @@ impl DirectoryExecutor {
                 let directory = Arc::clone(&self.directory);
                 self.pools.hash.submit(move |place| match place {
                     Place::Running(_) => update.run(&directory),
-                    Place::Refused => update.refuse(LdapResult::new(
-                        ResultCode::BUSY,
-                        "too many passwords are waiting to be hashed; try again later",
-                    )),
+                    Place::Refused => update.refuse(Refusal::PasswordsWait.into()),
                 });
             }
         }

@@ -114,7 +114,7 @@ fn oversize_is_refused_by_its_header() {
     client.expect_notice(2);
     assert!(server.access_lines().iter().any(|line| {
         line == "DISCONNECT conn=1 reason=\"Maximum Request Size Exceeded\" \
-                 msg=\"the request is larger than max-request-size (1000 bytes)\""
+                 msg=\"The request is larger than max-request-size (1000 bytes)\""
     }));
 }
 

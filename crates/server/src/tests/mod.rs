@@ -42,6 +42,7 @@ use crate::{
     limits::Limits,
     log::{AccessLogSettings, LogFormat},
     metrics::LdapMetrics,
+    refusal::Refusal,
     remote::ChunkEnd,
     reply,
 };
@@ -134,11 +135,12 @@ impl Executor for Fake {
                 Step::Done(Answer::default())
             }
             refused @ Operation::NotExecutable(_) => {
-                reply::failure(call.out, id, refused, ResultCode::PROTOCOL_ERROR, "");
-                Step::Done(Answer::of(ResultCode::PROTOCOL_ERROR, ""))
+                Step::Done(reply::refuse(call.out, id, refused, Refusal::UnknownExtended))
             }
             other => {
-                reply::failure(call.out, id, other, ResultCode::SUCCESS, "");
+                if let Some(tag) = other.response_tag() {
+                    encode::success(call.out, id, tag);
+                }
                 Step::Done(Answer::default())
             }
         }
@@ -183,8 +185,8 @@ impl Fake {
                 drop(call.remote(
                     true,
                     Box::new(move |out| {
-                        reply::result(out, id, encode::tags::SEARCH_DONE, ResultCode::OTHER, reply::DEFECT);
-                        Answer::of(ResultCode::OTHER, reply::DEFECT)
+                        reply::result(out, id, encode::tags::SEARCH_DONE, ResultCode::OTHER, "lost");
+                        Answer::of(ResultCode::OTHER, "lost")
                     }),
                 ));
                 Step::Pending

@@ -1,0 +1,111 @@
+//! What binds, compares, updates and the controls of all requests are refused for. Knows no request.
+
+use ldap::ResultCode;
+use query::error::shown;
+
+ldap::refusals! {
+    /// See the module.
+    pub(crate) enum Refusal {
+        // Controls.
+        CriticalControl { oid: String } = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "The control {oid} is critical, and this operation does not take it";
+        PagesAndListView = ResultCode::CONSTRAINT_VIOLATION,
+            "The paged results control and the virtual list view control exclude each other";
+        RealAndVirtualOnly = ResultCode::CONSTRAINT_VIOLATION,
+            "The real attributes only control and the virtual attributes only control exclude each other";
+        PersistentInParts = ResultCode::PROTOCOL_ERROR,
+            "A persistent search tells changes as they come: it has no pages, no order and no list view";
+        RelaxedByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "The relax rules control is for root users";
+        NoTransactionIdentifier = ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier";
+        AssertionFailed = ResultCode::ASSERTION_FAILED, "The entry does not match the filter of the assertion control";
+
+        // Binds.
+        ProtocolVersion { version: i64 } = ResultCode::PROTOCOL_ERROR, "LDAP version {version} is not spoken here: use 3";
+        SaslMechanism { mechanism: String } = ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+            "The SASL mechanism {mechanism} is not offered: use a simple bind";
+        NameWithoutPassword = ResultCode::UNWILLING_TO_PERFORM, "A bind with a name needs a password";
+
+        // Compares.
+        NoAttribute { attribute: String } = ResultCode::NO_SUCH_ATTRIBUTE, "The entry has no attribute {attribute}";
+        NotComparable { attribute: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            "The value is not one that {attribute} can be compared with";
+        UnknownType { attribute: String } = ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            "The schema has no attribute type {attribute}";
+        NotReadable { attribute: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "You may not read {attribute}";
+        NoEquality { attribute: String } = ResultCode::INAPPROPRIATE_MATCHING,
+            "The attribute type {attribute} has no equality matching rule";
+
+        // All updates.
+        AnonymousUpdate = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "Anonymous clients cannot change anything: authenticate with a bind request";
+        UpdatesOff = ResultCode::UNWILLING_TO_PERFORM,
+            "Updates are switched off (writability-mode in pando.toml)";
+        MadeRequest { problem: String } = ResultCode::PROTOCOL_ERROR, "The request is malformed: {problem}";
+        BackendOut = ResultCode::UNAVAILABLE, "The backend is not in service";
+        UnreadableAnswer = ResultCode::OTHER, "The backend's answer is not readable";
+        NoRandomBytes = ResultCode::UNAVAILABLE,
+            "The operating system gave no random bytes for an entryUUID";
+        OtherBackend { dn: String } = ResultCode::AFFECTS_MULTIPLE_DSAS,
+            "\"{dn}\" is in another backend: entries move within one only";
+        NotAscii { plugin: String, attribute: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "By the plugin \"{plugin}\", {attribute} may have ASCII characters only";
+
+        // The schema.
+        SchemaInTransaction = ResultCode::UNWILLING_TO_PERFORM, "The schema is changed outside of transactions";
+        Schema { code: ResultCode, problem: String } = *code, "{problem}";
+        SchemaFile { name: String, error: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "The schema file {name} cannot be written ({error}): nothing was changed";
+
+        // Passwords.
+        RootPassword = ResultCode::UNWILLING_TO_PERFORM,
+            "The passwords of root users are in pando.toml: change them there";
+        AnonymousPassword = ResultCode::STRONGER_AUTH_REQUIRED,
+            "Only authenticated users may change passwords: bind first";
+        UserPasswordsOff = ResultCode::UNWILLING_TO_PERFORM,
+            "Users may not change their passwords (allow-user-password-changes is off)";
+        UserName = ResultCode::UNWILLING_TO_PERFORM,
+            "The user identity must be a distinguished name: user names are not mapped to entries yet";
+        ForeignPassword = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "A user may change its own password only";
+        WrongOldPassword = ResultCode::INVALID_CREDENTIALS, "The old password is wrong";
+        EmptyPassword = ResultCode::UNWILLING_TO_PERFORM, "The new password must not be empty";
+        EncodedPassword = ResultCode::CONSTRAINT_VIOLATION,
+            "A password must be sent in clear; the server hashes it (allow-pre-encoded-passwords is off)";
+        NoPasswordMade { problem: String } = ResultCode::UNAVAILABLE, "The server can make no password now: {problem}";
+        PasswordNotStored { problem: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "This password cannot be stored: {problem}";
+
+        // Dynamic entries.
+        NotDynamic { remedy: &'static str } = ResultCode::PROTOCOL_ERROR,
+            "Entries are not dynamic in this server: {remedy}";
+        DynamicClass { remedy: &'static str } = ResultCode::OBJECT_CLASS_VIOLATION,
+            "The class dynamicObject is not supported: {remedy}, or leave the class out";
+        NoLifetime { most: u64 } = ResultCode::PROTOCOL_ERROR, "A time to live is 1 to {most} seconds";
+        LifetimeTooLong { most: u64, asked: u64 } = ResultCode::SIZE_LIMIT_EXCEEDED,
+            "An entry may live for {most} seconds at most (max-ttl), not {asked}";
+
+        // Transactions.
+        OpenTransaction = ResultCode::UNWILLING_TO_PERFORM,
+            "The connection has an open transaction: end it first (transactions do not nest)";
+        NoTransaction { identifier: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "There is no open transaction \"{identifier}\" on this connection";
+        SameMessageId = ResultCode::PROTOCOL_ERROR, "Another update of the transaction has the same message id";
+        PasswordInTransaction = ResultCode::UNWILLING_TO_PERFORM,
+            "In a transaction the server makes no passwords: send the new one";
+        TransactionAcrossBackends = ResultCode::AFFECTS_MULTIPLE_DSAS,
+            "The transaction's other updates are in another backend: a transaction is within one";
+        TransactionTooLarge { updates: usize, mib: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "A transaction has at most {updates} updates and {mib} MiB";
+    }
+}
+
+impl Refusal {
+    /// A critical control that an operation does not take (RFC 4511 §4.1.11).
+    pub(crate) fn critical_control(oid: &[u8]) -> Self {
+        Self::CriticalControl { oid: shown(oid) }
+    }
+
+    /// No transaction of that identifier.
+    pub(crate) fn no_transaction(identifier: &[u8]) -> Self {
+        Self::NoTransaction { identifier: shown(identifier) }
+    }
+}
