@@ -60,11 +60,14 @@ pub enum Authority<'a> {
         /// Its name.
         dn: &'a str,
     },
-    /// A user with an entry.
+    /// A user with an entry. That the entry still has that name is for `apply` to see.
+    ///
+    /// Names of groups and roles of the user will stand beside the name once access control in `apply` asks for them; nothing asks yet
+    /// (set expressions of constraints know the user by its name alone).
     User {
         /// The entry's name when the update was made.
         dn: &'a str,
-        /// The entry's id, when it is in the backend that the update goes to; 0 when it is elsewhere.
+        /// The entry's id, when it is in the backend that the update goes to; 0 when it is elsewhere or gone.
         entry: u64,
     },
 }

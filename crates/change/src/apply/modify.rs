@@ -86,17 +86,16 @@ fn check_access(
     target: &Target,
     request: &ModifyRequest<'_>,
 ) -> Result<(), ApplyError> {
-    if let Authority::User { entry, .. } = work.proposal.authority
-        && entry == target.id.0
+    let password = facts.user_password;
+    let is_password = |change: Change<'_>| {
+        facts.schema.attribute_type(change.attribute.description).is_some_and(|it| Some(it.index) == password)
+    };
+    if matches!(work.proposal.authority, Authority::User { .. })
         && !request.changes.is_empty()
+        && request.changes.iter().all(is_password)
+        && work.asker()? == Some(target.id)
     {
-        let password = facts.user_password;
-        let is_password = |change: Change<'_>| {
-            facts.schema.attribute_type(change.attribute.description).is_some_and(|it| Some(it.index) == password)
-        };
-        if request.changes.iter().all(is_password) {
-            return Ok(());
-        }
+        return Ok(());
     }
     work.require_root("This modification")
 }

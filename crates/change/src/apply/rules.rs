@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use query::backend::Suffix;
 use query::facts::Facts;
-use schema::Schema;
 use schema::check::{Checker, Leniency};
+use schema::{NormalizedDn, Schema};
 
 use super::change_notes::Noting;
 use super::class_cache::ClassCache;
@@ -14,7 +14,7 @@ use super::plugins::Plugins;
 use crate::history::Recorder;
 
 /// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come out otherwise.
-pub const RULES_VERSION: u32 = 6;
+pub const RULES_VERSION: u32 = 7;
 
 /// The rules of one backend.
 pub struct UpdateRules {
@@ -50,6 +50,12 @@ impl UpdateRules {
             noting: Noting::default(),
             is_settled: false,
         }
+    }
+
+    /// The base DN that holds a name: the longest one, when they are nested.
+    pub(super) fn suffix_of(&self, name: &NormalizedDn) -> Option<&Suffix> {
+        let holding = self.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(name));
+        holding.max_by_key(|suffix| suffix.normalized.as_bytes().len())
     }
 
     /// The same, noting for the history what changes.

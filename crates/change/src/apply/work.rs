@@ -98,11 +98,26 @@ impl<'w, 't> Work<'w, 't> {
         }
     }
 
+    /// The entry of the user who asks, when it is in this backend. It may have been renamed or deleted since the proposal was made, so
+    /// its name is compared, and whoever has the name now is the one who asks.
+    pub(super) fn asker(&self) -> Result<Option<EntryId>, ApplyError> {
+        let Authority::User { dn, entry } = self.proposal.authority else { return Ok(None) };
+        let parse = |dn: &str| NormalizedDn::parse(&self.facts.schema, dn.as_bytes()).ok();
+        let Some(name) = parse(dn).filter(|_| EntryId(entry) != EntryId::ROOT) else { return Ok(None) };
+        let view = self.view();
+        if view.dn_of(EntryId(entry))?.and_then(|now| parse(&now)).as_ref() == Some(&name) {
+            return Ok(Some(EntryId(entry)));
+        }
+        match self.rules.suffix_of(&name) {
+            Some(suffix) => Ok(locate(&view, &suffix.normalized, name.as_bytes())?.found()),
+            None => Ok(None),
+        }
+    }
+
     /// The normal form of a name, and the suffix that holds it.
     pub(super) fn resolve(&self, dn: &[u8]) -> Result<(NormalizedDn, Suffix), ApplyError> {
         let name = NormalizedDn::parse(&self.facts.schema, dn).map_err(|error| NameRefusal::invalid_dn(dn, error))?;
-        let holding = self.rules.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(&name));
-        match holding.max_by_key(|suffix| suffix.normalized.as_bytes().len()) {
+        match self.rules.suffix_of(&name) {
             Some(suffix) => {
                 self.check_held(&name, &suffix.normalized)?;
                 Ok((name, suffix.clone()))

@@ -84,7 +84,7 @@ impl UpdateContext<'_> {
             kind: Kind::Refresh,
             controls: controls.owned(),
             op_bytes: MadeUpdate::modify(dn, [change]).into_encoded().into(),
-            identity: order.session.identity.clone(),
+            identity: self.requestor(&order.session.identity)?,
             connection: order.session.connection,
             operation: order.operation,
             answer: Some(ExtendedAnswer { name: Some(oids::extended::REFRESH), value: encode_refreshed(ttl_seconds) }),

@@ -27,6 +27,7 @@ mod password_modify;
 mod passwords;
 mod plugins;
 mod references;
+mod requestor;
 mod schema_change;
 mod state;
 mod submit;

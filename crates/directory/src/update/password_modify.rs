@@ -6,6 +6,7 @@
 use ldap::extended::PasswordModify;
 use ldap::{LdapResult, MadeUpdate, ModifyOperation};
 use schema::NormalizedDn;
+use store::EntryId;
 
 use super::context::UpdateContext;
 use super::decided::{Decided, snapshot};
@@ -27,7 +28,7 @@ impl UpdateContext<'_> {
     ) -> Result<Ready<'static>, LdapResult> {
         let controls = self.update_controls(order, Kind::PasswordModify)?;
         let facts = self.facts();
-        let dn = self.target(&facts, order, wanted)?;
+        let dn = self.target(order, wanted)?;
         let name =
             NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
         if self.roots.load().find(&name).is_some() {
@@ -44,7 +45,7 @@ impl UpdateContext<'_> {
             kind: Kind::PasswordModify,
             controls: controls.owned(),
             op_bytes: MadeUpdate::modify(dn.as_bytes(), [change]).into_encoded().into(),
-            identity: order.session.identity.clone(),
+            identity: self.requestor(&order.session.identity)?,
             connection: order.session.connection,
             operation: order.operation,
             answer: generated.map(|password| ExtendedAnswer {
@@ -55,7 +56,7 @@ impl UpdateContext<'_> {
     }
 
     /// The name of the entry whose password is to change.
-    fn target(&self, facts: &Facts, order: &Order<'_, '_>, wanted: &PasswordModify<'_>) -> Result<String, LdapResult> {
+    fn target(&self, order: &Order<'_, '_>, wanted: &PasswordModify<'_>) -> Result<String, LdapResult> {
         let identity = &order.session.identity;
         if identity.is_anonymous() {
             return Err(Refusal::AnonymousPassword.into());
@@ -64,7 +65,7 @@ impl UpdateContext<'_> {
             return Err(Refusal::UserPasswordsOff.into());
         }
         match wanted.user_identity.filter(|identity| !identity.is_empty()) {
-            None => self.own_name(facts, identity),
+            None => self.own_name(identity),
             Some(named) if named.len() > 1 && named[..2].eq_ignore_ascii_case(b"u:") => Err(Refusal::UserName.into()),
             Some(named) => {
                 let dn = without_prefix(named);
@@ -74,14 +75,11 @@ impl UpdateContext<'_> {
     }
 
     /// The name of the requestor's entry as it is now: it may have been renamed since the bind.
-    fn own_name(&self, _facts: &Facts, identity: &Identity) -> Result<String, LdapResult> {
-        if let Identity::User { dn, backend, entry } = identity
-            && let Some(backend) = self.backends.get(*backend)
-        {
-            let now = snapshot(backend)?.view().dn_of(*entry).map_err(|error| store_failure(&error))?;
-            return now.ok_or_else(|| no_such_object(dn, ""));
+    fn own_name(&self, identity: &Identity) -> Result<String, LdapResult> {
+        match self.requestor(identity)? {
+            Identity::User { dn, entry: EntryId::ROOT, .. } => Err(no_such_object(&dn, "")),
+            now => Ok(now.dn().to_owned()),
         }
-        Ok(identity.dn().to_owned())
     }
 
     /// Checks that the requestor may, and the old password if one is given. `false`: that takes long, and this thread must not.

@@ -156,7 +156,7 @@ impl UpdateContext<'_> {
             kind,
             controls,
             op_bytes,
-            identity: order.session.identity.clone(),
+            identity: self.requestor(&order.session.identity)?,
             connection: order.session.connection,
             operation: order.operation,
             answer: None,

@@ -336,10 +336,7 @@ impl References {
         let schema = &work.facts.schema;
         let (dn, _) = if has_identifiers(lookup) { split_identifier(value) } else { (value, &[][..]) };
         let Ok(name) = NormalizedDn::parse(schema, dn) else { return Ok(Err("it is not a DN")) };
-        let context = |name: &NormalizedDn| {
-            let holding = work.rules.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(name));
-            holding.map(|suffix| &suffix.normalized).max_by_key(|suffix| suffix.as_bytes().len())
-        };
+        let context = |name: &NormalizedDn| work.rules.suffix_of(name).map(|suffix| &suffix.normalized);
         let Some(suffix) = context(&name) else {
             // Other backends are changed by other writers: nobody could keep what this one finds there.
             let may_be_elsewhere = self.has_others && !check.within_context;

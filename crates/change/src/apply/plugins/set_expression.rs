@@ -199,9 +199,7 @@ impl Evaluation<'_, '_, '_> {
             return outcome;
         }
         let Ok(name) = NormalizedDn::parse(&work.facts.schema, &named.text) else { return Ok(()) };
-        let suffixes = work.rules.suffixes.iter().filter(|suffix| suffix.normalized.is_ancestor_or_equal(&name));
-        let suffix = suffixes.max_by_key(|suffix| suffix.normalized.as_bytes().len());
-        let Some(suffix) = suffix.filter(|_| !name.is_root()) else { return Ok(()) };
+        let Some(suffix) = work.rules.suffix_of(&name).filter(|_| !name.is_root()) else { return Ok(()) };
         self.look_at_one()?;
         match locate(&view, &suffix.normalized, name.as_bytes())?.found() {
             Some(id) => self.take(&view, id, attribute, found),

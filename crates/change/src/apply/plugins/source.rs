@@ -26,9 +26,7 @@ struct Asked<'a> {
 impl ValueSource {
     /// The entry that it begins at, if there is one.
     pub(super) fn base_entry(&self, work: &Work<'_, '_>, view: &View<'_>) -> Result<Option<EntryId>, ApplyError> {
-        let suffixes = work.rules.suffixes.iter();
-        let suffix = suffixes.filter(|suffix| suffix.normalized.is_ancestor_or_equal(&self.base));
-        let Some(suffix) = suffix.max_by_key(|suffix| suffix.normalized.as_bytes().len()) else { return Ok(None) };
+        let Some(suffix) = work.rules.suffix_of(&self.base) else { return Ok(None) };
         Ok(locate(view, &suffix.normalized, self.base.as_bytes())?.found())
     }
 

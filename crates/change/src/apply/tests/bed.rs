@@ -291,6 +291,13 @@ impl Bed {
         self.entry(dn).unwrap().remove(attribute).unwrap_or_default()
     }
 
+    /// The number of an entry.
+    pub fn id_of(&self, dn: &str) -> u64 {
+        let snapshot = self.backend.snapshot().unwrap();
+        let normal = |dn: &str| NormalizedDn::parse(&self.schema, dn.as_bytes()).unwrap();
+        locate(&snapshot.view(), &normal(SUFFIX), normal(dn).as_bytes()).unwrap().found().unwrap().0
+    }
+
     /// The name as it is stored.
     pub fn stored_dn(&self, dn: &str) -> Option<String> {
         let snapshot = self.backend.snapshot().unwrap();

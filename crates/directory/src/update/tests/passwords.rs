@@ -101,9 +101,17 @@ fn a_renamed_user_still_changes_its_own_password() {
     let mut bytes = Vec::new();
     ldap::client::modify_dn(&mut bytes, 1, ANN, "uid=anna", true, None, &[]);
     bed.send(&bytes).ok();
-    bed.session.identity = identity;
+    bed.session.identity = identity.clone();
     bed.password_modify(None, None, Some("changed")).ok();
     assert!(bed.bind("uid=anna,dc=example,dc=com", "changed").0.is_success());
+    bed.replace("uid=anna,dc=example,dc=com", "userPassword", "again").ok();
+    assert_eq!(bed.directory.updating().requestor(&identity).unwrap().dn(), "uid=anna,dc=example,dc=com");
+    // Another entry that gets the name later is not the one that bound.
+    bed.session.identity = root();
+    bed.delete("uid=anna,dc=example,dc=com", &[]).ok();
+    bed.add(ANN, &[("objectClass", "inetOrgPerson"), ("uid", "ann"), ("cn", "Ann"), ("sn", "Example")]).ok();
+    bed.session.identity = identity;
+    bed.replace(ANN, "userPassword", "taken").refused(DENIED, "own userPassword");
 }
 
 #[test]
