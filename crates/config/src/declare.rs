@@ -87,6 +87,8 @@ pub enum Applier {
     Plugins,
     /// Attributes that entries are given by tables.
     VirtualAttributes,
+    /// Where requests for names that no suffix holds are referred to.
+    Referrals,
     /// The reports of operations that wait.
     StallReports,
 }

@@ -140,6 +140,7 @@ pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
         ),
         allow_attribute_name_exceptions: get.boolean("allow-attribute-name-exceptions"),
         notify_abandoned_operations: get.boolean("notify-abandoned-operations"),
+        default_referrals: get.texts("default-referral"),
         stall_threshold: get.time_limit("stall-threshold"),
         etime_resolution: get.word("etime-resolution", EtimeResolution::from_word, EtimeResolution::Milliseconds),
     }

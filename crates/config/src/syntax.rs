@@ -42,6 +42,8 @@ pub enum Syntax {
     Choice(&'static [&'static str]),
     /// Name or OID of an attribute type.
     AttributeType,
+    /// An LDAP URL that names a server and nothing else.
+    ServerUrl,
     /// An IP address.
     Address,
     /// An IP address, a network (`10.0.0.0/8`) or an IPv4 pattern (`10.0.*.*`).
@@ -91,6 +93,9 @@ impl Syntax {
             Syntax::Boolean => "true or false".into(),
             Syntax::Choice(words) => format!("one of {}", words.join(", ")),
             Syntax::AttributeType => "the name or OID of an attribute type".into(),
+            Syntax::ServerUrl => {
+                "the LDAP URL of a server, without a name, such as \"ldap://ldap.example.com:1389\"".into()
+            }
             Syntax::Address => "an IP address such as \"127.0.0.1\" or \"::\"".into(),
             Syntax::AddressMask => {
                 "an IP address, a network such as \"10.0.0.0/8\" or a pattern such as \"10.0.*.*\"".into()

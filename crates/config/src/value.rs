@@ -64,6 +64,7 @@ pub(crate) fn parse(syntax: Syntax, text: &str) -> Option<Value> {
         Syntax::Choice(words) => {
             words.iter().find(|word| word.eq_ignore_ascii_case(trimmed)).map(|word| Value::Choice(word))
         }
+        Syntax::ServerUrl => is_server_url(trimmed).then(|| Value::Text(trimmed.to_owned())),
         Syntax::Address => trimmed.parse().ok().map(Value::Address),
         Syntax::AddressMask => AddressMask::parse(trimmed).map(Value::Mask),
         Syntax::Path => (!trimmed.is_empty() && !trimmed.contains('\0')).then(|| Value::Path(PathBuf::from(trimmed))),
@@ -96,6 +97,14 @@ impl std::fmt::Display for Value {
 
 /// Bytes that one compiled regular expression may take.
 pub const PATTERN_BYTES_MAX: usize = 1 << 20;
+
+/// Whether it is an LDAP URL with a host and, at most, a port.
+fn is_server_url(text: &str) -> bool {
+    ldap::LdapUrl::parse(text).is_ok_and(|url| {
+        let asks_nothing = url.attributes.is_empty() && url.scope.is_none() && url.filter.is_none();
+        url.host.is_some() && url.dn.is_empty() && asks_nothing && url.extensions.is_empty()
+    })
+}
 
 fn parse_time_of_day(text: &str) -> Option<Value> {
     let digits: String = text.chars().filter(|c| *c != ':').collect();

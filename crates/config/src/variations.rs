@@ -178,6 +178,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Choice(words), _) => {
             [words.first(), words.get(1)].map(|word| word.copied().unwrap_or_default().to_owned())
         }
+        (Syntax::ServerUrl, _) => pair("ldap://one.example.com", "ldaps://two.example.com:1636"),
         (Syntax::Address, _) => pair("127.0.0.1", "127.0.0.2"),
         (Syntax::AddressMask, _) => pair("10.0.0.0/8", "192.168.0.0/16"),
         (Syntax::Path, _) => pair("one", "two"),

@@ -47,6 +47,8 @@ pub struct GlobalConfig {
     pub allow_attribute_name_exceptions: bool,
     /// `notify-abandoned-operations`
     pub notify_abandoned_operations: bool,
+    /// `default-referral`
+    pub default_referrals: Vec<String>,
     /// `stall-threshold`; `None` is never.
     pub stall_threshold: Option<Duration>,
     /// `etime-resolution`

@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 use crate::search::{RequestTime, SearchContext};
 use crate::session::Session;
 use access::Access;
-use query::base::{Following, find_base};
+use query::base::Following;
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error::{self, shown};
 use query::facts::Facts;
@@ -51,15 +51,14 @@ impl SearchContext<'_> {
             return asked.answer(entry.view());
         }
         access.check_entries()?;
-        let shown = String::from_utf8_lossy(request.entry);
         let following = Following { aliases: false, manage_dsa_it: wanted.manage_dsa_it, scope: None };
-        let base = find_base(self.backends, &facts, &dn, &shown, following)?;
+        let base = self.find_base(&facts, &dn, request.entry, following)?;
         let view = base.snapshot.view();
         let failure = |problem: StoreError| error::store_failure(&problem);
         let (Some(record), Some(own_dn)) =
             (view.entry(base.id).map_err(failure)?, view.dn_of(base.id).map_err(failure)?)
         else {
-            return Err(error::no_such_object(&shown, ""));
+            return Err(error::no_such_object(&shown(request.entry), ""));
         };
         let record = record.view().map_err(failure)?;
         let dn = DnParts::whole(own_dn.as_bytes());

@@ -11,6 +11,7 @@ use config::Config;
 use schema::Schema;
 use store::StoreError;
 
+use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
 use crate::monitor::{MonitorProvider, backend_entries};
@@ -56,6 +57,8 @@ pub struct Directory {
     pub(crate) notices: Arc<Notices>,
     /// Of range retrievals.
     pub(crate) range_cursors: Arc<RangeCursors>,
+    /// For names that no suffix holds.
+    pub(crate) default_referral: DefaultReferral,
     pub(crate) watches: Watches,
 }
 

@@ -6,6 +6,7 @@ mod bind;
 mod check;
 mod compare;
 mod controls;
+mod default_referral;
 mod directory;
 mod in_force;
 mod index_builder;

@@ -10,6 +10,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use config::{BackendConfig, Config};
 use store::BackendOptions;
 
+use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
@@ -81,6 +82,7 @@ impl Directory {
             history,
             notices,
             range_cursors: Arc::default(),
+            default_referral: DefaultReferral::new(config),
             watches: Watches::new(config.global.persistent_searches_max),
         };
         directory.updating().settle_schema()?;

@@ -24,6 +24,7 @@ impl Directory {
             cookies: &self.cookies,
             range_cursors: &self.range_cursors,
             shapes: &self.shapes,
+            default_referral: &self.default_referral,
             watches: &self.watches,
             monitor: self,
         }
@@ -79,6 +80,7 @@ impl Directory {
             reading: &self.reading,
             history: self.history(),
             roots: &self.roots,
+            default_referral: &self.default_referral,
             notices: &self.notices,
         }
     }

@@ -72,6 +72,9 @@ impl Directory {
         if self.set_root_users(root_users) {
             done.applied(Applier::Binds, "The root users or the answers to failed binds changed");
         }
+        if self.default_referral.set(new) {
+            done.applied(Applier::Referrals, "The servers that requests for other names are referred to changed");
+        }
         if self.updating().set_plugins(new)? {
             done.applied(Applier::Plugins, "The plugins changed");
         }

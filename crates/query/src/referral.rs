@@ -32,8 +32,9 @@ pub fn referral_urls(
     Ok(urls)
 }
 
-/// One URL. `below` is what the name asked for has in front of the referral object's name, with its comma; mostly empty.
-fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<Scope>) -> String {
+/// The URL `value` with a name and, for a search, its scope. `below` is what the name asked for has in front of the referral object's name, with its comma; mostly empty.
+#[must_use]
+pub fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<Scope>) -> String {
     // The attribute's syntax is "URI and label": what follows a space is for people.
     let uri = value.split(' ').next().unwrap_or(value);
     let Some((scheme, rest)) = uri.split_once("://").filter(|(scheme, _)| is_ldap(scheme)) else {

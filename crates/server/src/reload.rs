@@ -95,7 +95,7 @@ mod tests {
             assert_eq!(take(&variation.after).applied, [].into(), "{title}: nothing is left to apply");
             appliers.insert(applier);
         }
-        assert_eq!(appliers.len(), 7);
+        assert_eq!(appliers.len(), 8);
         directory.close().unwrap();
     }
 }

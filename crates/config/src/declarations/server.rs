@@ -155,6 +155,16 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     )
     .default(&["false"]),
     property(
+        "default-referral",
+        "GlobalConfig.default_referrals",
+        Syntax::ServerUrl,
+        "Servers to ask for names that no suffix of this one holds. Such a search, compare or update is answered with \
+         a referral (10) to the same name there.",
+    )
+    .absent("Names that no suffix holds do not exist (32).")
+    .multi()
+    .live(Applier::Referrals),
+    property(
         "stall-threshold",
         "GlobalConfig.stall_threshold",
         MILLISECONDS,

@@ -12,7 +12,7 @@ use super::plan_part::PartBase;
 use super::search_plan::SearchPlan;
 use super::worker::{KnownBase, Worker};
 use query::backend::holder;
-use query::base::{Following, find_base};
+use query::base::Following;
 use query::error;
 use query::facts::Facts;
 
@@ -59,13 +59,12 @@ impl SearchContext<'_> {
                 return Ok(PartBase { backend: at, entry: id, scope, snapshot });
             }
         }
-        let shown = String::from_utf8_lossy(request.base);
         let following = Following {
             aliases: request.deref_aliases.finding_base(),
             manage_dsa_it: asked.wanted.manage_dsa_it,
             scope: Some(request.scope),
         };
-        let found = find_base(self.backends, facts, &worker.base, &shown, following)?;
+        let found = self.find_base(facts, &worker.base, request.base, following)?;
         let dn = worker.base.as_bytes().to_vec();
         let holder = holder(self.backends, &dn).map(|(at, _)| at);
         // An alias may have led elsewhere: then the name does not stand for this entry.

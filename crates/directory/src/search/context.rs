@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use access::limits::{LimitsFinder, LiveLimits};
 use change::history::History;
-use query::backend::Backend;
+use ldap::LdapResult;
+use query::backend::{Backend, holder};
+use query::base::{Base, Following, find_base};
 use query::computed::ComputedService;
 use query::encode::RangeCursors;
 use query::facts::Facts;
 use query::groups::GroupOptions;
 use query::read_moment::ReadContext;
+use schema::NormalizedDn;
 
 use super::advice::ShapeTable;
 use super::paged::CookieKey;
+use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::own::MonitorSource;
 use crate::watch::Watches;
@@ -33,6 +37,8 @@ pub(crate) struct SearchContext<'d> {
     pub(crate) range_cursors: &'d Arc<RangeCursors>,
     /// Shapes of searches that an index might help, by backend.
     pub(crate) shapes: &'d Arc<[ShapeTable]>,
+    /// For names that no suffix holds.
+    pub(crate) default_referral: &'d DefaultReferral,
     pub(crate) watches: &'d Watches,
     pub(crate) monitor: &'d dyn MonitorSource,
 }
@@ -46,6 +52,21 @@ impl SearchContext<'_> {
     /// What is kept for attributes that entries are given.
     pub(crate) fn computed_service(&self) -> &ComputedService {
         &self.reading.computed
+    }
+
+    /// Finds the entry that the request calls `written`; a name that no suffix holds may be another server's.
+    pub(crate) fn find_base(
+        &self,
+        facts: &Facts,
+        dn: &NormalizedDn,
+        written: &[u8],
+        following: Following,
+    ) -> Result<Base, LdapResult> {
+        let found = find_base(self.backends, facts, dn, &String::from_utf8_lossy(written), following);
+        found.map_err(|refusal| match holder(self.backends, dn.as_bytes()) {
+            Some(_) => refusal,
+            None => self.default_referral.answer(written, following.scope),
+        })
     }
 
     /// Finds out what sessions may spend.

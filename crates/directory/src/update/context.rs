@@ -7,6 +7,7 @@ use config::Instance;
 use schema::Schema;
 
 use super::state::UpdateState;
+use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
 use access::limits::{LimitsFinder, LiveLimits};
@@ -27,6 +28,7 @@ pub(crate) struct UpdateContext<'d> {
     pub(crate) reading: &'d ReadContext,
     pub(crate) history: &'d Arc<History>,
     pub(crate) roots: &'d ArcSwap<RootUsers>,
+    pub(crate) default_referral: &'d DefaultReferral,
     pub(crate) notices: &'d Arc<Notices>,
 }
 

@@ -26,7 +26,7 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use change::proposal::{Flags, Kind};
 use query::backend::holder;
-use query::error::{invalid_dn, no_such_object, shown};
+use query::error::{invalid_dn, shown};
 use query::facts::Facts;
 
 /// Where an update is.
@@ -179,7 +179,7 @@ impl UpdateContext<'_> {
     /// The backend that holds a name and may be written to.
     pub(crate) fn backend_of(&self, name: &NormalizedDn, dn: &[u8]) -> Result<usize, LdapResult> {
         let held = holder(self.backends, name.as_bytes());
-        let Some((at, _)) = held else { return Err(no_such_object(&shown(dn), "")) };
+        let Some((at, _)) = held else { return Err(self.default_referral.answer(dn, None)) };
         let writable = |mode: Writability| matches!(mode, Writability::Enabled);
         let backend_mode = self.backends.get(at).map(|backend| backend.writability);
         if !writable(self.updates.writability) || !backend_mode.is_some_and(writable) {
