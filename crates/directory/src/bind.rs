@@ -1,10 +1,11 @@
 //! Bind (RFC 4511 §4.2, RFC 4513): from a name and a password to an identity.
 //!
-//! A refusal never tells whether the name exists: result, message and, as far as can be, time are the same. Deliberately slow hashes
-//! are given back as a job for a pool. SASL mechanisms are refused.
+//! A refusal never tells whether the name exists: result, message and, as far as can be, time are the same.
+//! Deliberately slow hashes are given back as a job for a pool. SASL mechanisms are refused.
 
 use arc_swap::ArcSwap;
-use ldap::{Authentication, BindRequest, ControlBuf, Controls, LdapResult, ResultCode, oids::control};
+use ldap::oids::control;
+use ldap::{Authentication, BindRequest, ControlBuf, Controls, LdapResult, ResultCode};
 use schema::NormalizedDn;
 use zeroize::Zeroizing;
 

@@ -1,4 +1,5 @@
-//! Whether a configuration can be served at all, without opening it for service: what a tool asks before it changes the file.
+//! Whether a configuration can be served at all, without opening it for service: what a tool asks before it changes the
+//! file.
 //!
 //! What depends on the data (an index that is not built yet) is said when the running server takes the configuration.
 

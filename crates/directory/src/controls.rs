@@ -3,7 +3,8 @@
 //! Knows the controls' meaning for search and compare; updates have their own list.
 
 use ldap::controls::{self as codec, DereferenceSpec, PagedResults, PersistentSearch, SortKey, VlvRequest};
-use ldap::{Controls, Filter, LdapResult, oids::control};
+use ldap::oids::control;
+use ldap::{Controls, Filter, LdapResult};
 
 use crate::refusal::Refusal;
 use crate::search::SearchRefusal;
@@ -64,8 +65,8 @@ impl<'a> ReadControls<'a> {
     /// Reads the controls of a search (`is_search`) or compare.
     ///
     /// # Errors
-    /// The result to send when a critical control is not taken, one that is taken has a value it must not have, or two of them
-    /// contradict each other.
+    /// The result to send when a critical control is not taken, one that is taken has a value it must not have, or two
+    /// of them contradict each other.
     pub fn read(controls: &Controls<'a>, is_search: bool) -> Result<ReadControls<'a>, LdapResult> {
         let mut wanted = ReadControls::default();
         for item in controls.iter() {

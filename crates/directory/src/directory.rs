@@ -1,7 +1,8 @@
 //! The directory in service: its parts, and what can be asked of them at any time.
 //!
-//! Shared by all threads. What it does stands above: [`opening`](crate::opening) opens and closes it, [`operations`](crate::operations)
-//! executes requests, [`reconfigure`](crate::reconfigure) takes another configuration. None of the parts knows it.
+//! Shared by all threads. What it does stands above: [`opening`](crate::opening) opens and closes it,
+//! [`operations`](crate::operations) executes requests, [`reconfigure`](crate::reconfigure) takes another
+//! configuration. None of the parts knows it.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -151,7 +152,8 @@ impl Directory {
         self.limits.nobody()
     }
 
-    /// Groups that rules of limits name and that do not exist: rule and group. Until they do, the rules speak of nobody.
+    /// Groups that rules of limits name and that do not exist: rule and group. Until they do, the rules speak of
+    /// nobody.
     ///
     /// # Errors
     /// When a database cannot be read.

@@ -1,4 +1,5 @@
-//! The schema in force and the entries that follow from it: the root DSE, `cn=schema`, the names of the monitor and the changelog.
+//! The schema in force and the entries that follow from it: the root DSE, `cn=schema`, the names of the monitor and the
+//! changelog.
 //!
 //! Knows no operation; whoever begins one takes what is in force at that moment.
 
@@ -88,7 +89,8 @@ impl InForce {
         Ok(())
     }
 
-    /// Takes a new schema: searches that begin from now on use it. What updates do about it is in the log's order, in `apply`.
+    /// Takes a new schema: searches that begin from now on use it. What updates do about it is in the log's order, in
+    /// `apply`.
     ///
     /// # Errors
     /// When the schema's entry would be too large.

@@ -1,7 +1,8 @@
-//! Builds indexes behind the back of a serving backend: slice after slice, each a proposal, whenever updates leave room.
+//! Builds indexes behind the back of a serving backend: slice after slice, each a proposal, whenever updates leave
+//! room.
 //!
-//! How far it is stands in the backend itself, so a builder remembers nothing: after a crash the next one goes on. Afterwards it sees to
-//! it that rows of former indexes are removed.
+//! How far it is stands in the backend itself, so a builder remembers nothing: after a crash the next one goes on.
+//! Afterwards it sees to it that rows of former indexes are removed.
 //!
 //! Knows pace and order; what a slice does is the store's business.
 
@@ -72,13 +73,15 @@ impl std::fmt::Display for IndexNotice {
                 let rate = *entries as f64 / seconds.max(0.001);
                 write!(
                     out,
-                    "Indexes of the backend \"{backend}\" are complete and in use: {names}; {entries} entries in {seconds:.1} seconds \
+                    "Indexes of the backend \"{backend}\" are complete and in use: {names}; {entries} entries in \
+                     {seconds:.1} seconds \
                      ({rate:.0}/s)"
                 )
             }
             Self::Failed { backend, reason } => write!(
                 out,
-                "Indexes of the backend \"{backend}\" cannot be built further ({reason}): it is tried again in {} seconds; run \
+                "Indexes of the backend \"{backend}\" cannot be built further ({reason}): it is tried again in {} \
+                 seconds; run \
                  verify-index if this goes on",
                 RETRY_AFTER.as_secs()
             ),
@@ -266,7 +269,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Forgets former indexes without rows, and asks for a fold, which removes rows of the others. `false` when none is left.
+    /// Forgets former indexes without rows, and asks for a fold, which removes rows of the others. `false` when none is
+    /// left.
     fn sweep(&self) -> Result<bool, store::StoreError> {
         let seen = self.bell.look();
         let snapshot = self.backend.store.snapshot()?;

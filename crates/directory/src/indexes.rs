@@ -1,6 +1,8 @@
-//! The indexes of the backends while they serve: made what the configuration says, rebuilt on demand, and built in the background.
+//! The indexes of the backends while they serve: made what the configuration says, rebuilt on demand, and built in the
+//! background.
 //!
-//! Every change is a proposal, so a crash at any point goes on where it was. Knows configurations and backends; not who asks.
+//! Every change is a proposal, so a crash at any point goes on where it was. Knows configurations and backends; not who
+//! asks.
 
 use std::sync::{Arc, PoisonError};
 
@@ -38,7 +40,8 @@ impl IndexContext<'_> {
         Ok(())
     }
 
-    /// Builds indexes of a backend anew while it serves. Until they are complete, no search uses them. Gives back their names.
+    /// Builds indexes of a backend anew while it serves. Until they are complete, no search uses them. Gives back their
+    /// names.
     ///
     /// # Errors
     /// When there is no such backend or index, or the backend does not take the change.
@@ -85,8 +88,8 @@ impl IndexContext<'_> {
         Ok(found)
     }
 
-    /// Makes the indexes of the backends those of the configuration, when the directory opens; what cannot be finished as it is, is
-    /// begun anew.
+    /// Makes the indexes of the backends those of the configuration, when the directory opens; what cannot be finished
+    /// as it is, is begun anew.
     pub(crate) fn settle(&self) -> Result<(), OpenError> {
         for (at, backend) in self.backends.iter().enumerate() {
             let Some(configured) = self.config.backend(&backend.id) else { continue };

@@ -1,6 +1,7 @@
 //! What a directory *does*: search, update, bind, compare, watch; and the entries that lie in no backend.
 //!
-//! Knows nothing of sockets and files: requests come decoded, entries come from `store`, the entries of a search leave as what their reader is shown.
+//! Knows nothing of sockets and files: requests come decoded, entries come from `store`, the entries of a search leave
+//! as what their reader is shown.
 
 mod bind;
 mod check;

@@ -111,7 +111,8 @@ fn minute(minute: &Minute) -> String {
     Csn { time_us: minute.minute * 60_000_000, ..Csn::default() }.write_timestamp(&mut text);
     let us = |time: std::time::Duration| time.as_micros();
     format!(
-        "{} proposals={} batches={} log-bytes={} wait-max-us={} wait-max-reason={} hold-max-us={} commit-max-us={} fold-max-us={} \
+        "{} proposals={} batches={} log-bytes={} wait-max-us={} wait-max-reason={} hold-max-us={} commit-max-us={} \
+         fold-max-us={} \
          slowed-us={}",
         String::from_utf8_lossy(&text),
         minute.proposals,

@@ -1,4 +1,5 @@
-//! Entries with attributes that other servers obey and this one does not yet: counted when the server starts, told when one is written.
+//! Entries with attributes that other servers obey and this one does not yet: counted when the server starts, told when
+//! one is written.
 
 use access::not_obeyed::{NOT_OBEYED, NotObeyed};
 use ldap::{EntryRequest, ModifyOperation};
@@ -10,8 +11,8 @@ use store::{DescId, EntryId, StoreError};
 /// Entries looked at with one snapshot.
 const SLICE_ENTRIES: usize = 2_000;
 
-/// Tells, with counts, of attributes in the backends that are not obeyed yet. Reads all entries of a backend that has such an
-/// attribute: not for event loops. Ends early when `goes_on`, asked now and then, says no.
+/// Tells, with counts, of attributes in the backends that are not obeyed yet. Reads all entries of a backend that has
+/// such an attribute: not for event loops. Ends early when `goes_on`, asked now and then, says no.
 ///
 /// # Errors
 /// When a backend cannot be read, or is closed meanwhile.

@@ -40,7 +40,8 @@ impl Directory {
         Self::open_with(config, |_| None)
     }
 
-    /// [`Directory::open`] with the logs of backends on disks of one's own, by the backend's id: for tests whose disks are slow or fail.
+    /// [`Directory::open`] with the logs of backends on disks of one's own, by the backend's id: for tests whose disks
+    /// are slow or fail.
     ///
     /// # Errors
     /// As there.

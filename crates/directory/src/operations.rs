@@ -85,7 +85,8 @@ impl Directory {
         }
     }
 
-    /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was done.
+    /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was
+    /// done.
     pub fn submit(&self, session: &Session, asked: UpdateRequest<'_, '_>, done: UpdateCallback) -> Submitted {
         self.updating().submit(session, asked, done)
     }

@@ -49,8 +49,8 @@ impl Directory {
         }
     }
 
-    /// Takes what is declared live ([`Applier`]), except what the network side applies. A configuration with something that is not valid
-    /// changes nothing. Waits for disks: not for event loops.
+    /// Takes what is declared live ([`Applier`]), except what the network side applies. A configuration with something
+    /// that is not valid changes nothing. Waits for disks: not for event loops.
     ///
     /// # Errors
     /// When something is not valid under the schema in force, or a backend does not take the change.
@@ -108,8 +108,8 @@ impl Directory {
         Ok(done)
     }
 
-    /// Takes root users and what failed binds are answered with, for the next bind. Returns whether they are others than before. Who is
-    /// bound already stays bound.
+    /// Takes root users and what failed binds are answered with, for the next bind. Returns whether they are others
+    /// than before. Who is bound already stays bound.
     fn set_root_users(&self, users: RootUsers) -> bool {
         let differ = **self.roots.load() != users;
         self.roots.store(Arc::new(users));
@@ -124,7 +124,8 @@ impl Directory {
         self.indexing().start_builders(tell)
     }
 
-    /// Builds indexes of a backend anew while it serves. Until they are complete, no search uses them. Gives back their names.
+    /// Builds indexes of a backend anew while it serves. Until they are complete, no search uses them. Gives back their
+    /// names.
     ///
     /// # Errors
     /// When there is no such backend or index, or the backend does not take the change.
@@ -140,8 +141,8 @@ impl Directory {
         index_build(&self.backends, backend_id, names)
     }
 
-    /// Tells, with counts, of attributes in the backends that are not obeyed yet. Reads all entries of a backend that has such an
-    /// attribute: not for event loops. Ends early when `goes_on`, asked now and then, says no.
+    /// Tells, with counts, of attributes in the backends that are not obeyed yet. Reads all entries of a backend that
+    /// has such an attribute: not for event loops. Ends early when `goes_on`, asked now and then, says no.
     ///
     /// # Errors
     /// When a backend cannot be read, or is closed meanwhile.

@@ -20,7 +20,8 @@ ldap::refusals! {
         AssertionFailed = ResultCode::ASSERTION_FAILED, "The entry does not match the filter of the assertion control";
 
         // Binds.
-        ProtocolVersion { version: i64 } = ResultCode::PROTOCOL_ERROR, "LDAP version {version} is not spoken here: use 3";
+        ProtocolVersion { version: i64 } = ResultCode::PROTOCOL_ERROR, "LDAP version {version} is not spoken here: \
+            use 3";
         SaslMechanism { mechanism: String } = ResultCode::AUTH_METHOD_NOT_SUPPORTED,
             "The SASL mechanism {mechanism} is not offered: use a simple bind";
         NameWithoutPassword = ResultCode::UNWILLING_TO_PERFORM, "A bind with a name needs a password";

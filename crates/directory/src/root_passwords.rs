@@ -38,7 +38,8 @@ pub enum RootPasswordError {
     },
     /// The file is not changed.
     #[error(
-        "[root-dn-user.\"{user}\"] has a password in the clear, and the file cannot be changed to hold its hash: {error}; \
+        "[root-dn-user.\"{user}\"] has a password in the clear, and the file cannot be changed to hold its hash: \
+         {error}; \
          write what pando encode-password -s SSHA512 -i prints in its place"
     )]
     File {
@@ -64,7 +65,8 @@ pub fn hashed_root_password(clear: &[u8]) -> Result<String, RootPasswordError> {
     Ok(String::from_utf8_lossy(&stored).into_owned())
 }
 
-/// Hashes every password of a root user that can be read as it stands in the file; nothing is saved. Gives the names of these users.
+/// Hashes every password of a root user that can be read as it stands in the file; nothing is saved. Gives the names of
+/// these users.
 ///
 /// # Errors
 /// When one is too short or too long, or the file has faults.
@@ -121,7 +123,8 @@ mod tests {
 
     use super::*;
 
-    const FILE: &str = "# who\n[root-dn-user.\"Directory Manager\"] # may\nalternate-bind-dn = \"cn=Directory Manager\"\n# do\npassword = \"PASSWORD\" # everything\n";
+    const FILE: &str = "# who\n[root-dn-user.\"Directory Manager\"] # may\nalternate-bind-dn = \"cn=Directory \
+        Manager\"\n# do\npassword = \"PASSWORD\" # everything\n";
 
     fn file(password: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();

@@ -1,25 +1,22 @@
 //! What administrators have a running server do: read its configuration again, build indexes anew.
 //!
-//! Done for whoever asks, by a signal or over a connection, and told in the error log either way. Knows the directory and the error log;
-//! how indexes are built is the directory's business.
+//! Done for whoever asks, by a signal or over a connection, and told in the error log either way. Knows the directory
+//! and the error log; how indexes are built is the directory's business.
 
-use std::{
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use directory::{Directory, IndexBuild, OpenError};
 use ldap::administration::{IndexChoice, JobProgress, RebuildIndexes, ReloadResponse};
-use runtime::{
-    log::error::ErrorLog,
-    pool::{Place, Pool, PoolLimits, TURN, Turn},
-};
-use store::{StoreError, bulk::RebuildWhich};
+use runtime::log::error::ErrorLog;
+use runtime::pool::{Place, Pool, PoolLimits, TURN, Turn};
+use store::StoreError;
+use store::bulk::RebuildWhich;
 
-use crate::{messages, reload::reload, stalls::Stalls};
+use crate::messages;
+use crate::reload::reload;
+use crate::stalls::Stalls;
 
 /// Requests that are worked on at once; those that wait for a job do not count.
 const RUNNING_MAX: usize = 2;

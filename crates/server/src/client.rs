@@ -1,17 +1,22 @@
 //! What LDAP keeps of one connection: who asks, and which operations are not answered yet.
 //!
 //! 1. `outstanding` names every operation whose answer is still to come; its size is bounded by the limits.
-//! 2. While the output ends within a message (`partial`), only the operation whose it is adds to it, and no request is executed.
+//! 2. While the output ends within a message (`partial`), only the operation whose it is adds to it, and no request is
+//!    executed.
 //! 3. While `is_exclusive` (a bind runs), no other message of the connection is executed.
 //!
 //! Holds state; what happens to it is in `execute`, `conclude` and `mail`.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use directory::Session;
-use runtime::{backlog::Backlog, connection::Connection};
+use runtime::backlog::Backlog;
+use runtime::connection::Connection;
 
-use crate::{log::OperationIds, metrics::OperationKind, remote::LdapMail};
+use crate::log::OperationIds;
+use crate::metrics::OperationKind;
+use crate::remote::LdapMail;
 
 /// A connection that speaks LDAP.
 pub(crate) type Client = Connection<ClientState>;

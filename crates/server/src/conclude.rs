@@ -2,18 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use ldap::{Message, Operation, ResultCode, oids::control};
+use ldap::oids::control;
+use ldap::{Message, Operation, ResultCode};
 use runtime::loop_core::Core;
 
-use crate::{
-    answer::Answer,
-    client::Client,
-    ldap_loop::LdapLoop,
-    limits::BIND_FAILURES_FREE,
-    log::{OperationIds, ResultFields, request},
-    metrics::OperationKind,
-    stalls::Waits,
-};
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::ldap_loop::LdapLoop;
+use crate::limits::BIND_FAILURES_FREE;
+use crate::log::{OperationIds, ResultFields, request};
+use crate::metrics::OperationKind;
+use crate::stalls::Waits;
 
 impl LdapLoop {
     /// Makes the log name an extended operation whose request is gone.

@@ -3,16 +3,19 @@
 
 use std::sync::Arc;
 
-use ldap::{Message, Operation, ResultCode, oids::extended as oids};
-use runtime::{
-    end::{End, EndReason},
-    loop_core::Core,
-};
+use ldap::oids::extended as oids;
+use ldap::{Message, Operation, ResultCode};
+use runtime::end::{End, EndReason};
+use runtime::loop_core::Core;
 
-use crate::{
-    answer::Answer, client::Client, ldap_loop::LdapLoop, log::OperationIds, metrics::OperationKind, refusal::Refusal,
-    reply, stalls::Waits,
-};
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::ldap_loop::LdapLoop;
+use crate::log::OperationIds;
+use crate::metrics::OperationKind;
+use crate::refusal::Refusal;
+use crate::reply;
+use crate::stalls::Waits;
 
 impl LdapLoop {
     /// RFC 4511 §4.11: no response; the log says what became of it.

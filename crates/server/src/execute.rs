@@ -1,34 +1,27 @@
 //! From bytes to executed messages: frame, decode, refuse or execute.
 //!
-//! A panic in one operation is answered with `other` and ends neither the connection nor the loop. Does not read or write
-//! sockets.
+//! A panic in one operation is answered with `other` and ends neither the connection nor the loop. Does not read or
+//! write sockets.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    time::Instant,
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use ber::Frame;
 use ldap::{Message, MessageError, Operation, ResultCode};
-use runtime::{
-    end::{End, EndReason},
-    loop_core::Core,
-    panics::panic_text,
-    protocol::Next,
-};
+use runtime::end::{End, EndReason};
+use runtime::loop_core::Core;
+use runtime::panics::panic_text;
+use runtime::protocol::Next;
 
-use crate::{
-    answer::Answer,
-    client::{Client, Outstanding},
-    executor::{Call, Step},
-    ldap_loop::LdapLoop,
-    log::{OperationIds, request},
-    messages,
-    metrics::OperationKind,
-    refusal::Refusal,
-    remote::OperationAddress,
-    reply,
-};
+use crate::answer::Answer;
+use crate::client::{Client, Outstanding};
+use crate::executor::{Call, Step};
+use crate::ldap_loop::LdapLoop;
+use crate::log::{OperationIds, request};
+use crate::metrics::OperationKind;
+use crate::refusal::Refusal;
+use crate::remote::OperationAddress;
+use crate::{messages, reply};
 
 /// What became of one message.
 enum Executed {
@@ -197,8 +190,8 @@ impl LdapLoop {
         }
     }
 
-    /// RFC 4511 §4.1.1: what cannot be understood ends the connection; if at least the operation is known, it is answered
-    /// and the connection lives on.
+    /// RFC 4511 §4.1.1: what cannot be understood ends the connection; if at least the operation is known, it is
+    /// answered and the connection lives on.
     fn bad_message(&mut self, core: &mut Core, client: &mut Client, error: &MessageError) -> Executed {
         let text = error.to_string();
         let Some((message, response, kind)) = reply::answerable(error) else {

@@ -1,19 +1,20 @@
 //! The seam between connections and the directory: "execute this message".
 //!
-//! Connections do framing, limits, order, logging; an `Executor` decides and answers. The real one is in `operation`; the
-//! tests of the loop use a small one of their own.
+//! Connections do framing, limits, order, logging; an `Executor` decides and answers. The real one is in `operation`;
+//! the tests of the loop use a small one of their own.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use directory::Session;
 use ldap::Message;
-use runtime::{backlog::Backlog, listener::Audience, mailbox::Mailbox};
+use runtime::backlog::Backlog;
+use runtime::listener::Audience;
+use runtime::mailbox::Mailbox;
 
-use crate::{
-    answer::Answer,
-    log::OperationIds,
-    remote::{Encode, LdapMail, OperationAddress, Remote},
-};
+use crate::answer::Answer;
+use crate::log::OperationIds;
+use crate::remote::{Encode, LdapMail, OperationAddress, Remote};
 
 /// Executes messages; each loop has its own.
 pub(crate) trait Executor: Send + 'static {

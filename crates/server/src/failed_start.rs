@@ -1,19 +1,17 @@
 //! A start that failed, in the error log: whoever looks there in the morning has not seen the terminal of the night.
 
 use config::{Config, Instance};
-use runtime::log::{
-    error::{ErrorLog, ErrorLogSettings},
-    file::LogFileSettings,
-    writer::LogThreadBuilder,
-};
+use runtime::log::error::{ErrorLog, ErrorLogSettings};
+use runtime::log::file::LogFileSettings;
+use runtime::log::writer::LogThreadBuilder;
 
 use crate::{messages, settings};
 
 /// Name of the error log where the configuration does not say.
 const ERROR_LOG: &str = "errors";
 
-/// Writes why the server did not start, one line for each line of `reason`. Without a configuration, because it has faults, the error
-/// log is where it is by default. What cannot be written is only on the terminal then.
+/// Writes why the server did not start, one line for each line of `reason`. Without a configuration, because it has
+/// faults, the error log is where it is by default. What cannot be written is only on the terminal then.
 pub fn report_failed_start(instance: &Instance, config: Option<&Config>, reason: &str) {
     let by_default = || vec![ErrorLogSettings::new(LogFileSettings::new(instance.logs().join(ERROR_LOG)))];
     for mut log in config.map_or_else(by_default, settings::error_logs) {

@@ -1,21 +1,25 @@
 //! What LDAP keeps for all connections of one event loop: executor, limits, logs, counters.
 //!
-//! Holds state; `execute`, `connection_requests`, `conclude` and `mail` work on it, and `protocol` shows it to the loop.
+//! Holds state; `execute`, `connection_requests`, `conclude` and `mail` work on it, and `protocol` shows it to the
+//! loop.
 
 use std::sync::Arc;
 
 use ldap::{ResultCode, encode};
-use runtime::{
-    end::{End, EndReason},
-    log::error::ErrorLog,
-    loops::LoopParts,
-    mailbox::Mailbox,
-};
+use runtime::end::{End, EndReason};
+use runtime::log::error::ErrorLog;
+use runtime::loops::LoopParts;
+use runtime::mailbox::Mailbox;
 
-use crate::{
-    client::Client, executor::Executor, limits::Limits, listener::LdapListener, log::AccessLog, metrics::LdapMetrics,
-    refusal::Refusal, remote::LdapMail, stalls::Stalls,
-};
+use crate::client::Client;
+use crate::executor::Executor;
+use crate::limits::Limits;
+use crate::listener::LdapListener;
+use crate::log::AccessLog;
+use crate::metrics::LdapMetrics;
+use crate::refusal::Refusal;
+use crate::remote::LdapMail;
+use crate::stalls::Stalls;
 
 /// See the module.
 pub(crate) struct LdapLoop {

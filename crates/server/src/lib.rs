@@ -1,10 +1,11 @@
 //! LDAP over the event loops of `runtime`: framing, connections, operations, the access and audit logs, monitoring.
 //!
-//! Life of a request: a loop of `runtime` hands the bytes that arrived to `protocol`; `execute` cuts them into messages and executes
-//! them through an `executor`, which answers into the connection's output. What may take long goes to a pool and comes back through a
-//! `remote`, which `mail` reads; `conclude` counts and logs.
+//! Life of a request: a loop of `runtime` hands the bytes that arrived to `protocol`; `execute` cuts them into messages
+//! and executes them through an `executor`, which answers into the connection's output. What may take long goes to a
+//! pool and comes back through a `remote`, which `mail` reads; `conclude` counts and logs.
 //!
-//! This crate does not know how entries are stored, what a filter matches, or who may see what, nor how sockets are waited for.
+//! This crate does not know how entries are stored, what a filter matches, or who may see what, nor how sockets are
+//! waited for.
 
 mod administration;
 mod answer;

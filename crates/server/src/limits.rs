@@ -11,8 +11,8 @@ pub(crate) const INLINE_OUTPUT_BYTES_MAX: usize = 256 * 1024;
 /// Output that a pooled search gathers before it is handed to the loop.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Changes that a persistent search may send before its client has taken them. There may be thousands of such searches; one that
-/// is behind goes on from the log.
+/// Changes that a persistent search may send before its client has taken them. There may be thousands of such searches;
+/// one that is behind goes on from the log.
 pub(crate) const WATCH_UNSENT_BYTES_MAX: usize = 64 * 1024;
 
 /// Failed binds in a row on one connection that are answered at once. People mistype; programs that guess go on.

@@ -1,11 +1,10 @@
 //! A listener that speaks LDAP: what the runtime listens with, and what LDAP asks for beside it.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use runtime::{
-    listener::{Audience, ListenAt, ListenerSettings},
-    tls::TlsAcceptor,
-};
+use runtime::listener::{Audience, ListenAt, ListenerSettings};
+use runtime::tls::TlsAcceptor;
 
 /// A listener as configured.
 #[derive(Debug, Clone)]

@@ -1,18 +1,14 @@
 //! Answers that other threads made: parts of them, in the order in which messages may be sent, and their ends.
 
 use ldap::ResultCode;
-use runtime::{
-    end::{End, EndReason},
-    loop_core::Core,
-};
+use runtime::end::{End, EndReason};
+use runtime::loop_core::Core;
 
-use crate::{
-    client::{Client, Partial},
-    ldap_loop::LdapLoop,
-    metrics::OperationKind,
-    remote::{ChunkEnd, Encode, LdapMail, News},
-    stalls::Waits,
-};
+use crate::client::{Client, Partial};
+use crate::ldap_loop::LdapLoop;
+use crate::metrics::OperationKind;
+use crate::remote::{ChunkEnd, Encode, LdapMail, News};
+use crate::stalls::Waits;
 
 impl LdapLoop {
     /// Reads one piece of mail, and what was put off until it came.
@@ -32,7 +28,8 @@ impl LdapLoop {
         None
     }
 
-    /// Part of an answer, or its end; put off while a message of another operation is incomplete. Gives back what may be read now.
+    /// Part of an answer, or its end; put off while a message of another operation is incomplete. Gives back what may
+    /// be read now.
     fn read_one(&mut self, core: &mut Core, client: &mut Client, mail: LdapMail) -> Result<Vec<LdapMail>, End> {
         if let Some(partial) = &mut client.state.partial
             && partial.operation != mail.operation
@@ -91,7 +88,8 @@ impl LdapLoop {
     }
 }
 
-/// Appends part of an answer to the connection's output, unless nobody wants it any more. Gives back what was put off until now.
+/// Appends part of an answer to the connection's output, unless nobody wants it any more. Gives back what was put off
+/// until now.
 fn add_chunk(client: &mut Client, operation: u64, bytes: Vec<u8>, end: ChunkEnd) -> Vec<LdapMail> {
     let found = client.state.outstanding.iter_mut().find(|one| one.ids.operation == operation);
     let Some(outstanding) = found else { return Vec::new() };

@@ -10,18 +10,24 @@ runtime::message_kinds! {
     START_FAILED = 4, Core, Error, "The server did not start.";
     FILE_LIMIT = 12, Core, Warning, "The system allows fewer open files than connections are allowed.";
     GROUP_MISSING = 13, Config, Warning, "A rule of limits names a group that does not exist, so it is about nobody.";
-    DEFINITION_BROKEN = 14, Core, Warning, "An entry that gives something to others (group, role, Class of Service) does not, or not as it is written.";
+    DEFINITION_BROKEN = 14, Core, Warning, "An entry that gives something to others (group, role, Class of Service) \
+        does not, or not as it is written.";
     STALL = 15, Core, Warning, "An operation waited long inside the server.";
     UPDATES_STOPPED = 16, Backend, Error, "A backend takes no more updates until the server is started again.";
-    WRITER_HANGS = 19, Backend, Warning, "The writer of a backend has done one thing for long, and updates wait behind it.";
+    WRITER_HANGS = 19, Backend, Warning, "The writer of a backend has done one thing for long, and updates wait \
+        behind it.";
     OPERATION_PANIC = 30, Core, Error, "An operation failed by a defect of the server; its client was told.";
     AUDIT_FAILING = 41, Log, Error, "An audit log cannot be written; it is tried again, and goes on where it ended.";
-    AUDIT_INCOMPLETE = 42, Log, Error, "Changes are missing in an audit log: the history let them go before they were written.";
+    AUDIT_INCOMPLETE = 42, Log, Error, "Changes are missing in an audit log: the history let them go before they were \
+        written.";
     AUDIT_UNREADABLE = 43, Log, Error, "A change is damaged in the history and missing in an audit log.";
-    AUDIT_BEGINS_ANEW = 44, Log, Notice, "An audit log goes on with lower numbers: the data was exchanged, by an import for example.";
-    AUDIT_WITHOUT_HISTORY = 45, Log, Warning, "An audit log has nothing to write, because no history of changes is kept.";
+    AUDIT_BEGINS_ANEW = 44, Log, Notice, "An audit log goes on with lower numbers: the data was exchanged, by an \
+        import for example.";
+    AUDIT_WITHOUT_HISTORY = 45, Log, Warning, "An audit log has nothing to write, because no history of changes is \
+        kept.";
     CONFIG_READ = 50, Config, Notice, "The configuration was read again and taken.";
-    CONFIG_REFUSED = 51, Config, Error, "The configuration was read again and not taken: the server goes on with the one before.";
+    CONFIG_REFUSED = 51, Config, Error, "The configuration was read again and not taken: the server goes on with the \
+        one before.";
     RESTART_NEEDED = 52, Config, Warning, "A property was changed that the server takes when it is started again.";
     CONFIG_CHANGED = 53, Config, Notice, "A change of the configuration has taken effect.";
     CONFIG_FAULT = 54, Config, Error, "A fault of the configuration; another message says what became of it.";
@@ -39,10 +45,13 @@ runtime::message_kinds! {
     NOT_OBEYED = 48, Core, Warning, "Entries have attributes that other servers obey and this one does not yet.";
     NOT_OBEYED_UNCOUNTED = 49, Core, Warning, "The entries with attributes that are not obeyed yet cannot be counted.";
     EXPIRY_FAILED = 72, Core, Warning, "Dynamic entries whose time is over cannot be removed; it is tried again.";
-    LOG_NOT_WRITTEN = 80, Backend, Error, "A backend cannot write its log, so it refuses updates: the disk is full, say.";
-    DATABASE_NOT_WRITTEN = 81, Backend, Error, "A backend cannot write its database; it is tried again, and updates are slowed and refused in the end.";
+    LOG_NOT_WRITTEN = 80, Backend, Error, "A backend cannot write its log, so it refuses updates: the disk is full, \
+        say.";
+    DATABASE_NOT_WRITTEN = 81, Backend, Error, "A backend cannot write its database; it is tried again, and updates \
+        are slowed and refused in the end.";
     WRITTEN_AGAIN = 82, Backend, Notice, "A backend that could not write to its disk writes again.";
-    REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a backend.";
+    REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
+        backend.";
 }
 
 /// All kinds of messages, by their numbers.
@@ -77,7 +86,8 @@ mod tests {
         let rows: String = all_messages().iter().map(row).collect();
         let page = format!(
             "# Messages of the error log\n\n\
-             `logs/errors` has one line for each message: the time, `category=`, `severity=`, `msgID=`, `msg=`. A number means one thing and\n\
+             `logs/errors` has one line for each message: the time, `category=`, `severity=`, `msgID=`, `msg=`. A \
+             number means one thing and\n\
              keeps its meaning. This page is written by a test (`crates/server/src/messages.rs`).\n\n\
              | msgID | category | severity | meaning |\n|---|---|---|---|\n{rows}"
         );

@@ -2,7 +2,8 @@
 //!
 //! Knows nothing of who reads it (`monitor`).
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+use std::time::Duration;
 
 use runtime::metrics::{Counter, NetworkMetrics, Timings};
 

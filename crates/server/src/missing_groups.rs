@@ -1,4 +1,5 @@
-//! Groups that a rule of limits names and that do not exist. A misspelt group would go unnoticed: its rule speaks of nobody.
+//! Groups that a rule of limits names and that do not exist. A misspelt group would go unnoticed: its rule speaks of
+//! nobody.
 
 use directory::Directory;
 use runtime::log::error::ErrorLog;

@@ -2,27 +2,22 @@
 //!
 //! Reads counters that the loops write; names are OpenDJ's where it has the figure.
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::{Duration, Instant, SystemTime},
-};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use directory::MonitorProvider;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use query::monitor_entry::MonitorEntry;
-use runtime::{
-    listener::ListenAt,
-    loops::ConnectionCounts,
-    metrics::{Counter, LatencySummary, MINUTES},
-};
+use runtime::listener::ListenAt;
+use runtime::loops::ConnectionCounts;
+use runtime::metrics::{Counter, LatencySummary, MINUTES};
 
-use crate::{
-    listener::LdapListener,
-    metrics::{LdapMetrics, OperationKind},
-    operation::Pools,
-    stalls::Stalls,
-};
+use crate::listener::LdapListener;
+use crate::metrics::{LdapMetrics, OperationKind};
+use crate::operation::Pools;
+use crate::stalls::Stalls;
 
 /// The product's name, as `vendorVersion` and `cn=Version` show it.
 const PRODUCT: &str = "Pando";

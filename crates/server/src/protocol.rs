@@ -3,20 +3,16 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use ldap::{ResultCode, encode};
-use runtime::{
-    connection::{Connection, Peer},
-    end::{End, EndReason},
-    listener::{Audience, ListenAt},
-    loop_core::Core,
-    protocol::{Next, Protocol},
-};
+use runtime::connection::{Connection, Peer};
+use runtime::end::{End, EndReason};
+use runtime::listener::{Audience, ListenAt};
+use runtime::loop_core::Core;
+use runtime::protocol::{Next, Protocol};
 
-use crate::{
-    client::{Client, ClientState},
-    ldap_loop::LdapLoop,
-    log::access::EndPoint,
-    remote::LdapMail,
-};
+use crate::client::{Client, ClientState};
+use crate::ldap_loop::LdapLoop;
+use crate::log::access::EndPoint;
+use crate::remote::LdapMail;
 
 impl Protocol for LdapLoop {
     type State = ClientState;

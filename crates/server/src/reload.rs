@@ -1,20 +1,20 @@
-//! Reading `pando.toml` again while the server runs (SIGHUP, `pando reload`): what can change, changes; what cannot is named.
+//! Reading `pando.toml` again while the server runs (SIGHUP, `pando reload`): what can change, changes; what cannot is
+//! named.
 //!
-//! A file with which a server would not start changes nothing. Knows the error log and the directory; how indexes change is the
-//! directory's business.
+//! A file with which a server would not start changes nothing. Knows the error log and the directory; how indexes
+//! change is the directory's business.
 
 use config::{Applier, Config};
 use directory::{Directory, OpenError, Reconfigured};
 use ldap::administration::ReloadResponse;
 use runtime::log::error::ErrorLog;
 
-use crate::{
-    messages, missing_groups,
-    stalls::Stalls,
-    start_check::{Beside, check_start},
-};
+use crate::stalls::Stalls;
+use crate::start_check::{Beside, check_start};
+use crate::{messages, missing_groups};
 
-/// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in the error log.
+/// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in
+/// the error log.
 pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) -> Result<ReloadResponse, String> {
     let taken = read(directory, errors).and_then(|config| take(directory, &config, stalls, errors));
     if let Err(reason) = &taken {
@@ -40,7 +40,8 @@ fn read(directory: &Directory, errors: &ErrorLog) -> Result<Config, String> {
     Config::load(&file).map_err(|faults| faults.to_string())
 }
 
-/// Takes a configuration with which a server would start, too; says in the error log what changed and what takes a restart.
+/// Takes a configuration with which a server would start, too; says in the error log what changed and what takes a
+/// restart.
 fn take(directory: &Directory, config: &Config, stalls: &Stalls, errors: &ErrorLog) -> Result<ReloadResponse, String> {
     check_start(config, &Beside::ThisProcess(directory.config())).map_err(|error| error.to_string())?;
     let done = apply(directory, config, stalls).map_err(|error| error.to_string())?;
@@ -68,12 +69,13 @@ fn apply(directory: &Directory, config: &Config, stalls: &Stalls) -> Result<Reco
 
 #[cfg(test)]
 mod tests {
-    use config::{Effect, variations::variations};
+    use config::Effect;
+    use config::variations::variations;
 
     use super::*;
 
-    /// Nothing can be declared live and be ignored: a running server that gets another value says that the part that the declaration
-    /// names had something to apply.
+    /// Nothing can be declared live and be ignored: a running server that gets another value says that the part that
+    /// the declaration names had something to apply.
     #[test]
     fn every_property_that_is_declared_live_is_applied_live() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,11 @@
-//! The way back of an operation that was given to another thread: parts of its answer, its end, and how much of it the client has not
-//! taken yet.
+//! The way back of an operation that was given to another thread: parts of its answer, its end, and how much of it the
+//! client has not taken yet.
 
 use std::sync::Arc;
 
-use runtime::{backlog::Backlog, connection::ConnectionAddress, mailbox::Mailbox};
+use runtime::backlog::Backlog;
+use runtime::connection::ConnectionAddress;
+use runtime::mailbox::Mailbox;
 
 use crate::answer::Answer;
 

@@ -3,9 +3,13 @@
 //! Results of the directory are encoded where they are made.
 
 use ber::Tag;
-use ldap::{LdapResult, Message, MessageError, Operation, ResultCode, encode, message::tags as request_tags};
+use ldap::message::tags as request_tags;
+use ldap::{LdapResult, Message, MessageError, Operation, ResultCode, encode};
 
-use crate::{answer::Answer, client::Client, metrics::OperationKind, refusal::Refusal};
+use crate::answer::Answer;
+use crate::client::Client;
+use crate::metrics::OperationKind;
+use crate::refusal::Refusal;
 
 /// The response that an operation ends with, when there is nothing to say but a result.
 pub(crate) fn result(out: &mut Vec<u8>, message: i32, response: Tag, code: ResultCode, text: &str) {

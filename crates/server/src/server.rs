@@ -1,42 +1,36 @@
 //! Starting and stopping: sockets, loops, pools, logs, in the right order.
 
-use std::{
-    io,
-    sync::Arc,
-    time::{Duration, Instant, SystemTime},
-};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use directory::{Capabilities, Directory, IndexNotice, NoticeKind};
 use ldap::oids::extended as oids;
-use runtime::{
-    certificates,
-    listener::ListenAt,
-    log::{
-        error::ErrorLog,
-        writer::{LogThread, LogThreadBuilder},
-    },
-    loops::{Loops, LoopsError, LoopsSettings, OpenLoops},
-    periodic::Periodic,
-    signals::{Signal, Signals},
-};
+use runtime::certificates;
+use runtime::listener::ListenAt;
+use runtime::log::error::ErrorLog;
+use runtime::log::writer::{LogThread, LogThreadBuilder};
+use runtime::loops::{Loops, LoopsError, LoopsSettings, OpenLoops};
+use runtime::periodic::Periodic;
+use runtime::signals::{Signal, Signals};
 use thiserror::Error;
 
-use crate::{
-    administration::Administration,
-    executor::Executor,
-    ldap_loop::LdapLoop,
-    listener::LdapListener,
-    log::{AccessLog, AuditLogSettings, access::OpenAccessLog, audit::AuditLog, internal::InternalAccessLog},
-    messages,
-    metrics::LdapMetrics,
-    missing_groups,
-    monitor::Monitor,
-    operation::{DirectoryExecutor, Pools},
-    remote::LdapMail,
-    settings::{Settings, SettingsError},
-    stalls::Stalls,
-    watch::watch,
-};
+use crate::administration::Administration;
+use crate::executor::Executor;
+use crate::ldap_loop::LdapLoop;
+use crate::listener::LdapListener;
+use crate::log::access::OpenAccessLog;
+use crate::log::audit::AuditLog;
+use crate::log::internal::InternalAccessLog;
+use crate::log::{AccessLog, AuditLogSettings};
+use crate::metrics::LdapMetrics;
+use crate::monitor::Monitor;
+use crate::operation::{DirectoryExecutor, Pools};
+use crate::remote::LdapMail;
+use crate::settings::{Settings, SettingsError};
+use crate::stalls::Stalls;
+use crate::watch::watch;
+use crate::{messages, missing_groups};
 
 /// How long running operations may take after a stop was asked for.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
@@ -382,7 +376,8 @@ fn report_replayed(directory: &Directory, errors: &ErrorLog) {
         if stats.replayed > 0 {
             let (id, changes, ms) = (&backend.id, stats.replayed, stats.replay.as_millis());
             let text = format_args!(
-                "The server had not stopped in order: {changes} changes of the backend \"{id}\" were taken from its log, in {ms} ms"
+                "The server had not stopped in order: {changes} changes of the backend \"{id}\" were taken from its \
+                 log, in {ms} ms"
             );
             errors.report(messages::REPLAYED, text);
         }

@@ -2,26 +2,21 @@
 //!
 //! The only place of this crate that reads `config`'s views, besides `reload`, which compares two of them.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+use std::time::Duration;
 
 use config::Config;
-use runtime::{
-    limits::NetworkLimits,
-    listener::{ListenAt, ListenerSettings},
-    log::{
-        clock::{TimeFormat, TimeFormatError},
-        error::{ErrorLogSettings, Severities, parse_override},
-        file::LogFileSettings,
-    },
-    tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSettings},
-};
+use runtime::limits::NetworkLimits;
+use runtime::listener::{ListenAt, ListenerSettings};
+use runtime::log::clock::{TimeFormat, TimeFormatError};
+use runtime::log::error::{ErrorLogSettings, Severities, parse_override};
+use runtime::log::file::LogFileSettings;
+use runtime::tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSettings};
 use thiserror::Error;
 
-use crate::{
-    limits::Limits,
-    listener::LdapListener,
-    log::{AccessLogSettings, AuditLogSettings, LogFormat},
-};
+use crate::limits::Limits;
+use crate::listener::LdapListener;
+use crate::log::{AccessLogSettings, AuditLogSettings, LogFormat};
 
 /// Longest time without a limit: longer than any server runs, short enough to add to a clock.
 const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);

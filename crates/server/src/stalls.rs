@@ -1,22 +1,20 @@
-//! Stalls: operations that took long because they waited inside the server. Each is one line of the error log: who, for what, and
-//! where the time went.
+//! Stalls: operations that took long because they waited inside the server. Each is one line of the error log: who, for
+//! what, and where the time went.
 //!
 //! Knows times and the error log; asked only about operations that took longer than the threshold.
 
-use std::{
-    fmt,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use query::monitor_entry::MonitorEntry;
 use runtime::log::error::ErrorLog;
 use store::{Phases, Submitter, WaitReason};
 
-use crate::{log::OperationIds, messages, metrics::OperationKind};
+use crate::log::OperationIds;
+use crate::messages;
+use crate::metrics::OperationKind;
 
 /// Lines in one [`WINDOW`]; what comes beyond is counted, and told with the next line.
 const LINES_MAX: u64 = 10;
@@ -177,8 +175,8 @@ impl Waits {
         }
     }
 
-    /// The part of its time that it, or others because of it, waited. A search that computes in a pool, and a client that reads
-    /// slowly, hold up nobody.
+    /// The part of its time that it, or others because of it, waited. A search that computes in a pool, and a client
+    /// that reads slowly, hold up nobody.
     fn waited(&self, elapsed: Duration) -> Duration {
         match self {
             Waits::Pool { queue_us, turns_us } => micros(*queue_us) + micros(*turns_us),
@@ -313,7 +311,8 @@ mod tests {
         let behind = Behind { sync_us: 280_000, apply_us: 9_000, ..Behind::default() };
         assert_eq!(
             line(&Waits::writer(Some(Phases { behind, ..phases })), 400),
-            "most of it waiting for the sync of the log: queue 300 (sync 280, others 9, folds 0), apply 1, others of its batch 0, \
+            "most of it waiting for the sync of the log: queue 300 (sync 280, others 9, folds 0), apply 1, others of \
+             its batch 0, \
              sync 90, publish 0, 7 in the batch"
         );
         let behind = Behind { apply_us: 290_000, longest_us: 250_000, longest: Submitter(12), ..Behind::default() };

@@ -1,21 +1,18 @@
-//! Whether a server could start with a configuration: everything that a start opens is tried, and nothing is left open or changed.
+//! Whether a server could start with a configuration: everything that a start opens is tried, and nothing is left open
+//! or changed.
 //!
-//! Tools ask before they change the file, and a running server before it takes the file again: what a start would refuse must not
-//! count as taken.
+//! Tools ask before they change the file, and a running server before it takes the file again: what a start would
+//! refuse must not count as taken.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
+use std::fs::{File, OpenOptions};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use config::{Config, ListenAddress};
 use directory::OpenError;
-use runtime::{
-    listener::{ListenAt, check_port_is_free},
-    local_socket,
-};
+use runtime::listener::{ListenAt, check_port_is_free};
+use runtime::local_socket;
 use store::StoreError;
 use thiserror::Error;
 

@@ -1,15 +1,19 @@
-//! The watch over the writers: a writer that hangs is reported while it hangs, not only when its updates end, and one that stopped is
-//! reported once.
+//! The watch over the writers: a writer that hangs is reported while it hangs, not only when its updates end, and one
+//! that stopped is reported once.
 //!
 //! Knows what a writer says it does, and the error log.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{fmt, io};
 
 use directory::Directory;
-use runtime::{log::message::MessageKind, periodic::Periodic};
+use runtime::log::message::MessageKind;
+use runtime::periodic::Periodic;
 use store::{DiskTrouble, Doing};
 
-use crate::{messages, stalls::Stalls};
+use crate::messages;
+use crate::stalls::Stalls;
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -146,7 +150,8 @@ mod tests {
     #[test]
     fn the_sentence_names_the_backend_and_the_reason() {
         let sentence = Hanging("userRoot", Doing::Sync, Duration::from_millis(4_200), 37).to_string();
-        let expected = "The writer of backend \"userRoot\" has waited for the disk of its log for 4 s, and 37 updates wait behind: see \
+        let expected = "The writer of backend \"userRoot\" has waited for the disk of its log for 4 s, and 37 updates \
+            wait behind: see \
                         whether that disk is busy or failing";
         assert_eq!(sentence, expected);
     }

@@ -1,6 +1,8 @@
-//! Controls of updates: which are taken with which operation, and the answer to a critical one that is not (RFC 4511 §4.1.11).
+//! Controls of updates: which are taken with which operation, and the answer to a critical one that is not (RFC 4511
+//! §4.1.11).
 
-use ldap::{Controls, LdapResult, controls as codec, oids::control};
+use ldap::oids::control;
+use ldap::{Controls, LdapResult, controls as codec};
 
 use crate::refusal::Refusal;
 use access::{Identity, SessionLimits};

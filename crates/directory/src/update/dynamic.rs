@@ -1,5 +1,5 @@
-//! The refresh operation (RFC 2589): becomes a modify request of `entryExpireTimestamp`. Here it is decided how long the entry lives and
-//! when that is over, so that `apply` needs no clock.
+//! The refresh operation (RFC 2589): becomes a modify request of `entryExpireTimestamp`. Here it is decided how long
+//! the entry lives and when that is over, so that `apply` needs no clock.
 //!
 //! Knows the settings of the plugin; that the entry is dynamic is for `apply` to see.
 

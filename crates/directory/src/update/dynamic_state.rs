@@ -1,4 +1,5 @@
-//! What is kept of dynamic entries (RFC 2589) while the server runs: the settings, and the thread that removes what is over.
+//! What is kept of dynamic entries (RFC 2589) while the server runs: the settings, and the thread that removes what is
+//! over.
 //!
 //! Knows no request but an add, which it refuses where nobody would remove the entry.
 

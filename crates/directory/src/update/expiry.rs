@@ -1,7 +1,8 @@
-//! The thread that removes dynamic entries whose time is over: slice after slice, each a proposal, other updates between them.
+//! The thread that removes dynamic entries whose time is over: slice after slice, each a proposal, other updates
+//! between them.
 //!
-//! What is over stands in the entries and is found by the index of `entryExpireTimestamp`, so this thread remembers nothing: after a
-//! crash the next one goes on. An entry with others below it goes after them.
+//! What is over stands in the entries and is found by the index of `entryExpireTimestamp`, so this thread remembers
+//! nothing: after a crash the next one goes on. An entry with others below it goes after them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -133,7 +134,8 @@ impl Worker {
         self.counts.held.store(held, Ordering::Relaxed);
     }
 
-    /// Goes through what is over until nothing more can be removed; gives how many entries are held by others below them.
+    /// Goes through what is over until nothing more can be removed; gives how many entries are held by others below
+    /// them.
     fn work_off(&self, at: usize, backend: &Backend, bell: &Bell) -> Result<u64, LdapResult> {
         let deadline_us =
             now_us().saturating_sub(u64::try_from(self.settings.tolerance.as_micros()).unwrap_or(u64::MAX));

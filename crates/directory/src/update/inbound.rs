@@ -1,5 +1,5 @@
-//! What plugins do with requests before anything else looks at them: attributes are dropped or renamed (OpenDJ: attribute cleanup), values
-//! with other than ASCII characters are refused (OpenDJ: 7-bit clean).
+//! What plugins do with requests before anything else looks at them: attributes are dropped or renamed (OpenDJ:
+//! attribute cleanup), values with other than ASCII characters are refused (OpenDJ: 7-bit clean).
 //!
 //! Here and not in `apply`, because clear passwords are hashed between the two. Knows requests; not what is stored.
 
@@ -58,7 +58,8 @@ impl Inbound {
         !self.cleanups.is_empty()
     }
 
-    /// An add or modify request with its attributes dropped and renamed; none for other requests and for those that stay as they are.
+    /// An add or modify request with its attributes dropped and renamed; none for other requests and for those that
+    /// stay as they are.
     pub(super) fn cleaned(&self, schema: &Schema, request: &EntryRequest<'_>) -> Option<MadeUpdate> {
         let new_name = |description: &[u8]| self.new_name(schema, description);
         let is_other = |description: &[u8]| new_name(description).is_none_or(|new| new != description);
@@ -192,7 +193,8 @@ mod tests {
     fn attributes_are_dropped_and_renamed() {
         let schema = Schema::standard();
         let inbound = inbound(
-            "[plugin.a]\ntype = \"attribute-cleanup\"\nremove-inbound-attributes = [\"description\", \"junk\"]\nrename-inbound-attributes = [\"colour:title\", \"surname:cn\"]",
+            "[plugin.a]\ntype = \"attribute-cleanup\"\nremove-inbound-attributes = [\"description\", \"junk\"]\n\
+             rename-inbound-attributes = [\"colour:title\", \"surname:cn\"]",
         );
         let made = add(&[("colour;lang-en", "red"), ("2.5.4.13", "x"), ("JUNK", "y"), ("sn", "Frost"), ("uid", "ann")]);
         let cleaned = inbound.cleaned(&schema, made.update().unwrap().request()).unwrap();

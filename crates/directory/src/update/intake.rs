@@ -1,5 +1,5 @@
-//! The way into the queues of the backends: every change gets its moment here, and what the server changes by itself is counted and
-//! timed by its cause.
+//! The way into the queues of the backends: every change gets its moment here, and what the server changes by itself is
+//! counted and timed by its cause.
 //!
 //! Knows clocks and queues; what a change says is the business of whoever makes it.
 

@@ -1,4 +1,5 @@
-//! What backends keep of the configuration in order to judge updates: it changes by proposals, in the order of their logs.
+//! What backends keep of the configuration in order to judge updates: it changes by proposals, in the order of their
+//! logs.
 
 use super::context::UpdateContext;
 use super::decided::Decided;

@@ -1,7 +1,8 @@
-//! The password modify extended operation (RFC 3062): becomes a modify request of `userPassword`, after the old password was checked
-//! and the new one hashed, or made.
+//! The password modify extended operation (RFC 3062): becomes a modify request of `userPassword`, after the old
+//! password was checked and the new one hashed, or made.
 //!
-//! Knows whose password it is about. A user changes its own, root anybody's; the root users' own are in the configuration file.
+//! Knows whose password it is about. A user changes its own, root anybody's; the root users' own are in the
+//! configuration file.
 
 use ldap::extended::PasswordModify;
 use ldap::{LdapResult, MadeUpdate, ModifyOperation};
@@ -82,7 +83,8 @@ impl UpdateContext<'_> {
         }
     }
 
-    /// Checks that the requestor may, and the old password if one is given. `false`: that takes long, and this thread must not.
+    /// Checks that the requestor may, and the old password if one is given. `false`: that takes long, and this thread
+    /// must not.
     fn check_old(
         &self,
         facts: &Facts,

@@ -1,8 +1,8 @@
-//! Clear passwords in adds and modifications: they are hashed before the request becomes a proposal, so that neither the log nor any
-//! replica ever sees one.
+//! Clear passwords in adds and modifications: they are hashed before the request becomes a proposal, so that neither
+//! the log nor any replica ever sees one.
 //!
-//! Knows `userPassword` and storage schemes. A clear value to be deleted is looked for among the stored ones, because a hash cannot
-//! be compared with it later.
+//! Knows `userPassword` and storage schemes. A clear value to be deleted is looked for among the stored ones, because a
+//! hash cannot be compared with it later.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The plugins of the configuration on their way into the backends: judged against schema and indexes, then proposed, so that they
-//! change in the order of each log.
+//! The plugins of the configuration on their way into the backends: judged against schema and indexes, then proposed,
+//! so that they change in the order of each log.
 
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ impl UpdateContext<'_> {
         Ok(())
     }
 
-    /// Brings what the backends keep of the plugins up to what a configuration says, and starts whoever does their work. Tells
-    /// whether anything changed.
+    /// Brings what the backends keep of the plugins up to what a configuration says, and starts whoever does their
+    /// work. Tells whether anything changed.
     pub(crate) fn set_plugins(&self, config: &Config) -> Result<bool, OpenError> {
         self.check_plugins(config)?;
         let text = plugins_text(config);
@@ -86,7 +86,8 @@ fn check_kept_indexes(
             };
             let remedy = Remedy { backend: backend.id.as_str().into(), attribute: name.into(), step };
             let reason = format!(
-                "{name} has no equality index in backend \"{}\" ({}), so that every update would read all entries: run {}",
+                "{name} has no equality index in backend \"{}\" ({}), so that every update would read all entries: \
+                 run {}",
                 backend.id,
                 backend.base_dns.join("; "),
                 remedy.command()
@@ -96,7 +97,8 @@ fn check_kept_indexes(
     }
 }
 
-/// The attributes that a plugin looks up by their equality indexes, and whether it needs keys in the order of the values.
+/// The attributes that a plugin looks up by their equality indexes, and whether it needs keys in the order of the
+/// values.
 fn looked_up(kind: &PluginKind) -> (Vec<&str>, bool) {
     match kind {
         PluginKind::ReferentialIntegrity(configured) => {
@@ -193,7 +195,8 @@ fn check_index(schema: &Schema, backend: &Backend, name: &str, is_ordered: bool)
         Standing::Unknown => return Err(format!("the values of {name} cannot be compared")),
         Standing::Confidential => {
             return Err(format!(
-                "the index of {name} in backend \"{}\" is confidential, so that names below a name are not found: set its confidentiality-enabled to false",
+                "the index of {name} in backend \"{}\" is confidential, so that names below a name are not found: set \
+                 its confidentiality-enabled to false",
                 backend.id
             ));
         }

@@ -1,8 +1,9 @@
-//! References that wait: one thread that proposes them slice by slice, so that other updates get their turn, and tells what became of
-//! each name that changed.
+//! References that wait: one thread that proposes them slice by slice, so that other updates get their turn, and tells
+//! what became of each name that changed.
 //!
-//! What waits is in the backends themselves (see [`queue`](change::apply::queue)), so this thread may end at any moment: the next one
-//! finds it there. Entries of other backends that refer to a name are changed before the job is taken out of the queue.
+//! What waits is in the backends themselves (see [`queue`](change::apply::queue)), so this thread may end at any
+//! moment: the next one finds it there. Entries of other backends that refer to a name are changed before the job is
+//! taken out of the queue.
 //!
 //! Knows queues, time and backends; which entries a job is about is the business of `apply`.
 
@@ -271,8 +272,8 @@ impl Worker {
         Ok(())
     }
 
-    /// The number of the first job that waits; the jobs from there that are due and can be done together; if there are none, the time
-    /// until there are.
+    /// The number of the first job that waits; the jobs from there that are due and can be done together; if there are
+    /// none, the time until there are.
     pub(super) fn batch(&self, at: usize) -> Result<(u64, Vec<Job>, Option<Duration>), LdapResult> {
         let failed = |error| store_failure(&error);
         let Some(backend) = self.backends.get(at) else { return Ok((0, Vec::new(), None)) };
@@ -306,8 +307,8 @@ impl Worker {
         self.probe.refers(&self.schema, &snapshot.view(), jobs).map_err(failed)
     }
 
-    /// Proposes slice after slice. The outer error is one of the store, after which everything is tried again; the inner one is a
-    /// refusal.
+    /// Proposes slice after slice. The outer error is one of the store, after which everything is tried again; the
+    /// inner one is a refusal.
     pub(super) fn slices(
         &self,
         at: usize,

@@ -1,8 +1,8 @@
-//! Modifications of `cn=schema`. The schema files of the instance are the truth that an administrator sees; every backend keeps a copy
-//! that changes in the order of its log, so that a replay judges entries as they were judged.
+//! Modifications of `cn=schema`. The schema files of the instance are the truth that an administrator sees; every
+//! backend keeps a copy that changes in the order of its log, so that a replay judges entries as they were judged.
 //!
-//! Order of a change: files, then backends, then readers. Whatever fails takes the steps before it back. A crash in between leaves files
-//! that are newer than the backends' copies; opening brings these up to date.
+//! Order of a change: files, then backends, then readers. Whatever fails takes the steps before it back. A crash in
+//! between leaves files that are newer than the backends' copies; opening brings these up to date.
 //!
 //! Knows files and backends; what a change would break is said by `schema` and by `apply`.
 
@@ -88,8 +88,8 @@ impl UpdateContext<'_> {
         Ok(last)
     }
 
-    /// Proposes a schema to one backend and waits. The backend's numbers and keys follow right behind the proposal: no update gets
-    /// between the two.
+    /// Proposes a schema to one backend and waits. The backend's numbers and keys follow right behind the proposal: no
+    /// update gets between the two.
     fn propose_schema(
         &self,
         at: usize,
@@ -125,7 +125,8 @@ impl UpdateContext<'_> {
         conclude(report_of(outcome), csn, None)
     }
 
-    /// Brings the backends' copies of the schema up to what the files say: after the files were edited, or after a crash in a change.
+    /// Brings the backends' copies of the schema up to what the files say: after the files were edited, or after a
+    /// crash in a change.
     pub(crate) fn settle_schema(&self) -> Result<(), OpenError> {
         let schema = self.schema();
         let text = schema_text(&schema);

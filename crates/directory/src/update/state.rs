@@ -29,8 +29,8 @@ pub(crate) struct UpdateState {
 }
 
 impl UpdateState {
-    /// From the configuration. A scheme that does not exist was refused when the configuration was read; should one get here,
-    /// the default takes its place.
+    /// From the configuration. A scheme that does not exist was refused when the configuration was read; should one get
+    /// here, the default takes its place.
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             intake: Arc::default(),

@@ -1,8 +1,8 @@
-//! From a request to a proposal: everything undetermined is decided here (who, when, which UUID, which hash), and the proposal is handed
-//! to the writer of the backend that holds the entry.
+//! From a request to a proposal: everything undetermined is decided here (who, when, which UUID, which hash), and the
+//! proposal is handed to the writer of the backend that holds the entry.
 //!
-//! Knows sessions, controls and backends; what an update does to entries is [`apply`](change::apply)'s business. What takes long
-//! (deliberately slow hashes) is given back as a job for a pool.
+//! Knows sessions, controls and backends; what an update does to entries is [`apply`](change::apply)'s business. What
+//! takes long (deliberately slow hashes) is given back as a job for a pool.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -50,7 +50,8 @@ pub struct SlowUpdate {
 }
 
 impl UpdateContext<'_> {
-    /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was done.
+    /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was
+    /// done.
     pub(crate) fn submit(&self, session: &Session, asked: UpdateRequest<'_, '_>, done: UpdateCallback) -> Submitted {
         let UpdateRequest { update, controls, operation, message_id } = asked;
         let order = Order { session, controls, operation, message_id, may_be_slow: false };

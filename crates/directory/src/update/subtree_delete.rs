@@ -1,8 +1,8 @@
 //! A subtree delete on its way: the same proposal again and again, until nothing is left below its name.
 //!
 //! Each is one change of a few milliseconds, so that other updates get their turn. Hence a subtree of more than
-//! [`SLICE_ENTRIES`] is not deleted in one step: readers see it shrink from below, and after a crash, or when a later step is
-//! refused, what was deleted stays deleted (as in OpenDJ). It knows nothing of what is deleted.
+//! [`SLICE_ENTRIES`] is not deleted in one step: readers see it shrink from below, and after a crash, or when a later
+//! step is refused, what was deleted stays deleted (as in OpenDJ). It knows nothing of what is deleted.
 
 use std::sync::Arc;
 

@@ -173,6 +173,26 @@ struct Channel {
     clock: LogClock,
     drop_note: fn(&mut Vec<u8>, u64),
     sinks: Vec<Arc<SinkShared>>,
+    /// The file could not be written, and nothing was written since.
+    is_failing: bool,
+}
+
+impl Channel {
+    /// What is to be said of an attempt to write: that a file cannot be written once, until it can be again.
+    fn news(&mut self, attempt: &io::Result<bool>) -> Option<String> {
+        let path = self.file.path().display();
+        match attempt {
+            Err(error) if !self.is_failing => {
+                self.is_failing = true;
+                Some(format!("log file {path}: {error}; lines are dropped until it can be written"))
+            }
+            Ok(true) if self.is_failing => {
+                self.is_failing = false;
+                Some(format!("log file {path}: it is written again; the file says how many lines are missing"))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl LogThreadBuilder {
@@ -184,7 +204,13 @@ impl LogThreadBuilder {
         drop_note: fn(&mut Vec<u8>, u64),
     ) -> io::Result<FileId> {
         let file = LogFile::open(settings, SystemTime::now())?;
-        self.channels.push(Channel { file, clock: LogClock::new(time_format), drop_note, sinks: Vec::new() });
+        self.channels.push(Channel {
+            file,
+            clock: LogClock::new(time_format),
+            drop_note,
+            sinks: Vec::new(),
+            is_failing: false,
+        });
         Ok(FileId(self.channels.len() - 1))
     }
 
@@ -283,9 +309,10 @@ fn run(mut channels: Vec<Channel>, bell: &Bell, failures: &AtomicU64) {
             next_check = Instant::now() + check_interval;
         }
         for channel in &mut channels {
-            if let Err(error) = serve(channel, &mut spare, state.reopen, check) {
-                failures.fetch_add(1, Ordering::Relaxed);
-                eprintln!("log file {}: {error}", channel.file.path().display());
+            let attempt = serve(channel, &mut spare, state.reopen, check);
+            failures.fetch_add(u64::from(attempt.is_err()), Ordering::Relaxed);
+            if let Some(news) = channel.news(&attempt) {
+                eprintln!("{news}");
             }
         }
         let mut done = lock(&bell.state);
@@ -298,8 +325,10 @@ fn run(mut channels: Vec<Channel>, bell: &Bell, failures: &AtomicU64) {
     }
 }
 
-fn serve(channel: &mut Channel, spare: &mut Vec<u8>, reopen: bool, check: bool) -> io::Result<()> {
+/// Writes what waits, and looks after the file. Returns whether something was written.
+fn serve(channel: &mut Channel, spare: &mut Vec<u8>, reopen: bool, check: bool) -> io::Result<bool> {
     let mut outcome = Ok(());
+    let mut has_written = false;
     for sink in &channel.sinks {
         spare.clear();
         spare.shrink_to(BUFFER_BYTES_WANTED);
@@ -309,6 +338,7 @@ fn serve(channel: &mut Channel, spare: &mut Vec<u8>, reopen: bool, check: bool) 
             std::mem::take(&mut buffer.dropped)
         };
         sink.drained.notify_all();
+        let lines_end = spare.len();
         if dropped > 0 {
             spare.extend_from_slice(channel.clock.stamp(SystemTime::now()));
             (channel.drop_note)(spare, dropped);
@@ -316,6 +346,13 @@ fn serve(channel: &mut Channel, spare: &mut Vec<u8>, reopen: bool, check: bool) 
         }
         if !spare.is_empty() {
             let written = channel.file.write(spare, SystemTime::now());
+            if written.is_err() {
+                // They are reported as dropped as soon as the file can be written.
+                let lines = spare.iter().take(lines_end).filter(|byte| **byte == b'\n').count() as u64;
+                lock(&sink.buffer).dropped += dropped + lines;
+                sink.dropped_total.fetch_add(lines, Ordering::Relaxed);
+            }
+            has_written |= written.is_ok();
             outcome = outcome.and(written);
         }
     }
@@ -325,7 +362,7 @@ fn serve(channel: &mut Channel, spare: &mut Vec<u8>, reopen: bool, check: bool) 
     if check {
         outcome = outcome.and(channel.file.check(SystemTime::now()));
     }
-    outcome
+    outcome.map(|()| has_written)
 }
 
 /// A panic while a lock was held leaves a log buffer at worst with half a line: carry on.
@@ -411,5 +448,38 @@ mod tests {
         log.flush();
         assert_eq!(std::fs::read_to_string(dir.path().join("moved")).unwrap(), "one\n");
         assert_eq!(std::fs::read_to_string(dir.path().join("access")).unwrap(), "two\n");
+    }
+
+    /// A full disk is told once, its end is told, and the file says what is missing.
+    #[test]
+    fn a_full_disk_is_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("access");
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+        let mut builder = LogThreadBuilder::default();
+        let file = builder.open(settings(dir.path()), TimeFormat::default(), note).unwrap();
+        let sink = builder.sink(file, Overload::Drop);
+        let mut channel = builder.channels.pop().unwrap();
+        let mut spare = Vec::new();
+        let mut attempt = |channel: &mut Channel, line: &[u8], reopen| {
+            sink.append(|out| out.extend_from_slice(line));
+            let attempt = serve(channel, &mut spare, reopen, false);
+            channel.news(&attempt)
+        };
+        let told = attempt(&mut channel, b"one\n", false).unwrap();
+        assert!(told.contains("access: No space left on device"), "{told}");
+        assert_eq!(attempt(&mut channel, b"two\nthree\n", false), None);
+        assert_eq!(attempt(&mut channel, b"", false), None);
+        // Room again.
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(attempt(&mut channel, b"", true), None, "the file is opened anew, the lines come next");
+        let told = attempt(&mut channel, b"four\n", false).unwrap();
+        assert!(told.contains("written again"), "{told}");
+        assert_eq!(attempt(&mut channel, b"five\n", false), None);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines[0], lines[2]), ("four", "five"));
+        assert!(lines[1].ends_with("] dropped 3"), "{text}");
+        assert_eq!(sink.dropped(), 3);
     }
 }

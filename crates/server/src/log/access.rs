@@ -3,21 +3,15 @@
 //! Knows the fields and their order. What a request says is written by `request_fields` into a scratch buffer once and
 //! then used for each configured log.
 
-use std::{
-    net::SocketAddr,
-    time::{Duration, SystemTime},
-};
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
 
 use config::EtimeResolution;
-use runtime::{
-    end::EndReason,
-    log::{
-        clock::{LogClock, TimeFormat},
-        file::LogFileSettings,
-        text::{decimal, escaped, number_field, quoted_field, signed, word_field},
-        writer::{BUFFER_BYTES_MAX, FileId, LogThreadBuilder, Overload, Sink},
-    },
-};
+use runtime::end::EndReason;
+use runtime::log::clock::{LogClock, TimeFormat};
+use runtime::log::file::LogFileSettings;
+use runtime::log::text::{decimal, escaped, number_field, quoted_field, signed, word_field};
+use runtime::log::writer::{BUFFER_BYTES_MAX, FileId, LogThreadBuilder, Overload, Sink};
 
 use crate::metrics::OperationKind;
 
@@ -224,8 +218,8 @@ impl AccessLog {
         });
     }
 
-    /// A request was read: a line of its own in the multi-line format, and always where the response comes never (unbind) or
-    /// perhaps days later (`is_endless`: a persistent search).
+    /// A request was read: a line of its own in the multi-line format, and always where the response comes never
+    /// (unbind) or perhaps days later (`is_endless`: a persistent search).
     pub fn request(&mut self, kind: OperationKind, ids: OperationIds, fields: &[u8], controls: &str, is_endless: bool) {
         for publisher in &mut self.publishers {
             if publisher.format == LogFormat::Combined && kind != OperationKind::Unbind && !is_endless {

@@ -1,30 +1,23 @@
 //! The audit log: a thread that follows the history of changes and writes each as an LDIF change record.
 //!
-//! 1. No update waits for it, and none is lost while it is on: the history has what is not written yet, also after a crash.
+//! 1. No update waits for it, and none is lost while it is on: the history has what is not written yet, also after a
+//!    crash.
 //! 2. How far it got, the file itself says (`audit_position`), so that nothing is written twice.
 //! 3. After a power cut too: only the end of the file may be damaged, which is cut off and written again.
 //! 4. What the history let go before it was written is named in the file and in the error log.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::JoinHandle,
-    time::{Duration, Instant, SystemTime},
-};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
 
-use change::{
-    audit::{AuditFormat, CHANGE_NUMBER},
-    history::{History, HistoryError, HistoryReader},
-};
+use change::audit::{AuditFormat, CHANGE_NUMBER};
+use change::history::{History, HistoryError, HistoryReader};
 use directory::Directory;
-use runtime::log::{
-    error::ErrorLog,
-    file::{Durability, LogFile, LogFileSettings},
-    message::MessageKind,
-};
+use runtime::log::error::ErrorLog;
+use runtime::log::file::{Durability, LogFile, LogFileSettings};
+use runtime::log::message::MessageKind;
 
 use super::audit_position::{self, AFTER, UNSYNCED_BYTES_MAX};
 use crate::messages;
@@ -101,9 +94,13 @@ impl AuditWriter {
             Self { settings, directory, errors, file, position: found.unwrap_or(last), next_check, is_failing: false };
         if this.position > last {
             let position = this.position;
-            this.say(messages::AUDIT_BEGINS_ANEW, &format!(
-                "The changes begin anew: the last one is {last}, and {position} is written already; the data was exchanged"
-            ))?;
+            this.say(
+                messages::AUDIT_BEGINS_ANEW,
+                &format!(
+                    "The changes begin anew: the last one is {last}, and {position} is written already; the data was \
+                 exchanged"
+                ),
+            )?;
             this.position = last;
             this.say_where()?;
         }

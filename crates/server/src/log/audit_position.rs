@@ -1,15 +1,14 @@
 //! How far an audit log got: read from its own end, so that nothing has to be kept beside it.
 //!
-//! A record ends with a blank line, and its first line has its number. What follows the last blank line was being written when the
-//! server or the machine stopped: it is cut off, because its change is written again. After a power cut the last bytes may be missing
-//! anywhere ([`UNSYNCED_BYTES_MAX`]), before others that are there: the text ends before the first byte that is none. Files that were
-//! put aside are whole: they were synced before.
+//! A record ends with a blank line, and its first line has its number. What follows the last blank line was being
+//! written when the server or the machine stopped: it is cut off, because its change is written again. After a power
+//! cut the last bytes may be missing anywhere ([`UNSYNCED_BYTES_MAX`]), before others that are there: the text ends
+//! before the first byte that is none. Files that were put aside are whole: they were synced before.
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, Read, Seek, SeekFrom},
-    path::Path,
-};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 
 use change::audit::CHANGE_NUMBER;
 use runtime::log::rotated;
@@ -23,8 +22,8 @@ pub(super) const UNSYNCED_BYTES_MAX: u64 = 8 << 20;
 /// Bytes that are read at once, from the end.
 const STEP_BYTES: u64 = 64 * 1024;
 
-/// The number of the last change that is written whole, in the current file or in the last one that was put aside. A record that is
-/// cut short is taken off the current one. `None` when there is no record.
+/// The number of the last change that is written whole, in the current file or in the last one that was put aside. A
+/// record that is cut short is taken off the current one. `None` when there is no record.
 pub(super) fn find(path: &Path) -> io::Result<Option<u64>> {
     match OpenOptions::new().read(true).write(true).open(path) {
         Ok(mut file) => {
@@ -51,7 +50,8 @@ pub(super) fn find(path: &Path) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Where the first byte is that nobody wrote: a hole that a power cut left in what the disk did not have yet. The end when there is none.
+/// Where the first byte is that nobody wrote: a hole that a power cut left in what the disk did not have yet. The end
+/// when there is none.
 fn sound_until(file: &mut File) -> io::Result<u64> {
     let end = file.seek(SeekFrom::End(0))?;
     // Twice as far back as needed, should what was written have been cut off and written again.
@@ -88,8 +88,8 @@ fn last_number(file: &mut File, end: u64) -> io::Result<Option<u64>> {
     })
 }
 
-/// The number that a line says, if it is the first line of a record or tells where the file begins. Comments that show attributes begin
-/// with their names, the first line of a record with the year.
+/// The number that a line says, if it is the first line of a record or tells where the file begins. Comments that show
+/// attributes begin with their names, the first line of a record with the year.
 fn number_of(line: &str) -> Option<u64> {
     let (before, after) = line.strip_prefix("# ")?.split_once(CHANGE_NUMBER)?;
     let is_headline = before.starts_with(|c: char| c.is_ascii_digit()) || before == AFTER;
@@ -119,7 +119,8 @@ mod tests {
 
     use super::*;
 
-    const RECORD: &str = "# 2026-11-21T10:00:00.000Z; conn=3; op=4; csn=x; changenumber=17; user=cn=Directory Manager; cause=request\n\
+    const RECORD: &str = "# 2026-11-21T10:00:00.000Z; conn=3; op=4; csn=x; changenumber=17; user=cn=Directory \
+        Manager; cause=request\n\
                           dn: dc=com\nchangetype: delete\n\n";
 
     #[test]

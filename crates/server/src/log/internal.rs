@@ -1,4 +1,5 @@
-//! Changes that no client asked for, in the access log: one line for what followed one operation, with that operation's numbers.
+//! Changes that no client asked for, in the access log: one line for what followed one operation, with that operation's
+//! numbers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;

@@ -1,4 +1,5 @@
-//! The logs that know LDAP: what a line of the access log says, and the audit log, which follows the history of changes.
+//! The logs that know LDAP: what a line of the access log says, and the audit log, which follows the history of
+//! changes.
 
 pub mod access;
 pub mod audit;

@@ -2,10 +2,9 @@
 //!
 //! Reads decoded requests; writes into a buffer that the caller reuses, without allocating for an element.
 
-use ldap::{
-    Authentication, Controls, EntryRequest, FilterNode, Operation, Position, Scope, SearchRequest, Update,
-    filter::FILTER_DEPTH_MAX, oids::extended as oids,
-};
+use ldap::filter::FILTER_DEPTH_MAX;
+use ldap::oids::extended as oids;
+use ldap::{Authentication, Controls, EntryRequest, FilterNode, Operation, Position, Scope, SearchRequest, Update};
 use runtime::log::text::{escaped, number_field, quoted_field, signed, word_field};
 use smallvec::SmallVec;
 

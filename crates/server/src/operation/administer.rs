@@ -5,22 +5,17 @@
 use std::sync::Arc;
 
 use directory::OpenError;
-use ldap::{
-    LdapResult, Message, ResultCode,
-    administration::{JobProgress, RebuildIndexes, encode_name_list},
-    encode,
-    oids::intermediate,
-};
+use ldap::administration::{JobProgress, RebuildIndexes, encode_name_list};
+use ldap::oids::intermediate;
+use ldap::{LdapResult, Message, ResultCode, encode};
 use runtime::pool::{Place, Turn};
 
 use super::directory_executor::{DirectoryExecutor, on_loss};
-use crate::{
-    administration::{Administration, RebuildError},
-    executor::{Call, Step},
-    refusal::Refusal,
-    remote::{ChunkEnd, Remote},
-    reply::{refuse_critical, respond},
-};
+use crate::administration::{Administration, RebuildError};
+use crate::executor::{Call, Step};
+use crate::refusal::Refusal;
+use crate::remote::{ChunkEnd, Remote};
+use crate::reply::{refuse_critical, respond};
 
 /// The response value, or why there is none.
 type Outcome = Result<Option<Vec<u8>>, LdapResult>;

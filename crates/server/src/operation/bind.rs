@@ -7,13 +7,11 @@ use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, encode};
 use runtime::pool::Place;
 
 use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
-use crate::{
-    answer::Answer,
-    executor::{Call, Step},
-    refusal::Refusal,
-    remote::Remote,
-    stalls::Waits,
-};
+use crate::answer::Answer;
+use crate::executor::{Call, Step};
+use crate::refusal::Refusal;
+use crate::remote::Remote;
+use crate::stalls::Waits;
 
 impl DirectoryExecutor {
     pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {

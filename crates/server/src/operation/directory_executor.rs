@@ -6,7 +6,11 @@ use directory::{Directory, RequestTime, Worker};
 use ldap::{ControlBuf, LdapResult, encode};
 use runtime::pool::{Pool, PoolLimits, TURN};
 
-use crate::{administration::Administration, answer::Answer, executor::Call, refusal::Refusal, remote::Encode};
+use crate::administration::Administration;
+use crate::answer::Answer;
+use crate::executor::Call;
+use crate::refusal::Refusal;
+use crate::remote::Encode;
 
 /// Jobs that wait for a place in a pool, for each place. Beyond that, `busy` is the better answer.
 const QUEUE_PER_PLACE: usize = 128;
@@ -14,7 +18,8 @@ const QUEUE_PER_PLACE: usize = 128;
 /// Threads of the search pool for each place: those beyond the places wait for slow clients or for their turn, asleep.
 const SEARCH_THREADS_PER_PLACE: usize = 64;
 
-/// How far searches in the pool stand back behind event loops: at 10, a tenth of the time where both want the same core.
+/// How far searches in the pool stand back behind event loops: at 10, a tenth of the time where both want the same
+/// core.
 const SEARCH_NICENESS: i32 = 10;
 
 /// Somebody waits to log in: before searches that take long anyhow, behind all that does not.

@@ -7,10 +7,8 @@ use ldap::{Message, Operation, encode};
 use runtime::listener::Audience;
 
 use super::directory_executor::{DirectoryExecutor, conclude, time_of};
-use crate::{
-    answer::Answer,
-    executor::{Call, Executor, Step},
-};
+use crate::answer::Answer;
+use crate::executor::{Call, Executor, Step};
 
 impl Executor for DirectoryExecutor {
     fn session(&self, connection: u64, audience: Audience, now: Instant) -> Session {

@@ -1,15 +1,13 @@
-//! Extended operations that are answered at once: who am I (RFC 4532), the start of a transaction (RFC 5805), and those that are
-//! unknown or not valid (RFC 4511 §4.12).
+//! Extended operations that are answered at once: who am I (RFC 4532), the start of a transaction (RFC 5805), and those
+//! that are unknown or not valid (RFC 4511 §4.12).
 
 use ldap::{Message, NotExecutable};
 
 use super::directory_executor::DirectoryExecutor;
-use crate::{
-    answer::Answer,
-    executor::Call,
-    refusal::Refusal,
-    reply::{refuse_critical, respond},
-};
+use crate::answer::Answer;
+use crate::executor::Call;
+use crate::refusal::Refusal;
+use crate::reply::{refuse_critical, respond};
 
 impl DirectoryExecutor {
     pub(super) fn start_transaction(&self, call: &mut Call<'_>, message: &Message<'_>) -> Answer {

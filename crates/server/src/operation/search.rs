@@ -1,39 +1,34 @@
-//! Search: planned on the loop, run there when short, in the pool when not. A persistent one is then given to the directory, which
-//! tells it changes until it ends.
+//! Search: planned on the loop, run there when short, in the pool when not. A persistent one is then given to the
+//! directory, which tells it changes until it ends.
 
-use std::{
-    cell::RefCell,
-    ops::ControlFlow,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use directory::{
     Directory, EncodeError, EntryWriter, MessageSink, SearchDone, SearchPlan, ShownEntry, WatchOutput, WatchWaker,
     Worker,
 };
 use ldap::{Message, SearchRequest, encode};
-use runtime::{
-    backlog::Wake,
-    pool::{Place, Turn},
-    spill::Spill,
-};
+use runtime::backlog::Wake;
+use runtime::pool::{Place, Turn};
+use runtime::spill::Spill;
 
 use super::directory_executor::{DirectoryExecutor, conclude, on_loss, time_of};
-use crate::{
-    answer::Answer,
-    executor::{Call, Step},
-    limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX, WATCH_UNSENT_BYTES_MAX},
-    refusal::Refusal,
-    remote::{ChunkEnd, Remote},
-    stalls::Waits,
-};
+use crate::answer::Answer;
+use crate::executor::{Call, Step};
+use crate::limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX, WATCH_UNSENT_BYTES_MAX};
+use crate::refusal::Refusal;
+use crate::remote::{ChunkEnd, Remote};
+use crate::stalls::Waits;
 
 /// Longest sleep of a job for a slow client before it looks around. The connection's own limit ends it earlier, by
 /// cancelling.
 const CLIENT_WAIT_MAX: Duration = Duration::from_secs(3600);
 
-/// Longest wait for a client in the middle of messages between two pauses. A snapshot of the database is held meanwhile.
+/// Longest wait for a client in the middle of messages between two pauses. A snapshot of the database is held
+/// meanwhile.
 const MESSAGE_WAIT_MAX: Duration = Duration::from_millis(300);
 
 /// Messages of a persistent search that are gathered before they are sent.
@@ -258,7 +253,8 @@ impl Pooled<'_> {
         self.remote.chunk(std::mem::replace(&mut self.chunk, next), end);
     }
 
-    /// Sends what was put aside, no faster than the client reads. A message that cannot be completed ends the connection.
+    /// Sends what was put aside, no faster than the client reads. A message that cannot be completed ends the
+    /// connection.
     fn send_spilled(&mut self) {
         let Some(mut spill) = self.spill.take() else { return };
         self.is_open = true;

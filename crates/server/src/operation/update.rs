@@ -8,12 +8,10 @@ use ldap::{Message, Update, encode};
 use runtime::pool::Place;
 
 use super::directory_executor::{DirectoryExecutor, conclude, oids_of, on_loss};
-use crate::{
-    answer::Answer,
-    executor::{Call, Step},
-    refusal::Refusal,
-    stalls::Waits,
-};
+use crate::answer::Answer;
+use crate::executor::{Call, Step};
+use crate::refusal::Refusal;
+use crate::stalls::Waits;
 
 impl DirectoryExecutor {
     pub(super) fn update(&mut self, call: &mut Call<'_>, message: &Message<'_>, update: &Update<'_>) -> Step {

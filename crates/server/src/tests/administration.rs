@@ -2,10 +2,8 @@
 
 use std::os::unix::net::UnixStream;
 
-use ldap::{
-    administration::{IndexChoice, RebuildIndexes, ReloadResponse, decode_name_list},
-    oids::extended as oids,
-};
+use ldap::administration::{IndexChoice, RebuildIndexes, ReloadResponse, decode_name_list};
+use ldap::oids::extended as oids;
 
 use super::over_directory::Real;
 use super::*;

@@ -1,7 +1,7 @@
 //! The loop, over real sockets, with a small executor instead of a directory.
 //!
-//! Helpers here; each file beside it tests one concern. No test asserts how long something takes; time limits only end a
-//! test that hangs.
+//! Helpers here; each file beside it tests one concern. No test asserts how long something takes; time limits only end
+//! a test that hangs.
 
 mod access_log;
 mod administration;
@@ -17,35 +17,29 @@ mod stalls;
 mod stopping;
 mod tls;
 
-use std::{
-    io::{Read, Write},
-    net::{SocketAddr, TcpStream},
-    path::PathBuf,
-    sync::{Arc, Condvar, Mutex},
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
 
 use ::directory::{Bound, Identity, Session, SessionLimits};
 use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Operation, ResultCode, Update, encode};
-use runtime::{
-    limits::NetworkLimits,
-    listener::{Audience, ListenAt},
-    log::{error::ErrorLogSettings, file::LogFileSettings},
-    pool::{Place, Pool, PoolLimits, TURN},
-};
+use runtime::limits::NetworkLimits;
+use runtime::listener::{Audience, ListenAt};
+use runtime::log::error::ErrorLogSettings;
+use runtime::log::file::LogFileSettings;
+use runtime::pool::{Place, Pool, PoolLimits, TURN};
 
-use crate::{
-    LdapListener, Logs, Server, Settings,
-    answer::Answer,
-    executor::{Call, Executor, Step},
-    limits::Limits,
-    log::{AccessLogSettings, LogFormat},
-    metrics::LdapMetrics,
-    refusal::Refusal,
-    remote::ChunkEnd,
-    reply,
-};
+use crate::answer::Answer;
+use crate::executor::{Call, Executor, Step};
+use crate::limits::Limits;
+use crate::log::{AccessLogSettings, LogFormat};
+use crate::metrics::LdapMetrics;
+use crate::refusal::Refusal;
+use crate::remote::ChunkEnd;
+use crate::{LdapListener, Logs, Server, Settings, reply};
 
 /// Long enough that only a hanging test meets it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);

@@ -70,7 +70,8 @@ fn monitored(client: &mut Client<TcpStream>, id: i32, name: &str) -> String {
     entry_lines(&entry).iter().map(|line| format!("\n{line}\n")).collect()
 }
 
-/// S3-11, S3-14, S3-16: an update that waited for the disk says so in the error log, and the monitor answers all the while.
+/// S3-11, S3-14, S3-16: an update that waited for the disk says so in the error log, and the monitor answers all the
+/// while.
 #[test]
 fn an_update_that_waits_for_the_disk_is_told_with_the_reason() {
     let is_stuck = Arc::new(AtomicBool::new(false));

@@ -1,11 +1,9 @@
 //! TLS: from the first byte, by StartTLS, with certificates that change.
 
 use runtime::tls::{CertificateFiles, Reload, TlsAcceptor, TlsSettings};
-use rustls::{
-    ClientConfig, ClientConnection, StreamOwned,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    pki_types::{CertificateDer, ServerName, UnixTime},
-};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::*;
 

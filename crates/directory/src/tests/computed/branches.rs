@@ -1,4 +1,5 @@
-//! How many entries of branches are looked at to plan one filter, and what becomes of a filter for which that is too few.
+//! How many entries of branches are looked at to plan one filter, and what becomes of a filter for which that is too
+//! few.
 
 use ldap::Scope;
 use schema::MatchContext;
@@ -34,7 +35,8 @@ fn teams() -> Fixture {
     Fixture::with(&[BASE], default_indexes(), &ldif, |config| config.backends[0].index_entry_limit = 3)
 }
 
-/// The candidates that a filter is led back to, none when no index answers it, and how many entries of branches are among them.
+/// The candidates that a filter is led back to, none when no index answers it, and how many entries of branches are
+/// among them.
 fn planned(it: &Fixture, filter: &str, branches_max: u64) -> (Option<u64>, u64) {
     let (directory, facts) = (&it.directory, it.directory.facts());
     let snapshot = directory.backends[0].store.snapshot().unwrap();
@@ -55,7 +57,8 @@ fn planned(it: &Fixture, filter: &str, branches_max: u64) -> (Option<u64>, u64) 
     (found.candidates.count(), sets.map(IdSet::len).sum())
 }
 
-/// When no more may be looked at, a filter is what it is where one branch alone is too large: one that no index answers.
+/// When no more may be looked at, a filter is what it is where one branch alone is too large: one that no index
+/// answers.
 // S2-42
 #[test]
 fn all_branches_of_a_filter_together_are_bounded() {

@@ -1,5 +1,5 @@
-//! Collective attributes and templates: which entries a subtree specification covers, against its definition word by word; and that
-//! whoever shows a value is found by it.
+//! Collective attributes and templates: which entries a subtree specification covers, against its definition word by
+//! word; and that whoever shows a value is found by it.
 
 use ldap::{ModifyOperation, Scope};
 use proptest::collection::vec;
@@ -10,7 +10,8 @@ use crate::tests::groups::modify;
 
 const GIVEN: &str = "cn=given,dc=example,dc=com";
 
-/// RDNs from the suffix down, and whether the entry is a device; two names that begin alike, and one in another spelling.
+/// RDNs from the suffix down, and whether the entry is a device; two names that begin alike, and one in another
+/// spelling.
 const TREE: [(&[&str], bool); 9] = [
     (&[], false),
     (&["ou=a"], false),
@@ -39,7 +40,8 @@ fn tree() -> Fixture {
         ldif.push_str(&format!("dn: {}\nobjectClass: {class}\n{named}\n\n", dn(rdns)).replace("\n\n\n", "\n\n"));
     }
     ldif.push_str(&format!(
-        "dn: {GIVEN}\nobjectClass: subentry\nobjectClass: collectiveAttributeSubentry\ncn: given\nc-l: there\nsubtreeSpecification: {{}}\n"
+        "dn: {GIVEN}\nobjectClass: subentry\nobjectClass: collectiveAttributeSubentry\ncn: given\nc-l: there\n\
+         subtreeSpecification: {{}}\n"
     ));
     Fixture::new(&[BASE], default_indexes(), &ldif)
 }
@@ -211,19 +213,26 @@ fn change() -> impl Strategy<Value = Change> {
 
 fn people() -> Fixture {
     let mut ldif = format!(
-        "dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: ou=places,{BASE}\nobjectClass: organizationalUnit\nou: places\n\n"
+        "dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: ou=places,{BASE}\nobjectClass: organizationalUnit\nou: \
+         places\n\n"
     );
     for place in ["Rome", "Oslo"] {
-        ldif.push_str(&format!("dn: l={place},ou=places,{BASE}\nobjectClass: locality\nobjectClass: extensibleObject\nl: {place}\nstreet: none\n\n"));
+        ldif.push_str(&format!(
+            "dn: l={place},ou=places,{BASE}\nobjectClass: locality\nobjectClass: extensibleObject\n\
+            l: {place}\nstreet: none\n\n"
+        ));
     }
     for name in NAMES {
         ldif.push_str(&format!(
-            "dn: uid={name},{BASE}\nobjectClass: inetOrgPerson\nuid: {name}\ncn: {name}\nsn: {name}\ntitle: none\ngivenName: none\n\n"
+            "dn: uid={name},{BASE}\nobjectClass: inetOrgPerson\nuid: {name}\ncn: {name}\nsn: {name}\ntitle: none\n\
+             givenName: none\n\n"
         ));
     }
     let subentry = |name: &str, kind: &str, lines: &str| {
         format!(
-            "dn: cn={name},{BASE}\nobjectClass: subentry\nobjectClass: inheritedCollectiveAttributeSubentry\nobjectClass: inheritedFrom{kind}CollectiveAttributeSubentry\ncn: {name}\nsubtreeSpecification: {{ specificationFilter item:person }}\n{lines}\n\n"
+            "dn: cn={name},{BASE}\nobjectClass: subentry\nobjectClass: inheritedCollectiveAttributeSubentry\n\
+             objectClass: inheritedFrom{kind}CollectiveAttributeSubentry\ncn: {name}\nsubtreeSpecification: {{ \
+             specificationFilter item:person }}\n{lines}\n\n"
         )
     };
     ldif += &subentry("by manager", "DN", "inheritFromDNAttribute: manager\ninheritAttribute: title:description");

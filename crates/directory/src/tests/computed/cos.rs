@@ -36,7 +36,8 @@ fn dn(uid: &str) -> String {
 
 fn fixture(entries: &[String]) -> Fixture {
     let head = format!(
-        "dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: ou=people,{BASE}\nobjectClass: organizationalUnit\nou: people\n\n"
+        "dn: {BASE}\nobjectClass: domain\ndc: example\n\ndn: ou=people,{BASE}\nobjectClass: organizationalUnit\nou: \
+         people\n\n"
     );
     Fixture::new(&[BASE], default_indexes(), &(head + &entries.concat()))
 }
@@ -310,7 +311,8 @@ fn an_entry_whose_classes_do_not_allow_the_attribute_has_none() {
 fn the_target_tree_is_where_it_says_or_below_the_parent() {
     let in_people = |target: &str| {
         let mut text = format!(
-            "dn: cn=a,ou=people,{BASE}\nobjectClass: cosPointerDefinition\ncn: a\ncosAttribute: title\ncosTemplateDn: cn=one,{BASE}\n"
+            "dn: cn=a,ou=people,{BASE}\nobjectClass: cosPointerDefinition\ncn: a\ncosAttribute: title\ncosTemplateDn: \
+             cn=one,{BASE}\n"
         );
         if !target.is_empty() {
             text.push_str(&format!("cosTargetTree: {target}\n"));
@@ -380,7 +382,8 @@ fn what_is_given_may_depend_on_what_is_given() {
     assert_eq!(matching(&mut it, "(&(uid=*)(street=main))"), ["boss"]);
 }
 
-/// The writer keeps definitions: it must drop them with everything that changes them, also in one batch, and what is taken back.
+/// The writer keeps definitions: it must drop them with everything that changes them, also in one batch, and what is
+/// taken back.
 #[test]
 fn writes_are_refused_by_the_definitions_of_the_moment() {
     let mut it = fixture(&[
@@ -435,7 +438,8 @@ fn a_specifier_may_be_computed() {
             &[&format!("cosTemplateDn: {BASE}"), "cosSpecifier: isMemberOf", "cosAttribute: title"],
         ),
         format!(
-            "dn: cn=\"{group}\",{BASE}\nobjectClass: cosTemplate\nobjectClass: extensibleObject\ncn: {group}\ntitle: Staff\n\n"
+            "dn: cn=\"{group}\",{BASE}\nobjectClass: cosTemplate\nobjectClass: extensibleObject\ncn: {group}\ntitle: \
+             Staff\n\n"
         ),
         person("ann", &[]),
         person("ben", &[]),

@@ -1,5 +1,5 @@
-//! Random definitions, templates and entries: what a filter finds through the planner is what looking at every entry's shown values
-//! finds, after every update.
+//! Random definitions, templates and entries: what a filter finds through the planner is what looking at every entry's
+//! shown values finds, after every update.
 
 use std::collections::BTreeSet;
 

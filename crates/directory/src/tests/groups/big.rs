@@ -1,4 +1,5 @@
-//! Groups whose members are not in their record: pieces of them, and that the work of a change does not grow with the group.
+//! Groups whose members are not in their record: pieces of them, and that the work of a change does not grow with the
+//! group.
 
 use std::fmt::Write;
 

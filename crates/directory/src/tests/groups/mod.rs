@@ -1,5 +1,5 @@
-//! Membership through whole searches and compares: each kind of group, filters, chains, several backends; then random updates
-//! against a computation from scratch.
+//! Membership through whole searches and compares: each kind of group, filters, chains, several backends; then random
+//! updates against a computation from scratch.
 
 mod big;
 mod kinds;

@@ -1,5 +1,5 @@
-//! Random updates of groups: members, renames, deletes, circles. After each the groups of every entry, and what filters on them
-//! find, are those of a computation that knows names as texts only.
+//! Random updates of groups: members, renames, deletes, circles. After each the groups of every entry, and what filters
+//! on them find, are those of a computation that knows names as texts only.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Roles through whole searches and compares: each kind, each kind of question; then random updates against a computation from
-//! scratch.
+//! Roles through whole searches and compares: each kind, each kind of question; then random updates against a
+//! computation from scratch.
 
 mod kinds;
 mod random;
@@ -13,7 +13,8 @@ use crate::search::tests::fixture::{Asked, Fixture, root, user};
 use crate::tests::computed::{BASE, matching};
 use crate::tests::groups::{modify, notices};
 
-/// The indexes that filters on roles are planned with: those of `setup`, and of what the filters of the roles here ask for.
+/// The indexes that filters on roles are planned with: those of `setup`, and of what the filters of the roles here ask
+/// for.
 fn indexes() -> Vec<IndexConfig> {
     let mut all = default_indexes();
     for attribute in ["nsRoleDN", "description"] {

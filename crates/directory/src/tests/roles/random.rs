@@ -1,5 +1,5 @@
-//! Random updates of roles and of who has them: after each the roles of every entry, and what filters on them find, are those of a
-//! computation that knows names as texts only.
+//! Random updates of roles and of who has them: after each the roles of every entry, and what filters on them find, are
+//! those of a computation that knows names as texts only.
 
 use std::collections::BTreeSet;
 

@@ -146,7 +146,8 @@ fn disabled_accounts_do_not_bind() {
     assert!(bed.bind(ANN, "opensesame").0.is_success());
 }
 
-/// The entries with which DSEE inactivates accounts: a role for whoever is disabled, and a class of service that locks who has it.
+/// The entries with which DSEE inactivates accounts: a role for whoever is disabled, and a class of service that locks
+/// who has it.
 // S2-38
 #[test]
 fn a_role_inactivates_accounts() {

@@ -1,6 +1,7 @@
 //! Requests that never become proposals, and controls.
 
-use ldap::{ControlBuf, ModifyOperation, ResultCode, client, oids::control};
+use ldap::oids::control;
+use ldap::{ControlBuf, ModifyOperation, ResultCode, client};
 
 use super::bed::{ANN, BEN, Bed, modify_message};
 use crate::Identity;

@@ -1,6 +1,7 @@
 //! Modifications of `cn=schema`.
 
-use ldap::{ControlBuf, ModifyOperation, ResultCode, oids::control};
+use ldap::oids::control;
+use ldap::{ControlBuf, ModifyOperation, ResultCode};
 
 use super::bed::{ANN, Bed, modify_message};
 

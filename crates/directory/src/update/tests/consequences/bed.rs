@@ -1,4 +1,5 @@
-//! The real directory: two backends with everything on, updates as messages, the names that wait worked off by hand, and a power cut.
+//! The real directory: two backends with everything on, updates as messages, the names that wait worked off by hand,
+//! and a power cut.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -35,10 +36,12 @@ pub struct Bed {
 fn tables(manner: Manner) -> String {
     let interval = if manner.at_once { "0 s" } else { "1 ms" };
     format!(
-        "[plugin.references]\ntype = \"referential-integrity\"\nattribute-type = [\"member\", \"uniqueMember\", \"manager\", \"seeAlso\", \"nsRoleDN\"]\n\
+        "[plugin.references]\ntype = \"referential-integrity\"\nattribute-type = \
+         [\"member\", \"uniqueMember\", \"manager\", \"seeAlso\", \"nsRoleDN\"]\n\
          update-interval = \"{interval}\"\ncheck-references = {}\n\
          [plugin.mails]\ntype = \"unique-attribute\"\nattribute-type = \"mail\"\n\
-         [plugin.colours]\ntype = \"constraint\"\nattribute-type = \"description\"\ncount = 1\nvalue = [\"red\", \"blue\"]\n",
+         [plugin.colours]\ntype = \"constraint\"\nattribute-type = \"description\"\ncount = 1\nvalue = \
+         [\"red\", \"blue\"]\n",
         manner.checked
     )
 }
@@ -100,8 +103,8 @@ impl Bed {
         self.submit(&bytes).result.code.as_i32()
     }
 
-    /// Follows the first names of a backend's queue, as the thread does: in the other backend, then in their own. Gives their old
-    /// names and how many they were.
+    /// Follows the first names of a backend's queue, as the thread does: in the other backend, then in their own. Gives
+    /// their old names and how many they were.
     pub fn work(&self, at: usize, count: usize, is_finished: bool) -> Vec<String> {
         // Until what has a delay is due.
         std::thread::sleep(Duration::from_millis(2));
@@ -129,8 +132,8 @@ impl Bed {
         assert_eq!(waiting(self.directory()), 0);
     }
 
-    /// Another directory over a copy of the files as they are on the disk now: what a cut of power leaves. What waits has been
-    /// worked off by its own thread.
+    /// Another directory over a copy of the files as they are on the disk now: what a cut of power leaves. What waits
+    /// has been worked off by its own thread.
     pub fn crashed(&self) -> Bed {
         let folder = TempDir::new().unwrap();
         let mut config = self.directory().config().clone();

@@ -1,5 +1,5 @@
-//! What the directory says, against what the model comes to: every entry with what it shows, filters, chains, compares, binds, and every
-//! index.
+//! What the directory says, against what the model comes to: every entry with what it shows, filters, chains, compares,
+//! binds, and every index.
 //!
 //! Not everything of everybody each time: another part of it by the number of entries.
 

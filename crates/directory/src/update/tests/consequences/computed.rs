@@ -120,7 +120,8 @@ fn is_met(entry: &Entry, filter: &str) -> bool {
     entry.has(attribute, value)
 }
 
-/// Whether an entry is in the subtree of a subentry (RFC 3672). The model writes specifications as `base|branch cut off|filter`.
+/// Whether an entry is in the subtree of a subentry (RFC 3672). The model writes specifications as `base|branch cut
+/// off|filter`.
 fn is_in_subtree(dn: &str, entry: &Entry, point: &str, definition: &Entry) -> bool {
     let below = |name: &str, top: &str| if name.is_empty() { top.to_owned() } else { format!("{name},{top}") };
     definition.values("subtreespecification").all(|specification| {

@@ -1,6 +1,6 @@
-//! Everything that follows updates, all at once: groups of every kind, Class of Service, roles, collective attributes, references, unique
-//! values, constraints, transactions, two backends, a crash, a fold. What entries, filters, chains and indexes say is compared with a computation from scratch that knows
-//! names as texts only.
+//! Everything that follows updates, all at once: groups of every kind, Class of Service, roles, collective attributes,
+//! references, unique values, constraints, transactions, two backends, a crash, a fold. What entries, filters, chains
+//! and indexes say is compared with a computation from scratch that knows names as texts only.
 //!
 //! Names are few and come again, references may lead to nobody, names that wait are followed bit by bit.
 

@@ -1,8 +1,8 @@
-//! A directory in the simplest code that says what it is: a map from names, which are texts, to values, which are texts, looked
-//! through for everything.
+//! A directory in the simplest code that says what it is: a map from names, which are texts, to values, which are
+//! texts, looked through for everything.
 //!
-//! It knows referential integrity as a list of names that changed, each followed by rewriting every value that is meant. It knows no
-//! entry numbers, no index, no normal form and no snapshot. All texts are in lower case.
+//! It knows referential integrity as a list of names that changed, each followed by rewriting every value that is
+//! meant. It knows no entry numbers, no index, no normal form and no snapshot. All texts are in lower case.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -423,8 +423,8 @@ fn mail(which: usize) -> String {
     format!("m{}@example.com", which % 3)
 }
 
-/// What is there at first, so that steps have something to meet: units within units, groups within groups, and definitions whose trees
-/// overlap.
+/// What is there at first, so that steps have something to meet: units within units, groups within groups, and
+/// definitions whose trees overlap.
 pub fn planted() -> Vec<Op> {
     let first = SUFFIXES[0];
     let (outer, inner) = (format!("ou=n0,{first}"), format!("ou=n1,ou=n0,{first}"));
