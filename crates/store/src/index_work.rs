@@ -32,6 +32,13 @@ struct BuildJob {
     joins_at: Option<EntryId>,
 }
 
+/// A part of building: which keys are made, and how many at most, about.
+struct BuildSlice<'b> {
+    extractor: &'b dyn KeyExtractor,
+    ids: &'b [IndexId],
+    work_max: u64,
+}
+
 impl BuildJob {
     /// The indexes that have come least far.
     fn next(states: &IndexStates) -> Option<BuildJob> {
@@ -98,7 +105,8 @@ impl Txn<'_> {
                     break;
                 }
                 (Some((id, bytes)), _) => {
-                    work += self.build_entry(&*extractor, &ids, id, &bytes, &mut point, work_max - work)?;
+                    let slice = BuildSlice { extractor: &*extractor, ids: &ids, work_max: work_max - work };
+                    work += self.build_entry(&slice, id, &bytes, &mut point)?;
                 }
             }
         }
@@ -130,13 +138,12 @@ impl Txn<'_> {
     /// Adds the keys of an entry, or a part of them, and moves the point. Returns how much work that was.
     fn build_entry(
         &mut self,
-        extractor: &dyn KeyExtractor,
-        ids: &[IndexId],
+        slice: &BuildSlice<'_>,
         id: EntryId,
         bytes: &[u8],
         point: &mut BuildPoint,
-        work_max: u64,
     ) -> Result<u64, StoreError> {
+        let BuildSlice { extractor, ids, work_max } = *slice;
         let tables = self.state.tables.clone();
         let record = RecordView::parse(bytes, &tables)?;
         let feeds = |desc: &DescId| ids.iter().any(|index| extractor.feeds(&tables, *desc, *index));

@@ -7,7 +7,7 @@ use schema::TypeIndex;
 use super::error::BulkError;
 use super::names::Names;
 use super::prepared_batch::{Entry, Outcome, PreparedAttribute, PreparedBatch};
-use super::sort::KeyBatch;
+use super::sort::{KeyBatch, Slot};
 use super::writer::{Rows, Target};
 use crate::index::{IndexSet, IndexedEntry, Indexer, KeySink};
 use crate::posting::key::{KEY_BYTES_MAX, write_key};
@@ -15,12 +15,15 @@ use crate::record::{LargeStub, RecordBuilder};
 use crate::rows::{ENTRY_PIECE_BYTES_MAX, PIECE_BYTES_MAX, cut, entry_key, entry_part_key, value_key, value_part_key};
 use crate::{EntryId, IndexId, StoreError, varint};
 
+/// In place of a slot, for indexes without one.
+const NO_SLOT: Slot = Slot(usize::MAX);
+
 /// The slots of the sort: one for each index, in the order of their ids.
 #[derive(Debug)]
 pub(super) struct Slots {
     indexes: Vec<IndexId>,
-    /// Slot by index id; `usize::MAX` for none.
-    by_index: Vec<usize>,
+    /// Slot by index id; [`NO_SLOT`] for none.
+    by_index: Vec<Slot>,
 }
 
 impl Slots {
@@ -32,10 +35,10 @@ impl Slots {
 
     /// Only these indexes, which must ascend.
     pub fn of(indexes: Vec<IndexId>) -> Self {
-        let mut by_index = vec![usize::MAX; indexes.last().map_or(0, |last| usize::from(last.0) + 1)];
+        let mut by_index = vec![NO_SLOT; indexes.last().map_or(0, |last| usize::from(last.0) + 1)];
         for (slot, index) in indexes.iter().enumerate() {
             if let Some(place) = by_index.get_mut(usize::from(index.0)) {
-                *place = slot;
+                *place = Slot(slot);
             }
         }
         Self { indexes, by_index }
@@ -45,13 +48,13 @@ impl Slots {
         self.indexes.len()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (usize, IndexId)> {
-        self.indexes.iter().copied().enumerate()
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, IndexId)> {
+        self.indexes.iter().copied().enumerate().map(|(slot, index)| (Slot(slot), index))
     }
 
     #[inline]
-    fn of_index(&self, index: IndexId) -> Option<usize> {
-        self.by_index.get(usize::from(index.0)).copied().filter(|slot| *slot != usize::MAX)
+    fn of_index(&self, index: IndexId) -> Option<Slot> {
+        self.by_index.get(usize::from(index.0)).copied().filter(|slot| *slot != NO_SLOT)
     }
 }
 

@@ -4,7 +4,7 @@
 //! both tables are written from front to back at the same time. Knows the posting formats, not the environment.
 
 use super::error::BulkError;
-use super::sort::{Merge, Sorted};
+use super::sort::{Merge, Slot, Sorted};
 use crate::posting::container::CONTAINER_BYTES_MAX;
 use crate::posting::{BlockWriter, ContainerBuf, INLINE_BYTES_MAX, InlineList, List, chunk_key, chunk_of, low_of};
 use crate::{EntryId, IndexId, ListId, varint};
@@ -54,7 +54,7 @@ impl<'s, S: RowSink> PostingsBuilder<'s, S> {
     }
 
     /// Writes all keys of `slot`, which is the index `index`. Indexes must come in ascending order.
-    pub fn index(&mut self, sorted: &Sorted, slot: usize, index: IndexId) -> Result<(), BulkError> {
+    pub fn index(&mut self, sorted: &Sorted, slot: Slot, index: IndexId) -> Result<(), BulkError> {
         let mut merge = sorted.merge(slot)?;
         while let Some(count) = merge.next()? {
             self.key.clear();
@@ -223,7 +223,7 @@ mod tests {
                 let mut batch = KeyBatch::new(2);
                 let own = [(0, "all"), (1, keys[at % keys.len()].as_str())];
                 for (slot, key) in own {
-                    batch.push(slot, key.as_bytes(), 0).unwrap();
+                    batch.push(Slot(slot), key.as_bytes(), 0).unwrap();
                     let full = [&[0, 16 + slot as u8], key.as_bytes()].concat();
                     expected.entry(full).or_default().push(id);
                 }
@@ -233,7 +233,7 @@ mod tests {
             let mut rows = Rows::default();
             let mut builder = PostingsBuilder::new(&mut rows, 7);
             for slot in 0..2 {
-                builder.index(&sorted, slot, IndexId(16 + slot as u16)).unwrap();
+                builder.index(&sorted, Slot(slot), IndexId(16 + slot as u16)).unwrap();
             }
             let built = builder.finish().unwrap();
             prop_assert_eq!(built.ids, 2 * steps.len() as u64);

@@ -18,7 +18,7 @@ use super::options::PROGRESS_ENTRIES;
 use super::options::{Cancel, Phase, Progress};
 use super::problem::Problem;
 use super::rekey::{Settings, Watcher, rekey};
-use super::sort::{Merge, Sorted};
+use super::sort::{Merge, Slot, Sorted};
 use crate::env::{self, Dbs, ReadTxn, meta};
 use crate::extract::KeyExtractor;
 use crate::index::{Build, IndexState, IndexStates, Indexer};
@@ -272,7 +272,7 @@ impl Check<'_> {
     }
 
     /// Compares an index with the keys of the entries.
-    fn index(&mut self, sorted: &Sorted, slot: usize, index: IndexId) -> Result<(), BulkError> {
+    fn index(&mut self, sorted: &Sorted, slot: Slot, index: IndexId) -> Result<(), BulkError> {
         let name = index_name(self.indexer, index);
         let mut expected = sorted.merge(slot)?;
         let mut wanted = expected.next()?;

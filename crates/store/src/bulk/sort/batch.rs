@@ -4,6 +4,7 @@
 //! numeric order is the order of the keys. Longer keys lie in an arena. Knows nothing of what a key means.
 
 use super::error::{KEY_BYTES_MAX, SortError};
+use super::slot::Slot;
 
 /// Longest key that fits a word: seven bytes, the eighth holds the length.
 pub(super) const WORD_KEY_BYTES_MAX: usize = 7;
@@ -47,8 +48,8 @@ impl KeyBatch {
     /// # Errors
     /// Refuses keys longer than [`KEY_BYTES_MAX`], an unknown slot and a batch of more than 4 GiB of keys.
     #[inline]
-    pub fn push(&mut self, slot: usize, key: &[u8], row: u32) -> Result<(), SortError> {
-        let keys = self.slots.get_mut(slot).ok_or(SortError::UnknownSlot { slot })?;
+    pub fn push(&mut self, slot: Slot, key: &[u8], row: u32) -> Result<(), SortError> {
+        let keys = self.slots.get_mut(slot.0).ok_or(SortError::UnknownSlot { slot })?;
         if key.len() <= WORD_KEY_BYTES_MAX {
             keys.words.push(word(key));
             keys.word_ids.push(row);

@@ -1,5 +1,7 @@
 //! Why a sort fails, and the limit of its keys.
 
+use super::slot::Slot;
+
 /// Longest key that the sorter takes; the store hashes longer ones before.
 pub const KEY_BYTES_MAX: usize = 255;
 
@@ -16,7 +18,7 @@ pub enum SortError {
     #[error("the sort has no slot {slot}")]
     UnknownSlot {
         /// The slot asked for.
-        slot: usize,
+        slot: Slot,
     },
     /// More than 4 GiB of keys at once.
     #[error("a batch has more than 4 GiB of index keys")]

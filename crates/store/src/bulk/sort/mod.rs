@@ -16,6 +16,7 @@ mod error;
 mod merge;
 mod radix;
 mod run;
+mod slot;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use batch::KeyBatch;
 pub use error::SortError;
 pub use merge::Merge;
+pub use slot::Slot;
 
 use batch::SlotKeys;
 use radix::Scratch;
@@ -162,19 +164,19 @@ impl Sorted {
     ///
     /// # Errors
     /// When the temporary file cannot be read.
-    pub fn merge(&self, slot: usize) -> Result<Merge<'_>, SortError> {
-        if slot >= self.slots {
+    pub fn merge(&self, slot: Slot) -> Result<Merge<'_>, SortError> {
+        if slot.0 >= self.slots {
             return Err(SortError::UnknownSlot { slot });
         }
-        let sections = self.runs.iter().filter_map(|run| Some((run.first_id, *run.sections.get(slot)?)));
+        let sections = self.runs.iter().filter_map(|run| Some((run.first_id, *run.sections.get(slot.0)?)));
         let filled = sections.filter(|(_, section)| section.length > 0);
         Merge::new(filled.map(|(first_id, section)| Cursor::new(&self.file, section, first_id)).collect())
     }
 
     /// Bytes of the runs of a slot: how much work merging it is.
     #[must_use]
-    pub fn slot_bytes(&self, slot: usize) -> u64 {
-        self.runs.iter().filter_map(|run| run.sections.get(slot)).map(|section| section.length).sum()
+    pub fn slot_bytes(&self, slot: Slot) -> u64 {
+        self.runs.iter().filter_map(|run| run.sections.get(slot.0)).map(|section| section.length).sum()
     }
 
     /// How many runs there are.

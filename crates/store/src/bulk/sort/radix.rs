@@ -107,7 +107,7 @@ fn cache(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bulk::sort::KeyBatch;
+    use crate::bulk::sort::{KeyBatch, Slot};
     use proptest::prelude::*;
 
     proptest! {
@@ -133,7 +133,7 @@ mod tests {
         ) {
             let mut batch = KeyBatch::new(1);
             for (row, key) in keys.iter().enumerate() {
-                batch.push(0, key, row as u32).unwrap();
+                batch.push(Slot(0), key, row as u32).unwrap();
             }
             let slot = &mut batch.slots[0];
             let mut expected: Vec<(Vec<u8>, u32)> = keys.into_iter().zip(0..).collect();

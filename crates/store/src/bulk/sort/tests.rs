@@ -25,7 +25,7 @@ fn batches() -> impl Strategy<Value = Vec<Vec<Row>>> {
 fn collect(sorted: &Sorted) -> Vec<Vec<(Vec<u8>, Vec<u64>)>> {
     (0..3)
         .map(|slot| {
-            let mut merge = sorted.merge(slot).unwrap();
+            let mut merge = sorted.merge(Slot(slot)).unwrap();
             let mut out = Vec::new();
             while let Some(count) = merge.next().unwrap() {
                 let key = merge.key().to_vec();
@@ -61,7 +61,7 @@ proptest! {
             let mut keys = KeyBatch::new(3);
             for (row, pushed) in batch.iter().enumerate() {
                 for (slot, key) in pushed {
-                    keys.push(*slot, key, row as u32).unwrap();
+                    keys.push(Slot(*slot), key, row as u32).unwrap();
                     model[*slot].entry(key.clone()).or_default().insert(next_id + row as u64);
                 }
             }
@@ -86,14 +86,14 @@ fn spills_when_the_budget_is_used() {
     for first_id in (1..=40_000u64).step_by(1000) {
         let mut keys = KeyBatch::new(1);
         for row in 0..1000 {
-            keys.push(0, &(first_id + u64::from(row)).to_be_bytes()[2..], row).unwrap();
+            keys.push(Slot(0), &(first_id + u64::from(row)).to_be_bytes()[2..], row).unwrap();
         }
         sorter.append(&keys, first_id, 1000).unwrap();
         assert!(sorter.bytes_used() <= BUDGET_BYTES_MIN + 40_000);
     }
     let sorted = sorter.finish().unwrap();
     assert!(sorted.runs() > 10);
-    let mut merge = sorted.merge(0).unwrap();
+    let mut merge = sorted.merge(Slot(0)).unwrap();
     for id in 1..=40_000u64 {
         assert_eq!(merge.next().unwrap(), Some(1), "keys not read are skipped");
         assert_eq!(merge.key(), &id.to_be_bytes()[2..]);
@@ -106,10 +106,10 @@ fn refuses_what_would_break_the_order() {
     let directory = tempfile::tempdir().unwrap();
     let mut sorter = Sorter::new(directory.path(), 1, 0, 1).unwrap();
     let mut keys = KeyBatch::new(1);
-    keys.push(0, b"a", 0).unwrap();
+    keys.push(Slot(0), b"a", 0).unwrap();
     sorter.append(&keys, 5, 2).unwrap();
     assert!(matches!(sorter.append(&keys, 6, 1), Err(SortError::IdsDescend { first_id: 6, last_id: 6 })));
-    assert!(matches!(keys.push(0, &[0; 256], 1), Err(SortError::KeyTooLong { length: 256 })));
-    assert!(matches!(keys.push(1, b"", 1), Err(SortError::UnknownSlot { slot: 1 })));
-    assert!(matches!(sorter.finish().unwrap().merge(1), Err(SortError::UnknownSlot { slot: 1 })));
+    assert!(matches!(keys.push(Slot(0), &[0; 256], 1), Err(SortError::KeyTooLong { length: 256 })));
+    assert!(matches!(keys.push(Slot(1), b"", 1), Err(SortError::UnknownSlot { slot: Slot(1) })));
+    assert!(matches!(sorter.finish().unwrap().merge(Slot(1)), Err(SortError::UnknownSlot { slot: Slot(1) })));
 }
