@@ -104,4 +104,4 @@ def test_own_values_and_many_members(both):
 def test_tables_that_mean_nothing_are_refused(fresh):
     fresh.configure('[virtual-attribute.bad]\ntype = "group-membership"\nattribute-type = "cn"\n')
     done = fresh.tool("start", check=False)
-    assert done.returncode != 0 and "the values of cn are no names of entries" in done.stderr, done.stderr
+    assert done.returncode != 0 and "the values of cn are not distinguished names" in done.stderr, done.stderr

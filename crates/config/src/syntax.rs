@@ -42,6 +42,8 @@ pub enum Syntax {
     Choice(&'static [&'static str]),
     /// Name or OID of an attribute type.
     AttributeType,
+    /// Name or OID of an object class.
+    ObjectClass,
     /// An LDAP URL that names a server and nothing else.
     ServerUrl,
     /// An IP address.
@@ -93,6 +95,7 @@ impl Syntax {
             Syntax::Boolean => "true or false".into(),
             Syntax::Choice(words) => format!("one of {}", words.join(", ")),
             Syntax::AttributeType => "the name or OID of an attribute type".into(),
+            Syntax::ObjectClass => "the name or OID of an object class".into(),
             Syntax::ServerUrl => {
                 "the LDAP URL of a server, without a name, such as \"ldap://ldap.example.com:1389\"".into()
             }

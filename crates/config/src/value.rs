@@ -48,7 +48,7 @@ pub(crate) fn parse(syntax: Syntax, text: &str) -> Option<Value> {
         Syntax::Pattern => (!text.is_empty() && is_pattern(text)).then(|| Value::Text(text.to_owned())),
         Syntax::Reference(_) => (!trimmed.is_empty()).then(|| Value::Text(trimmed.to_owned())),
         Syntax::Dn => crate::dn::is_dn(trimmed).then(|| Value::Text(trimmed.to_owned())),
-        Syntax::AttributeType => is_attribute_type(trimmed).then(|| Value::Text(trimmed.to_owned())),
+        Syntax::AttributeType | Syntax::ObjectClass => is_name_or_oid(trimmed).then(|| Value::Text(trimmed.to_owned())),
         Syntax::Integer { min, max } => {
             trimmed.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Integer)
         }
@@ -121,7 +121,8 @@ fn is_pattern(text: &str) -> bool {
     regex::RegexBuilder::new(text).case_insensitive(true).size_limit(PATTERN_BYTES_MAX).build().is_ok()
 }
 
-fn is_attribute_type(text: &str) -> bool {
+/// Whether the schema could call something so.
+fn is_name_or_oid(text: &str) -> bool {
     let mut bytes = text.bytes();
     match bytes.next() {
         Some(first) if first.is_ascii_alphabetic() => {

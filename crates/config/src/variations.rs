@@ -164,7 +164,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Text, "index-extensible-matching-rule") => pair("fr", "de"),
         (Syntax::Text, "log-record-time-format") => pair("yyyy", "yyyyMM"),
         (Syntax::AttributeType, _) if variant.type_name == "referential-integrity" => pair("member", "owner"),
-        (Syntax::AttributeType, "group-class") => pair("groupOfURLs", "groupOfNames"),
+        (Syntax::ObjectClass, _) => pair("groupOfURLs", "groupOfNames"),
         (Syntax::AttributeType, _) if variant.type_name == "group-membership" => pair("seeAlso", "owner"),
         (Syntax::AttributeType, _) if variant.type_name.starts_with("user-") => pair("description", "title"),
         (Syntax::AttributeType, _) => pair("uid", "mail"),

@@ -146,8 +146,8 @@ fn below_target(target: NormalizedDn, dn: &NormalizedDn, suffix: &NormalizedDn, 
     NormalizedDn::from_bytes(bytes)
 }
 
-/// The part of `dn` below the referral object, leaf first and with its comma, for the URL: as the client wrote it, unless an alias
-/// led here.
+/// The part of `dn` below the referral object, leaf first and with its comma, for the URL: as the client wrote it,
+/// unless an alias led here.
 fn names_below(shown: &str, dn: &NormalizedDn, covered: usize) -> String {
     let missing = dn.len().saturating_sub(covered);
     let written = ldap::Dn::parse(shown).ok().filter(|written| written.rdns().len() == dn.len());

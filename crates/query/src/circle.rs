@@ -9,8 +9,8 @@ use std::hash::Hash;
 /// Names of a circle that are shown.
 const SHOWN_MAX: usize = 10;
 
-/// One circle among everything that is reached from `starts`, if there is one: each member once, the least first, so that the same
-/// circle looks the same whoever comes upon it. `after` gives what comes after one.
+/// One circle among everything that is reached from `starts`, if there is one: each member once, the least first, so
+/// that the same circle looks the same whoever comes upon it. `after` gives what comes after one.
 ///
 /// # Errors
 /// What `after` fails with.

@@ -6,8 +6,8 @@ use crate::class_flags::ClassFlags;
 use crate::facts::Facts;
 use crate::id_set::IdSet;
 
-/// All entries of classes that the server treats specially, by the objectClass index or, without one, by looking at every entry for
-/// `flags`.
+/// All entries of classes that the server treats specially, by the objectClass index or, without one, by looking at
+/// every entry for `flags`.
 pub fn ids_of_classes<'c>(
     facts: &Facts,
     view: &View<'_>,
@@ -17,7 +17,8 @@ pub fn ids_of_classes<'c>(
     ids_of_classes_by(facts, view, classes, &|classes| facts.class_flags(classes).has(flags))
 }
 
-/// The same of any classes: without the index every entry is looked at, and `is_of` tells by its classes whether it counts.
+/// The same of any classes: without the index every entry is looked at, and `is_of` tells by its classes whether it
+/// counts.
 pub fn ids_of_classes_by<'c>(
     facts: &Facts,
     view: &View<'_>,

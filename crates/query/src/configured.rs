@@ -1,4 +1,5 @@
-//! From the configuration to what it means: the schema, the base DNs and the indexes, as the server and jobs on files both need them.
+//! From the configuration to what it means: the schema, the base DNs and the indexes, as the server and jobs on files
+//! both need them.
 //!
 //! Knows configuration and file names; opens no backend.
 
@@ -139,8 +140,8 @@ pub fn all_suffixes<'c>(
     Ok(all)
 }
 
-/// The indexes of a backend in the store's words, with what it takes to make their keys. The secret of confidential indexes is made
-/// when the first one needs it.
+/// The indexes of a backend in the store's words, with what it takes to make their keys. The secret of confidential
+/// indexes is made when the first one needs it.
 ///
 /// # Errors
 /// When a secret is needed and cannot be read or made.

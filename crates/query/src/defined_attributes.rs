@@ -1,4 +1,5 @@
-//! The attributes that definitions give to entries of a backend, by number; who gives them, and what, is for [`crate::computed`].
+//! The attributes that definitions give to entries of a backend, by number; who gives them, and what, is for
+//! [`crate::computed`].
 
 use std::collections::HashMap;
 

@@ -30,7 +30,8 @@ pub enum DefinitionKind {
     InheritedFromRdn,
 }
 
-/// The classes. An entry is read by the first whose class it has; subclasses count, and have to be listed themselves to be found.
+/// The classes. An entry is read by the first whose class it has; subclasses count, and have to be listed themselves to
+/// be found.
 const CLASSES: [(&[u8], DefinitionKind); 10] = [
     (b"nsManagedRoleDefinition", DefinitionKind::ManagedRole),
     (b"nsFilteredRoleDefinition", DefinitionKind::FilteredRole),

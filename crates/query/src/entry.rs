@@ -26,8 +26,8 @@ pub trait Membership {
     /// Whether the entry is in the group with that normalized name.
     fn contains(&self, entry: &EntryView<'_>, group: &[u8]) -> Result<bool, StoreError>;
 
-    /// Whether a chain of values of the attribute leads from the entry to the one with that normalized name; none when that cannot be
-    /// told.
+    /// Whether a chain of values of the attribute leads from the entry to the one with that normalized name; none when
+    /// that cannot be told.
     fn is_in_chain(&self, entry: &EntryView<'_>, attribute: TypeIndex, form: &[u8])
     -> Result<Option<bool>, StoreError>;
 
@@ -40,7 +40,8 @@ pub trait Membership {
     /// Appends the DNs of all groups that the entry is in, in wire form; `false` when it is in none.
     fn put_groups(&self, entry: &EntryView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError>;
 
-    /// Appends the members of a group that does not list them, in wire form; `false` when there are none, or none may be told.
+    /// Appends the members of a group that does not list them, in wire form; `false` when there are none, or none may
+    /// be told.
     fn put_members(&self, group: &EntryView<'_>, attribute: TypeIndex, out: &mut Vec<u8>) -> Result<bool, StoreError>;
 }
 
@@ -85,8 +86,8 @@ pub trait GivenValues {
     /// The attributes that are given to some entry.
     fn defined(&self) -> &Arc<DefinedAttributes>;
 
-    /// Finds the values that an entry shows of the defined attribute at that position, and appends them in wire form unless they are
-    /// just the stored ones.
+    /// Finds the values that an entry shows of the defined attribute at that position, and appends them in wire form
+    /// unless they are just the stored ones.
     fn shown(&self, entry: &EntryView<'_>, position: usize, ask: Ask, out: &mut Vec<u8>) -> Result<Shown, StoreError>;
 }
 
@@ -95,7 +96,8 @@ pub trait EntrySource {
     /// Exact number of children.
     fn children_count(&self, id: EntryId) -> Result<u64, StoreError>;
 
-    /// Calls `each` with the rows and values of a large attribute that lie behind the row `behind` (empty: all), until it says stop.
+    /// Calls `each` with the rows and values of a large attribute that lie behind the row `behind` (empty: all), until
+    /// it says stop.
     fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError>;
 
     /// Calls `each` with the values of a large attribute until it says stop.
@@ -116,8 +118,8 @@ pub trait EntrySource {
         None
     }
 
-    /// Who is in which group, where somebody asks for it and it can be told: not inside `apply`, whose outcome must not depend on
-    /// other backends.
+    /// Who is in which group, where somebody asks for it and it can be told: not inside `apply`, whose outcome must not
+    /// depend on other backends.
     fn groups(&self) -> Option<&dyn Membership> {
         None
     }

@@ -13,7 +13,8 @@ ldap::refusals! {
         NoSuchEntry { dn: String, matched: String } = ResultCode::NO_SUCH_OBJECT,
             "There is no entry \"{dn}\": the deepest existing entry on the way is \"{matched}\"", matched_dn: matched;
         EmptySuffix { dn: String, suffix: String } = ResultCode::NO_SUCH_OBJECT,
-            "There is no entry \"{dn}\": the suffix \"{suffix}\" is empty; add its entry first, or import data into its backend";
+            "There is no entry \"{dn}\": the suffix \"{suffix}\" is empty; add its entry first, or import data into \
+             its backend";
         InvalidDn { dn: String, problem: String } = ResultCode::INVALID_DN_SYNTAX,
             "\"{dn}\" is not a distinguished name: {problem}";
         MalformedControl { control: String, problem: String } = ResultCode::PROTOCOL_ERROR,

@@ -54,10 +54,12 @@ pub struct Facts {
     pub own_limits: OwnLimitTypes,
 }
 
-/// Attributes whose values only root may read until access control rules exist: a hash is as good as a password to a patient thief.
+/// Attributes whose values only root may read until access control rules exist: a hash is as good as a password to a
+/// patient thief.
 const SECRET: [&[u8]; 2] = [b"userPassword", b"authPassword"];
 
-/// The classes of subentries: of RFC 3672, and of the draft that Sun's servers and their definitions of roles and services use.
+/// The classes of subentries: of RFC 3672, and of the draft that Sun's servers and their definitions of roles and
+/// services use.
 const SUBENTRY: [&[u8]; 2] = [b"subentry", b"ldapSubentry"];
 
 /// Operational attributes that are computed, but not of each entry alone: where nothing defines them, nobody has them.
@@ -212,7 +214,8 @@ pub struct ClassFlagTable {
 }
 
 impl ClassFlagTable {
-    /// Looks at the class sets that came since the last time; afterwards [`ClassFlagTable::any`] speaks for every entry.
+    /// Looks at the class sets that came since the last time; afterwards [`ClassFlagTable::any`] speaks for every
+    /// entry.
     pub fn refresh(&mut self, facts: &Facts, tables: &Tables) {
         for set in tables.class_sets_from(self.flags.len()) {
             let flags = facts.class_flags(set.values());

@@ -77,7 +77,8 @@ impl GroupTypes {
     }
 }
 
-/// Whether an entry of these classes lists its members in the attributes of `kind` (OpenDJ: not if it is virtual static too).
+/// Whether an entry of these classes lists its members in the attributes of `kind` (OpenDJ: not if it is virtual static
+/// too).
 pub fn lists_by(flags: ClassFlags, kind: ClassFlags) -> bool {
     flags.has(kind) && !flags.has(ClassFlags::VIRTUAL_STATIC_GROUP)
 }

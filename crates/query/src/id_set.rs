@@ -167,7 +167,8 @@ impl IdSet {
         }
     }
 
-    /// Appends to `out` at most `count` ids greater than `after`, ascending: how a long search takes its candidates in pieces.
+    /// Appends to `out` at most `count` ids greater than `after`, ascending: how a long search takes its candidates in
+    /// pieces.
     pub fn next_after(&self, after: EntryId, count: usize, out: &mut Vec<EntryId>) {
         match self {
             IdSet::Few(few) => {
@@ -236,7 +237,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn invariant_2_operations_are_those_of_sets(a in some_ids(), b in some_ids(), after in 0u64..300, count in 0usize..100) {
+        fn invariant_2_operations_are_those_of_sets(
+            a in some_ids(), b in some_ids(), after in 0u64..300, count in 0usize..100,
+        ) {
             let mut and = set(&a);
             and.and(&set(&b));
             prop_assert_eq!(ids(&and), a.intersection(&b).copied().collect::<Vec<_>>());

@@ -1,7 +1,7 @@
 //! The secret of confidential indexes: a file outside of `db/`, made when it is first needed.
 //!
-//! Whoever has a copy of `db/` only cannot read such keys. When the file is lost, a new one is made: the indexes hashed with the old
-//! one are then different indexes that were never built, and have to be rebuilt.
+//! Whoever has a copy of `db/` only cannot read such keys. When the file is lost, a new one is made: the indexes hashed
+//! with the old one are then different indexes that were never built, and have to be rebuilt.
 
 use std::fs::Permissions;
 use std::io;

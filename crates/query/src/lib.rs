@@ -1,7 +1,8 @@
-//! What entries match and what they show: filters, the planner, groups, computed attributes, and the way into an answer.
+//! What entries match and what they show: filters, the planner, groups, computed attributes, and the way into an
+//! answer.
 //!
-//! Works on one moment of the stores. Refuses to know who asks (it asks [`rights::ReadRights`] whether an attribute may be read) and
-//! that anything ever changes.
+//! Works on one moment of the stores. Refuses to know who asks (it asks [`rights::ReadRights`] whether an attribute may
+//! be read) and that anything ever changes.
 
 pub mod backend;
 pub mod base;

@@ -1,7 +1,7 @@
 //! From a normalized DN to an entry: one step down the tree per RDN, from the suffix on.
 //!
-//! Works on a [`View`], so readers and `apply` find entries by the same code. Knows no referrals and no aliases: it gives the path,
-//! the caller looks at what stands on it.
+//! Works on a [`View`], so readers and `apply` find entries by the same code. Knows no referrals and no aliases: it
+//! gives the path, the caller looks at what stands on it.
 
 use schema::NormalizedDn;
 use smallvec::SmallVec;

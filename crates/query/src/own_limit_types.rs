@@ -1,4 +1,5 @@
-//! The attributes by which an entry carries limits for whoever binds as it: `ds-rlim-*` of OpenDJ, those of Sun's and 389's servers.
+//! The attributes by which an entry carries limits for whoever binds as it: `ds-rlim-*` of OpenDJ, those of Sun's and
+//! 389's servers.
 //!
 //! Knows names; what values mean is for those who limit.
 

@@ -1,9 +1,11 @@
-//! Names of entries from the tree without looking anything up twice: the DNs of parents, kept as long as no entry was renamed.
+//! Names of entries from the tree without looking anything up twice: the DNs of parents, kept as long as no entry was
+//! renamed.
 //!
-//! An entry's record has its RDN and its parent's number. Parents are few and come again and again, so a thread keeps what it
-//! found out about them, per backend. It knows nothing of searches.
+//! An entry's record has its RDN and its parent's number. Parents are few and come again and again, so a thread keeps
+//! what it found out about them, per backend. It knows nothing of searches.
 //!
-//! Invariant: what is kept is true for one generation of the tree; ids are never used twice, so only a rename or a move ends it.
+//! Invariant: what is kept is true for one generation of the tree; ids are never used twice, so only a rename or a move
+//! ends it.
 
 use std::collections::HashMap;
 

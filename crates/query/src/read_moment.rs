@@ -1,6 +1,8 @@
-//! One moment of all backends as entries are shown at it: with the groups that they are in, and with what they are given.
+//! One moment of all backends as entries are shown at it: with the groups that they are in, and with what they are
+//! given.
 //!
-//! It belongs to one operation, and is forgotten with it. Knows attributes, not what they mean: limits and locks are for whoever asks.
+//! It belongs to one operation, and is forgotten with it. Knows attributes, not what they mean: limits and locks are
+//! for whoever asks.
 
 use std::cell::OnceCell;
 use std::sync::{Arc, LazyLock};
@@ -17,7 +19,8 @@ use crate::facts::Facts;
 use crate::groups::{GroupService, GroupsAt, GroupsMoment, ImageNumber};
 use crate::place::Place;
 
-/// What reading takes beside the schema: the backends, and what is kept for groups and computed attributes between operations.
+/// What reading takes beside the schema: the backends, and what is kept for groups and computed attributes between
+/// operations.
 #[derive(Clone)]
 pub struct ReadContext {
     /// The backends in service.
@@ -50,8 +53,8 @@ impl ReadContext {
         ReadMoment::of(GroupsMoment::new(&self.groups, &self.backends, facts, now_unix_seconds), &self.computed)
     }
 
-    /// Calls `look` with an entry as it is shown, if its backend gives entries something of `wanted`; none otherwise: then what is stored
-    /// is all. Where nothing is defined it costs a look at that.
+    /// Calls `look` with an entry as it is shown, if its backend gives entries something of `wanted`; none otherwise:
+    /// then what is stored is all. Where nothing is defined it costs a look at that.
     ///
     /// # Errors
     /// When something cannot be read.

@@ -32,7 +32,8 @@ pub fn referral_urls(
     Ok(urls)
 }
 
-/// The URL `value` with a name and, for a search, its scope. `below` is what the name asked for has in front of the referral object's name, with its comma; mostly empty.
+/// The URL `value` with a name and, for a search, its scope. `below` is what the name asked for has in front of the
+/// referral object's name, with its comma; mostly empty.
 #[must_use]
 pub fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<Scope>) -> String {
     // The attribute's syntax is "URI and label": what follows a space is for people.
@@ -50,7 +51,8 @@ pub fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<Scope>
         url.push_str(dn)
     }
     match scope {
-        // dn ? attributes ? scope: without it, the client might search there as far as a URL of its own says (RFC 4511 §4.1.10).
+        // dn ? attributes ? scope: without it, the client might search there as far as a URL of its own says (RFC 4511
+        // §4.1.10).
         Some(scope) => {
             url.push_str("??");
             url.push_str(scope.as_str());

@@ -1,7 +1,8 @@
 //! Whether an attribute of an entry may be read: what filters and answers ask, and whoever knows the asker answers.
 //!
-//! What holds for a type in all entries is asked once per search (of a filter in [`crate::filter::ItemRights`], of a selection in its decisions); only where the answer
-//! is [`Answer::Ask`] is the asker's side called again with each entry.
+//! What holds for a type in all entries is asked once per search (of a filter in [`crate::filter::ItemRights`], of a
+//! selection in its decisions); only where the answer is [`Answer::Ask`] is the asker's side called again with each
+//! entry.
 
 use schema::TypeIndex;
 use store::StoreError;

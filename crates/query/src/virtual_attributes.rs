@@ -1,7 +1,7 @@
 //! Operational attributes that no record holds: the server computes them when they are asked for or asserted.
 //!
-//! Knows their names; their values are made in [`crate::virtual_values`]. A stored value of the same type (slapd exports some of them)
-//! is never shown.
+//! Knows their names; their values are made in [`crate::virtual_values`]. A stored value of the same type (slapd
+//! exports some of them) is never shown.
 
 /// One computed attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 //!
 //! Knows one entry at a time.
 
-use store::{StoreError, record::put_value};
+use store::StoreError;
+use store::record::put_value;
 
 use crate::dynamic_entry::expires_at;
 use crate::entry::EntryView;

@@ -141,7 +141,7 @@ pub(super) static VIRTUAL_ATTRIBUTE: Class = Class {
                 live(
                     "group-class",
                     "VirtualAttributeConfig.kind",
-                    Syntax::AttributeType,
+                    Syntax::ObjectClass,
                     "The object class of the entries.",
                 )
                 .default(&["groupOfURLs"]),
@@ -172,7 +172,7 @@ pub(super) static VIRTUAL_ATTRIBUTE: Class = Class {
                 live(
                     "group-class",
                     "VirtualAttributeConfig.kind",
-                    Syntax::AttributeType,
+                    Syntax::ObjectClass,
                     "The object class of the groups (memberof-group-oc).",
                 )
                 .default(&["groupOfNames"]),

@@ -1,4 +1,5 @@
-//! Which changes a search of the changelog reads: what its filter says about change numbers and times is where reading begins and ends.
+//! Which changes a search of the changelog reads: what its filter says about change numbers and times is where reading
+//! begins and ends.
 //!
 //! Knows no entries: the whole filter is checked on each of them by the search.
 
@@ -68,8 +69,8 @@ impl ChangeScan {
         }
     }
 
-    /// Reads on after a number, or from the beginning; nothing when changes in between have left the changelog since the search began:
-    /// it must not end as if it had seen them.
+    /// Reads on after a number, or from the beginning; nothing when changes in between have left the changelog since
+    /// the search began: it must not end as if it had seen them.
     pub(crate) fn reader(&self, after: Option<u64>) -> Option<HistoryReader> {
         let first = after.map_or(self.first, |after| self.first.max(after.saturating_add(1)));
         self.without_gap(first, self.history.since_number(first, self.since_us))

@@ -1,4 +1,5 @@
-//! `cn=monitor`: what the server is doing now, as entries that root can search. Made anew for every search of it, never kept.
+//! `cn=monitor`: what the server is doing now, as entries that root can search. Made anew for every search of it, never
+//! kept.
 //!
 //! Knows names and values; what they count, whoever tells them knows.
 

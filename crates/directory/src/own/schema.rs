@@ -1,4 +1,5 @@
-//! `cn=schema`: the subschema subentry (RFC 4512 §4.2), complete and true: it lists the schema in force and nothing else.
+//! `cn=schema`: the subschema subentry (RFC 4512 §4.2), complete and true: it lists the schema in force and nothing
+//! else.
 
 use std::sync::Arc;
 

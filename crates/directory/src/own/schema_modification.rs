@@ -1,4 +1,5 @@
-//! A modify request of `cn=schema`, read: which definitions it adds and deletes. What that would break is found out elsewhere.
+//! A modify request of `cn=schema`, read: which definitions it adds and deletes. What that would break is found out
+//! elsewhere.
 
 use access::Identity;
 use ldap::{LdapResult, ModifyOperation, ModifyRequest, ResultCode};

@@ -1,5 +1,5 @@
-//! What all entries that lie in no backend have in common: where they are, who may read them, what a search and a compare find, and
-//! which updates they take. One file each stands behind it.
+//! What all entries that lie in no backend have in common: where they are, who may read them, what a search and a
+//! compare find, and which updates they take. One file each stands behind it.
 //!
 //! Knows no directory: what the entries are made from comes with the question.
 

@@ -1,22 +1,22 @@
-//! Index advice: which searches an index would help. The server keeps the *shapes* of searches that were unindexed or looked at
-//! far more entries than they returned, per backend and in bounded memory, and shows them in `cn=monitor`.
+//! Index advice: which searches an index would help. The server keeps the *shapes* of searches that were unindexed or
+//! looked at far more entries than they returned, per backend and in bounded memory, and shows them in `cn=monitor`.
 //!
-//! A shape is the filter with `?` for every value, and the scope. Nothing is recorded of a search that is neither, and nobody
-//! ever waits for the table: a sample that comes while another thread has it is counted as missed.
+//! A shape is the filter with `?` for every value, and the scope. Nothing is recorded of a search that is neither, and
+//! nobody ever waits for the table: a sample that comes while another thread has it is counted as missed.
 //!
 //! # What programs read
 //! One entry `cn=BACKEND Index Advice,cn=monitor` per backend with the attributes
 //! * `ds-backend-id`: the backend;
 //! * `shapes`, `shapes-max`, `shapes-evicted`, `samples-missed`: how full the table is, and what it could not keep;
-//! * `index-advice`: one value per shape, what cost most first: one JSON object in one line with the members, in this order,
-//!   `shape` (`(&(objectClass=?)(mail=*?*))`), `scope` (`base`, `one`, `sub`, `subordinates`), `count` (searches),
-//!   `unindexed` (those of them that no index answered, refused ones included), `refused` (those that ended with result 50 for
-//!   lack of the privilege), `examined` and `returned` (entries, all together), `totalMicroseconds` and
-//!   `worstMicroseconds` (from the request's arrival to the end), `last` (GeneralizedTime), `base` and `example` (base DN and
-//!   filter of the worst one; a filter on passwords shows no values), and
-//!   `advice`: what would help, a list (empty when nothing would) of objects with
-//!   `attribute`, one of `indexType` (`equality`, …; with `matchingRule` for `extensible`), `indexEntryLimit` (a number) and `rebuild` (`true`), and `command`: the
-//!   command line that does it.
+//! * `index-advice`: one value per shape, what cost most first: one JSON object in one line with the members, in this
+//!   order, `shape` (`(&(objectClass=?)(mail=*?*))`), `scope` (`base`, `one`, `sub`, `subordinates`), `count`
+//!   (searches), `unindexed` (those of them that no index answered, refused ones included), `refused` (those that ended
+//!   with result 50 for lack of the privilege), `examined` and `returned` (entries, all together), `totalMicroseconds`
+//!   and `worstMicroseconds` (from the request's arrival to the end), `last` (GeneralizedTime), `base` and `example`
+//!   (base DN and filter of the worst one; a filter on passwords shows no values), and `advice`: what would help, a
+//!   list (empty when nothing would) of objects with `attribute`, one of `indexType` (`equality`, …; with
+//!   `matchingRule` for `extensible`), `indexEntryLimit` (a number) and `rebuild` (`true`), and `command`: the command
+//!   line that does it.
 //!
 //! An advice that was followed is not shown any more, nor is a shape all of whose advice was.
 
@@ -193,7 +193,8 @@ pub struct ShapeTable {
 }
 
 impl ShapeTable {
-    /// Takes in one search. `example` is called when it is the worst of its shape, or advice is old; it may take its time.
+    /// Takes in one search. `example` is called when it is the worst of its shape, or advice is old; it may take its
+    /// time.
     pub fn record(&self, sample: &Sample<'_>, example: impl FnOnce() -> Example) {
         let key = (Box::from(sample.shape), scope_number(sample.scope));
         let now = sample.unix_seconds;

@@ -24,7 +24,8 @@ const BASES_MAX: usize = 1_000;
 
 const LEADS_NOWHERE: [ResultCode; 3] = [ResultCode::NO_SUCH_OBJECT, ResultCode::ALIAS_PROBLEM, ResultCode::LOOP_DETECT];
 
-/// Adds the targets of all aliases in scope, and of those that come into scope by it. Each target is a base once, so that circles end.
+/// Adds the targets of all aliases in scope, and of those that come into scope by it. Each target is a base once, so
+/// that circles end.
 pub fn add_targets(
     context: &SearchContext<'_>,
     plan: &mut SearchPlan,

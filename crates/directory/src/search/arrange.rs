@@ -1,7 +1,7 @@
 //! What a search's controls say about the form of its result: sorted, in pages, a window of a list.
 //!
-//! Reads the request when the search is planned, decides how it is run, and adds the controls of the response. Searches without
-//! such a control never come here.
+//! Reads the request when the search is planned, decides how it is run, and adds the controls of the response. Searches
+//! without such a control never come here.
 
 use ldap::{LdapResult, ResultCode, SearchRequest};
 

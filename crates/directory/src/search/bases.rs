@@ -1,4 +1,5 @@
-//! The bases of a search: the entry that the request names, the base entries of other backends below it, what aliases lead to.
+//! The bases of a search: the entry that the request names, the base entries of other backends below it, what aliases
+//! lead to.
 
 use std::sync::Arc;
 

@@ -54,7 +54,8 @@ impl SearchPlan {
             let change = match reader.next_change() {
                 Ok(Some(change)) if change.number <= scan.last() => change,
                 Ok(_) => return Ok(()),
-                // A file of the log went while the search was waiting. There may have been nothing in it that is still to be read.
+                // A file of the log went while the search was waiting. There may have been nothing in it that is still
+                // to be read.
                 Err(HistoryError::Purged { purged: next }) if stuck_at.replace(next) != Some(next) => {
                     reader = scan.reader_from(next).ok_or_else(left_changelog)?;
                     continue;

@@ -1,7 +1,7 @@
 //! What the parts of a search that are done have covered, so that an entry below several bases is sent once.
 //!
-//! Told by place, not by a list of what was sent: memory does not grow with the result, and the next page of a paged search knows
-//! the same without being told.
+//! Told by place, not by a list of what was sent: memory does not grow with the result, and the next page of a paged
+//! search knows the same without being told.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! The dereference control (draft-masarati-ldap-deref): with an entry, attributes of the entries that its values name.
 //!
-//! What is shown of an entry that is named is what a search for it by its name would show the asker: rights are asked for it as for
-//! every entry. A name without such an entry comes alone. Each entry looked at counts towards the lookthrough limit, and what one
-//! entry gets this way is bounded.
+//! What is shown of an entry that is named is what a search for it by its name would show the asker: rights are asked
+//! for it as for every entry. A name without such an entry comes alone. Each entry looked at counts towards the
+//! lookthrough limit, and what one entry gets this way is bounded.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -32,17 +32,19 @@ pub trait EntryWriter {
     /// Whether the operation was abandoned or cancelled.
     fn cancelled(&self) -> bool;
 
-    /// Whether the search should [`pause`](EntryWriter::pause): so much waits for the client, or it is others' turn. Asked after
-    /// every [`CANDIDATES_PER_LOOK`] candidates at the latest.
+    /// Whether the search should [`pause`](EntryWriter::pause): so much waits for the client, or it is others' turn.
+    /// Asked after every [`CANDIDATES_PER_LOOK`] candidates at the latest.
     fn should_pause(&mut self) -> bool {
         false
     }
 
-    /// Whether the search must [`pause`](EntryWriter::pause) before its next candidate: a long entry waits outside memory.
+    /// Whether the search must [`pause`](EntryWriter::pause) before its next candidate: a long entry waits outside
+    /// memory.
     fn must_pause(&self) -> bool {
         false
     }
 
-    /// Sleeps until the client has caught up and it is this search's turn again. The search holds no snapshot meanwhile.
+    /// Sleeps until the client has caught up and it is this search's turn again. The search holds no snapshot
+    /// meanwhile.
     fn pause(&mut self) {}
 }

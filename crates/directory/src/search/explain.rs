@@ -1,16 +1,18 @@
-//! Explaining a search: `debugsearchindex`. A search that asks for this attribute is only planned; its answer is one entry
-//! `cn=debugsearch` whose value says in JSON what the planner did (the format of ForgeRock DS 6.5, and more after its members).
+//! Explaining a search: `debugsearchindex`. A search that asks for this attribute is only planned; its answer is one
+//! entry `cn=debugsearch` whose value says in JSON what the planner did (the format of ForgeRock DS 6.5, and more after
+//! its members).
 //!
 //! Shows what is in a [`Trace`]; decides nothing. The same traces give the remedies of [`advice`](super::advice).
 //!
 //! # Members
-//! `filter` is one of: a read (`filter`, `index`, `exact` or `range`, `candidates`, `retained`), `intersection` or `union` of such
-//! (with `candidates`, `retained`). A component that takes several reads has an element for each, without `filter`. `scope` is there
-//! when more than 10 candidates are left. `candidates` and `final` are numbers, `[NOT-INDEXED]` or `[LIMIT-EXCEEDED]`. Our own members
-//! come after these: `estimatedMicroseconds` (by the planner's figures), `microseconds` (measured), `reason` (why an index was not
-//! used) and `advice` (the command that gives the index that would have helped, when more than 10 candidates are left); at the end
-//! `backend`, `microseconds` of planning and `estimatedMicroseconds` of looking at the candidates. A search of several bases
-//! gets one value for each.
+//! `filter` is one of: a read (`filter`, `index`, `exact` or `range`, `candidates`, `retained`), `intersection` or
+//! `union` of such (with `candidates`, `retained`). A component that takes several reads has an element for each,
+//! without `filter`. `scope` is there when more than 10 candidates are left. `candidates` and `final` are numbers,
+//! `[NOT-INDEXED]` or `[LIMIT-EXCEEDED]`. Our own members come after these: `estimatedMicroseconds` (by the planner's
+//! figures), `microseconds` (measured), `reason` (why an index was not used) and `advice` (the command that gives the
+//! index that would have helped, when more than 10 candidates are left); at the end `backend`, `microseconds` of
+//! planning and `estimatedMicroseconds` of looking at the candidates. A search of several bases gets one value for
+//! each.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -43,7 +45,8 @@ const DN: &str = "cn=debugsearch";
 /// Most remedies for one search.
 const REMEDIES_MAX: usize = 8;
 
-/// Whether the request wants an explanation instead of entries. As in OpenDJ a search of the base alone never does: it needs no index.
+/// Whether the request wants an explanation instead of entries. As in OpenDJ a search of the base alone never does: it
+/// needs no index.
 pub(super) fn is_asked(request: &SearchRequest<'_>) -> bool {
     request.scope != Scope::BaseObject
         && request.attributes.iter().any(|name| name.eq_ignore_ascii_case(ATTRIBUTE.as_bytes()))
@@ -178,8 +181,8 @@ impl Shown<'_, '_> {
         }
     }
 
-    /// A component of the filter that was planned: one that was asked for as it was written, one that came in its stead (see
-    /// [`Program`]) as what it looks for.
+    /// A component of the filter that was planned: one that was asked for as it was written, one that came in its stead
+    /// (see [`Program`]) as what it looks for.
     fn component(&self, program: &Program, filter: &Filter<'_>, node: usize) -> String {
         if let Some(origin) = program.origins.get(node).copied().flatten() {
             return filter.component(origin).to_string();
@@ -240,7 +243,8 @@ impl Shown<'_, '_> {
         Some(Remedy { backend: self.backend.id.as_str().into(), attribute, step })
     }
 
-    /// What would have helped the whole: of an And one of its parts, the most selective; of an Or all that are not indexed.
+    /// What would have helped the whole: of an And one of its parts, the most selective; of an Or all that are not
+    /// indexed.
     fn remedies(&self, element: &Element) -> Vec<Remedy> {
         match element {
             Element::Leaf(leaf) => self.remedy(leaf).into_iter().collect(),

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use ldap::controls::{VlvRequest, VlvTarget, encode_vlv_response};
-use ldap::{ControlBuf, LdapResult, ResultCode, oids::control};
+use ldap::oids::control;
+use ldap::{ControlBuf, LdapResult, ResultCode};
 use store::index::SortOrder;
 
 use query::facts::Facts;
@@ -29,7 +30,8 @@ enum Target {
 type Refusal = Box<(LdapResult, ControlBuf)>;
 
 impl ListView {
-    /// Reads the request. `order` is none when there is no sort control, or one that asks for the impossible (`asks_to_sort`).
+    /// Reads the request. `order` is none when there is no sort control, or one that asks for the impossible
+    /// (`asks_to_sort`).
     pub(super) fn new(
         asked: &VlvRequest<'_>,
         facts: &Facts,
@@ -80,8 +82,8 @@ impl ListView {
         }
     }
 
-    /// The window of a list of `count` entries of which `before` are less than a key, and the target's place from 1; none when the
-    /// offset is out of range.
+    /// The window of a list of `count` entries of which `before` are less than a key, and the target's place from 1;
+    /// none when the offset is out of range.
     pub(super) fn range(&self, count: usize, before: impl FnOnce(&[u8]) -> usize) -> Option<(Range<usize>, usize)> {
         let place = match &self.target {
             Target::Key(key) => before(key) + 1,
@@ -94,7 +96,8 @@ impl ListView {
     }
 }
 
-/// The place in a list of `own` entries of an offset in a list that the client takes to have `count` (section 5 of the draft).
+/// The place in a list of `own` entries of an offset in a list that the client takes to have `count` (section 5 of the
+/// draft).
 fn place_of(offset: u64, count: u64, own: usize) -> Option<usize> {
     let entries = own as u64;
     let place = match (offset, count) {
@@ -122,8 +125,8 @@ pub(super) fn response(place: usize, count: usize, code: ResultCode, context: Op
 mod tests {
     use store::EntryId;
 
-    use super::super::paged::Position;
     use super::*;
+    use crate::search::paged::Position;
 
     #[test]
     fn offsets_are_scaled_as_the_draft_says() {

@@ -1,8 +1,9 @@
 //! The search operation (RFC 4511 §4.5): plan, then run.
 //!
-//! [`Directory::plan_search`](crate::Directory::plan_search) does everything that can refuse a search and finds the candidates;
-//! [`SearchPlan::run`] looks at them and gives what matches to an [`EntryWriter`], which is all that it sees of the client. A plan
-//! borrows nothing, so that a long one can go to another thread. It knows neither sockets nor messages.
+//! [`Directory::plan_search`](crate::Directory::plan_search) does everything that can refuse a search and finds the
+//! candidates; [`SearchPlan::run`] looks at them and gives what matches to an [`EntryWriter`], which is all that it
+//! sees of the client. A plan borrows nothing, so that a long one can go to another thread. It knows neither sockets
+//! nor messages.
 
 pub mod advice;
 mod alias;

@@ -1,15 +1,18 @@
-//! Simple paged results (RFC 2696): where a page begins, when it is full, and the cookie by which the client asks for the next.
+//! Simple paged results (RFC 2696): where a page begins, when it is full, and the cookie by which the client asks for
+//! the next.
 //!
-//! The server keeps nothing between pages. A cookie holds the place of the last entry sent, what request it belongs to, and a
-//! checksum under a key of this run of the server. So a cookie is good after any number of other operations and on any
-//! connection, as long as the server runs, and what comes and goes between two pages neither repeats an entry nor ends the search.
+//! The server keeps nothing between pages. A cookie holds the place of the last entry sent, what request it belongs to,
+//! and a checksum under a key of this run of the server. So a cookie is good after any number of other operations and
+//! on any connection, as long as the server runs, and what comes and goes between two pages neither repeats an entry
+//! nor ends the search.
 //!
 //! Places ascend: by sort key when sorted, then by backend, base and number of the entry.
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use ldap::controls::PagedResults;
-use ldap::{ControlBuf, LdapResult, ResultCode, SearchRequest, oids::control};
+use ldap::oids::control;
+use ldap::{ControlBuf, LdapResult, ResultCode, SearchRequest};
 use store::EntryId;
 
 use super::entry_writer::CANDIDATES_PER_LOOK;
@@ -97,7 +100,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Reads the request; `request` is [`CookieKey::request`] of it, `size_limit` what it says, `own` what the session may.
+    /// Reads the request; `request` is [`CookieKey::request`] of it, `size_limit` what it says, `own` what the session
+    /// may.
     ///
     /// # Errors
     /// When the cookie is none of this server's, or belongs to another search, or the session may not page.
@@ -144,8 +148,8 @@ impl Page {
         }
     }
 
-    /// The control of the response. `next` is the last place on the page if there are more, `estimate` the size of the whole
-    /// result (0: unknown), `sent` the entries on this page.
+    /// The control of the response. `next` is the last place on the page if there are more, `estimate` the size of the
+    /// whole result (0: unknown), `sent` the entries on this page.
     pub(super) fn response(&self, next: Option<&Position>, estimate: u64, sent: u64) -> ControlBuf {
         let cookie = next.map(|position| {
             let sent = self.sent_before.saturating_add(sent);
@@ -222,8 +226,8 @@ impl PageProgress {
         self.last = Some(Position::of(part, PART_END));
     }
 
-    /// Whether the page is full, and so many candidates behind it were looked at without finding the next entry that the next page
-    /// had better do it, though it may turn out to be empty.
+    /// Whether the page is full, and so many candidates behind it were looked at without finding the next entry that
+    /// the next page had better do it, though it may turn out to be empty.
     #[inline]
     pub(super) fn has_looked_enough(&mut self) -> bool {
         if self.room > 0 || self.is_last_allowed {

@@ -1,10 +1,10 @@
 //! The first part of a persistent search: from where on changes are told, and what was shown before.
 //!
-//! A long search renews its snapshot, so entries late in it are shown as of a later change than those at its beginning. What was read
-//! as of which change is noted, piece by piece; a change that an entry was shown with is not told again, and none is left out.
-//! Names may pass from one entry to another meanwhile. So entries that were added since the search began are not shown but told, and
-//! of an entry that was renamed since every change from then on is told: whoever goes by names comes to the right end.
-//! It knows no changes: `watch` reads them.
+//! A long search renews its snapshot, so entries late in it are shown as of a later change than those at its beginning.
+//! What was read as of which change is noted, piece by piece; a change that an entry was shown with is not told again,
+//! and none is left out. Names may pass from one entry to another meanwhile. So entries that were added since the
+//! search began are not shown but told, and of an entry that was renamed since every change from then on is told:
+//! whoever goes by names comes to the right end. It knows no changes: `watch` reads them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ use query::plan::Candidates;
 const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
 impl SearchContext<'_> {
-    /// Makes room for a persistent search, and notes where the changes begin that it will tell. Before anything is planned.
+    /// Makes room for a persistent search, and notes where the changes begin that it will tell. Before anything is
+    /// planned.
     ///
     /// # Errors
     /// `adminLimitExceeded` when there are as many as `max-psearches` allows.
@@ -198,7 +199,8 @@ impl SearchPlan {
         Ok(self.matcher.matches(facts, entry, self.asker(), scratch)? == Truth::True)
     }
 
-    /// Whether an entry with these object classes is one that the search shows. Referral objects are not told as references.
+    /// Whether an entry with these object classes is one that the search shows. Referral objects are not told as
+    /// references.
     pub(crate) fn shows(&self, classes: Values<'_>, is_base_search: bool, is_base: bool) -> bool {
         let Some(facts) = &self.facts else { return false };
         let names_subentries = || self.matcher.names_subentries(facts);

@@ -59,7 +59,8 @@ pub(crate) struct Trail {
 }
 
 impl Persistent {
-    /// Whether the client knows already what the change `seq` made of an entry: told by its number, and its name before or after.
+    /// Whether the client knows already what the change `seq` made of an entry: told by its number, and its name before
+    /// or after.
     pub fn knows<'n>(
         &mut self,
         backend: usize,

@@ -109,7 +109,8 @@ impl SearchContext<'_> {
         Ok(())
     }
 
-    /// What entries of a backend are given, if filter or attributes ask for something of it, or for groups; and whether the filter does.
+    /// What entries of a backend are given, if filter or attributes ask for something of it, or for groups; and whether
+    /// the filter does.
     fn definitions(
         &self,
         plan: &mut SearchPlan,

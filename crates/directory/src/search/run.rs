@@ -1,7 +1,8 @@
 //! Running a plan: fetch each candidate, check it, write it.
 //!
-//! The entry decides: scope, visibility and the whole filter are checked on what is stored now, so a plan may be a moment old.
-//! A long run takes its candidates in pieces and a new snapshot twice a second; ids are stable and ascending, so it goes on where it was.
+//! The entry decides: scope, visibility and the whole filter are checked on what is stored now, so a plan may be a
+//! moment old. A long run takes its candidates in pieces and a new snapshot twice a second; ids are stable and
+//! ascending, so it goes on where it was.
 
 use std::time::Instant;
 
@@ -544,7 +545,8 @@ pub(super) fn check_size(limit: Option<u64>, done: &SearchDone) -> Result<(), St
     }
 }
 
-/// Whether the candidates match the filter as of this snapshot. A set is as old as its plan; lists and all entries are read anew.
+/// Whether the candidates match the filter as of this snapshot. A set is as old as its plan; lists and all entries are
+/// read anew.
 fn is_exact(part: &Part, snapshot: &Snapshot) -> bool {
     part.is_exact
         && match &part.candidates {

@@ -99,7 +99,8 @@ impl SearchPlan {
         self.persistent.is_some()
     }
 
-    /// Lets go of the snapshots it was planned on, because it has to wait before it is run: ids are stable, and every entry is checked again.
+    /// Lets go of the snapshots it was planned on, because it has to wait before it is run: ids are stable, and every
+    /// entry is checked again.
     pub fn release_snapshots(&mut self) {
         for part in &mut self.parts {
             part.snapshot = None;

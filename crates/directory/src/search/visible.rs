@@ -1,4 +1,5 @@
-//! Which entries a search shows whatever else its filter says of them: referral objects, aliases and subentries are special.
+//! Which entries a search shows whatever else its filter says of them: referral objects, aliases and subentries are
+//! special.
 //!
 //! Searches and what is told after them (persistent search) go by the same rule. Knows classes of entries, not entries.
 
@@ -21,9 +22,9 @@ impl Visibility {
 
     /// Whether an entry is shown that is not the only one in scope (that one always is).
     ///
-    /// Referral objects are sent as references, aliases that are followed (the base is not: RFC 4511 §4.5.1.3) not at all,
-    /// subentries when asked for: by the control, or without it by their class in the filter (draft-ietf-ldup-subentry-08 §4), which
-    /// is asked of `names_subentries`.
+    /// Referral objects are sent as references, aliases that are followed (the base is not: RFC 4511 §4.5.1.3) not at
+    /// all, subentries when asked for: by the control, or without it by their class in the filter
+    /// (draft-ietf-ldup-subentry-08 §4), which is asked of `names_subentries`.
     #[inline]
     pub fn shows(self, flags: ClassFlags, is_base: bool, names_subentries: impl FnOnce() -> bool) -> bool {
         let is_hidden = (flags.has(ClassFlags::REFERRAL) && !self.manage_dsa_it)

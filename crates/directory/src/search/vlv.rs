@@ -1,7 +1,7 @@
 //! Virtual list views (draft-ietf-ldapext-ldapv3-vlv-09): a window of a sorted result around a target.
 //!
-//! The target's place and the size of the list are exact, counted anew for each request: in a VLV index when one is this list, else
-//! by sorting it. The context id stands for the search that it was given for; no state belongs to it.
+//! The target's place and the size of the list are exact, counted anew for each request: in a VLV index when one is
+//! this list, else by sorting it. The context id stands for the search that it was given for; no state belongs to it.
 
 use ldap::{LdapResult, ResultCode};
 

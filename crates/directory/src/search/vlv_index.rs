@@ -1,9 +1,11 @@
 //! A window of a list that a VLV index keeps in order.
 //!
-//! Counts are those of the index's keys; only the window's entries are read. Answers a search with the index's base, scope, filter and
-//! order; where some entries are referrals, aliases or subentries, whether they count is in the entries, and the list is sorted anew.
+//! Counts are those of the index's keys; only the window's entries are read. Answers a search with the index's base,
+//! scope, filter and order; where some entries are referrals, aliases or subentries, whether they count is in the
+//! entries, and the list is sorted anew.
 //!
-//! An entry whose values for the filter are not in its record (hundreds of values, or over 1.5 KiB) counts as one that matches.
+//! An entry whose values for the filter are not in its record (hundreds of values, or over 1.5 KiB) counts as one that
+//! matches.
 
 use std::ops::{Bound, ControlFlow, Range};
 

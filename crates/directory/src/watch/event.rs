@@ -1,8 +1,8 @@
 //! A stretch of changes, and the entries that they are about as they were before and after each.
 //!
-//! The history keeps what changed, not whole entries. An entry as of a change is the entry of the present snapshot with the later
-//! changes taken back; so a stretch is told exactly when it reaches up to the snapshot. A client that is so far behind that
-//! it does not is told entries as they are now, in the order of the changes.
+//! The history keeps what changed, not whole entries. An entry as of a change is the entry of the present snapshot with
+//! the later changes taken back; so a stretch is told exactly when it reaches up to the snapshot. A client that is so
+//! far behind that it does not is told entries as they are now, in the order of the changes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -155,7 +155,8 @@ impl Present {
         Ok(Present { facts, snapshots, context, unix_seconds })
     }
 
-    /// Groups and computed attributes; to be asked about entries of one backend only, because the others are looked at somewhat later.
+    /// Groups and computed attributes; to be asked about entries of one backend only, because the others are looked at
+    /// somewhat later.
     pub fn moment(&self) -> ReadMoment {
         self.context.moment(&self.facts, self.unix_seconds)
     }

@@ -1,7 +1,8 @@
 //! The thread that reads changes and tells them to all watches.
 //!
-//! Watches that know of all that was read are told together, each change once; those that are behind, because their clients read
-//! slowly or have only begun, are brought forward from the history, a stretch at a time, in turns with the others.
+//! Watches that know of all that was read are told together, each change once; those that are behind, because their
+//! clients read slowly or have only begun, are brought forward from the history, a stretch at a time, in turns with the
+//! others.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,7 +148,8 @@ impl Watches {
         std::mem::take(&mut self.all).into_values()
     }
 
-    /// Takes in those that are new, and ends those that nobody wants any more. One may have been cancelled before it arrived.
+    /// Takes in those that are new, and ends those that nobody wants any more. One may have been cancelled before it
+    /// arrived.
     fn arrive(&mut self, shared: &Shared, news: News) {
         let ids: Vec<u64> = news.arrived.iter().map(|watch| watch.id).chain(news.woken).collect();
         self.all.extend(news.arrived.into_iter().map(|watch| (watch.id, watch)));
@@ -188,7 +190,8 @@ impl Watches {
         let history = directory.changes();
         let moment = directory.present()?;
         self.prepare(shared, directory, &moment);
-        // Every change that the moment has is numbered by now; it can be read as soon as the batches under way are durable.
+        // Every change that the moment has is numbered by now; it can be read as soon as the batches under way are
+        // durable.
         let given = history.given();
         if given > 0 && !history.wait_beyond(given - 1, RETRY) {
             return Ok(Next::Go);
@@ -268,8 +271,9 @@ impl Watches {
         Ok(self.all.values_mut().any(is_behind))
     }
 
-    /// Tells a stretch that follows the change `from`; returns the last change that was told, and whether the turn was long enough for all
-    /// that can be told now. `is_head`: to those that know of all before it; else to those that are between.
+    /// Tells a stretch that follows the change `from`; returns the last change that was told, and whether the turn was
+    /// long enough for all that can be told now. `is_head`: to those that know of all before it; else to those that are
+    /// between.
     fn tell(&mut self, shared: &Shared, moment: &Present, stretch: &Stretch, from: u64, is_head: bool) -> (u64, bool) {
         let end = Instant::now() + TURN;
         let mut has_time = true;

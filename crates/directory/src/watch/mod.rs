@@ -1,10 +1,10 @@
 //! Persistent searches (draft-ietf-ldapext-psearch-03): changes told as they come, served from the history of changes.
 //!
-//! A search that has shown what there is becomes a `Watch`: a prepared filter, a selection of attributes, and for each backend
-//! the last change that it knows of. One thread follows the changes for all of them; it is started with the first and sleeps while
-//! nothing is changed. Nothing is queued for a client that does not read: its watch stays behind in the history and goes on
-//! from there, or ends when the history does not go back that far any more. So memory is bounded by the number of watches, and no
-//! update waits for anybody.
+//! A search that has shown what there is becomes a `Watch`: a prepared filter, a selection of attributes, and for each
+//! backend the last change that it knows of. One thread follows the changes for all of them; it is started with the
+//! first and sleeps while nothing is changed. Nothing is queued for a client that does not read: its watch stays behind
+//! in the history and goes on from there, or ends when the history does not go back that far any more. So memory is
+//! bounded by the number of watches, and no update waits for anybody.
 //!
 //! | file | what |
 //! |---|---|

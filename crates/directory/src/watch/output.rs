@@ -7,7 +7,8 @@ use query::encode::{EncodeError, ShownEntry};
 
 use crate::search::SearchDone;
 
-/// Where the changes go that a persistent search is told. Called by the one thread that serves all, so nothing here may wait.
+/// Where the changes go that a persistent search is told. Called by the one thread that serves all, so nothing here may
+/// wait.
 pub trait WatchOutput: Send {
     /// Takes an entry, with the change that it is told for. It may be kept for a while, to be sent with others.
     ///
@@ -24,8 +25,8 @@ pub trait WatchOutput: Send {
     /// Whether the operation was abandoned or cancelled, or the client is gone.
     fn is_cancelled(&self) -> bool;
 
-    /// Has `waker` told, from now on, when [`has_room`](WatchOutput::has_room) or [`is_cancelled`](WatchOutput::is_cancelled) may have
-    /// become true. Called once.
+    /// Has `waker` told, from now on, when [`has_room`](WatchOutput::has_room) or
+    /// [`is_cancelled`](WatchOutput::is_cancelled) may have become true. Called once.
     fn wake_by(&mut self, waker: WatchWaker);
 
     /// The search is over.

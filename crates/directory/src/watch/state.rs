@@ -1,7 +1,7 @@
 //! The attributes of one entry, to which changes can be done and taken back.
 //!
-//! Values are compared byte by byte, as the history keeps them. A large attribute is not copied: its values are those of the
-//! present snapshot, whatever became of them since.
+//! Values are compared byte by byte, as the history keeps them. A large attribute is not copied: its values are those
+//! of the present snapshot, whatever became of them since.
 
 use store::record::LargeStub;
 use store::{
@@ -63,7 +63,8 @@ impl EntryState {
         }
     }
 
-    /// Takes the changes back. What an attribute was whose values are not told is not known: it stays without those that were added.
+    /// Takes the changes back. What an attribute was whose values are not told is not known: it stays without those
+    /// that were added.
     pub fn take_back(&mut self, changes: &[Edit], tables: &Tables) {
         for change in changes {
             let Some(values) = self.values(&change.description, tables) else { continue };

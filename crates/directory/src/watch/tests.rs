@@ -324,7 +324,8 @@ fn of_a_moved_subtree_only_its_top_is_told() {
     assert_eq!(brief(&told)[1], "4 uid=ann,ou=Folk,dc=example,dc=com moved");
 }
 
-/// A client that reads late is told every change with the entry as it was then, once, and no more waits for it than it has room for.
+/// A client that reads late is told every change with the entry as it was then, once, and no more waits for it than it
+/// has room for.
 #[test]
 fn a_slow_client_is_behind_and_catches_up() {
     let mut fixture = fixture();
@@ -446,8 +447,8 @@ fn many() -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Whatever happens while the first part runs and afterwards: what was shown and what was told together are the directory, and each
-    /// change is told once.
+    /// Whatever happens while the first part runs and afterwards: what was shown and what was told together are the
+    /// directory, and each change is told once.
     #[test]
     fn nothing_is_left_out_and_nothing_told_twice(
         steps in prop::collection::vec(step(), 0..60),

@@ -1,8 +1,9 @@
 //! One persistent search after its first part: which changes it is told, and in which form.
 //!
-//! As in OpenDJ: an added or deleted entry is told when it is in scope and matches the filter; a modified one when it matched before or
-//! matches now; a renamed one when its old or its new name is in scope and it matches now. Entries below a renamed one have no
-//! changes of their own. What may be read, and which attributes are sent, is decided as for every search.
+//! As in OpenDJ: an added or deleted entry is told when it is in scope and matches the filter; a modified one when it
+//! matched before or matches now; a renamed one when its old or its new name is in scope and it matches now. Entries
+//! below a renamed one have no changes of their own. What may be read, and which attributes are sent, is decided as for
+//! every search.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -88,8 +88,8 @@ impl Alternatives<'_> {
         self.rewriter.copy_below(matcher, top)
     }
 
-    /// An entry of the own backend and all below it; `false`, and nothing is added, if they are more than `max`, or than may be looked at
-    /// for one filter.
+    /// An entry of the own backend and all below it; `false`, and nothing is added, if they are more than `max`, or
+    /// than may be looked at for one filter.
     ///
     /// # Errors
     /// When something cannot be read.

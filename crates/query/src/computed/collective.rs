@@ -1,9 +1,11 @@
-//! Collective attributes (RFC 3671): what a subentry has of them, all entries of its subtree show; with the conflict rules, the option
-//! `;collective` for attributes of any type and the LDAP filters in subtree specifications that OpenDJ added.
+//! Collective attributes (RFC 3671): what a subentry has of them, all entries of its subtree show; with the conflict
+//! rules, the option `;collective` for attributes of any type and the LDAP filters in subtree specifications that
+//! OpenDJ added.
 //!
 //! [`super::inherited`] builds on it: there a subentry says from which other entry the values come.
 //!
-//! Values of several subentries come together (RFC 3671 §1.2), unless the attribute takes one value only: then the oldest subentry gives it.
+//! Values of several subentries come together (RFC 3671 §1.2), unless the attribute takes one value only: then the
+//! oldest subentry gives it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
-//! Class of Service (Sun Directory Server, Administration Guide: "Class of Service"): definition entries, which are LDAP subentries, give
-//! attributes to the entries below `cosTargetTree`, or below their own parent.
+//! Class of Service (Sun Directory Server, Administration Guide: "Class of Service"): definition entries, which are
+//! LDAP subentries, give attributes to the entries below `cosTargetTree`, or below their own parent.
 //!
 //! | class | where the values are |
 //! |---|---|
 //! | `cosPointerDefinition` | in the template `cosTemplateDn` |
 //! | `cosIndirectDefinition` | in the entry that the target names in `cosIndirectSpecifier` |
-//! | `cosClassicDefinition`, `cosDefinition` | in the template below `cosTemplateDn` that is called like the target's `cosSpecifier` |
+//! | `cosClassicDefinition`, `cosDefinition` | below `cosTemplateDn`, in the template named by `cosSpecifier` |
 //!
-//! Knows what definition entries mean; values and filters are for [`super::elsewhere`].
+//! Knows what definition entries mean; values and filters are for [`super::from_entries`].
 
 use std::sync::Arc;
 

@@ -31,8 +31,8 @@ pub struct Definition {
     pub conflict: ConflictBehavior,
     /// Values go to those only who ask for the attribute by name (CoS: `operational`).
     pub is_by_name_only: bool,
-    /// Its values are shown together with those of other definitions of which this is said too (CoS: `merge-schemes`; collective
-    /// attributes). Else one definition gives all values: that with the best [`Priority`].
+    /// Its values are shown together with those of other definitions of which this is said too (CoS: `merge-schemes`;
+    /// collective attributes). Else one definition gives all values: that with the best [`Priority`].
     pub merges: bool,
     /// Entries whose classes do not allow the attribute do not get it.
     pub needs_schema: bool,
@@ -80,7 +80,8 @@ pub trait Shows {
     /// When something cannot be read.
     fn template(&self, place: Place, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError>;
 
-    /// Calls `each` with the values that an entry shows of an attribute: computed ones too, as deep as definitions depend on others.
+    /// Calls `each` with the values that an entry shows of an attribute: computed ones too, as deep as definitions
+    /// depend on others.
     ///
     /// # Errors
     /// When something cannot be read.
@@ -97,7 +98,8 @@ pub trait Shows {
 
 /// Where values come from.
 pub trait Source: fmt::Debug + Send + Sync {
-    /// Appends the values that an entry in reach gets, in wire form, and gives their priority; `None`, or nothing appended: it gets none.
+    /// Appends the values that an entry in reach gets, in wire form, and gives their priority; `None`, or nothing
+    /// appended: it gets none.
     ///
     /// # Errors
     /// When something cannot be read.
@@ -121,7 +123,8 @@ pub trait Source: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Whether the values of one entry may take long to find (groups are followed): then searches are not run by an event loop.
+    /// Whether the values of one entry may take long to find (groups are followed): then searches are not run by an
+    /// event loop.
     fn is_costly(&self) -> bool {
         false
     }

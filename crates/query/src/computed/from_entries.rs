@@ -1,5 +1,5 @@
-//! Values that another entry has: one that the definition names, one that the entry itself names, one that is called like a value of
-//! the entry. What is taken is what that entry has stored under the attribute's plain name.
+//! Values that another entry has: one that the definition names, one that the entry itself names, one that is called
+//! like a value of the entry. What is taken is what that entry has stored under the attribute's plain name.
 //!
 //! Knows entries and names; which definitions use it is for their readers.
 
@@ -66,7 +66,8 @@ pub struct Renamed<S> {
     pub source: S,
 }
 
-/// The values of the entry that is named like a value of the target, right below a base (classic CoS; inherited from RDN).
+/// The values of the entry that is named like a value of the target, right below a base (classic CoS; inherited from
+/// RDN).
 #[derive(Debug)]
 pub struct BelowBase {
     /// The entry above.

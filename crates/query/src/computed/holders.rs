@@ -9,8 +9,8 @@ use crate::filter::{Item, Matcher, Target};
 use crate::id_set::IdSet;
 use crate::plan::{Branch, Candidates, Narrowed, scoped_candidates, whole};
 
-/// The entries of a backend whose stored values of an attribute may pass an assertion on it; `None` when no index tells, or they are
-/// more than `max`.
+/// The entries of a backend whose stored values of an attribute may pass an assertion on it; `None` when no index
+/// tells, or they are more than `max`.
 pub(super) fn holders(
     at: &EntriesAt<'_>,
     backend: usize,

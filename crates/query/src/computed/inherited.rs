@@ -1,8 +1,8 @@
-//! Collective attributes whose values another entry has (OpenDJ): the one that an attribute of each entry names, or the one whose RDN
-//! has the value of an attribute of each entry.
+//! Collective attributes whose values another entry has (OpenDJ): the one that an attribute of each entry names, or the
+//! one whose RDN has the value of an attribute of each entry.
 //!
-//! Only entries at or below the administrative point give anything: whoever may write a reference must not get to read other branches
-//! by it. Knows what the subentries mean; values and filters are for [`super::elsewhere`].
+//! Only entries at or below the administrative point give anything: whoever may write a reference must not get to read
+//! other branches by it. Knows what the subentries mean; values and filters are for [`super::elsewhere`].
 
 use schema::NormalizedDn;
 use schema::syntax::oid;

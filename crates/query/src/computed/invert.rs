@@ -1,9 +1,11 @@
-//! From a value that a template made back to the values that it was made of: all ways in which the value can be taken apart.
+//! From a value that a template made back to the values that it was made of: all ways in which the value can be taken
+//! apart.
 //!
-//! Works on normal forms, so that a value is found however it is written. That needs rules for text: for others nothing is said.
+//! Works on normal forms, so that a value is found however it is written. That needs rules for text: for others nothing
+//! is said.
 //!
-//! Invariant: whoever has a value that matches meets all conditions of one of the splits. (But for values that begin with a combining
-//! mark: behind a text they make one character with its last.)
+//! Invariant: whoever has a value that matches meets all conditions of one of the splits. (But for values that begin
+//! with a combining mark: behind a text they make one character with its last.)
 
 use schema::{Assertion, AttributeType, MatchContext, MatchingRule, TypeIndex};
 
@@ -15,7 +17,8 @@ use crate::filter::{Matcher, Test};
 /// Ways to take one value apart that are followed.
 const SPLITS_MAX: usize = 32;
 
-/// Bytes that are looked at to find them: most ways lead nowhere, and there may be as many as powers of the value's length.
+/// Bytes that are looked at to find them: most ways lead nowhere, and there may be as many as powers of the value's
+/// length.
 const WORK_MAX: usize = 1_000_000;
 
 /// See the module.
@@ -383,8 +386,11 @@ mod tests {
                 rule.normalize(&facts.schema, text.as_bytes(), &mut form).unwrap();
                 form
             };
-            // One value for each attribute: what another part says of it counts for that part only, so each has its own.
-            const NAMES: [&str; 12] = ["cn", "sn", "givenName", "l", "o", "ou", "st", "street", "title", "description", "initials", "uid"];
+            // One value for each attribute: what another part says of it counts for that part only, so each has its
+            // own.
+            const NAMES: [&str; 12] = [
+                "cn", "sn", "givenName", "l", "o", "ou", "st", "street", "title", "description", "initials", "uid",
+            ];
             let mut has: Vec<(TypeIndex, String)> = Vec::new();
             let mut whole = String::new();
             let mut template = Vec::new();
@@ -404,7 +410,9 @@ mod tests {
             let inverse = inverse(&facts, "displayName", &template).unwrap();
             let form = normal(&whole);
             let meets = |condition: &Condition| has.iter().any(|(index, own)| match condition {
-                Condition::Equal(asked, form) => index == asked && normal(own) == normal(&String::from_utf8_lossy(form)),
+                Condition::Equal(asked, form) => {
+                    index == asked && normal(own) == normal(&String::from_utf8_lossy(form))
+                }
                 Condition::Prefix(asked, form) => index == asked && normal(own).starts_with(form),
             });
             if let Some(splits) = inverse.splits(&form, false) {

@@ -1,7 +1,7 @@
 //! Values of the entries that an entry's LDAP URLs find (OpenLDAP: the attribute lists of slapo-dynlist).
 //!
-//! What the entries that are found have stored is taken, never what they are given, so that lists cannot depend on each other. Each
-//! entry that is looked at counts towards the lookthrough limit of the search.
+//! What the entries that are found have stored is taken, never what they are given, so that lists cannot depend on each
+//! other. Each entry that is looked at counts towards the lookthrough limit of the search.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -81,7 +81,8 @@ impl Source for FromUrls {
         Ok(Some(Priority::LOWEST))
     }
 
-    /// Whose values are shown where is not known before the lists are read: everybody in reach, which are the entries of the class.
+    /// Whose values are shown where is not known before the lists are read: everybody in reach, which are the entries
+    /// of the class.
     fn narrow(
         &self,
         _at: &dyn Shows,

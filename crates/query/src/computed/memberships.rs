@@ -1,4 +1,5 @@
-//! The names of the groups of one class that list an entry in one attribute (OpenLDAP: memberof-memberof-ad for such a pair).
+//! The names of the groups of one class that list an entry in one attribute (OpenLDAP: memberof-memberof-ad for such a
+//! pair).
 //!
 //! The equality index of the attribute with the members is the reverse index, as for `memberOf`: nothing is stored.
 

@@ -1,20 +1,24 @@
-//! Computed attributes: values that entries show without having them (OpenDJ: virtual attributes; Sun: Class of Service; X.501:
-//! collective attributes). One mechanism for all of them (own design).
+//! Computed attributes: values that entries show without having them (OpenDJ: virtual attributes; Sun: Class of
+//! Service; X.501: collective attributes). One mechanism for all of them (own design).
 //!
-//! A [`Definition`] says which attribute, for which entries ([`Reach`]), what becomes of stored values, and where the values come from
-//! (a [`Source`]). Definitions are made of tables of the configuration and of entries of certain classes ([`kinds`]); the entries of a
-//! backend define for its own entries. What is shown is what filters, compares and the planner go by.
+//! A [`Definition`] says which attribute, for which entries ([`Reach`]), what becomes of stored values, and where the
+//! values come from (a [`Source`]). Definitions are made of tables of the configuration and of entries of certain
+//! classes ([`kinds`]); the entries of a backend define for its own entries. What is shown is what filters, compares
+//! and the planner go by.
 //!
-//! * [`ComputedAt`]: what an entry shows at one moment. It comes with the entry's source, see [`crate::entry::EntrySource::computed`].
+//! * [`ComputedAt`]: what an entry shows at one moment. It comes with the entry's source, see
+//!   [`crate::entry::EntrySource::computed`].
 //! * [`Program`]: a filter on such attributes, rewritten to those that they come from, so that it can be planned.
-//! * [`ComputedService`]: definitions are prepared once and kept; what is kept is always that of the asker's own moment.
+//! * [`ComputedService`]: definitions are prepared once and kept; what is kept is always that of the asker's own
+//!   moment.
 //!
 //! # Adding a source
-//! Write a type with [`Source`] in a file of its own and something that makes a [`Definition`] with it: from entries, a kind with
-//! its class in [`crate::definition_types`] and who reads it in `kinds`; from tables, a row in `tables`. Nothing else knows the
-//! sources one by one. [`Source::supply`] gives the values of one entry, with [`Shows::template`] and [`Shows::values_of`] for
-//! what is elsewhere. [`Source::narrow`] says, for one assertion, by what entries may match that get their values there: as components
-//! put into an [`Alternatives`]. Too many are right, too few are not: each entry that is found is checked.
+//! Write a type with [`Source`] in a file of its own and something that makes a [`Definition`] with it: from entries, a
+//! kind with its class in [`crate::definition_types`] and who reads it in `kinds`; from tables, a row in `tables`.
+//! Nothing else knows the sources one by one. [`Source::supply`] gives the values of one entry, with
+//! [`Shows::template`] and [`Shows::values_of`] for what is elsewhere. [`Source::narrow`] says, for one assertion, by
+//! what entries may match that get their values there: as components put into an [`Alternatives`]. Too many are right,
+//! too few are not: each entry that is found is checked.
 //!
 //! Refuses to know who asks: who may read an attribute is decided before anything is computed.
 

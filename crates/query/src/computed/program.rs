@@ -1,12 +1,12 @@
 //! A filter on computed attributes, rewritten to what they come from, so that the planner can plan it like any other.
 //!
-//! `(mail=x)` becomes `(|(mail=x)(&SCOPE-FILTER(|ALTERNATIVES)))`: what is stored, and for each definition those who may get such a
-//! value from it. A definition that nobody can get it from is left out; one of which everybody in reach may get it leaves its filter,
-//! and the entries of its branch where they are few. What is stored is left out where no entry
-//! ever had the attribute.
+//! `(mail=x)` becomes `(|(mail=x)(&SCOPE-FILTER(|ALTERNATIVES)))`: what is stored, and for each definition those who
+//! may get such a value from it. A definition that nobody can get it from is left out; one of which everybody in reach
+//! may get it leaves its filter, and the entries of its branch where they are few. What is stored is left out where no
+//! entry ever had the attribute.
 //!
-//! Invariant: whoever matches the filter that was asked matches the rewritten one (outside of Not, which no index answers). The
-//! opposite is not so: what is found has to be checked.
+//! Invariant: whoever matches the filter that was asked matches the rewritten one (outside of Not, which no index
+//! answers). The opposite is not so: what is found has to be checked.
 
 use ldap::Scope;
 use schema::{NormalizedDn, TypeIndex};
@@ -23,8 +23,8 @@ use crate::plan::{Branch, Candidates, scoped_candidates, subtree};
 /// Computed attributes that come from computed attributes: deeper ones are not looked through.
 const DEPTH_MAX: usize = 3;
 
-/// Definitions and alternatives that are looked at for one filter: definitions that depend on each other multiply. Beyond it everybody
-/// counts.
+/// Definitions and alternatives that are looked at for one filter: definitions that depend on each other multiply.
+/// Beyond it everybody counts.
 const STEPS_MAX: usize = 20_000;
 
 /// The rewritten filter.
@@ -50,8 +50,9 @@ struct Rewriter<'r, 'g> {
 }
 
 impl Program {
-    /// Rewrites a filter. `branch_max` is the number of entries of a branch up to which all of them may be looked at, `branches_max` that
-    /// of all such branches together: whoever is in one that is too large is found as if there were no branches.
+    /// Rewrites a filter. `branch_max` is the number of entries of a branch up to which all of them may be looked at,
+    /// `branches_max` that of all such branches together: whoever is in one that is too large is found as if there were
+    /// no branches.
     pub fn of(
         at: &ComputedAt<'_>,
         filter: &Matcher,
@@ -146,7 +147,8 @@ impl Rewriter<'_, '_> {
                 self.mark(origin);
                 return self.item(filter, item);
             }
-            // No index answers Not: what is in it stays as it was asked, as whoever does not match more does not match that.
+            // No index answers Not: what is in it stays as it was asked, as whoever does not match more does not match
+            // that.
             _ => {
                 self.out.push_copy(filter, at);
                 let more = self.out.nodes().len() - self.origins.len();

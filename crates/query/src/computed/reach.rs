@@ -1,8 +1,7 @@
-//! Which entries a definition holds for: below some names, down to some depth, without some branches, of some groups, and matching a
-//! filter (RFC 3672: a subtree specification; OpenDJ: base-dn, scope, group-dn, filter).
+//! Which entries a definition holds for: below some names, down to some depth, without some branches, of some groups,
+//! and matching a filter (RFC 3672: a subtree specification; OpenDJ: base-dn, scope, group-dn, filter).
 //!
-//! Invariants:
-//! (1) What an entry has stored decides, never what it is given: definitions cannot depend on themselves.
+//! Invariants: (1) What an entry has stored decides, never what it is given: definitions cannot depend on themselves.
 //! (2) Subentries are given nothing (X.501 §14.1: they are not part of what they administer).
 
 use std::rc::Rc;
@@ -189,8 +188,8 @@ impl Reach {
     }
 }
 
-/// Where what is at and below a name begins in the tree, with how many RDNs that is below the name: at its entry, and at each suffix of the
-/// own backend below it, whose base entries are below no other.
+/// Where what is at and below a name begins in the tree, with how many RDNs that is below the name: at its entry, and
+/// at each suffix of the own backend below it, whose base entries are below no other.
 fn tops(at: &EntriesAt<'_>, name: &NormalizedDn) -> Result<SmallVec<[(EntryId, usize); 1]>, StoreError> {
     let mut tops = SmallVec::new();
     tops.extend(at.locate_here(name)?.map(|id| (id, 0)));
@@ -201,7 +200,8 @@ fn tops(at: &EntriesAt<'_>, name: &NormalizedDn) -> Result<SmallVec<[(EntryId, u
     Ok(tops)
 }
 
-/// A filter that decides by what entries have stored. Passwords match nothing: who makes definitions may not be who may read them.
+/// A filter that decides by what entries have stored. Passwords match nothing: who makes definitions may not be who may
+/// read them.
 ///
 /// # Errors
 /// Why it cannot decide, in words.

@@ -1,4 +1,5 @@
-//! An entry that defines something, as those who read definitions see it: its values by name, and why one is not usable.
+//! An entry that defines something, as those who read definitions see it: its values by name, and why one is not
+//! usable.
 //!
 //! Knows no kind of definition.
 

@@ -1,9 +1,10 @@
 //! Definitions between operations: prepared once, kept, and always those of the moment that is asked for.
 //!
-//! Invariant: definitions are used for a moment only if the entries that they were made of are, at that moment, the same entries with
-//! the same bytes below the same names, and schema and tables are the same. That is looked up for every moment, so an update of a
-//! definition is seen by the next search; it is not looked up again where the store has not changed since (the view's `seq` is the
-//! same), and not at all in a backend that never had an entry of such a class.
+//! Invariant: definitions are used for a moment only if the entries that they were made of are, at that moment, the
+//! same entries with the same bytes below the same names, and schema and tables are the same. That is looked up for
+//! every moment, so an update of a definition is seen by the next search; it is not looked up again where the store has
+//! not changed since (the view's `seq` is the same), and not at all in a backend that never had an entry of such a
+//! class.
 //!
 //! What a template or another entry says is not kept: it is read at the asker's moment.
 
@@ -96,8 +97,8 @@ impl ComputedService {
         !self.tables.load().is_empty()
     }
 
-    /// The definitions for entries of a backend at one moment, if there are any. Where nothing is defined it costs a look at that, none
-    /// at an index.
+    /// The definitions for entries of a backend at one moment, if there are any. Where nothing is defined it costs a
+    /// look at that, none at an index.
     ///
     /// # Errors
     /// When something cannot be read.
@@ -148,8 +149,8 @@ impl ComputedService {
         let made_of = if next.defines { MadeOf::read(&facts, view)? } else { MadeOf::default() };
         if made_of.entries.len() >= ENTRIES_MAX {
             self.notices.warn_once(format!(
-                "More than {ENTRIES_MAX} entries of one backend define attributes of others (classes of service, roles, collective \
-                 attributes); only the oldest do so: remove some"
+                "More than {ENTRIES_MAX} entries of one backend define attributes of others (classes of service, \
+                 roles, collective attributes); only the oldest do so: remove some"
             ));
         }
         let roles = RefCell::default();

@@ -27,7 +27,8 @@ use crate::groups::GroupsAt;
 use crate::place::Place;
 use crate::virtual_attributes::VirtualAttribute;
 
-/// Computed attributes that depend on computed attributes, which depend on others, and so on: deeper ones see what is stored.
+/// Computed attributes that depend on computed attributes, which depend on others, and so on: deeper ones see what is
+/// stored.
 const DEPTH_MAX: usize = 4;
 
 /// Templates remembered within one moment; beyond it all are read again.
@@ -177,7 +178,8 @@ impl<'g> ComputedAt<'g> {
         first.unwrap_or(Priority::LOWEST)
     }
 
-    /// Calls `each` with the values that an entry shows of an attribute: computed ones too, as deep as definitions depend on others.
+    /// Calls `each` with the values that an entry shows of an attribute: computed ones too, as deep as definitions
+    /// depend on others.
     pub fn values_of(
         &self,
         entry: &EntryView<'_>,
@@ -213,7 +215,8 @@ impl<'g> ComputedAt<'g> {
         each_stored(entry, attribute, each)
     }
 
-    /// What an entry shows of an attribute that others depend on, found once for each of them; none if just what is stored.
+    /// What an entry shows of an attribute that others depend on, found once for each of them; none if just what is
+    /// stored.
     fn nested(&self, entry: &EntryView<'_>, group: &Group) -> Result<Option<Rc<[u8]>>, StoreError> {
         let key = (group.attribute, self.moment.depth.get());
         {
@@ -245,7 +248,8 @@ impl<'g> ComputedAt<'g> {
         self.definitions.groups().iter().find(|group| group.attribute == attribute)
     }
 
-    /// Finds the values that an entry shows of an attribute, and appends them in wire form unless they are just the stored ones.
+    /// Finds the values that an entry shows of an attribute, and appends them in wire form unless they are just the
+    /// stored ones.
     pub fn shown(
         &self,
         entry: &EntryView<'_>,

@@ -19,7 +19,7 @@ use crate::groups::GroupPair;
 
 /// A table that cannot be.
 #[derive(Debug, thiserror::Error)]
-#[error("pando.toml:{line}:{column}: [virtual-attribute.{name}] cannot be: {reason}")]
+#[error("pando.toml:{line}:{column}: [virtual-attribute.{name}] is not valid: {reason}")]
 pub struct TableError {
     /// Its name.
     pub name: String,
@@ -55,7 +55,8 @@ pub fn check_tables(facts: &Facts, tables: &[VirtualAttributeConfig]) -> Result<
     Ok(())
 }
 
-/// What a table defines; why it cannot, in words that follow "cannot be:". `listed` are the attributes that URLs list, see [`listed`].
+/// What a table defines; why it is not valid, in words that follow "is not valid:". `listed` are the attributes that
+/// URLs list, see [`listed`].
 pub(super) fn definitions(
     facts: &Facts,
     table: &VirtualAttributeConfig,
@@ -82,10 +83,10 @@ pub(super) fn definitions(
             let shown = attribute(facts, &table.attribute)?;
             let member = type_of(facts, member)?;
             if shown.syntax.oid() != oid::DN {
-                return Err(format!("the values of {} are no names of entries", shown.name()));
+                return Err(format!("the values of {} are not distinguished names", shown.name()));
             }
             if ![oid::DN, oid::NAME_AND_OPTIONAL_UID].contains(&member.syntax.oid()) {
-                return Err(format!("the values of {} are no names of entries", member.name()));
+                return Err(format!("the values of {} are not distinguished names", member.name()));
             }
             let class_name = class.clone();
             let class = object_class(facts, class)?;

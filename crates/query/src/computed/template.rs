@@ -1,7 +1,8 @@
-//! Values made of an entry's own ones by a template, `{uid}@{domain|example.com}` (ForgeRock DS: user-template virtual attributes).
+//! Values made of an entry's own ones by a template, `{uid}@{domain|example.com}` (ForgeRock DS: user-template virtual
+//! attributes).
 //!
-//! An entry gets one value for each combination of the values that it shows of the attributes named, and none if it lacks one that has
-//! no default. [`super::invert`] goes the other way, from a value to the entries that may have it.
+//! An entry gets one value for each combination of the values that it shows of the attributes named, and none if it
+//! lacks one that has no default. [`super::invert`] goes the other way, from a value to the entries that may have it.
 
 use std::ops::ControlFlow;
 
@@ -36,7 +37,7 @@ pub(super) struct FromTemplate {
 }
 
 impl FromTemplate {
-    /// The template's names looked up; why that cannot be, in words that follow "cannot be:".
+    /// The template's names looked up; why it is not valid, in words that follow "is not valid:".
     pub fn new(facts: &Facts, attribute: &AttributeType, template: &Template) -> Result<FromTemplate, String> {
         let part = |part: &TemplatePart| match part {
             TemplatePart::Text(text) => Ok(Part::Text(text.clone().into_bytes())),

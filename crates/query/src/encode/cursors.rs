@@ -1,7 +1,8 @@
-//! Where pieces of large attributes ended: a client that reads a group of a million piece by piece (`member;range=3000-4499`) goes on
-//! there instead of being led past all the values before.
+//! Where pieces of large attributes ended: a client that reads a group of a million piece by piece
+//! (`member;range=3000-4499`) goes on there instead of being led past all the values before.
 //!
-//! A place holds for one state of one entry only, which its entryCSN names. It saves time; what is forgotten is looked for from the start.
+//! A place holds for one state of one entry only, which its entryCSN names. It saves time; what is forgotten is looked
+//! for from the start.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};

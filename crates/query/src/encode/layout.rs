@@ -1,7 +1,7 @@
 //! Which attributes and values of one entry go out, and how long everything is.
 //!
-//! Values lie in the record as they go over the wire; the layout says where they are and adds their lengths up, so that whoever
-//! writes the entry writes once and in place. It decides nothing: [`Selection`] says what goes.
+//! Values lie in the record as they go over the wire; the layout says where they are and adds their lengths up, so that
+//! whoever writes the entry writes once and in place. It decides nothing: [`Selection`] says what goes.
 
 use std::ops::ControlFlow;
 
@@ -93,7 +93,8 @@ impl LargePart {
         })
     }
 
-    /// Adds the values up: what the record says of them is a statistic, a length on the wire must be exact. Also the last row.
+    /// Adds the values up: what the record says of them is a statistic, a length on the wire must be exact. Also the
+    /// last row.
     fn measure(&self, entry: &EntryView<'_>) -> Result<(usize, Vec<u8>), StoreError> {
         let (mut bytes, mut last) = (0, Vec::new());
         self.each(entry, &mut |row, value| {
@@ -107,7 +108,8 @@ impl LargePart {
 }
 
 impl<'a> Layout<'a> {
-    /// Lays an entry out. `may_be_long` is asked before the first large attribute of more than [`LONG_BYTES`] is looked at.
+    /// Lays an entry out. `may_be_long` is asked before the first large attribute of more than [`LONG_BYTES`] is looked
+    /// at.
     pub fn new(
         reader: Reader<'a>,
         entry: &EntryView<'a>,
@@ -192,7 +194,8 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// What the entry shows of attributes that it is given; those whose stored values are not shown under the plain name.
+    /// What the entry shows of attributes that it is given; those whose stored values are not shown under the plain
+    /// name.
     #[cold]
     fn take_given(
         &mut self,
@@ -277,8 +280,8 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// Leaves out the values that do not match (RFC 3876). An attribute none of whose values match is sent without values, as
-    /// section 2 (4 ii) says.
+    /// Leaves out the values that do not match (RFC 3876). An attribute none of whose values match is sent without
+    /// values, as section 2 (4 ii) says.
     fn keep_matching(
         &mut self,
         facts: &Facts,

@@ -16,7 +16,8 @@ pub struct MatchedValues {
 }
 
 impl MatchedValues {
-    /// Prepares the items; one that cannot be evaluated matches nothing. Values that may not be read are not tried: they are not sent.
+    /// Prepares the items; one that cannot be evaluated matches nothing. Values that may not be read are not tried:
+    /// they are not sent.
     #[must_use]
     pub fn new(facts: &Facts, items: &[Filter<'_>], context: MatchContext) -> MatchedValues {
         let mut matched = MatchedValues::default();

@@ -46,8 +46,8 @@ pub fn entry_op(
 }
 
 impl ShownEntry<'_, '_> {
-    /// Appends a whole LDAP message with the entry, and with the controls that tell what else is known of it. After an error the sink
-    /// is as it was, unless it has taken parts.
+    /// Appends a whole LDAP message with the entry, and with the controls that tell what else is known of it. After an
+    /// error the sink is as it was, unless it has taken parts.
     pub fn put_message(&self, message_id: i32, sink: &mut impl MessageSink) -> Result<(), EncodeError> {
         let controls = self.controls();
         let id_size = 2 + integer_size(message_id);

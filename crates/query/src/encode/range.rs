@@ -1,8 +1,9 @@
-//! Range retrieval: a piece of an attribute's values, asked for as `member;range=1000-1999` and answered under that description,
-//! with `*` as its end when nothing follows (Active Directory, `[MS-ADTS]` 3.1.1.3.1.3.3).
+//! Range retrieval: a piece of an attribute's values, asked for as `member;range=1000-1999` and answered under that
+//! description, with `*` as its end when nothing follows (Active Directory, `[MS-ADTS]` 3.1.1.3.1.3.3).
 //!
-//! For attributes that are stored; those that are computed have no ranges. Values are numbered from 0 in the order in which the
-//! store has them. Numbers beyond the last value give an attribute without values, whose range has no end either.
+//! For attributes that are stored; those that are computed have no ranges. Values are numbered from 0 in the order in
+//! which the store has them. Numbers beyond the last value give an attribute without values, whose range has no end
+//! either.
 
 use std::fmt::Write;
 
@@ -146,13 +147,15 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked for is a part of what there is; and what is answered means the same part, if it is asked for.
+        /// Whatever is asked for is a part of what there is; and what is answered means the same part, if it is asked
+        /// for.
         #[test]
         fn any_selector_means_a_part_or_nothing(selector in selector(), total in prop_oneof![0..100u64, any::<u64>()]) {
             let facts = Facts::new(Schema::standard());
             let Some(range) = ValueRange::parse(&facts, selector.as_bytes()) else { return Ok(()) };
             let part = range.of(total);
-            prop_assert!(part.count == 0 || part.skip.checked_add(part.count).is_some_and(|end| end <= total), "{:?}", part);
+            let end = part.skip.checked_add(part.count);
+            prop_assert!(part.count == 0 || end.is_some_and(|end| end <= total), "{:?}", part);
             let answered = ValueRange::parse(&facts, format!("member{}", part.option).as_bytes()).unwrap();
             prop_assert_eq!(answered.of(total), part);
         }

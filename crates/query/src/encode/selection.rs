@@ -1,8 +1,8 @@
-//! Which attributes of an entry go to the client: the attribute selection of a request (RFC 4511 §4.5.1.8, RFC 3673, RFC 4529)
-//! together with what its reader may read.
+//! Which attributes of an entry go to the client: the attribute selection of a request (RFC 4511 §4.5.1.8, RFC 3673,
+//! RFC 4529) together with what its reader may read.
 //!
-//! Decided once per attribute description and search, not per entry: an entry costs one table look-up per attribute. Only where a
-//! right depends on the entry is the reader's side asked with each. Decisions are those of one reader.
+//! Decided once per attribute description and search, not per entry: an entry costs one table look-up per attribute.
+//! Only where a right depends on the entry is the reader's side asked with each. Decisions are those of one reader.
 
 use std::sync::Arc;
 
@@ -38,7 +38,8 @@ pub struct Selection {
     /// Attributes of members that are asked for by name.
     members: SmallVec<[TypeIndex; 2]>,
     virtuals: SmallVec<[(TypeIndex, VirtualAttribute); 8]>,
-    /// What the reader may have of members and of the server's own attributes in some entries only; none before that was asked.
+    /// What the reader may have of members and of the server's own attributes in some entries only; none before that
+    /// was asked.
     asks: Option<SmallVec<[TypeIndex; 2]>>,
     /// By description number, what was decided.
     decisions: Vec<Decision>,
@@ -312,12 +313,14 @@ impl Selection {
             || !self.ranges.is_empty()
     }
 
-    /// Numbers of descriptions are those of other tables from now on: another backend, another of the server's own entries.
+    /// Numbers of descriptions are those of other tables from now on: another backend, another of the server's own
+    /// entries.
     pub fn meet_tables(&mut self) {
         self.decisions.clear();
     }
 
-    /// Whether the attribute of an entry goes to the client. The tables are the same ones until [`Selection::meet_tables`].
+    /// Whether the attribute of an entry goes to the client. The tables are the same ones until
+    /// [`Selection::meet_tables`].
     #[inline]
     pub fn sends(&mut self, reader: Reader<'_>, entry: &EntryView<'_>, desc: DescId) -> Result<bool, StoreError> {
         let decision = match self.decisions.get(desc.0 as usize) {

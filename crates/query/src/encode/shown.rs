@@ -83,7 +83,8 @@ impl<'s> ShownAttribute<'s, '_> {
         self.piece.range.as_deref()
     }
 
-    /// Calls `each` with the values, wherever they are stored, until it says stop. There are none when only types are asked for.
+    /// Calls `each` with the values, wherever they are stored, until it says stop. There are none when only types are
+    /// asked for.
     ///
     /// # Errors
     /// When values that are stored outside of the record cannot be read.

@@ -1,4 +1,5 @@
-//! Where encoded messages go. A message can be of any length, the memory that it takes cannot: long ones are taken in parts.
+//! Where encoded messages go. A message can be of any length, the memory that it takes cannot: long ones are taken in
+//! parts.
 
 use std::ops::ControlFlow;
 

@@ -1,6 +1,7 @@
 //! Putting a filter together from prepared components: what the planner gets where attributes are computed from others.
 //!
-//! A filter built here is planned, not tried on entries: candidates found by it are checked with the filter that was asked.
+//! A filter built here is planned, not tried on entries: candidates found by it are checked with the filter that was
+//! asked.
 
 use schema::AttributeType;
 
@@ -57,8 +58,8 @@ impl Matcher {
         self.nodes.push(Node::Item(copy));
     }
 
-    /// Appends `(attribute=form)`, the value being in normal form under the attribute's equality rule; without such a rule, that there
-    /// is a value.
+    /// Appends `(attribute=form)`, the value being in normal form under the attribute's equality rule; without such a
+    /// rule, that there is a value.
     pub fn push_equal(&mut self, facts: &Facts, attribute: &AttributeType, form: &[u8]) {
         let test = match attribute.equality {
             Some(_) => Test::Equal(self.store_form(form)),

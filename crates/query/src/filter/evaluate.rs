@@ -50,7 +50,8 @@ impl Truth {
 }
 
 impl Matcher {
-    /// Whether the entry matches for `asker`: only [`Truth::True`] does. An assertion that may not be made is Undefined.
+    /// Whether the entry matches for `asker`: only [`Truth::True`] does. An assertion that may not be made is
+    /// Undefined.
     pub fn matches(
         &self,
         facts: &Facts,
@@ -99,8 +100,8 @@ impl Matcher {
         Ok(truth)
     }
 
-    /// Whether the component at `at` is true of some entry, as far as its shape tells: one whose truth hangs on undefined parts
-    /// is true of none.
+    /// Whether the component at `at` is true of some entry, as far as its shape tells: one whose truth hangs on
+    /// undefined parts is true of none.
     #[must_use]
     pub fn can_match(&self, at: usize) -> bool {
         self.possible_truth(at).0
@@ -286,7 +287,8 @@ impl Trial<'_, '_> {
         Ok(is_in.map_or(Truth::Undefined, Truth::from))
     }
 
-    /// Tries what the entry shows of an attribute that it may be given: values that it has stored count only if they are shown.
+    /// Tries what the entry shows of an attribute that it may be given: values that it has stored count only if they
+    /// are shown.
     #[cold]
     fn any_shown(
         &mut self,

@@ -6,7 +6,8 @@ use super::matcher::{Matcher, Node, Target};
 use crate::facts::Facts;
 use crate::rights::{Answer, ReadRights, Unrestricted};
 
-/// Of a prepared filter, the assertions that the asker may not make of every entry: by position of the node, ascending. Empty for most.
+/// Of a prepared filter, the assertions that the asker may not make of every entry: by position of the node, ascending.
+/// Empty for most.
 #[derive(Clone, Debug, Default)]
 pub struct ItemRights(SmallVec<[(usize, Answer); 2]>);
 
@@ -66,7 +67,8 @@ impl Asker<'static> {
 }
 
 impl Matcher {
-    /// The filter without the assertions that may not be made of any entry: they are Undefined. What is planned for that asker.
+    /// The filter without the assertions that may not be made of any entry: they are Undefined. What is planned for
+    /// that asker.
     #[must_use]
     pub fn without(&self, items: &ItemRights) -> Matcher {
         let mut own = self.clone();

@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use ldap::{Filter, FilterNode, filter::ExtensibleMatch};
+use ldap::filter::ExtensibleMatch;
+use ldap::{Filter, FilterNode};
 use schema::{
     Assertion, AttributeDescription, AttributeType, MatchContext, MatchingRule, Options, Position, Substrings,
     TypeIndex,
@@ -166,7 +167,8 @@ impl Matcher {
         }
     }
 
-    /// Prepares what a compare asks: whether an attribute is there (no value) or has a value. Undefined where a filter would be.
+    /// Prepares what a compare asks: whether an attribute is there (no value) or has a value. Undefined where a filter
+    /// would be.
     pub fn compile_one(&mut self, facts: &Facts, attribute: &[u8], value: Option<&[u8]>, context: MatchContext) {
         self.clear();
         self.checks_slow_hashes = true;
@@ -358,7 +360,8 @@ impl Matcher {
         Some(Item { target, test, rule: Some(rule), with_dn: it.dn_attributes })
     }
 
-    /// The groups of an entry are those at any distance already; of other computed attributes, and of names, there are no chains.
+    /// The groups of an entry are those at any distance already; of other computed attributes, and of names, there are
+    /// no chains.
     fn in_chain(&mut self, target: Target, attribute: &AttributeType, form: &[u8]) -> Option<Item> {
         let form = self.store_form(form);
         let test = match target {

@@ -1,7 +1,7 @@
 //! Filters, prepared once per request and tried on entries (RFC 4511 §4.5.1.7): three-valued, every filter kind.
 //!
-//! [`Matcher::compile`] prepares assertion values under their matching rules, [`Matcher::matches`] (in `evaluate`) compares bytes.
-//! Neither knows indexes: what the planner reads it reads off the same prepared nodes.
+//! [`Matcher::compile`] prepares assertion values under their matching rules, [`Matcher::matches`] (in `evaluate`)
+//! compares bytes. Neither knows indexes: what the planner reads it reads off the same prepared nodes.
 
 mod build;
 mod evaluate;

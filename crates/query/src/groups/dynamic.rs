@@ -1,9 +1,10 @@
 //! Dynamic groups: what a `memberURL` says, prepared, and whether an entry is one of those that it describes.
 //!
-//! Prepared URLs are kept by their text, so what is kept is never out of date. Which entries are dynamic groups is for [`super`].
+//! Prepared URLs are kept by their text, so what is kept is never out of date. Which entries are dynamic groups is for
+//! [`super`].
 //!
-//! A host in the URL is not looked at (as in OpenDJ): the members are entries of this server. The filter sees no passwords, and a URL
-//! whose filter asks for membership describes nobody: it could depend on itself.
+//! A host in the URL is not looked at (as in OpenDJ): the members are entries of this server. The filter sees no
+//! passwords, and a URL whose filter asks for membership describes nobody: it could depend on itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;

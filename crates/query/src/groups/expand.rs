@@ -25,8 +25,8 @@ use crate::plan::{
     Branch, Candidates, FEW_CANDIDATES, Found, Narrowed, Planner, RANGE_IDS_MAX, scoped_candidates, whole,
 };
 
-/// Members that a filter on membership looks up; a group that has more is not indexed, as a range of so many ids is not. 100,000
-/// look-ups take a quarter of a second.
+/// Members that a filter on membership looks up; a group that has more is not indexed, as a range of so many ids is
+/// not. 100,000 look-ups take a quarter of a second.
 pub const MEMBERS_MAX: u64 = RANGE_IDS_MAX;
 
 /// Groups that `(isMemberOf=*)` adds up before it counts as not indexed.
@@ -104,8 +104,8 @@ enum Narrowing {
 }
 
 impl GroupsAt<'_> {
-    /// The candidates that following groups will find for a filter, if they are fewer than those that the planner has found, or
-    /// if it has found none.
+    /// The candidates that following groups will find for a filter, if they are fewer than those that the planner has
+    /// found, or if it has found none.
     pub fn plan(&self, matcher: &Matcher, narrowed: &Narrowed) -> Result<Option<Box<MemberPlan>>, StoreError> {
         let known = if narrowed.is_unindexed { None } else { narrowed.found.candidates.count() };
         if !matcher.needs_groups() || known.is_some_and(|count| count <= FEW_CANDIDATES) {
@@ -246,7 +246,8 @@ impl GroupsAt<'_> {
         Ok(Narrowing::Members(MemberPlan::of(Wanted::Chain(attribute, form.into()), direct)))
     }
 
-    /// How many entries a group has, nested groups counted as one; `None` when no index tells the entries of a dynamic group.
+    /// How many entries a group has, nested groups counted as one; `None` when no index tells the entries of a dynamic
+    /// group.
     fn member_count(&self, group: Place, targets: usize) -> Result<Option<u64>, StoreError> {
         let view = self.view_of(group.backend)?;
         let Some(record) = view.entry(group.id)? else { return Ok(Some(0)) };

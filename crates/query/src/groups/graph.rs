@@ -1,8 +1,8 @@
-//! From an entry up to the groups that it is in, direct and nested, and the question whether one of them is above an entry.
+//! From an entry up to the groups that it is in, direct and nested, and the question whether one of them is above an
+//! entry.
 //!
-//! Invariants:
-//! (1) Every group is followed once, so circles end.
-//! (2) What [`GroupsAt::all_above`] finds and what [`GroupsAt::contains`] says agree.
+//! Invariants: (1) Every group is followed once, so circles end. (2) What [`GroupsAt::all_above`] finds and what
+//! [`GroupsAt::contains`] says agree.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -228,7 +228,8 @@ impl GroupsAt<'_> {
         self.holders_in(backend, attribute, form, &all, &counts, found)
     }
 
-    /// The entries of a backend that have the name in an attribute and count, added to `found`. `all` are those to be asked one by one.
+    /// The entries of a backend that have the name in an attribute and count, added to `found`. `all` are those to be
+    /// asked one by one.
     pub(super) fn holders_in(
         &self,
         backend: usize,
@@ -418,7 +419,8 @@ impl GroupsAt<'_> {
             names.push(String::from_utf8_lossy(&dn).into_owned());
         }
         self.groups.service.notices.warn_once(format!(
-            "Groups are members of each other in a circle: {}. Everybody in one of them is in all of them; remove one of these members to end it",
+            "Groups are members of each other in a circle: {}. Everybody in one of them is in all of them; remove \
+             one of these members to end it",
             circle::shown(names.iter().map(String::as_str), " in ")
         ));
         Ok(())

@@ -1,6 +1,6 @@
-//! The members of groups that do not list them: dynamic and virtual static groups answer to `member` and `uniqueMember` as if they
-//! did, dynamic groups only if they are configured to. All members are told where the configuration allows it, within the
-//! requester's limits.
+//! The members of groups that do not list them: dynamic and virtual static groups answer to `member` and `uniqueMember`
+//! as if they did, dynamic groups only if they are configured to. All members are told where the configuration allows
+//! it, within the requester's limits.
 //!
 //! Values that such an entry has itself win over these.
 
@@ -103,7 +103,8 @@ impl GroupsAt<'_> {
         self.groups.service.urls.get(&self.groups.facts, text, self.groups.now_unix_seconds, told)
     }
 
-    /// Calls `each` with the entries of all backends that a URL describes, and their names, as long as the requester may look at more.
+    /// Calls `each` with the entries of all backends that a URL describes, and their names, as long as the requester
+    /// may look at more.
     pub(crate) fn each_described(&self, url: &MemberUrl, each: Described<'_>) -> Result<(), StoreError> {
         (0..self.groups.backends.len()).try_for_each(|backend| self.from(backend)?.each_described_here(url, each))
     }

@@ -1,4 +1,5 @@
-//! What entries show of the groups that they are in: `isMemberOf` and `memberOf`, and what sources of entries tell of it.
+//! What entries show of the groups that they are in: `isMemberOf` and `memberOf`, and what sources of entries tell of
+//! it.
 
 use schema::TypeIndex;
 use store::record::put_value;
@@ -21,7 +22,8 @@ impl GroupsAt<'_> {
         }
     }
 
-    /// Appends the DNs of all groups that the entry is in, in wire form and in the order of their numbers; `false` when it is in none.
+    /// Appends the DNs of all groups that the entry is in, in wire form and in the order of their numbers; `false` when
+    /// it is in none.
     pub fn put_groups(&self, entry: &EntryView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
         let place = Place { backend: self.own, id: entry.id };
         if let Some((_, wire)) = self.groups.state.borrow().last.as_ref().filter(|(last, _)| *last == place) {

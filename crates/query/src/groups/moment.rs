@@ -1,8 +1,8 @@
-//! One moment of all backends as seen from an entry of one of them, and what was found out about groups, and about what entries are
-//! given, at that moment.
+//! One moment of all backends as seen from an entry of one of them, and what was found out about groups, and about what
+//! entries are given, at that moment.
 //!
-//! Only the backend of the entry is read through the operation's own snapshot; snapshots of others are taken when they are first
-//! needed. What was found out is forgotten with the moment.
+//! Only the backend of the entry is read through the operation's own snapshot; snapshots of others are taken when they
+//! are first needed. What was found out is forgotten with the moment.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};

@@ -1,5 +1,5 @@
-//! Groups of one class that list their members in one attribute: for membership under another name than `memberOf` (OpenLDAP:
-//! memberof-group-oc, memberof-member-ad).
+//! Groups of one class that list their members in one attribute: for membership under another name than `memberOf`
+//! (OpenLDAP: memberof-group-oc, memberof-member-ad).
 //!
 //! Only what groups list themselves counts: groups in groups, dynamic and virtual static ones do not.
 

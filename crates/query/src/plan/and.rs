@@ -1,5 +1,5 @@
-//! And: what the indexes have for each component is gathered with counts, then intersected, the least first, while there is
-//! something to gain.
+//! And: what the indexes have for each component is gathered with counts, then intersected, the least first, while
+//! there is something to gain.
 //!
 //! Everything is one: a component by itself is an And of what is read for it, an And within an And is part of it.
 

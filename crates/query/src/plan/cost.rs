@@ -1,6 +1,7 @@
 //! What reading an index costs and what it saves: the one place for the figures by which the planner decides.
 //!
-//! Nanoseconds on one core of a present-day server with everything in memory. They need not be right, only in proportion.
+//! Nanoseconds on one core of a present-day server with everything in memory. They need not be right, only in
+//! proportion.
 
 /// Finding one key.
 pub const KEY: u64 = 500;
@@ -18,8 +19,8 @@ pub const ENTRY: u64 = 1_000;
 /// Neighbouring ids in one container.
 const CONTAINER_IDS: u64 = store::posting::container::CHUNK_IDS;
 
-/// Finding out which of `ids` ids are in a list of `count`, in a backend with `entries` entries: the list is read, or asked, whichever
-/// is less.
+/// Finding out which of `ids` ids are in a list of `count`, in a backend with `entries` entries: the list is read, or
+/// asked, whichever is less.
 #[must_use]
 pub fn of_common(ids: u64, count: u64, entries: u64) -> u64 {
     let containers = ids.min(entries / CONTAINER_IDS + 1);
@@ -27,8 +28,8 @@ pub fn of_common(ids: u64, count: u64, entries: u64) -> u64 {
     asked.min(count.saturating_mul(ID))
 }
 
-/// Whether it pays to find out which of `ids` candidates are in a list of `count`: what it costs is less than looking at the entries
-/// that it rules out, if keys were spread evenly over the backend's `entries` entries.
+/// Whether it pays to find out which of `ids` candidates are in a list of `count`: what it costs is less than looking
+/// at the entries that it rules out, if keys were spread evenly over the backend's `entries` entries.
 #[must_use]
 pub fn is_worth(ids: u64, count: u64, entries: u64) -> bool {
     let entries = entries.max(1);

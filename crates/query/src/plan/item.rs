@@ -277,14 +277,16 @@ impl<'p> Planner<'p, '_> {
         None
     }
 
-    /// Whether no entry of the backend has two values of the attribute: it is single-valued, and was never stored as a subtype or with
-    /// options. Only then do two bounds make one range: of several values, one may match one bound, another the other.
+    /// Whether no entry of the backend has two values of the attribute: it is single-valued, and was never stored as a
+    /// subtype or with options. Only then do two bounds make one range: of several values, one may match one bound,
+    /// another the other.
     fn has_one_value(&self, attribute: TypeIndex) -> bool {
         self.facts.schema.attribute_by_index(attribute).is_some_and(AttributeType::is_single_value)
             && self.view.tables().by_type(attribute.0).len() <= 1
     }
 
-    /// Windows of the pieces in the substring index; a short piece is a range of it; the initial piece is a range of the equality index.
+    /// Windows of the pieces in the substring index; a short piece is a range of it; the initial piece is a range of
+    /// the equality index.
     fn gather_substrings(
         &mut self,
         at: usize,

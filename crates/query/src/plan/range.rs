@@ -26,8 +26,8 @@ pub(super) struct Scan {
 }
 
 impl<'p> Planner<'p, '_> {
-    /// All entries with a key in the range, less those outside `within`. Without `within` it gives up at [`RANGE_IDS_MAX`] ids, else
-    /// when it has cost half of what looking at the entries of `within` costs.
+    /// All entries with a key in the range, less those outside `within`. Without `within` it gives up at
+    /// [`RANGE_IDS_MAX`] ids, else when it has cost half of what looking at the entries of `within` costs.
     pub(super) fn scan(&self, range: &RangeRead<'p>, within: Option<&IdSet>) -> Result<Scan, StoreError> {
         let budget = within.map(|set| set.len().saturating_mul(cost::ENTRY) / 2);
         let mut all = IdSet::default();

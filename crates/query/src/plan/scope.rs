@@ -134,7 +134,8 @@ fn by_children(found: Found, view: &View<'_>, base: EntryId, limit: u64) -> Resu
     Ok((Narrowed { found: Found { candidates, ..found }, is_unindexed: false }, step))
 }
 
-/// A subtree has to be collected. That is done if it takes much less time than looking at the candidates, or if they are all entries.
+/// A subtree has to be collected. That is done if it takes much less time than looking at the candidates, or if they
+/// are all entries.
 fn by_subtree(found: Found, view: &View<'_>, branch: Branch, limit: u64) -> Result<(Narrowed, ScopeStep), StoreError> {
     let count = found.candidates.count();
     let is_unindexed = count.is_none();
@@ -177,7 +178,8 @@ fn by_subtree(found: Found, view: &View<'_>, branch: Branch, limit: u64) -> Resu
     Ok((Narrowed { found: Found { candidates, ..found }, is_unindexed: false }, step))
 }
 
-/// The base and all entries below it, if they are at most `left`; from that goes what was looked at, also where they are more.
+/// The base and all entries below it, if they are at most `left`; from that goes what was looked at, also where they
+/// are more.
 pub fn subtree(view: &View<'_>, base: EntryId, left: &mut u64) -> Result<Option<IdSet>, StoreError> {
     *left = left.saturating_sub(1);
     let mut all = IdSet::one(base);

@@ -1,7 +1,8 @@
-//! What the planner did, step by step, for whoever wants it explained: which keys it read, what they gave, and why not others.
+//! What the planner did, step by step, for whoever wants it explained: which keys it read, what they gave, and why not
+//! others.
 //!
-//! The planner reports here as it goes; there is no second planner. Without a trace a step costs one comparison. Knows nothing of
-//! how it is shown.
+//! The planner reports here as it goes; there is no second planner. Without a trace a step costs one comparison. Knows
+//! nothing of how it is shown.
 
 use std::ops::Bound;
 use std::time::Duration;

@@ -1,17 +1,18 @@
 //! Collecting places of entries in a sort order: all of them, or the first so many.
 //!
-//! Memory is bounded by [`SORT_BYTES_MAX`] for one search and by [`Budget`] for all, whatever is searched. Knows no entry.
+//! Memory is bounded by [`SORT_BYTES_MAX`] for one search and by [`Budget`] for all, whatever is searched. Knows no
+//! entry.
 
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ldap::ResultCode;
 
-use super::super::paged::Position;
-use super::super::stop::Stop;
+use crate::search::paged::Position;
+use crate::search::stop::Stop;
 
 /// Memory for the places of one search. Some 700,000 entries with keys of 30 bytes.
-pub(in super::super) const SORT_BYTES_MAX: usize = 64 << 20;
+pub(in crate::search) const SORT_BYTES_MAX: usize = 64 << 20;
 
 /// Memory is taken from the budget in pieces of this size, so that sorts do not meet there at every entry.
 const BUDGET_STEP: usize = 64 << 10;
@@ -24,7 +25,7 @@ const POSITION_BYTES: usize = size_of::<Position>() + 16;
 
 /// Takes places in any order, gives them back in theirs.
 #[derive(Debug)]
-pub(in super::super) struct Collector {
+pub(in crate::search) struct Collector {
     /// The greatest on top, which goes when there are too many.
     kept: BinaryHeap<Position>,
     keep: Option<usize>,
@@ -36,7 +37,7 @@ pub(in super::super) struct Collector {
 
 /// The keys do not fit.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) enum TooMuch {
+pub(in crate::search) enum TooMuch {
     /// Into what one search may take.
     ForOne,
     /// Beside those of other searches.
@@ -45,7 +46,7 @@ pub(in super::super) enum TooMuch {
 
 /// Memory that several collectors share.
 #[derive(Debug)]
-pub(in super::super) struct Budget {
+pub(in crate::search) struct Budget {
     left: AtomicUsize,
 }
 
@@ -57,7 +58,7 @@ impl Budget {
 
 /// A part of a budget, given back when dropped.
 #[derive(Debug)]
-pub(in super::super) struct Reserved {
+pub(in crate::search) struct Reserved {
     budget: &'static Budget,
     bytes: usize,
 }
@@ -89,7 +90,7 @@ impl Drop for Reserved {
 
 impl Collector {
     /// Keeps the least `keep` places, or all, behind `after`.
-    pub(in super::super) fn new(keep: Option<usize>, after: Option<Position>) -> Collector {
+    pub(in crate::search) fn new(keep: Option<usize>, after: Option<Position>) -> Collector {
         Collector::within(&ALL, keep, after)
     }
 
@@ -98,7 +99,7 @@ impl Collector {
     }
 
     /// Takes a place; `key` is only kept if the place is.
-    pub(in super::super) fn offer(&mut self, key: &[u8], place: Position) -> Result<(), TooMuch> {
+    pub(in crate::search) fn offer(&mut self, key: &[u8], place: Position) -> Result<(), TooMuch> {
         let rank = |other: &Position| {
             (key, place.backend, place.base, place.id).cmp(&(&other.key, other.backend, other.base, other.id))
         };
@@ -123,14 +124,14 @@ impl Collector {
     }
 
     /// All that was kept, in order, each once; and the memory that it is in, to be kept as long.
-    pub(in super::super) fn into_sorted(self) -> (Vec<Position>, Reserved) {
+    pub(in crate::search) fn into_sorted(self) -> (Vec<Position>, Reserved) {
         let mut sorted = self.kept.into_sorted_vec();
         sorted.dedup();
         (sorted, self.reserved)
     }
 }
 
-pub(in super::super) fn too_much(what: TooMuch) -> Stop {
+pub(in crate::search) fn too_much(what: TooMuch) -> Stop {
     match what {
         TooMuch::ForOne => {
             let message = format!(

@@ -1,8 +1,8 @@
 //! Server-side sorting (RFC 2891): which orders there are, and how a result comes into one.
 //!
-//! Two ways. By an index on the first sort key, walked in its order (`walk`): what is wanted is found without looking at the rest,
-//! so that the first page of a million is as quick as that of a hundred. Else all keys are collected in bounded memory (`collect`);
-//! of a page or a limited result only the keys that it has room for.
+//! Two ways. By an index on the first sort key, walked in its order (`walk`): what is wanted is found without looking
+//! at the rest, so that the first page of a million is as quick as that of a hundred. Else all keys are collected in
+//! bounded memory (`collect`); of a page or a limited result only the keys that it has room for.
 //!
 //! Who may search without an index may also sort so; only memory has a bound ([`SORT_BYTES_MAX`]).
 
@@ -11,7 +11,8 @@ mod run;
 mod walk;
 
 use super::search_done::SearchDone;
-use ldap::{ControlBuf, ResultCode, controls as codec, oids::control};
+use ldap::oids::control;
+use ldap::{ControlBuf, ResultCode, controls as codec};
 use store::index::{SortKey, SortOrder, SortOrderError};
 
 use access::Access;

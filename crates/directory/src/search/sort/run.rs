@@ -4,20 +4,20 @@ use ldap::ResultCode;
 use store::index::SortOrder;
 use store::{EntryId, Snapshot};
 
-use super::super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
-use super::super::paged::{Page, Position};
-use super::super::run::{Run, next_candidates};
-use super::super::search_done::SearchDone;
-use super::super::search_plan::SearchPlan;
-use super::super::stop::Stop;
-use super::super::worker::Worker;
 use super::note_sorted;
 use super::too_much;
 use super::walk::{self, Ended, Walk};
 use super::{Collector, Sorting};
+use crate::search::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
+use crate::search::paged::{Page, Position};
+use crate::search::run::{Run, next_candidates};
+use crate::search::search_done::SearchDone;
+use crate::search::search_plan::SearchPlan;
+use crate::search::stop::Stop;
+use crate::search::worker::Worker;
 
 /// Runs a sorted search, or one page of it.
-pub(in super::super) fn run(
+pub(in crate::search) fn run(
     plan: &mut SearchPlan,
     sorting: &Sorting,
     page: Option<&Page>,
@@ -108,7 +108,7 @@ fn run_collected(
 }
 
 /// Puts the places of all matching entries into `collector`.
-pub(in super::super) fn collect(
+pub(in crate::search) fn collect(
     plan: &mut SearchPlan,
     order: &SortOrder,
     mut collector: Collector,
@@ -166,7 +166,7 @@ fn collect_part<O: EntryWriter>(
 }
 
 /// Sends the entries at `positions`, in that order. One that no longer matches, or is gone, is left out.
-pub(in super::super) fn send_positions(
+pub(in crate::search) fn send_positions(
     plan: &mut SearchPlan,
     positions: &[Position],
     worker: &mut Worker,

@@ -1,11 +1,12 @@
 //! Sorting by walking an index in its order: a VLV index that is the sorted list, or the index of the first sort key.
 //!
-//! Each key's entries that are among the candidates are fetched and sent, so that a page costs what it holds. A key says where an entry
-//! *may* stand: the entry decides, by its sort key. One with several values stands at its least only; keys that are cut short are
-//! taken together and sorted in memory, and so are the entries of one key when there are further sort keys.
+//! Each key's entries that are among the candidates are fetched and sent, so that a page costs what it holds. A key
+//! says where an entry *may* stand: the entry decides, by its sort key. One with several values stands at its least
+//! only; keys that are cut short are taken together and sorted in memory, and so are the entries of one key when there
+//! are further sort keys.
 //!
-//! Entries without a value are in no key of an attribute's index. They come last, or first when the order is reversed, and are found by looking at all
-//! candidates: in ascending order that is only paid when everything else was sent.
+//! Entries without a value are in no key of an attribute's index. They come last, or first when the order is reversed,
+//! and are found by looking at all candidates: in ascending order that is only paid when everything else was sent.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -14,13 +15,13 @@ use store::index::{Index, SortKey, SortOrder};
 use store::posting::key::KEY_PREFIX_BYTES;
 use store::{EntryId, IndexId, PostingScan, PostingScanBack, Postings, Snapshot, StoreError, View};
 
-use super::super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
-use super::super::paged::{Page, Position};
-use super::super::run::{Run, is_gone, next_candidates};
-use super::super::stop::Stop;
-use super::super::vlv_index;
 use super::too_much;
 use super::{Collector, Reserved, Sorting, forced};
+use crate::search::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
+use crate::search::paged::{Page, Position};
+use crate::search::run::{Run, is_gone, next_candidates};
+use crate::search::stop::Stop;
+use crate::search::vlv_index;
 use query::plan::{Candidates, successor};
 
 /// Fewer candidates are sorted faster than an index is walked.
@@ -40,8 +41,8 @@ pub(super) struct Ordered {
     is_whole: bool,
 }
 
-/// The index to walk, if it pays. To find `wanted` of the part's entries, the walk of an attribute's index passes by those of other
-/// entries; a sort looks at all candidates twice.
+/// The index to walk, if it pays. To find `wanted` of the part's entries, the walk of an attribute's index passes by
+/// those of other entries; a sort looks at all candidates twice.
 pub(super) fn index_for<O: EntryWriter>(
     run: &Run<'_, O>,
     view: &View<'_>,

@@ -69,7 +69,8 @@ fn an_example_shows_no_password() {
 #[test]
 fn the_remedy_is_what_the_planner_lacked() {
     let mut it = fixture();
-    // An Or needs all of its parts, an And the best of them; a limit is advised with room, but not for what most entries have.
+    // An Or needs all of its parts, an And the best of them; a limit is advised with room, but not for what most
+    // entries have.
     it.search(&Asked::new(BASE, "(|(l=town 7)(sn=*x*)(uid=u1))")).unwrap();
     it.search(&Asked::new(BASE, "(&(sn=*x*)(l=town 7)(!(uid=u1)))")).unwrap();
     it.search(&Asked::new(BASE, "(objectClass=account)")).unwrap();

@@ -1,7 +1,8 @@
 //! One case after the other: limits, access, referrals, aliases, the server's own entries.
 
 use config::{IndexConfig, default_indexes};
-use ldap::{ControlBuf, DerefAliases, ResultCode, Scope, oids::control};
+use ldap::oids::control;
+use ldap::{ControlBuf, DerefAliases, ResultCode, Scope};
 
 use super::fixture::{Asked, Collector, Fixture, user};
 use crate::Identity;

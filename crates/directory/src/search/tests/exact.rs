@@ -1,4 +1,5 @@
-//! Filters that the indexes answer exactly are not tried on entries: which they are, and what becomes of it when entries change.
+//! Filters that the indexes answer exactly are not tried on entries: which they are, and what becomes of it when
+//! entries change.
 
 use config::{IndexConfig, IndexKind};
 

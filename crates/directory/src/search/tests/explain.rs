@@ -9,8 +9,8 @@ use crate::Identity;
 const BASE: &str = "dc=example,dc=com";
 const PEOPLE: &str = "ou=people,dc=example,dc=com";
 
-/// 2,000 people whose addresses are those of OpenDJ's sample, so that its figures hold for every key that begins with `user.1`;
-/// 103 names begin with Den, five of them from user.1900 on, and one is Denice.
+/// 2,000 people whose addresses are those of OpenDJ's sample, so that its figures hold for every key that begins with
+/// `user.1`; 103 names begin with Den, five of them from user.1900 on, and one is Denice.
 fn people(indexes: Vec<IndexConfig>) -> Fixture {
     let mut ldif = format!("dn: {BASE}\nobjectClass: domain\n\ndn: {PEOPLE}\nobjectClass: organizationalUnit\n\n");
     for at in 0..2_000 {

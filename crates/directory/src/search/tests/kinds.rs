@@ -1,5 +1,5 @@
-//! Searches that the less common kinds of index answer, and those that they cannot. Who may not search unindexed asks, so that an
-//! answer proves the index.
+//! Searches that the less common kinds of index answer, and those that they cannot. Who may not search unindexed asks,
+//! so that an answer proves the index.
 
 use config::{IndexConfig, IndexKind};
 use ldap::ResultCode;

@@ -93,7 +93,8 @@ fn group_rule_and_own_attributes_hold_from_the_bind_on() {
     for (asked, entries) in [(0, 4), (3, 3), (5, 5), (6, 6), (100, 6)] {
         assert_eq!(found(&mut it, &ann, asked, 0), (entries, exceeded), "{asked}");
     }
-    // The own size limit comes before the rule's and before Sun's name for it, the own lookthrough limit before the rule's.
+    // The own size limit comes before the rule's and before Sun's name for it, the own lookthrough limit before the
+    // rule's.
     let bo = bound(&it, "uid=bo,dc=example,dc=com");
     for (asked, entries) in [(0, 2), (1, 1), (100, 2)] {
         assert_eq!(found(&mut it, &bo, asked, 0), (entries, exceeded), "{asked}");
@@ -243,8 +244,8 @@ impl EntryWriter for Hesitant<'_> {
     }
 }
 
-/// Between its turns, and before the first, a search keeps nothing of the database; it goes on where it was, and sees what has
-/// changed.
+/// Between its turns, and before the first, a search keeps nothing of the database; it goes on where it was, and sees
+/// what has changed.
 #[test]
 fn a_search_that_waits_for_its_turn_holds_no_snapshot() {
     let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\n\n".to_owned();

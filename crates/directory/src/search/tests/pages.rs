@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use config::{IndexConfig, IndexKind};
 use ldap::client::controls::{VlvResponse, decode_sort_response, sort_request, vlv_request};
 use ldap::controls::{PagedResults, SortKey, VlvRequest, VlvTarget};
-use ldap::{ControlBuf, ResultCode, oids::control};
+use ldap::oids::control;
+use ldap::{ControlBuf, ResultCode};
 use proptest::prelude::*;
 
 use super::fixture::{Asked, Fixture, Found};

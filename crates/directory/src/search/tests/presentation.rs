@@ -5,7 +5,8 @@ use std::fmt::Write;
 use config::{BackendConfig, IndexConfig, IndexKind, default_indexes};
 use ldap::client::controls::{VlvResponse, decode_sort_response, matched_values, sort_request, vlv_request};
 use ldap::controls::{SortKey, VlvRequest, VlvTarget};
-use ldap::{ControlBuf, DerefAliases, ResultCode, Scope, client, oids::control};
+use ldap::oids::control;
+use ldap::{ControlBuf, DerefAliases, ResultCode, Scope, client};
 
 use super::fixture::{Asked, Fixture, user};
 use super::pages::{names, next_page, page, value_of};
@@ -352,7 +353,7 @@ fn values_longer_than_an_index_key_are_in_order_too() {
     }
     all.sort();
     let mut it = Fixture::new(&[BASE], default_indexes(), &ldif);
-    super::super::sort::force_walk(Some(true));
+    crate::search::sort::force_walk(Some(true));
     for reverse in [false, true] {
         let (mut paged, mut cookie) = (Vec::new(), Vec::new());
         for _ in 0..8 {
@@ -446,7 +447,7 @@ fn values_outside_the_record_count_as_none_by_index_and_without() {
         let controls = [sort_by("cn", None, reverse)];
         let asked = Asked { controls: &controls, ..Asked::new(BASE, "(objectClass=person)") };
         let both = [false, true].map(|walk| {
-            super::super::sort::force_walk(Some(walk));
+            crate::search::sort::force_walk(Some(walk));
             names(&it.search(&asked).unwrap())
         });
         assert_eq!(both[0], both[1]);

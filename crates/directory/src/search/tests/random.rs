@@ -1,5 +1,5 @@
-//! Random data, indexes, filters, bases and scopes: what a search finds is what an evaluator says that knows no index, no normal
-//! form and no record: lists of lower-case strings, looked through one by one.
+//! Random data, indexes, filters, bases and scopes: what a search finds is what an evaluator says that knows no index,
+//! no normal form and no record: lists of lower-case strings, looked through one by one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

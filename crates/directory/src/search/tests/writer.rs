@@ -38,7 +38,8 @@ impl EntryWriter for Lines {
     }
 }
 
-/// Records, computed attributes, large attributes, references and entries of the server itself come through the same writer.
+/// Records, computed attributes, large attributes, references and entries of the server itself come through the same
+/// writer.
 #[test]
 fn entries_are_taken_without_messages() {
     let mut ldif = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n\

@@ -24,7 +24,8 @@ fn table(attribute: &str, template: &str) -> VirtualAttributeConfig {
     }
 }
 
-/// What a computed attribute comes from may be computed in turn, or be the groups of an entry; each image of an entry has its own.
+/// What a computed attribute comes from may be computed in turn, or be the groups of an entry; each image of an entry
+/// has its own.
 #[test]
 fn before_and_after_a_change_an_entry_shows_what_it_has_then() {
     let staff = "cn=staff,dc=example,dc=com";

@@ -35,7 +35,8 @@ fn hidden_entries_stay_hidden() {
     assert_eq!(names(plain.told(1)), [ANN]);
 }
 
-/// A search shows subentries to who has the control, or names their class; the changes that follow are told by the same rule.
+/// A search shows subentries to who has the control, or names their class; the changes that follow are told by the same
+/// rule.
 #[test]
 fn subentries_are_told_to_who_asks_for_them() {
     let mut fixture = fixture();

@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 
 use schema::NormalizedDn;
 
-use super::super::definition::Definition;
-use super::super::reach::filter_on_stored;
-use super::super::reading::Reading;
 use super::role::{Kind, LISTED_MAX, NS_ROLE, Role};
+use crate::computed::definition::Definition;
+use crate::computed::reach::filter_on_stored;
+use crate::computed::reading::Reading;
 use crate::entry::each_stored;
 use crate::facts::Facts;
 use crate::filter::{Matcher, Node, Target};

@@ -10,11 +10,11 @@ use schema::{NormalizedDn, TypeIndex};
 use store::StoreError;
 use store::record::put_value;
 
-use super::super::alternatives::{Alternatives, Narrowing};
-use super::super::definition::{Definition, Priority, Shows, Source, Wanted};
-use super::super::reach::Reach;
 use super::role::{Kind, NS_ROLE, Role};
 use crate::circle;
+use crate::computed::alternatives::{Alternatives, Narrowing};
+use crate::computed::definition::{Definition, Priority, Shows, Source, Wanted};
+use crate::computed::reach::Reach;
 use crate::entry::EntryView;
 use crate::entry::each_stored;
 use crate::facts::Facts;
@@ -44,7 +44,8 @@ pub struct RoleSet {
 }
 
 impl RoleSet {
-    /// What the roles together define; none without roles, or where the schema has no `nsRole`. `told` hears what is wrong with them.
+    /// What the roles together define; none without roles, or where the schema has no `nsRole`. `told` hears what is
+    /// wrong with them.
     pub fn definition(facts: &Facts, roles: Vec<Role>, told: &mut dyn FnMut(String)) -> Option<Definition> {
         if roles.is_empty() {
             return None;
@@ -78,7 +79,8 @@ impl RoleSet {
             links += own.len();
             if links > LINKS_MAX {
                 told(format!(
-                    "Nested roles list more than {LINKS_MAX} roles in all: nobody has the role \"{}\" until they list fewer",
+                    "Nested roles list more than {LINKS_MAX} roles in all: nobody has the role \"{}\" until they list \
+                     fewer",
                     role.dn
                 ));
                 links -= own.len();
@@ -113,7 +115,8 @@ impl RoleSet {
             };
             let names = found.iter().filter_map(|at| self.roles.get(*at)).map(|role| &*role.dn);
             told(format!(
-                "Roles contain each other in a circle: {}. Whoever has one of them has all of them; remove one from another's nsRoleDN to end it",
+                "Roles contain each other in a circle: {}. Whoever has one of them has all of them; remove one from \
+                 another's nsRoleDN to end it",
                 circle::shown(names, " contains ")
             ));
             reported.extend(found);
