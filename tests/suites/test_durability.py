@@ -239,6 +239,18 @@ def test_a_full_disk_refuses_writes_reads_go_on_and_writes_resume(fresh, tmp_pat
             assert con.search_s(f"uid=user.{i},{PEOPLE}", ldap.SCOPE_BASE, attrlist=["description"])[0][1][
                 "description"
             ] == [value]
+
+        def said(number):
+            errors = (fresh.dir / "logs" / "errors").read_text().splitlines()
+            return [line for line in errors if f"msgID={number} " in line and "userRoot" in line]
+
+        # The error log says it once, however many updates are refused.
+        until(lambda: said(80))
+        for _ in range(5):
+            with pytest.raises((ldap.UNWILLING_TO_PERFORM, ldap.ADMINLIMIT_EXCEEDED)):
+                con.modify_s(f"uid=user.1,{PEOPLE}", [(ldap.MOD_REPLACE, "description", [b"refused " * 500])])
+            time.sleep(0.5)
+        assert len(said(80)) == 1, said(80)
         filler.unlink()
 
         def resumes():
@@ -250,6 +262,8 @@ def test_a_full_disk_refuses_writes_reads_go_on_and_writes_resume(fresh, tmp_pat
 
         until(resumes)
         acknowledged[1] = b"resumed"
+        # Its end is in the error log, too.
+        until(lambda: said(82))
         fresh.kill()
         con = fresh.start().connect()
         for i, value in acknowledged.items():

@@ -6,8 +6,9 @@ import re
 import shutil
 import subprocess
 
+import ldap
 import pytest
-from pando_server import BASE, DIRECTORY_LDIF, Pando, binary
+from pando_server import BASE, DIRECTORY_LDIF, Pando, binary, until
 
 CALLS = (
     "openat,write,pwrite64,writev,pwritev,ftruncate,fallocate,fsync,fdatasync,syncfs,rename,renameat,renameat2,link,"
@@ -95,25 +96,12 @@ class Disk:
         return {p: c for p, c in at_risk.items() if os.path.lexists(p) and not TRANSIENT.search(p)}
 
 
-def traced(tmp_path, root, *arguments):
-    """Runs a tool; what would be lost if the power was cut right after it."""
-    trace = tmp_path / "trace"
-    command = [
-        "strace",
-        "-f",
-        "-y",
-        "-qq",
-        "-s",
-        "4096",
-        "-e",
-        "signal=none",
-        "-e",
-        f"trace={CALLS}",
-        "-o",
-        trace,
-        binary(),
-    ]
-    subprocess.run([str(part) for part in [*command, *arguments]], cwd=root.parent, check=True, timeout=300)
+def traced_command(trace, *arguments):
+    options = ["-f", "-y", "-qq", "-s", "4096", "-e", "signal=none", "-e", f"trace={CALLS}", "-o", trace]
+    return [str(part) for part in ["strace", *options, binary(), *arguments]]
+
+
+def read_trace(trace, root):
     disk = Disk(root)
     pending: dict[str, str] = {}
     for line in trace.read_text(errors="replace").splitlines():
@@ -125,7 +113,14 @@ def traced(tmp_path, root, *arguments):
             rest = pending.pop(pid, "") + resumed[1]
         disk.call(rest.strip())
     assert disk.known, "the trace shows nothing"
-    return disk.lost()
+    return disk
+
+
+def traced(tmp_path, root, *arguments):
+    """Runs a tool; what would be lost if the power was cut right after it."""
+    trace = tmp_path / "trace"
+    subprocess.run(traced_command(trace, *arguments), cwd=root.parent, check=True, timeout=300)
+    return read_trace(trace, root).lost()
 
 
 @pytest.fixture
@@ -165,6 +160,33 @@ def test_a_changed_configuration_is_on_the_disk(tmp_path, root):
     setup(tmp_path, root)
     change = ["set-global-configuration-prop", "--set", "size-limit:500", "--no-prompt", "--instance", root]
     assert traced(tmp_path, root, "dsconfig", *change) == {}
+
+
+def test_an_audit_log_that_is_put_aside_is_on_the_disk(tmp_path, root):
+    setup(tmp_path, root)
+    config = root / "pando.toml"
+    text = config.read_text()
+    at = text.index('[log-publisher."File-Based Audit Logger"]')
+    audit = text[at:].replace("enabled = false", "enabled = true", 1)
+    audit = re.sub(r"rotation-policy = .*", 'rotation-policy = "small"', audit, count=1)
+    small = '\n[log-rotation-policy.small]\ntype = "size-limit"\nfile-size-limit = "4 kib"\n'
+    config.write_text(text[:at] + audit + small)
+    trace = tmp_path / "trace"
+    server = subprocess.Popen(traced_command(trace, "start", "--instance", root), cwd=root.parent)
+    try:
+        until(lambda: subprocess.run([binary(), "reload", "--instance", root], capture_output=True).returncode == 0)
+        port = re.search(r"listen-port = (\d+)", config.read_text())[1]
+        con = ldap.initialize(f"ldap://127.0.0.1:{port}")
+        con.simple_bind_s("cn=Manager", "secret12")
+        for n in range(40):
+            con.modify_s(BASE, [(ldap.MOD_REPLACE, "description", [b"%d" % n])])
+        aside = lambda: list((root / "logs").glob("audit.*Z*"))  # noqa: E731
+        until(lambda: len(aside()) >= 2)
+    finally:
+        subprocess.run([binary(), "stop", "--instance", root], capture_output=True, check=False)
+        server.wait(timeout=60)
+    disk = read_trace(trace, root)
+    assert aside() and not {str(path) for path in aside()} & {*disk.unsynced, *disk.unnamed}
 
 
 def test_the_trace_is_understood(tmp_path):
