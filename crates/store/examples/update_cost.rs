@@ -1,10 +1,10 @@
-//! What reads and updates cost: the measurement behind decision 002.
+//! Measures what reads and updates cost (decision 002).
 //!
 //! ```text
 //! update_cost FOLDER PEOPLE.ldif MORE.ldif SECONDS
 //! ```
 //! PEOPLE is imported into FOLDER unless a database is there; MORE holds person entries that are not in PEOPLE, to be
-//! added. Prints one line a measurement. It knows the store only by its public face.
+//! added. Prints one line a measurement. It uses only the public interface of the store.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -110,7 +110,7 @@ fn read_entries(path: &Path) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-/// Adds, and modifies of one attribute, in the plainest encoding.
+/// Adds, and modifies of one attribute, in the simplest encoding.
 struct LoadRules;
 
 impl Rules for LoadRules {
@@ -252,7 +252,7 @@ fn reads(backend: &Backend, what: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// CPU time of this thread: what others on the machine do does not count.
+/// CPU time of this thread: other processes of the machine do not count.
 fn own_cpu_ns() -> Result<u64, Failure> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(stat.split(' ').next().unwrap_or_default().parse()?)

@@ -29,21 +29,21 @@ impl Queue {
 
     /// Adds one, behind those that its submitter sent before.
     pub fn push(&mut self, proposed: Proposed) {
-        let source = proposed.ticket.submitter();
-        let own = self.waiting.entry(source).or_insert_with(|| self.spares.pop().unwrap_or_default());
+        let submitter = proposed.ticket.submitter();
+        let own = self.waiting.entry(submitter).or_insert_with(|| self.spares.pop().unwrap_or_default());
         if own.is_empty() {
-            self.turns.push_back(source);
+            self.turns.push_back(submitter);
         }
         own.push_back(proposed);
     }
 
     /// The next one.
     pub fn pop(&mut self) -> Option<Proposed> {
-        let source = self.turns.pop_front()?;
-        let Entry::Occupied(mut own) = self.waiting.entry(source) else { return None };
+        let submitter = self.turns.pop_front()?;
+        let Entry::Occupied(mut own) = self.waiting.entry(submitter) else { return None };
         let next = own.get_mut().pop_front();
         if !own.get().is_empty() {
-            self.turns.push_back(source);
+            self.turns.push_back(submitter);
             return next;
         }
         let own = own.remove();
@@ -59,11 +59,11 @@ mod tests {
     use super::*;
     use crate::proposed::Ticket;
 
-    fn queue(sources: impl IntoIterator<Item = u64>) -> Queue {
+    fn queue(submitters: impl IntoIterator<Item = u64>) -> Queue {
         let mut queue = Queue::default();
-        for (at, source) in sources.into_iter().enumerate() {
+        for (at, submitter) in submitters.into_iter().enumerate() {
             let proposal = (at as u64).to_le_bytes().to_vec();
-            queue.push(Proposed { proposal, ticket: Ticket::new(Submitter(source), Box::new(|_| ())) });
+            queue.push(Proposed { proposal, ticket: Ticket::new(Submitter(submitter), Box::new(|_| ())) });
         }
         queue
     }
@@ -84,17 +84,17 @@ mod tests {
     proptest::proptest! {
         /// Nothing is lost, each submitter keeps its order, and between two turns of a submitter no other has two.
         #[test]
-        fn sources_take_turns(sources in proptest::collection::vec(0u64..6, 0..200)) {
-            let mut queue = queue(sources.clone());
+        fn submitters_take_turns(submitters in proptest::collection::vec(0u64..6, 0..200)) {
+            let mut queue = queue(submitters.clone());
             let served: Vec<(u64, u64)> = std::iter::from_fn(|| next(&mut queue)).collect();
             proptest::prop_assert!(queue.is_empty() && queue.waiting.is_empty());
-            for source in 0..6 {
-                let own = |(by, _): &&(u64, u64)| *by == source;
+            for submitter in 0..6 {
+                let own = |(by, _): &&(u64, u64)| *by == submitter;
                 let numbers: Vec<u64> = served.iter().filter(own).map(|(_, number)| *number).collect();
-                let sent = (0..sources.len()).filter(|at| sources[*at] == source);
+                let sent = (0..submitters.len()).filter(|at| submitters[*at] == submitter);
                 let sent: Vec<u64> = sent.map(|at| at as u64).collect();
                 proptest::prop_assert_eq!(numbers, sent);
-                let turns: Vec<usize> = (0..served.len()).filter(|at| served[*at].0 == source).collect();
+                let turns: Vec<usize> = (0..served.len()).filter(|at| served[*at].0 == submitter).collect();
                 for pair in turns.windows(2) {
                     let mut others: Vec<u64> = served[pair[0] + 1..pair[1]].iter().map(|(by, _)| *by).collect();
                     others.sort_unstable();

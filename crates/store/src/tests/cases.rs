@@ -1,4 +1,4 @@
-//! Cases with a name.
+//! Single cases.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ fn a_read_error_in_apply_stops_updates_and_is_not_a_refusal() {
     assert_eq!(store.submit(&add("later", &[])), Err(stopped.clone()));
     assert_eq!(store.backend().updates_stopped(), Some(&stopped));
     assert_eq!(store.backend().stats().updates_stopped, Some(stopped));
-    // Reads and folds go on, with exactly what was acknowledged; so does the backend when it is opened anew.
+    // Reads and folds go on, with exactly what was acknowledged; after another start updates go on too.
     assert!(model.apply(&ops[0]));
     model.compare(&store.backend().snapshot().unwrap());
     store.fold();
@@ -334,7 +334,7 @@ fn a_replay_that_comes_out_otherwise_stops() {
     let (mut store, mut model) = (Store::new(), Model::new());
     run(&mut store, &mut model, &many(2));
     store.crash(&mut |_| 0);
-    // The same bytes now mean something that is refused.
+    // The rules refuse the same bytes now.
     let rules = store.rules();
     for op in rules.known.lock().unwrap().values_mut() {
         *op = Op::Refuse(Box::new(op.clone()));

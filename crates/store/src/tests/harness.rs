@@ -51,7 +51,7 @@ pub enum Op {
         key: String,
         value: Option<String>,
     },
-    /// These are the indexes now; some are built anew although they were there.
+    /// Sets the indexes; those in `anew` are built again although they exist.
     SetIndexes {
         names: Vec<String>,
         anew: Vec<String>,
@@ -64,9 +64,9 @@ pub enum Op {
     Forget {
         numbers: Vec<u16>,
     },
-    /// Does what the other does, then says no.
+    /// Does what the other does, then refuses.
     Refuse(Box<Op>),
-    /// Does what the other does, then meets data that cannot be read.
+    /// Does what the other does, then fails because data cannot be read.
     Unreadable(Box<Op>),
     /// Does what the other does, then panics.
     Panic(Box<Op>),
@@ -337,7 +337,7 @@ impl Store {
         Ok(())
     }
 
-    /// Opens it with another order than its own.
+    /// Opens it with another order than the local one.
     pub fn open_in_order<O: Order + 'static>(&mut self, order: impl FnOnce(Waker) -> O) -> Result<(), StoreError> {
         let options = Store::options(self.folder.path(), &self.disk);
         self.backend = Some(Backend::open_in_order(options, self.rules(), order)?);
@@ -374,7 +374,7 @@ impl Store {
         results.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// From now on whatever was proposed before meets data that cannot be read.
+    /// From now on every proposal of before fails because data cannot be read.
     pub fn make_unreadable(&self) {
         for op in self.known.lock().unwrap().values_mut() {
             *op = Op::Unreadable(Box::new(op.clone()));
@@ -399,7 +399,7 @@ impl Store {
         }
     }
 
-    /// Ends without folding, as `kill -9` does; then the log's disk loses what it may lose.
+    /// Ends without folding, as `kill -9` does; then the disk of the log loses writes that were not synced.
     pub fn crash(&mut self, random: &mut dyn FnMut(u64) -> u64) {
         if let Some(backend) = self.backend.take() {
             backend.crash();

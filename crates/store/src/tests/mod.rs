@@ -1,4 +1,4 @@
-//! The whole store against a model in memory, and the cases that a random test would meet too seldom.
+//! The whole store against a model in memory, and cases that a random test rarely meets.
 
 mod cases;
 mod harness;

@@ -1,4 +1,4 @@
-//! The same directory as plain maps, and the comparison.
+//! A model of the directory in maps, and its comparison with the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -118,7 +118,7 @@ impl Model {
             for (first, key) in values.flat_map(|value| keys_of(value.as_bytes())) {
                 let Some((number, through, within)) = numbers.get(&first) else { continue };
                 let key = IndexKey::new(*number, &key);
-                // What is there of an entry that is half done is right if it is there.
+                // Of an entry that is only partly built, only keys that are there are compared.
                 let is_there = within == id && snapshot.postings(&key).unwrap().contains(EntryId(*id)).unwrap();
                 if id <= through || is_there {
                     keys.push(key);
@@ -134,7 +134,7 @@ impl Model {
         all
     }
 
-    /// Compares everything that a snapshot can tell.
+    /// Compares everything that a snapshot shows.
     pub fn compare(&self, snapshot: &Snapshot) {
         let mut seen = Vec::new();
         for found in snapshot.entries(EntryId(0)).unwrap() {

@@ -14,7 +14,7 @@ use crate::proposed::{Proposed, Ticket};
 use crate::tables::NoTypes;
 use crate::{Outcome, StopCause, StoreError, Submitter, Waker};
 
-/// What a test does to its order, and what it saw.
+/// The state of a [`ManualOrder`], which the test changes and reads.
 #[derive(Default)]
 struct Inner {
     offered: VecDeque<Proposed>,
@@ -29,12 +29,12 @@ struct Inner {
 
 /// An order that gives nothing before the test says so.
 #[derive(Clone, Default)]
-struct HandOrder(Arc<Mutex<Inner>>);
+struct ManualOrder(Arc<Mutex<Inner>>);
 
-/// How much a [`HandOrder`] takes.
+/// How much a [`ManualOrder`] takes.
 const ROOM: usize = 4;
 
-impl Order for HandOrder {
+impl Order for ManualOrder {
     const IS_BINDING: bool = true;
 
     fn offer(&mut self, proposed: Proposed) {
@@ -65,17 +65,17 @@ impl Order for HandOrder {
     }
 }
 
-/// A test's hands on the order of a store.
-struct Hands {
-    order: HandOrder,
+/// Controls the order of a store.
+struct OrderControl {
+    order: ManualOrder,
     waker: Waker,
 }
 
-impl Hands {
+impl OrderControl {
     /// Opens the store anew with such an order.
-    fn on(store: &mut Store) -> Hands {
+    fn on(store: &mut Store) -> OrderControl {
         store.close();
-        let (order, mut woken) = (HandOrder::default(), None);
+        let (order, mut woken) = (ManualOrder::default(), None);
         let own = order.clone();
         store
             .open_in_order(|waker| {
@@ -83,7 +83,7 @@ impl Hands {
                 own
             })
             .unwrap();
-        Hands { order, waker: woken.unwrap() }
+        OrderControl { order, waker: woken.unwrap() }
     }
 
     fn inner<T>(&self, look: impl FnOnce(&mut Inner) -> T) -> T {
@@ -109,9 +109,9 @@ impl Hands {
             let mut others = others.into_iter();
             while let Some(Proposed { proposal, ticket }) = inner.offered.pop_back() {
                 if let Some(other) = others.next() {
-                    Hands::give(inner, other, None);
+                    OrderControl::give(inner, other, None);
                 }
-                Hands::give(inner, proposal, Some(ticket));
+                OrderControl::give(inner, proposal, Some(ticket));
             }
         });
         self.waker.wake();
@@ -144,13 +144,13 @@ fn value(store: &Store, key: &str) -> Option<String> {
 #[test]
 fn proposals_are_applied_in_the_order_given_and_everybody_is_answered() {
     let mut store = Store::new();
-    let hands = Hands::on(&mut store);
+    let control = OrderControl::on(&mut store);
     let answers = submit(&mut store, &[put("key", "first"), put("key", "second"), put("key", "third")]);
-    hands.wait_offered(3);
+    control.wait_offered(3);
     assert!(answers.is_empty() && store.backend().stats().seq == 0, "nothing has its position yet");
     let other = store.proposal(&put("other", "of another server"));
-    hands.give_all_reversed(vec![other]);
-    let mut answered: Vec<usize> = answers
+    control.give_all_reversed(vec![other]);
+    let answered: Vec<usize> = answers
         .iter()
         .take(3)
         .map(|(at, answer)| {
@@ -159,12 +159,11 @@ fn proposals_are_applied_in_the_order_given_and_everybody_is_answered() {
         })
         .collect();
     assert_eq!(answered, [2, 1, 0]);
-    answered.clear();
     assert_eq!(value(&store, "key").as_deref(), Some("first"));
     assert_eq!(value(&store, "other").as_deref(), Some("of another server"));
     assert_eq!(store.backend().stats().seq, 4);
-    assert_eq!(hands.inner(|inner| inner.applied.last().copied()), Some(Position(4)));
-    // The log has them in that order: a start without this order comes to the same.
+    assert_eq!(control.inner(|inner| inner.applied.last().copied()), Some(Position(4)));
+    // The log has them in that order: a start with the local order has the same state.
     store.crash(&mut |_| 0);
     store.open().unwrap();
     assert_eq!(value(&store, "key").as_deref(), Some("first"));
@@ -174,10 +173,10 @@ fn proposals_are_applied_in_the_order_given_and_everybody_is_answered() {
 #[test]
 fn what_only_others_propose_is_applied_too() {
     let mut store = Store::new();
-    let hands = Hands::on(&mut store);
+    let control = OrderControl::on(&mut store);
     let other = store.proposal(&put("other", "x"));
-    hands.inner(|inner| Hands::give(inner, other, None));
-    hands.waker.wake();
+    control.inner(|inner| OrderControl::give(inner, other, None));
+    control.waker.wake();
     while value(&store, "other").is_none() {
         std::thread::sleep(Duration::from_micros(100));
     }
@@ -186,19 +185,19 @@ fn what_only_others_propose_is_applied_too() {
 #[test]
 fn no_more_is_offered_than_the_order_takes() {
     let mut store = Store::new();
-    let hands = Hands::on(&mut store);
+    let control = OrderControl::on(&mut store);
     let ops: Vec<Op> = (0..50).map(|at| put("key", &at.to_string())).collect();
     let answers = submit(&mut store, &ops);
     let mut answered = Vec::new();
     while answered.len() < ops.len() {
-        hands.wait_offered(ROOM.min(ops.len() - answered.len()));
-        hands.give_all_reversed(Vec::new());
+        control.wait_offered(ROOM.min(ops.len() - answered.len()));
+        control.give_all_reversed(Vec::new());
         while let Ok((at, answer)) = answers.recv_timeout(Duration::from_millis(1)) {
             assert!(answer.unwrap().accepted);
             answered.push(at);
         }
     }
-    assert_eq!(hands.inner(|inner| inner.most), ROOM);
+    assert_eq!(control.inner(|inner| inner.most), ROOM);
     answered.sort_unstable();
     assert_eq!(answered, (0..50).collect::<Vec<_>>());
 }
@@ -206,20 +205,20 @@ fn no_more_is_offered_than_the_order_takes() {
 #[test]
 fn a_schema_change_waits_for_what_was_proposed_before_it() {
     let mut store = Store::new();
-    let hands = Hands::on(&mut store);
+    let control = OrderControl::on(&mut store);
     let before = submit(&mut store, &[put("key", "before")]);
-    hands.wait_offered(1);
+    control.wait_offered(1);
     let bound = store.backend().rebind(Arc::new(NoTypes), Arc::new(TestBinder));
     let waiting = std::thread::spawn(move || bound.wait());
     let after = submit(&mut store, &[put("key", "after")]);
     std::thread::sleep(Duration::from_millis(20));
     assert!(!waiting.is_finished(), "what was sent before it has no position yet");
-    assert_eq!(hands.inner(|inner| inner.offered.len()), 1, "what was sent behind it is not looked at");
-    hands.give_all_reversed(Vec::new());
+    assert_eq!(control.inner(|inner| inner.offered.len()), 1, "what was sent behind it is not looked at");
+    control.give_all_reversed(Vec::new());
     assert!(before.recv().unwrap().1.unwrap().accepted);
     waiting.join().unwrap();
-    hands.wait_offered(1);
-    hands.give_all_reversed(Vec::new());
+    control.wait_offered(1);
+    control.give_all_reversed(Vec::new());
     assert!(after.recv().unwrap().1.unwrap().accepted);
 }
 
@@ -238,77 +237,77 @@ fn assert_stopped(store: &mut Store, cause: StopCause, reason: StoreError) {
 }
 
 /// A store in such an order with one good update.
-fn served() -> (Store, Hands) {
+fn served() -> (Store, OrderControl) {
     let mut store = Store::new();
-    let hands = Hands::on(&mut store);
+    let control = OrderControl::on(&mut store);
     let answers = submit(&mut store, &[put("key", "good")]);
-    hands.wait_offered(1);
-    hands.give_all_reversed(Vec::new());
+    control.wait_offered(1);
+    control.give_all_reversed(Vec::new());
     assert!(answers.recv().unwrap().1.unwrap().accepted);
-    (store, hands)
+    (store, control)
 }
 
 #[test]
 fn an_order_that_fails_stops_updates_and_not_reads() {
-    let (mut store, hands) = served();
+    let (mut store, control) = served();
     let answers = submit(&mut store, &[put("key", "on its way")]);
-    hands.wait_offered(1);
+    control.wait_offered(1);
     let reason = StoreError::Io { what: "order", detail: "asked for".to_owned() };
-    hands.inner(|inner| inner.fails = Some(reason.clone()));
-    hands.waker.wake();
+    control.inner(|inner| inner.fails = Some(reason.clone()));
+    control.waker.wake();
     while store.backend().updates_stopped().is_none() {
         std::thread::sleep(Duration::from_micros(100));
     }
-    // The test has a hand on the order too, so it must let go of the ticket.
-    hands.inner(|inner| inner.offered.clear());
+    // The test shares the order, so the writer alone does not drop the ticket.
+    control.inner(|inner| inner.offered.clear());
     assert_eq!(answers.recv().unwrap().1, Err(StoreError::OutcomeUnknown));
     assert_stopped(&mut store, StopCause::Order, reason);
 }
 
 #[test]
 fn a_gap_in_the_order_stops_updates() {
-    let (mut store, hands) = served();
+    let (mut store, control) = served();
     let answers = submit(&mut store, &[put("key", "behind a gap")]);
-    hands.wait_offered(1);
-    hands.inner(|inner| inner.last += 1);
-    hands.give_all_reversed(Vec::new());
+    control.wait_offered(1);
+    control.inner(|inner| inner.last += 1);
+    control.give_all_reversed(Vec::new());
     assert_eq!(answers.recv().unwrap().1, Err(StoreError::OutcomeUnknown));
     assert_stopped(&mut store, StopCause::Order, StoreError::OutOfOrder { last: 1, next: 3 });
 }
 
 #[test]
 fn a_log_that_refuses_what_has_its_position_stops_updates() {
-    let (mut store, hands) = served();
+    let (mut store, control) = served();
     store.disk.set_faults(Faults { failing_syncs: 1, ..Faults::default() });
     let answers = submit(&mut store, &[put("key", "not logged")]);
-    hands.wait_offered(1);
-    hands.give_all_reversed(Vec::new());
+    control.wait_offered(1);
+    control.give_all_reversed(Vec::new());
     let Err(StoreError::UpdatesStopped { cause, reason }) = answers.recv().unwrap().1 else { panic!("it was taken") };
-    assert_eq!(hands.inner(|inner| inner.applied.last().copied()), Some(Position(1)));
+    assert_eq!(control.inner(|inner| inner.applied.last().copied()), Some(Position(1)));
     assert_stopped(&mut store, cause, *reason);
 }
 
 #[test]
 fn an_order_that_takes_nothing_refuses_until_it_does() {
-    let (mut store, hands) = served();
-    hands.inner(|inner| inner.is_unavailable = true);
+    let (mut store, control) = served();
+    control.inner(|inner| inner.is_unavailable = true);
     assert_eq!(store.submit(&put("key", "refused")), Err(StoreError::Busy));
     assert_eq!(store.backend().stats().order_trouble, Some(StoreError::Busy));
-    hands.inner(|inner| inner.is_unavailable = false);
+    control.inner(|inner| inner.is_unavailable = false);
     let answers = submit(&mut store, &[put("key", "taken")]);
-    hands.wait_offered(1);
-    hands.give_all_reversed(Vec::new());
+    control.wait_offered(1);
+    control.give_all_reversed(Vec::new());
     assert!(answers.recv().unwrap().1.unwrap().accepted);
     assert_eq!((store.backend().stats().order_trouble, value(&store, "key").as_deref()), (None, Some("taken")));
 }
 
 #[test]
 fn closing_does_not_wait_for_what_the_order_keeps() {
-    let (mut store, hands) = served();
+    let (mut store, control) = served();
     let answers = submit(&mut store, &[put("key", "kept")]);
-    hands.wait_offered(1);
+    control.wait_offered(1);
     store.close();
-    hands.inner(|inner| inner.offered.clear());
+    control.inner(|inner| inner.offered.clear());
     assert_eq!(answers.recv().unwrap().1, Err(StoreError::OutcomeUnknown));
     store.open().unwrap();
     assert_eq!(value(&store, "key").as_deref(), Some("good"));

@@ -75,7 +75,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A few seconds' worth; `PROPTEST_CASES` asks for more.
+/// Takes a few seconds; `PROPTEST_CASES` asks for more.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(40)
 }
@@ -150,8 +150,7 @@ proptest! {
     }
 }
 
-/// Builds what is to be built and sweeps what was: a builder always comes to its end, and nothing of a former index
-/// stays.
+/// Builds all indexes and removes former ones: building always ends, and no row of a former index is left.
 fn finish_indexes(store: &mut Store) {
     for _ in 0..10_000 {
         let indexes = store.backend().indexes();

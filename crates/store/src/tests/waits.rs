@@ -75,7 +75,7 @@ fn a_schema_change_keeps_its_place_and_nothing_gets_between() {
     assert_eq!(all[4].1.batch, 1);
 }
 
-/// S3-14, S3-16: the disk is named, for whoever waited for it and for whoever waited behind.
+/// S3-14, S3-16: the disk is given as the reason, for the update that waited for it and for the one behind.
 #[test]
 fn a_slow_disk_is_named_as_the_reason() {
     let (answered, answers) = crossbeam_channel::unbounded();
@@ -95,7 +95,7 @@ fn a_slow_disk_is_named_as_the_reason() {
     let stats = store.backend().stats();
     assert_eq!((stats.wait_max_reason, stats.batches), (WaitReason::Sync, 3));
     assert!(stats.wait_max >= STUCK && stats.sync_max >= STUCK);
-    // S3-50: the minute remembers it, even if another has begun.
+    // S3-50: the figures of the minute have it, even if another minute has begun.
     let proposals: u64 = stats.minutes.iter().map(|minute| minute.proposals).sum();
     let bytes: u64 = stats.minutes.iter().map(|minute| minute.logged_bytes).sum();
     assert_eq!((proposals, bytes), (3, stats.logged_bytes));

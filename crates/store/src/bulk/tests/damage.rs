@@ -112,18 +112,18 @@ fn the_tree() {
 
 #[test]
 fn records() {
-    // An entry that is gone: all its keys are too much.
+    // An entry is missing: all its keys are superfluous.
     let problems = problems_after(|db, txn| {
         db.env.dbs().entries.delete(txn, &entry_key(EntryId(6))).unwrap();
     });
     assert!(problems.iter().all(|problem| problem.contains("names entry 6")), "{problems:#?}");
     assert!(problems.len() > 10);
-    // Bytes that are no record.
+    // Bytes that are not a record.
     let problems = problems_after(|db, txn| {
         db.env.dbs().entries.put(txn, &entry_key(EntryId(6)), &[0, 99, 99]).unwrap();
     });
     assert!(problems.iter().any(|problem| problem.starts_with("entry 6: ")), "{problems:#?}");
-    // A parent that is not there, and one that is below.
+    // A parent that does not exist, and one that is below the entry.
     for (parent, words) in [(EntryId(9_999), "its parent, entry 9999, does not exist"), (EntryId(2), "is below itself")]
     {
         let problems = problems_after(|db, txn| {
@@ -158,7 +158,7 @@ fn long_lists() {
         db.env.dbs().chunks.put(txn, &chunk_key(list, chunk), &bytes).unwrap();
     });
     check(&problems, &["entry 100 is missing", "is counted as", "its key counts"]);
-    // A container of nobody, and the number it has would be given again.
+    // A container that no key refers to, and whose number would be given again.
     let problems = problems_after(|db, txn| {
         let mut container = ContainerBuf::new();
         container.insert(7);
@@ -167,7 +167,7 @@ fn long_lists() {
         db.env.dbs().chunks.put(txn, &chunk_key(ListId(5_000), 0), &bytes).unwrap();
     });
     check(&problems, &["long list 5000: no key refers to it", "long lists: the next one would be"]);
-    // A container that is none.
+    // Bytes that are not a container.
     let problems = problems_after(|db, txn| {
         let (list, chunk) = first_list(db);
         db.env.dbs().chunks.put(txn, &chunk_key(list, chunk), &[9, 9]).unwrap();

@@ -1,4 +1,4 @@
-//! What an import makes of a file, good or bad.
+//! Imports of valid and of invalid files.
 
 use std::collections::BTreeSet;
 
@@ -233,7 +233,7 @@ sn: Kim
 #[test]
 fn appending_keeps_what_is_there() {
     let directory = tempfile::tempdir().unwrap();
-    // Old entries are not judged by today's schema.
+    // Old entries are not checked against the present schema.
     let text = format!("{PEOPLE}\ndn: cn=odd,dc=example,dc=com\nobjectClass: odd\nblueness: 3\n");
     import_with(directory.path(), &text, |options| options.skip_schema_validation = true).unwrap();
     let append =
@@ -271,7 +271,7 @@ fn what_the_rules_keep_stays_with_entries_that_stay() {
     kept.iter().for_each(|(key, value)| env.dbs().meta.put(&mut txn, key, value).unwrap());
     txn.commit().unwrap();
     env.close();
-    // Before: work on the groups that stay was forgotten, and they named deleted entries for good.
+    // The waiting clean-up of the groups that stay must be kept, else they name deleted entries for ever.
     let append = |options: &mut ImportOptions| options.mode = ImportMode::Append { replace_existing: true };
     import_with(directory.path(), MORE, append).unwrap();
     assert_eq!(rows(), kept);
@@ -297,7 +297,7 @@ fn appending_may_replace_entries_and_keeps_what_is_below_them() {
     assert_eq!(dns, expected);
     assert!(db.export_text().contains("description: replaced\n"));
     db.close();
-    // A replacement that is bad is told by its own line.
+    // A replacement that is not valid is reported with its own line.
     let bad = MORE.replace("description: replaced", "blueness: 3");
     let error = import_with(directory.path(), &bad, replace).unwrap_err();
     assert!(matches!(&error, BulkError::Entry { line: 7, name, .. } if name == "test.ldif"), "{error}");

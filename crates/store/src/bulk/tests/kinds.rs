@@ -1,4 +1,4 @@
-//! A backend with every kind of index, and what import, verify and rebuild make of the kinds that are not plain.
+//! A backend with every kind of index, through import, verify and rebuild.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ fn import_every_kind(directory: &Path, text: &str) {
     .unwrap();
 }
 
-/// Names of the entries of a list in its order, without what is the same in all.
+/// Names of the entries of a list in its order, without the part that all have.
 fn listed(db: &Opened, name: &str) -> Vec<String> {
     let name_of = |id: u64| {
         let dn = db.view().dn_of(EntryId(id)).unwrap().unwrap();
@@ -227,7 +227,7 @@ fn values_outside_the_record_are_known_to_be_there() {
     })
     .unwrap();
     let db = Opened::with(directory.path(), lists());
-    // The many count for the filter; to sort by they are not at hand.
+    // Values outside the record count for the filter, but not for the sort order.
     assert_eq!(listed(&db, "vlv.with"), ["few", "many"]);
     assert_eq!(listed(&db, "vlv.without"), ["c", "a", "d", "b", "example"]);
     let key = |at: usize| db.postings(db.index("vlv.with")).into_keys().nth(at);

@@ -35,7 +35,7 @@ impl Update {
     }
 }
 
-/// Does what it is told if the tree allows it.
+/// Makes the change if the tree allows it.
 struct Plain(Indexer);
 
 impl Rules for Plain {
@@ -229,7 +229,7 @@ proptest! {
         prop_assert_eq!(db.problems(), Vec::<String>::new());
         prop_assert_eq!(db.export_text(), text.clone());
         db.close();
-        // What was exported comes back the same; entries here are not what the schema wants, and have new ids.
+        // The exported entries are imported unchanged; they do not obey the schema, and get new ids.
         let copy = tempfile::tempdir().unwrap();
         import_with(copy.path(), &text, |options| {
             options.skip_schema_validation = true;

@@ -1,4 +1,4 @@
-//! Imports, exports, verifications and rebuilds of small databases, against what can be worked out by hand.
+//! Imports, exports, verifications and rebuilds of small databases, compared with results worked out by hand.
 
 mod damage;
 mod import;
@@ -83,7 +83,7 @@ pub fn import_with(
     run_import(vec![source], &options, &mut |_| {})
 }
 
-/// An imported database, opened for looking.
+/// An imported database, opened for reading.
 pub struct Opened {
     pub env: Env,
     pub txn: ReadTxn,
@@ -141,7 +141,7 @@ impl Opened {
         entries.map(|entry| self.view().dn_of(entry.unwrap().0).unwrap().unwrap()).collect()
     }
 
-    /// What verify-index has to say.
+    /// The problems that verify-index reports.
     pub fn problems(&self) -> Vec<String> {
         self.problems_in(&[])
     }

@@ -1,10 +1,10 @@
-//! Each byte of a log, damaged: found when the log is opened, or nothing is lost by it.
+//! Damages each byte of a log: the damage is found when the log is opened, or nothing is lost by it.
 
 use super::*;
 use crate::log::frame::SegmentHeader;
 
-/// Opens a copy of `disk` in which one byte is another one. What was acknowledged (up to `last`) is there, or the log
-/// does not open; and if it opens, it goes on. Gives whether it opens.
+/// Opens a copy of `disk` with one damaged byte. Either everything acknowledged (up to `last`) is there and the log
+/// takes further records, or it does not open. Returns whether it opens.
 fn opens(disk: &SimDisk, damaged: (&str, usize, u8), options: &LogOptions, folded: u64, last: u64) -> bool {
     let (name, offset, change) = damaged;
     let disk = disk.copy();
@@ -29,7 +29,7 @@ fn opens(disk: &SimDisk, damaged: (&str, usize, u8), options: &LogOptions, folde
     true
 }
 
-/// A log in all its states: segments that are folded and used anew, one whose last batch failed, one that is full, the
+/// A log in all its states: segments that are folded and used again, one whose last batch failed, one that is full, the
 /// current one, a spare. The last record that is folded, and the last one.
 fn used() -> (SimDisk, u64, u64) {
     let disk = SimDisk::default();
@@ -112,7 +112,7 @@ fn a_damaged_header_names_the_changes_behind_it() {
     disk.damage(&name, 30);
     let reason = refused(&disk, &options(), 2);
     assert!(reason.contains(&name) && reason.contains("changes 3 to 6 "), "{reason}");
-    // What is folded is not missed.
+    // Folded records are not needed.
     let log = FileLog::open(Arc::new(disk.clone()), options(), 6).unwrap();
     log.append(&mut batch(&log, 1)).unwrap();
     drop(log);
@@ -128,7 +128,7 @@ fn a_lost_header_sector_is_not_taken_for_a_file_that_was_never_used() {
         (0..512).for_each(|at| disk.change(&name, at, |_| 0));
         disk
     };
-    // One frame: a crash may have left it without its header, and then nobody was told of it.
+    // One frame: a crash may have left it without its header, and it was not acknowledged then.
     log.append(&mut batch(&log, 1)).unwrap();
     assert_eq!(open(&without_header(&disk), 0).last(), 0);
     log.append(&mut batch(&log, 2)).unwrap();

@@ -1,4 +1,4 @@
-//! The log alone: what was acknowledged is there after a crash, in order, and nothing else; damage is told.
+//! The log alone: what was acknowledged is there after a crash, in order, and nothing else; damage is reported.
 
 mod damage;
 
@@ -124,7 +124,7 @@ proptest! {
                 }
                 Step::Prepare => drop(log.prepare()),
             }
-            // A batch whose answer got lost in a crash may be there; nothing acknowledged may be missing.
+            // A batch whose answer was lost in a crash may be there; no acknowledged one may be missing.
             prop_assert!(log.last() >= acknowledged);
             acknowledged = log.last();
             prop_assert_eq!(records(&log, folded + 1).unwrap(), (folded + 1..=acknowledged).collect::<Vec<_>>());
@@ -286,7 +286,7 @@ fn invariant_5_damage_in_what_is_only_kept_is_reported_to_readers_alone() {
         assert_eq!(records(&log, 101 - needed).unwrap(), (101 - needed..=100).collect::<Vec<_>>());
         let next = log.append(&mut batch(&log, 1)).unwrap();
         assert_eq!(next.seq, 102);
-        // Who reads on behind the damaged segment gets there.
+        // Reading behind the damaged segment succeeds.
         let place = LogPlace { generation: last.start.generation, offset: place.offset, seq: 101 };
         assert!(matches!(log.read_frame(place, &mut frame), Ok(FrameRead::Frame(next)) if next.seq == 102));
     }
