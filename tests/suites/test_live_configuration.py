@@ -6,6 +6,8 @@ import socket
 
 import ldap
 import pytest
+from ldap import ldapobject
+from ldap.controls.psearch import PersistentSearchControl
 from pando_server import BASE, ROOT_DN, ROOT_PW, until
 
 USER = ("--user-name", "Directory Manager")
@@ -140,7 +142,7 @@ def test_status_works_whatever_the_file_says(fresh):
         fresh.config.unlink() if text is None else fresh.config.write_text(text)
         said = tool(fresh, "status")
         assert "Server Run Status:    Started" in said and str(fresh.process.pid) in said and "is not valid" in said
-        assert "there is no such file" in said if text is None else "pando.toml:" in said
+        assert "the file does not exist" in said if text is None else "pando.toml:" in said
         assert '"running": true' in tool(fresh, "status", "--json")
     tool(fresh, "stop", "--quiet")
     assert fresh.process.wait(60) == 0
@@ -170,6 +172,32 @@ def test_a_root_password_set_with_dsconfig_holds_at_once(fresh):
     fresh.start()
     assert can_bind(fresh, "another-1")
     assert fresh.stop() == 0
+
+
+def test_sessions_of_a_root_user_end_with_the_user_or_the_password(fresh):
+    fresh.start()
+    more = ("--set", "alternate-bind-dn:cn=Second", "--set", "password:second-pw")
+    tool(fresh, "dsconfig", "create-root-dn-user", "--user-name", "Second", *more)
+    first, second, other = fresh.connect(), fresh.connect("cn=Second", "second-pw"), fresh.connect("", "")
+    tool(fresh, "dsconfig", *SET_LIMIT)
+    assert [session.whoami_s() for session in (first, second, other)] == [f"dn:{ROOT_DN}", "dn:cn=Second", ""]
+    tool(fresh, "dsconfig", "set-root-dn-user-prop", *USER, "--set", "password:another-1")
+    with pytest.raises(ldap.INVALID_CREDENTIALS):
+        first.whoami_s()
+    assert (second.whoami_s(), other.whoami_s()) == ("dn:cn=Second", "")
+    # A persistent search ends before it shows another change.
+    watch = ldapobject.SimpleLDAPObject.search_ext(
+        second, BASE, ldap.SCOPE_SUBTREE, serverctrls=[PersistentSearchControl(changesOnly=True)]
+    )
+    tool(fresh, "dsconfig", "delete-root-dn-user", "--user-name", "Second")
+    third = fresh.connect(ROOT_DN, "another-1")
+    third.modify_s(BASE, [(ldap.MOD_REPLACE, "description", [b"changed"])])
+    with pytest.raises(ldap.INVALID_CREDENTIALS):
+        second.result(watch, timeout=20)
+    assert other.whoami_s() == ""
+    assert fresh.stop() == 0
+    log = (fresh.dir / "logs/access").read_text()
+    assert log.count('reason="Invalid Credentials"') == 2
 
 
 @pytest.mark.parametrize("door", ["reload", "start", "signal", "dsconfig"])

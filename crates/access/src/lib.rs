@@ -9,8 +9,10 @@ pub mod not_obeyed;
 mod refusal;
 pub mod rights;
 pub mod session;
+mod standing;
 
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};
 pub use refusal::Refusal;
 pub use rights::Access;
 pub use session::{Identity, Session};
+pub use standing::Standing;

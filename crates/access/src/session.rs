@@ -8,6 +8,7 @@ use std::sync::Arc;
 use store::EntryId;
 
 use crate::limits::Kept;
+use crate::standing::Standing;
 
 /// What a directory needs to know of a connection.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Session {
     pub security_strength_bits: u32,
     /// User id of the process at the other end of a local socket.
     pub peer_uid: Option<u32>,
+    /// Whether what it is bound as still exists.
+    pub standing: Standing,
     /// What it may spend. A session belongs to one thread, so that a look at an entry can be kept without a lock.
     pub limits: Cell<Kept>,
 }
@@ -58,6 +61,7 @@ impl Session {
             version: 3,
             security_strength_bits: 0,
             peer_uid: None,
+            standing: Standing::default(),
             limits: Cell::default(),
         }
     }

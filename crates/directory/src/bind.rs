@@ -12,10 +12,10 @@ use zeroize::Zeroizing;
 use crate::in_force::InForce;
 use crate::refusal::Refusal;
 use crate::root_users::RootUsers;
-use access::Identity;
 use access::account::stored_passwords;
 use access::inactive::{Inactive, LOCKED_MESSAGE, inactive};
 use access::limits::{Bound, LimitsFinder, LiveLimits, given_limits};
+use access::{Identity, Standing};
 use query::backend::{Backend, holder};
 use query::error::{invalid_dn, shown, store_failure};
 use query::place::Place;
@@ -161,7 +161,8 @@ impl BindContext<'_> {
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         if let Some(root) = self.roots.load().user(&name) {
             let limits = limits.by_rules(&root.dn, Some(&name), true).map_err(|error| store_failure(&error))?;
-            let bound = Bound { identity: Identity::Root { dn: root.dn.clone() }, limits };
+            let bound =
+                Bound { identity: Identity::Root { dn: root.dn.clone() }, limits, standing: root.standing.clone() };
             return Ok(self.judge(vec![root.password.clone()], clear, bound, None));
         }
         let nobody = |failure| {
@@ -184,7 +185,7 @@ impl BindContext<'_> {
         let limits = given.unwrap_or(account.limits).over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
         let inactive = inactive(self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
-        Ok(self.judge(account.passwords, clear, Bound { identity, limits }, inactive))
+        Ok(self.judge(account.passwords, clear, Bound { identity, limits, standing: Standing::default() }, inactive))
     }
 
     fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], bound: Bound, inactive: Option<Inactive>) -> BindStep {

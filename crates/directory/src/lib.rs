@@ -33,7 +33,7 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, Allowance, Bound, Identity, Most, Page, PagedTotal, SessionLimits};
+pub use access::{Access, Allowance, Bound, Identity, Most, Page, PagedTotal, SessionLimits, Standing};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
 pub use check::{check_configuration, open_read_only};
 pub use directory::Directory;

@@ -108,10 +108,12 @@ impl Directory {
         Ok(done)
     }
 
-    /// Takes root users and what failed binds are answered with, for the next bind. Returns whether they are others
-    /// than before. Who is bound already stays bound.
-    fn set_root_users(&self, users: RootUsers) -> bool {
-        let differ = **self.roots.load() != users;
+    /// Takes root users and what failed binds are answered with. Sessions of root users that are gone or have another
+    /// password end. Returns whether they are others than before.
+    fn set_root_users(&self, mut users: RootUsers) -> bool {
+        let before = self.roots.load();
+        let differ = **before != users;
+        users.succeed(&before);
         self.roots.store(Arc::new(users));
         differ
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use access::Standing;
 use config::Config;
 use schema::{NormalizedDn, Schema};
 
@@ -19,11 +20,19 @@ pub(crate) struct RootUsers {
     pub(crate) dn_requires_password: bool,
 }
 
-#[derive(PartialEq)]
 pub(crate) struct RootUser {
     pub(crate) name: NormalizedDn,
     pub(crate) dn: Arc<str>,
     pub(crate) password: Vec<u8>,
+    /// What its sessions share.
+    pub(crate) standing: Standing,
+}
+
+/// The same name and the same stored password.
+impl PartialEq for RootUser {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.password == other.password
+    }
 }
 
 impl std::fmt::Debug for RootUser {
@@ -44,6 +53,7 @@ impl RootUsers {
                     name,
                     dn: dn.as_str().into(),
                     password: user.password.expose().as_bytes().to_vec(),
+                    standing: Standing::revocable(),
                 });
             }
         }
@@ -54,6 +64,17 @@ impl RootUsers {
         })
     }
 
+    /// Takes the place of `before`: users that stay keep their sessions, those that are gone or have another password
+    /// lose them.
+    pub(crate) fn succeed(&mut self, before: &Self) {
+        for old in &before.users {
+            match self.users.iter_mut().find(|new| **new == *old) {
+                Some(same) => same.standing = old.standing.clone(),
+                None => old.standing.revoke(),
+            }
+        }
+    }
+
     /// The password of the root user of that name.
     pub(crate) fn find(&self, name: &NormalizedDn) -> Option<&[u8]> {
         self.user(name).map(|user| user.password.as_slice())
@@ -61,5 +82,32 @@ impl RootUsers {
 
     pub(crate) fn user(&self, name: &NormalizedDn) -> Option<&RootUser> {
         self.users.iter().find(|user| user.name == *name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn users_that_stay_keep_their_sessions() {
+        let users = |passwords: &[(&str, &str)]| {
+            let table = |(name, password): &(&str, &str)| {
+                format!("[root-dn-user.{name}]\nalternate-bind-dn = \"cn={name}\"\npassword = \"{{SSHA}}{password}\"\n")
+            };
+            let text: String = passwords.iter().map(table).collect();
+            RootUsers::new(&Config::parse(&text, Path::new("pando.toml")).unwrap(), &Schema::standard()).unwrap()
+        };
+        let before = users(&[("stays", "aaaaaaaa"), ("changes", "bbbbbbbb"), ("goes", "cccccccc")]);
+        let mut after = users(&[("changes", "dddddddd"), ("stays", "aaaaaaaa"), ("comes", "eeeeeeee")]);
+        after.succeed(&before);
+        let revoked = |users: &RootUsers| users.users.iter().map(|user| user.standing.is_revoked()).collect::<Vec<_>>();
+        assert_eq!((revoked(&before), revoked(&after)), (vec![false, true, true], vec![false; 3]));
+        // The session of the user that stays ends when the user goes after all.
+        let mut last = users(&[]);
+        last.succeed(&after);
+        assert_eq!(revoked(&before), [true; 3]);
     }
 }

@@ -13,6 +13,8 @@ pub enum EndReason {
     IoError,
     /// Something that the protocol does not allow, or not now.
     ProtocolError,
+    /// The client is bound as a user that is gone or has another password.
+    InvalidCredentials,
     /// The server stops.
     ServerShutdown,
     /// A TLS handshake failed or a trusted proxy sent no valid header.
@@ -44,6 +46,6 @@ impl End {
 
     /// Whether the client should get to read what was sent last: an answer, or why it is shut out.
     pub(crate) fn is_farewell(&self) -> bool {
-        matches!(self.reason, EndReason::ProtocolError | EndReason::MaxRequestSize)
+        matches!(self.reason, EndReason::ProtocolError | EndReason::InvalidCredentials | EndReason::MaxRequestSize)
     }
 }

@@ -355,9 +355,13 @@ impl<P: Protocol> EventLoop<P> {
         self.serving = Some(slot);
         let ended = self.protocol.mail(&mut self.core, connection, mail);
         self.serving = None;
-        match ended {
-            Some(end) => self.close(slot, &end),
-            None => self.written.push(slot),
+        let Some(end) = ended else { return self.written.push(slot) };
+        if matches!(connection.phase, Phase::Farewell { .. }) {
+            return;
+        }
+        let mut turn = Turn { core: &mut self.core, protocol: &mut self.protocol, connection };
+        if let Some(end) = turn.end(end) {
+            self.close(slot, &end);
         }
     }
 

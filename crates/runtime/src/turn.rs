@@ -196,6 +196,11 @@ impl<P: Protocol> Turn<'_, P> {
 
     fn follow(&mut self, next: Next) -> Option<End> {
         let Next::End(end) = next else { return None };
+        self.end(end)
+    }
+
+    /// Ends the connection, unless the client should get to read the last answers first.
+    pub(crate) fn end(&mut self, end: End) -> Option<End> {
         if end.is_farewell() { self.say_farewell(end) } else { Some(end) }
     }
 

@@ -72,6 +72,9 @@ impl LdapLoop {
         if must_wait(client, &message.operation) {
             return Executed::NotYet;
         }
+        if let Some(end) = self.end_if_revoked(client) {
+            return Executed::End(end);
+        }
         let kind = request::kind(&message.operation);
         let ids = OperationIds { connection: client.id(), operation: client.state.next_operation, message: message.id };
         client.state.next_operation += 1;

@@ -67,6 +67,18 @@ impl LdapLoop {
         self.notice(client, refusal.code(), &refusal.to_string())
     }
 
+    /// Ends the connection of a client that is bound as a root user which is gone or has another password, as OpenDJ
+    /// ends those of deleted users.
+    pub(crate) fn end_if_revoked(&self, client: &mut Client) -> Option<End> {
+        if !client.state.session.standing.is_revoked() {
+            return None;
+        }
+        let refusal = Refusal::RootUserRevoked;
+        let text = refusal.to_string();
+        encode::notice_of_disconnection(&mut client.output, refusal.code(), &text);
+        Some(End::new(EndReason::InvalidCredentials, text))
+    }
+
     /// Tells the client that and why the connection ends.
     pub(crate) fn notice(&self, client: &mut Client, code: ResultCode, text: &str) -> End {
         if code == ResultCode::PROTOCOL_ERROR {

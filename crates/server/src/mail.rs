@@ -13,6 +13,11 @@ use crate::stalls::Waits;
 impl LdapLoop {
     /// Reads one piece of mail, and what was put off until it came.
     pub(crate) fn read(&mut self, core: &mut Core, client: &mut Client, mail: LdapMail) -> Option<End> {
+        // A persistent search must not go on, either. The rest of a message that has begun comes first.
+        if client.state.session.standing.is_revoked() && client.state.partial.is_none() {
+            core.lend_output(client);
+            return self.end_if_revoked(client);
+        }
         let mut waiting = match self.read_one(core, client, mail) {
             Ok(deferred) => deferred,
             Err(end) => return Some(end),

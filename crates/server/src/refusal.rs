@@ -12,6 +12,8 @@ ldap::refusals! {
         ProtocolVersion = ResultCode::PROTOCOL_ERROR, "This LDAP version is not supported here; use version 3";
         RequestTooLarge { bytes_max: usize } = ResultCode::PROTOCOL_ERROR,
             "The request is larger than max-request-size ({bytes_max} bytes)";
+        RootUserRevoked = ResultCode::INVALID_CREDENTIALS,
+            "The root user of this connection was removed or has another password: bind again";
         NotLdap = ResultCode::PROTOCOL_ERROR, "The bytes are not an LDAP message";
         Defect = ResultCode::OTHER,
             "The operation failed by a defect of the server; the error log has the details";

@@ -2,12 +2,15 @@
 
 use super::SessionLimits;
 use crate::session::Identity;
+use crate::standing::Standing;
 
 /// What a bind makes of a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Bound {
     /// Who it is from now on.
     pub identity: Identity,
     /// What it may spend.
     pub limits: SessionLimits,
+    /// Whether it still exists.
+    pub standing: Standing,
 }

@@ -12,6 +12,7 @@ use schema::Schema;
 
 use super::{Bound, LimitRules, LimitsError};
 use crate::session::Identity;
+use crate::standing::Standing;
 
 /// See the module.
 #[derive(Debug)]
@@ -67,6 +68,6 @@ impl LiveLimits {
     /// What a failed bind leaves of a session.
     #[must_use]
     pub fn nobody(&self) -> Bound {
-        Bound { identity: Identity::Anonymous, limits: self.rules().anonymous() }
+        Bound { identity: Identity::Anonymous, limits: self.rules().anonymous(), standing: Standing::default() }
     }
 }

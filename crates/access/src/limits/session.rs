@@ -33,6 +33,7 @@ impl Session {
     /// Takes over what a bind decided, at `now`.
     pub fn take(&mut self, bound: Bound, now: Instant) {
         self.identity = bound.identity;
+        self.standing = bound.standing;
         self.limits.set(Kept { limits: bound.limits, read_at: Some(now) });
     }
 

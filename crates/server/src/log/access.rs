@@ -67,6 +67,7 @@ fn reason_text(reason: EndReason) -> &'static str {
         EndReason::Rejected => "Client Connection Rejected",
         EndReason::IoError => "I/O Error",
         EndReason::ProtocolError => "Protocol Error",
+        EndReason::InvalidCredentials => "Invalid Credentials",
         EndReason::ServerShutdown => "Server Shutdown",
         EndReason::SecurityProblem => "Security Problem",
         EndReason::MaxRequestSize => "Maximum Request Size Exceeded",

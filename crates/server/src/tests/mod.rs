@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use ::directory::{Bound, Identity, Session, SessionLimits};
+use ::directory::{Bound, Identity, Session, SessionLimits, Standing};
 use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Operation, ResultCode, Update, encode};
 use runtime::limits::NetworkLimits;
@@ -95,7 +95,7 @@ impl Executor for Fake {
                         code,
                         auth_dn: Some(name),
                         auth_failure: (!is_right).then(|| "wrong password".to_owned()),
-                        bound: Some(Box::new(Bound { identity, limits })),
+                        bound: Some(Box::new(Bound { identity, limits, standing: Standing::default() })),
                         ..Answer::default()
                     }
                 };
