@@ -1,7 +1,8 @@
-//! Accounts that an administrator has taken out of use: `nsAccountLock: true` (Sun, 389) or `ds-pwp-account-disabled: true` (OpenDJ) in
-//! the entry, or given to it (Sun, 389: by a class of service on `nsRole`), keeps it from binding.
+//! Accounts that an administrator has taken out of use: `nsAccountLock: true` (Sun, 389) or `ds-pwp-account-disabled:
+//! true` (OpenDJ) in the entry, or given to it (Sun, 389: by a class of service on `nsRole`), keeps it from binding.
 //!
-//! Knows two attributes of one entry; what the client is told is for `bind`. Sessions that are there go on, as in those servers.
+//! Knows two attributes of one entry; what the client is told is for `bind`. Sessions that are there go on, as in those
+//! servers.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

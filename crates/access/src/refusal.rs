@@ -6,7 +6,8 @@ ldap::refusals! {
     /// See the module.
     pub enum Refusal {
         TooManyFilterParts { parts: usize, most: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,
-            "The filter has {parts} parts, and you may send {most} (filter-part-limit): ask for less at a time, or let the \
+            "The filter has {parts} parts, and you may send {most} (filter-part-limit): ask for less at a time, or let \
+             the \
              administrator raise the limit";
         NoPaging = ResultCode::ADMIN_LIMIT_EXCEEDED,
             "Paged results are not allowed to you: search without the control, for fewer entries";

@@ -1,7 +1,8 @@
-//! Who may read what, until access control rules exist: root everything, an authenticated user everything except passwords,
-//! anonymous the root DSE and the schema.
+//! Who may read what, until access control rules exist: root everything, an authenticated user everything except
+//! passwords, anonymous the root DSE and the schema.
 //!
-//! Decided once per search: what is left on the path of every entry is one table look-up per attribute, the same as root's.
+//! Decided once per search: what is left on the path of every entry is one table look-up per attribute, the same as
+//! root's.
 
 use query::entry::EntryView;
 use query::facts::Facts;

@@ -1,6 +1,7 @@
 //! Who is asking: the state of one connection that operations depend on.
 //!
-//! Knows no socket. The server makes one [`Session`] per connection, and replaces its identity when a bind succeeds or fails.
+//! Knows no socket. The server makes one [`Session`] per connection, and replaces its identity when a bind succeeds or
+//! fails.
 
 use std::cell::Cell;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Changes as the audit log shows them: LDIF change records that lead from the directory before to the one after.
 //!
-//! What a client could not ask for stands in comments, so that a record can be given to `ldapmodify` as it is: attributes that
-//! only the server writes, and values that are not to be read by everybody who reads the file. A change of nothing else is a
-//! comment as a whole. Knows no file.
+//! What a client could not ask for stands in comments, so that a record can be given to `ldapmodify` as it is:
+//! attributes that only the server writes, and values that are not to be read by everybody who reads the file. A change
+//! of nothing else is a comment as a whole. Knows no file.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! What an update does to a backend: proposals, `apply`, plugins, the history of changes, undoing them, the audit log's records.
+//! What an update does to a backend: proposals, `apply`, plugins, the history of changes, undoing them, the audit log's
+//! records.
 //!
 //! Refuses to know sessions and clients: who stands behind an update is part of its proposal.
 

@@ -1,12 +1,13 @@
 //! A proposal: an update with everything undetermined decided, as the log keeps it and `apply` reads it.
 //!
-//! Self-contained and serialisable: replayed after a crash, on another machine or years later it says the same. Knows no entry and no
-//! schema. The layout is fixed by [`VERSION`]; a reader refuses a version that it does not know rather than guess.
+//! Self-contained and serialisable: replayed after a crash, on another machine or years later it says the same. Knows
+//! no entry and no schema. The layout is fixed by [`VERSION`]; a reader refuses a version that it does not know rather
+//! than guess.
 //!
 //! ```text
-//! version u8 · kind u8 · flags u16 · time µs u64 · CSN count u32 · CSN replica u16 · entryUUID 16 bytes · connection u64 ·
-//! operation u32 · authority u8 · authority's entry u64 · then, each with a u32 length: authority's DN · assertion · pre-read ·
-//! post-read · operation bytes                                                                  (integers little-endian)
+//! version u8 · kind u8 · flags u16 · time µs u64 · CSN count u32 · CSN replica u16 · entryUUID 16 bytes ·
+//! connection u64 · operation u32 · authority u8 · authority's entry u64 · then, each with a u32 length:
+//! authority's DN · assertion · pre-read · post-read · operation bytes                    (integers little-endian)
 //! ```
 
 use crate::csn::Csn;
@@ -62,8 +63,8 @@ pub enum Authority<'a> {
     },
     /// A user with an entry. That the entry still has that name is for `apply` to see.
     ///
-    /// Names of groups and roles of the user will stand beside the name once access control in `apply` asks for them; nothing asks yet
-    /// (set expressions of constraints know the user by its name alone).
+    /// Names of groups and roles of the user will stand beside the name once access control in `apply` asks for them;
+    /// nothing asks yet (set expressions of constraints know the user by its name alone).
     User {
         /// The entry's name when the update was made.
         dn: &'a str,

@@ -13,8 +13,10 @@ ldap::refusals! {
 
         // The proposal itself.
         MalformedRequest { problem: String } = ResultCode::PROTOCOL_ERROR, "{problem}";
-        MalformedAssertion { problem: String } = ResultCode::PROTOCOL_ERROR, "The assertion control is malformed: {problem}";
-        MalformedReadEntry { problem: String } = ResultCode::PROTOCOL_ERROR, "A read entry control is malformed: {problem}";
+        MalformedAssertion { problem: String } = ResultCode::PROTOCOL_ERROR,
+            "The assertion control is malformed: {problem}";
+        MalformedReadEntry { problem: String } = ResultCode::PROTOCOL_ERROR,
+            "A read entry control is malformed: {problem}";
         UnreadableProposal { problem: String } = ResultCode::OTHER, "{problem}";
         DamagedProposal { of: &'static str } = ResultCode::OTHER, "The proposal of {of} is damaged";
         WrongKind = ResultCode::OTHER, "The proposal names another operation than it holds";
@@ -51,7 +53,8 @@ ldap::refusals! {
         NewNameAboveBaseDn { base: String } = ResultCode::AFFECTS_MULTIPLE_DSAS,
             "\"{base}\" is a base DN of its own, which would lie below the renamed entry: choose another name";
         AboveBaseDn { base: String } = ResultCode::AFFECTS_MULTIPLE_DSAS,
-            "\"{base}\" is a base DN of its own, which lies below the entry and does not follow it: the entry keeps its name";
+            "\"{base}\" is a base DN of its own, which lies below the entry and does not follow it: the entry keeps \
+             its name";
         BelowItself { dn: String } = ResultCode::UNWILLING_TO_PERFORM, "\"{dn}\" cannot move below itself";
         NotOneRdn { rdn: String } = ResultCode::INVALID_DN_SYNTAX,
             "\"{rdn}\" is not a distinguished name: a new RDN is exactly one RDN";
@@ -137,9 +140,11 @@ ldap::refusals! {
         NotDynamic { dn: String } = ResultCode::OBJECT_CLASS_VIOLATION,
             "\"{dn}\" is not of the class dynamicObject: only dynamic entries can be refreshed";
         DynamicElsewhere { plugin: String } = ResultCode::UNWILLING_TO_PERFORM,
-            "The plugin \"{plugin}\" takes dynamic entries elsewhere: see dynamicSubtrees in the root DSE, or its base-dn";
+            "The plugin \"{plugin}\" takes dynamic entries elsewhere: see dynamicSubtrees in the root DSE, or its \
+             base-dn";
         TooManyDynamic { plugin: String, most: u64 } = ResultCode::UNWILLING_TO_PERFORM,
-            "The plugin \"{plugin}\" allows {most} dynamic entries, and so many there are: wait until one's time is over, or \
+            "The plugin \"{plugin}\" allows {most} dynamic entries, and so many there are: wait until one's time is \
+             over, or \
              raise max-dynamic-objects";
         DynamicAliasOrReferral = ResultCode::OBJECT_CLASS_VIOLATION,
             "Aliases and referrals live for ever: they cannot be of the class dynamicObject";

@@ -133,7 +133,7 @@ fn open_backend(
         keep_log_from: config.changelog.enabled.then(|| kept_from(&change_numbers(config), &configured.id)),
         ..BackendOptions::of_schema(configured.directory.clone(), &facts.schema, indexes)
     };
-    let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone()).noting(recorder);
+    let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone()).with_recorder(recorder);
     let store = store::Backend::open(options, Box::new(rules))
         .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;
     Ok(Backend {

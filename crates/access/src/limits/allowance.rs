@@ -34,7 +34,8 @@ impl From<Option<u64>> for Most {
     }
 }
 
-/// A limit that a request may name a number for: the soft value holds when it names none, the hard one is the most it may name.
+/// A limit that a request may name a number for: the soft value holds when it names none, the hard one is the most it
+/// may name.
 ///
 /// Invariant: the soft value is not above the hard one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +60,8 @@ impl Allowance {
         self.hard
     }
 
-    /// What a rule makes of an inherited allowance. Each value works alone: a soft one is the hard one too, a hard one lowers the
-    /// inherited soft one where that is above it and leaves it where not.
+    /// What a rule makes of an inherited allowance. Each value works alone: a soft one is the hard one too, a hard one
+    /// lowers the inherited soft one where that is above it and leaves it where not.
     #[must_use]
     pub fn with(self, soft: Option<Most>, hard: Option<Most>) -> Allowance {
         match (soft, hard) {
@@ -71,8 +72,8 @@ impl Allowance {
         }
     }
 
-    /// What holds for a request that asks for `asked` (0: for nothing in particular). More than the hard value is cut down to it, as
-    /// RFC 4511 §4.5.1.4 lets servers do and OpenLDAP does.
+    /// What holds for a request that asks for `asked` (0: for nothing in particular). More than the hard value is cut
+    /// down to it, as RFC 4511 §4.5.1.4 lets servers do and OpenLDAP does.
     #[must_use]
     pub fn granted(self, asked: u64) -> Most {
         match Most::from_zero_is_none(asked) {

@@ -1,7 +1,7 @@
 //! The rules in force, and their replacement while the server runs.
 //!
-//! Limits carry the number of the configuration that they come from. So a session sees with one look at one number that there is
-//! another configuration, and finds out its limits anew.
+//! Limits carry the number of the configuration that they come from. So a session sees with one look at one number that
+//! there is another configuration, and finds out its limits anew.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,7 +48,8 @@ impl LiveLimits {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Takes the limits of a configuration, for everybody from the next search on. Returns whether they are others than before.
+    /// Takes the limits of a configuration, for everybody from the next search on. Returns whether they are others than
+    /// before.
     ///
     /// # Errors
     /// When a rule has a name or a pattern that cannot be; then nothing changes.

@@ -1,8 +1,8 @@
 //! What a session may spend on a search, and for how long it may be silent.
 //!
-//! Who gets what, in this order: attributes of the own entry ([`own`]), else the first rule of the configuration that speaks of the
-//! session ([`rules`]), else what is configured for everybody. Root users have no limits unless a rule names them. Does not look
-//! at candidates and does not end anything: searches and connections do.
+//! Who gets what, in this order: attributes of the own entry ([`own`]), else the first rule of the configuration that
+//! speaks of the session ([`rules`]), else what is configured for everybody. Root users have no limits unless a rule
+//! names them. Does not look at candidates and does not end anything: searches and connections do.
 
 mod allowance;
 mod bound;
@@ -90,8 +90,8 @@ pub enum PagedTotal {
 pub struct Page {
     /// Entries of this page.
     pub entries: u64,
-    /// With them the limit of all pages is reached: if one more entry matches, the search ends with `sizeLimitExceeded` and an empty
-    /// cookie, instead of with the cookie of a next page.
+    /// With them the limit of all pages is reached: if one more entry matches, the search ends with `sizeLimitExceeded`
+    /// and an empty cookie, instead of with the cookie of a next page.
     pub is_last_allowed: bool,
 }
 
@@ -122,11 +122,11 @@ impl SessionLimits {
         Err(Refusal::TooManyFilterParts { parts, most })
     }
 
-    /// What the next page of a paged search may have. `size_limit` is the request's (0: none), `page_size` the control's,
-    /// `sent_before` the entries of the pages before.
+    /// What the next page of a paged search may have. `size_limit` is the request's (0: none), `page_size` the
+    /// control's, `sent_before` the entries of the pages before.
     ///
-    /// A larger page than allowed is made smaller (RFC 2696 §3: a page may have fewer entries than asked for). The request's
-    /// size limit counts all pages together, as in OpenLDAP.
+    /// A larger page than allowed is made smaller (RFC 2696 §3: a page may have fewer entries than asked for). The
+    /// request's size limit counts all pages together, as in OpenLDAP.
     ///
     /// # Errors
     /// `adminLimitExceeded` when the session may not page at all.

@@ -1,5 +1,5 @@
-//! Limits that an entry carries for whoever binds as it: `ds-rlim-*` of OpenDJ, or where absent the attributes of Sun's and 389's
-//! servers.
+//! Limits that an entry carries for whoever binds as it: `ds-rlim-*` of OpenDJ, or where absent the attributes of Sun's
+//! and 389's servers.
 //!
 //! Values that are no numbers, or are below what the attribute's server knows, say nothing.
 
@@ -39,7 +39,8 @@ impl OwnLimits {
         })
     }
 
-    /// Reads them from wherever `values` takes the values of a type: it calls what it is given with each, until that says stop.
+    /// Reads them from wherever `values` takes the values of a type: it calls what it is given with each, until that
+    /// says stop.
     fn read_by(
         types: &OwnLimitTypes,
         values: impl Fn(TypeIndex, &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError>,

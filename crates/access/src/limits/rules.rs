@@ -1,7 +1,7 @@
 //! The rules of the configuration (`[limits.NAME]`): whom each speaks of, and what it gives.
 //!
-//! The first rule that speaks of a session decides, in the order of the file; what it does not say is inherited from `[global]`. Two
-//! rules are never mixed. Does not read entries: whether somebody is in a group, it asks.
+//! The first rule that speaks of a session decides, in the order of the file; what it does not say is inherited from
+//! `[global]`. Two rules are never mixed. Does not read entries: whether somebody is in a group, it asks.
 
 use std::time::Duration;
 
@@ -115,7 +115,8 @@ impl LimitRules {
         self.rules.is_empty()
     }
 
-    /// What an authenticated client has, but for what its entry says. `is_member` tells whether it is in a group of that name.
+    /// What an authenticated client has, but for what its entry says. `is_member` tells whether it is in a group of
+    /// that name.
     pub fn of(
         &self,
         subject: &Subject<'_>,

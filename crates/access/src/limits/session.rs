@@ -1,7 +1,7 @@
 //! The limits of a session: found out when it binds, kept with it, looked at again once a second while it searches.
 //!
-//! A changed configuration holds from the next search on. A changed entry, group or name takes effect for who is bound within a
-//! second, and costs one read of the entry a second at most: nothing on the way of a search.
+//! A changed configuration holds from the next search on. A changed entry, group or name takes effect for who is bound
+//! within a second, and costs one read of the entry a second at most: nothing on the way of a search.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -150,8 +150,8 @@ impl LimitsFinder<'_> {
         Ok(missing)
     }
 
-    /// Whether the entry `group` lists `dn` as a member. One look-up per attribute, however many members there are; groups in
-    /// groups and dynamic groups do not count.
+    /// Whether the entry `group` lists `dn` as a member. One look-up per attribute, however many members there are;
+    /// groups in groups and dynamic groups do not count.
     fn is_member(&self, group: &NormalizedDn, dn: &str) -> Result<bool, StoreError> {
         match self.find_group(group)? {
             Some((snapshot, id)) => lists_member(self.facts, &snapshot, id, dn),

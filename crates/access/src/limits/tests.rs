@@ -148,8 +148,8 @@ fn paging() -> impl Strategy<Value = SessionLimits> {
 }
 
 proptest! {
-    /// Reading page after page gives what one bound on the whole gives: all entries, or as many as the total allows and then
-    /// `sizeLimitExceeded`.
+    /// Reading page after page gives what one bound on the whole gives: all entries, or as many as the total allows and
+    /// then `sizeLimitExceeded`.
     #[test]
     fn pages_add_up_to_the_total(limits in paging(), asked in 0u64..40, page_size in 1u64..12, matching in 0u64..60) {
         let allowed = match limits.paged_total {

@@ -63,15 +63,15 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     draft.id = work.txn.allocate_id();
     let entry_uuid = write::uuid_of(&draft).unwrap_or(proposal.entry_uuid);
     let note = Note { sources: &sources, ..Note::requested(ChangeKind::Add, entry_uuid) };
-    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?;
+    write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?;
     let id = draft.id;
     if judge::defines(work, &draft) {
         judge::judge_definition(work, id)?;
     }
     judge_by_plugins(work, &draft, request.entry)?;
     drop(draft);
-    work.look_before_add(id)?;
-    work.look_after(id)
+    work.read_before_add(id)?;
+    work.read_after(id)
 }
 
 fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result<(), ApplyError> {

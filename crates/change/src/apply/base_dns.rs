@@ -1,8 +1,8 @@
-//! Base DNs below those of a backend, its own or another backend's: an entry that took such a name would be found by searches and by no
-//! name, because the longest base DN above a name holds it.
+//! Base DNs below those of a backend, its own or another backend's: an entry that took such a name would be found by
+//! searches and by no name, because the longest base DN above a name holds it.
 //!
-//! They are kept in the backend ([`BASE_DNS_KEY`]) and change in the order of its log, so that a replay judges every update as it was
-//! judged. Which backends hold them is not known here.
+//! They are kept in the backend ([`BASE_DNS_KEY`]) and change in the order of its log, so that a replay judges every
+//! update as it was judged. Which backends hold them is not known here.
 
 use schema::{NormalizedDn, Schema};
 

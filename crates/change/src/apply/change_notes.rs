@@ -1,7 +1,9 @@
-//! What a proposal changes, noted for the [history](crate::history) while it is written: before and after of every entry.
+//! What a proposal changes, noted for the [history](crate::history) while it is written: before and after of every
+//! entry.
 //!
-//! Has no effect on what becomes of a proposal. Where no history is kept it costs one look at a flag. Nothing is read for it that was not
-//! read for the change itself, except large values that go as a whole, and then only as many as are kept.
+//! Has no effect on what becomes of a proposal. Where no history is kept it costs one look at a flag. Nothing is read
+//! for it that was not read for the change itself, except large values that go as a whole, and then only as many as are
+//! kept.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +22,7 @@ const PAIRS_MAX: usize = 1024;
 
 /// What is noted of the proposal that is being applied.
 #[derive(Default)]
-pub(super) struct Noting {
+pub(super) struct ChangeNotes {
     recorder: Option<Recorder>,
     is_on: bool,
     /// Place of the proposal in a transaction.
@@ -28,7 +30,7 @@ pub(super) struct Noting {
     tally: TraceTally,
 }
 
-/// How an entry changes, for [`Noting::written`].
+/// How an entry changes, for [`ChangeNotes::written`].
 #[derive(Clone, Copy)]
 pub(super) struct Note<'n> {
     pub(super) kind: ChangeKind,
@@ -56,7 +58,7 @@ impl Note<'static> {
     }
 }
 
-impl Noting {
+impl ChangeNotes {
     /// Notes for that recorder.
     pub(super) fn new(recorder: Recorder) -> Self {
         Self { recorder: Some(recorder), ..Self::default() }

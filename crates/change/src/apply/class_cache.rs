@@ -1,7 +1,7 @@
 //! What the interned class sets of a backend ask of entries, worked out once for each set.
 //!
-//! Invariant: only sets of stored records are kept, so that a number taken back by a refused proposal is never in here; when a whole
-//! batch is taken back, everything goes.
+//! Invariant: only sets of stored records are kept, so that a number taken back by a refused proposal is never in here;
+//! when a whole batch is taken back, everything goes.
 
 use std::sync::Arc;
 

@@ -7,25 +7,26 @@ use query::notices::Notices;
 
 /// Definitions as the rules of one backend keep them.
 ///
-/// Invariant: what is kept is that of the proposal before, as long as no entry that defines something was written. Whatever may write
-/// one (or give another name to what is above one), or take numbers of class sets back, drops it.
-pub(super) struct Governed {
+/// Invariant: what is kept is that of the proposal before, as long as no entry that defines something was written.
+/// Whatever may write one (or give another name to what is above one), or take numbers of class sets back, drops it.
+pub(super) struct DefinitionsCache {
     pub(super) service: ComputedService,
     /// None before somebody asked.
     pub(super) known: Option<Option<Arc<Definitions>>>,
 }
 
-impl Default for Governed {
+impl Default for DefinitionsCache {
     fn default() -> Self {
-        Governed { service: ComputedService::new(&[], 1, &Arc::new(Notices::default())), known: None }
+        DefinitionsCache { service: ComputedService::new(&[], 1, &Arc::new(Notices::default())), known: None }
     }
 }
 
-impl Governed {
-    /// Something may have been moved or removed. Where nothing refuses writes, or nobody asked yet, that changes nothing.
+impl DefinitionsCache {
+    /// Something may have been moved or removed. Where nothing refuses writes, or nobody asked yet, that changes
+    /// nothing.
     pub(super) fn forget_some(&mut self) {
         if matches!(self.known, Some(Some(_))) {
-            *self = Governed::default();
+            *self = DefinitionsCache::default();
         }
     }
 }

@@ -13,15 +13,16 @@ use crate::refusal::Refusal;
 use query::error::Refusal as NameRefusal;
 use query::error::shown;
 
-/// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates between them.
+/// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates
+/// between them.
 pub const SLICE_ENTRIES: usize = 128;
 
-/// Applies a delete request. With the subtree delete control and more than [`SLICE_ENTRIES`] to delete, the entries that are
-/// deepest below the first child go, and the report asks for the same proposal again.
+/// Applies a delete request. With the subtree delete control and more than [`SLICE_ENTRIES`] to delete, the entries
+/// that are deepest below the first child go, and the report asks for the same proposal again.
 pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Deleting an entry")?;
     let target = work.find(dn)?;
-    work.look_before(target.id)?;
+    work.read_before(target.id)?;
     let children = work.view().children(target.id)?.count();
     if children > 0 && !work.has(Flags::SUBTREE_DELETE) {
         return Err(Refusal::HasChildren { dn: shown(dn), count: children }.into());
@@ -47,14 +48,14 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyErro
 
 /// Notes an entry that goes.
 fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), ApplyError> {
-    if !work.rules.noting.is_on() {
+    if !work.rules.notes.is_on() {
         return Ok(());
     }
     let requested =
         |record: &RecordView<'_>| Note::requested(ChangeKind::Delete, record.header().uuid.unwrap_or_default());
     if id == target.id {
         let record = target.record()?;
-        return Ok(work.rules.noting.deleted(work.txn, id, &record, &requested(&record))?);
+        return Ok(work.rules.notes.deleted(work.txn, id, &record, &requested(&record))?);
     }
     let tables = work.txn.tables().clone();
     let found = work.view().entry(id)?.map(|record| record.into_bytes().into_owned());
@@ -62,7 +63,7 @@ fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), App
     let dn = work.view().dn_of(id)?.unwrap_or_default();
     let record = RecordView::parse(&bytes, &tables)?;
     let note = Note { dn: &dn, ..requested(&record) };
-    Ok(work.rules.noting.deleted(work.txn, id, &record, &note)?)
+    Ok(work.rules.notes.deleted(work.txn, id, &record, &note)?)
 }
 
 /// At most `limit` entries at or below `top`, each after everything below it; the last is `top` if they are all.

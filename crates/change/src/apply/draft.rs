@@ -1,7 +1,7 @@
 //! An entry while a request changes it: the record it had, and the attributes that the request touches.
 //!
-//! Whatever is not touched is neither read nor copied before the new record is written. Knows schema and record; does not know which
-//! operation it serves, nor who may do what.
+//! Whatever is not touched is neither read nor copied before the new record is written. Knows schema and record; does
+//! not know which operation it serves, nor who may do what.
 //!
 //! Invariants:
 //! (1) Each description is touched once: a second change goes on where the first one ended.

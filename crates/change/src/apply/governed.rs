@@ -1,9 +1,9 @@
-//! Attributes that an entry shows from somewhere else instead of what it has stored (Sun: CoS with `override` or `operational`): clients
-//! cannot write them, as nobody would see what they wrote. Taking stored values away is allowed, and root may write with the relax
-//! control.
+//! Attributes that an entry shows from somewhere else instead of what it has stored (Sun: CoS with `override` or
+//! `operational`): clients cannot write them, as nobody would see what they wrote. Taking stored values away is
+//! allowed, and root may write with the relax control.
 //!
-//! Knows the definitions that the backend's own entries make, which are the same at every replay; whether a value is given in the end
-//! may depend on other backends and is not looked up.
+//! Knows the definitions that the backend's own entries make, which are the same at every replay; whether a value is
+//! given in the end may depend on other backends and is not looked up.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use ldap::{ModifyOperation, ModifyRequest};
 use schema::{NormalizedDn, TypeIndex};
 use smallvec::SmallVec;
 
-use super::definitions_cache::Governed;
+use super::definitions_cache::DefinitionsCache;
 use super::error::ApplyError;
 use super::work::{Target, Work};
 use crate::refusal::Refusal;
@@ -27,7 +27,7 @@ impl Work<'_, '_> {
         if target.classes.flags.has(ClassFlags::DEFINITION)
             || request.changes.iter().any(|change| is_class(change.attribute.description))
         {
-            self.rules.governed = Governed::default();
+            self.rules.definitions = DefinitionsCache::default();
         }
         let Some(definitions) = definitions.filter(|_| !self.is_relaxed()) else { return Ok(()) };
         if target.classes.flags.has(ClassFlags::SUBENTRY) {
@@ -61,7 +61,7 @@ impl Work<'_, '_> {
         let classes: SmallVec<[&[u8]; 8]> = classes.flat_map(|(_, values)| values.iter()).collect();
         let known = || classes.iter().filter_map(|name| schema.object_class(name));
         if known().any(|class| facts.definitions.flags_of(class).has(ClassFlags::DEFINITION)) {
-            self.rules.governed = Governed::default();
+            self.rules.definitions = DefinitionsCache::default();
         }
         let Some(definitions) = definitions.filter(|_| !self.is_relaxed()) else { return Ok(()) };
         let is_subentry = known().any(|class| {
@@ -78,15 +78,15 @@ impl Work<'_, '_> {
 
     /// What the backend's entries define; nothing where none refuses writes.
     fn definitions(&mut self) -> Result<Option<Arc<Definitions>>, ApplyError> {
-        if let Some(known) = &self.rules.governed.known {
+        if let Some(known) = &self.rules.definitions.known {
             return Ok(known.clone());
         }
-        let found = self.rules.governed.service.definitions(0, &self.facts, &self.view())?;
+        let found = self.rules.definitions.service.definitions(0, &self.facts, &self.view())?;
         let refuses = |it: &Arc<Definitions>| {
             it.groups().iter().flat_map(|group| &group.definitions).any(|(_, definition)| definition.refuses_writes)
         };
         let found = found.filter(refuses);
-        self.rules.governed.known = Some(found.clone());
+        self.rules.definitions.known = Some(found.clone());
         Ok(found)
     }
 }

@@ -5,8 +5,8 @@ use super::work::Work;
 use crate::index_proposal::IndexProposal;
 use crate::refusal::Refusal;
 
-/// Applies one index change. A slice of building that finds nothing to do is accepted: a replay under another key derivation
-/// builds nothing, and must come out as it did.
+/// Applies one index change. A slice of building that finds nothing to do is accepted: a replay under another key
+/// derivation builds nothing, and must come out as it did.
 pub(super) fn change_indexes(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), ApplyError> {
     work.require_root("Changing indexes")?;
     let Some(change) = IndexProposal::decode(bytes) else {

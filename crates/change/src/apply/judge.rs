@@ -1,7 +1,7 @@
 //! Whether the schema likes what an entry becomes: the final state of the whole request is judged, not the steps to it.
 //!
-//! When the object classes stay, only what was touched can break a rule, so only that is looked at. Knows drafts, the schema's
-//! checker and what makes a definition; not who asks.
+//! When the object classes stay, only what was touched can break a rule, so only that is looked at. Knows drafts, the
+//! schema's checker and what makes a definition; not who asks.
 
 use std::cell::RefCell;
 
@@ -98,8 +98,8 @@ pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Whether an entry that was just stored can be understood, if it is one that says what other entries get: a mistake in it would show
-/// nowhere but in what they lack.
+/// Whether an entry that was just stored can be understood, if it is one that says what other entries get: a mistake in
+/// it would show nowhere but in what they lack.
 pub(super) fn judge_definition(work: &Work<'_, '_>, id: EntryId) -> Result<(), ApplyError> {
     let view = work.view();
     let dn = view.dn_of(id)?.unwrap_or_default();
@@ -118,7 +118,8 @@ pub(super) fn defines(work: &Work<'_, '_>, draft: &Draft<'_>) -> bool {
         && classes.any(|class| facts.definitions.flags_of(class).has(ClassFlags::DEFINITION))
 }
 
-/// An entry changes its structural class only by being deleted and added again (RFC 4512 §2.4.2); auxiliary classes come and go.
+/// An entry changes its structural class only by being deleted and added again (RFC 4512 §2.4.2); auxiliary classes
+/// come and go.
 pub(super) fn judge_class_change(
     checker: &Checker,
     draft: &Draft<'_>,

@@ -1,4 +1,5 @@
-//! Changes of an attribute whose values are in the `values` table: what is asked about one value costs one look-up, whatever their number.
+//! Changes of an attribute whose values are in the `values` table: what is asked about one value costs one look-up,
+//! whatever their number.
 //!
 //! Invariant: a value in `added` is not stored, or is in `removed` as well; one in `removed` is stored.
 

@@ -1,8 +1,8 @@
 //! `apply`: proposals become changes, the same on every machine and at every replay.
 //!
-//! Nothing here reads a clock, a random number, the environment or the order of a hash map: whatever is undetermined was decided when
-//! the proposal was made. Each operation checks the request and the schema before it writes; plugins judge the written entry, and the
-//! store takes the writes of a refused proposal back.
+//! Nothing here reads a clock, a random number, the environment or the order of a hash map: whatever is undetermined
+//! was decided when the proposal was made. Each operation checks the request and the schema before it writes; plugins
+//! judge the written entry, and the store takes the writes of a refused proposal back.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Modify (RFC 4511 §4.6, increment RFC 4525): the changes are made one after the other on a draft, the state after the last one is
-//! judged.
+//! Modify (RFC 4511 §4.6, increment RFC 4525): the changes are made one after the other on a draft, the state after the
+//! last one is judged.
 //!
 //! Knows also the change of a user's own password, which comes as a modify request of `userPassword`.
 
@@ -35,7 +35,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     let target = work.find(request.object)?;
     check_access(work, &facts, &target, request)?;
     work.check_not_given(&target, request)?;
-    work.look_before(target.id)?;
+    work.read_before(target.id)?;
     let record = target.record()?;
     let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
     let settings = Settings::of(work);
@@ -49,13 +49,13 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = Place { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
-    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?;
+    write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?;
     let may_define = target.classes.flags.has(ClassFlags::DEFINITION) || draft.touches_classes();
     if may_define && judge::defines(work, &draft) {
         judge::judge_definition(work, target.id)?;
     }
     plugins::judge(work, &draft, Some(&target.name), &target.name)?;
-    work.look_after(target.id)
+    work.read_after(target.id)
 }
 
 /// What of the request and the rules a single change depends on.

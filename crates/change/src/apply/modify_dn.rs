@@ -1,5 +1,5 @@
-//! Modify DN (RFC 4511 §4.9): rename and move. What stands below goes along without being touched, because entries know their parent by
-//! number.
+//! Modify DN (RFC 4511 §4.9): rename and move. What stands below goes along without being touched, because entries know
+//! their parent by number.
 
 use ldap::ModifyDnRequest;
 use schema::NormalizedDn;
@@ -41,7 +41,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let above = superior.as_ref().map(|superior| superior.name.clone()).or_else(|| target.name.parent());
     let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
     work.check_rename(&target.name, &name)?;
-    work.look_before(target.id)?;
+    work.read_before(target.id)?;
     let follows = work.rules.plugins.follows_references();
     let old_dn = if follows { work.view().dn_of(target.id)?.unwrap_or_default() } else { String::new() };
 
@@ -59,7 +59,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let user_form = rdn.to_string();
     let place = Place { parent, rdn: user_form.as_bytes() };
     let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());
-    write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?;
+    write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?;
     plugins::judge(work, &draft, Some(&target.name), &name)?;
     drop(draft);
     if follows && name != target.name {
@@ -67,7 +67,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
         let is_subtree = !work.view().children(target.id)?.is_empty();
         plugins::follow(work, vec![Moved { old: target.name.clone(), dn: old_dn, new, is_subtree }])?;
     }
-    work.look_after(target.id)
+    work.read_after(target.id)
 }
 
 /// The new RDN as text and in normal form: exactly one.

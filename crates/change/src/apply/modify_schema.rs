@@ -1,5 +1,5 @@
-//! A new user schema (a modify request of `cn=schema`, made into the whole text of the user's schema files): kept beside the entries and
-//! in force from the next proposal on.
+//! A new user schema (a modify request of `cn=schema`, made into the whole text of the user's schema files): kept
+//! beside the entries and in force from the next proposal on.
 //!
 //! Refuses what stored entries contradict: definitions that are in use neither go nor change how values compare.
 
@@ -15,8 +15,8 @@ use crate::refusal::Refusal;
 /// Where the copy of the user's schema is kept in `meta`.
 pub const SCHEMA_KEY: &[u8] = b"schema";
 
-/// The user's schema files as one text: for each its name and its text, each with a length before it. The same definitions always
-/// make the same bytes; no user definitions make none.
+/// The user's schema files as one text: for each its name and its text, each with a length before it. The same
+/// definitions always make the same bytes; no user definitions make none.
 #[must_use]
 pub fn schema_text(schema: &Schema) -> Vec<u8> {
     let mut out = Vec::new();
@@ -63,8 +63,8 @@ pub(super) fn modify_schema(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), 
     Ok(())
 }
 
-/// Looks for entries that still need what goes. Only descriptions and class sets that were ever stored are looked for; when there is one,
-/// all entries are read.
+/// Looks for entries that still need what goes. Only descriptions and class sets that were ever stored are looked for;
+/// when there is one, all entries are read.
 fn check_use(work: &Work<'_, '_>, old: &Schema, new: &Schema) -> Result<(), ApplyError> {
     let tables = work.txn.tables();
     let doomed = |name: &str| {

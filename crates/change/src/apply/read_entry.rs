@@ -1,4 +1,5 @@
-//! Assertion, pre-read and post-read controls (RFC 4528, RFC 4527): what they see is the state between the proposals before and after.
+//! Assertion, pre-read and post-read controls (RFC 4528, RFC 4527): what they see is the state between the proposals
+//! before and after.
 //!
 //! Knows the asker's read access; not what the operation does.
 
@@ -21,7 +22,7 @@ use query::rights::Reader;
 
 impl Work<'_, '_> {
     /// Checks the assertion and takes the picture before, of an entry that is to be changed.
-    pub(super) fn look_before(&mut self, id: EntryId) -> Result<(), ApplyError> {
+    pub(super) fn read_before(&mut self, id: EntryId) -> Result<(), ApplyError> {
         let wanted = self.proposal.pre_read;
         if self.proposal.assertion.is_empty() && wanted.is_empty() {
             return Ok(());
@@ -36,7 +37,7 @@ impl Work<'_, '_> {
     }
 
     /// The assertion of an add is about an entry that is not there yet, so it is tried on what was added.
-    pub(super) fn look_before_add(&mut self, id: EntryId) -> Result<(), ApplyError> {
+    pub(super) fn read_before_add(&mut self, id: EntryId) -> Result<(), ApplyError> {
         if self.proposal.assertion.is_empty() {
             return Ok(());
         }
@@ -45,7 +46,7 @@ impl Work<'_, '_> {
     }
 
     /// Takes the picture after.
-    pub(super) fn look_after(&mut self, id: EntryId) -> Result<(), ApplyError> {
+    pub(super) fn read_after(&mut self, id: EntryId) -> Result<(), ApplyError> {
         let wanted = self.proposal.post_read;
         if wanted.is_empty() {
             return Ok(());

@@ -7,13 +7,14 @@ use query::facts::Facts;
 use schema::check::{Checker, Leniency};
 use schema::{NormalizedDn, Schema};
 
-use super::change_notes::Noting;
+use super::change_notes::ChangeNotes;
 use super::class_cache::ClassCache;
-use super::definitions_cache::Governed;
+use super::definitions_cache::DefinitionsCache;
 use super::plugins::Plugins;
 use crate::history::Recorder;
 
-/// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come out otherwise.
+/// Version of what `apply` does; the log's header names it. Raise it with every change that makes some proposal come
+/// out otherwise.
 pub const RULES_VERSION: u32 = 7;
 
 /// The rules of one backend.
@@ -27,9 +28,10 @@ pub struct UpdateRules {
     pub(super) checker: Arc<Checker>,
     pub(super) classes: ClassCache,
     pub(super) plugins: Arc<Plugins>,
-    pub(super) governed: Governed,
-    pub(super) noting: Noting,
-    /// Whether schema, plugins and base DNs are those that the backend keeps. At first, and after a batch was taken back, nobody knows.
+    pub(super) definitions: DefinitionsCache,
+    pub(super) notes: ChangeNotes,
+    /// Whether schema, plugins and base DNs are those that the backend keeps. At first, and after a batch was taken
+    /// back, nobody knows.
     pub(super) is_settled: bool,
 }
 
@@ -46,8 +48,8 @@ impl UpdateRules {
             checker,
             classes: ClassCache::default(),
             plugins: Arc::default(),
-            governed: Governed::default(),
-            noting: Noting::default(),
+            definitions: DefinitionsCache::default(),
+            notes: ChangeNotes::default(),
             is_settled: false,
         }
     }
@@ -60,22 +62,22 @@ impl UpdateRules {
 
     /// The same, noting for the history what changes.
     #[must_use]
-    pub fn noting(mut self, recorder: Recorder) -> Self {
-        self.noting = Noting::new(recorder);
+    pub fn with_recorder(mut self, recorder: Recorder) -> Self {
+        self.notes = ChangeNotes::new(recorder);
         self
     }
 
     /// Drops what is kept by number: the numbers are not in force any more.
     pub(super) fn forget_numbers(&mut self) {
         self.classes.clear();
-        self.governed = Governed::default();
+        self.definitions = DefinitionsCache::default();
     }
 
     pub(super) fn set_schema(&mut self, schema: Arc<Schema>) {
         self.checker = Arc::new(Checker::new(Arc::clone(&schema), self.leniency));
         self.facts = Arc::new(Facts::new(schema));
         self.classes.clear();
-        self.governed = Governed::default();
+        self.definitions = DefinitionsCache::default();
         self.is_settled = false;
     }
 }

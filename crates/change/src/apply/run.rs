@@ -45,8 +45,9 @@ impl UpdateRules {
         })
     }
 
-    /// Takes the schema that the backend keeps, if it keeps another one, its plugins and the base DNs. A schema that cannot be built
-    /// any more (a newer program ships definitions that contradict it) stays aside: the files are judged when the directory opens.
+    /// Takes the schema that the backend keeps, if it keeps another one, its plugins and the base DNs. A schema that
+    /// cannot be built any more (a newer program ships definitions that contradict it) stays aside: the files are
+    /// judged when the directory opens.
     fn settle(&mut self, txn: &Txn<'_>) -> Result<(), StoreError> {
         if self.is_settled {
             return Ok(());
@@ -74,7 +75,7 @@ impl UpdateRules {
         let mut reports = Vec::with_capacity(parts.len());
         let mut slices = 0;
         for (at, part) in parts.into_iter().enumerate() {
-            self.noting.begin_part(at);
+            self.notes.begin_part(at);
             let report = match Proposal::decode(part) {
                 Ok(proposal) if may_be_part(proposal.kind) => self.run_whole(txn, &proposal, &mut slices)?,
                 _ => damaged(),
@@ -120,7 +121,7 @@ fn may_be_part(kind: Kind) -> bool {
 fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), ApplyError> {
     // Adds and modifications see for themselves; all others may change, move or remove what defines something.
     if !matches!(proposal.kind, Kind::Add | Kind::Modify | Kind::PasswordModify | Kind::Refresh) {
-        work.rules.governed.forget_some();
+        work.rules.definitions.forget_some();
     }
     if proposal.kind == Kind::ModifySchema {
         return modify_schema::modify_schema(work, proposal.operation_bytes);
@@ -158,7 +159,7 @@ impl store::Rules for UpdateRules {
     }
 
     fn apply(&mut self, txn: &mut Txn<'_>, proposal: &[u8]) -> Result<Outcome, StoreError> {
-        self.noting.begin();
+        self.notes.begin();
         let mut time_us = 0;
         let decoded = Proposal::decode(proposal).inspect(|proposal| time_us = proposal.csn.time_us);
         let (code, response) = match decoded {
@@ -177,13 +178,13 @@ impl store::Rules for UpdateRules {
         };
         let accepted = code == ResultCode::SUCCESS;
         if accepted {
-            self.noting.finish(txn, time_us);
+            self.notes.finish(txn, time_us);
         }
         Ok(Outcome { code: code.as_i32(), accepted, response, ..Outcome::default() })
     }
 
     fn settled(&mut self, place: Option<LogPlace>) {
-        self.noting.settle(place);
+        self.notes.settle(place);
     }
 
     fn forget(&mut self) {

@@ -1,7 +1,7 @@
 //! A transaction (RFC 5805): several proposals in one, applied all or not at all.
 //!
-//! The store takes back everything of a proposal that is refused, so here nothing has to be undone: the first part that is
-//! refused ends the transaction with its result.
+//! The store takes back everything of a proposal that is refused, so here nothing has to be undone: the first part that
+//! is refused ends the transaction with its result.
 
 use ldap::LdapResult;
 

@@ -1,7 +1,8 @@
-//! The values of one attribute while a request changes them: a set by the attribute's equality rule, in the order of arrival.
+//! The values of one attribute while a request changes them: a set by the attribute's equality rule, in the order of
+//! arrival.
 //!
-//! Knows rules and bytes; not which attribute it is, nor where the values come from. Values without a normal form (which lenient settings
-//! let in) and values of attributes without an equality rule are compared byte by byte.
+//! Knows rules and bytes; not which attribute it is, nor where the values come from. Values without a normal form
+//! (which lenient settings let in) and values of attributes without an equality rule are compared byte by byte.
 
 use std::collections::BTreeMap;
 

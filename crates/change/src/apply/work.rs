@@ -98,8 +98,8 @@ impl<'w, 't> Work<'w, 't> {
         }
     }
 
-    /// The entry of the user who asks, when it is in this backend. It may have been renamed or deleted since the proposal was made, so
-    /// its name is compared, and whoever has the name now is the one who asks.
+    /// The entry of the user who asks, when it is in this backend. It may have been renamed or deleted since the
+    /// proposal was made, so its name is compared, and whoever has the name now is the one who asks.
     pub(super) fn asker(&self) -> Result<Option<EntryId>, ApplyError> {
         let Authority::User { dn, entry } = self.proposal.authority else { return Ok(None) };
         let parse = |dn: &str| NormalizedDn::parse(&self.facts.schema, dn.as_bytes()).ok();
@@ -140,7 +140,8 @@ impl<'w, 't> Work<'w, 't> {
         }
     }
 
-    /// The deepest entry on the way to a name, and how many RDNs are missing below it; none when the suffix has no entry.
+    /// The deepest entry on the way to a name, and how many RDNs are missing below it; none when the suffix has no
+    /// entry.
     pub(super) fn walk(
         &mut self,
         dn: &[u8],
@@ -167,8 +168,8 @@ impl<'w, 't> Work<'w, 't> {
         Ok(Target { id, name, bytes, tables, classes, suffix })
     }
 
-    /// Turns a referral object into a referral, unless the request treats it as an entry (RFC 3296 §5). `missing` is how many RDNs of
-    /// `dn` lie below the target.
+    /// Turns a referral object into a referral, unless the request treats it as an entry (RFC 3296 §5). `missing` is
+    /// how many RDNs of `dn` lie below the target.
     fn no_referral(&mut self, target: Target, dn: &[u8], missing: usize) -> Result<Target, ApplyError> {
         if self.has(Flags::MANAGE_DSA_IT) || !target.classes.flags.has(ClassFlags::REFERRAL) {
             return Ok(target);

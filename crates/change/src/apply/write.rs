@@ -1,14 +1,15 @@
-//! From a draft to a record in the store: untouched attributes are copied as bytes, touched ones written anew, operational ones stamped.
+//! From a draft to a record in the store: untouched attributes are copied as bytes, touched ones written anew,
+//! operational ones stamped.
 //!
-//! The order of the steps matters to the indexes: large values that go leave before the record changes, large values that come
-//! arrive after it, because the store decides by the record which keys are still needed.
+//! The order of the steps matters to the indexes: large values that go leave before the record changes, large values
+//! that come arrive after it, because the store decides by the record which keys are still needed.
 //!
 //! Knows no rules: the schema has been checked before, plugins judge what is written here.
 
 use schema::uuid;
 use store::{Attribute, Content, DescId, EntryId, Interner, RecordBuilder, RecordView, StoreError, Txn};
 
-use super::change_notes::{Note, Noting};
+use super::change_notes::{ChangeNotes, Note};
 use super::draft::{Before, Draft, Now, Touched};
 use super::stamps::Stamps;
 use super::value_set::normal_form;
@@ -25,7 +26,7 @@ pub(super) struct Place<'p> {
 /// Stores the entry, and notes what is different from then on.
 pub(super) fn store(
     txn: &mut Txn<'_>,
-    noting: &mut Noting,
+    notes: &mut ChangeNotes,
     note: &Note<'_>,
     draft: &mut Draft<'_>,
     place: Place<'_>,
@@ -34,7 +35,7 @@ pub(super) fn store(
     number(txn, draft)?;
     let touched = |desc: DescId| draft.touched.iter().any(|touched| touched.desc == Some(desc));
     stamps.retain(|(desc, _)| !touched(*desc));
-    noting.written(txn, draft, &stamps, note)?;
+    notes.written(txn, draft, &stamps, note)?;
     remove_large(txn, draft)?;
     let record = build(txn, draft, place, &stamps)?;
     txn.put_entry(draft.id, record)?;

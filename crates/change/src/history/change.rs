@@ -45,7 +45,8 @@ pub struct Change<'a> {
     pub entry_uuid: [u8; 16],
     /// Its name; before the change, when that renames it. As in the request, if the request names it.
     pub dn: &'a str,
-    /// The entry that the request names, as it names it; empty where the server acts by itself. Of a subtree delete not always `dn`.
+    /// The entry that the request names, as it names it; empty where the server acts by itself. Of a subtree delete not
+    /// always `dn`.
     pub target: &'a str,
     /// The new name of a renamed entry.
     pub rename: Option<Rename<'a>>,
@@ -66,8 +67,8 @@ pub struct Change<'a> {
 pub struct AttributeChange<'a> {
     /// Name and options, spelled as they are stored.
     pub description: &'a str,
-    /// Whether all values that went are told. Of a large attribute that was replaced as a whole, or went with its entry, they may be too
-    /// many to be kept: then none is told, and what was added is all that the attribute has now.
+    /// Whether all values that went are told. Of a large attribute that was replaced as a whole, or went with its
+    /// entry, they may be too many to be kept: then none is told, and what was added is all that the attribute has now.
     pub is_complete: bool,
     removed: &'a [u8],
     added: &'a [u8],
@@ -89,7 +90,8 @@ pub struct Edit {
 }
 
 impl<'a> Change<'a> {
-    /// The change whose body begins at `at` in the trace of a record, with its number; `None` when the bytes are damaged.
+    /// The change whose body begins at `at` in the trace of a record, with its number; `None` when the bytes are
+    /// damaged.
     pub(super) fn decode(backend: usize, record: LogRecord<'a>, at: usize, number: u64) -> Option<Self> {
         let body = Body::decode(record.trace, at)?;
         let mut proposal = Proposal::decode(record.proposal).ok()?;
@@ -135,8 +137,8 @@ impl<'a> Change<'a> {
         })
     }
 
-    /// The attributes that changed, those that the server writes itself included. Of an added entry all it has, of a deleted one all it
-    /// had.
+    /// The attributes that changed, those that the server writes itself included. Of an added entry all it has, of a
+    /// deleted one all it had.
     pub fn attributes(&self) -> impl Iterator<Item = AttributeChange<'a>> + use<'a> {
         let (mut rest, request) = (self.attributes, self.request);
         std::iter::from_fn(move || {

@@ -1,4 +1,5 @@
-//! Records of the logs that cannot be read: whoever meets one notes it here, and the history then begins behind its segment.
+//! Records of the logs that cannot be read: whoever meets one notes it here, and the history then begins behind its
+//! segment.
 //!
 //! Knows no files; who lets the segments go is [`retention`](super::retention).
 

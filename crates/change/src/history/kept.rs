@@ -1,8 +1,8 @@
-//! What has to be remembered of the history beside the logs: a small file, so that numbers are never given twice, and nobody takes a
-//! history with holes for a whole one, whatever becomes of the logs.
+//! What has to be remembered of the history beside the logs: a small file, so that numbers are never given twice, and
+//! nobody takes a history with holes for a whole one, whatever becomes of the logs.
 //!
 //! ```text
-//! check 0f3c9a…                 of all that follows: the first 8 bytes of its SHA-256 (no such line in files of older versions)
+//! check 0f3c9a…                 the first 8 bytes of the SHA-256 of all that follows (older files have no such line)
 //! next 1235                     the next number, or a higher one is in a log
 //! purged 400                    changes up to here cannot be read
 //! on                            changes were kept when this was written

@@ -50,7 +50,8 @@ impl<'l> LogScan<'l> {
         Ok(first)
     }
 
-    /// The last change in the log. Of damage `note` is told, with the last record of the segment; `false` if it is something else.
+    /// The last change in the log. Of damage `note` is told, with the last record of the segment; `false` if it is
+    /// something else.
     pub(super) fn last(
         &mut self,
         segments: &[LogSegment],

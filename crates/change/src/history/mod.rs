@@ -1,7 +1,8 @@
 //! The history of changes, read from the logs of the backends.
 //!
-//! `apply` leaves a [`trace`] beside every proposal that changes entries: what was there before and after. Here the traces of all backends
-//! are one ascending sequence of [`Change`]s. Who shows them (`cn=changelog`, persistent searches, the audit log) is elsewhere.
+//! `apply` leaves a [`trace`] beside every proposal that changes entries: what was there before and after. Here the
+//! traces of all backends are one ascending sequence of [`Change`]s. Who shows them (`cn=changelog`, persistent
+//! searches, the audit log) is elsewhere.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,9 +1,10 @@
-//! Change numbers: one ascending sequence over all backends, given by the writers while they apply, and what tells readers how far all
-//! of it can be read.
+//! Change numbers: one ascending sequence over all backends, given by the writers while they apply, and what tells
+//! readers how far all of it can be read.
 //!
 //! Invariants:
 //! (1) No number is given twice.
-//! (2) Every change with a number up to [`ChangeNumbers::settled`] is in its log, or never will be (the log refused it).
+//! (2) Every change with a number up to [`ChangeNumbers::settled`] is in its log, or never will be (the log refused
+//!     it).
 //! (3) Within a backend numbers ascend in the order of its log.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

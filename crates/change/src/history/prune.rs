@@ -20,12 +20,13 @@ use super::source::LogSource;
 /// How often it is looked.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The file is written at the latest when so many numbers were given since: a small part of [`LOST_MAX`](super::LOST_MAX).
+/// The file is written at the latest when so many numbers were given since: a small part of
+/// [`LOST_MAX`](super::LOST_MAX).
 const NOTED_EVERY: u64 = 100_000;
 
 impl History {
-    /// Starts the thread that lets go of what is too old or too much, and tells what an administrator should know. It ends when the
-    /// history does.
+    /// Starts the thread that lets go of what is too old or too much, and tells what an administrator should know. It
+    /// ends when the history does.
     pub fn start(self: &Arc<Self>, notices: &Arc<Notices>) -> io::Result<()> {
         let (retention, history, notices) = (Arc::clone(&self.retention), Arc::downgrade(self), Arc::clone(notices));
         let keep_house = move || keep_house(&retention, &history, &notices);
@@ -275,7 +276,8 @@ fn keep_house(retention: &Retention, history: &Weak<History>, notices: &Notices)
         let failed = history.prune().err();
         if let Some(error) = failed.as_ref().filter(|_| trouble != failed) {
             notices.warn(NoticeKind::History, &format!(
-                "The changelog cannot let go of old changes ({error}): see to the folder \"changelog\" and to the logs of the \
+                "The changelog cannot let go of old changes ({error}): see to the folder \"changelog\" and to the logs \
+                 of the \
                  backends; it is tried again every second"
             ));
         }

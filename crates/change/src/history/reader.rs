@@ -75,8 +75,8 @@ impl Lane {
         Self { log, place, frame: FrameBuffer::default(), ready: None }
     }
 
-    /// Makes the next change with number `from` or higher ready, if there is one by now. `false` when it was let go. An error comes with
-    /// the number of the record that cannot be read.
+    /// Makes the next change with number `from` or higher ready, if there is one by now. `false` when it was let go. An
+    /// error comes with the number of the record that cannot be read.
     fn fill(&mut self, from: u64) -> Result<bool, (u64, StoreError)> {
         while self.ready.is_none_or(|ready| ready.number < from) {
             if let Some(ready) = self.ready.take().filter(|ready| ready.more > 0) {

@@ -1,7 +1,8 @@
 //! What of the history is kept: changes go by age, and by the room that all logs take together, a segment at a time.
 //!
 //! Invariants:
-//! (1) Before a segment may go, the file of [`Kept`] says that its changes cannot be read any more, and from where on the log is kept.
+//! (1) Before a segment may go, the file of [`Kept`] says that its changes cannot be read any more, and from where on
+//!     the log is kept.
 //! (2) What recovery needs is the log's own business: here only what is kept beyond that is given up.
 
 use std::collections::BTreeMap;
@@ -30,8 +31,8 @@ pub(super) struct Retention {
 #[derive(Default)]
 pub(super) struct State {
     pub(super) is_stopping: bool,
-    /// What was found out about segments that are written no more: backend, generation → number and time of the first change, if there
-    /// is one.
+    /// What was found out about segments that are written no more: backend, generation → number and time of the first
+    /// change, if there is one.
     pub(super) known: Known,
     pub(super) written: Option<Kept>,
 }

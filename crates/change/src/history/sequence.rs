@@ -21,8 +21,8 @@ use super::reader::{HistoryReader, Lane};
 use super::retention::Retention;
 use super::source::LogSource;
 
-/// Numbers that are left out when it is not known how many were given last: more than a segment of a log has room for changes, and more
-/// than are given before the file of [`Kept`] is written again ([`retention`]).
+/// Numbers that are left out when it is not known how many were given last: more than a segment of a log has room for
+/// changes, and more than are given before the file of [`Kept`] is written again ([`retention`]).
 const LOST_MAX: u64 = 1_000_000;
 
 /// See the module.
@@ -48,8 +48,8 @@ pub(super) struct Oldest {
     time: String,
 }
 
-/// From which record on the log of a backend is to be kept until [`History::open`] has looked, by what the file of that path says;
-/// everything, if it says nothing that can be understood.
+/// From which record on the log of a backend is to be kept until [`History::open`] has looked, by what the file of that
+/// path says; everything, if it says nothing that can be understood.
 pub fn kept_from(path: &Path, backend: &str) -> u64 {
     let kept = Kept::read(path).ok().flatten().unwrap_or_default();
     kept.backends.iter().find(|kept| kept.id == backend).map_or(0, |kept| kept.first)
@@ -65,8 +65,9 @@ pub struct Bounds {
 }
 
 impl History {
-    /// Finds the changes in the logs of the backends, in the order of their lanes, and numbers the next ones from there on. What is to be
-    /// remembered beside the logs is in the file of that path. Behind damage in a log, the history begins anew.
+    /// Finds the changes in the logs of the backends, in the order of their lanes, and numbers the next ones from there
+    /// on. What is to be remembered beside the logs is in the file of that path. Behind damage in a log, the history
+    /// begins anew.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -203,7 +204,8 @@ impl History {
         })
     }
 
-    /// Reads from the first change on that may have been proposed at that time (µs since 1970) or later; earlier ones may come first.
+    /// Reads from the first change on that may have been proposed at that time (µs since 1970) or later; earlier ones
+    /// may come first.
     #[must_use]
     pub fn since(&self, time_us: u64) -> HistoryReader {
         self.since_number(0, time_us)
@@ -236,7 +238,8 @@ impl History {
         }
     }
 
-    /// Looks for the first change that can be read, if that is another one by now. Reads a file: never on an event loop.
+    /// Looks for the first change that can be read, if that is another one by now. Reads a file: never on an event
+    /// loop.
     pub(super) fn look_at_oldest(&self) {
         let Bounds { first, last } = self.bounds();
         if first > last || self.oldest.load().as_deref().is_some_and(|oldest| oldest.first == first) {
@@ -255,7 +258,8 @@ impl History {
     pub(super) fn tell_of_damage(&self, lane: usize) {
         let (Some(damage), Some(source)) = (self.damages.untold(lane), self.sources.get(lane)) else { return };
         self.say(format!(
-            "Backend \"{}\": {}. Only the changelog still needed that file of the log, which is used anew: the changelog begins with \
+            "Backend \"{}\": {}. Only the changelog still needed that file of the log, which is used anew: the \
+             changelog begins with \
              change {} now, earlier changes cannot be read any more",
             source.id,
             damage.reason,
@@ -268,7 +272,8 @@ impl History {
         let was = kept.and_then(|kept| source.kept(kept)).map(|kept| kept.first);
         if was.is_some_and(|was| was < first_seq) {
             self.say(format!(
-                "Backend \"{}\": files of the log that only the changelog needed are missing, or the beginning of one is damaged: the \
+                "Backend \"{}\": files of the log that only the changelog needed are missing, or the beginning of one \
+                 is damaged: the \
                  changelog begins with change {} now, earlier changes cannot be read any more",
                 source.id,
                 self.bounds().first
@@ -285,22 +290,23 @@ impl History {
         std::mem::take(&mut *self.sentences.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits until there are changes after that number; `false` when it took longer than `longest`. Never on an event loop.
+    /// Waits until there are changes after that number; `false` when it took longer than `longest`. Never on an event
+    /// loop.
     #[must_use]
     pub fn wait_beyond(&self, number: u64, longest: Duration) -> bool {
         self.numbers.wait_beyond(number, longest)
     }
 
-    /// Calls `wake` on a writer's thread whenever there are more changes, until the follower is dropped. It must be quick, and leave
-    /// reading to another thread.
+    /// Calls `wake` on a writer's thread whenever there are more changes, until the follower is dropped. It must be
+    /// quick, and leave reading to another thread.
     #[must_use]
     pub fn follow(&self, wake: Wake) -> Follower {
         self.numbers.follow(wake)
     }
 }
 
-/// Whether numbers that the backend got after the file was written stand in no log any more: its files are gone, or its data was exchanged
-/// (an import) when the server had not been stopped.
+/// Whether numbers that the backend got after the file was written stand in no log any more: its files are gone, or its
+/// data was exchanged (an import) when the server had not been stopped.
 fn has_lost_numbers(kept: &Kept, source: &LogSource, segments: &[LogSegment]) -> bool {
     let Some(backend) = kept.backends.iter().find(|backend| backend.id == source.id && kept.is_on) else {
         return false;

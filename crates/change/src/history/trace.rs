@@ -1,16 +1,17 @@
 //! The trace of a proposal: what it changed, as bytes beside it in the log.
 //!
-//! What the proposal itself says (who, when, the request) is not written again. What is written depends on the state before, which
-//! nobody can know later.
+//! What the proposal itself says (who, when, the request) is not written again. What is written depends on the state
+//! before, which nobody can know later.
 //!
 //! ```text
-//! trace     version u8 · number of the first change u64 · changes u32 · change…                        (fixed: little-endian)
-//! change    length u32 · kind u8 · cause u8 [· connection · operation u32 · plugin] · part · entry · entryUUID 16 · DN · attribute…
+//! trace     version u8 · number of the first change u64 · changes u32 · change…            (fixed: little-endian)
+//! change    length u32 · kind u8 · cause u8 [· connection · operation u32 · plugin] · part · entry · entryUUID 16 ·
+//!           DN · attribute…
 //! attribute description · flags u8 [· place in the request] · removed value… 0 · added value… 0
-//! value     length + 1 · bytes                                             (all other numbers and lengths: varints)
+//! value     length + 1 · bytes                                     (all other numbers and lengths: varints)
 //! ```
-//! An empty DN is the one that the request names. The part is the place of the request in a transaction. Values that the request adds
-//! as they are stand there only.
+//! An empty DN is the one that the request names. The part is the place of the request in a transaction. Values that
+//! the request adds as they are stand there only.
 
 use store::{EntryId, varint};
 
@@ -20,8 +21,8 @@ use super::kind::{Cause, ChangeKind};
 const VERSION: u8 = 1;
 /// Version, number, count.
 const HEAD_BYTES: usize = 13;
-/// Values that no request names (of whole entries that go, of whole attributes that are replaced) are kept up to so many bytes a
-/// proposal. What a request names is bounded by the size of requests.
+/// Values that no request names (of whole entries that go, of whole attributes that are replaced) are kept up to so
+/// many bytes a proposal. What a request names is bounded by the size of requests.
 const REMOVED_BYTES_MAX: usize = 4 << 20;
 
 const INCOMPLETE: u8 = 1;
@@ -370,7 +371,8 @@ mod tests {
                 let mut rest = body.attributes;
                 for (description, is_complete, request, removed, added) in &one.attributes {
                     let read = Attribute::decode(&mut rest).unwrap();
-                    prop_assert_eq!((read.description, read.is_complete, read.request), (description.as_str(), *is_complete, *request));
+                    let expected = (description.as_str(), *is_complete, *request);
+                    prop_assert_eq!((read.description, read.is_complete, read.request), expected);
                     prop_assert_eq!((read.removed, read.added), (&list(removed)[..], &list(added)[..]));
                 }
                 prop_assert!(rest.is_empty());
@@ -380,7 +382,12 @@ mod tests {
         }
 
         #[test]
-        fn damaged_bytes_never_panic(all in vec(written(), 1..4), places in vec((any::<Index>(), any::<u8>()), 0..4), cut: Index, noise in vec(any::<u8>(), 0..60)) {
+        fn damaged_bytes_never_panic(
+            all in vec(written(), 1..4),
+            places in vec((any::<Index>(), any::<u8>()), 0..4),
+            cut: Index,
+            noise in vec(any::<u8>(), 0..60),
+        ) {
             let mut trace = trace_of(&all, 1);
             trace.truncate(cut.index(trace.len()) + 1);
             for (place, byte) in places {

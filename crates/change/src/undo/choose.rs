@@ -1,8 +1,8 @@
 //! Which changes belong together, and in which order they are undone.
 //!
-//! A request is undone as a whole: all parts of a transaction, all entries of a subtree delete, and what plugins did to follow it.
-//! Requests go from the last to the first. Within one, what it did goes backwards, and then what followed: a reference cannot come
-//! back before the entry that it names.
+//! A request is undone as a whole: all parts of a transaction, all entries of a subtree delete, and what plugins did to
+//! follow it. Requests go from the last to the first. Within one, what it did goes backwards, and then what followed: a
+//! reference cannot come back before the entry that it names.
 //!
 //! Knows numbers only, so that a long history fits into memory.
 

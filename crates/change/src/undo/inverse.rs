@@ -1,7 +1,8 @@
 //! The requests that take one change back.
 //!
-//! They are as exact as the change was: a value that was added is deleted by name, and one that was removed is added again, so that
-//! what others did meanwhile stays, and what they undid or changed again shows as an error instead of being overwritten.
+//! They are as exact as the change was: a value that was added is deleted by name, and one that was removed is added
+//! again, so that what others did meanwhile stays, and what they undid or changed again shows as an error instead of
+//! being overwritten.
 //!
 //! Knows the schema and nothing of the directory as it is now.
 
@@ -15,13 +16,15 @@ use crate::apply::normal_form;
 use crate::history::{ChangeKind, Edit};
 use query::facts::Facts;
 
-/// Bytes of values in one request; more are sent in several. A fifth of what a server reads at most (`max-request-size`).
+/// Bytes of values in one request; more are sent in several. A fifth of what a server reads at most
+/// (`max-request-size`).
 pub const REQUEST_BYTES: usize = 1 << 20;
 
 /// Values that nobody has any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the former values of {description} of \"{dn}\" were too many for the history to keep them: bring them back from a backup"
+    "the former values of {description} of \"{dn}\" were too many for the history to keep them: bring them back from a \
+     backup"
 )]
 pub struct Lost {
     /// Whose.
@@ -34,21 +37,21 @@ pub struct Lost {
 ///
 /// # Errors
 /// When the history does not have all values that went.
-pub fn inverse(facts: &Facts, deed: &EntryChange) -> Result<Vec<LdifChange>, Lost> {
+pub fn inverse(facts: &Facts, entry_change: &EntryChange) -> Result<Vec<LdifChange>, Lost> {
     let is_needed = |edit: &&Edit| upkeep(facts, &edit.description) != Upkeep::Server;
-    if let Some(edit) = deed.edits.iter().filter(is_needed).find(|edit| !edit.is_complete) {
-        return Err(Lost { dn: deed.dn.clone(), description: edit.description.clone() });
+    if let Some(edit) = entry_change.edits.iter().filter(is_needed).find(|edit| !edit.is_complete) {
+        return Err(Lost { dn: entry_change.dn.clone(), description: edit.description.clone() });
     }
-    Ok(match deed.kind {
-        ChangeKind::Add => vec![change(&deed.dn, LdifOperation::Delete)],
-        ChangeKind::Delete => again(facts, &deed.dn, &deed.edits),
-        ChangeKind::Modify => take_back(facts, &deed.dn, &deed.edits),
-        ChangeKind::ModifyDn => rename_back(facts, deed),
+    Ok(match entry_change.kind {
+        ChangeKind::Add => vec![change(&entry_change.dn, LdifOperation::Delete)],
+        ChangeKind::Delete => again(facts, &entry_change.dn, &entry_change.edits),
+        ChangeKind::Modify => take_back(facts, &entry_change.dn, &entry_change.edits),
+        ChangeKind::ModifyDn => rename_back(facts, entry_change),
     })
 }
 
-/// The same request where values that are as they should be already are no error: for changes that followed another one, which
-/// may follow again when that one is undone.
+/// The same request where values that are as they should be already are no error: for changes that followed another
+/// one, which may follow again when that one is undone.
 #[must_use]
 pub fn permissive(mut request: LdifChange) -> LdifChange {
     if matches!(request.operation, LdifOperation::Modify(_)) {
@@ -65,15 +68,16 @@ fn modification(operation: ModifyOperation, description: &str, values: Vec<Vec<u
     LdifModification { operation, description: description.to_owned(), values, line: 0 }
 }
 
-/// An entry again. What only the server writes comes in a request of its own, so that the relax control of that one lifts no
-/// rule for the rest.
+/// An entry again. What only the server writes comes in a request of its own, so that the relax control of that one
+/// lifts no rule for the rest.
 fn again(facts: &Facts, dn: &str, attributes: &[Edit]) -> Vec<LdifChange> {
     let of = |wanted: Upkeep| attributes.iter().filter(move |it| upkeep(facts, &it.description) == wanted);
     let is_class = |name: &str| name.eq_ignore_ascii_case("objectClass");
     let mut first: Vec<(&str, &[u8])> = Vec::new();
     let mut rest: Vec<LdifModification> = Vec::new();
     let mut room = REQUEST_BYTES;
-    // Classes first, as people write entries; then what is short, so that a long list does not keep it out of the first request.
+    // Classes first, as people write entries; then what is short, so that a long list does not keep it out of the first
+    // request.
     let mut ordered: Vec<_> = of(Upkeep::Client).collect();
     ordered.sort_by_key(|it| (!is_class(&it.description), bytes_of(&it.removed) > REQUEST_BYTES / 4));
     for Edit { description: name, removed: values, .. } in ordered {
@@ -114,8 +118,8 @@ fn take_back(facts: &Facts, dn: &str, edits: &[Edit]) -> Vec<LdifChange> {
     modifies(dn, modifications)
 }
 
-/// Modify requests of bounded size. When there are several, values come before others go: an entry that must have a value has
-/// one after each.
+/// Modify requests of bounded size. When there are several, values come before others go: an entry that must have a
+/// value has one after each.
 fn modifies(dn: &str, mut modifications: Vec<LdifModification>) -> Vec<LdifChange> {
     let bytes: usize = modifications.iter().map(|it| bytes_of(&it.values)).sum();
     if modifications.is_empty() {
@@ -150,12 +154,14 @@ fn bytes_of(values: &[Vec<u8>]) -> usize {
     values.iter().map(Vec::len).sum()
 }
 
-/// The old name again. The values of the new name go if they came with it; what the request itself does not bring back is
-/// brought back by a modification behind it.
-fn rename_back(facts: &Facts, deed: &EntryChange) -> Vec<LdifChange> {
-    let (schema, edits) = (&facts.schema, &deed.edits);
+/// The old name again. The values of the new name go if they came with it; what the request itself does not bring back
+/// is brought back by a modification behind it.
+fn rename_back(facts: &Facts, entry_change: &EntryChange) -> Vec<LdifChange> {
+    let (schema, edits) = (&facts.schema, &entry_change.edits);
     // Names come from the directory itself, so that they are some.
-    let (Ok(old), Ok(new)) = (ldap::Dn::parse(&deed.dn), ldap::Dn::parse(&deed.new_dn)) else { return Vec::new() };
+    let (Ok(old), Ok(new)) = (ldap::Dn::parse(&entry_change.dn), ldap::Dn::parse(&entry_change.new_dn)) else {
+        return Vec::new();
+    };
     let keys = |dn: &ldap::Dn<'_>| dn.rdn().map(|rdn| rdn_keys(schema, rdn)).unwrap_or_default();
     let (old_keys, new_keys) = (keys(&old), keys(&new));
     let parent = |dn: &ldap::Dn<'_>| dn.parent().map(|parent| parent.to_string()).unwrap_or_default();
@@ -184,8 +190,8 @@ fn rename_back(facts: &Facts, deed: &EntryChange) -> Vec<LdifChange> {
         }
     });
     let left: Vec<Edit> = left.collect();
-    let mut requests = vec![change(&deed.new_dn, back)];
-    requests.extend(take_back(facts, &deed.dn, &left));
+    let mut requests = vec![change(&entry_change.new_dn, back)];
+    requests.extend(take_back(facts, &entry_change.dn, &left));
     requests
 }
 
@@ -231,7 +237,7 @@ mod tests {
         Edit { description: description.to_owned(), is_complete: true, removed: values(removed), added: values(added) }
     }
 
-    fn deed(kind: ChangeKind, dn: &str, edits: Vec<Edit>) -> EntryChange {
+    fn entry_change(kind: ChangeKind, dn: &str, edits: Vec<Edit>) -> EntryChange {
         EntryChange { kind, dn: dn.to_owned(), new_dn: dn.to_owned(), edits }
     }
 
@@ -243,21 +249,21 @@ mod tests {
             edit("modifyTimestamp", &["20260101000000Z"], &["20260102000000Z"]),
         ];
         assert_eq!(
-            text(&inverse(&facts(), &deed(ChangeKind::Modify, "uid=ann,dc=example,dc=com", edits)).unwrap()),
+            text(&inverse(&facts(), &entry_change(ChangeKind::Modify, "uid=ann,dc=example,dc=com", edits)).unwrap()),
             "dn: uid=ann,dc=example,dc=com\nchangetype: modify\ndelete: telephoneNumber\ntelephoneNumber: +1 222\n-\n\
              add: telephoneNumber\ntelephoneNumber: +1 111\n-\ndelete: description\ndescription: new\n-\n\n"
         );
-        let stamps_only = deed(ChangeKind::Modify, "dc=com", vec![edit("modifiersName", &["cn=a"], &["cn=b"])]);
+        let stamps_only = entry_change(ChangeKind::Modify, "dc=com", vec![edit("modifiersName", &["cn=a"], &["cn=b"])]);
         assert_eq!(inverse(&facts(), &stamps_only), Ok(vec![]));
     }
 
     #[test]
     fn what_the_history_did_not_keep_is_named() {
         let lost = |description: &str| Edit { is_complete: false, ..edit(description, &[], &["cn=new"]) };
-        let replaced = deed(ChangeKind::Modify, "cn=all", vec![lost("member")]);
+        let replaced = entry_change(ChangeKind::Modify, "cn=all", vec![lost("member")]);
         let refused = inverse(&facts(), &replaced).unwrap_err();
         assert!(refused.to_string().starts_with("the former values of member of \"cn=all\""), "{refused}");
-        assert!(inverse(&facts(), &deed(ChangeKind::Delete, "cn=all", vec![lost("member")])).is_err());
+        assert!(inverse(&facts(), &entry_change(ChangeKind::Delete, "cn=all", vec![lost("member")])).is_err());
     }
 
     #[test]
@@ -271,8 +277,11 @@ mod tests {
             ("modifyTimestamp", "20260101000000Z"),
             ("entryCSN", "20260101000000.000000Z#000000#000#000000"),
         ];
-        let gone =
-            deed(ChangeKind::Delete, "cn=Ann,dc=com", pairs.map(|(name, value)| edit(name, &[value], &[])).into());
+        let gone = entry_change(
+            ChangeKind::Delete,
+            "cn=Ann,dc=com",
+            pairs.map(|(name, value)| edit(name, &[value], &[])).into(),
+        );
         assert_eq!(
             text(&inverse(&facts(), &gone).unwrap()),
             "dn: cn=Ann,dc=com\nchangetype: add\nobjectClass: person\ncn: Ann\nuserPassword: {SSHA512}abc\n\n\
@@ -288,7 +297,7 @@ mod tests {
             (0..40_000).map(|n| format!("uid=u{n:06},ou=People,dc=example,dc=com,o=somewhere").into_bytes()).collect();
         let list = Edit { removed: members.clone(), ..edit("member", &[], &[]) };
         let gone = vec![list.clone(), edit("objectClass", &["groupOfNames"], &[]), edit("cn", &["all"], &[])];
-        let requests = inverse(&facts(), &deed(ChangeKind::Delete, "cn=all,dc=com", gone)).unwrap();
+        let requests = inverse(&facts(), &entry_change(ChangeKind::Delete, "cn=all,dc=com", gone)).unwrap();
         assert!(requests.len() > 1);
         let LdifOperation::Add(first) = &requests[0].operation else { panic!("{:?}", requests[0]) };
         assert_eq!(first.get(1).map(|line| line.description.to_vec()), Some(b"cn".to_vec()));
@@ -304,7 +313,7 @@ mod tests {
         // All members exchanged: at each step there is one.
         let others: Vec<Vec<u8>> = members.iter().map(|dn| [dn.as_slice(), b",dc=x"].concat()).collect();
         let exchanged = vec![Edit { added: others, ..list }];
-        let requests = inverse(&facts(), &deed(ChangeKind::Modify, "cn=all,dc=com", exchanged)).unwrap();
+        let requests = inverse(&facts(), &entry_change(ChangeKind::Modify, "cn=all,dc=com", exchanged)).unwrap();
         let operations: Vec<ModifyOperation> = requests
             .iter()
             .flat_map(|request| match &request.operation {
@@ -318,7 +327,7 @@ mod tests {
     #[test]
     fn a_rename_goes_back_with_the_values_that_came_with_it() {
         let renamed = |new_dn: &str, edits: Vec<Edit>| {
-            let renamed = deed(ChangeKind::ModifyDn, "uid=ann,ou=People,dc=com", edits);
+            let renamed = entry_change(ChangeKind::ModifyDn, "uid=ann,ou=People,dc=com", edits);
             text(&inverse(&facts(), &EntryChange { new_dn: new_dn.to_owned(), ..renamed }).unwrap())
         };
         // The old value went, the new one came.

@@ -1,7 +1,8 @@
 //! Undoing on a copy in memory: whether the directory as it is now takes the requests, and what stands in their way.
 //!
-//! The rules that judge are those of the server, `apply` itself: what passes here passes there, as long as nobody changes
-//! anything in between. Beyond the rules it looks at one thing: an entry that was added and changed since is not just deleted.
+//! The rules that judge are those of the server, `apply` itself: what passes here passes there, as long as nobody
+//! changes anything in between. Beyond the rules it looks at one thing: an entry that was added and changed since is
+//! not just deleted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub struct Step {
     /// The entry's number in its backend.
     pub entry: EntryId,
     /// What was done.
-    pub deed: EntryChange,
+    pub entry_change: EntryChange,
     /// Whether it followed another change that is undone before it.
     pub follows: bool,
 }
@@ -82,17 +83,17 @@ impl<'b> Rehearsal<'b> {
     /// When the backend cannot be read.
     pub fn undo(&mut self, step: &Step) -> Result<Rehearsed, StoreError> {
         let mut done = Rehearsed::default();
-        let mut deed = step.deed.clone();
-        self.follow_name(step.entry, &mut deed, &mut done)?;
-        let requests = match inverse(&self.facts, &deed) {
+        let mut entry_change = step.entry_change.clone();
+        self.follow_name(step.entry, &mut entry_change, &mut done)?;
+        let requests = match inverse(&self.facts, &entry_change) {
             Ok(requests) => requests,
             Err(lost) => {
                 done.obstacles.push(Obstacle { message: lost.to_string(), can_be_forced: false });
                 return Ok(done);
             }
         };
-        if deed.kind == ChangeKind::Add {
-            self.compare(&deed, &mut done)?;
+        if entry_change.kind == ChangeKind::Add {
+            self.compare(&entry_change, &mut done)?;
         }
         for request in requests {
             let request = if step.follows { permissive(request) } else { request };
@@ -110,28 +111,35 @@ impl<'b> Rehearsal<'b> {
     }
 
     /// An entry that was renamed since, by a change that is not undone, is meant under its present name.
-    fn follow_name(&mut self, id: EntryId, deed: &mut EntryChange, done: &mut Rehearsed) -> Result<(), StoreError> {
+    fn follow_name(
+        &mut self,
+        id: EntryId,
+        entry_change: &mut EntryChange,
+        done: &mut Rehearsed,
+    ) -> Result<(), StoreError> {
         let Some(now) = self.trial.look(|view| view.dn_of(id))? else { return Ok(()) };
         let schema = &self.facts.schema;
         let normal = |dn: &str| NormalizedDn::parse(schema, dn.as_bytes()).ok();
-        if normal(&now) == normal(&deed.new_dn) {
+        if normal(&now) == normal(&entry_change.new_dn) {
             return Ok(());
         }
-        if deed.kind == ChangeKind::ModifyDn {
-            let message = format!("\"{}\" was renamed again: it is \"{now}\" now", deed.new_dn);
+        if entry_change.kind == ChangeKind::ModifyDn {
+            let message = format!("\"{}\" was renamed again: it is \"{now}\" now", entry_change.new_dn);
             done.obstacles.push(Obstacle { message, can_be_forced: true });
         } else {
-            deed.dn.clone_from(&now);
+            entry_change.dn.clone_from(&now);
         }
-        deed.new_dn = now;
+        entry_change.new_dn = now;
         Ok(())
     }
 
     /// What the entry that was added has become since.
-    fn compare(&mut self, deed: &EntryChange, done: &mut Rehearsed) -> Result<(), StoreError> {
+    fn compare(&mut self, entry_change: &EntryChange, done: &mut Rehearsed) -> Result<(), StoreError> {
         let (facts, suffixes) = (Arc::clone(&self.facts), &self.suffixes);
-        let Some(now) = self.trial.look(|view| client_values(view, &facts, suffixes, &deed.dn))? else { return Ok(()) };
-        let added = deed.edits.iter().filter(|edit| upkeep(&facts, &edit.description) == Upkeep::Client);
+        let Some(now) = self.trial.look(|view| client_values(view, &facts, suffixes, &entry_change.dn))? else {
+            return Ok(());
+        };
+        let added = entry_change.edits.iter().filter(|edit| upkeep(&facts, &edit.description) == Upkeep::Client);
         let was: BTreeSet<Value> = added
             .flat_map(|edit| edit.added.iter().map(|value| Value::of(&facts.schema, &edit.description, value)))
             .collect();
@@ -145,12 +153,14 @@ impl<'b> Rehearsal<'b> {
         if differences.len() > DIFFERENCES_TOLD_MAX {
             told.push_str(&format!(" and {} more", differences.len() - DIFFERENCES_TOLD_MAX));
         }
-        let message = format!("\"{}\" was changed since it was added, and would be lost with that: it {told}", deed.dn);
+        let message =
+            format!("\"{}\" was changed since it was added, and would be lost with that: it {told}", entry_change.dn);
         done.obstacles.push(Obstacle { message, can_be_forced: true });
         Ok(())
     }
 
-    /// Tries again less exactly: to find out whether that helps, and because what comes next is judged on what would be then.
+    /// Tries again less exactly: to find out whether that helps, and because what comes next is judged on what would be
+    /// then.
     fn refused(
         &mut self,
         step: &Step,
@@ -233,7 +243,7 @@ impl<'b> Rehearsal<'b> {
 
 /// What the server says, as part of a list of what stands in the way.
 fn sentence(step: &Step, result: &LdapResult) -> String {
-    let dn = &step.deed.dn;
+    let dn = &step.entry_change.dn;
     match result.message.trim_end_matches('.') {
         "" => format!("\"{dn}\": {result}"),
         message if message.contains(dn) => message.to_owned(),

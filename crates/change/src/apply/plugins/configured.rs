@@ -90,7 +90,8 @@ pub(super) struct Dynamic {
 }
 
 impl Plugins {
-    /// What a kept text means under a schema. It was judged before it was kept; what the schema no longer carries is left out.
+    /// What a kept text means under a schema. It was judged before it was kept; what the schema no longer carries is
+    /// left out.
     pub(in crate::apply) fn of(facts: &Facts, text: &[u8]) -> Self {
         let mut plugins = Self::default();
         let Some((has_others, text)) = text.split_first() else { return plugins };

@@ -1,16 +1,17 @@
-//! What the values of an attribute may be (OpenLDAP: slapo-constraint): how many, how long, of which form, of which set.
+//! What the values of an attribute may be (OpenLDAP: slapo-constraint): how many, how long, of which form, of which
+//! set.
 //!
 //! New values are judged; those that are there stay as they are, and taking values away is always allowed.
 
 use store::EntryId;
 
-use super::super::draft::Touched;
-use super::super::error::ApplyError;
-use super::super::value_set::normal_form;
-use super::super::work::Work;
 use super::configured::Constraint;
 use super::judged::{Judged, new_values, shown_value};
 use super::set_expression::gives_something;
+use crate::apply::draft::Touched;
+use crate::apply::error::ApplyError;
+use crate::apply::value_set::normal_form;
+use crate::apply::work::Work;
 use crate::refusal::Refusal;
 
 impl Constraint {

@@ -1,22 +1,22 @@
 //! Entries that live for a time (RFC 2589; OpenLDAP: slapo-dds): who gets time when, and who goes when it is over.
 //!
-//! The end of an entry's time is a stored value. It is decided with the proposal: an added entry's by the proposal's own time, a
-//! refreshed one's by whoever made the proposal. Entries that are over go by proposals, too, which say who is looked at and at which time:
-//! nothing here knows what time it is.
+//! The end of an entry's time is a stored value. It is decided with the proposal: an added entry's by the proposal's
+//! own time, a refreshed one's by whoever made the proposal. Entries that are over go by proposals, too, which say who
+//! is looked at and at which time: nothing here knows what time it is.
 //!
 //! Invariant: everything below a dynamic entry is dynamic, so that it can go when nothing is below it any more.
 
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, StoreError, View};
 
-use super::super::change_notes::Note;
-use super::super::draft::{Described, Draft, Now, Start};
-use super::super::error::ApplyError;
-use super::super::value_set::{ValueSet, normal_form};
-use super::super::work::{Target, Work};
 use super::configured::Dynamic;
 use super::lookup::{Lookup, Pair};
 use super::references::{Moved, follow};
+use crate::apply::change_notes::Note;
+use crate::apply::draft::{Described, Draft, Now, Start};
+use crate::apply::error::ApplyError;
+use crate::apply::value_set::{ValueSet, normal_form};
+use crate::apply::work::{Target, Work};
 use crate::csn::Csn;
 use crate::history::{Cause, ChangeKind};
 use crate::refusal::Refusal;
@@ -188,11 +188,11 @@ fn is_over(work: &Work<'_, '_>, id: EntryId, deadline_us: u64) -> Result<bool, A
 /// Removes an entry without children; gives its name, where references follow names.
 fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<Option<Moved>, ApplyError> {
     let follows = work.rules.plugins.follows_references();
-    let dn = match follows || work.rules.noting.is_on() {
+    let dn = match follows || work.rules.notes.is_on() {
         true => work.view().dn_of(id)?.unwrap_or_default(),
         false => String::new(),
     };
-    if work.rules.noting.is_on() {
+    if work.rules.notes.is_on() {
         let tables = work.txn.tables().clone();
         let found = work.view().entry(id)?.map(|record| record.into_bytes().into_owned());
         let bytes = found.unwrap_or_default();
@@ -202,7 +202,7 @@ fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<Option<Moved>, ApplyEr
             cause: Cause::Plugin { name: REMOVER },
             ..Note::requested(ChangeKind::Delete, record.header().uuid.unwrap_or_default())
         };
-        work.rules.noting.deleted(work.txn, id, &record, &note)?;
+        work.rules.notes.deleted(work.txn, id, &record, &note)?;
     }
     work.txn.delete_entry(id)?;
     if !follows {
@@ -213,8 +213,8 @@ fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<Option<Moved>, ApplyEr
     Ok(Some(Moved { old, dn, new: None, is_subtree: false }))
 }
 
-/// Entries whose time was over by a moment, those that have waited longest first: at most [`EXPIRY_SLICE`], from behind `after` on. With
-/// the place where to go on, if there may be more.
+/// Entries whose time was over by a moment, those that have waited longest first: at most [`EXPIRY_SLICE`], from behind
+/// `after` on. With the place where to go on, if there may be more.
 ///
 /// # Errors
 /// When something cannot be read.

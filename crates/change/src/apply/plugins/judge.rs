@@ -5,11 +5,11 @@ use std::path::Path;
 use config::Config;
 use schema::NormalizedDn;
 
-use super::super::draft::Draft;
-use super::super::error::ApplyError;
-use super::super::work::Work;
 use super::judged::Judged;
 use super::text::PLUGINS_KEY;
+use crate::apply::draft::Draft;
+use crate::apply::error::ApplyError;
+use crate::apply::work::Work;
 use crate::refusal::Refusal;
 
 /// Puts a text of plugins into force, from the next proposal on.

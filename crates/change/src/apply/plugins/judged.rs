@@ -7,8 +7,8 @@ use query::facts::Facts;
 use schema::NormalizedDn;
 use store::Content;
 
-use super::super::draft::{Draft, Now, Touched};
-use super::super::value_set::normal_form;
+use crate::apply::draft::{Draft, Now, Touched};
+use crate::apply::value_set::normal_form;
 
 /// An entry that was just written.
 #[derive(Clone, Copy)]

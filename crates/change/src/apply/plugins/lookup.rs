@@ -1,8 +1,8 @@
 //! Who has a value of an attribute: by the equality index.
 //!
 //! What is found is a function of the entries alone: where the index is missing (a replay after it was taken out of the
-//! configuration), all entries are read and the same is found. Keys of more than 239 bytes are shared with other values, so there the
-//! entry decides.
+//! configuration), all entries are read and the same is found. Keys of more than 239 bytes are shared with other
+//! values, so there the entry decides.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -12,8 +12,8 @@ use store::index::{BackendIndexes, Index};
 use store::posting::key::{KEY_BYTES_MAX, KEY_PREFIX_BYTES};
 use store::{Content, DescId, EntryId, IndexId, IndexKey, RecordView, StoreError, View};
 
-use super::super::draft::stored_type;
-use super::super::value_set::normal_form;
+use crate::apply::draft::stored_type;
+use crate::apply::value_set::normal_form;
 
 /// One attribute whose values are looked up.
 pub(super) struct Lookup {
@@ -84,7 +84,8 @@ impl Lookup {
         Ok(found)
     }
 
-    /// How many entries have a value of that normal form; where the index does not count them, they are counted up to `enough`.
+    /// How many entries have a value of that normal form; where the index does not count them, they are counted up to
+    /// `enough`.
     pub(super) fn count(
         &self,
         schema: &Schema,
@@ -99,8 +100,8 @@ impl Lookup {
         Ok(self.holders(schema, view, normal, EntryId(0), limit)?.len() as u64)
     }
 
-    /// Pairs after `after` whose key begins with `prefix`, by key and then entry, `limit` at most. Where `prefix` or a key is too long
-    /// to be kept whole, pairs of other values are among them.
+    /// Pairs after `after` whose key begins with `prefix`, by key and then entry, `limit` at most. Where `prefix` or a
+    /// key is too long to be kept whole, pairs of other values are among them.
     pub(super) fn pairs(
         &self,
         schema: &Schema,

@@ -1,8 +1,9 @@
-//! What `[plugin.NAME]` tables add to the rules of a backend: references that follow entries, unique values, constraints.
+//! What `[plugin.NAME]` tables add to the rules of a backend: references that follow entries, unique values,
+//! constraints.
 //!
-//! The tables in force are part of the backend ([`PLUGINS_KEY`]) and change in the order of its log, as the schema does: a replay
-//! judges every update as it was judged. Judging happens on the written entry, inside the proposal, so that the final state is what
-//! is judged; a refusal takes the writing back.
+//! The tables in force are part of the backend ([`PLUGINS_KEY`]) and change in the order of its log, as the schema
+//! does: a replay judges every update as it was judged. Judging happens on the written entry, inside the proposal, so
+//! that the final state is what is judged; a refusal takes the writing back.
 //!
 //! | file | what |
 //! |---|---|

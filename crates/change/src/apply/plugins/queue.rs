@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! meta "references"             first number u64 · next number u64 · end of what is to be done here u64
-//! meta "references/" number u64 a job                                                            (numbers little-endian)
+//! meta "references/" number u64 a job                                                      (numbers little-endian)
 //! ```
-//! A job says what became of a name. Doing it twice does no harm: who has been cleaned no longer refers to the old name.
+//! A job says what became of a name. Doing it twice does no harm: who has been cleaned no longer refers to the old
+//! name.
 
 use store::{StoreError, Txn, View};
 
@@ -146,8 +147,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether something is still to be done in this backend. What comes then has to wait behind it: done at once, it would meet
-    /// references under names that are not theirs any more.
+    /// Whether something is still to be done in this backend. What comes then has to wait behind it: done at once, it
+    /// would meet references under names that are not theirs any more.
     pub fn is_behind(self) -> bool {
         self.first < self.own_end
     }

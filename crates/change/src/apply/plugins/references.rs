@@ -1,12 +1,12 @@
-//! Referential integrity (OpenDJ's plugin of that name; OpenLDAP: slapo-refint): when an entry goes, values that name it go; when it is
-//! renamed or moved, they follow.
+//! Referential integrity (OpenDJ's plugin of that name; OpenLDAP: slapo-refint): when an entry goes, values that name
+//! it go; when it is renamed or moved, they follow.
 //!
-//! What refers to a name is found by equality index, so an entry that nothing refers to costs one look there for each attribute. Up
-//! to [`SLICE_HOLDERS`] entries are changed together with the update that they follow. The rest, and everything when there is
-//! a delay, waits in the [`queue`] and is done in proposals of that size.
+//! What refers to a name is found by equality index, so an entry that nothing refers to costs one look there for each
+//! attribute. Up to [`SLICE_HOLDERS`] entries are changed together with the update that they follow. The rest, and
+//! everything when there is a delay, waits in the [`queue`] and is done in proposals of that size.
 //!
-//! A group may lose its last member: as in OpenDJ a static group without members is one, and a delete must not fail for it. Values
-//! that are part of their entry's own name stay.
+//! A group may lose its last member: as in OpenDJ a static group without members is one, and a delete must not fail for
+//! it. Values that are part of their entry's own name stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -15,20 +15,20 @@ use ldap::Dn;
 use schema::{NormalizedDn, Schema, TypeIndex};
 use store::{EntryId, RecordView, StoreError, View};
 
-use super::super::change_notes::Note;
-use super::super::draft::{Described, Draft, Start, stored_type};
-use super::super::error::ApplyError;
-use super::super::outcome::ReferenceReport;
-use super::super::rdn::leaf_rdn;
-use super::super::stamps;
-use super::super::value_set::normal_form;
-use super::super::work::Work;
-use super::super::write::{self, Place};
 use super::configured::{Check, Plugins, References};
 use super::judged::{Judged, new_values};
 use super::lookup::{Lookup, Pair, normals_below};
 use super::queue::{self, Job, Slice, Tally};
 use super::scope::matches;
+use crate::apply::change_notes::Note;
+use crate::apply::draft::{Described, Draft, Start, stored_type};
+use crate::apply::error::ApplyError;
+use crate::apply::outcome::ReferenceReport;
+use crate::apply::rdn::leaf_rdn;
+use crate::apply::stamps;
+use crate::apply::value_set::normal_form;
+use crate::apply::work::Work;
+use crate::apply::write::{self, Place};
 use crate::history::{Cause, ChangeKind};
 use crate::refusal::Refusal;
 use query::error::shown;
@@ -293,7 +293,7 @@ impl References {
         }
         let stamps = stamps::stamps_of_modify(work.proposal.csn, MODIFIER);
         let place = Place { parent: record.parent(), rdn: record.rdn() };
-        let dn = match work.rules.noting.is_on() {
+        let dn = match work.rules.notes.is_on() {
             true => work.view().dn_of(id)?.unwrap_or_default(),
             false => String::new(),
         };
@@ -301,7 +301,7 @@ impl References {
         let cause = Cause::Plugin { name: MODIFIER };
         let entry_uuid = record.header().uuid.unwrap_or_default();
         let note = Note { dn: &dn, cause, origin, ..Note::requested(ChangeKind::Modify, entry_uuid) };
-        Ok(write::store(work.txn, &mut work.rules.noting, &note, &mut draft, place, stamps)?)
+        Ok(write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?)
     }
 
     /// Refuses new references that lead nowhere.
@@ -367,7 +367,8 @@ fn wanted(key: Box<[u8]>, prefix: &[u8]) -> Wanted {
     if Lookup::is_whole(&key) && key.starts_with(prefix) { Wanted::Exact(key) } else { Wanted::Below(prefix.into()) }
 }
 
-/// The name that a value becomes when the jobs are done one after the other: what one renames, a later one may rename or delete.
+/// The name that a value becomes when the jobs are done one after the other: what one renames, a later one may rename
+/// or delete.
 fn last_names(schema: &Schema, jobs: &[Job]) -> Vec<Option<String>> {
     let mut names: Vec<Option<String>> = jobs.iter().map(|job| job.new.clone()).collect();
     let mut later: BTreeMap<&[u8], usize> = BTreeMap::new();

@@ -3,8 +3,8 @@
 use schema::{MatchContext, NormalizedDn, Schema};
 use store::{EntryId, StoreError, View};
 
-use super::super::error::ApplyError;
-use super::super::stored_entry::with_entry;
+use crate::apply::error::ApplyError;
+use crate::apply::stored_entry::with_entry;
 use query::facts::Facts;
 use query::filter::Asker;
 use query::filter::{FilterScratch, Matcher, Truth};

@@ -1,9 +1,10 @@
 //! What a set expression gives for an entry that was just written (OpenLDAP: `constraint_attribute … set`).
 //!
-//! The entries that it names are looked up in the entry's own backend, as the proposal leaves them. How many values and entries one
-//! expression may meet is bounded: beyond it the update is refused, the same on every machine.
+//! The entries that it names are looked up in the entry's own backend, as the proposal leaves them. How many values and
+//! entries one expression may meet is bounded: beyond it the update is refused, the same on every machine.
 //!
-//! Values of attributes that ignore case, and names of entries, are compared without regard to case and to how many spaces there are.
+//! Values of attributes that ignore case, and names of entries, are compared without regard to case and to how many
+//! spaces there are.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,10 +16,10 @@ use schema::syntax::oid;
 use schema::{NormalizedDn, Schema};
 use store::{EntryId, RecordView, View};
 
-use super::super::draft::stored_type;
-use super::super::error::ApplyError;
-use super::super::work::Work;
 use super::configured::ValueSource;
+use crate::apply::draft::stored_type;
+use crate::apply::error::ApplyError;
+use crate::apply::work::Work;
 use crate::refusal::Refusal;
 use query::locate::locate;
 
@@ -161,7 +162,8 @@ impl Evaluation<'_, '_, '_> {
         Ok(all)
     }
 
-    /// The values of an attribute of the entries that are named; with `is_closure`, of those that these name in turn, too.
+    /// The values of an attribute of the entries that are named; with `is_closure`, of those that these name in turn,
+    /// too.
     fn values(&mut self, of: &Set, attribute: &str, is_closure: bool) -> Result<Set, ApplyError> {
         let mut found = Set::default();
         for member in &of.members {

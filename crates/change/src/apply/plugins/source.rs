@@ -6,12 +6,12 @@ use ldap::Scope as SearchScope;
 use query::locate::locate;
 use store::{EntryId, View};
 
-use super::super::error::ApplyError;
-use super::super::value_set::normal_form;
-use super::super::work::Work;
 use super::configured::ValueSource;
 use super::lookup::Lookup;
 use super::scope::matches;
+use crate::apply::error::ApplyError;
+use crate::apply::value_set::normal_form;
+use crate::apply::work::Work;
 
 /// Where a value is looked for.
 struct Asked<'a> {
@@ -30,8 +30,8 @@ impl ValueSource {
         Ok(locate(view, &suffix.normalized, self.base.as_bytes())?.found())
     }
 
-    /// Whether some entry but the one that is judged has the value. By index where there is one; else the entries of the scope are
-    /// read one by one.
+    /// Whether some entry but the one that is judged has the value. By index where there is one; else the entries of
+    /// the scope are read one by one.
     pub(super) fn has(&self, work: &Work<'_, '_>, judged: EntryId, value: &[u8]) -> Result<bool, ApplyError> {
         let view = work.view();
         let Some(base) = self.base_entry(work, &view)? else { return Ok(false) };
@@ -83,7 +83,8 @@ impl ValueSource {
         found
     }
 
-    /// Calls `each` with the entries from `base` down that have to be looked at, and whether they are in scope, until it says stop.
+    /// Calls `each` with the entries from `base` down that have to be looked at, and whether they are in scope, until
+    /// it says stop.
     pub(super) fn walk(
         &self,
         view: &View<'_>,

@@ -1,16 +1,16 @@
 //! Values that no two entries have (OpenDJ: unique attribute; OpenLDAP: slapo-unique).
 //!
-//! One writer applies one proposal after the other, so of two adds with the same value exactly one wins. An entry that comes into
-//! a rule's scope by a new name or by what else it is now is judged with all its values.
+//! One writer applies one proposal after the other, so of two adds with the same value exactly one wins. An entry that
+//! comes into a rule's scope by a new name or by what else it is now is judged with all its values.
 
 use store::{Content, EntryId};
 
-use super::super::draft::stored_type;
-use super::super::error::ApplyError;
-use super::super::value_set::normal_form;
-use super::super::work::Work;
 use super::configured::Unique;
 use super::judged::{Judged, new_values};
+use crate::apply::draft::stored_type;
+use crate::apply::error::ApplyError;
+use crate::apply::value_set::normal_form;
+use crate::apply::work::Work;
 use crate::refusal::Refusal;
 use query::error::shown;
 
@@ -41,8 +41,8 @@ impl Unique {
         values.iter().try_for_each(|(attribute, value)| self.judge_value(work, draft.id, attribute, value))
     }
 
-    /// The values of the entry that are in its record. Those of large attributes were judged when they came, or their entry moved
-    /// with a million of them, which is too much for one proposal.
+    /// The values of the entry that are in its record. Those of large attributes were judged when they came, or their
+    /// entry moved with a million of them, which is too much for one proposal.
     fn stored(&self, work: &Work<'_, '_>, id: EntryId) -> Result<Vec<(String, Vec<u8>)>, ApplyError> {
         let (view, schema) = (work.view(), &work.facts.schema);
         let Some(found) = view.entry(id)? else { return Ok(Vec::new()) };

@@ -129,7 +129,8 @@ impl Bed {
         self
     }
 
-    /// Another backend that was given the same proposals in the same order, as a replay of the log from its beginning gives them.
+    /// Another backend that was given the same proposals in the same order, as a replay of the log from its beginning
+    /// gives them.
     pub fn replayed(&self) -> Bed {
         self.replayed_with(default_indexes())
     }
@@ -403,7 +404,7 @@ fn open(path: &Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (Backen
         segment_bytes: 64 << 10,
         ..options
     };
-    let backend = Backend::open(options, Box::new(rules.noting(recorder))).unwrap();
+    let backend = Backend::open(options, Box::new(rules.with_recorder(recorder))).unwrap();
     let source = LogSource { id: "test".to_owned(), data: backend.data_uuid(), log: Arc::clone(backend.log()) };
     let config = config::Config::parse("", Path::new("pando.toml")).unwrap().changelog;
     let history = History::open(numbers, vec![source], config, Some(path.join("numbers"))).unwrap();

@@ -78,7 +78,8 @@ fn of_two_racing_adds_exactly_one_wins() {
 #[test]
 fn uniqueness_holds_below_its_bases_and_among_those_that_match() {
     let plugin = format!(
-        "[plugin.mails]\ntype = \"unique-attribute\"\nattribute-type = \"mail\"\nbase-dn = \"ou=people,{SUFFIX}\"\nfilter = \"(employeeType=staff)\"\n"
+        "[plugin.mails]\ntype = \"unique-attribute\"\nattribute-type = \"mail\"\nbase-dn = \"ou=people,{SUFFIX}\"\n\
+         filter = \"(employeeType=staff)\"\n"
     );
     let mut bed = with_people(&plugin);
     bed.modify(&person("ann"), "add mail: a@example.com\nadd employeeType: staff").ok();
@@ -98,7 +99,8 @@ fn how_many_how_long_and_of_which_form_values_are() {
     // S2-12
     let plugins = "[plugin.one]\ntype = \"constraint\"\nattribute-type = \"userPassword\"\ncount = 1\n\
         [plugin.size]\ntype = \"constraint\"\nattribute-type = \"jpegPhoto\"\nsize = 8\n\
-        [plugin.form]\ntype = \"constraint\"\nattribute-type = \"mail\"\npattern = \"^[^@]+@example\\\\.com$\"\nforbidden-pattern = \"^root@\"\n\
+        [plugin.form]\ntype = \"constraint\"\nattribute-type = \"mail\"\npattern = \"^[^@]+@example\\\\.com$\"\n\
+        forbidden-pattern = \"^root@\"\n\
         [plugin.words]\ntype = \"constraint\"\nattribute-type = \"employeeType\"\nvalue = [\"staff\", \"Guest\"]\n";
     let mut bed = with_people(plugins);
     let ann = person("ann");
@@ -129,7 +131,8 @@ fn values_come_from_entries_that_a_url_finds() {
     // S2-12: by index, and by walking where there is none.
     for attribute in ["cn", "l"] {
         let plugin = format!(
-            "[plugin.words]\ntype = \"constraint\"\nattribute-type = \"employeeType\"\nfilter = \"(objectClass=person)\"\n\
+            "[plugin.words]\ntype = \"constraint\"\nattribute-type = \"employeeType\"\n\
+             filter = \"(objectClass=person)\"\n\
              value-uri = \"ldap:///ou=groups,{SUFFIX}?{attribute}?one?(objectClass=organizationalRole)\"\n"
         );
         let mut bed = with_people(&plugin);

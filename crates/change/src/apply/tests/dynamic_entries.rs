@@ -105,7 +105,8 @@ fn an_entry_is_dynamic_for_its_whole_life_or_never() {
         "add objectClass: posixAccount | extensibleObject\nadd uidNumber: 1\nadd gidNumber: 1\nadd homeDirectory: /",
     )
     .ok();
-    let lines = "objectClass: alias\nobjectClass: extensibleObject\nobjectClass: dynamicObject\nuid: al\naliasedObjectName: dc=example,dc=com";
+    let lines = "objectClass: alias\nobjectClass: extensibleObject\nobjectClass: dynamicObject\nuid: al\n\
+    aliasedObjectName: dc=example,dc=com";
     bed.add(&dn("al"), lines).refused(REFUSED, "Aliases and referrals");
     let lines =
         "objectClass: referral\nobjectClass: extensibleObject\nobjectClass: dynamicObject\nuid: ref\nref: ldap:///dc=x";

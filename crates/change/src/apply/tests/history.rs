@@ -1,4 +1,5 @@
-//! The history says what happened: replayed from the first change it gives the directory, and what it says was there before, was.
+//! The history says what happened: replayed from the first change it gives the directory, and what it says was there
+//! before, was.
 
 use std::collections::BTreeMap;
 
@@ -136,7 +137,8 @@ fn each_operation_tells_before_and_after() {
         told(&bed, first),
         [
             format!(
-                "Add {ann} objectClass +inetOrgPerson +organizationalPerson +person +top cn +ann Example sn +Example uid +ann"
+                "Add {ann} objectClass +inetOrgPerson +organizationalPerson +person +top cn +ann Example sn +Example \
+                 uid +ann"
             ),
             format!("Modify {ann} sn -Example +Other +example description +x"),
             format!("Modify {ann}"),

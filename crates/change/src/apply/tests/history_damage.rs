@@ -1,5 +1,5 @@
-//! Logs that cannot be read: the history begins behind the damage, says so once, and gives no number twice. And what is known of logs
-//! is not read again.
+//! Logs that cannot be read: the history begins behind the damage, says so once, and gives no number twice. And what is
+//! known of logs is not read again.
 
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Indexes that change between updates: whatever is complete agrees with the entries, at every moment and after every restart.
+//! Indexes that change between updates: whatever is complete agrees with the entries, at every moment and after every
+//! restart.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -74,7 +75,8 @@ proptest! {
             match step {
                 Step::Update(op) => drop(run(&mut bed, &op)),
                 Step::Indexes(indexes, anew) => {
-                    let anew: &[&str] = if anew { &["cn.caseIgnoreMatch", "objectClass.objectIdentifierMatch"] } else { &[] };
+                    let both: &[&str] = &["cn.caseIgnoreMatch", "objectClass.objectIdentifierMatch"];
+                    let anew = if anew { both } else { &[] };
                     propose(&mut bed, &set(indexes, anew));
                 }
                 Step::Build(work) => propose(&mut bed, &IndexProposal::Build { work }),

@@ -1,7 +1,8 @@
-//! What the RFCs say about updates, in the simplest code that says it: a map from names to attributes, scanned for everything.
+//! What the RFCs say about updates, in the simplest code that says it: a map from names to attributes, scanned for
+//! everything.
 //!
-//! All attributes here compare without regard to case, so that normal form is lower case. The model knows the few classes that the
-//! property test uses; it knows no storage, no controls and no operational attributes.
+//! All attributes here compare without regard to case, so that normal form is lower case. The model knows the few
+//! classes that the property test uses; it knows no storage, no controls and no operational attributes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +43,8 @@ impl Model {
         Self { entries: BTreeMap::from([(suffix, attributes)]) }
     }
 
-    /// Applies one update and says which result codes are right: several when the entry breaks several rules of the schema.
+    /// Applies one update and says which result codes are right: several when the entry breaks several rules of the
+    /// schema.
     pub fn apply(&mut self, op: &Op) -> Vec<i32> {
         match op {
             Op::Add { name, attributes } => self.add(name, attributes),

@@ -1,4 +1,5 @@
-//! Random sequences of updates: store and model must agree on every result code and on every entry, also after a restart.
+//! Random sequences of updates: store and model must agree on every result code and on every entry, also after a
+//! restart.
 
 use ldap::ModifyOperation;
 use proptest::collection::vec;

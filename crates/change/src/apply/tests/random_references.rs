@@ -1,5 +1,5 @@
-//! Random updates on people, units and groups: afterwards every reference is what a computation from scratch says, the indexes agree,
-//! and a replay of all proposals gives the same bytes.
+//! Random updates on people, units and groups: afterwards every reference is what a computation from scratch says, the
+//! indexes agree, and a replay of all proposals gives the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,8 @@ use super::bed::{Bed, SUFFIX};
 
 const AT_ONCE: &str =
     "[plugin.ri]\ntype = \"referential-integrity\"\nattribute-type = [\"member\", \"uniqueMember\", \"owner\"]\n";
-const DELAYED: &str = "[plugin.ri]\ntype = \"referential-integrity\"\nattribute-type = [\"member\", \"uniqueMember\", \"owner\"]\nupdate-interval = \"1 m\"\n";
+const DELAYED: &str = "[plugin.ri]\ntype = \"referential-integrity\"\n\
+                       attribute-type = [\"member\", \"uniqueMember\", \"owner\"]\nupdate-interval = \"1 m\"\n";
 const ATTRIBUTES: [&str; 3] = ["member", "uniqueMember", "owner"];
 const GROUPS: usize = 3;
 

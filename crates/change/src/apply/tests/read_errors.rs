@@ -1,4 +1,5 @@
-//! Rows of the database that cannot be read: the backend answers every proposal as a sound one does, until it stops taking updates.
+//! Rows of the database that cannot be read: the backend answers every proposal as a sound one does, until it stops
+//! taking updates.
 //!
 //! One row after the other is damaged in a copy of the same files, then the same proposals are applied.
 
@@ -120,7 +121,8 @@ fn damaged(files: &Path, row: Row, key: &[u8]) -> Bed {
     Bed::of_copy(copied.path())
 }
 
-/// Whether updates stopped. Up to there every answer is that of the sound backend, from there on every answer is why they stopped.
+/// Whether updates stopped. Up to there every answer is that of the sound backend, from there on every answer is why
+/// they stopped.
 fn compare(sound: &[Answer], ours: &[Answer], bed: &Bed) -> bool {
     let equal = sound.iter().zip(ours).take_while(|(sound, ours)| sound == ours).count();
     let Some(stopped) = ours.get(equal) else { return false };

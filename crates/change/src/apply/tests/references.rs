@@ -6,7 +6,8 @@ use super::bed::{Bed, SUFFIX, With};
 use crate::proposal::{Flags, Kind};
 
 /// seeAlso has no index here: what is found must be the same.
-const AT_ONCE: &str = "[plugin.\"Referential Integrity\"]\ntype = \"referential-integrity\"\nattribute-type = [\"member\", \"uniqueMember\", \"seeAlso\"]\n";
+const AT_ONCE: &str = "[plugin.\"Referential Integrity\"]\ntype = \"referential-integrity\"\n\
+                       attribute-type = [\"member\", \"uniqueMember\", \"seeAlso\"]\n";
 const DELAYED: &str = "[plugin.ri]\ntype = \"referential-integrity\"\nupdate-interval = \"3 m\"\n";
 const MODIFIER: &str = "cn=Referential Integrity,cn=plugins,cn=config";
 
@@ -43,7 +44,8 @@ fn values_that_name_a_deleted_entry_go_with_it() {
     add_group(&mut bed, "one", &["ann"]);
     let ann = person("ann");
     let unique = format!(
-        "objectClass: groupOfUniqueNames\nuniqueMember: {ann}\nuniqueMember: UID=Ann,ou=people,{SUFFIX}#'01'B\nuniqueMember: {SUFFIX}"
+        "objectClass: groupOfUniqueNames\nuniqueMember: {ann}\nuniqueMember: UID=Ann,ou=people,{SUFFIX}#'01'B\n\
+         uniqueMember: {SUFFIX}"
     );
     bed.add(&group("unique"), &unique).ok();
     bed.modify(&person("ben"), &format!("add seeAlso: {ann}\nadd description: {ann}")).ok();

@@ -1,4 +1,5 @@
-//! Which result code and matched DN a refusal has (RFC 4511 §4.6–4.9 and appendix A), and that it leaves nothing behind.
+//! Which result code and matched DN a refusal has (RFC 4511 §4.6–4.9 and appendix A), and that it leaves nothing
+//! behind.
 
 use ldap::ResultCode;
 

@@ -1,4 +1,5 @@
-//! Undoing what the history says happened gives the directory from before, whatever happened; and says what is in the way.
+//! Undoing what the history says happened gives the directory from before, whatever happened; and says what is in the
+//! way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,7 +52,8 @@ fn now(bed: &Bed) -> Contents {
     contents(&bed.backend.snapshot().unwrap().view(), &facts())
 }
 
-/// Undoes all changes from number `from` on that `is_wanted` says, in memory; what stood in the way, and what comes of it.
+/// Undoes all changes from number `from` on that `is_wanted` says, in memory; what stood in the way, and what comes of
+/// it.
 fn undone(bed: Bed, is_wanted: impl Fn(u64) -> bool) -> (Vec<Obstacle>, Contents) {
     let (folder, mut files) = bed.closed();
     let history = History::of_files(vec![files.log().unwrap()]).unwrap();
@@ -68,7 +70,7 @@ fn undone(bed: Bed, is_wanted: impl Fn(u64) -> bool) -> (Vec<Obstacle>, Contents
             let follows = chosen[place].follows;
             steps.insert(
                 place,
-                Step { number: change.number, entry: change.entry, deed: EntryChange::of(&change), follows },
+                Step { number: change.number, entry: change.entry, entry_change: EntryChange::of(&change), follows },
             );
         }
     }

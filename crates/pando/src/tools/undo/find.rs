@@ -141,7 +141,7 @@ impl Found {
             step: Step {
                 number: change.number,
                 entry: change.entry,
-                deed: EntryChange::of(change),
+                entry_change: EntryChange::of(change),
                 follows: chosen.follows,
             },
             time_us: change.csn.time_us,

@@ -78,12 +78,12 @@ fn title(found: &Found) -> String {
 }
 
 fn what(found: &Found) -> String {
-    let deed = &found.step.deed;
-    let did = match deed.kind {
-        ChangeKind::Add => format!("\"{}\" was added", deed.dn),
-        ChangeKind::Modify => format!("\"{}\" was modified", deed.dn),
-        ChangeKind::Delete => format!("\"{}\" was deleted", deed.dn),
-        ChangeKind::ModifyDn => format!("\"{}\" was renamed to \"{}\"", deed.dn, deed.new_dn),
+    let entry_change = &found.step.entry_change;
+    let did = match entry_change.kind {
+        ChangeKind::Add => format!("\"{}\" was added", entry_change.dn),
+        ChangeKind::Modify => format!("\"{}\" was modified", entry_change.dn),
+        ChangeKind::Delete => format!("\"{}\" was deleted", entry_change.dn),
+        ChangeKind::ModifyDn => format!("\"{}\" was renamed to \"{}\"", entry_change.dn, entry_change.new_dn),
     };
     let by = match (found.user.as_str(), found.connection) {
         (user, 0) => user.to_owned(),
@@ -118,7 +118,7 @@ fn print_applied(plan: &Plan, applied: &Applied) -> Result<(), Failure> {
 /// For programs.
 pub fn json(plan: &Plan, is_possible: bool, applied: Option<&Applied>) {
     let change = |(found, rehearsed): &(Found, change::undo::Rehearsed)| {
-        let deed = &found.step.deed;
+        let entry_change = &found.step.entry_change;
         let requests: Vec<String> = rehearsed.requests.iter().map(ldif).collect();
         let conflicts = rehearsed
             .obstacles
@@ -130,14 +130,14 @@ pub fn json(plan: &Plan, is_possible: bool, applied: Option<&Applied>) {
             "user": found.user,
             "connection": found.connection,
             "operation": found.operation,
-            "kind": match deed.kind {
+            "kind": match entry_change.kind {
                 ChangeKind::Add => "add",
                 ChangeKind::Modify => "modify",
                 ChangeKind::Delete => "delete",
                 ChangeKind::ModifyDn => "modrdn",
             },
-            "dn": deed.dn,
-            "newDN": (deed.kind == ChangeKind::ModifyDn).then_some(&deed.new_dn),
+            "dn": entry_change.dn,
+            "newDN": (entry_change.kind == ChangeKind::ModifyDn).then_some(&entry_change.new_dn),
             "follows": found.step.follows,
             "conflicts": conflicts.collect::<Vec<_>>(),
             "requests": requests,
