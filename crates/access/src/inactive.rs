@@ -23,7 +23,7 @@ pub const LOCKED_MESSAGE: &str = "Account inactivated. Contact system administra
 pub enum Inactive {
     /// `ds-pwp-account-disabled`: as with a wrong password.
     Disabled,
-    /// `nsAccountLock`: whoever knows the password is told.
+    /// `nsAccountLock`: a client with the right password is told.
     Locked,
 }
 

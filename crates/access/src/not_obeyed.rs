@@ -1,4 +1,5 @@
-//! Attributes with which other servers promise something that Pando does not do yet. Whoever brings them is warned.
+//! Attributes with which other servers promise something that Pando does not do yet. A warning tells those who bring
+//! them.
 //!
 //! Knows names and words; who is told, and when, is decided elsewhere. A row goes when its promise is kept.
 

@@ -7,8 +7,7 @@ ldap::refusals! {
     pub enum Refusal {
         TooManyFilterParts { parts: usize, most: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,
             "The filter has {parts} parts, and you may send {most} (filter-part-limit): ask for less at a time, or let \
-             the \
-             administrator raise the limit";
+             the administrator raise the limit";
         NoPaging = ResultCode::ADMIN_LIMIT_EXCEEDED,
             "Paged results are not allowed to you: search without the control, for fewer entries";
         Anonymous = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,

@@ -53,7 +53,7 @@ pub enum Identity {
 }
 
 impl Session {
-    /// A connection on which nobody has bound yet; its limits are found out when it searches.
+    /// A connection on which nobody has bound yet; its limits are determined when it searches.
     #[must_use]
     pub fn anonymous(connection: u64) -> Self {
         Self {

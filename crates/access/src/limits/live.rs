@@ -1,7 +1,7 @@
 //! The rules in force, and their replacement while the server runs.
 //!
 //! Limits carry the number of the configuration that they come from. So a session sees with one look at one number that
-//! there is another configuration, and finds out its limits anew.
+//! there is another configuration, and then determines its limits again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::standing::Standing;
 pub struct LiveLimits {
     rules: ArcSwap<LimitRules>,
     generation: AtomicU64,
-    /// Held by whoever replaces them, so that no two configurations have one number.
+    /// Held while they are replaced, so that no two configurations get the same number.
     changing: Mutex<()>,
 }
 

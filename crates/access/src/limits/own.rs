@@ -1,5 +1,5 @@
-//! Limits that an entry carries for whoever binds as it: `ds-rlim-*` of OpenDJ, or where absent the attributes of Sun's
-//! and 389's servers.
+//! Limits that an entry has for the sessions that bind as it: `ds-rlim-*` of OpenDJ, or where absent the attributes of
+//! Sun's and 389's servers.
 //!
 //! Values that are no numbers, or are below what the attribute's server knows, say nothing.
 

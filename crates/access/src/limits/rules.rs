@@ -60,7 +60,7 @@ struct Gives {
     unindexed_search: bool,
 }
 
-/// Whoever is authenticated, as rules see them.
+/// An authenticated client, as rules see it.
 pub struct Subject<'a> {
     /// The entry's name of now.
     pub name: &'a NormalizedDn,

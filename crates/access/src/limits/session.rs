@@ -91,7 +91,7 @@ impl LimitsFinder<'_> {
                 };
                 let snapshot = backend.store.snapshot()?;
                 let view = snapshot.view();
-                // Whoever was deleted keeps the connection, and what rules give to the name.
+                // A client whose entry was deleted keeps its connection, and the limits that rules give to its name.
                 let Some(record) = view.entry(*entry)? else {
                     return self.by_rules(dn, None, false);
                 };
@@ -135,7 +135,7 @@ impl LimitsFinder<'_> {
         rules.of(&subject, &mut |group| self.is_member(group, shown))
     }
 
-    /// Groups that rules name and that do not exist: rule and group. Until they do, the rules speak of nobody.
+    /// Groups that rules name and that do not exist: rule and group. Until they do, the rules apply to nobody.
     ///
     /// # Errors
     /// When a database cannot be read.

@@ -8,10 +8,11 @@ use query::notices::Notices;
 /// Definitions as the rules of one backend keep them.
 ///
 /// Invariant: what is kept is that of the proposal before, as long as no entry that defines something was written.
-/// Whatever may write one (or give another name to what is above one), or take numbers of class sets back, drops it.
+/// Every update that may write one (or give another name to what is above one), or take numbers of class sets back,
+/// drops it.
 pub(super) struct DefinitionsCache {
     pub(super) service: ComputedService,
-    /// None before somebody asked.
+    /// None until it is needed.
     pub(super) known: Option<Option<Arc<Definitions>>>,
 }
 
@@ -22,7 +23,7 @@ impl Default for DefinitionsCache {
 }
 
 impl DefinitionsCache {
-    /// Something may have been moved or removed. Where nothing refuses writes, or nobody asked yet, that changes
+    /// Something may have been moved or removed. Where nothing refuses writes, or nothing is kept yet, that changes
     /// nothing.
     pub(super) fn forget_some(&mut self) {
         if matches!(self.known, Some(Some(_))) {

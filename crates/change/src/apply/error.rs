@@ -1,8 +1,8 @@
 //! Why a proposal has no effect: it is refused, or the backend's data could not be read.
 //!
 //! The difference decides what happens to the backend. A refusal follows from the proposal and the data, so every
-//! machine and every replay gives the same one. After a failed read nobody knows what the proposal would have done: the
-//! writer applies nothing more.
+//! machine and every replay gives the same one. After a failed read it is unknown what the proposal would have done:
+//! the writer applies nothing more.
 
 use store::StoreError;
 use store::posting::Damaged;

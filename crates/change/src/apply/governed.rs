@@ -1,5 +1,5 @@
 //! Attributes that an entry shows from somewhere else instead of what it has stored (Sun: CoS with `override` or
-//! `operational`): clients cannot write them, as nobody would see what they wrote. Taking stored values away is
+//! `operational`): clients cannot write them, because what they wrote would not be shown. Taking stored values away is
 //! allowed, and root may write with the relax control.
 //!
 //! Knows the definitions that the backend's own entries make, which are the same at every replay; whether a value is
@@ -104,7 +104,7 @@ fn check<'v>(
     has: &dyn Fn(TypeIndex) -> bool,
     written: impl Iterator<Item = &'v [u8]>,
 ) -> Result<(), ApplyError> {
-    // What nobody may write anywhere is refused in other words.
+    // Attributes that no client may write are refused elsewhere, with another text.
     let written = written.filter_map(|name| facts.schema.attribute_type(name)).filter(|it| !facts.is_virtual(it.index));
     for attribute in written {
         let mut own = definitions.groups().iter().filter(|group| group.attribute == attribute.index);

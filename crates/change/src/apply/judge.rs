@@ -1,4 +1,5 @@
-//! Whether the schema likes what an entry becomes: the final state of the whole request is judged, not the steps to it.
+//! Whether the schema allows what an entry becomes: the final state of the whole request is judged, not the steps to
+//! it.
 //!
 //! When the object classes stay, only what was touched can break a rule, so only that is looked at. Knows drafts, the
 //! schema's checker and what makes a definition; not who asks.
@@ -82,7 +83,8 @@ fn judge_collective(draft: &Draft<'_>) -> Result<(), ApplyError> {
     Err(Refusal::CollectiveAttribute { attribute: attribute.name().to_owned() }.into())
 }
 
-/// The filter of a role is one: a role that nobody can have would be found out much later.
+/// The filter of a role is a valid filter: otherwise the role would have no members, and only that would show the
+/// mistake.
 pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), ApplyError> {
     let is_filter = |touched: &&Touched| touched.type_index.is_some() && touched.type_index == facts.role_filter;
     for touched in draft.touched.iter().filter(is_filter) {

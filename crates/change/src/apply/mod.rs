@@ -20,7 +20,7 @@
 //! | `change_notes` | what changes, for the history |
 //! | `plugins` | what the configuration adds: references that follow, unique values, constraints |
 //! | `error` | why a proposal has no effect: refused, or the data cannot be read |
-//! | `outcome` | what the proposer is told |
+//! | `outcome` | what is reported to the proposer |
 
 mod add;
 mod base_dns;

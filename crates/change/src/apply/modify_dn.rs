@@ -158,7 +158,7 @@ fn judge_renamed(
     }
 }
 
-/// The new RDN brings values that nobody has checked yet.
+/// The new RDN brings values that were not checked yet.
 fn value_error(work: &Work<'_, '_>, draft: &Draft<'_>) -> Option<ApplyError> {
     let checker = &work.rules.checker;
     draft.touched.iter().find_map(|touched| {

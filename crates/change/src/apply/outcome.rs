@@ -1,4 +1,4 @@
-//! What `apply` tells the one who proposed: as bytes, because it passes through the store, which does not look into it.
+//! What `apply` reports to the proposer: as bytes, because it passes through the store, which does not look into it.
 //!
 //! Plain success, by far the most common, has no bytes at all.
 

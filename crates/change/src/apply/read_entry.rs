@@ -21,22 +21,22 @@ use query::filter::{FilterScratch, Matcher, Truth};
 use query::rights::Reader;
 
 impl Work<'_, '_> {
-    /// Checks the assertion and takes the picture before, of an entry that is to be changed.
+    /// Checks the assertion, and reads for a pre-read control, before an entry is changed.
     pub(super) fn read_before(&mut self, id: EntryId) -> Result<(), ApplyError> {
         let wanted = self.proposal.pre_read;
         if self.proposal.assertion.is_empty() && wanted.is_empty() {
             return Ok(());
         }
         let view = self.txn.view();
-        let picture = with_entry(&view, id, |entry| {
+        let read = with_entry(&view, id, |entry| {
             assert(&self.facts, self.proposal, entry)?;
             if wanted.is_empty() { Ok(None) } else { read(&self.facts, self.proposal, wanted, entry).map(Some) }
         })?;
-        self.pre_read = picture;
+        self.pre_read = read;
         Ok(())
     }
 
-    /// The assertion of an add is about an entry that is not there yet, so it is tried on what was added.
+    /// The assertion of an add is about an entry that is not there yet, so it is evaluated on what was added.
     pub(super) fn read_before_add(&mut self, id: EntryId) -> Result<(), ApplyError> {
         if self.proposal.assertion.is_empty() {
             return Ok(());
@@ -45,15 +45,15 @@ impl Work<'_, '_> {
         with_entry(&view, id, |entry| assert(&self.facts, self.proposal, entry))
     }
 
-    /// Takes the picture after.
+    /// Reads for a post-read control.
     pub(super) fn read_after(&mut self, id: EntryId) -> Result<(), ApplyError> {
         let wanted = self.proposal.post_read;
         if wanted.is_empty() {
             return Ok(());
         }
         let view = self.txn.view();
-        let picture = with_entry(&view, id, |entry| read(&self.facts, self.proposal, wanted, entry))?;
-        self.post_read = Some(picture);
+        let read = with_entry(&view, id, |entry| read(&self.facts, self.proposal, wanted, entry))?;
+        self.post_read = Some(read);
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ pub struct UpdateRules {
     pub(super) definitions: DefinitionsCache,
     pub(super) notes: ChangeNotes,
     /// Whether schema, plugins and base DNs are those that the backend keeps. At first, and after a batch was taken
-    /// back, nobody knows.
+    /// back, that is unknown.
     pub(super) is_settled: bool,
 }
 
@@ -60,7 +60,7 @@ impl UpdateRules {
         holding.max_by_key(|suffix| suffix.normalized.as_bytes().len())
     }
 
-    /// The same, noting for the history what changes.
+    /// The same, with notes of what changes for the history.
     #[must_use]
     pub fn with_recorder(mut self, recorder: Recorder) -> Self {
         self.notes = ChangeNotes::new(recorder);

@@ -89,7 +89,7 @@ impl<'w, 't> Work<'w, 't> {
         self.has(Flags::RELAX) && self.proposal.authority.is_root()
     }
 
-    /// Refuses whoever is not root.
+    /// Refuses everybody but root.
     pub(super) fn require_root(&self, what: &'static str) -> Result<(), ApplyError> {
         match self.proposal.authority {
             Authority::Root { .. } => Ok(()),

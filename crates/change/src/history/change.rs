@@ -1,4 +1,4 @@
-//! A change as the log tells it: who, when, which entry, and what was there before and after.
+//! A change as the log has it: who, when, which entry, and what was there before and after.
 //!
 //! Everything is borrowed from the record of the log, whose proposal says what was asked for and whose trace (see
 //! [`trace`](super::trace)) what came of it. Knows the layout of both; not who wants to know.
@@ -67,8 +67,8 @@ pub struct Change<'a> {
 pub struct AttributeChange<'a> {
     /// Name and options, spelled as they are stored.
     pub description: &'a str,
-    /// Whether all values that went are told. Of a large attribute that was replaced as a whole, or went with its
-    /// entry, they may be too many to be kept: then none is told, and what was added is all that the attribute has now.
+    /// Whether all removed values are here. Of a large attribute that was replaced as a whole, or went with its
+    /// entry, they may be too many to be kept: then none is here, and what was added is all that the attribute has now.
     pub is_complete: bool,
     removed: &'a [u8],
     added: &'a [u8],
@@ -166,7 +166,7 @@ impl<'a> Change<'a> {
         self.rename.as_ref().map_or(self.dn, |rename| &rename.new_dn)
     }
 
-    /// Who changed the entry: a plugin, or who asked for it; empty for nobody.
+    /// Who changed the entry: a plugin, or who asked for it; empty when it was anonymous.
     #[must_use]
     pub fn initiator(&self) -> &'a str {
         match self.cause {

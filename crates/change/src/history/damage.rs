@@ -1,5 +1,5 @@
-//! Records of the logs that cannot be read: whoever meets one notes it here, and the history then begins behind its
-//! segment.
+//! Records of the logs that cannot be read: a reader that meets one notes it here, and the history then begins behind
+//! its segment.
 //!
 //! Knows no files; who lets the segments go is [`retention`](super::retention).
 
@@ -45,7 +45,7 @@ impl Damages {
         self.lock(lane).map_or(0, |damage| damage.seq)
     }
 
-    /// What nobody was told yet.
+    /// What was not reported yet.
     pub(super) fn untold(&self, lane: usize) -> Option<Damage> {
         let mut damage = self.lock(lane).filter(|damage| damage.seq > 0 && !damage.is_told)?;
         damage.is_told = true;

@@ -24,7 +24,7 @@ pub fn container(facts: &Facts, changes: u64) -> Result<SyntheticEntry, StoreErr
     Ok(entry)
 }
 
-/// The entry of a change. One whose values do not fit an entry is told without them.
+/// The entry of a change. If the values are too large for an entry, they are left out.
 pub fn entry_of(facts: &Facts, change: &Change<'_>) -> Result<SyntheticEntry, StoreError> {
     match make(facts, change, true) {
         Err(StoreError::RecordTooLarge { .. }) => make(facts, change, false),

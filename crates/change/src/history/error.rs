@@ -9,9 +9,9 @@ use store::StoreError;
 pub enum HistoryOpenError {
     /// What is remembered of change numbers cannot be read.
     #[error(
-        "{}, which remembers what change numbers were given, cannot be read: {reason}; put a copy of it in place, or \
-         write the one line \
-         \"next NUMBER\" into it, with a number above all that any client has seen: the changelog then begins there",
+        "{} has the change numbers that were given, and is not readable: {reason}; put a copy of it in place, or write \
+         the one line \"next NUMBER\" into it, with a number above all that any client has seen: the changelog then \
+         begins there",
         path.display()
     )]
     ChangeNumbers {

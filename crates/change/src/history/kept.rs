@@ -1,5 +1,5 @@
 //! What has to be remembered of the history beside the logs: a small file, so that numbers are never given twice, and
-//! nobody takes a history with holes for a whole one, whatever becomes of the logs.
+//! a history with holes is never taken for a whole one, also when logs are lost.
 //!
 //! ```text
 //! check 0f3c9a…                 the first 8 bytes of the SHA-256 of all that follows (older files have no such line)
@@ -77,7 +77,7 @@ impl Kept {
             }
         }
         kept.next = next.filter(|next| *next > 0).ok_or("the line \"next NUMBER\" is missing")?;
-        // Whoever wrote only the number by hand knows nothing of earlier changes.
+        // A file in which a person wrote only the number says nothing of earlier changes.
         kept.purged = purged.unwrap_or(kept.next - 1);
         if kept.purged >= kept.next {
             return Err("more is purged than there was".to_owned());

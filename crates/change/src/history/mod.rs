@@ -13,7 +13,7 @@
 //! | `numbers` | change numbers, and who waits for more |
 //! | `points` | from a number or a time to a place of the log |
 //! | `reader` | merging the logs |
-//! | `retention`, `prune`, `kept` | what is let go, and what is remembered of it |
+//! | `retention`, `prune`, `kept` | what is removed, and what is remembered of it |
 //! | `damage` | what cannot be read |
 //! | `entry` | a change as an entry of `cn=changelog` |
 

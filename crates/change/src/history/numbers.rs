@@ -49,7 +49,7 @@ struct Followers {
 /// Called on a writer's thread whenever there may be more changes; must be quick, and must not ask for changes itself.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// Somebody who is told of more changes, until this is dropped.
+/// A follower, which is woken when there are more changes, until this is dropped.
 pub struct Follower {
     numbers: Arc<ChangeNumbers>,
     key: u64,
@@ -93,7 +93,7 @@ impl ChangeNumbers {
 
     /// Invariant 2: the last number up to which everything can be read; 0 when there is none.
     pub fn settled(&self) -> u64 {
-        // In this order: who gets a number after this look has announced it to nobody that we tell of.
+        // In this order: a number that is given after this look was not reported to a follower yet.
         let next = self.next();
         let pending = self.lanes.iter().map(|lane| lane.pending.load(Ordering::SeqCst)).min().unwrap_or(NONE);
         next.min(pending).saturating_sub(1)

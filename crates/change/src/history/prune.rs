@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const NOTED_EVERY: u64 = 100_000;
 
 impl History {
-    /// Starts the thread that lets go of what is too old or too much, and tells what an administrator should know. It
+    /// Starts the thread that removes what is too old or too much, and reports what an administrator should know. It
     /// ends when the history does.
     pub fn start(self: &Arc<Self>, notices: &Arc<Notices>) -> io::Result<()> {
         let (retention, history, notices) = (Arc::clone(&self.retention), Arc::downgrade(self), Arc::clone(notices));
@@ -93,7 +93,7 @@ impl History {
         Ok(())
     }
 
-    /// Lets go of what is too old or too much now.
+    /// Removes what is too old or too much now.
     pub fn prune(&self) -> Result<(), StoreError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.prune_at(u64::try_from(now.as_micros()).unwrap_or(u64::MAX))
@@ -140,7 +140,7 @@ impl History {
 
     /// Keeps of these logs what is from that record on.
     fn let_go(&self, gone: &BTreeMap<usize, u64>) -> Result<(), StoreError> {
-        // Under the lock: whoever switches off sets the settings first, and lets everything go after it.
+        // Under the lock: switching off sets the settings first, and removes everything after that.
         let _state = self.retention.lock();
         if !self.settings().enabled {
             return Ok(());
@@ -272,13 +272,12 @@ fn keep_house(retention: &Retention, history: &Weak<History>, notices: &Notices)
         let waited = retention.changed.wait_timeout(state, LOOK_EVERY);
         drop(waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state));
         let Some(history) = history.upgrade() else { return };
-        // What cannot be let go now is tried again, and told once.
+        // What cannot be removed now is tried again; that is reported once.
         let failed = history.prune().err();
         if let Some(error) = failed.as_ref().filter(|_| trouble != failed) {
             notices.warn(NoticeKind::History, &format!(
-                "The changelog cannot let go of old changes ({error}): see to the folder \"changelog\" and to the logs \
-                 of the \
-                 backends; it is tried again every second"
+                "The changelog cannot remove old changes ({error}): check the folder \"changelog\" and the logs of the \
+                 backends; the server tries again every second"
             ));
         }
         trouble = failed;

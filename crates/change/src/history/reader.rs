@@ -15,7 +15,7 @@ use super::trace;
 /// Why changes cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
-    /// They were let go, by age or size.
+    /// They were removed, by age or size.
     #[error("changes up to {purged} were let go: begin with a later one")]
     Purged {
         /// A number that cannot be read any more, or may be the first that can.
@@ -75,8 +75,8 @@ impl Lane {
         Self { log, place, frame: FrameBuffer::default(), ready: None }
     }
 
-    /// Makes the next change with number `from` or higher ready, if there is one by now. `false` when it was let go. An
-    /// error comes with the number of the record that cannot be read.
+    /// Makes the next change with number `from` or higher ready, if there is one by now. `false` when it was removed.
+    /// An error comes with the number of the record that cannot be read.
     fn fill(&mut self, from: u64) -> Result<bool, (u64, StoreError)> {
         while self.ready.is_none_or(|ready| ready.number < from) {
             if let Some(ready) = self.ready.take().filter(|ready| ready.more > 0) {
@@ -115,7 +115,7 @@ impl HistoryReader {
     /// ([`History::follow`](super::History::follow)).
     ///
     /// # Errors
-    /// When changes in between were let go meanwhile, or a log cannot be read.
+    /// When changes in between were removed meanwhile, or a log cannot be read.
     pub fn next_change(&mut self) -> Result<Option<Change<'_>>, HistoryError> {
         if let Some(lane) = self.given.take() {
             self.fill(lane)?;
@@ -162,7 +162,7 @@ impl HistoryReader {
         match self.lanes.get_mut(at).map(|lane| lane.fill(next)) {
             Some(Ok(false)) => Err(HistoryError::Purged { purged: next }),
             Some(Err((seq, error))) => {
-                // The history will begin behind it, so that whoever asks again gets on.
+                // The history will begin behind it, so that the next read goes on there.
                 self.damages.note(at, seq, &error);
                 Err(error.into())
             }

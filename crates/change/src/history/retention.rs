@@ -19,7 +19,7 @@ use super::kept::Kept;
 
 /// The settings, the file and the thread that looks.
 pub(super) struct Retention {
-    /// Read without waiting for who lets go of something.
+    /// Read without waiting while something is removed.
     pub(super) config: ArcSwap<ChangelogConfig>,
     pub(super) state: Mutex<State>,
     pub(super) changed: Condvar,

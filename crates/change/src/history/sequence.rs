@@ -1,4 +1,4 @@
-//! The history itself: found in the logs when it is opened, numbered from there on, read by whoever follows it.
+//! The history itself: found in the logs when it is opened, numbered from there on, read by its followers.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +35,7 @@ pub struct History {
     pub(super) oldest: ArcSwapOption<Oldest>,
     pub(super) damages: Arc<Damages>,
     pub(super) retention: Arc<Retention>,
-    /// What the administrator should know and was not told yet.
+    /// What is still to be reported to the administrator.
     pub(super) sentences: Mutex<Vec<String>>,
 }
 
@@ -119,7 +119,7 @@ impl History {
             let mut first: Option<u64> = None;
             for segment in segments.iter().filter(|segment| segment.last > damages.seq(lane)) {
                 let found = match scan.first_in(segment) {
-                    // What is before the damage is let go with it.
+                    // What is before the damage is removed with it.
                     Err(error) if damages.note(lane, segment.last, &error) => {
                         first = None;
                         numbers.forget(lane);
@@ -159,7 +159,7 @@ impl History {
         })
     }
 
-    /// The changes that stand in logs which nobody writes in this process.
+    /// The changes in logs that this process does not write.
     ///
     /// # Errors
     /// When a log cannot be read.
@@ -258,9 +258,8 @@ impl History {
     pub(super) fn tell_of_damage(&self, lane: usize) {
         let (Some(damage), Some(source)) = (self.damages.untold(lane), self.sources.get(lane)) else { return };
         self.say(format!(
-            "Backend \"{}\": {}. Only the changelog still needed that file of the log, which is used anew: the \
-             changelog begins with \
-             change {} now, earlier changes cannot be read any more",
+            "Backend \"{}\": {}. Only the changelog still needed that file of the log, so the file is used again: the \
+             changelog begins with change {} now, and earlier changes cannot be read any more",
             source.id,
             damage.reason,
             self.bounds().first
@@ -273,8 +272,7 @@ impl History {
         if was.is_some_and(|was| was < first_seq) {
             self.say(format!(
                 "Backend \"{}\": files of the log that only the changelog needed are missing, or the beginning of one \
-                 is damaged: the \
-                 changelog begins with change {} now, earlier changes cannot be read any more",
+                 is damaged: the changelog begins with change {} now, and earlier changes cannot be read any more",
                 source.id,
                 self.bounds().first
             ));

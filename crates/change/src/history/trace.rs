@@ -1,7 +1,7 @@
 //! The trace of a proposal: what it changed, as bytes beside it in the log.
 //!
 //! What the proposal itself says (who, when, the request) is not written again. What is written depends on the state
-//! before, which nobody can know later.
+//! before, which cannot be found out later.
 //!
 //! ```text
 //! trace     version u8 · number of the first change u64 · changes u32 · change…            (fixed: little-endian)
@@ -276,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    /// Description, whether all is told, place in the request, values that went and that came.
+    /// Description, whether all values are there, place in the request, values that went and that came.
     type Coded = (String, bool, Option<usize>, Vec<Vec<u8>>, Vec<Vec<u8>>);
 
     #[derive(Clone, Debug)]

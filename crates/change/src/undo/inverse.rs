@@ -20,7 +20,7 @@ use query::facts::Facts;
 /// (`max-request-size`).
 pub const REQUEST_BYTES: usize = 1 << 20;
 
-/// Values that nobody has any more.
+/// Values that are kept nowhere any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the former values of {description} of \"{dn}\" were too many for the history to keep them: bring them back from a \

@@ -25,8 +25,8 @@ use query::backend::Suffix;
 use query::facts::Facts;
 use query::locate::locate;
 
-/// Differences of one entry that are told.
-const DIFFERENCES_TOLD_MAX: usize = 5;
+/// Differences of one entry that are shown.
+const DIFFERENCES_SHOWN_MAX: usize = 5;
 
 /// One change that is to be undone.
 #[derive(Clone, Debug)]
@@ -149,9 +149,9 @@ impl<'b> Rehearsal<'b> {
         if differences.is_empty() {
             return Ok(());
         }
-        let mut told = differences.iter().take(DIFFERENCES_TOLD_MAX).cloned().collect::<Vec<_>>().join(", ");
-        if differences.len() > DIFFERENCES_TOLD_MAX {
-            told.push_str(&format!(" and {} more", differences.len() - DIFFERENCES_TOLD_MAX));
+        let mut told = differences.iter().take(DIFFERENCES_SHOWN_MAX).cloned().collect::<Vec<_>>().join(", ");
+        if differences.len() > DIFFERENCES_SHOWN_MAX {
+            told.push_str(&format!(" and {} more", differences.len() - DIFFERENCES_SHOWN_MAX));
         }
         let message =
             format!("\"{}\" was changed since it was added, and would be lost with that: it {told}", entry_change.dn);
@@ -181,7 +181,7 @@ impl<'b> Rehearsal<'b> {
         Ok(())
     }
 
-    /// The request that leads to the values from before, whatever became of them since.
+    /// The request that leads to the values from before, also if they were changed since.
     fn forced(&self, request: LdifChange) -> Option<LdifChange> {
         let LdifOperation::Modify(modifications) = &request.operation else { return None };
         let schema = &self.facts.schema;

@@ -8,7 +8,7 @@
 //! | file | what |
 //! |---|---|
 //! | `text`, `configured` | the tables, and what they mean under a schema |
-//! | `judge` | whether they let a written entry be |
+//! | `judge` | whether they allow a written entry |
 //! | `scope` | which entries a rule is about |
 //! | `lookup` | who has a value: by index |
 //! | `references`, `queue` | referential integrity, and what of it waits |

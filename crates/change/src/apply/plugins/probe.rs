@@ -7,7 +7,7 @@ use store::{StoreError, View};
 use super::configured::Plugins;
 use super::queue::Job;
 
-/// Tells whether a job has anything to do in a backend.
+/// Finds out whether a job has anything to do in a backend.
 pub struct ReferenceProbe(Plugins);
 
 impl ReferenceProbe {

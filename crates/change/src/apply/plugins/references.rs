@@ -338,7 +338,7 @@ impl References {
         let Ok(name) = NormalizedDn::parse(schema, dn) else { return Ok(Err("it is not a DN")) };
         let context = |name: &NormalizedDn| work.rules.suffix_of(name).map(|suffix| &suffix.normalized);
         let Some(suffix) = context(&name) else {
-            // Other backends are changed by other writers: nobody could keep what this one finds there.
+            // Other backends are changed by other writers: what this one finds there may change at any time.
             let may_be_elsewhere = self.has_others && !check.within_context;
             return Ok(if may_be_elsewhere { Ok(()) } else { Err("no suffix holds it") });
         };

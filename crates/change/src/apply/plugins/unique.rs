@@ -66,7 +66,7 @@ impl Unique {
         for lookup in &self.attributes {
             let normal = normal_form(Some(lookup.rule), schema, value);
             let mut from = EntryId(0);
-            // Two at a time: the entry itself, and whoever is in the way.
+            // Two at a time: the entry itself, and another one with the value.
             loop {
                 let holders = lookup.holders(schema, &view, &normal, from, 2)?;
                 for other in holders.iter().filter(|other| **other != id) {
@@ -85,7 +85,7 @@ impl Unique {
         Ok(())
     }
 
-    /// Who has the value is told to root only: others could learn of entries that they may not read.
+    /// Only root is told which entry has the value: others could learn of entries that they may not read.
     fn refusal(&self, work: &Work<'_, '_>, other: EntryId, name: &str, value: &[u8]) -> Result<Refusal, ApplyError> {
         let is_secret =
             work.facts.schema.attribute_type(name.as_bytes()).is_some_and(|it| work.facts.is_secret(it.index));
