@@ -31,11 +31,9 @@ impl Verify {
         let Target { backend, schema, .. } = target;
         let options = VerifyOptions {
             indexes: self.indexes,
-            threads: 0,
-            memory_bytes: 0,
             other_base_dns: target.base_dns_within()?,
-            temporary_directory: backend.directory.clone(),
             cancel: watch.cancel(),
+            ..VerifyOptions::everything(backend.directory.clone())
         };
         let indexer = Indexer::new(Arc::clone(schema), Arc::clone(snapshot.indexes().set()));
         let progress = &mut |now: &bulk::Progress| watch.progress(&Progress::of(now, Unit::Entries));

@@ -48,6 +48,21 @@ pub struct VerifyOptions {
     pub cancel: Cancel,
 }
 
+impl VerifyOptions {
+    /// Everything, with as many threads and as much memory as is usual, beside no other backend.
+    #[must_use]
+    pub fn everything(temporary_directory: PathBuf) -> Self {
+        Self {
+            indexes: Vec::new(),
+            threads: 0,
+            memory_bytes: 0,
+            other_base_dns: Vec::new(),
+            temporary_directory,
+            cancel: Cancel::default(),
+        }
+    }
+}
+
 /// What was verified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VerifySummary {

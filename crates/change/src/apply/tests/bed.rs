@@ -10,7 +10,7 @@ use ldap::message::tags;
 use ldap::{ModifyOperation, ResultCode, client};
 use schema::check::Leniency;
 use schema::{NormalizedDn, Schema};
-use store::bulk::{Cancel, Problem, VerifyOptions, verify};
+use store::bulk::{Problem, VerifyOptions, verify};
 use store::index::{ConfiguredIndexes, IndexConfig, Indexer, default_indexes};
 use store::{Backend, BackendOptions, ReadOnlyBackend};
 
@@ -362,14 +362,8 @@ impl Bed {
 pub fn problems(schema: &Arc<Schema>, backend: &Backend, temporary: &Path) -> Vec<String> {
     let snapshot = backend.snapshot().unwrap();
     let indexer = Indexer::new(Arc::clone(schema), Arc::clone(snapshot.indexes().set()));
-    let options = VerifyOptions {
-        indexes: Vec::new(),
-        threads: 1,
-        memory_bytes: 1 << 20,
-        other_base_dns: Vec::new(),
-        temporary_directory: temporary.to_owned(),
-        cancel: Cancel::default(),
-    };
+    let options =
+        VerifyOptions { threads: 1, memory_bytes: 1 << 20, ..VerifyOptions::everything(temporary.to_owned()) };
     let mut problems = Vec::new();
     verify(&snapshot, &indexer, &options, &mut |problem| {
         // On its way, and used by nobody.

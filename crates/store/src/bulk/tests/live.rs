@@ -175,14 +175,7 @@ fn rules() -> (Box<dyn Rules>, Indexer) {
 
 fn assert_sound(snapshot: &crate::Snapshot, indexer: &Indexer) {
     let temporary = tempfile::tempdir().unwrap();
-    let options = VerifyOptions {
-        indexes: Vec::new(),
-        threads: 1,
-        memory_bytes: 0,
-        other_base_dns: Vec::new(),
-        temporary_directory: temporary.path().to_owned(),
-        cancel: Cancel::default(),
-    };
+    let options = VerifyOptions { threads: 1, ..VerifyOptions::everything(temporary.path().to_owned()) };
     let mut found = Vec::new();
     verify(snapshot, indexer, &options, &mut |problem| found.push(problem.to_string())).unwrap();
     assert_eq!(found, Vec::<String>::new());

@@ -8,7 +8,7 @@ use config::{BackendConfig, Config, IndexConfig, IndexKind, default_indexes};
 use ldap::oids::{control, extended};
 use ldap::transaction::EndTransaction;
 use ldap::{ControlBuf, Message, ModifyOperation, Operation, client};
-use store::bulk::{Cancel, Problem, VerifyOptions, verify};
+use store::bulk::{Problem, VerifyOptions, verify};
 use store::index::Indexer;
 use tempfile::TempDir;
 
@@ -395,14 +395,8 @@ fn problems(
 ) -> Vec<String> {
     let snapshot = backend.snapshot().unwrap();
     let indexer = Indexer::new(std::sync::Arc::clone(schema), std::sync::Arc::clone(snapshot.indexes().set()));
-    let options = VerifyOptions {
-        indexes: Vec::new(),
-        threads: 1,
-        memory_bytes: 1 << 20,
-        other_base_dns: Vec::new(),
-        temporary_directory: temporary.to_owned(),
-        cancel: Cancel::default(),
-    };
+    let options =
+        VerifyOptions { threads: 1, memory_bytes: 1 << 20, ..VerifyOptions::everything(temporary.to_owned()) };
     let mut problems = Vec::new();
     verify(&snapshot, &indexer, &options, &mut |problem| {
         // On its way, and used by nobody.
