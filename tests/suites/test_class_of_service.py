@@ -273,7 +273,9 @@ def test_tables_are_taken_by_a_running_server(instance, con):
         until(lambda: values(con, dn, "eduPersonEntitlement") == ["urn:new"])
         file.write_text(before.replace('"eduPersonEntitlement"', '"userPassword"'))
         instance.tool("reload", check=False)
-        until(lambda: "[virtual-attribute.Library card] is not valid: userPassword must be stored" in instance.error_log())
+        until(
+            lambda: "[virtual-attribute.Library card] is not valid: userPassword must be stored" in instance.error_log()
+        )
         assert values(con, dn, "eduPersonEntitlement") == ["urn:new"]
     finally:
         file.write_text(before)

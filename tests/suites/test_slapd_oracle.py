@@ -287,6 +287,13 @@ SCRIPT = [
     lambda c: c.rename_s(f"uid=s.3,ou=Strange,{BASE}", "sn=One+cn=S One", delold=1),
     lambda c: c.delete_s(f"ou=Strange,{BASE}"),
     lambda c: c.delete_s(f"uid=s.9,{PEOPLE}"),
+    # RFC 4517 §3.3.28 wants a character in each line; directories have empty ones, and slapd takes them.
+    *(
+        lambda c, address=address: c.modify_s(
+            f"sn=One+cn=S One,ou=Strange,{BASE}", [(ldap.MOD_REPLACE, "postalAddress", [address])]
+        )
+        for address in (b"1 Elm St$$Oak", b"$", b"1 Elm St$", b"1 \\24 St$\\5cOak", b"1 \\25 St", b"a\\")
+    ),
     lambda c: c.compare_s(f"uid=user.1,{PEOPLE}", "sn", b"BIRCHLEY"),
     lambda c: c.compare_s(f"uid=user.1,{PEOPLE}", "sn", b"other"),
     lambda c: c.compare_s(f"uid=user.1,{PEOPLE}", "roomNumber", b"other"),
