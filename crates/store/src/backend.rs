@@ -18,17 +18,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
-use schema::Schema;
 
+use crate::backend_options::BackendOptions;
 use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::IndexBinder;
 use crate::fold::{FoldJob, FoldThread};
-use crate::fold_limits::FoldLimits;
-use crate::index::{BackendIndexes, ConfiguredIndexes, SchemaTypes};
+use crate::index::{BackendIndexes, ConfiguredIndexes};
 use crate::instance_lock::InstanceLock;
 use crate::job::{Job, Waker};
-use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX, SEGMENT_BYTES};
+use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX};
 use crate::order::{LocalOrder, Order};
 use crate::ordered_queue::OrderedQueue;
 use crate::overlay::Overlay;
@@ -46,55 +45,6 @@ use crate::writer::Writer;
 const QUEUE_LENGTH_MAX: u64 = 65_536;
 /// Bytes of proposals that may wait.
 const QUEUE_BYTES_MAX: u64 = 64 << 20;
-
-/// How a backend is opened.
-pub struct BackendOptions {
-    /// Its folder.
-    pub path: PathBuf,
-    /// Tells attribute types of descriptions.
-    pub resolver: Arc<dyn TypeResolver>,
-    /// Makes key extractors.
-    pub binder: Arc<dyn IndexBinder>,
-    /// The indexes of a new backend, and of one whose database does not name its indexes yet. Every other backend
-    /// changes its indexes by proposals.
-    pub indexes: ConfiguredIndexes,
-    /// When to fold.
-    pub fold: FoldLimits,
-    /// Size of log segments.
-    pub segment_bytes: u64,
-    /// Records of the log to be kept although recovery does not need them, until [`Backend::keep_log_from`] says
-    /// otherwise.
-    pub keep_log_from: Option<u64>,
-    /// Where the log is, if not in the folder; for tests that cut the power.
-    pub log_disk: Option<Arc<dyn Disk>>,
-}
-
-impl BackendOptions {
-    /// With the ordinary limits, under a schema.
-    pub fn of_schema(path: PathBuf, schema: &Arc<Schema>, indexes: ConfiguredIndexes) -> BackendOptions {
-        let types = SchemaTypes::with_makers(schema, &indexes.configs);
-        BackendOptions::new(path, types.clone(), types, indexes)
-    }
-
-    /// With the ordinary limits.
-    pub fn new(
-        path: PathBuf,
-        resolver: Arc<dyn TypeResolver>,
-        binder: Arc<dyn IndexBinder>,
-        indexes: ConfiguredIndexes,
-    ) -> BackendOptions {
-        BackendOptions {
-            path,
-            resolver,
-            binder,
-            indexes,
-            fold: FoldLimits::default(),
-            segment_bytes: SEGMENT_BYTES,
-            keep_log_from: None,
-            log_disk: None,
-        }
-    }
-}
 
 /// Folder of the LMDB environment in a backend's folder.
 pub fn database_path(backend: &Path) -> PathBuf {

@@ -6,6 +6,7 @@
 //! It does not know users, policies, protocols and operations: a proposal is opaque bytes, which [`Rules`] apply.
 
 mod backend;
+mod backend_options;
 pub mod bulk;
 pub mod env;
 mod error;
@@ -47,7 +48,8 @@ mod waits;
 pub mod write_out;
 mod writer;
 
-pub use backend::{Backend, BackendOptions, Rebound, database_path, log_path, new_uuid};
+pub use backend::{Backend, Rebound, database_path, log_path, new_uuid};
+pub use backend_options::BackendOptions;
 pub use error::{StopCause, StoreError, is_disk_full};
 pub use extract::{IndexBinder, KeyExtractor};
 pub use fold_limits::FoldLimits;

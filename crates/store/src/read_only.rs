@@ -9,7 +9,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::backend::{BackendOptions, database_path, log_path, read_base};
+use crate::backend::{database_path, log_path, read_base};
+use crate::backend_options::BackendOptions;
 use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::extract::IndexBinder;

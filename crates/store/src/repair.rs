@@ -7,7 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::backend::{BackendOptions, database_path, log_path, new_uuid, read_base};
+use crate::backend::{database_path, log_path, new_uuid, read_base};
+use crate::backend_options::BackendOptions;
 use crate::env::{self, Env, meta};
 use crate::error::StoreError;
 use crate::fold::fold;

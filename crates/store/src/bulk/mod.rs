@@ -15,6 +15,7 @@ mod error;
 mod export;
 mod finish;
 mod import;
+mod index_names;
 mod input;
 mod kept;
 mod names;

@@ -13,11 +13,11 @@ use schema::Schema;
 
 use super::error::BulkError;
 use super::finish::Slots;
+use super::index_names::{index_name, named_indexes};
 use super::options::PROGRESS_ENTRIES;
 use super::options::{Cancel, Phase, Progress};
 use super::postings::{PostingsBuilder, RowSink};
 use super::rekey::{Settings, Watcher, rekey};
-use super::verify::named_indexes;
 use crate::backend::database_path;
 use crate::env::{self, Dbs, Env, meta};
 use crate::fold::remove_rows;
@@ -111,7 +111,7 @@ fn rebuild_in(
         }
     };
     let mut summary = RebuildSummary {
-        indexes: chosen.iter().map(|index| super::verify::index_name(&indexer, *index)).collect(),
+        indexes: chosen.iter().map(|index| index_name(&indexer, *index)).collect(),
         ..RebuildSummary::default()
     };
     let mut txn = env.write()?;

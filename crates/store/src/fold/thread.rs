@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
-use super::fold;
+use super::write::fold;
 use crate::env::DATA_FILE;
 use crate::error::StoreError;
 use crate::log::{Log, LogHeld};

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::{Backend, BackendOptions};
+use crate::backend::Backend;
+use crate::backend_options::BackendOptions;
 use crate::extract::{IndexBinder, KeyExtractor};
 use crate::index::{ConfiguredIndexes, IndexStates};
 use crate::log::sim::SimDisk;
