@@ -1,7 +1,7 @@
 //! The servers that requests are referred to for names that no suffix holds (slapd's `referral`).
 //!
-//! Entries that lie in no backend are not asked for here, nor are referral objects: they are entries. ManageDsaIT makes no difference,
-//! as in slapd.
+//! Entries that lie in no backend are not asked for here, nor are referral objects: they are entries. ManageDsaIT makes
+//! no difference, as in slapd.
 
 use arc_swap::ArcSwap;
 use config::Config;

@@ -217,7 +217,7 @@ impl Builder<'_> {
                 if self.backend.build_failure.load().is_some() {
                     self.backend.build_failure.store(None);
                 }
-                // Half of the time is others'.
+                // While updates wait, half of the time is theirs.
                 if self.backend.store.is_busy() {
                     std::thread::sleep(started.elapsed());
                 }

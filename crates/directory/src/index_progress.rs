@@ -15,7 +15,7 @@ pub enum IndexBuild {
     Complete,
     /// Not yet.
     Building {
-        /// Entries that are in the one that is least far.
+        /// Entries in the index that has fewest of them.
         entries: u64,
         /// Entries that there are.
         total: u64,

@@ -104,7 +104,7 @@ impl LdapLoop {
             }
         };
         if !is_last {
-            // Whatever came in clear after the request must not be taken for something that was protected.
+            // What came in clear after the request must not be taken for data that TLS protected.
             return Err(End::new(EndReason::SecurityProblem, "data followed the StartTLS request in clear"));
         }
         let answer = reply::extended(client, ids.message, Some(oids::START_TLS), None);

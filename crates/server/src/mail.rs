@@ -22,7 +22,7 @@ impl LdapLoop {
             Ok(deferred) => deferred,
             Err(end) => return Some(end),
         };
-        // Taken from the end, hence turned around.
+        // The last is taken first, so the order is reversed.
         waiting.reverse();
         while let Some(mail) = waiting.pop() {
             match self.read_one(core, client, mail) {

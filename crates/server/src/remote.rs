@@ -12,7 +12,7 @@ use crate::answer::Answer;
 /// Writes a response into a connection's output; runs on the loop that owns the connection.
 pub(crate) type Encode = Box<dyn FnOnce(&mut Vec<u8>) -> Answer + Send>;
 
-/// What an operation of a connection has to say.
+/// Part of an operation's answer, or its end.
 pub(crate) struct LdapMail {
     /// Number of the request on its connection.
     pub(crate) operation: u64,

@@ -1,5 +1,4 @@
-//! A decided update: all of a proposal but its time, and what only deciding can bring: the `entryUUID`, the state it is
-//! decided by.
+//! A decided update: all of a proposal but its CSN and the `entryUUID`.
 //!
 //! Knows what a proposal needs; not where the request came from, nor what becomes of it.
 

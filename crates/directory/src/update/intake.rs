@@ -1,5 +1,5 @@
-//! The way into the queues of the backends: every change gets its moment here, and what the server changes by itself is
-//! counted and timed by its cause.
+//! The way into the queues of the backends: every change gets its CSN here, and changes that the server makes by itself
+//! are counted and timed by their cause.
 //!
 //! Knows clocks and queues; what a change says is the business of whoever makes it.
 
@@ -16,13 +16,13 @@ use query::monitor_entry::MonitorEntry;
 /// Why the server changes something that no client asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// References to a name that is gone or another one now.
+    /// References name an entry that was deleted or renamed.
     References,
     /// Indexes are built, rebuilt or dropped.
     Indexes,
     /// Plugins, schema: what the backends keep of the configuration.
     Configuration,
-    /// The time of dynamic entries is over.
+    /// Dynamic entries have expired.
     Expiry,
 }
 
@@ -55,7 +55,7 @@ struct Tally {
 }
 
 impl Intake {
-    /// A moment for a change that the server makes itself.
+    /// The CSN of a change that the server makes itself.
     pub(crate) fn next_csn(&self) -> Csn {
         self.clock.next()
     }
@@ -83,7 +83,7 @@ impl Intake {
         outcome
     }
 
-    /// Notes a change of the server's own that was begun at a moment and is done.
+    /// Counts a change of the server's own that began at `begun` and is done.
     pub(super) fn count(&self, cause: Cause, begun: Instant) {
         let Some(tally) = self.internal.get(cause as usize) else { return };
         let time_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -17,7 +17,7 @@ use access::account::stored_passwords;
 use query::error::store_failure;
 use query::facts::Facts;
 
-/// A request for the log.
+/// What the log is to hold of a request.
 pub(super) enum Prepared {
     /// No password is in it: it can stay as it came.
     Unchanged,

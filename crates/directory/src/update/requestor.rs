@@ -11,8 +11,8 @@ use access::Identity;
 use query::error::store_failure;
 
 impl UpdateContext<'_> {
-    /// Who asks, with the name that the entry has now: it may have been renamed since the bind. If it is gone, no entry stands behind the
-    /// name, also when another one of that name is added.
+    /// Who asks, with the name that the entry has now: it may have been renamed since the bind. If it is gone, no entry
+    /// stands behind the name, also when another one of that name is added.
     pub(super) fn requestor(&self, identity: &Identity) -> Result<Identity, LdapResult> {
         let Identity::User { dn, backend: at, entry } = identity else { return Ok(identity.clone()) };
         let Some(backend) = self.backends.get(*at) else { return Ok(identity.clone()) };

@@ -24,7 +24,7 @@ pub(super) struct Transaction {
     pub(super) backend: Option<usize>,
     pub(super) updates: Vec<Waiting>,
     pub(super) bytes: usize,
-    /// An update that comes late finds it so.
+    /// The transaction has ended; an update that arrives later is refused.
     pub(super) is_over: bool,
 }
 

@@ -3,7 +3,7 @@
 //! A record ends with a blank line, and its first line has its number. What follows the last blank line was being
 //! written when the server or the machine stopped: it is cut off, because its change is written again. After a power
 //! cut the last bytes may be missing anywhere ([`UNSYNCED_BYTES_MAX`]), before others that are there: the text ends
-//! before the first byte that is none. Files that were put aside are whole: they were synced before.
+//! before the first such hole. Files that were put aside are whole: they were synced before.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -50,8 +50,7 @@ pub(super) fn find(path: &Path) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Where the first byte is that nobody wrote: a hole that a power cut left in what the disk did not have yet. The end
-/// when there is none.
+/// Offset of the first hole: bytes that a power cut kept from the disk. The end of the file when there is none.
 fn sound_until(file: &mut File) -> io::Result<u64> {
     let end = file.seek(SeekFrom::End(0))?;
     // Twice as far back as needed, should what was written have been cut off and written again.

@@ -40,7 +40,7 @@ impl DirectoryExecutor {
     /// Has indexes built anew; the response comes when that has begun, or when it is done.
     pub(super) fn rebuild_indexes(&self, call: &mut Call<'_>, message: &Message<'_>, request: &RebuildIndexes) -> Step {
         let request = request.clone();
-        // Whoever waits may go away; building goes on.
+        // The indexes are built even if the client goes away.
         self.administer(call, message, request.wait, move |work| match rebuild(work, &request) {
             Ok(names) => Ok(Some(encode_name_list(&names))),
             Err(error) => Err(LdapResult::new(code_of(&error), error.to_string())),

@@ -74,7 +74,7 @@ fn finish(out: &mut Vec<u8>, id: i32, done: BindDone, name: String, controls: &[
     } else {
         encode::bind_response(out, id, &result, None, controls);
     }
-    // Whom a successful bind authenticated is known better than by the name in the request.
+    // After a successful bind the log has the name of the entry, not the name in the request.
     let identity = &bound.identity;
     let auth_dn = if identity.is_anonymous() { name } else { identity.dn().to_owned() };
     Answer {

@@ -12,20 +12,19 @@ use crate::executor::Call;
 use crate::refusal::Refusal;
 use crate::remote::Encode;
 
-/// Jobs that wait for a place in a pool, for each place. Beyond that, `busy` is the better answer.
+/// Most jobs that wait for a place in a pool, for each place. Further ones are answered with `busy`.
 const QUEUE_PER_PLACE: usize = 128;
 
 /// Threads of the search pool for each place: those beyond the places wait for slow clients or for their turn, asleep.
 const SEARCH_THREADS_PER_PLACE: usize = 64;
 
-/// How far searches in the pool stand back behind event loops: at 10, a tenth of the time where both want the same
-/// core.
+/// Niceness of the threads that run long searches: at 10 they get a tenth of a core that an event loop wants, too.
 const SEARCH_NICENESS: i32 = 10;
 
-/// Somebody waits to log in: before searches that take long anyhow, behind all that does not.
+/// Niceness of the threads that check passwords: before long searches, behind the event loops.
 const HASH_NICENESS: i32 = 5;
 
-/// The pools that all loops share. Apart, so that nobody who logs in waits behind a search.
+/// The pools that all loops share: one for each kind of work, so that a bind never waits for a search.
 #[derive(Debug, Clone)]
 pub(crate) struct Pools {
     pub(crate) search: Pool,

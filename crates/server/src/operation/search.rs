@@ -56,7 +56,7 @@ impl DirectoryExecutor {
                 let mut output = Inline { id: message.id, out: call.out, bytes_max, is_over: false };
                 let done = plan.run(&mut worker, &mut output);
                 if output.is_over {
-                    // Begun again where a slow client can be waited for; what was written is forgotten.
+                    // The pool runs it anew, because it can wait for a slow client; what was written is dropped.
                     call.out.truncate(mark);
                     self.search_in_pool(call, message.id, plan)
                 } else if plan.is_persistent() && done.result.is_success() {
@@ -75,7 +75,7 @@ impl DirectoryExecutor {
 
     fn search_in_pool(&self, call: &mut Call<'_>, id: i32, mut plan: Box<SearchPlan>) -> Step {
         let remote = call.remote(true, on_loss(id, encode::tags::SEARCH_DONE));
-        // Waiting takes no pages of the database; the entries are looked at as they are when the search runs.
+        // While it waits it must not keep old pages of the database; it reads the entries as they are when it runs.
         plan.release_snapshots();
         let (begun, directory) = (call.begun, Arc::clone(&self.directory));
         self.pools.search.submit(move |place| run_job(&directory, place, remote, id, plan, begun));

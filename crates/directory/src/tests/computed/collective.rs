@@ -143,7 +143,8 @@ fn classes() -> impl Strategy<Value = Classes> {
             inner.prop_map(|one| Classes::Not(Box::new(one))),
         ]
     });
-    prop_oneof![3 => Just(Classes::Any), 3 => refinement, 1 => prop::sample::select(vec!["c", "d"]).prop_map(Classes::Called)]
+    prop_oneof![3 => Just(Classes::Any), 3 => refinement, 1 => prop::sample::select(vec!["c", "d"])
+        .prop_map(Classes::Called)]
 }
 
 fn specification() -> impl Strategy<Value = Specification> {
@@ -271,7 +272,8 @@ proptest! {
             let (dn, attribute, value) = match change {
                 Change::Manager(who, by) => (person(*who), "manager", person(*by).to_uppercase()),
                 Change::Place(who, place) => (person(*who), "l", (*place).to_owned()),
-                Change::Street(place, street) => (format!("l={place},ou=places,{BASE}"), "street", (*street).to_owned()),
+                Change::Street(place, street) =>
+                    (format!("l={place},ou=places,{BASE}"), "street", (*street).to_owned()),
                 Change::Title(who, title) => (person(*who), "title", (*title).to_owned()),
                 Change::Given(who, name) => (person(*who), "givenName", (*name).to_owned()),
             };
@@ -282,19 +284,25 @@ proptest! {
             // What is shown comes from whom it should: computed again from the changes.
             let last = |pick: &dyn Fn(&Change) -> Option<String>| changes.iter().rev().find_map(pick);
             for (at, name) in NAMES.iter().enumerate() {
-                let place = last(&|it| match it { Change::Place(who, place) if *who == at => Some((*place).to_owned()), _ => None });
+                let place = last(&|it| match it { Change::Place(who, place) if *who == at => Some((*place).to_owned()),
+                    _ => None });
                 let expected = match attribute {
-                    "description" => last(&|it| match it { Change::Manager(who, by) if *who == at => Some(by.to_string()), _ => None })
-                        .map(|by| last(&|it| match it { Change::Title(who, title) if who.to_string() == by => Some((*title).to_owned()), _ => None }).unwrap_or("none".to_owned())),
+                    "description" => last(&|it| match it { Change::Manager(who, by) if *who == at =>
+                        Some(by.to_string()), _ => None })
+                        .map(|by| last(&|it| match it { Change::Title(who, title) if who.to_string() == by =>
+                            Some((*title).to_owned()), _ => None }).unwrap_or("none".to_owned())),
                     "street" => place.filter(|place| place != "nowhere").map(|place| {
-                        last(&|it| match it { Change::Street(of, street) if of.eq_ignore_ascii_case(&place) => Some((*street).to_owned()), _ => None }).unwrap_or("none".to_owned())
+                        last(&|it| match it { Change::Street(of, street) if of.eq_ignore_ascii_case(&place) =>
+                            Some((*street).to_owned()), _ => None }).unwrap_or("none".to_owned())
                     }),
                     _ => place.map(|place| {
-                        let given = last(&|it| match it { Change::Given(who, given) if *who == at => Some((*given).to_owned()), _ => None });
+                        let given = last(&|it| match it { Change::Given(who, given) if *who == at =>
+                            Some((*given).to_owned()), _ => None });
                         format!("{}@{place} of {name}", given.unwrap_or("none".to_owned()))
                     }),
                 };
-                prop_assert_eq!(all.get(*name).cloned().unwrap_or_default(), Vec::from_iter(expected), "{} of {}", attribute, name);
+                prop_assert_eq!(all.get(*name).cloned().unwrap_or_default(), Vec::from_iter(expected), "{} of {}",
+                    attribute, name);
             }
             let values: std::collections::BTreeSet<String> = all.values().flatten().cloned().collect();
             for value in values {
@@ -308,7 +316,8 @@ proptest! {
                 for length in [1, 3, value.len() / 2 + 1, value.len()] {
                     let start: String = value.chars().take(length).collect::<String>().trim_end().to_owned();
                     let found = matching(&mut it, &people(format!("({attribute}={start}*)")));
-                    prop_assert_eq!(found, who(&|own| own.starts_with(&start.to_lowercase())), "{}={}*", attribute, start);
+                    prop_assert_eq!(found, who(&|own| own.starts_with(&start.to_lowercase())), "{}={}*", attribute,
+                        start);
                 }
             }
         }

@@ -111,7 +111,8 @@ proptest! {
         for (name, is_indexed) in ["title", "employeeType", "manager"].into_iter().zip(&indexed) {
             if *is_indexed {
                 let like = indexes.iter().find(|index| index.attribute == "sn").cloned().unwrap();
-                indexes.push(config::IndexConfig { attribute: name.to_owned(), kinds: vec![config::IndexKind::Equality], ..like });
+                indexes.push(config::IndexConfig { attribute: name.to_owned(),
+                    kinds: vec![config::IndexKind::Equality], ..like });
             }
         }
         let mut it = Fixture::new(&[BASE], indexes, &ldif());
@@ -127,11 +128,13 @@ proptest! {
                     .filter(|(_, titles)| titles.iter().any(|title| title == value))
                     .map(|(name, _)| name.clone())
                     .collect();
-                for filter in [format!("(title={value})"), format!("(&(objectClass=*)(title={value}*))"), format!("(|(title={value})(uid=none))")] {
+                for filter in [format!("(title={value})"), format!("(&(objectClass=*)(title={value}*))"),
+                    format!("(|(title={value})(uid=none))")] {
                     let found: BTreeSet<String> = matching(&mut it, &filter).into_iter().collect();
                     prop_assert_eq!(&found, &expected, "{} after {:?}", filter, &changes[..=at]);
                 }
-                let others: BTreeSet<String> = titles.keys().filter(|name| !expected.contains(*name)).cloned().collect();
+                let others: BTreeSet<String> = titles.keys().filter(|name| !expected.contains(*name)).cloned()
+                    .collect();
                 let found: BTreeSet<String> = matching(&mut it, &format!("(!(title={value}))")).into_iter().collect();
                 prop_assert_eq!(&found, &others);
             }
@@ -139,7 +142,8 @@ proptest! {
                 let is_z = it.compare(user(), &dn(name), "title", b"Z") == ldap::ResultCode::COMPARE_TRUE;
                 prop_assert_eq!(is_z, titles[name].iter().any(|title| title == "z"));
             }
-            let any: BTreeSet<String> = titles.iter().filter(|(_, titles)| !titles.is_empty()).map(|(name, _)| name.clone()).collect();
+            let any: BTreeSet<String> = titles.iter().filter(|(_, titles)| !titles.is_empty())
+                .map(|(name, _)| name.clone()).collect();
             prop_assert_eq!(matching(&mut it, "(title=*)").into_iter().collect::<BTreeSet<_>>(), any);
         }
     }

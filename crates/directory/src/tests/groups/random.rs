@@ -139,13 +139,15 @@ proptest! {
     fn groups_are_those_of_a_computation_from_scratch(changes in proptest::collection::vec(change(), 1..40)) {
         let url = format!("memberURL: ldap:///ou=people,{BASE}??sub?(description=red)");
         let target = format!("ds-target-group-dn: {}", group("g0"));
-        let mut groups: Vec<(&str, &str, &[&str])> = GROUPS.iter().map(|(name, class)| (*name, *class, &[][..])).collect();
+        let mut groups: Vec<(&str, &str, &[&str])> = GROUPS.iter().map(|(name, class)| (*name, *class, &[][..]))
+            .collect();
         let (urls, targets) = ([url.as_str()], ["objectClass: ds-virtual-static-group", target.as_str()]);
         groups.push(("red", "groupOfURLs", &urls));
         groups.push(("copy", "groupOfNames", &targets));
         let mut it = fixture(&ldif(&PEOPLE, &groups));
         let mut model = Model {
-            names: PEOPLE.iter().copied().chain(GROUPS.iter().map(|(name, _)| *name)).map(|name| Some(name.to_owned())).collect(),
+            names: PEOPLE.iter().copied().chain(GROUPS.iter().map(|(name, _)| *name)).map(|name| Some(name.to_owned()))
+                .collect(),
             target: group("g0"),
             ..Model::default()
         };
@@ -158,11 +160,13 @@ proptest! {
             let living: Vec<String> = (0..model.names.len()).filter_map(|at| model.dn(at)).collect();
             for dn in &living {
                 let groups = members.iter().filter(|(_, members)| members.contains(dn)).map(|(group, _)| group.clone());
-                prop_assert_eq!(groups_by(&mut it, dn, "isMemberOf"), short(groups), "{} after {:?}", dn, &changes[..=at]);
+                prop_assert_eq!(groups_by(&mut it, dn, "isMemberOf"), short(groups), "{} after {:?}", dn,
+                    &changes[..=at]);
             }
             for (name, own) in &members {
                 let filter = format!("(memberOf={name})");
-                prop_assert_eq!(matching(&mut it, &filter), short(own.iter().cloned()), "{} after {:?}", filter, &changes[..=at]);
+                prop_assert_eq!(matching(&mut it, &filter), short(own.iter().cloned()), "{} after {:?}", filter,
+                    &changes[..=at]);
             }
             // Some of the other ways to ask the same.
             let (one, other) = (group("g0"), group("g1"));

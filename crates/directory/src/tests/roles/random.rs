@@ -255,7 +255,8 @@ proptest! {
             let people: Vec<usize> = (0..PEOPLE).filter(|at| model.things[*at].lives).collect();
             let roles: Vec<BTreeSet<String>> = people.iter().map(|at| model.roles_of(*at)).collect();
             for (person, own) in people.iter().zip(&roles) {
-                prop_assert_eq!(sorted(roles_of(&mut it, &model.dn(*person))), sorted(own.iter().cloned()), "{}", &after);
+                prop_assert_eq!(sorted(roles_of(&mut it, &model.dn(*person))), sorted(own.iter().cloned()), "{}",
+                    &after);
             }
             let with = |is: &dyn Fn(&BTreeSet<String>) -> bool| {
                 let found = people.iter().zip(&roles).filter(|(_, own)| is(own));
@@ -264,7 +265,8 @@ proptest! {
             let names: Vec<String> = (PEOPLE..model.things.len()).map(|role| model.dn(role)).collect();
             for name in &names {
                 let filter = format!("(nsRole={name})");
-                prop_assert_eq!(it.dns(&Asked::new(BASE, &filter)), with(&|own| own.contains(name)), "{} {}", filter, &after);
+                prop_assert_eq!(it.dns(&Asked::new(BASE, &filter)), with(&|own| own.contains(name)), "{} {}", filter,
+                    &after);
             }
             // Some of the other ways to ask the same.
             let (one, other) = (&names[4], &names[5]);
@@ -272,7 +274,8 @@ proptest! {
             prop_assert_eq!(both, with(&|own| own.contains(one) && own.contains(other)), "{}", &after);
             let either = it.dns(&Asked::new(BASE, &format!("(|(nsRole={one})(nsRole={other}))")));
             prop_assert_eq!(either, with(&|own| own.contains(one) || own.contains(other)), "{}", &after);
-            let neither = it.dns(&Asked::new(BASE, &format!("(&(objectClass=person)(!(|(nsRole={one})(nsRole={other}))))")));
+            let neither = it.dns(&Asked::new(BASE,
+                &format!("(&(objectClass=person)(!(|(nsRole={one})(nsRole={other}))))")));
             prop_assert_eq!(neither, with(&|own| !own.contains(one) && !own.contains(other)), "{}", &after);
             let any = it.dns(&Asked::new(BASE, "(nsRole=*)"));
             prop_assert_eq!(any, with(&|own| !own.is_empty()), "{}", &after);

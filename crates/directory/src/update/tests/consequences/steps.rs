@@ -180,9 +180,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (at(), 0..FILTERS.len()).prop_map(|(at, which)| Step::Refilter { at, which }),
         1 => (at(), at()).prop_map(|(at, to)| Step::Rescope { at, to }),
         2 => (at(), lock).prop_map(|(at, value)| Step::Lock { at, value }),
-        2 => (at(), prop::option::weighted(0.7, 0..EXCLUSIONS.len())).prop_map(|(at, which)| Step::Exclude { at, which }),
+        2 => (at(), prop::option::weighted(0.7, 0..EXCLUSIONS.len()))
+            .prop_map(|(at, which)| Step::Exclude { at, which }),
         2 => (at(), at()).prop_map(|(at, of)| Step::Specification { at, of }),
-        1 => (at(), 0..STATES.len(), any::<bool>()).prop_map(|(at, which, collective)| Step::Give { at, which, collective }),
+        1 => (at(), 0..STATES.len(), any::<bool>())
+            .prop_map(|(at, which, collective)| Step::Give { at, which, collective }),
     ];
     prop_oneof![
         12 => computed,
@@ -206,7 +208,8 @@ fn step() -> impl Strategy<Value = Step> {
 pub fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         20 => step().prop_map(Event::One),
-        2 => (vec(step(), 1..6), prop::bool::weighted(0.8)).prop_map(|(steps, commit)| Event::Transaction(steps, commit)),
+        2 => (vec(step(), 1..6), prop::bool::weighted(0.8))
+            .prop_map(|(steps, commit)| Event::Transaction(steps, commit)),
         3 => (0..2usize, 1..4usize, any::<bool>())
             .prop_map(|(backend, count, is_finished)| Event::Work { backend, count, is_finished }),
         2 => Just(Event::Compare),
