@@ -26,8 +26,8 @@ pub struct BackendOptions {
     pub fold: FoldLimits,
     /// Size of log segments.
     pub segment_bytes: u64,
-    /// Records of the log to be kept although recovery does not need them, until [`Backend::keep_log_from`](crate::Backend::keep_log_from) says
-    /// otherwise.
+    /// Records of the log to be kept although recovery does not need them, until
+    /// [`Backend::keep_log_from`](crate::Backend::keep_log_from) says otherwise.
     pub keep_log_from: Option<u64>,
     /// Where the log is, if not in the folder; for tests that cut the power.
     pub log_disk: Option<Arc<dyn Disk>>,
