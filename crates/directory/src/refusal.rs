@@ -51,7 +51,19 @@ ldap::refusals! {
         NotAscii { plugin: String, attribute: String } = ResultCode::CONSTRAINT_VIOLATION,
             "By the plugin \"{plugin}\", {attribute} may have ASCII characters only";
 
+        // Entries that lie in no backend.
+        OwnEntries { title: String } = ResultCode::UNWILLING_TO_PERFORM, "{title} cannot be changed this way";
+
         // The schema.
+        SchemaByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "Only root users may change the schema";
+        SchemaOtherwise = ResultCode::UNWILLING_TO_PERFORM,
+            "The schema cannot be changed this way: only modify requests of cn=schema can";
+        NoDefinition { attribute: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "Only definitions can be changed in cn=schema, not {attribute}";
+        SchemaAsAWhole { attribute: String } = ResultCode::UNWILLING_TO_PERFORM,
+            "Add or delete single values of {attribute}: the schema is not replaced as a whole";
+        DefinitionNotUtf8 { attribute: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            "A value of {attribute} is not UTF-8";
         SchemaInTransaction = ResultCode::UNWILLING_TO_PERFORM, "The schema is changed outside of transactions";
         Schema { code: ResultCode, problem: String } = *code, "{problem}";
         SchemaFile { name: String, error: String } = ResultCode::UNWILLING_TO_PERFORM,

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use access::Identity;
-use ldap::{EntryRequest, LdapResult, ResultCode};
+use ldap::{EntryRequest, LdapResult};
 use schema::{DefinitionKind, NormalizedDn};
 use store::StoreError;
 
 use super::schema_modification::SchemaModification;
 use super::tree::{OwnContext, OwnTree, OwnUpdate};
+use crate::refusal::Refusal;
 use change::proposal::Flags;
-use query::error::refuse;
 use query::facts::Facts;
 use query::synthetic::{Attributes, SyntheticEntry};
 use query::virtual_attributes::SCHEMA_DN;
@@ -66,10 +66,7 @@ impl OwnTree for SubschemaEntry {
             EntryRequest::Modify(request) if dn == self.base() => {
                 SchemaModification::read(identity, flags, request).map(OwnUpdate::Schema)
             }
-            _ => {
-                let message = "The schema cannot be changed this way: only modify requests of cn=schema can";
-                Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message))
-            }
+            _ => Err(Refusal::SchemaOtherwise.into()),
         }
     }
 }

@@ -7,14 +7,15 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use access::{Access, Identity};
-use ldap::{EntryRequest, Filter, LdapResult, ResultCode, Scope};
+use ldap::{EntryRequest, Filter, LdapResult, Scope};
 use schema::NormalizedDn;
 
 use super::change_scan::ChangeScan;
 use super::schema_modification::SchemaModification;
+use crate::refusal::Refusal;
 use change::history::History;
 use change::proposal::Flags;
-use query::error::{no_such_object, refuse, shown};
+use query::error::{no_such_object, shown};
 use query::facts::Facts;
 use query::monitor_entry::MonitorEntry;
 use query::plan::covers;
@@ -123,6 +124,6 @@ pub(crate) trait OwnTree: Debug + Send + Sync {
 
     /// The refusal of an update.
     fn unwilling(&self) -> LdapResult {
-        refuse(ResultCode::UNWILLING_TO_PERFORM, format!("{} cannot be changed this way", self.title()))
+        Refusal::OwnEntries { title: self.title().to_owned() }.into()
     }
 }

@@ -10,6 +10,7 @@ use store::{EntryId, StoreError};
 
 use super::context::SearchContext;
 use super::plan_part::PartBase;
+use super::refusal::SearchRefusal;
 use super::search_plan::SearchPlan;
 use super::worker::Worker;
 use query::base::{Following, alias_target, find_base};
@@ -51,8 +52,7 @@ pub fn add_targets(
                 continue;
             }
             if bases.len() > BASES_MAX {
-                let message = format!("The search leads through more than {BASES_MAX} aliases");
-                return Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+                return Err(SearchRefusal::TooManyAliases { most: BASES_MAX }.into());
             }
             let base = PartBase { backend: found.backend, entry: found.id, scope, snapshot: found.snapshot };
             context.plan_part(plan, worker, facts, base)?;

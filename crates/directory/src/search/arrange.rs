@@ -3,7 +3,7 @@
 //! Reads the request when the search is planned, decides how it is run, and adds the controls of the response. Searches
 //! without such a control never come here.
 
-use ldap::{LdapResult, ResultCode, SearchRequest};
+use ldap::{LdapResult, SearchRequest};
 
 use super::arrangement::Arrangement;
 use super::asked::Asked;
@@ -12,6 +12,7 @@ use super::dereference::Dereferencing;
 use super::entry_writer::EntryWriter;
 use super::list_view::ListView;
 use super::paged::{Page, PageProgress};
+use super::refusal::SearchRefusal;
 use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::sort::Sorting;
@@ -96,7 +97,7 @@ impl Arrangement {
     fn fail_sort(&mut self, failure: &sort::SortFailure, critical: bool) {
         self.controls.push(sort::response(failure.code, failure.attribute.as_deref()));
         if critical {
-            self.refusal = Some(LdapResult::new(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, failure.message.clone()));
+            self.refusal = Some(SearchRefusal::CriticalSort { problem: failure.message.clone() }.into());
         }
     }
 }

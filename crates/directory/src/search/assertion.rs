@@ -1,12 +1,13 @@
 //! The assertion control (RFC 4528): a search is done only if its base entry matches a filter.
 
-use ldap::{Filter, LdapResult, ResultCode};
+use ldap::{Filter, LdapResult};
 use store::StoreError;
 
 use super::asked::Asked;
 use super::context::SearchContext;
 use super::search_plan::SearchPlan;
 use super::worker::Worker;
+use crate::refusal::Refusal;
 use query::entry::{DnParts, EntryView};
 use query::error;
 use query::filter::{Asker, FilterScratch, ItemRights, Matcher, Truth};
@@ -54,10 +55,7 @@ pub(super) fn truth_of(
 pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResult> {
     match truth {
         Ok(Truth::True) => Ok(()),
-        Ok(_) => Err(LdapResult::new(
-            ResultCode::ASSERTION_FAILED,
-            "The entry does not match the filter of the assertion control",
-        )),
+        Ok(_) => Err(Refusal::AssertionFailed.into()),
         Err(problem) => Err(error::store_failure(&problem)),
     }
 }

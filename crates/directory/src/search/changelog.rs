@@ -1,9 +1,8 @@
 //! Searches of `cn=changelog`: changes come one after the other from the history, never all at once.
 
-use ldap::ResultCode;
-
 use super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
 use super::paged::{PageProgress, Position};
+use super::refusal::SearchRefusal;
 use super::run::{check_page, check_size, send_entry};
 use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
@@ -17,8 +16,7 @@ use query::rights::Reader;
 
 /// A search that has missed changes says so.
 fn left_changelog() -> Stop {
-    let message = "Changes that were not read yet have left the changelog while it was searched: search again";
-    Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message.to_owned())
+    SearchRefusal::ChangesPurged.into()
 }
 
 impl SearchPlan {

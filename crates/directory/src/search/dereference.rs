@@ -7,7 +7,6 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use ldap::ResultCode;
 use ldap::controls::NamedValues;
 use schema::syntax::oid;
 use schema::{NormalizedDn, TypeIndex, rule};
@@ -208,13 +207,5 @@ fn take_values(
             ControlFlow::Break(())
         }
     })?;
-    if is_too_much { Err(too_much()) } else { Ok(()) }
-}
-
-fn too_much() -> Stop {
-    let message = format!(
-        "Dereferencing would add more than {} MiB to one entry: ask for fewer attributes, or search the entries instead",
-        BYTES_MAX >> 20
-    );
-    Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+    if is_too_much { Err(SearchRefusal::DereferencedTooMuch { mib: BYTES_MAX >> 20 }.into()) } else { Ok(()) }
 }

@@ -7,6 +7,7 @@ use ldap::oids::control;
 use ldap::{ControlBuf, LdapResult, ResultCode};
 use store::index::SortOrder;
 
+use super::refusal::SearchRefusal;
 use query::facts::Facts;
 
 /// A window asked for.
@@ -26,8 +27,8 @@ enum Target {
     Key(Vec<u8>),
 }
 
-/// The result and the control of a request that cannot be.
-type Refusal = Box<(LdapResult, ControlBuf)>;
+/// The result and the control of a request that is refused.
+type Refused = Box<(LdapResult, ControlBuf)>;
 
 impl ListView {
     /// Reads the request. `order` is none when there is no sort control, or one that asks for the impossible
@@ -38,24 +39,19 @@ impl ListView {
         order: Option<&SortOrder>,
         asks_to_sort: bool,
         request_hash: u64,
-    ) -> Result<ListView, Refusal> {
+    ) -> Result<ListView, Refused> {
         let context = request_hash.to_be_bytes();
-        let refused = |code, in_control, message: &str| {
-            Err(Box::new((LdapResult::new(code, message), response(0, 0, in_control, Some(&context)))))
+        let refused = |refusal: SearchRefusal, in_control| {
+            Err(Box::new((LdapResult::from(refusal), response(0, 0, in_control, Some(&context)))))
         };
         let Some(order) = order else {
             if asks_to_sort {
-                let message =
-                    "The list cannot be sorted as the server-side sort control asks, so there is no view of it";
-                return refused(ResultCode::VIRTUAL_LIST_VIEW_ERROR, ResultCode::INAPPROPRIATE_MATCHING, message);
+                return refused(SearchRefusal::FailedSortForListView, ResultCode::INAPPROPRIATE_MATCHING);
             }
-            let message = "The virtual list view control needs a server-side sort control beside it";
-            return refused(ResultCode::SORT_CONTROL_MISSING, ResultCode::SORT_CONTROL_MISSING, message);
+            return refused(SearchRefusal::NoSortForListView, ResultCode::SORT_CONTROL_MISSING);
         };
         if asked.context.is_some_and(|sent| sent != context) {
-            let message = "The context of the virtual list view control belongs to another search: send the same base, \
-                           scope, filter, attributes and sort keys again, or no context";
-            return refused(ResultCode::VIRTUAL_LIST_VIEW_ERROR, ResultCode::PROTOCOL_ERROR, message);
+            return refused(SearchRefusal::ContextOfOtherSearch, ResultCode::PROTOCOL_ERROR);
         }
         let target = match asked.target {
             VlvTarget::Offset { offset, content_count } => {
@@ -64,8 +60,7 @@ impl ListView {
             VlvTarget::Assertion(value) => {
                 let mut key = Vec::new();
                 if !order.put_start(&facts.schema, value, &mut key) {
-                    let message = "The value of the virtual list view control is none of the first sort attribute's";
-                    return refused(ResultCode::VIRTUAL_LIST_VIEW_ERROR, ResultCode::INAPPROPRIATE_MATCHING, message);
+                    return refused(SearchRefusal::ListViewTarget, ResultCode::INAPPROPRIATE_MATCHING);
                 }
                 Target::Key(key)
             }

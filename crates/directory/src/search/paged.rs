@@ -12,11 +12,12 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use ldap::controls::PagedResults;
 use ldap::oids::control;
-use ldap::{ControlBuf, LdapResult, ResultCode, SearchRequest};
+use ldap::{ControlBuf, LdapResult, SearchRequest};
 use store::EntryId;
 
 use super::entry_writer::CANDIDATES_PER_LOOK;
 use super::part::Part;
+use super::refusal::SearchRefusal;
 use super::stop::Stop;
 use crate::controls::ReadControls;
 use access::limits::SessionLimits;
@@ -122,14 +123,10 @@ impl Page {
             key: key.clone(),
         };
         if !asked.cookie.is_empty() {
-            let cookie = Cookie::decode(asked.cookie, key).ok_or_else(|| {
-                refused("The cookie of the paged results control is not one of this server: begin with an empty cookie")
-            })?;
+            let cookie =
+                Cookie::decode(asked.cookie, key).ok_or_else(|| LdapResult::from(SearchRefusal::ForeignCookie))?;
             if cookie.request != request {
-                return Err(refused(
-                    "The cookie of the paged results control belongs to another search: send the same base, scope, filter, \
-                     attributes and controls again",
-                ));
+                return Err(SearchRefusal::CookieOfOtherSearch.into());
             }
             (page.start, page.sent_before) = (Some(cookie.position), cookie.sent);
         }
@@ -159,10 +156,6 @@ impl Page {
         let value = PagedResults { size, cookie: cookie.as_deref().unwrap_or_default() }.encode();
         ControlBuf::new(control::PAGED_RESULTS, Some(value))
     }
-}
-
-fn refused(message: &str) -> LdapResult {
-    LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, message)
 }
 
 /// A page being filled in the order of numbers.

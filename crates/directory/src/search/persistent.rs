@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use ldap::controls::PersistentSearch;
-use ldap::{Controls, LdapResult, ResultCode, Scope, SearchRequest};
+use ldap::{Controls, LdapResult, Scope, SearchRequest};
 use schema::NormalizedDn;
 use smallvec::SmallVec;
 use store::{StoreError, Values};
@@ -18,6 +18,7 @@ use store::{StoreError, Values};
 use super::asked::Asked;
 use super::context::SearchContext;
 use super::persistent_state::{Persistent, Trail};
+use super::refusal::SearchRefusal;
 use super::request_time::RequestTime;
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
@@ -48,14 +49,11 @@ impl SearchContext<'_> {
         asked: PersistentSearch,
     ) -> Result<Box<Persistent>, LdapResult> {
         if !self.history.is_on() {
-            let message = "Persistent search tells changes from the changelog, which is switched off: set enabled = true in [changelog]";
-            return Err(LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, message));
+            return Err(SearchRefusal::NoChangelog.into());
         }
         let selectors = request.attributes.iter().map(<[u8]>::len).sum::<usize>();
         if request.filter.to_string().len() + selectors > REQUEST_BYTES_MAX {
-            let message =
-                format!("Filter and attributes of a persistent search may have {REQUEST_BYTES_MAX} bytes together");
-            return Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+            return Err(SearchRefusal::PersistentTooLarge { most: REQUEST_BYTES_MAX }.into());
         }
         let permit = self.watches.admit()?;
         // First the number: what is settled by now is in the snapshots.
@@ -90,7 +88,7 @@ impl SearchContext<'_> {
     /// # Errors
     /// When it is none any more.
     pub(crate) fn prepare_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult> {
-        let unreadable = |_| LdapResult::new(ResultCode::OTHER, "The request cannot be read again");
+        let unreadable = |_| LdapResult::from(SearchRefusal::UnreadableAgain);
         let controls = Controls::decode(&persistent.controls).map_err(unreadable)?;
         let request = SearchRequest::decode(&persistent.request).map_err(unreadable)?;
         let wanted = ReadControls::read(&controls, true)?;
@@ -235,7 +233,7 @@ impl SearchPlan {
 
 fn ended_by(stop: Stop) -> LdapResult {
     match stop {
-        Stop::Limit(code, message) => LdapResult::new(code, message),
+        Stop::Refused(refusal) => (*refusal).into(),
         Stop::Failed(problem) => error::store_failure(&problem),
         Stop::PageFull | Stop::Cancelled => LdapResult::success(),
     }
@@ -243,6 +241,5 @@ fn ended_by(stop: Stop) -> LdapResult {
 
 /// Where the server's own entries are asked for.
 pub(super) fn refuse_own_entries() -> LdapResult {
-    let message = "Persistent search tells changes of entries in backends: the root DSE, cn=schema, cn=monitor and cn=changelog are not";
-    LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, message)
+    SearchRefusal::PersistentOfOwnEntries.into()
 }

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ldap::{Controls, LdapResult, ResultCode, SearchRequest};
+use ldap::{Controls, LdapResult, SearchRequest};
 
 use super::advice::{Costly, EXAMINED_MIN, Went};
 use super::asked::Asked;
 use super::context::SearchContext;
 use super::limits::Limits;
+use super::refusal::SearchRefusal;
 use super::request_time::RequestTime;
 use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
@@ -22,9 +23,6 @@ use crate::session::Session;
 use access::Access;
 use access::limits::SessionLimits;
 use query::filter::ItemRights;
-
-/// OpenDJ's words.
-const UNINDEXED_REFUSED: &str = "You do not have sufficient privileges to perform an unindexed search";
 
 impl SearchContext<'_> {
     /// Decides what a search has to look at.
@@ -110,7 +108,7 @@ impl SearchContext<'_> {
         }
         if is_refused {
             plan.record_advice(Went { is_unindexed: true, is_refused, ..Went::default() });
-            return Err(LdapResult::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, UNINDEXED_REFUSED));
+            return Err(SearchRefusal::Unindexed.into());
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use ldap::{LdapResult, ResultCode, Scope};
+use ldap::{LdapResult, Scope};
 use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
 use super::advice::Went;
@@ -18,6 +18,7 @@ use super::limits::Limits;
 use super::paged::{PageProgress, Position};
 use super::part::Part;
 use super::persistent_state::Trail;
+use super::refusal::SearchRefusal;
 use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
@@ -53,10 +54,10 @@ impl SearchPlan {
         };
         match ended {
             Ok(()) | Err(Stop::PageFull) => {}
-            Err(Stop::Limit(code, message)) => done.result = LdapResult::new(code, message),
+            Err(Stop::Refused(refusal)) => done.result = (*refusal).into(),
             Err(Stop::Cancelled) => {
                 done.is_cancelled = true;
-                done.result = LdapResult::new(ResultCode::CANCELED, "The search was cancelled");
+                done.result = SearchRefusal::Cancelled.into();
             }
             Err(Stop::Failed(problem)) => done.result = error::store_failure(&problem),
         }

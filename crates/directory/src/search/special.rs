@@ -1,14 +1,14 @@
 //! Searches of what is in no backend: the root DSE, the schema, the monitor, the changelog.
 
-use ldap::{LdapResult, ResultCode, Scope};
+use ldap::{LdapResult, Scope};
 
 use super::asked::Asked;
 use super::assertion::{asserted, truth_of};
 use super::context::SearchContext;
+use super::refusal::SearchRefusal;
 use super::search_plan::SearchPlan;
 use super::worker::Worker;
 use crate::own::OwnSearch;
-use query::error::refuse;
 
 impl SearchContext<'_> {
     /// Plans the search if its base is one of the server's own entries.
@@ -31,9 +31,7 @@ impl SearchContext<'_> {
         });
         let Some(found) = found.transpose()? else { return Ok(false) };
         if found.changes.is_some() && plan.arrangement.as_ref().is_some_and(|arrangement| arrangement.is_ordered()) {
-            let message = "The changelog comes in the order of change numbers: \
-                           search it without the sort and virtual list view controls";
-            return Err(refuse(ResultCode::UNWILLING_TO_PERFORM, message));
+            return Err(SearchRefusal::OrderedChangelog.into());
         }
         if let Some(assertion) = &asked.wanted.assertion {
             asserted(found.base.view().and_then(|view| truth_of(plan, asked, assertion, &view)))?;

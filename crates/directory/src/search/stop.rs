@@ -1,13 +1,15 @@
 //! Why a search ends before its last candidate.
 
-use ldap::ResultCode;
 use query::encode::EncodeError;
 use query::groups::CHAIN_MAX;
 use store::StoreError;
 
+use super::refusal::SearchRefusal;
+
 /// Why a run ends before its last candidate.
 pub(super) enum Stop {
-    Limit(ResultCode, String),
+    /// It may not go on.
+    Refused(Box<SearchRefusal>),
     /// The page asked for is full, and there is more.
     PageFull,
     /// Abandoned, cancelled, or the client is gone.
@@ -17,28 +19,33 @@ pub(super) enum Stop {
 
 impl Stop {
     pub(super) fn time_limit() -> Stop {
-        let message = "The search operation took longer than its time limit allows";
-        Stop::Limit(ResultCode::TIME_LIMIT_EXCEEDED, message.to_owned())
+        SearchRefusal::TimeLimit.into()
     }
 
     /// One entry more than `limit` would have to be looked at.
     pub(super) fn lookthrough_limit(limit: Option<u64>) -> Stop {
-        let limit = limit.unwrap_or_default();
-        let message = format!("This search operation has checked the maximum of {limit} entries for matches");
-        Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+        SearchRefusal::LookthroughLimit { most: limit.unwrap_or_default() }.into()
     }
 
     /// A chain of references goes on for longer than it is followed.
     pub(super) fn chain_limit() -> Stop {
-        let message =
-            format!("This search operation has followed references through the maximum of {CHAIN_MAX} entries");
-        Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
+        SearchRefusal::ChainLimit { most: CHAIN_MAX }.into()
     }
 
     /// One entry more than `limit` matches.
     pub(super) fn size_limit(limit: u64) -> Stop {
-        let message = format!("This search operation has sent the maximum of {limit} entries to the client");
-        Stop::Limit(ResultCode::SIZE_LIMIT_EXCEEDED, message)
+        SearchRefusal::SizeLimit { most: limit }.into()
+    }
+
+    /// Whether everything that was asked for was sent, but for what is over the size limit.
+    pub(super) fn is_size_limit(&self) -> bool {
+        matches!(self, Stop::Refused(refusal) if matches!(**refusal, SearchRefusal::SizeLimit { .. }))
+    }
+}
+
+impl From<SearchRefusal> for Stop {
+    fn from(refusal: SearchRefusal) -> Stop {
+        Stop::Refused(Box::new(refusal))
     }
 }
 

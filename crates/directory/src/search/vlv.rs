@@ -3,10 +3,11 @@
 //! The target's place and the size of the list are exact, counted anew for each request: in a VLV index when one is
 //! this list, else by sorting it. The context id stands for the search that it was given for; no state belongs to it.
 
-use ldap::{LdapResult, ResultCode};
+use ldap::ResultCode;
 
 use super::entry_writer::EntryWriter;
 use super::list_view::{ListView, response};
+use super::refusal::SearchRefusal;
 use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::sort::note_sorted;
@@ -35,9 +36,7 @@ pub(super) fn run(
         }
     };
     let Some((window, place)) = listed.window else {
-        let message =
-            format!("The list has {} entries: the offset of the virtual list view is not in it", listed.count);
-        done.result = LdapResult::new(ResultCode::VIRTUAL_LIST_VIEW_ERROR, message);
+        done.result = SearchRefusal::ListViewOffset { entries: listed.count }.into();
         done.controls.push(response(0, listed.count, ResultCode::OFFSET_RANGE_ERROR, Some(&asked.context)));
         return Ok(());
     };

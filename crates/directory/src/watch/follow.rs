@@ -10,12 +10,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use ldap::{LdapResult, ResultCode};
+use ldap::LdapResult;
 
 use super::event::{Images, Present, Stretch};
 use super::shared::{Shared, State, lock};
 use super::told::{Scratch, Stop, Telling, Watch};
 use super::watched::Watched;
+use crate::search::SearchRefusal;
 use change::history::{Follower, History, HistoryError, HistoryReader};
 use query::notices::NoticeKind;
 
@@ -157,7 +158,7 @@ impl Watches {
             if self.all.get(&id).is_some_and(|watch| watch.is_cancelled())
                 && let Some(watch) = self.all.remove(&id)
             {
-                watches_end(shared, watch, LdapResult::new(ResultCode::CANCELED, "The search was cancelled"));
+                watches_end(shared, watch, SearchRefusal::Cancelled.into());
             }
         }
     }
@@ -241,11 +242,10 @@ impl Watches {
             let Some(watch) = self.all.remove(&id) else { continue };
             shared.counts.dropped.fetch_add(1, Ordering::Relaxed);
             directory.administrator_notices().warn(NoticeKind::PersistentSearch, &format!(
-                "The persistent search {watch} is ended: its client reads so slowly that changes it was not told have left the \
-                 changelog; make it read faster, or keep changes longer"
+                "The persistent search {watch} is ended: its client reads so slowly that changes it was not told have \
+                 left the changelog; make it read faster, or keep changes longer"
             ));
-            let message = "Changes that were not read yet have left the changelog: search again to begin anew";
-            watches_end(shared, watch, LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+            watches_end(shared, watch, SearchRefusal::FellBehind.into());
         }
     }
 
@@ -311,9 +311,7 @@ impl Watches {
                     Ok(Ok(())) => return true,
                     Ok(Err(Stop::Full)) => return false,
                     Ok(Err(Stop::Ended(result))) => result,
-                    Err(_) => {
-                        LdapResult::new(ResultCode::OTHER, "A change could not be told by a defect of the server")
-                    }
+                    Err(_) => SearchRefusal::DefectiveChange.into(),
                 };
                 ended.push((watch.id, result));
                 false

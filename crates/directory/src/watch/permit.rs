@@ -5,7 +5,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ldap::{LdapResult, ResultCode};
+use ldap::LdapResult;
+
+use crate::search::SearchRefusal;
 
 /// What is counted of the persistent searches.
 #[derive(Debug, Default)]
@@ -42,10 +44,7 @@ impl Permit {
         let admitted = counts.admitted.fetch_add(1, Ordering::Relaxed) + 1;
         let permit = Permit(Arc::clone(counts));
         if admitted > most {
-            let message = format!(
-                "There are as many persistent searches as max-psearches ({most}) allows: end one, or ask for the limit to be raised"
-            );
-            return Err(LdapResult::new(ResultCode::ADMIN_LIMIT_EXCEEDED, message));
+            return Err(SearchRefusal::TooManyPersistent { most }.into());
         }
         counts.admitted_peak.fetch_max(admitted, Ordering::Relaxed);
         Ok(permit)

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
-use ldap::{LdapResult, ResultCode};
+use ldap::LdapResult;
 use store::StoreError;
 
 use super::event::Present;
@@ -15,7 +15,7 @@ use super::shared::{Shared, lock};
 use super::told::Watch;
 use super::watched::Watched;
 use crate::directory::Directory;
-use crate::search::{Persistent, SearchDone, SearchPlan};
+use crate::search::{Persistent, SearchDone, SearchPlan, SearchRefusal};
 use change::history::History;
 use query::notices::Notices;
 
@@ -40,11 +40,11 @@ impl Directory {
         lock(&shared.named).insert(id, watch.to_string());
         shared.lock().arrived.push(watch);
         if let Err(error) = self.start_watches() {
-            let message = format!("The server has no thread to follow changes with: {error}");
+            let refusal = SearchRefusal::NoThread { error: error.to_string() };
             let arrived = std::mem::take(&mut shared.lock().arrived);
             for watch in arrived {
                 lock(&shared.named).remove(&watch.id);
-                watch.end(LdapResult::new(ResultCode::UNAVAILABLE, message.clone()));
+                watch.end(refusal.clone().into());
             }
         }
         shared.changed.notify_all();

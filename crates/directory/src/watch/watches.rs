@@ -5,17 +5,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ldap::{LdapResult, ResultCode};
+use ldap::LdapResult;
 
 use super::permit::Permit;
 use super::shared::{Shared, lock};
+use crate::search::SearchRefusal;
 use query::monitor_entry::MonitorEntry;
 
 /// Watches that `cn=monitor` names one by one; the others are only counted.
 const NAMED_MAX: usize = 1_000;
-
-/// Why all end when the server stops.
-const STOPPING: &str = "The server is stopping";
 
 /// See the module.
 #[derive(Debug)]
@@ -39,7 +37,7 @@ impl Watches {
 
     /// Ends all, those that are still to come, too: the server stops.
     pub fn end(&self) {
-        let result = LdapResult::new(ResultCode::UNAVAILABLE, STOPPING);
+        let result = SearchRefusal::Stopping.into();
         self.shared.lock().ending.get_or_insert(result);
         self.shared.changed.notify_all();
     }

@@ -6,9 +6,8 @@
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ldap::ResultCode;
-
 use crate::search::paged::Position;
+use crate::search::refusal::SearchRefusal;
 use crate::search::stop::Stop;
 
 /// Memory for the places of one search. Some 700,000 entries with keys of 30 bytes.
@@ -133,17 +132,8 @@ impl Collector {
 
 pub(in crate::search) fn too_much(what: TooMuch) -> Stop {
     match what {
-        TooMuch::ForOne => {
-            let message = format!(
-                "Sorting this result takes more than {} MiB of memory: ask for pages, set a size limit, or narrow the filter",
-                SORT_BYTES_MAX >> 20
-            );
-            Stop::Limit(ResultCode::ADMIN_LIMIT_EXCEEDED, message)
-        }
-        TooMuch::ForAll => {
-            let message = "Too many large results are being sorted at once: try again later, or ask for pages";
-            Stop::Limit(ResultCode::BUSY, message.to_owned())
-        }
+        TooMuch::ForOne => SearchRefusal::SortTooLarge { mib: SORT_BYTES_MAX >> 20 }.into(),
+        TooMuch::ForAll => SearchRefusal::TooManySorts.into(),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Running a sorted search: find the places of the matching entries, then send the entries in order.
 
-use ldap::ResultCode;
 use store::index::SortOrder;
 use store::{EntryId, Snapshot};
 
@@ -40,7 +39,7 @@ pub(in crate::search) fn run(
         None => ended,
     };
     let is_whole = matches!(ended, Ok(()) | Err(Stop::PageFull));
-    if is_whole || matches!(ended, Err(Stop::Limit(ResultCode::SIZE_LIMIT_EXCEEDED, _))) {
+    if is_whole || ended.as_ref().is_err_and(Stop::is_size_limit) {
         note_sorted(done);
     }
     let next = progress.after.as_ref().filter(|_| matches!(ended, Err(Stop::PageFull)));
