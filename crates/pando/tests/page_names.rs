@@ -7,6 +7,7 @@
 mod source_tree;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use source_tree::{Found, House, Segments, crates_folder};
 
@@ -48,10 +49,23 @@ fn is_defined(house: &House, path: &[String]) -> bool {
     }
 }
 
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files_below(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
 #[test]
 fn pages_name_what_is_there() {
     let house = House::read();
     let top = crates_folder().join("..");
+    let mut files = Vec::new();
+    files_below(&crates_folder(), &mut files);
     let (mut faults, mut count) = (Vec::new(), 0);
     for page in PAGES {
         for text in quoted(&fs::read_to_string(top.join(page)).unwrap()) {
@@ -61,6 +75,8 @@ fn pages_name_what_is_there() {
                 is_defined(&house, &path)
             } else if FOLDERS.contains(&first.as_str()) && text.contains('/') && !text.contains([' ', '*', 'N']) {
                 top.join(&text).exists()
+            } else if text.ends_with(".rs") && !text.contains([' ', '*']) {
+                files.iter().any(|file| file.ends_with(&text))
             } else {
                 continue;
             };
