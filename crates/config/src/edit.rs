@@ -332,7 +332,7 @@ impl Edit {
         self.write(&self.file, self.text().as_bytes())
     }
 
-    /// [`Edit::save`] without keeping what the file said before: there was a password in it that nobody should read.
+    /// [`Edit::save`] without keeping what the file said before: it had a password in the clear.
     ///
     /// # Errors
     /// As there.
@@ -359,7 +359,7 @@ impl Edit {
             .map_err(|error| EditError::Io(path.to_owned(), error))
     }
 
-    /// Writes what was there before [`Edit::save`]: whoever should take the change did not.
+    /// Writes what was there before [`Edit::save`]: the server did not take the change.
     ///
     /// # Errors
     /// When it cannot be written.

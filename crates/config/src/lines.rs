@@ -1,7 +1,7 @@
 //! Lines of a TOML text, cut out or replaced so that the comments around them stay.
 //!
 //! Knows lines only: the place of a change is a line with a marker, a value that occurs nowhere else in the text.
-//! Whoever changes the text this way reads it again afterwards.
+//! After such a change the text is read again.
 
 /// A text that stays free of `marker`, and one line that holds it.
 pub(crate) struct Lines {

@@ -11,7 +11,7 @@ use crate::syntax::Syntax;
 const INTRODUCTION: &str = "# Configuration reference
 
 Made from the declarations in the code; `cargo test -p config` says when it is not current, and
-`PANDO_WRITE_REFERENCE=1 cargo test -p config` writes it anew.
+`PANDO_WRITE_REFERENCE=1 cargo test -p config` writes it again.
 
 An instance is configured by the file `pando.toml` in its directory. It is [TOML](https://toml.io): a table is an
 object, a key in it is a property. A property that is left out has the default shown here. Several values are written as
@@ -117,7 +117,7 @@ mod tests {
             std::fs::write(&file, reference_manual()).unwrap();
         }
         let written = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(written == reference_manual(), "write it anew with PANDO_WRITE_REFERENCE=1");
+        assert!(written == reference_manual(), "write it again with PANDO_WRITE_REFERENCE=1");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! term        ( "this" | "user" | "[" text "]" | "(" expression ")" ) { step }
 //! step        ( "/" | "->" ) ( attribute [ "*" ] | "-" number | "-*" )
 //! ```
-//! Knows no schema and no entry: which attributes there are and what they hold is for whoever evaluates.
+//! Knows no schema and no entry: which attributes there are and what they hold is known to the code that evaluates it.
 
 use std::fmt;
 use std::str::FromStr;

@@ -231,7 +231,7 @@ mod tests {
         changed.flat_map(|((labels, _), _)| labels.clone()).collect()
     }
 
-    /// A property that is read by nobody cannot be declared.
+    /// A property that no code reads must not be declared.
     #[test]
     fn every_property_shows_in_the_field_that_its_row_names() {
         let parse = |text: &str| {
@@ -270,7 +270,7 @@ mod tests {
         }
     }
 
-    /// A field that only this crate fills in is obeyed by nobody.
+    /// A field that no other crate reads has no effect.
     #[test]
     fn every_field_is_read_by_another_crate() {
         let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -409,7 +409,7 @@ words! {
     Writability {
         /// Clients may.
         Enabled = "enabled",
-        /// Nobody may.
+        /// No client may.
         Disabled = "disabled",
         /// The server itself may.
         InternalOnly = "internal-only",

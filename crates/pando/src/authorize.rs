@@ -1,6 +1,6 @@
 //! Whether somebody who gives a name and a password may change the instance.
 //!
-//! Whoever may write the instance's files may use the tools without a password. A password that is given must be right
+//! A user who may write the instance's files needs no password. A password that is given must be right
 //! all the same: a command that succeeds with a wrong one hides a mistake.
 
 use config::Config;

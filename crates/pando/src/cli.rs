@@ -155,7 +155,7 @@ impl Called {
 }
 
 /// Reads the command line; what ends the program at once (help, the version, a mistake) is answered here. `-h` is a
-/// host for the tools, and help for whoever names no tool.
+/// host for the tools, and help where no tool is named.
 pub fn parse(mut arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
     if let [_, only] = arguments.as_mut_slice()
         && only == "-h"

@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// What a wrong name is told, too.
+    /// The same message for a wrong name, too.
     pub fn wrong_credentials(dn: &str) -> Failure {
         Failure::new(format_args!(
             "the bind DN {dn} or its password is wrong: give others with --bindDN and --bindPasswordFile"

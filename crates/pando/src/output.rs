@@ -2,7 +2,7 @@
 //! as it would have.
 //!
 //! Knows standard output and standard error, and nothing of what is printed. Tools print with [`out!`], [`outln!`] and
-//! [`errln!`]: the macros of the standard library panic when nobody reads.
+//! [`errln!`]: the macros of the standard library panic when the reader is gone.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ macro_rules! errln {
 
 pub(crate) use {errln, out, outln};
 
-/// Standard output for long texts: fails when nobody reads any more, so that the work can end early.
+/// Standard output for long texts: fails when the reader is gone, so that the work can end early.
 pub struct Output;
 
 impl Output {
@@ -68,12 +68,12 @@ pub fn print(text: fmt::Arguments<'_>) {
     let _ = Output.write_fmt(text);
 }
 
-/// Prints to standard error; [`errln!`] calls it. Nobody can be told that this failed.
+/// Prints to standard error; [`errln!`] calls it. A failure of this has no other place to be reported.
 pub fn note(text: fmt::Arguments<'_>) {
     let _ = io::stderr().write_fmt(text);
 }
 
-/// Whether nobody reads standard output any more.
+/// Whether the reader of standard output is gone.
 pub fn reader_is_gone() -> bool {
     Output::check().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -19,7 +19,7 @@ pub trait Wake: Send + Sync {
     /// The client took something.
     fn has_room(&self);
 
-    /// Nobody wants the rest.
+    /// The client does not want the rest.
     fn cancelled(&self);
 }
 
@@ -33,7 +33,7 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Tells `waker` from now on when there is room again, or nobody wants the rest. Once.
+    /// Tells `waker` from now on when there is room again, or the rest is not wanted. Once.
     pub fn wake_by(&self, waker: Box<dyn Wake>) {
         let _ = self.waker.set(waker);
         if self.is_cancelled()
@@ -43,7 +43,7 @@ impl Backlog {
         }
     }
 
-    /// Nobody wants the answer any more.
+    /// The answer is not wanted any more.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Release);
         // Under the lock, so that a job between its look and its sleep does not miss it.
@@ -54,7 +54,7 @@ impl Backlog {
         }
     }
 
-    /// Whether nobody wants the answer any more.
+    /// Whether the answer is not wanted any more.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Acquire)
     }
@@ -90,7 +90,7 @@ impl Backlog {
         *self.lock() >= UNSENT_BYTES_LIMIT
     }
 
-    /// Sleeps until the client has taken half of what waits, or nobody wants the rest, or `time_max` is over.
+    /// Sleeps until the client has taken half of what waits, or the rest is not wanted, or `time_max` is over.
     pub fn wait_for_room(&self, time_max: Duration) {
         let until = Instant::now() + time_max;
         let mut unsent = self.lock();

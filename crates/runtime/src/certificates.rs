@@ -1,4 +1,4 @@
-//! The watch over certificates: files that changed are served at once, and what expires is told before it does.
+//! The watch over certificates: changed files are served at once, and an expiry is reported before it comes.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// How long before its end a certificate is told to expire.
+/// How long before its end the expiry of a certificate is reported.
 const EXPIRES_SOON_DAYS: u64 = 30;
 
 /// One certificate and when its end was told last.

@@ -39,7 +39,7 @@ impl fmt::Display for ListenAt {
 /// Who is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Whoever may connect; who they are is the protocol's business.
+    /// All who may connect; the protocol finds out who they are.
     Clients,
     /// Processes of the server's own user and of root, through a unix socket: the kernel says who they are.
     LocalAdministrator,
@@ -152,7 +152,7 @@ pub(crate) fn bind_unix(settings: &ListenerSettings, path: &Path) -> io::Result<
     }
     let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
     local_socket::with_short_path(path, |path| socket.bind(&socket2::SockAddr::unix(path)?))?;
-    // Nobody can connect before `listen`.
+    // No client can connect before `listen`.
     fs::set_permissions(path, fs::Permissions::from_mode(settings.socket_mode()))?;
     socket.listen(i32::try_from(settings.backlog).unwrap_or(i32::MAX))?;
     Ok(UnixListener::from_std(socket.into()))

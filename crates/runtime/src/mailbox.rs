@@ -40,7 +40,7 @@ impl<M> Mailbox<M> {
         mails.push(mail);
         drop(mails);
         if was_empty {
-            // Fails only when the loop is gone, and then nobody waits.
+            // Fails only when the loop is gone, and then no one waits for it.
             let _ = self.waker.wake();
         }
     }

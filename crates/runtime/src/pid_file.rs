@@ -48,7 +48,8 @@ impl PidFile {
             let mut file =
                 OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
             match file.try_lock() {
-                // Whoever held it before may have removed the file since it was opened: its lock keeps nobody out.
+                // The holder before may have removed the file since it was opened: its lock then excludes no other
+                // process.
                 Ok(()) if is_still(path, &file).map_err(failed)? => break file,
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -74,7 +75,7 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        // While the lock is held, so that nobody can have taken the file in between.
+        // While the lock is held, so that no other process has taken the file in between.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! The seam between connections and a protocol: what an event loop asks of whoever understands the bytes.
+//! The seam between connections and a protocol: what an event loop asks of the code that understands the bytes.
 //!
 //! One value serves all connections of one loop, on its thread. The loop reads, writes, waits, limits and closes; the
 //! protocol executes what arrived and appends its answers to the connection's output. It is a type parameter of the
@@ -72,6 +72,6 @@ pub trait Protocol: Sized + Send + 'static {
     /// message.
     fn last_words(&self, state: &Self::State, out: &mut Vec<u8>, reason: EndReason, text: &str);
 
-    /// The connection is over: nobody will read what is still to come. Called once.
+    /// The connection is over: what is still to come is not read. Called once.
     fn close(&mut self, connection: &mut Connection<Self::State>, end: &End);
 }

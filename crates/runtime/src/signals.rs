@@ -1,4 +1,4 @@
-//! Signals as ordinary messages: the handler writes a byte to a pipe, whoever waits reads it.
+//! Signals as ordinary messages: the handler writes a byte to a pipe, and the waiting thread reads it.
 
 use std::io::{self, Read};
 use std::os::fd::IntoRawFd;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 pub enum Signal {
     /// SIGTERM or SIGINT: stop in order.
     Stop,
-    /// SIGHUP: open the logs anew, and read the configuration again.
+    /// SIGHUP: open the logs again, and read the configuration again.
     Reload,
 }
 

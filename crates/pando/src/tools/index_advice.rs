@@ -217,7 +217,7 @@ fn wait_until_built(directory: &Path, client: &mut Client, shapes: &[Shape]) -> 
 
 /// The advised indexes that searches cannot use yet.
 fn building(directory: &Path, shapes: &[Shape]) -> Result<Vec<(String, Distrust)>, Failure> {
-    // Read anew each time: the commands have changed the configuration.
+    // Read again each time: the commands have changed the configuration.
     let config = instance::open(directory)?;
     let schema = instance::schema(&config)?;
     let mut building = Vec::new();

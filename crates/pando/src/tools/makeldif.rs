@@ -90,7 +90,7 @@ pub fn template(
     })
 }
 
-/// A seed when nobody cares which.
+/// A random seed, where none is given.
 pub fn any_seed() -> Result<u64, Failure> {
     getrandom::u64().context("the system gives no random numbers")
 }

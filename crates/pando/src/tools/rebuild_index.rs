@@ -1,4 +1,4 @@
-//! `rebuild-index`: makes indexes anew from the entries.
+//! `rebuild-index`: rebuilds indexes from the entries.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -309,7 +309,7 @@ pub fn make(directory: &Path, plan: &Plan) -> Result<Config, Failure> {
     make_folder(directory, 0o750)?;
     let owner = Owner::of(directory)?;
     let config = fill(&instance, plan).inspect_err(|_| {
-        // What is half made helps nobody; what was there before is not ours to remove.
+        // What is half made is removed; what was there before stays.
         let _ = if existed { remove_parts(&instance) } else { fs::remove_dir_all(directory) };
     })?;
     owner.settle(directory)?;

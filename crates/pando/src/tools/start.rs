@@ -71,7 +71,7 @@ pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
         let own = ListenAt::Path(config.instance.administration_socket());
         let places = server.addresses().iter().filter(|at| **at != own);
         let places: Vec<String> = places.map(|at| url(config, at)).collect();
-        // Whoever read this may be gone; the server serves all the same.
+        // The reader of this may be gone; the server serves all the same.
         let _ = writeln!(
             std::io::stdout(),
             "Pando {} serves {} at {} (process {}, ready after {} ms)\n{more}",

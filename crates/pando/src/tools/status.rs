@@ -59,7 +59,7 @@ struct Backend {
 enum Entries {
     NoData,
     Count(u64),
-    /// Why nobody knows.
+    /// Why the number is not known.
     Unreadable(String),
 }
 

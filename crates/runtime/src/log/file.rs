@@ -192,7 +192,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Opens the file anew under its name.
+    /// Opens the file again under its name.
     pub fn reopen(&mut self, now: SystemTime) -> io::Result<()> {
         self.sync()?;
         self.file = open_file(&self.settings, true)?;
@@ -208,7 +208,7 @@ impl LogFile {
 
     /// Puts the current file aside and begins a new one.
     pub fn rotate(&mut self, now: SystemTime) -> io::Result<()> {
-        // Before it has its name: whoever finds that name relies on all that is in the file.
+        // Before it has its name: a reader that finds the name relies on the whole file.
         self.sync()?;
         fs::rename(&self.settings.path, rotated::next_name(&self.settings.path, now)?)?;
         self.file = open_file(&self.settings, true)?;

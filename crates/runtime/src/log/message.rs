@@ -1,7 +1,7 @@
 //! Kinds of messages of the error log: each has a number that operators search for, the part of the server that speaks,
 //! a severity, and one meaning.
 //!
-//! Here are those of the runtime; whoever stands on it has a table of its own, made with
+//! Here are those of the runtime; a protocol has a table of its own, made with
 //! [`message_kinds!`](crate::message_kinds).
 
 /// How bad it is.

@@ -255,7 +255,7 @@ pub struct LogThread {
 }
 
 impl LogThread {
-    /// Opens the files anew under their names, after something else moved them (SIGHUP).
+    /// Opens the files again under their names, after something else moved them (SIGHUP).
     pub fn reopen(&self) {
         lock(&self.bell.state).reopen = true;
         self.bell.rung.notify_all();

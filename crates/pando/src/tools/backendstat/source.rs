@@ -79,7 +79,7 @@ pub(super) fn base_dns(config: &Config, backend: &BackendConfig, asked: &[String
     Ok(asked.to_vec())
 }
 
-/// OpenDJ has trees for each base DN; ours are shared, which whoever adds figures up has to know.
+/// OpenDJ has trees for each base DN; ours are shared, which a sum of figures has to respect.
 pub(super) fn warn_of_shared_trees(backend: &BackendConfig) {
     if backend.base_dns.len() > 1 {
         errln!(

@@ -45,7 +45,7 @@ pub(super) struct Options {
 struct Status {
     index: Index,
     distrust: Option<Distrust>,
-    /// Of an index that is not built, nobody should count on a number.
+    /// The numbers of an index that is not built are not reliable.
     records: Option<u64>,
     figures: Option<Figures>,
 }

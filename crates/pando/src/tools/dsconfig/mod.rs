@@ -129,7 +129,7 @@ fn list(config: &Config, request: &Request) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whoever wants to make a few keys usable should not make all indexes larger.
+/// To make a few keys usable, no other index needs a larger limit.
 fn warn_of_all_indexes(request: &Request, connection: &Connection) {
     let of_all = |given: &String| given.starts_with("index-entry-limit:");
     if request.component.name() == "backend" && request.changes.set.iter().any(of_all) && !connection.quiet {
@@ -151,7 +151,7 @@ fn changing(
 ) -> Outcome {
     let instance = instance::open(directory)?.instance;
     let owner = Owner::of(directory)?;
-    // Until the server has answered: another tool's change comes after this one, or is told of it.
+    // Until the server has answered: another tool's change comes after this one, or is refused.
     let _only_one = instance::lock_configuration(&instance)?;
     let file = instance.config_file();
     let is_hashed = match directory::hash_root_passwords_in_file(&file) {
