@@ -109,9 +109,9 @@ pub enum StoreError {
     /// A configured index is not valid under the schema.
     #[error(transparent)]
     Index(#[from] crate::index::IndexError),
-    /// No number is left for a new index.
-    #[error("the backend already has {limit} indexes, the most that are possible")]
-    TooManyIndexes {
+    /// An entry lies so deep that its name cannot be made. Moves of subtrees can bring that about.
+    #[error("the entry lies deeper in the tree than {limit} levels")]
+    TooDeep {
         /// The limit.
         limit: usize,
     },
@@ -192,7 +192,7 @@ impl StoreError {
             StoreError::ProposalTooLarge { .. }
                 | StoreError::RecordTooLarge { .. }
                 | StoreError::TooManyDescriptions { .. }
-                | StoreError::TooManyIndexes { .. }
+                | StoreError::TooDeep { .. }
         )
     }
 

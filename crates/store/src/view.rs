@@ -20,7 +20,7 @@ use crate::rows::{self, entry_key, entry_part_key, split_first_piece, value_part
 use crate::tables::Tables;
 use crate::{DescId, EntryId};
 
-/// Deepest tree that [`View::dn_of`] follows; more is a damaged (circular) tree.
+/// Deepest tree that [`View::dn_of`] follows: no end is found in a damaged (circular) tree.
 pub const DEPTH_MAX: usize = 4_096;
 
 /// The directory at one moment, borrowed from a [`Snapshot`](crate::Snapshot) or a [`Txn`](crate::Txn).
@@ -186,7 +186,7 @@ impl<'s> View<'s> {
                 return Ok(Some(String::from_utf8_lossy(&dn).into_owned()));
             }
         }
-        Err(Damaged("the tree is deeper than allowed").into())
+        Err(StoreError::TooDeep { limit: DEPTH_MAX })
     }
 
     /// One large value by its normal form.

@@ -9,6 +9,7 @@ use super::harness::{EQUALITY, Op, Store, TestRules, WINDOWS};
 use super::model::Model;
 use crate::log::sim::{Faults, SimDisk};
 use crate::posting::{IndexKey, List};
+use crate::view::DEPTH_MAX;
 use crate::{Backend, BackendOptions, EntryId, IndexId, LogRepair, ReadOnlyBackend, StopCause, StoreError, repair_log};
 
 fn add(name: &str, values: &[&str]) -> Op {
@@ -484,4 +485,16 @@ fn an_untrusted_index_is_left_alone() {
     assert!(!snapshot.indexes().states().is_trusted(WINDOWS));
     assert_eq!(snapshot.postings(&IndexKey::new(EQUALITY, b"common")).unwrap().count(), 4);
     assert_eq!(snapshot.postings(&IndexKey::new(WINDOWS, b"com")).unwrap().count(), 5);
+}
+
+#[test]
+fn a_name_that_is_too_deep_is_a_limit_and_no_damage() {
+    let mut store = Store::new();
+    let depth = DEPTH_MAX as u64 + 1;
+    let ops: Vec<Op> = (0..depth).map(|parent| Op::Add { parent, name: "a".to_owned(), values: Vec::new() }).collect();
+    assert!(store.submit_all(&ops).into_iter().all(|outcome| outcome.unwrap().accepted));
+    let snapshot = store.backend().snapshot().unwrap();
+    assert_eq!(snapshot.dn_of(EntryId(depth - 1)).unwrap().unwrap().len(), 2 * DEPTH_MAX - 1);
+    let error = snapshot.dn_of(EntryId(depth)).unwrap_err();
+    assert!(matches!(error, StoreError::TooDeep { .. }) && error.is_limit(), "{error}");
 }
