@@ -29,6 +29,7 @@ mod search;
 mod session;
 mod update;
 mod watch;
+mod watching;
 
 #[cfg(test)]
 mod tests;

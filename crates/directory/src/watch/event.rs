@@ -139,7 +139,7 @@ impl Stretch {
 }
 
 /// The backends at one moment.
-pub(super) struct Present {
+pub(crate) struct Present {
     pub facts: Arc<Facts>,
     pub snapshots: Vec<Snapshot>,
     context: ReadContext,

@@ -35,6 +35,8 @@ mod watches;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use event::Present;
 pub use output::{WatchOutput, WatchWaker};
 pub(crate) use permit::Permit;
+pub(crate) use watched::Watched;
 pub(crate) use watches::Watches;

@@ -11,7 +11,7 @@ use change::history::History;
 use query::notices::Notices;
 
 /// See the module.
-pub(super) trait Watched: Send + Sync {
+pub(crate) trait Watched: Send + Sync {
     /// The changes that entries went through.
     fn changes(&self) -> &Arc<History>;
 

@@ -151,7 +151,9 @@ mod tests {
             keep in prop::option::of(0usize..20), after: Option<prop::sample::Index>,
         ) {
             let mut all: Vec<Position> = offered.iter()
-                .map(|(key, backend, id)| Position { key: key.clone(), backend: *backend, base: EntryId(1), id: EntryId(*id) })
+                .map(|(key, backend, id)| {
+                    Position { key: key.clone(), backend: *backend, base: EntryId(1), id: EntryId(*id) }
+                })
                 .collect();
             all.sort();
             let after = after.filter(|_| !all.is_empty()).map(|at| at.get(&all).clone());

@@ -52,9 +52,10 @@ fn costly_searches_are_remembered_by_shape_and_others_are_not() {
     assert!(of("(l=?)").contains(counts), "{values:?}");
     let both = of("(&(description=?)(l=?))");
     assert!(both.contains(r#""count":1,"unindexed":0,"refused":0,"examined":1100,"returned":4,"#), "{both}");
-    let told = r#""base":"dc=example,dc=com","example":"(&(description=same)(l=town 7))","advice":[{"attribute":"l","indexType":"equality","#
-        .to_owned()
-        + r#""command":"dsconfig create-backend-index --backend-name userRoot --index-name l --set index-type:equality"}]}"#;
+    let told = r#""base":"dc=example,dc=com","example":"(&(description=same)(l=town 7))","#.to_owned()
+        + r#""advice":[{"attribute":"l","indexType":"equality","#
+        + r#""command":"dsconfig create-backend-index --backend-name userRoot "#
+        + r#"--index-name l --set index-type:equality"}]}"#;
     assert!(both.contains(&told), "{both}");
 }
 

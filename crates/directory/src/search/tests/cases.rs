@@ -623,7 +623,10 @@ fn a_plan_can_go_to_another_thread() {
 fn a_plus_in_a_telephone_number_counts() {
     let people: String = [("ann", "+1 555 123 4567"), ("bob", "1 555 123 4567"), ("cat", "+44 20 7946 0000")]
         .map(|(uid, number)| {
-            format!("dn: uid={uid},dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: X\nsn: X\ntelephoneNumber: {number}\n\n")
+            format!(
+                "dn: uid={uid},dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: X\nsn: X\n\
+                 telephoneNumber: {number}\n\n"
+            )
         })
         .concat();
     let ldif = format!("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n{people}");

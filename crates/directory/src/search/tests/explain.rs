@@ -64,14 +64,15 @@ fn the_examples_of_the_document_are_explained_as_printed() {
         plain(&and),
         format!(r#"{{"filter":{{"intersection":[{{{mail},"exact":"ser.19","candidates":111,"retained":111}},"#)
             + &format!(r#"{{{mail},"exact":"user.1","candidates":1111,"retained":111}},"#)
-            + r#"{"filter":"(cn=*Den*)","index":"cn.caseIgnoreSubstringsMatch:6","range":"[den,deo[","candidates":103,"retained":5}],"#
+            + r#"{"filter":"(cn=*Den*)","index":"cn.caseIgnoreSubstringsMatch:6","range":"[den,deo[","#
+            + r#""candidates":103,"retained":5}],"#
             + r#""candidates":5},"final":5}"#
     );
     let or = explained(&mut it, BASE, Scope::WholeSubtree, "(|(cn=*Denice*)(uid=user.19))");
     assert_eq!(
         plain(&or),
-        r#"{"filter":{"union":[{"filter":"(cn=*Denice*)","index":"cn.caseIgnoreSubstringsMatch:6","exact":"denice","candidates":1},"#
-            .to_owned()
+        r#"{"filter":{"union":[{"filter":"(cn=*Denice*)","index":"cn.caseIgnoreSubstringsMatch:6","#.to_owned()
+            + r#""exact":"denice","candidates":1},"#
             + r#"{"filter":"(uid=user.19)","index":"uid.caseIgnoreMatch","exact":"user.19","candidates":1}],"#
             + r#""candidates":2},"final":2}"#
     );
@@ -130,14 +131,15 @@ fn what_was_not_used_is_told_with_its_reason_and_its_remedy() {
             .contains(r#"{"filter":"(mail=*19*)","index":"mail.presence","exact":"PRESENCE","candidates":2000}"#),
         "{text}"
     );
-    assert!(text.contains(
-        r#""reason":"no substring index is configured for this attribute","advice":"dsconfig set-backend-index-prop --backend-name userRoot --index-name mail --add index-type:substring""#
-    ), "{text}");
+    let advice = r#""reason":"no substring index is configured for this attribute","#.to_owned()
+        + r#""advice":"dsconfig set-backend-index-prop --backend-name userRoot "#
+        + r#"--index-name mail --add index-type:substring""#;
+    assert!(text.contains(&advice), "{text}");
     // Two bounds are one range; ends in interval notation. S0-36
     let text = told("(&(uidNumber>=10)(uidNumber<=29))");
-    assert!(plain(&text).contains(
-        r#"[{"filter":"(&(uidNumber>=10)(uidNumber<=29))","index":"uidNumber.integerMatch","range":"[10,29]","candidates":20,"retained":20}]"#
-    ), "{text}");
+    let range = r#"[{"filter":"(&(uidNumber>=10)(uidNumber<=29))","index":"uidNumber.integerMatch","#.to_owned()
+        + r#""range":"[10,29]","candidates":20,"retained":20}]"#;
+    assert!(plain(&text).contains(&range), "{text}");
     assert!(plain(&told("(uidNumber>=1985)")).contains(r#""range":"[1985,[","candidates":15}"#));
     assert!(plain(&told("(uidNumber<=14)")).contains(r#""range":"],14]","candidates":15}"#));
     // One candidate: nothing else is looked at, and no remedy is needed.

@@ -24,8 +24,8 @@ fn ldif() -> String {
     ];
     for (uid, cn, time, number) in people {
         ldif.push_str(&format!(
-            "dn: uid={uid},{BASE}\nobjectClass: account\nobjectClass: extensibleObject\ncn: {cn}\ncreateTimestamp: {time}\n\
-             uidNumber: {number}\nmail: {uid}@example.com\n\n"
+            "dn: uid={uid},{BASE}\nobjectClass: account\nobjectClass: extensibleObject\ncn: {cn}\n\
+             createTimestamp: {time}\nuidNumber: {number}\nmail: {uid}@example.com\n\n"
         ));
     }
     ldif
@@ -167,12 +167,12 @@ fn extensible_filter() -> impl Strategy<Value = String> {
         1 => (any::<bool>(), span).prop_map(|(later, span)| {
             format!("(createTimestamp:relativeTime{}OrderingMatch:={span})", if later { "GT" } else { "LT" })
         }),
-        1 => (prop::option::of(2023i64..2026), prop::option::of(1i64..13)).prop_filter("nothing", |it| it != &(None, None)).prop_map(
-            |(year, month)| {
+        1 => (prop::option::of(2023i64..2026), prop::option::of(1i64..13))
+            .prop_filter("nothing", |it| it != &(None, None))
+            .prop_map(|(year, month)| {
                 let text = |number: Option<i64>, unit| number.map(|it| format!("{it}{unit}")).unwrap_or_default();
                 format!("(createTimestamp:partialDateAndTimeMatchingRule:={}{})", text(year, 'Y'), text(month, 'M'))
-            }
-        ),
+            }),
         1 => (any::<bool>(), 0i64..16).prop_map(|(all, bits)| {
             format!("(uidNumber:integerBit{}Match:={bits})", if all { "And" } else { "Or" })
         }),

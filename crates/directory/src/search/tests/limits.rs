@@ -135,8 +135,8 @@ fn filters_of_too_many_parts_are_refused_and_the_limit_is_live() {
         [ldap::ControlBuf { oid: ldap::oids::control::ASSERTION.into(), critical: true, value: Some(filter) }];
     assert_eq!(ask(&mut it, user(), 2, &assertion), refused);
     assert_eq!(ask(&mut it, root(), 2, &assertion), ResultCode::ASSERTION_FAILED);
-    let changed = "[global]\nfilter-part-limit = 5\n[limits.staff]\ntype = \"dn\"\nuser-dn = \"uid=ann,dc=example,dc=com\"\n\
-                   filter-part-limit = 7\n";
+    let changed = "[global]\nfilter-part-limit = 5\n\
+                   [limits.staff]\ntype = \"dn\"\nuser-dn = \"uid=ann,dc=example,dc=com\"\nfilter-part-limit = 7\n";
     let config = config::Config::parse(changed, std::path::Path::new("pando.toml")).unwrap();
     assert!(it.directory.limits.set(&config, &it.directory.schema()).unwrap());
     for (identity, parts, code) in [

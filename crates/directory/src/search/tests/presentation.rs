@@ -18,7 +18,8 @@ fn people(count: usize) -> String {
     for at in 0..count {
         let _ = write!(
             text,
-            "dn: uid=u{at:03},{BASE}\nobjectClass: inetOrgPerson\ncn: Person {at}\nsn: S{}\nmail: u{at}@example.com\n\n",
+            "dn: uid=u{at:03},{BASE}\nobjectClass: inetOrgPerson\ncn: Person {at}\nsn: S{}\n\
+             mail: u{at}@example.com\n\n",
             at % 7
         );
     }
@@ -132,7 +133,8 @@ fn page_sizes_and_limits_of_size_go_together() {
 fn pages_run_over_backends_aliases_and_referrals_and_end() {
     let ldif = format!(
         "{}dn: ou=far,{BASE}\nobjectClass: referral\nobjectClass: extensibleObject\nref: ldap://far.example.net/o=x\n\n\
-         dn: cn=link,{BASE}\nobjectClass: alias\nobjectClass: extensibleObject\naliasedObjectName: uid=u002,{BASE}\n\n####\n\
+         dn: cn=link,{BASE}\nobjectClass: alias\nobjectClass: extensibleObject\n\
+         aliasedObjectName: uid=u002,{BASE}\n\n####\n\
          dn: ou=sub,{BASE}\nobjectClass: organizationalUnit\n\n\
          dn: uid=z,ou=sub,{BASE}\nobjectClass: account\n\n",
         people(5)
