@@ -11,8 +11,8 @@ use schema::TypeIndex;
 use store::{Snapshot, StoreError};
 
 use query::entry::{DnParts, EntryView, each_stored};
+use query::entry_place::EntryPlace;
 use query::facts::Facts;
-use query::place::Place;
 use query::read_moment::ReadContext;
 
 /// What DSEE and 389 answer to who knows the password of a locked account.
@@ -34,7 +34,7 @@ pub enum Inactive {
 pub fn inactive(
     context: &ReadContext,
     facts: &Arc<Facts>,
-    place: Place,
+    place: EntryPlace,
     snapshot: &Snapshot,
 ) -> Result<Option<Inactive>, StoreError> {
     for (attribute, why) in [(facts.account_disabled, Inactive::Disabled), (facts.account_lock, Inactive::Locked)] {
@@ -50,7 +50,7 @@ pub fn inactive(
 fn is_true(
     context: &ReadContext,
     facts: &Arc<Facts>,
-    place: Place,
+    place: EntryPlace,
     snapshot: &Snapshot,
     attribute: TypeIndex,
 ) -> Result<bool, StoreError> {

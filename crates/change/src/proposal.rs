@@ -15,36 +15,60 @@ use crate::csn::Csn;
 /// Version of the layout above.
 pub const VERSION: u8 = 1;
 
-/// Which operation a proposal carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])* $name:ident = $byte:literal,)*) => {
+        /// Which operation a proposal carries.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Kind {
+            $($(#[doc = $doc])* $name,)*
+        }
+
+        impl Kind {
+            fn to_byte(self) -> u8 {
+                match self {
+                    $(Kind::$name => $byte,)*
+                }
+            }
+
+            fn from_byte(byte: u8) -> Option<Kind> {
+                match byte {
+                    $($byte => Some(Kind::$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+// Each with the byte that stands for it in the layout above. A byte is never given to another operation.
+kinds! {
     /// RFC 4511 §4.7.
-    Add,
+    Add = 1,
     /// RFC 4511 §4.6.
-    Modify,
+    Modify = 2,
     /// RFC 4511 §4.8.
-    Delete,
+    Delete = 3,
     /// RFC 4511 §4.9.
-    ModifyDn,
+    ModifyDn = 4,
     /// RFC 3062, already turned into a modify request of `userPassword`.
-    PasswordModify,
+    PasswordModify = 5,
     /// A modify request of `cn=schema`, already turned into the text of the whole user schema that comes of it.
-    ModifySchema,
+    ModifySchema = 6,
     /// A change of the backend's indexes, or a slice of building them: the server's own.
-    Indexes,
+    Indexes = 7,
     /// RFC 5805: the operation bytes are proposals, one after the other.
-    Transaction,
+    Transaction = 8,
     /// The plugins of the configuration as text, to be in force from now on.
-    ConfigurePlugins,
+    ConfigurePlugins = 16,
     /// References to names that are no longer what they were: the next ones.
-    CleanReferences,
+    CleanReferences = 17,
     /// RFC 2589, already turned into a modify request of `entryExpireTimestamp`.
-    Refresh,
+    Refresh = 18,
     /// Dynamic entries whose time is over go: some of them.
-    ExpireEntries,
+    ExpireEntries = 19,
     /// The base DNs that lie below the backend's, to be in force from now on.
-    BaseDns,
+    BaseDns = 20,
 }
 
 /// Settings of the request that change what `apply` does.
@@ -230,49 +254,6 @@ impl<'a> Proposal<'a> {
             post_read: input.part()?,
             operation_bytes: input.part()?,
         })
-    }
-}
-
-impl Kind {
-    fn to_byte(self) -> u8 {
-        match self {
-            Kind::Add => 1,
-            Kind::Modify => 2,
-            Kind::Delete => 3,
-            Kind::ModifyDn => 4,
-            Kind::PasswordModify => 5,
-            Kind::ModifySchema => 6,
-            Kind::Indexes => 7,
-            Kind::Transaction => 8,
-            Kind::ConfigurePlugins => 16,
-            Kind::CleanReferences => 17,
-            Kind::Refresh => 18,
-            Kind::ExpireEntries => 19,
-            Kind::BaseDns => 20,
-        }
-    }
-
-    fn from_byte(byte: u8) -> Option<Kind> {
-        use Kind::{
-            Add, BaseDns, CleanReferences, ConfigurePlugins, Delete, ExpireEntries, Indexes, Modify, ModifyDn,
-            ModifySchema, PasswordModify, Refresh, Transaction,
-        };
-        let kinds = [
-            Add,
-            Modify,
-            Delete,
-            ModifyDn,
-            PasswordModify,
-            ModifySchema,
-            Indexes,
-            Transaction,
-            ConfigurePlugins,
-            CleanReferences,
-            Refresh,
-            ExpireEntries,
-            BaseDns,
-        ];
-        kinds.into_iter().find(|kind| kind.to_byte() == byte)
     }
 }
 

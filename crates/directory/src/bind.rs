@@ -17,8 +17,8 @@ use access::inactive::{Inactive, LOCKED_MESSAGE, inactive};
 use access::limits::{Bound, LimitsFinder, LiveLimits, given_limits};
 use access::{Identity, Standing};
 use query::backend::{Backend, holder};
+use query::entry_place::EntryPlace;
 use query::error::{invalid_dn, shown, store_failure};
-use query::place::Place;
 use query::read_moment::ReadContext;
 
 /// Verified against when there is nothing to verify against, so that a missing name takes as long as a wrong password.
@@ -180,7 +180,7 @@ impl BindContext<'_> {
         }
         let stored_name = view.dn_of(account.id).map_err(|error| store_failure(&error))?.unwrap_or_default();
         let limits = limits.by_rules(&stored_name, Some(&name), false);
-        let place = Place { backend: at, id: account.id };
+        let place = EntryPlace { backend: at, id: account.id };
         let given = given_limits(self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
         let limits = given.unwrap_or(account.limits).over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };

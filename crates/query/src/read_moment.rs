@@ -15,9 +15,9 @@ use crate::backend::Backend;
 use crate::computed::{ComputedAt, ComputedService, Definitions, GivenCache};
 use crate::defined_attributes::DefinedAttributes;
 use crate::entry::{Ask, DnParts, EachRow, EntrySource, EntryView, GivenValues, Membership, Shown};
+use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
 use crate::groups::{GroupService, GroupsAt, GroupsMoment, ImageNumber};
-use crate::place::Place;
 
 /// What reading takes beside the schema: the backends, and what is kept for groups and computed attributes between
 /// operations.
@@ -61,7 +61,7 @@ impl ReadContext {
     pub fn if_given<T>(
         &self,
         facts: &Arc<Facts>,
-        place: Place,
+        place: EntryPlace,
         snapshot: &Snapshot,
         mut wanted: impl Iterator<Item = TypeIndex>,
         look: impl FnOnce(&ComputedAt<'_>, &EntryView<'_>) -> Result<T, StoreError>,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use directory::{Directory, IndexBuild, OpenError};
 use ldap::administration::{IndexChoice, JobProgress, RebuildIndexes, ReloadResponse};
 use runtime::log::error::ErrorLog;
-use runtime::pool::{Place, Pool, PoolLimits, TURN, Turn};
+use runtime::pool::{Admission, Pool, PoolLimits, TURN, Turn};
 use store::StoreError;
 use store::bulk::RebuildWhich;
 
@@ -92,8 +92,8 @@ impl Administration {
     pub(crate) fn begin(self: &Arc<Self>, stalls: Arc<Stalls>) {
         let _ = self.stalls.set(stalls);
         let own = Arc::clone(self);
-        self.pool.submit(move |place| {
-            if let Place::Running(turn) = place {
+        self.pool.submit(move |admission| {
+            if let Admission::Running(turn) = admission {
                 own.tell_of_not_obeyed(turn);
             }
         });

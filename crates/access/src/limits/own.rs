@@ -11,8 +11,8 @@ use schema::TypeIndex;
 use store::{Content, RecordView, Snapshot, StoreError, View};
 
 use super::{Allowance, Most, SessionLimits};
+use query::entry_place::EntryPlace;
 use query::facts::Facts;
-use query::place::Place;
 use query::read_moment::ReadContext;
 
 /// What an entry says: size, time in seconds, lookthrough, idle time in seconds.
@@ -77,7 +77,7 @@ impl OwnLimits {
 pub fn given_limits(
     context: &ReadContext,
     facts: &Arc<Facts>,
-    place: Place,
+    place: EntryPlace,
     snapshot: &Snapshot,
 ) -> Result<Option<OwnLimits>, StoreError> {
     let types = &facts.own_limits;

@@ -23,11 +23,11 @@ pub struct LimitRules {
     anonymous: SessionLimits,
     rules: Vec<Rule>,
     /// What all this was made of.
-    source: Source,
+    source: RulesSource,
 }
 
 /// The part of a configuration that is about limits: what `[global]` makes of them, then the rules.
-type Source = (SessionLimits, Vec<LimitsRule>);
+type RulesSource = (SessionLimits, Vec<LimitsRule>);
 
 /// One rule.
 #[derive(Debug)]

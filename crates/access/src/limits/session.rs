@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use query::backend::holder;
 use query::entry::{DnParts, EntryView};
+use query::entry_place::EntryPlace;
 use query::facts::Facts;
 use query::filter::Asker;
 use query::filter::{FilterScratch, Matcher, Truth};
 use query::locate::locate;
-use query::place::Place;
 use query::read_moment::ReadContext;
 use schema::{MatchContext, NormalizedDn};
 use store::{EntryId, Snapshot, StoreError};
@@ -95,7 +95,7 @@ impl LimitsFinder<'_> {
                 let Some(record) = view.entry(*entry)? else {
                     return self.by_rules(dn, None, false);
                 };
-                let own = match given_limits(self.context, facts, Place { backend: at, id: *entry }, &snapshot)? {
+                let own = match given_limits(self.context, facts, EntryPlace { backend: at, id: *entry }, &snapshot)? {
                     Some(own) => own,
                     None => OwnLimits::read(&facts.own_limits, &view, &record.view()?)?,
                 };

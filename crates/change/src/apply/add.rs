@@ -4,7 +4,7 @@ use ldap::AddRequest;
 use schema::check::{AttributeKey, ParentRule};
 use store::EntryId;
 
-use super::change_notes::{Note, Source};
+use super::change_notes::{Note, RequestValues};
 use super::draft::{Described, Draft, Start};
 use super::error::ApplyError;
 use super::judge;
@@ -13,7 +13,7 @@ use super::plugins;
 use super::rdn::leaf_rdn;
 use super::stamps;
 use super::work::{Target, Work};
-use super::write::{self, Place};
+use super::write::{self, TreePosition};
 use crate::history::ChangeKind;
 use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
@@ -45,7 +45,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
             }
         }
         if at == sources.len() {
-            sources.push(Source { place, values: touched.len() as usize });
+            sources.push(RequestValues { place, values: touched.len() as usize });
         }
     }
     name_entry(work, &mut draft, rdn)?;
@@ -59,7 +59,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     let proposal = work.proposal;
     let stamps = stamps::stamps_of_add(proposal.csn, proposal.authority.dn(), &proposal.entry_uuid);
     let user_form = if parent.is_some() { rdn.to_string() } else { dn.to_string() };
-    let place = Place { parent: parent.map_or(EntryId::ROOT, |parent| parent.id), rdn: user_form.as_bytes() };
+    let place = TreePosition { parent: parent.map_or(EntryId::ROOT, |parent| parent.id), rdn: user_form.as_bytes() };
     draft.id = work.txn.allocate_id();
     let entry_uuid = write::uuid_of(&draft).unwrap_or(proposal.entry_uuid);
     let note = Note { sources: &sources, ..Note::requested(ChangeKind::Add, entry_uuid) };

@@ -41,12 +41,13 @@ pub(super) struct Note<'n> {
     /// Connection and operation, when they are not the proposal's.
     pub(super) origin: Option<(u64, u32)>,
     /// Where the values of touched attributes came from, in the order in which they were touched.
-    pub(super) sources: &'n [Source],
+    pub(super) sources: &'n [RequestValues],
 }
 
-/// The first `values` values of an attribute are those of the attribute at that place of the add request.
+/// The values that an attribute has from an add request: its first `values` ones are those of the attribute at that
+/// place of the request.
 #[derive(Clone, Copy)]
-pub(super) struct Source {
+pub(super) struct RequestValues {
     pub(super) place: usize,
     pub(super) values: usize,
 }
@@ -188,7 +189,7 @@ fn put_touched(
     view: &View<'_>,
     draft: &Draft<'_>,
     touched: &Touched,
-    source: Option<Source>,
+    source: Option<RequestValues>,
 ) -> Result<(), StoreError> {
     let name = &*touched.description;
     match (&touched.before, &touched.now) {
@@ -221,7 +222,7 @@ fn put_touched(
 }
 
 /// An attribute that was not there.
-fn put_new(writer: &mut TraceWriter<'_>, name: &str, set: &ValueSet, source: Option<Source>) {
+fn put_new(writer: &mut TraceWriter<'_>, name: &str, set: &ValueSet, source: Option<RequestValues>) {
     if set.len() == 0 {
         return;
     }

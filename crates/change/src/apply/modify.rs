@@ -17,7 +17,7 @@ use super::rules::UpdateRules;
 use super::stamps;
 use super::value_set::ValueSet;
 use super::work::{Target, Work};
-use super::write::{self, Place};
+use super::write::{self, TreePosition};
 use crate::csn::Csn;
 use crate::history::ChangeKind;
 use crate::proposal::{Authority, Flags, Kind};
@@ -47,7 +47,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     plugins::dynamic::keep_class(work, &draft, &target)?;
     stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
-    let place = Place { parent: record.parent(), rdn: record.rdn() };
+    let place = TreePosition { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
     write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?;
     let may_define = target.classes.flags.has(ClassFlags::DEFINITION) || draft.touches_classes();

@@ -14,7 +14,7 @@ use super::plugins::{self, Moved};
 use super::rdn::leaf_rdn;
 use super::stamps;
 use super::work::{Target, Work};
-use super::write::{self, Place};
+use super::write::{self, TreePosition};
 use crate::history::ChangeKind;
 use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
@@ -57,7 +57,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     }
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let user_form = rdn.to_string();
-    let place = Place { parent, rdn: user_form.as_bytes() };
+    let place = TreePosition { parent, rdn: user_form.as_bytes() };
     let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());
     write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?;
     plugins::judge(work, &draft, Some(&target.name), &name)?;

@@ -14,9 +14,9 @@ use super::draft::{Before, Draft, Now, Touched};
 use super::stamps::Stamps;
 use super::value_set::normal_form;
 
-/// Where the entry stands.
+/// Where the entry stands in the tree.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
+pub(super) struct TreePosition<'p> {
     /// The entry above.
     pub(super) parent: EntryId,
     /// RDN in user form; the whole DN of a base entry.
@@ -29,7 +29,7 @@ pub(super) fn store(
     notes: &mut ChangeNotes,
     note: &Note<'_>,
     draft: &mut Draft<'_>,
-    place: Place<'_>,
+    place: TreePosition<'_>,
     mut stamps: Stamps,
 ) -> Result<(), StoreError> {
     number(txn, draft)?;
@@ -89,7 +89,12 @@ fn add_large(txn: &mut Txn<'_>, draft: &Draft<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn build(txn: &mut Txn<'_>, draft: &Draft<'_>, place: Place<'_>, stamps: &Stamps) -> Result<Vec<u8>, StoreError> {
+fn build(
+    txn: &mut Txn<'_>,
+    draft: &Draft<'_>,
+    place: TreePosition<'_>,
+    stamps: &Stamps,
+) -> Result<Vec<u8>, StoreError> {
     let mut builder = RecordBuilder::new(place.parent, place.rdn);
     let find = |desc: DescId| draft.touched.iter().find(|touched| touched.desc == Some(desc));
     let stamped = |desc: DescId| stamps.iter().any(|stamp| stamp.0 == desc);

@@ -52,7 +52,7 @@ struct Spec {
 }
 
 /// Where an entry is looked at from.
-pub(super) struct Place<'p, 'm> {
+pub(super) struct Viewpoint<'p, 'm> {
     pub(super) reader: Reader<'p>,
     pub(super) moment: &'m ReadMoment,
     pub(super) at: ReadAt<'m>,
@@ -108,7 +108,7 @@ impl Dereferencing {
     #[cold]
     pub(super) fn of_entry(
         &mut self,
-        place: &Place<'_, '_>,
+        place: &Viewpoint<'_, '_>,
         entry: &EntryView<'_>,
         budget: &Budget,
         look: &mut dyn FnMut() -> Result<(), Stop>,
@@ -157,7 +157,7 @@ impl Spec {
     /// What is shown of the entry that a value names; nothing if there is none.
     fn shown(
         &mut self,
-        place: &Place<'_, '_>,
+        place: &Viewpoint<'_, '_>,
         value: &[u8],
         scratch: &mut Vec<u8>,
         room: &mut usize,

@@ -66,7 +66,8 @@ pub(super) fn report_of(outcome: Result<store::Outcome, store::StoreError>) -> R
     Report::decode(&outcome.response).ok_or_else(|| Refusal::UnreadableAnswer.into())
 }
 
-pub(super) fn conclude(report: Result<Report, LdapResult>, csn: Csn, answer: Option<ExtendedAnswer>) -> UpdateDone {
+/// What a report becomes for who asked; `answer` goes with it if the update succeeded.
+pub(super) fn update_done(report: Result<Report, LdapResult>, csn: Csn, answer: Option<ExtendedAnswer>) -> UpdateDone {
     let report = match report {
         Ok(report) => report,
         Err(result) => return UpdateDone::refused(result),

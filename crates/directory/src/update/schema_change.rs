@@ -18,7 +18,7 @@ use store::index::SchemaTypes;
 use super::context::UpdateContext;
 use super::controls::OwnedControls;
 use super::decided::{Decided, SERVER_NAME};
-use super::done::{UpdateCallback, UpdateDone, conclude, report_of};
+use super::done::{UpdateCallback, UpdateDone, report_of, update_done};
 use super::intake::Cause;
 use crate::open_error::OpenError;
 use crate::own::SchemaModification;
@@ -112,7 +112,7 @@ impl UpdateContext<'_> {
         let intake = &self.updates.intake;
         if flags.has(Flags::NO_OP) {
             let outcome = intake.submit_and_wait(backend, Cause::Configuration, proposal);
-            return conclude(report_of(outcome), csn, None);
+            return update_done(report_of(outcome), csn, None);
         }
         let begun = Instant::now();
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -122,7 +122,7 @@ impl UpdateContext<'_> {
         let outcome = receiver.recv().unwrap_or(Err(store::StoreError::Closed));
         bound.wait();
         intake.count(Cause::Configuration, begun);
-        conclude(report_of(outcome), csn, None)
+        update_done(report_of(outcome), csn, None)
     }
 
     /// Brings the backends' copies of the schema up to what the files say: after the files were edited, or after a

@@ -16,7 +16,7 @@ use store::Phases;
 use super::context::UpdateContext;
 use super::controls::UpdateControls;
 use super::decided::{Decided, uuid_for};
-use super::done::{UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
+use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of, report_of, update_done};
 use super::order::{KeptUpdate, Order, Ready, UpdateRequest, check_authenticated};
 use super::passwords::{self, Prepared};
 use super::subtree_delete::SubtreeDelete;
@@ -226,7 +226,7 @@ impl UpdateContext<'_> {
         if !matches!(decided.kind, Kind::Delete | Kind::ModifyDn) {
             let then = move |outcome| {
                 let phases = phases_of(&outcome);
-                done(UpdateDone { phases, ..conclude(report_of(outcome), csn, answer) });
+                done(UpdateDone { phases, ..update_done(report_of(outcome), csn, answer) });
             };
             return intake.submit(backend, decided.connection, proposal, Box::new(then));
         }
@@ -238,7 +238,7 @@ impl UpdateContext<'_> {
             if let Ok(report) = &report {
                 references.note(report, csn, connection, operation);
             }
-            done(UpdateDone { phases, ..conclude(report, csn, answer) });
+            done(UpdateDone { phases, ..update_done(report, csn, answer) });
         };
         intake.submit(backend, connection, proposal, Box::new(then));
     }

@@ -10,7 +10,7 @@ use ldap::LdapResult;
 use store::Phases;
 
 use super::decided::Decided;
-use super::done::{UpdateCallback, UpdateDone, conclude, out_of_service, phases_of, report_of};
+use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of, report_of, update_done};
 use super::intake::Intake;
 use super::references::ReferenceKeeper;
 use change::apply::{Report, SLICE_ENTRIES};
@@ -60,7 +60,7 @@ impl SubtreeDelete {
             }
             Ok(report) if report.result.is_success() => {
                 let phases = Some(self.phases);
-                (self.done)(UpdateDone { phases, ..conclude(Ok(report), csn, None) });
+                (self.done)(UpdateDone { phases, ..update_done(Ok(report), csn, None) });
             }
             Ok(report) => self.refused(report.result),
             Err(result) => self.refused(result),

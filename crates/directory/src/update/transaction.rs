@@ -88,7 +88,7 @@ impl UpdateContext<'_> {
                 report.0.iter().for_each(|part| references.note(part, csn, connection, operation));
             }
             let phases = phases_of(&outcome);
-            done(UpdateDone { phases, ..conclude(outcome, &ids, csn) });
+            done(UpdateDone { phases, ..transaction_done(outcome, &ids, csn) });
         };
         intake.submit(backend, connection, proposal, Box::new(then));
     }
@@ -144,7 +144,7 @@ fn check_no_critical(controls: &Controls<'_>) -> Result<(), LdapResult> {
     }
 }
 
-fn conclude(outcome: Result<store::Outcome, store::StoreError>, ids: &[i32], csn: Csn) -> UpdateDone {
+fn transaction_done(outcome: Result<store::Outcome, store::StoreError>, ids: &[i32], csn: Csn) -> UpdateDone {
     let report = match outcome {
         Ok(outcome) => TransactionReport::decode(&outcome.response),
         Err(error) => return UpdateDone::refused(store_failure(&error)),

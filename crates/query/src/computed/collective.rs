@@ -18,7 +18,7 @@ use store::StoreError;
 
 use super::alternatives::{Alternatives, Narrowing};
 use super::definition::check_attribute;
-use super::definition::{Definition, Priority, Shows, Source, Wanted};
+use super::definition::{Definition, Priority, Shows, ValueSource, Wanted};
 use super::fixed::Given;
 use super::reach::Excluded;
 use super::reach::Reach;
@@ -100,7 +100,7 @@ impl Subentry {
     }
 
     /// That entries get an attribute, and from where.
-    pub fn definition<S: Source + 'static>(
+    pub fn definition<S: ValueSource + 'static>(
         &self,
         facts: &Facts,
         attribute: &AttributeType,
@@ -118,7 +118,7 @@ impl Subentry {
         attribute.map(|it| self.given(facts, it.index, over, source(), true)).into_iter().collect()
     }
 
-    fn given<S: Source + 'static>(
+    fn given<S: ValueSource + 'static>(
         &self,
         facts: &Facts,
         attribute: TypeIndex,
@@ -211,7 +211,7 @@ struct UnlessExcluded<S> {
     source: S,
 }
 
-impl<S: Source> Source for UnlessExcluded<S> {
+impl<S: ValueSource> ValueSource for UnlessExcluded<S> {
     fn supply(
         &self,
         at: &dyn Shows,

@@ -15,7 +15,7 @@ use config::ConflictBehavior;
 use schema::{NormalizedDn, TypeIndex};
 
 use super::definition::check_attribute;
-use super::definition::{Definition, Source};
+use super::definition::{Definition, ValueSource};
 use super::from_entries::{BelowBase, OfEntry, OfNamed, tells_groups};
 use super::reach::Reach;
 use super::reading::Reading;
@@ -105,7 +105,7 @@ fn template_name(reading: &Reading<'_>) -> Result<NormalizedDn, String> {
 
 fn definitions(
     reading: &Reading<'_>,
-    source: impl Fn(Qualifiers) -> Arc<dyn Source>,
+    source: impl Fn(Qualifiers) -> Arc<dyn ValueSource>,
 ) -> Result<Vec<Definition>, String> {
     let target = reading.name_in("cosTargetTree")?.unwrap_or_else(|| reading.parent());
     let mut all = Vec::new();

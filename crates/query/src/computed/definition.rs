@@ -13,9 +13,9 @@ use super::alternatives::{Alternatives, Narrowing};
 use super::entries_at::EntriesAt;
 use super::reach::Reach;
 use crate::entry::EntryView;
+use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
 use crate::filter::{FilterScratch, Item, Matcher};
-use crate::place::Place;
 
 /// Names of attributes that nothing may compute: what others depend on, and passwords (Sun: no CoS for these).
 const NEVER: [&[u8]; 4] = [b"objectClass", b"aci", b"nsRoleDN", b"userPassword"];
@@ -39,7 +39,7 @@ pub struct Definition {
     /// Clients cannot write the attribute where it is given: what they wrote would not be seen.
     pub refuses_writes: bool,
     /// Where values come from.
-    pub source: Arc<dyn Source>,
+    pub source: Arc<dyn ValueSource>,
 }
 
 /// Which of several definitions gives the values: 0 before 1, and so on (`cosPriority`).
@@ -78,7 +78,7 @@ pub trait Shows {
     ///
     /// # Errors
     /// When something cannot be read.
-    fn template(&self, place: Place, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError>;
+    fn template(&self, place: EntryPlace, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError>;
 
     /// Calls `each` with the values that an entry shows of an attribute: computed ones too, as deep as definitions
     /// depend on others.
@@ -97,7 +97,7 @@ pub trait Shows {
 }
 
 /// Where values come from.
-pub trait Source: fmt::Debug + Send + Sync {
+pub trait ValueSource: fmt::Debug + Send + Sync {
     /// Appends the values that an entry in reach gets, in wire form, and gives their priority; `None`, or nothing
     /// appended: it gets none.
     ///

@@ -8,10 +8,10 @@ use store::{EntryId, RecordView, StoreError, View};
 use crate::backend::Suffix;
 use crate::class_flags::ClassFlags;
 use crate::entry::{DnParts, EntryView};
+use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
 use crate::filter::{Asker, FilterScratch, Matcher, Truth};
 use crate::groups::GroupsAt;
-use crate::place::Place;
 
 /// See the module.
 #[derive(Clone, Copy)]
@@ -72,13 +72,13 @@ impl<'g> EntriesAt<'g> {
     }
 
     /// An entry of any backend by its name.
-    pub fn locate(&self, name: &[u8]) -> Result<Option<Place>, StoreError> {
+    pub fn locate(&self, name: &[u8]) -> Result<Option<EntryPlace>, StoreError> {
         if name.is_empty() { Ok(None) } else { self.groups.locate(name) }
     }
 
     /// Appends the name of an entry of the own backend.
     pub fn put_dn(&self, id: EntryId, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        self.groups.put_dn(Place { backend: self.groups.own(), id }, out)
+        self.groups.put_dn(EntryPlace { backend: self.groups.own(), id }, out)
     }
 
     /// Appends the normalized name of an entry of the own backend; `false` when it cannot be told.

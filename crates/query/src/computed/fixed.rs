@@ -5,7 +5,7 @@ use store::StoreError;
 use store::record::put_value;
 
 use super::alternatives::{Alternatives, Narrowing};
-use super::definition::{Priority, Shows, Source, Wanted};
+use super::definition::{Priority, Shows, ValueSource, Wanted};
 use crate::entry::EntryView;
 
 /// The same values for everybody.
@@ -24,7 +24,7 @@ impl Given {
     }
 }
 
-impl Source for Given {
+impl ValueSource for Given {
     fn supply(
         &self,
         _at: &dyn Shows,

@@ -12,11 +12,11 @@ use store::{EntryId, StoreError, Values};
 
 use super::alternatives::{Alternatives, Narrowing};
 use super::definition::Template;
-use super::definition::{Priority, Shows, Source, Wanted};
+use super::definition::{Priority, Shows, ValueSource, Wanted};
 use super::holders::holders;
 use crate::entry::EntryView;
+use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
-use crate::place::Place;
 use crate::virtual_attributes::VirtualAttribute;
 
 /// Entries with a matching value that one assertion is led back to, and children of a base that are looked at for it.
@@ -93,7 +93,7 @@ impl OfEntry {
     }
 }
 
-impl Source for OfEntry {
+impl ValueSource for OfEntry {
     fn supply(
         &self,
         at: &dyn Shows,
@@ -118,7 +118,7 @@ impl Source for OfEntry {
     }
 }
 
-impl Source for OfNamed {
+impl ValueSource for OfNamed {
     fn supply(
         &self,
         at: &dyn Shows,
@@ -167,7 +167,7 @@ impl Source for OfNamed {
             };
             let view = groups.view_of(backend)?;
             for id in ids.iter() {
-                let matches = at.template(Place { backend, id }, wanted.attribute)?;
+                let matches = at.template(EntryPlace { backend, id }, wanted.attribute)?;
                 if matches.is_none_or(|found| !wanted.accepts_one_of(&found.body)) {
                     continue;
                 }
@@ -183,7 +183,7 @@ impl Source for OfNamed {
                 }
                 if self.parents == 0 {
                     any.equal_form(self.by, &form)?;
-                } else if !self.add_below(at, Place { backend, id }, any)? {
+                } else if !self.add_below(at, EntryPlace { backend, id }, any)? {
                     any.present(self.by)?;
                     return Ok(Narrowing::Alternatives);
                 }
@@ -204,7 +204,7 @@ impl OfNamed {
     }
 
     /// Adds who takes values from an entry above itself; `false` if that cannot be told.
-    fn add_below(&self, at: &dyn Shows, top: Place, any: &mut Alternatives<'_>) -> Result<bool, StoreError> {
+    fn add_below(&self, at: &dyn Shows, top: EntryPlace, any: &mut Alternatives<'_>) -> Result<bool, StoreError> {
         let is_own_name = at.entries().facts().virtual_attribute(self.by) == Some(VirtualAttribute::EntryDn);
         if !is_own_name || top.backend != at.entries().backend() {
             return Ok(false);
@@ -213,7 +213,7 @@ impl OfNamed {
     }
 }
 
-impl<S: Source> Source for Renamed<S> {
+impl<S: ValueSource> ValueSource for Renamed<S> {
     fn supply(
         &self,
         at: &dyn Shows,
@@ -244,7 +244,7 @@ impl<S: Source> Source for Renamed<S> {
     }
 }
 
-impl Source for BelowBase {
+impl ValueSource for BelowBase {
     fn supply(
         &self,
         at: &dyn Shows,
@@ -311,7 +311,7 @@ impl BelowBase {
     fn child(
         &self,
         at: &dyn Shows,
-        base: Place,
+        base: EntryPlace,
         value: &[u8],
         attribute: TypeIndex,
     ) -> Result<Option<Rc<Template>>, StoreError> {
@@ -325,7 +325,8 @@ impl BelowBase {
             let Ok(form) = NormalizedDn::parse(schema, rdn.as_bytes()) else { continue };
             let Some(rdn) = form.as_bytes().strip_suffix(&[0]) else { continue };
             if let Some(id) = view.child(base.id, rdn)?
-                && let Some(found) = usable(at, Place { backend: base.backend, id }, attribute, self.must_be_template)?
+                && let Some(found) =
+                    usable(at, EntryPlace { backend: base.backend, id }, attribute, self.must_be_template)?
             {
                 return Ok(Some(found));
             }
@@ -337,7 +338,7 @@ impl BelowBase {
     fn child_named_otherwise(
         &self,
         at: &dyn Shows,
-        base: Place,
+        base: EntryPlace,
         value: &[u8],
         attribute: TypeIndex,
     ) -> Result<Option<Rc<Template>>, StoreError> {
@@ -358,7 +359,8 @@ impl BelowBase {
             let Some(record) = view.entry(id)? else { continue };
             let own = self.value_of(at.entries().facts(), record.view()?.rdn());
             if own.is_some_and(|own| NormalizedDn::parse(schema, &own).ok().as_ref() == Some(&name))
-                && let Some(found) = usable(at, Place { backend: base.backend, id }, attribute, self.must_be_template)?
+                && let Some(found) =
+                    usable(at, EntryPlace { backend: base.backend, id }, attribute, self.must_be_template)?
             {
                 return Ok(Some(found));
             }
@@ -378,7 +380,7 @@ impl BelowBase {
     fn is_led_back(
         &self,
         at: &dyn Shows,
-        base: Place,
+        base: EntryPlace,
         wanted: &Wanted<'_>,
         any: &mut Alternatives<'_>,
     ) -> Result<bool, StoreError> {
@@ -395,7 +397,7 @@ impl BelowBase {
             None => return Ok(false),
         };
         for id in ids {
-            let place = Place { backend: base.backend, id };
+            let place = EntryPlace { backend: base.backend, id };
             let Some(record) = view.entry(id)? else { continue };
             let record = record.view()?;
             if record.parent() != base.id {
@@ -418,7 +420,7 @@ impl BelowBase {
 /// What an entry has of an attribute, if values may be taken from it.
 fn usable(
     at: &dyn Shows,
-    place: Place,
+    place: EntryPlace,
     attribute: TypeIndex,
     must_be_template: bool,
 ) -> Result<Option<Rc<Template>>, StoreError> {

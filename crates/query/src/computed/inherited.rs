@@ -8,7 +8,7 @@ use schema::NormalizedDn;
 use schema::syntax::oid;
 
 use super::collective::Subentry;
-use super::definition::{Definition, Source};
+use super::definition::{Definition, ValueSource};
 use super::from_entries::{BelowBase, OfNamed, Renamed, tells_groups};
 use super::reading::Reading;
 
@@ -53,7 +53,7 @@ pub(super) fn read_from_rdn(reading: &Reading<'_>) -> Result<Vec<Definition>, St
 }
 
 /// What both have in common; `from` says where the values are, below an administrative point.
-fn read<S: Source + 'static>(
+fn read<S: ValueSource + 'static>(
     reading: &Reading<'_>,
     from: impl Fn(&NormalizedDn) -> S,
 ) -> Result<Vec<Definition>, String> {

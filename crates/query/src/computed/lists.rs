@@ -11,7 +11,7 @@ use schema::{AttributeType, TypeIndex};
 use store::{EntryId, StoreError, View};
 
 use super::alternatives::{Alternatives, Narrowing};
-use super::definition::{Priority, Shows, Source, Wanted, check_attribute};
+use super::definition::{Priority, Shows, ValueSource, Wanted, check_attribute};
 use super::distinct::Distinct;
 use crate::class_ids::ids_of_classes_by;
 use crate::entry::{DnParts, EntryView, each_stored};
@@ -37,7 +37,7 @@ pub(super) struct FromUrls {
     pub takes_one: bool,
 }
 
-impl Source for FromUrls {
+impl ValueSource for FromUrls {
     fn supply(
         &self,
         at: &dyn Shows,

@@ -8,7 +8,7 @@ use store::StoreError;
 use store::record::put_value;
 
 use super::alternatives::{Alternatives, Narrowing};
-use super::definition::{Priority, Shows, Source, Wanted};
+use super::definition::{Priority, Shows, ValueSource, Wanted};
 use crate::entry::EntryView;
 use crate::filter::Test;
 use crate::groups::GroupPair;
@@ -20,7 +20,7 @@ const MEMBERS_MAX: u64 = 100_000;
 #[derive(Debug)]
 pub(super) struct FromGroups(pub GroupPair);
 
-impl Source for FromGroups {
+impl ValueSource for FromGroups {
     fn supply(
         &self,
         at: &dyn Shows,

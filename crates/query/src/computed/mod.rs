@@ -2,7 +2,7 @@
 //! Service; X.501: collective attributes). One mechanism for all of them (own design).
 //!
 //! A [`Definition`] says which attribute, for which entries ([`Reach`]), what becomes of stored values, and where the
-//! values come from (a [`Source`]). Definitions are made of tables of the configuration and of entries of certain
+//! values come from (a [`ValueSource`]). Definitions are made of tables of the configuration and of entries of certain
 //! classes ([`kinds`]); the entries of a backend define for its own entries. What is shown is what filters, compares
 //! and the planner go by.
 //!
@@ -13,10 +13,10 @@
 //!   moment.
 //!
 //! # Adding a source
-//! Write a type with [`Source`] in a file of its own and something that makes a [`Definition`] with it: from entries, a
+//! Write a type with [`ValueSource`] in a file of its own and something that makes a [`Definition`] with it: from entries, a
 //! kind with its class in [`crate::definition_types`] and who reads it in `kinds`; from tables, a row in `tables`.
-//! Nothing else knows the sources one by one. [`Source::supply`] gives the values of one entry, with
-//! [`Shows::template`] and [`Shows::values_of`] for what is elsewhere. [`Source::narrow`] says, for one assertion, by
+//! Nothing else knows the sources one by one. [`ValueSource::supply`] gives the values of one entry, with
+//! [`Shows::template`] and [`Shows::values_of`] for what is elsewhere. [`ValueSource::narrow`] says, for one assertion, by
 //! what entries may match that get their values there: as components put into an [`Alternatives`]. Too many are right,
 //! too few are not: each entry that is found is checked.
 //!
@@ -48,7 +48,7 @@ mod template;
 mod template_part;
 
 pub use alternatives::{Alternatives, Narrowing};
-pub use definition::{Definition, Priority, Shows, Source, Template, Wanted};
+pub use definition::{Definition, Priority, Shows, Template, ValueSource, Wanted};
 pub use definitions::Definitions;
 pub use entries_at::EntriesAt;
 pub use kinds::read;

@@ -22,9 +22,9 @@ use super::distinct::Distinct;
 use super::entries_at::EntriesAt;
 use super::reach::Resolved;
 use crate::entry::{Ask, DnParts, EntryView, Shown, each_stored, plain};
+use crate::entry_place::EntryPlace;
 use crate::filter::FilterScratch;
 use crate::groups::GroupsAt;
-use crate::place::Place;
 use crate::virtual_attributes::VirtualAttribute;
 
 /// Computed attributes that depend on computed attributes, which depend on others, and so on: deeper ones see what is
@@ -46,7 +46,7 @@ struct State {
     /// By the number of a definition.
     reaches: HashMap<usize, Rc<Resolved>>,
     requirements: HashMap<ClassSetId, Option<Rc<Requirement>>>,
-    templates: HashMap<(Place, TypeIndex), Option<Rc<Template>>>,
+    templates: HashMap<(EntryPlace, TypeIndex), Option<Rc<Template>>>,
     /// Of the entry looked at last, by attribute and depth.
     nested: HashMap<(TypeIndex, usize), Option<Rc<[u8]>>>,
     nested_of: Option<EntryId>,
@@ -108,7 +108,7 @@ impl Shows for ComputedAt<'_> {
         self.entries
     }
 
-    fn template(&self, place: Place, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError> {
+    fn template(&self, place: EntryPlace, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError> {
         ComputedAt::template(self, place, attribute)
     }
 
@@ -134,7 +134,7 @@ impl<'g> ComputedAt<'g> {
     }
 
     /// What an entry has stored under the plain name of an attribute; `None` when it has nothing.
-    pub fn template(&self, place: Place, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError> {
+    pub fn template(&self, place: EntryPlace, attribute: TypeIndex) -> Result<Option<Rc<Template>>, StoreError> {
         let key = (place, attribute);
         if let Some(known) = self.moment.state.borrow().templates.get(&key) {
             return Ok(known.clone());

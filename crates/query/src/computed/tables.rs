@@ -8,7 +8,7 @@ use schema::syntax::oid;
 use schema::{AttributeType, ClassIndex, NormalizedDn, TypeIndex};
 use store::{StoreError, View};
 
-use super::definition::{Definition, Source, check_attribute};
+use super::definition::{Definition, ValueSource, check_attribute};
 use super::fixed::Given;
 use super::lists::{self, FromUrls, check_listed};
 use super::memberships::FromGroups;
@@ -156,7 +156,12 @@ fn attribute<'f>(facts: &'f Facts, name: &str) -> Result<&'f AttributeType, Stri
     Ok(known)
 }
 
-fn definition(attribute: &AttributeType, reach: Reach, given: &GivenTo, source: impl Source + 'static) -> Definition {
+fn definition(
+    attribute: &AttributeType,
+    reach: Reach,
+    given: &GivenTo,
+    source: impl ValueSource + 'static,
+) -> Definition {
     Definition {
         attribute: attribute.index,
         reach,

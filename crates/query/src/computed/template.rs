@@ -11,7 +11,7 @@ use schema::{AttributeType, TypeIndex};
 use store::StoreError;
 
 use super::alternatives::{Alternatives, Narrowing};
-use super::definition::{Priority, Shows, Source, Wanted};
+use super::definition::{Priority, Shows, ValueSource, Wanted};
 use super::distinct::Distinct;
 use super::from_entries::tells_groups;
 use super::invert::{Inverse, Split};
@@ -114,7 +114,7 @@ fn combine(choices: &[Vec<Vec<u8>>], each: &mut dyn FnMut(&[u8]) -> ControlFlow<
     }
 }
 
-impl Source for FromTemplate {
+impl ValueSource for FromTemplate {
     fn supply(
         &self,
         at: &dyn Shows,

@@ -16,11 +16,11 @@ use super::dynamic::MemberUrl;
 use super::graph::{attributes, equality_of, trusted};
 use super::moment::GroupsAt;
 use crate::class_flags::ClassFlags;
+use crate::entry_place::EntryPlace;
 use crate::filter::{Item, Matcher, Node, Target, Test};
 use crate::group_types::{ANY_GROUP, STATIC, lists_by};
 use crate::id_set::IdSet;
 use crate::locate::locate;
-use crate::place::Place;
 use crate::plan::{
     Branch, Candidates, FEW_CANDIDATES, Found, Narrowed, Planner, RANGE_IDS_MAX, scoped_candidates, whole,
 };
@@ -42,7 +42,7 @@ const NAMES_PER_LOOK: u64 = 1_024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// Entries in the group.
-    Group(Place),
+    Group(EntryPlace),
     /// Entries in any group.
     Any,
     /// Entries that name, in that attribute, the entry with that normalized name or one that names it in turn.
@@ -227,7 +227,7 @@ impl GroupsAt<'_> {
             }
             for id in self.groups_of(backend, ANY_GROUP)? {
                 groups += 1;
-                match self.member_count(Place { backend, id }, 0)? {
+                match self.member_count(EntryPlace { backend, id }, 0)? {
                     Some(more) if count + more <= MEMBERS_MAX && groups <= GROUPS_MAX => count += more,
                     _ => return Ok(Narrowing::None),
                 }
@@ -248,7 +248,7 @@ impl GroupsAt<'_> {
 
     /// How many entries a group has, nested groups counted as one; `None` when no index tells the entries of a dynamic
     /// group.
-    fn member_count(&self, group: Place, targets: usize) -> Result<Option<u64>, StoreError> {
+    fn member_count(&self, group: EntryPlace, targets: usize) -> Result<Option<u64>, StoreError> {
         let view = self.view_of(group.backend)?;
         let Some(record) = view.entry(group.id)? else { return Ok(Some(0)) };
         let record = record.view()?;
@@ -281,7 +281,7 @@ impl GroupsAt<'_> {
 
     pub(super) fn urls_of(
         &self,
-        group: Place,
+        group: EntryPlace,
         flags: ClassFlags,
     ) -> Result<Vec<std::sync::Arc<MemberUrl>>, StoreError> {
         if !flags.has(ClassFlags::DYNAMIC_GROUP) {
@@ -292,7 +292,7 @@ impl GroupsAt<'_> {
         Ok(own.map(|(_, urls)| urls.clone()).unwrap_or_default())
     }
 
-    pub(super) fn target_of(&self, group: Place, flags: ClassFlags) -> Result<Option<Place>, StoreError> {
+    pub(super) fn target_of(&self, group: EntryPlace, flags: ClassFlags) -> Result<Option<EntryPlace>, StoreError> {
         if !flags.has(ClassFlags::VIRTUAL_STATIC_GROUP) {
             return Ok(None);
         }
@@ -340,7 +340,7 @@ impl GroupsAt<'_> {
                     for backend in 0..self.groups.backends.len() {
                         if self.may_have(backend, ANY_GROUP)? {
                             let groups = self.groups_of(backend, ANY_GROUP)?;
-                            groups.into_iter().for_each(|id| down.visit(Place { backend, id }));
+                            groups.into_iter().for_each(|id| down.visit(EntryPlace { backend, id }));
                         }
                     }
                 }
@@ -366,7 +366,12 @@ impl GroupsAt<'_> {
         Ok(Expanded::Set(down.found))
     }
 
-    fn step_down(&self, group: Place, down: &mut Down, stop: &mut dyn FnMut() -> bool) -> Result<Step, StoreError> {
+    fn step_down(
+        &self,
+        group: EntryPlace,
+        down: &mut Down,
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Result<Step, StoreError> {
         let view = self.view_of(group.backend)?;
         let Some(record) = view.entry(group.id)? else { return Ok(Step::On) };
         let record = record.view()?;
@@ -392,7 +397,7 @@ impl GroupsAt<'_> {
     /// Looks up what a group lists itself.
     fn listed(
         &self,
-        group: Place,
+        group: EntryPlace,
         record: &RecordView<'_>,
         flags: ClassFlags,
         down: &mut Down,
@@ -439,8 +444,8 @@ impl GroupsAt<'_> {
 /// The way down through groups.
 struct Down {
     found: IdSet,
-    open: Vec<Place>,
-    seen: HashSet<Place>,
+    open: Vec<EntryPlace>,
+    seen: HashSet<EntryPlace>,
     names: u64,
 }
 
@@ -452,7 +457,7 @@ enum Step {
 }
 
 impl Down {
-    fn visit(&mut self, group: Place) {
+    fn visit(&mut self, group: EntryPlace) {
         if self.seen.insert(group) {
             self.open.push(group);
         }

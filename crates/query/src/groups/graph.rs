@@ -19,18 +19,18 @@ use crate::circle;
 use crate::class_flags::ClassFlags;
 use crate::class_ids::ids_of_classes;
 use crate::entry::{DnParts, EntryView};
+use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
 use crate::group_types::{ANY_GROUP, COMPUTED, GroupTypes, lists_by};
-use crate::place::Place;
 
 /// Entries that one chain of references is followed through.
 pub const CHAIN_MAX: usize = 100_000;
 
 impl GroupsAt<'_> {
     /// All groups that the entry is in, without repeats.
-    pub(super) fn all_above(&self, entry: &EntryView<'_>) -> Result<Vec<Place>, StoreError> {
+    pub(super) fn all_above(&self, entry: &EntryView<'_>) -> Result<Vec<EntryPlace>, StoreError> {
         let mut found = self.direct(self.own, entry)?;
-        let mut seen: HashSet<Place> = found.iter().copied().collect();
+        let mut seen: HashSet<EntryPlace> = found.iter().copied().collect();
         // Two ways to one group, or a circle.
         let mut came_again = false;
         let mut at = 0;
@@ -59,7 +59,7 @@ impl GroupsAt<'_> {
     }
 
     /// Whether a group has an entry of `backend`.
-    pub(super) fn has(&self, target: Place, backend: usize, entry: &EntryView<'_>) -> Result<bool, StoreError> {
+    pub(super) fn has(&self, target: EntryPlace, backend: usize, entry: &EntryView<'_>) -> Result<bool, StoreError> {
         for direct in self.direct(backend, entry)? {
             if direct == target || self.is_above(target, direct)? {
                 return Ok(true);
@@ -74,7 +74,7 @@ impl GroupsAt<'_> {
     }
 
     /// The group with that normalized name; none when there is no such entry or it is no group.
-    pub(super) fn group_named(&self, form: &[u8]) -> Result<Option<Place>, StoreError> {
+    pub(super) fn group_named(&self, form: &[u8]) -> Result<Option<EntryPlace>, StoreError> {
         if let Some(known) = self.groups.state.borrow().targets.get(form) {
             return Ok(*known);
         }
@@ -89,14 +89,14 @@ impl GroupsAt<'_> {
     }
 
     /// What an entry's classes mean; nothing when it is not there.
-    pub(super) fn flags_at(&self, place: Place) -> Result<ClassFlags, StoreError> {
+    pub(super) fn flags_at(&self, place: EntryPlace) -> Result<ClassFlags, StoreError> {
         let view = self.view_of(place.backend)?;
         let Some(record) = view.entry(place.id)? else { return Ok(ClassFlags::default()) };
         Ok(self.class_flags(place.backend, &record.view()?))
     }
 
     /// Groups that have the entry without another group between.
-    fn direct(&self, backend: usize, entry: &EntryView<'_>) -> Result<Vec<Place>, StoreError> {
+    fn direct(&self, backend: usize, entry: &EntryView<'_>) -> Result<Vec<EntryPlace>, StoreError> {
         let mut form = Vec::new();
         let mut found = Vec::new();
         if !self.put_form(backend, &entry.record, &mut form)? {
@@ -117,11 +117,11 @@ impl GroupsAt<'_> {
         backend: usize,
         entry: &EntryView<'_>,
         form: &[u8],
-        found: &mut Vec<Place>,
+        found: &mut Vec<EntryPlace>,
     ) -> Result<(), StoreError> {
         let view = self.view_of(backend)?;
         let mut dn = Vec::new();
-        self.put_dn(Place { backend, id: entry.id }, &mut dn)?;
+        self.put_dn(EntryPlace { backend, id: entry.id }, &mut dn)?;
         let named = EntryView { dn: DnParts::whole(&dn), source: &view, ..*entry };
         let mut scratch = std::mem::take(&mut self.groups.state.borrow_mut().scratch);
         for (group, urls) in &computed.dynamic {
@@ -139,7 +139,7 @@ impl GroupsAt<'_> {
     }
 
     /// Groups that have all members of a group: those that list it, and virtual static ones with it as target.
-    pub(super) fn above(&self, group: Place) -> Result<Rc<[Place]>, StoreError> {
+    pub(super) fn above(&self, group: EntryPlace) -> Result<Rc<[EntryPlace]>, StoreError> {
         if let Some(known) = self.groups.state.borrow().above.get(&group) {
             return Ok(Rc::clone(known));
         }
@@ -156,13 +156,13 @@ impl GroupsAt<'_> {
                 found.push(*virtual_static);
             }
         }
-        let found: Rc<[Place]> = found.into();
+        let found: Rc<[EntryPlace]> = found.into();
         self.remember_above(group, &found);
         Ok(found)
     }
 
     /// Whether `target` is above `group`.
-    fn is_above(&self, target: Place, group: Place) -> Result<bool, StoreError> {
+    fn is_above(&self, target: EntryPlace, group: EntryPlace) -> Result<bool, StoreError> {
         if let Some(known) = self.groups.state.borrow().reaching.get(&(target, group)) {
             return Ok(*known);
         }
@@ -198,7 +198,7 @@ impl GroupsAt<'_> {
     }
 
     /// Static groups that list the name, in any backend, added to `found`.
-    fn listing(&self, form: &[u8], found: &mut Vec<Place>) -> Result<(), StoreError> {
+    fn listing(&self, form: &[u8], found: &mut Vec<EntryPlace>) -> Result<(), StoreError> {
         let before = found.len();
         for backend in 0..self.groups.backends.len() {
             for (attribute, kind) in self.facts().groups.lists() {
@@ -209,7 +209,7 @@ impl GroupsAt<'_> {
         }
         // A group of both classes may list it twice.
         if self.facts().groups.unique_member.is_some() && found.len() > before + 1 {
-            let mut seen: HashSet<Place> = HashSet::with_capacity(found.len());
+            let mut seen: HashSet<EntryPlace> = HashSet::with_capacity(found.len());
             found.retain(|place| seen.insert(*place));
         }
         Ok(())
@@ -221,7 +221,7 @@ impl GroupsAt<'_> {
         attribute: TypeIndex,
         kind: ClassFlags,
         form: &[u8],
-        found: &mut Vec<Place>,
+        found: &mut Vec<EntryPlace>,
     ) -> Result<(), StoreError> {
         let all = || self.groups_of(backend, kind);
         let counts = |record: &RecordView<'_>| lists_by(self.class_flags(backend, record), kind);
@@ -237,7 +237,7 @@ impl GroupsAt<'_> {
         form: &[u8],
         all: &dyn Fn() -> Result<Vec<EntryId>, StoreError>,
         counts: &dyn Fn(&RecordView<'_>) -> bool,
-        found: &mut Vec<Place>,
+        found: &mut Vec<EntryPlace>,
     ) -> Result<(), StoreError> {
         let view = self.view_of(backend)?;
         let Some(rule) = equality_of(self.facts(), attribute) else { return Ok(()) };
@@ -254,7 +254,7 @@ impl GroupsAt<'_> {
             let Some(record) = view.entry(id)? else { continue };
             let record = record.view()?;
             if counts(&record) && (is_exact || self.lists(&view, id, &record, attribute, rule, form)?) {
-                found.push(Place { backend, id });
+                found.push(EntryPlace { backend, id });
             }
         }
         Ok(())
@@ -306,7 +306,7 @@ impl GroupsAt<'_> {
             let view = self.view_of(backend)?;
             for id in self.groups_of(backend, COMPUTED)? {
                 let Some(record) = view.entry(id)? else { continue };
-                self.add_computed(&mut computed, Place { backend, id }, &record.view()?)?;
+                self.add_computed(&mut computed, EntryPlace { backend, id }, &record.view()?)?;
             }
         }
         let computed = Rc::new(computed);
@@ -314,7 +314,12 @@ impl GroupsAt<'_> {
         Ok(computed)
     }
 
-    fn add_computed(&self, computed: &mut Computed, group: Place, record: &RecordView<'_>) -> Result<(), StoreError> {
+    fn add_computed(
+        &self,
+        computed: &mut Computed,
+        group: EntryPlace,
+        record: &RecordView<'_>,
+    ) -> Result<(), StoreError> {
         let flags = self.class_flags(group.backend, record);
         let types = &self.facts().groups;
         if let (true, Some(member_url)) = (flags.has(ClassFlags::DYNAMIC_GROUP), types.member_url) {
@@ -347,7 +352,7 @@ impl GroupsAt<'_> {
     /// Calls `each` with the values of an attribute, its options and subtypes, until it says stop.
     pub(super) fn each_value(
         &self,
-        place: Place,
+        place: EntryPlace,
         record: &RecordView<'_>,
         attribute: TypeIndex,
         each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
@@ -364,12 +369,12 @@ impl GroupsAt<'_> {
         attribute: TypeIndex,
         form: &[u8],
     ) -> Result<Option<bool>, StoreError> {
-        let place = Place { backend: self.own, id: entry.id };
+        let place = EntryPlace { backend: self.own, id: entry.id };
         Ok(self.chain(attribute, form)?.map(|chain| chain.contains(&place)))
     }
 
     /// All entries that name the entry with that name in `attribute`, or name one that does, at any distance.
-    pub fn chain(&self, attribute: TypeIndex, form: &[u8]) -> Result<Option<Rc<HashSet<Place>>>, StoreError> {
+    pub fn chain(&self, attribute: TypeIndex, form: &[u8]) -> Result<Option<Rc<HashSet<EntryPlace>>>, StoreError> {
         let key = (attribute, Box::from(form));
         if let Some(known) = self.groups.state.borrow().chains.get(&key) {
             return Ok(Some(Rc::clone(known)));
@@ -383,7 +388,7 @@ impl GroupsAt<'_> {
                 let Some(index) = trusted(&view, attribute, rule) else { return Ok(None) };
                 let is_exact = index.is_ordered() && form.len() <= KEY_BYTES_MAX;
                 for id in view.postings(&IndexKey::new(index.id, &index.key(&form)))?.iter() {
-                    let place = Place { backend, id };
+                    let place = EntryPlace { backend, id };
                     if found.contains(&place) {
                         continue;
                     }
@@ -410,7 +415,7 @@ impl GroupsAt<'_> {
     }
 
     /// Names one circle among groups that were just followed, if there is one.
-    fn report_circles(&self, groups: &[Place]) -> Result<(), StoreError> {
+    fn report_circles(&self, groups: &[EntryPlace]) -> Result<(), StoreError> {
         let Some(circle) = circle::find(groups, |group| self.above(group))? else { return Ok(()) };
         let mut names = Vec::new();
         for group in circle {
@@ -429,14 +434,14 @@ impl GroupsAt<'_> {
     /// Tells of a URL of an entry of the own backend that lists nothing.
     pub(crate) fn report_bad_list(&self, entry: EntryId, why: &str) {
         let mut dn = Vec::new();
-        let _ = self.put_dn(Place { backend: self.own, id: entry }, &mut dn);
+        let _ = self.put_dn(EntryPlace { backend: self.own, id: entry }, &mut dn);
         self.groups.service.notices.warn_once(format!(
             "The dynamic list \"{}\" shows nothing by a URL that {why}: correct the URL",
             String::from_utf8_lossy(&dn)
         ));
     }
 
-    fn report_bad_url(&self, group: Place, why: String) {
+    fn report_bad_url(&self, group: EntryPlace, why: String) {
         let mut dn = Vec::new();
         // Without its name the message still says what is wrong.
         let _ = self.put_dn(group, &mut dn);

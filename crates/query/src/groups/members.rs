@@ -18,9 +18,9 @@ use super::moment::GroupsAt;
 use super::service::Members;
 use crate::class_flags::ClassFlags;
 use crate::entry::{DnParts, EntryView};
+use crate::entry_place::EntryPlace;
 use crate::filter::FilterScratch;
 use crate::group_types::lists_by;
-use crate::place::Place;
 
 /// Takes an entry and its name.
 type Described<'d> = &'d mut dyn FnMut(&EntryView<'_>, &[u8]) -> Result<(), StoreError>;
@@ -53,7 +53,7 @@ impl GroupsAt<'_> {
         let view = self.view_of(place.backend)?;
         let Some(record) = view.entry(place.id)? else { return Ok(false) };
         let entry = EntryView { id: place.id, record: record.view()?, dn: DnParts::default(), source: &view };
-        self.has(Place { backend: self.own, id: group.id }, place.backend, &entry)
+        self.has(EntryPlace { backend: self.own, id: group.id }, place.backend, &entry)
     }
 
     /// Appends the members of the group in wire form, if they may be told; `false` when there are none.
@@ -67,7 +67,7 @@ impl GroupsAt<'_> {
             return Ok(false);
         }
         let start = out.len();
-        let mut place = Place { backend: self.own, id: group.id };
+        let mut place = EntryPlace { backend: self.own, id: group.id };
         let mut seen: HashSet<Vec<u8>> = HashSet::new();
         for _ in 0..TARGETS_MAX {
             let flags = self.flags_at(place)?;
@@ -128,7 +128,7 @@ impl GroupsAt<'_> {
             form.clear();
             dn.clear();
             if !self.put_form(self.own, &record, &mut form)?
-                || !self.put_dn(Place { backend: self.own, id }, &mut dn)?
+                || !self.put_dn(EntryPlace { backend: self.own, id }, &mut dn)?
             {
                 continue;
             }
@@ -141,7 +141,7 @@ impl GroupsAt<'_> {
     }
 
     /// What a group lists itself, as it is written there.
-    fn put_listed(&self, group: Place, flags: ClassFlags, out: &mut Vec<u8>) -> Result<(), StoreError> {
+    fn put_listed(&self, group: EntryPlace, flags: ClassFlags, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let view = self.view_of(group.backend)?;
         let Some(record) = view.entry(group.id)? else { return Ok(()) };
         let record = record.view()?;

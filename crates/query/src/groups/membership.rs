@@ -7,7 +7,7 @@ use store::{RecordView, StoreError};
 
 use super::moment::GroupsAt;
 use crate::entry::{EntryView, Membership};
-use crate::place::Place;
+use crate::entry_place::EntryPlace;
 use crate::virtual_attributes::VirtualAttribute;
 
 impl GroupsAt<'_> {
@@ -25,7 +25,7 @@ impl GroupsAt<'_> {
     /// Appends the DNs of all groups that the entry is in, in wire form and in the order of their numbers; `false` when
     /// it is in none.
     pub fn put_groups(&self, entry: &EntryView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
-        let place = Place { backend: self.own, id: entry.id };
+        let place = EntryPlace { backend: self.own, id: entry.id };
         if let Some((_, wire)) = self.groups.state.borrow().last.as_ref().filter(|(last, _)| *last == place) {
             out.extend_from_slice(wire);
             return Ok(!wire.is_empty());

@@ -17,11 +17,11 @@ use super::service::GroupService;
 use crate::backend::{Backend, Suffix, holder};
 use crate::class_flags::ClassFlags;
 use crate::entry::{EachRow, EntrySource, Membership};
+use crate::entry_place::EntryPlace;
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::FilterScratch;
 use crate::locate::locate;
 use crate::parent_names::ParentNames;
-use crate::place::Place;
 
 /// Groups whose groups are remembered within one moment; beyond it everything is forgotten and found out again.
 const REMEMBERED_MAX: usize = 100_000;
@@ -61,16 +61,16 @@ pub(super) struct State {
     names: Vec<ParentNames>,
     classes: Vec<ClassFlagTable>,
     /// Normalized names of parents.
-    forms: HashMap<Place, Box<[u8]>>,
+    forms: HashMap<EntryPlace, Box<[u8]>>,
     parsed: NormalizedDn,
-    pub above: HashMap<Place, Rc<[Place]>>,
-    pub reaching: HashMap<(Place, Place), bool>,
-    pub targets: HashMap<Box<[u8]>, Option<Place>>,
-    pub chains: HashMap<ChainStart, Rc<HashSet<Place>>>,
+    pub above: HashMap<EntryPlace, Rc<[EntryPlace]>>,
+    pub reaching: HashMap<(EntryPlace, EntryPlace), bool>,
+    pub targets: HashMap<Box<[u8]>, Option<EntryPlace>>,
+    pub chains: HashMap<ChainStart, Rc<HashSet<EntryPlace>>>,
     pub computed: Option<Rc<Computed>>,
     pub scratch: FilterScratch,
     /// Who was asked about last, and the values sent: `+` asks for them under two names.
-    pub last: Option<(Place, Box<[u8]>)>,
+    pub last: Option<(EntryPlace, Box<[u8]>)>,
     /// A chain has more entries than are followed.
     pub overflowed: bool,
 }
@@ -78,9 +78,9 @@ pub(super) struct State {
 /// The groups of all backends that do not list their members.
 #[derive(Default)]
 pub(super) struct Computed {
-    pub dynamic: Vec<(Place, Vec<Arc<MemberUrl>>)>,
+    pub dynamic: Vec<(EntryPlace, Vec<Arc<MemberUrl>>)>,
     /// With their targets.
-    pub virtual_static: Vec<(Place, Place)>,
+    pub virtual_static: Vec<(EntryPlace, EntryPlace)>,
 }
 
 impl GroupsMoment {
@@ -134,7 +134,7 @@ impl GroupsMoment {
         self.backends.len()
     }
 
-    /// Seen from the backend `own` at the moment of `view`. All views of one `Groups` must be of one moment.
+    /// Seen from the backend `own` at the moment of `view`. All views of one `GroupsMoment` must be of one moment.
     #[must_use]
     pub fn at<'g>(&'g self, own: usize, view: View<'g>) -> GroupsAt<'g> {
         GroupsAt { groups: self, own, view }
@@ -216,7 +216,7 @@ impl<'g> GroupsAt<'g> {
             return Err(StoreError::Misuse("no such backend"));
         };
         if cell.get().is_none() {
-            // Nobody else sets it: a `Groups` belongs to one thread.
+            // Nobody else sets it: a `GroupsMoment` belongs to one thread.
             let _ = cell.set(at.store.snapshot()?);
         }
         cell.get().map(Snapshot::view).ok_or(StoreError::Misuse("a snapshot vanished"))
@@ -247,7 +247,7 @@ impl<'g> GroupsAt<'g> {
         let state = &mut *self.groups.state.borrow_mut();
         let schema = &self.facts().schema;
         if record.parent() != EntryId::ROOT {
-            let parent = Place { backend, id: record.parent() };
+            let parent = EntryPlace { backend, id: record.parent() };
             if !state.forms.contains_key(&parent) {
                 let Some(names) = state.names.get_mut(backend) else { return Ok(false) };
                 let Some(dn) = names.dn(&view, parent.id)? else { return Ok(false) };
@@ -269,7 +269,7 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// Appends the name of an entry as it is shown; `false` when there is no such entry.
-    pub fn put_dn(&self, place: Place, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+    pub fn put_dn(&self, place: EntryPlace, out: &mut Vec<u8>) -> Result<bool, StoreError> {
         let view = self.view_of(place.backend)?;
         let Some(record) = view.entry(place.id)? else { return Ok(false) };
         let record = record.view()?;
@@ -288,14 +288,14 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// The entry with a normalized name, in whichever backend it is.
-    pub fn locate(&self, form: &[u8]) -> Result<Option<Place>, StoreError> {
+    pub fn locate(&self, form: &[u8]) -> Result<Option<EntryPlace>, StoreError> {
         let Some((backend, suffix)) = holder(&self.groups.backends, form) else { return Ok(None) };
         let id = locate(&self.view_of(backend)?, &suffix.normalized, form)?.found();
-        Ok(id.map(|id| Place { backend, id }))
+        Ok(id.map(|id| EntryPlace { backend, id }))
     }
 
     /// Remembers the groups above a group.
-    pub(super) fn remember_above(&self, place: Place, above: &Rc<[Place]>) {
+    pub(super) fn remember_above(&self, place: EntryPlace, above: &Rc<[EntryPlace]>) {
         let mut state = self.groups.state.borrow_mut();
         if state.above.len() + state.reaching.len() >= REMEMBERED_MAX {
             state.above.clear();

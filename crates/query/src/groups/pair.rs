@@ -11,8 +11,8 @@ use store::{RecordView, StoreError, Values};
 use super::graph::equality_of;
 use super::moment::GroupsAt;
 use crate::class_ids::ids_of_classes_by;
+use crate::entry_place::EntryPlace;
 use crate::id_set::IdSet;
-use crate::place::Place;
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ impl GroupsAt<'_> {
     ///
     /// # Errors
     /// When something cannot be read.
-    pub fn listing_by(&self, pair: &GroupPair, form: &[u8]) -> Result<Vec<Place>, StoreError> {
+    pub fn listing_by(&self, pair: &GroupPair, form: &[u8]) -> Result<Vec<EntryPlace>, StoreError> {
         let mut found = Vec::new();
         for backend in 0..self.backends().len() {
             let view = self.view_of(backend)?;
@@ -51,7 +51,7 @@ impl GroupsAt<'_> {
     ///
     /// # Errors
     /// When something cannot be read.
-    pub fn listed_by(&self, pair: &GroupPair, group: Place, max: u64) -> Result<Option<IdSet>, StoreError> {
+    pub fn listed_by(&self, pair: &GroupPair, group: EntryPlace, max: u64) -> Result<Option<IdSet>, StoreError> {
         let mut ids = IdSet::default();
         let view = self.view_of(group.backend)?;
         let Some(record) = view.entry(group.id)? else { return Ok(Some(ids)) };

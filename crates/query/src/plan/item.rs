@@ -18,6 +18,17 @@ use crate::id_set::IdSet;
 use crate::plan::remedy::Wanted;
 use crate::virtual_attributes::VirtualAttribute;
 
+/// An assertion on an attribute that indexes may be for.
+#[derive(Clone, Copy)]
+struct Sought<'p> {
+    /// Its node in the filter.
+    at: usize,
+    item: &'p Item,
+    attribute: TypeIndex,
+    /// Whether values count whatever their options: an index knows no options.
+    is_plain: bool,
+}
+
 impl<'p> Planner<'p, '_> {
     /// Adds what the indexes have for an item.
     pub(super) fn gather_item(
@@ -56,7 +67,8 @@ impl<'p> Planner<'p, '_> {
                 return Ok(());
             }
         };
-        let Some(missing) = self.gather_own(at, item, attribute, is_plain, all)? else { return Ok(()) };
+        let sought = Sought { at, item, attribute, is_plain };
+        let Some(missing) = self.gather_own(sought, all)? else { return Ok(()) };
         match self.presence(at, attribute, missing.reason)? {
             Some(read) => all.keys.push(read),
             None => self.miss(at, Some(attribute), missing, all),
@@ -65,15 +77,8 @@ impl<'p> Planner<'p, '_> {
     }
 
     /// The same by the index that is for such an item; or why there is none.
-    fn gather_own(
-        &mut self,
-        at: usize,
-        item: &'p Item,
-        attribute: TypeIndex,
-        is_plain: bool,
-        all: &mut Conjunction<'p>,
-    ) -> Result<Option<Missing>, StoreError> {
-        let matcher = self.matcher;
+    fn gather_own(&mut self, sought: Sought<'p>, all: &mut Conjunction<'p>) -> Result<Option<Missing>, StoreError> {
+        let (matcher, Sought { item, attribute, is_plain, .. }) = (self.matcher, sought);
         match (&item.test, item.rule) {
             (Test::Present, _) | (_, None) => {
                 if Some(attribute) == self.facts.object_class {
@@ -83,36 +88,35 @@ impl<'p> Planner<'p, '_> {
                 }
                 let index =
                     self.usable(self.view.indexes().set().presence(attribute), Wanted::Kind(IndexKind::Presence));
-                Ok(self.gather_key(at, attribute, index, PRESENCE_KEY, is_plain, all)?)
+                Ok(self.gather_key(sought, index, PRESENCE_KEY, is_plain, all)?)
             }
             (Test::Equal(form) | Test::Sounds(form), Some(rule)) => {
                 let form = matcher.form(form);
                 let index = self.normal(attribute, rule, &item.test);
                 // Longer keys end in a hash.
                 let is_exact = is_plain && form.len() <= KEY_BYTES_MAX;
-                Ok(self.gather_key(at, attribute, index, form, is_exact, all)?)
+                Ok(self.gather_key(sought, index, form, is_exact, all)?)
             }
             // Followed from key to key: see `groups`.
             (Test::InChain(_), _) => Ok(Some(Missing::because(Reason::Computed))),
             (Test::AtLeast(form), Some(rule)) => {
                 let bounds = (Bound::Included(matcher.form(form)), Bound::Unbounded);
-                Ok(self.gather_range(at, item, attribute, rule, bounds, is_plain, all))
+                Ok(self.gather_range(sought, rule, bounds, all))
             }
             (Test::AtMost(form), Some(rule)) => {
                 let bounds = (Bound::Unbounded, Bound::Included(matcher.form(form)));
-                Ok(self.gather_range(at, item, attribute, rule, bounds, is_plain, all))
+                Ok(self.gather_range(sought, rule, bounds, all))
             }
             (Test::Assertion(number), Some(rule)) => match matcher.assertion(*number) {
-                Some(Assertion::Substrings(pieces)) => {
-                    self.gather_substrings(at, attribute, rule, pieces, is_plain, all)
-                }
+                Some(Assertion::Substrings(pieces)) => self.gather_substrings(sought, rule, pieces, all),
                 Some(assertion) => match assertion.key_range() {
                     Some(bounds) => {
                         // A span of time is what the date's fields come to; the fields themselves decide.
                         let is_plain = is_plain && !matches!(assertion, Assertion::Date(_));
-                        Ok(self.gather_range(at, item, attribute, rule, bounds, is_plain, all))
+                        let sought = Sought { is_plain, ..sought };
+                        Ok(self.gather_range(sought, rule, bounds, all))
                     }
-                    None => Ok(self.gather_tried(at, item, attribute, rule, assertion, is_plain, all)),
+                    None => Ok(self.gather_tried(sought, rule, assertion, all)),
                 },
                 None => Ok(Some(Missing::because(Reason::Rule))),
             },
@@ -188,8 +192,7 @@ impl<'p> Planner<'p, '_> {
 
     fn gather_key(
         &mut self,
-        at: usize,
-        attribute: TypeIndex,
+        Sought { at, attribute, .. }: Sought<'p>,
         index: Result<&'p Index, Missing>,
         form: &[u8],
         is_exact: bool,
@@ -229,15 +232,12 @@ impl<'p> Planner<'p, '_> {
         Ok(Ok(KeyRead { node: at, attribute, key, list, count, exact: 0, is_whole: true, reason: None, elapsed }))
     }
 
-    #[allow(clippy::too_many_arguments, reason = "a range is an item's two bounds")]
+    /// The keys between two bounds.
     fn gather_range(
         &mut self,
-        at: usize,
-        item: &Item,
-        attribute: TypeIndex,
+        Sought { at, item, attribute, is_plain }: Sought<'p>,
         rule: &'static MatchingRule,
         (from, to): (Bound<&[u8]>, Bound<&[u8]>),
-        is_plain: bool,
         all: &mut Conjunction<'p>,
     ) -> Option<Missing> {
         let index = match self.ordered(attribute, rule, &item.test) {
@@ -254,15 +254,11 @@ impl<'p> Planner<'p, '_> {
     }
 
     /// What a rule matches may be no range of keys (bits, words, parts of dates): then every key is tried.
-    #[allow(clippy::too_many_arguments, reason = "the parts of one assertion")]
     fn gather_tried(
         &mut self,
-        at: usize,
-        item: &Item,
-        attribute: TypeIndex,
+        Sought { at, item, attribute, is_plain }: Sought<'p>,
         rule: &'static MatchingRule,
         assertion: &'p Assertion,
-        is_plain: bool,
         all: &mut Conjunction<'p>,
     ) -> Option<Missing> {
         if !rule.has_keys() {
@@ -289,11 +285,9 @@ impl<'p> Planner<'p, '_> {
     /// the equality index.
     fn gather_substrings(
         &mut self,
-        at: usize,
-        attribute: TypeIndex,
+        Sought { at, attribute, is_plain, .. }: Sought<'p>,
         rule: &'static MatchingRule,
         pieces: &Substrings,
-        is_plain: bool,
         all: &mut Conjunction<'p>,
     ) -> Result<Option<Missing>, StoreError> {
         let indexes = self.view.indexes().set();

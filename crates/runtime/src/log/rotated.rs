@@ -28,13 +28,13 @@ pub struct RotatedFile {
 
 /// What the names are ordered by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct NameOrder {
     /// The time, as digits.
     time: String,
     number: u32,
 }
 
-impl Place {
+impl NameOrder {
     /// Of what follows the log's own name.
     fn of(rest: &str) -> Option<Self> {
         let (time, rest) = rest.strip_prefix('.')?.split_once('Z')?;
@@ -66,9 +66,9 @@ pub fn files(current: &Path) -> io::Result<Vec<RotatedFile>> {
 /// # Errors
 /// When the folder cannot be read.
 pub(super) fn next_name(current: &Path, now: SystemTime) -> io::Result<PathBuf> {
-    let own = Place { time: digits_of(now), number: 0 };
+    let own = NameOrder { time: digits_of(now), number: 0 };
     let place = match places(current)?.pop() {
-        Some((last, _)) if last >= own => Place { number: last.number.saturating_add(1), time: last.time },
+        Some((last, _)) if last >= own => NameOrder { number: last.number.saturating_add(1), time: last.time },
         _ => own,
     };
     let mut name = current.as_os_str().to_owned();
@@ -81,12 +81,12 @@ pub(super) fn folder(current: &Path) -> &Path {
     current.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn places(current: &Path) -> io::Result<Vec<(Place, RotatedFile)>> {
+fn places(current: &Path) -> io::Result<Vec<(NameOrder, RotatedFile)>> {
     let name = current.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut found = Vec::new();
     for entry in fs::read_dir(folder(current))? {
         let entry = entry?;
-        let place = entry.file_name().to_str().and_then(|other| other.strip_prefix(&name)).and_then(Place::of);
+        let place = entry.file_name().to_str().and_then(|other| other.strip_prefix(&name)).and_then(NameOrder::of);
         if let Some(place) = place {
             found.push((place, RotatedFile { path: entry.path(), bytes: entry.metadata()?.len() }));
         }
@@ -133,8 +133,11 @@ mod tests {
             ".2016010100000xZ",
             ".20160101000000Z.1.gz",
         ] {
-            assert_eq!(Place::of(other), None, "{other}");
+            assert_eq!(NameOrder::of(other), None, "{other}");
         }
-        assert_eq!(Place::of(".20160101000000Z.7"), Some(Place { time: "20160101000000".to_owned(), number: 7 }));
+        assert_eq!(
+            NameOrder::of(".20160101000000Z.7"),
+            Some(NameOrder { time: "20160101000000".to_owned(), number: 7 })
+        );
     }
 }

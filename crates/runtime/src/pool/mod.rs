@@ -44,14 +44,14 @@ pub struct PoolLimits {
 
 /// What a job is told when it is called.
 #[derive(Debug)]
-pub enum Place<'t> {
+pub enum Admission<'t> {
     /// It runs on a thread of the pool.
     Running(&'t mut Turn),
     /// The queue is full, or the pool has stopped: it is called at once, where it was submitted, only to say so.
     Refused,
 }
 
-type Job = Box<dyn FnOnce(Place<'_>) + Send>;
+type Job = Box<dyn FnOnce(Admission<'_>) + Send>;
 
 /// A pool; clones share it.
 #[derive(Clone)]
@@ -106,14 +106,14 @@ impl Pool {
     }
 
     /// Queues a job, or refuses it at once. A job must not panic; if it does, only its result is lost.
-    pub fn submit(&self, job: impl FnOnce(Place<'_>) + Send + 'static) {
+    pub fn submit(&self, job: impl FnOnce(Admission<'_>) + Send + 'static) {
         let mut state = self.shared.lock();
         let refused = if state.stopped { Err(Box::new(job) as Job) } else { state.turns.push_new(Box::new(job)) };
         match refused {
             Ok(()) => self.shared.give_places(state),
             Err(job) => {
                 drop(state);
-                job(Place::Refused);
+                job(Admission::Refused);
             }
         }
     }
@@ -136,7 +136,7 @@ impl Pool {
         forgotten.extend(std::mem::take(&mut state.assigned));
         drop(state);
         begun.iter().for_each(|ticket| ticket.grant());
-        forgotten.into_iter().for_each(|job| job(Place::Refused));
+        forgotten.into_iter().for_each(|job| job(Admission::Refused));
         self.shared.work.notify_all();
     }
 }
@@ -264,7 +264,7 @@ impl Shared {
             refused.extend(state.turns.take_all().0);
         }
         drop(state);
-        refused.into_iter().for_each(|job| job(Place::Refused));
+        refused.into_iter().for_each(|job| job(Admission::Refused));
     }
 
     fn run(self: Arc<Self>) {
@@ -277,7 +277,7 @@ impl Shared {
                 let (shared, waited) = (Arc::clone(&self), Duration::ZERO);
                 let mut turn = Turn { shared, kind: PlaceKind::New, until, waited };
                 // The job reports its own panics; here it matters only that the pool keeps its count.
-                let _ = catch_unwind(AssertUnwindSafe(|| job(Place::Running(&mut turn))));
+                let _ = catch_unwind(AssertUnwindSafe(|| job(Admission::Running(&mut turn))));
                 state = self.lock();
                 state.turns.end(turn.kind);
                 state.idle += 1;
@@ -360,7 +360,7 @@ mod tests {
         let (sender, places) = mpsc::channel();
         let submit = || {
             let sender = sender.clone();
-            pool.submit(move |place| sender.send(matches!(place, Place::Refused)).unwrap());
+            pool.submit(move |admission| sender.send(matches!(admission, Admission::Refused)).unwrap());
         };
         submit();
         submit();
@@ -379,8 +379,8 @@ mod tests {
         let (release, gate) = mpsc::channel::<()>();
         let (sender, receiver) = mpsc::channel();
         let first_sender = sender.clone();
-        pool.submit(move |place| {
-            let Place::Running(turn) = place else { return };
+        pool.submit(move |admission| {
+            let Admission::Running(turn) = admission else { return };
             turn.wait(|| gate.recv().unwrap());
             first_sender.send("first").unwrap();
         });
@@ -400,8 +400,8 @@ mod tests {
             let (sender, receiver) = mpsc::channel();
             for _ in 0..20 {
                 let (is_enough, sender) = (Arc::clone(&is_enough), sender.clone());
-                pool.submit(move |place| {
-                    let Place::Running(turn) = place else { return };
+                pool.submit(move |admission| {
+                    let Admission::Running(turn) = admission else { return };
                     sender.send("begun").unwrap();
                     while !is_enough.load(Ordering::Acquire) {
                         if turn.is_over() {
@@ -431,8 +431,8 @@ mod tests {
         let (sender, receiver) = mpsc::channel();
         for _ in 0..4 {
             let (is_enough, sender) = (Arc::clone(&is_enough), sender.clone());
-            pool.submit(move |place| {
-                let Place::Running(turn) = place else { return };
+            pool.submit(move |admission| {
+                let Admission::Running(turn) = admission else { return };
                 sender.send("begun").unwrap();
                 while !is_enough.load(Ordering::Acquire) {
                     turn.give_way();

@@ -8,7 +8,7 @@ use directory::OpenError;
 use ldap::administration::{JobProgress, RebuildIndexes, encode_name_list};
 use ldap::oids::intermediate;
 use ldap::{LdapResult, Message, ResultCode, encode};
-use runtime::pool::{Place, Turn};
+use runtime::pool::{Admission, Turn};
 
 use super::directory_executor::{DirectoryExecutor, on_loss};
 use crate::administration::{Administration, RebuildError};
@@ -60,12 +60,12 @@ impl DirectoryExecutor {
         let id = message.id;
         let remote = call.remote(is_abortable, on_loss(id, encode::tags::EXTENDED));
         let administration = Arc::clone(&self.administration);
-        self.administration.pool().submit(move |place| {
-            let outcome = match place {
-                Place::Running(turn) => {
+        self.administration.pool().submit(move |admission| {
+            let outcome = match admission {
+                Admission::Running(turn) => {
                     work(&mut Work { administration: &administration, remote: &remote, turn, message: id })
                 }
-                Place::Refused => Err(Refusal::AdministratorsWait.into()),
+                Admission::Refused => Err(Refusal::AdministratorsWait.into()),
             };
             remote.finish(move |out| respond(out, id, outcome));
         });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use directory::{BindDone, BindStep, Bound, HashJob, Identity};
 use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, encode};
-use runtime::pool::Place;
+use runtime::pool::Admission;
 
 use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
 use crate::answer::Answer;
@@ -38,8 +38,8 @@ impl DirectoryExecutor {
         let directory = std::sync::Arc::clone(&self.directory);
         let wanted = message.controls.encoded().to_vec();
         let begun = call.begun;
-        self.pools.hash.submit(move |place| {
-            if matches!(place, Place::Refused) {
+        self.pools.hash.submit(move |admission| {
+            if matches!(admission, Admission::Refused) {
                 return refuse(remote, id, name, directory.nobody());
             }
             let waits = Waits::pool(begun.elapsed(), Duration::ZERO);

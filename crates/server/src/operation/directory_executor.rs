@@ -72,8 +72,8 @@ pub(super) fn time_of(call: &Call<'_>) -> RequestTime {
     RequestTime { started: call.begun, unix_seconds: call.unix_seconds }
 }
 
-/// Writes a result and says so.
-pub(super) fn conclude(
+/// Writes a result as the response, and makes the answer to be logged of it.
+pub(super) fn write_result(
     out: &mut Vec<u8>,
     id: i32,
     tag: ber::Tag,
@@ -95,5 +95,5 @@ pub(super) fn oids_of(controls: &[ControlBuf]) -> String {
 
 /// The answer in case a job is lost by a defect.
 pub(super) fn on_loss(id: i32, tag: ber::Tag) -> Encode {
-    Box::new(move |out| conclude(out, id, tag, Refusal::Defect.into(), &[]))
+    Box::new(move |out| write_result(out, id, tag, Refusal::Defect.into(), &[]))
 }

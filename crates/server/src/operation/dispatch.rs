@@ -6,7 +6,7 @@ use directory::Session;
 use ldap::{Message, Operation, encode};
 use runtime::listener::Audience;
 
-use super::directory_executor::{DirectoryExecutor, conclude, time_of};
+use super::directory_executor::{DirectoryExecutor, time_of, write_result};
 use crate::answer::Answer;
 use crate::executor::{Call, Executor, Step};
 
@@ -26,7 +26,7 @@ impl Executor for DirectoryExecutor {
             Operation::Compare(request) => {
                 let time = time_of(call);
                 let result = self.directory.compare(call.session, request, &message.controls, time);
-                Step::Done(conclude(call.out, message.id, encode::tags::COMPARE, result, &[]))
+                Step::Done(write_result(call.out, message.id, encode::tags::COMPARE, result, &[]))
             }
             Operation::StartTransaction => Step::Done(self.start_transaction(call, message)),
             Operation::WhoAmI => Step::Done(self.who_am_i(call, message)),

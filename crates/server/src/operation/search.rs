@@ -12,10 +12,10 @@ use directory::{
 };
 use ldap::{Message, SearchRequest, encode};
 use runtime::backlog::Wake;
-use runtime::pool::{Place, Turn};
+use runtime::pool::{Admission, Turn};
 use runtime::spill::Spill;
 
-use super::directory_executor::{DirectoryExecutor, conclude, on_loss, time_of};
+use super::directory_executor::{DirectoryExecutor, on_loss, time_of, write_result};
 use crate::answer::Answer;
 use crate::executor::{Call, Step};
 use crate::limits::{CHUNK_BYTES, INLINE_OUTPUT_BYTES_MAX, WATCH_UNSENT_BYTES_MAX};
@@ -78,20 +78,20 @@ impl DirectoryExecutor {
         // While it waits it must not keep old pages of the database; it reads the entries as they are when it runs.
         plan.release_snapshots();
         let (begun, directory) = (call.begun, Arc::clone(&self.directory));
-        self.pools.search.submit(move |place| run_job(&directory, place, remote, id, plan, begun));
+        self.pools.search.submit(move |admission| run_job(&directory, admission, remote, id, plan, begun));
         Step::Pending
     }
 }
 
 fn run_job(
     directory: &Arc<Directory>,
-    place: Place<'_>,
+    admission: Admission<'_>,
     remote: Remote,
     id: i32,
     mut plan: Box<SearchPlan>,
     begun: Instant,
 ) {
-    let Place::Running(turn) = place else {
+    let Admission::Running(turn) = admission else {
         remote.finish(move |out| finish(out, id, SearchDone::of(Refusal::SearchesWait.into())));
         return;
     };
@@ -126,7 +126,7 @@ fn finish(out: &mut Vec<u8>, id: i32, done: SearchDone) -> Answer {
         entries: Some(done.entries_sent),
         references: done.references_sent,
         is_unindexed: done.unindexed,
-        ..conclude(out, id, encode::tags::SEARCH_DONE, done.result, &done.controls)
+        ..write_result(out, id, encode::tags::SEARCH_DONE, done.result, &done.controls)
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ber::Tag;
 use directory::{Submitted, UpdateCallback, UpdateDone, UpdateRequest};
 use ldap::{Message, Update, encode};
-use runtime::pool::Place;
+use runtime::pool::Admission;
 
-use super::directory_executor::{DirectoryExecutor, conclude, oids_of, on_loss};
+use super::directory_executor::{DirectoryExecutor, oids_of, on_loss, write_result};
 use crate::answer::Answer;
 use crate::executor::{Call, Step};
 use crate::refusal::Refusal;
@@ -26,9 +26,9 @@ impl DirectoryExecutor {
             Submitted::Queued => {}
             Submitted::Slow(update) => {
                 let directory = Arc::clone(&self.directory);
-                self.pools.hash.submit(move |place| match place {
-                    Place::Running(_) => update.run(&directory),
-                    Place::Refused => update.refuse(Refusal::PasswordsWait.into()),
+                self.pools.hash.submit(move |admission| match admission {
+                    Admission::Running(_) => update.run(&directory),
+                    Admission::Refused => update.refuse(Refusal::PasswordsWait.into()),
                 });
             }
         }
@@ -39,7 +39,7 @@ impl DirectoryExecutor {
 fn finish(out: &mut Vec<u8>, id: i32, tag: Tag, done: UpdateDone) -> Answer {
     let waits = Waits::writer(done.phases);
     if tag != encode::tags::EXTENDED || done.response_value.is_none() {
-        return Answer { waits, ..conclude(out, id, tag, done.result, &done.response_controls) };
+        return Answer { waits, ..write_result(out, id, tag, done.result, &done.response_controls) };
     }
     let value = done.response_value.as_deref();
     encode::extended_response(out, id, &done.result, done.response_name, value, &done.response_controls);

@@ -30,7 +30,7 @@ use runtime::limits::NetworkLimits;
 use runtime::listener::{Audience, ListenAt};
 use runtime::log::error::ErrorLogSettings;
 use runtime::log::file::LogFileSettings;
-use runtime::pool::{Place, Pool, PoolLimits, TURN};
+use runtime::pool::{Admission, Pool, PoolLimits, TURN};
 
 use crate::answer::Answer;
 use crate::executor::{Call, Executor, Step};
@@ -187,8 +187,8 @@ impl Fake {
             }
             "stream" => {
                 let remote = call.remote(true, Box::new(lost));
-                let job = move |place: Place<'_>| {
-                    let Place::Running(turn) = place else { return };
+                let job = move |admission: Admission<'_>| {
+                    let Admission::Running(turn) = admission else { return };
                     let mut sent = 0;
                     while sent < number && !remote.backlog().is_cancelled() {
                         let mut chunk = Vec::new();

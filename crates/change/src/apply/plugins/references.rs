@@ -28,7 +28,7 @@ use crate::apply::rdn::leaf_rdn;
 use crate::apply::stamps;
 use crate::apply::value_set::normal_form;
 use crate::apply::work::Work;
-use crate::apply::write::{self, Place};
+use crate::apply::write::{self, TreePosition};
 use crate::history::{Cause, ChangeKind};
 use crate::refusal::Refusal;
 use query::error::shown;
@@ -292,7 +292,7 @@ impl References {
             tally.add(Tally { entries: u64::from(count > 0), references: count });
         }
         let stamps = stamps::stamps_of_modify(work.proposal.csn, MODIFIER);
-        let place = Place { parent: record.parent(), rdn: record.rdn() };
+        let place = TreePosition { parent: record.parent(), rdn: record.rdn() };
         let dn = match work.rules.notes.is_on() {
             true => work.view().dn_of(id)?.unwrap_or_default(),
             false => String::new(),

@@ -105,7 +105,7 @@ struct Group {
 }
 
 /// Where the walk is: at keys within the bound, in the first of them behind an entry.
-struct Place {
+struct WalkPosition {
     keys: Bound<Vec<u8>>,
     after: EntryId,
 }
@@ -185,7 +185,7 @@ impl<'w, 'r, O: EntryWriter> Walk<'w, 'r, O> {
     }
 
     /// The keys at which the page begins.
-    fn begin(&self) -> Place {
+    fn begin(&self) -> WalkPosition {
         let form = self.start.and_then(|start| match self.index.is_whole {
             true => Some(start.key.clone()),
             false => self.order.first_form(&start.key),
@@ -197,11 +197,11 @@ impl<'w, 'r, O: EntryWriter> Walk<'w, 'r, O> {
             }
             Some(form) => Bound::Included(stem_of(&form).to_vec()),
         };
-        Place { keys, after: EntryId::ROOT }
+        WalkPosition { keys, after: EntryId::ROOT }
     }
 
     /// Goes on for a while from `place`; gives the place to go on from, none at the end.
-    fn piece(&mut self, view: &View<'_>, place: Place) -> Result<Option<Place>, Stop> {
+    fn piece(&mut self, view: &View<'_>, place: WalkPosition) -> Result<Option<WalkPosition>, Stop> {
         if self.send_queue(view)? {
             return Ok(Some(place));
         }
@@ -214,7 +214,7 @@ impl<'w, 'r, O: EntryWriter> Walk<'w, 'r, O> {
             let stem = stem_of(key);
             if self.group.as_ref().is_none_or(|group| group.stem != stem) {
                 if self.finish_group() {
-                    return Ok(Some(Place { keys: Bound::Included(key.to_vec()), after: EntryId::ROOT }));
+                    return Ok(Some(WalkPosition { keys: Bound::Included(key.to_vec()), after: EntryId::ROOT }));
                 }
                 self.group = Some(self.group_of(stem));
             }
@@ -228,17 +228,17 @@ impl<'w, 'r, O: EntryWriter> Walk<'w, 'r, O> {
                     self.member(view, id)?;
                 }
                 if looked >= IDS_PER_LOOK || fetched >= CANDIDATES_PER_LOOK {
-                    return Ok(Some(Place { keys: Bound::Included(key.to_vec()), after: id }));
+                    return Ok(Some(WalkPosition { keys: Bound::Included(key.to_vec()), after: id }));
                 }
             }
             looked += 1;
             if looked >= IDS_PER_LOOK {
-                return Ok(Some(Place { keys: Bound::Excluded(key.to_vec()), after: EntryId::ROOT }));
+                return Ok(Some(WalkPosition { keys: Bound::Excluded(key.to_vec()), after: EntryId::ROOT }));
             }
         }
         // An empty range has no more keys: what is left is to be sent.
         let is_left = self.finish_group();
-        Ok(is_left.then(|| Place { keys: self.end(), after: EntryId::ROOT }))
+        Ok(is_left.then(|| WalkPosition { keys: self.end(), after: EntryId::ROOT }))
     }
 
     /// A bound that no key is within.

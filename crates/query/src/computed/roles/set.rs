@@ -13,7 +13,7 @@ use store::record::put_value;
 use super::role::{Kind, NS_ROLE, Role};
 use crate::circle;
 use crate::computed::alternatives::{Alternatives, Narrowing};
-use crate::computed::definition::{Definition, Priority, Shows, Source, Wanted};
+use crate::computed::definition::{Definition, Priority, Shows, ValueSource, Wanted};
 use crate::computed::reach::Reach;
 use crate::entry::EntryView;
 use crate::entry::each_stored;
@@ -197,7 +197,7 @@ impl Found<'_> {
     }
 }
 
-impl Source for RoleSet {
+impl ValueSource for RoleSet {
     fn is_costly(&self) -> bool {
         self.filtered.len() > FILTERED_FEW
     }

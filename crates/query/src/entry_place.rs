@@ -4,7 +4,7 @@ use store::EntryId;
 
 /// An entry of some backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct EntryPlace {
     /// The backend's place in the directory's list.
     pub backend: usize,
     /// The entry.
