@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use query::backend::BackendIndex;
 use store::EntryId;
 
 use crate::limits::Kept;
@@ -45,8 +46,8 @@ pub enum Identity {
     User {
         /// The entry's name when it bound.
         dn: Arc<str>,
-        /// Which backend holds the entry (its place in `Directory`'s list).
-        backend: usize,
+        /// Which backend holds the entry.
+        backend: BackendIndex,
         /// The entry, which keeps its id when it is renamed.
         entry: EntryId,
     },

@@ -170,7 +170,7 @@ impl BindContext<'_> {
             Ending::Failed(failure)
         };
         let Some((at, _)) = holder(self.backends, name.as_bytes()) else { return Err(nobody(BindFailure::NoEntry)) };
-        let Some(backend) = self.backends.get(at) else { return Err(nobody(BindFailure::NoEntry)) };
+        let Some(backend) = self.backends.get(at.0) else { return Err(nobody(BindFailure::NoEntry)) };
         let snapshot = backend.store.snapshot().map_err(|error| store_failure(&error))?;
         let view = snapshot.view();
         let account = stored_passwords(&facts, backend, &view, &name).map_err(|error| store_failure(&error))?;

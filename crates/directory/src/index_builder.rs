@@ -16,7 +16,7 @@ use store::index::Distrust;
 use crate::index_propose::propose;
 use crate::update::Intake;
 use change::index_proposal::IndexProposal;
-use query::backend::Backend;
+use query::backend::{Backend, all_indices};
 
 /// Keys of one slice: a few milliseconds of the writer's time.
 const SLICE_WORK: u64 = 1_000;
@@ -137,11 +137,11 @@ impl IndexBuilders {
     /// One thread for each backend.
     pub(crate) fn start(backends: &Arc<[Backend]>, intake: &Arc<Intake>, tell: &Tell) -> std::io::Result<Self> {
         let mut builders = Self { bell: Arc::default(), threads: Vec::new() };
-        for at in 0..backends.len() {
+        for at in all_indices(backends) {
             let (backends, bell) = (Arc::clone(backends), Arc::clone(&builders.bell));
             let (intake, tell) = (Arc::clone(intake), Arc::clone(tell));
             let run = move || {
-                if let Some(backend) = backends.get(at) {
+                if let Some(backend) = backends.get(at.0) {
                     Builder { backend, intake: &intake, bell: &bell, tell: &tell }.run();
                 }
             };

@@ -17,7 +17,7 @@ use crate::index_work::IndexWork;
 use crate::open_error::OpenError;
 use crate::update::{Intake, bind_schema};
 use change::index_proposal::IndexProposal;
-use query::backend::Backend;
+use query::backend::{Backend, BackendIndex, numbered};
 use query::configured::configured_indexes;
 
 /// What changes of indexes need of the directory.
@@ -47,8 +47,8 @@ impl IndexContext<'_> {
     /// When there is no such backend or index, or the backend does not take the change.
     pub(crate) fn rebuild(&self, backend_id: &str, which: &RebuildWhich) -> Result<Vec<String>, OpenError> {
         let _only_one = self.work.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = self.backends.iter().position(|backend| backend.id.eq_ignore_ascii_case(backend_id));
-        let Some((at, backend)) = found.and_then(|at| Some((at, self.backends.get(at)?))) else {
+        let found = numbered(self.backends).find(|(_, backend)| backend.id.eq_ignore_ascii_case(backend_id));
+        let Some((at, backend)) = found else {
             return Err(OpenError::NoBackend { backend: backend_id.to_owned() });
         };
         let indexes = backend.store.indexes();
@@ -91,7 +91,7 @@ impl IndexContext<'_> {
     /// Makes the indexes of the backends those of the configuration, when the directory opens; what cannot be finished
     /// as it is, is begun anew.
     pub(crate) fn settle(&self) -> Result<(), OpenError> {
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(self.backends) {
             let Some(configured) = self.config.backend(&backend.id) else { continue };
             let wanted = configured_indexes(&self.in_force.schema(), configured)?;
             let indexes = backend.store.indexes();
@@ -104,8 +104,13 @@ impl IndexContext<'_> {
     }
 
     /// Proposes and waits.
-    pub(crate) fn set(&self, at: usize, configured: ConfiguredIndexes, anew: Vec<String>) -> Result<(), OpenError> {
-        let Some(backend) = self.backends.get(at) else { return Ok(()) };
+    pub(crate) fn set(
+        &self,
+        at: BackendIndex,
+        configured: ConfiguredIndexes,
+        anew: Vec<String>,
+    ) -> Result<(), OpenError> {
+        let Some(backend) = self.backends.get(at.0) else { return Ok(()) };
         // Filters and secret are no part of the proposal: the backend has them before it meets indexes that need them.
         backend.key_makers.store(Arc::new(configured.configs.clone()));
         bind_schema(backend, &self.in_force.schema()).wait();

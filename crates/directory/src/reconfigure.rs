@@ -16,6 +16,7 @@ use crate::indexes::{IndexContext, without_stamp};
 use crate::not_obeyed::tell_of_entries;
 use crate::open_error::OpenError;
 use crate::root_users::RootUsers;
+use query::backend::numbered;
 use query::computed::check_tables;
 use query::configured::configured_indexes;
 
@@ -57,7 +58,7 @@ impl Directory {
     pub fn reconfigure(&self, new: &Config) -> Result<Reconfigured, OpenError> {
         let _only_one = self.index_work.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut wanted = Vec::new();
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(&self.backends) {
             // A backend that is configured no more stays in service until the restart.
             let Some(configured) = new.backend(&backend.id) else { continue };
             wanted.push((at, backend, configured.index_entry_limit, configured_indexes(&self.schema(), configured)?));

@@ -9,6 +9,20 @@ use config::Writability;
 use schema::NormalizedDn;
 use store::index::IndexConfigs;
 
+/// A backend's place in a list of them: the directory's, or that of a history read from files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BackendIndex(pub usize);
+
+/// The places of all backends in the list.
+pub fn all_indices(backends: &[Backend]) -> impl Iterator<Item = BackendIndex> + use<> {
+    (0..backends.len()).map(BackendIndex)
+}
+
+/// The backends, each with its place in the list.
+pub fn numbered(backends: &[Backend]) -> impl Iterator<Item = (BackendIndex, &Backend)> + Clone {
+    backends.iter().enumerate().map(|(at, backend)| (BackendIndex(at), backend))
+}
+
 /// One suffix.
 #[derive(Clone, Debug)]
 pub struct Suffix {
@@ -56,9 +70,9 @@ impl Backend {
     }
 }
 
-/// The backend (its place in the list) and suffix that hold `dn`: the longest suffix wins.
+/// The backend and the suffix that hold `dn`: the longest suffix wins.
 #[must_use]
-pub fn holder<'b>(backends: &'b [Backend], dn: &[u8]) -> Option<(usize, &'b Suffix)> {
-    let found = backends.iter().enumerate().filter_map(|(at, backend)| Some((at, backend.suffix_of(dn)?)));
+pub fn holder<'b>(backends: &'b [Backend], dn: &[u8]) -> Option<(BackendIndex, &'b Suffix)> {
+    let found = numbered(backends).filter_map(|(at, backend)| Some((at, backend.suffix_of(dn)?)));
     found.max_by_key(|(_, suffix)| suffix.normalized.as_bytes().len())
 }

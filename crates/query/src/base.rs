@@ -6,7 +6,7 @@ use ldap::{LdapResult, Scope};
 use schema::NormalizedDn;
 use store::{Content, EntryId, Snapshot, StoreError, View};
 
-use crate::backend::{Backend, holder};
+use crate::backend::{Backend, BackendIndex, holder};
 use crate::class_flags::ClassFlags;
 use crate::entry::{DnParts, EntryView};
 use crate::error::{self, Refusal};
@@ -20,7 +20,7 @@ const ALIASES_MAX: usize = 32;
 /// An entry that a name leads to.
 pub struct Base {
     /// Which backend.
-    pub backend: usize,
+    pub backend: BackendIndex,
     /// Which entry.
     pub id: EntryId,
     /// The moment at which it was found.
@@ -50,7 +50,7 @@ pub fn find_base(
     // RDNs of the name that the last alias gave.
     let mut alias_depth = 0;
     for _ in 0..ALIASES_MAX {
-        let held = holder(backends, dn.as_bytes()).and_then(|(at, suffix)| Some((at, suffix, backends.get(at)?)));
+        let held = holder(backends, dn.as_bytes()).and_then(|(at, suffix)| Some((at, suffix, backends.get(at.0)?)));
         let Some((at, suffix, backend)) = held else { return Err(error::no_such_object(shown, "")) };
         let snapshot = backend.store.snapshot().map_err(|error| error::store_failure(&error))?;
         let step = step(&snapshot.view(), facts, suffix, &dn, shown, following)

@@ -2,11 +2,13 @@
 
 use store::EntryId;
 
+use crate::backend::BackendIndex;
+
 /// An entry of some backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryPlace {
-    /// The backend's place in the directory's list.
-    pub backend: usize,
+    /// Which backend holds it.
+    pub backend: BackendIndex,
     /// The entry.
     pub id: EntryId,
 }

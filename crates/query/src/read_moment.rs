@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use schema::TypeIndex;
 use store::{DescId, EntryId, Snapshot, StoreError, View};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, BackendIndex};
 use crate::computed::{ComputedAt, ComputedService, Definitions, GivenCache};
 use crate::defined_attributes::DefinedAttributes;
 use crate::entry::{Ask, DnParts, EachRow, EntrySource, EntryView, GivenValues, Membership, Shown};
@@ -102,8 +102,8 @@ impl ReadMoment {
 
     /// The same with what is known already of what entries of a backend are given at this moment.
     #[must_use]
-    pub fn knowing(self, backend: usize, definitions: Option<Arc<Definitions>>) -> ReadMoment {
-        if let Some(cell) = self.given.get(backend) {
+    pub fn knowing(self, backend: BackendIndex, definitions: Option<Arc<Definitions>>) -> ReadMoment {
+        if let Some(cell) = self.given.get(backend.0) {
             // Nobody else sets it: a moment belongs to one thread.
             let _ = cell.set(GivenCache::new(definitions));
         }
@@ -130,7 +130,7 @@ impl ReadMoment {
 
     /// Seen from the backend `own` at the moment of `view`. All views of one must be of one moment.
     #[must_use]
-    pub fn at<'m>(&'m self, own: usize, view: View<'m>) -> ReadAt<'m> {
+    pub fn at<'m>(&'m self, own: BackendIndex, view: View<'m>) -> ReadAt<'m> {
         ReadAt { groups: self.groups.at(own, view), moment: self }
     }
 }
@@ -147,7 +147,7 @@ impl<'m> ReadAt<'m> {
     /// # Errors
     /// When something cannot be read.
     pub fn given_values(&self) -> Result<Option<ComputedAt<'m>>, StoreError> {
-        let Some(cell) = self.moment.given.get(self.groups.own()) else { return Ok(None) };
+        let Some(cell) = self.moment.given.get(self.groups.own().0) else { return Ok(None) };
         if cell.get().is_none() {
             let definitions =
                 self.moment.computed.definitions(self.groups.own(), self.groups.facts_shared(), &self.groups.view())?;
@@ -195,7 +195,7 @@ static NOTHING: LazyLock<Arc<DefinedAttributes>> = LazyLock::new(Arc::default);
 
 impl GivenValues for ReadAt<'_> {
     fn defined(&self) -> &Arc<DefinedAttributes> {
-        let given = self.moment.given.get(self.groups.own()).and_then(OnceCell::get);
+        let given = self.moment.given.get(self.groups.own().0).and_then(OnceCell::get);
         given.and_then(GivenCache::definitions).map_or(&NOTHING, |definitions| definitions.defined())
     }
 

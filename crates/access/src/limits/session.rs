@@ -86,7 +86,7 @@ impl LimitsFinder<'_> {
             Identity::Root { dn } => self.by_rules(dn, None, true),
             Identity::User { backend, entry, dn } => {
                 let at = *backend;
-                let Some(backend) = self.context.backends.get(at) else {
+                let Some(backend) = self.context.backends.get(at.0) else {
                     return self.by_rules(dn, None, false);
                 };
                 let snapshot = backend.store.snapshot()?;
@@ -161,7 +161,7 @@ impl LimitsFinder<'_> {
 
     fn find_group(&self, group: &NormalizedDn) -> Result<Option<(Snapshot, EntryId)>, StoreError> {
         let Some((at, suffix)) = holder(&self.context.backends, group.as_bytes()) else { return Ok(None) };
-        let Some(backend) = self.context.backends.get(at) else { return Ok(None) };
+        let Some(backend) = self.context.backends.get(at.0) else { return Ok(None) };
         let snapshot = backend.store.snapshot()?;
         let found = locate(&snapshot.view(), &suffix.normalized, group.as_bytes())?.found();
         Ok(found.map(|id| (snapshot, id)))

@@ -15,6 +15,7 @@ use super::definitions_cache::DefinitionsCache;
 use super::error::ApplyError;
 use super::work::{Target, Work};
 use crate::refusal::Refusal;
+use query::backend::BackendIndex;
 use query::class_flags::ClassFlags;
 use query::computed::Definitions;
 use query::facts::Facts;
@@ -81,7 +82,7 @@ impl Work<'_, '_> {
         if let Some(known) = &self.rules.definitions.known {
             return Ok(known.clone());
         }
-        let found = self.rules.definitions.service.definitions(0, &self.facts, &self.view())?;
+        let found = self.rules.definitions.service.definitions(BackendIndex(0), &self.facts, &self.view())?;
         let refuses = |it: &Arc<Definitions>| {
             it.groups().iter().flat_map(|group| &group.definitions).any(|(_, definition)| definition.refuses_writes)
         };

@@ -12,6 +12,7 @@ use super::kind::{Cause, ChangeKind};
 use super::trace::{self, Body};
 use crate::csn::Csn;
 use crate::proposal::{Authority, Kind, Proposal};
+use query::backend::BackendIndex;
 
 /// How an entry got another name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +34,8 @@ pub struct Change<'a> {
     pub number: u64,
     /// When it was proposed. `entryCSN` of an entry added or changed by it.
     pub csn: Csn,
-    /// The backend: its place in [`Directory::backends`](crate::Directory::backends).
-    pub backend: usize,
+    /// Which backend it is in.
+    pub backend: BackendIndex,
     /// Number of the log record in that backend. Changes of one proposal have the same and became true together.
     pub sequence: u64,
     /// What became of the entry.
@@ -92,7 +93,7 @@ pub struct Edit {
 impl<'a> Change<'a> {
     /// The change whose body begins at `at` in the trace of a record, with its number; `None` when the bytes are
     /// damaged.
-    pub(super) fn decode(backend: usize, record: LogRecord<'a>, at: usize, number: u64) -> Option<Self> {
+    pub(super) fn decode(backend: BackendIndex, record: LogRecord<'a>, at: usize, number: u64) -> Option<Self> {
         let body = Body::decode(record.trace, at)?;
         let mut proposal = Proposal::decode(record.proposal).ok()?;
         if proposal.kind == Kind::Transaction {

@@ -11,6 +11,7 @@ use super::change::Change;
 use super::damage::Damages;
 use super::numbers::ChangeNumbers;
 use super::trace;
+use query::backend::BackendIndex;
 
 /// Why changes cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -125,7 +126,8 @@ impl HistoryReader {
         let Some((lane, ready)) = lane.and_then(|lane| Some((lane, lane.ready?))) else { return Ok(None) };
         self.given = Some(at);
         self.next = ready.number + 1;
-        let change = lane.frame.record().and_then(|record| Change::decode(at, record, ready.at, ready.number));
+        let change =
+            lane.frame.record().and_then(|record| Change::decode(BackendIndex(at), record, ready.at, ready.number));
         change.map(Some).ok_or(HistoryError::Damaged { number: ready.number })
     }
 

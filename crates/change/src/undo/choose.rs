@@ -9,6 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::history::{Cause, Change, ChangeKind};
+use query::backend::BackendIndex;
 
 /// Slices of one subtree delete follow each other in less than this.
 const SLICES_APART_US: u64 = 600_000_000;
@@ -20,7 +21,7 @@ pub struct Brief {
     pub number: u64,
     /// Whether it was asked for by number, name or time.
     pub is_wanted: bool,
-    backend: usize,
+    backend: BackendIndex,
     sequence: u64,
     request: Request,
     time_us: u64,
@@ -73,7 +74,7 @@ pub fn choose(briefs: &[Brief]) -> Vec<Chosen> {
     let records = records(briefs);
     // Of each request that is undone: what it did, and what followed.
     let mut groups: Vec<(Vec<u64>, Vec<u64>)> = Vec::new();
-    let mut group_of_record: HashMap<(usize, u64), usize> = HashMap::new();
+    let mut group_of_record: HashMap<(BackendIndex, u64), usize> = HashMap::new();
     let mut group_of_delete: HashMap<(Request, u64), (usize, u64)> = HashMap::new();
     let mut group_of_request: HashMap<Request, usize> = HashMap::new();
     for brief in briefs {
@@ -121,11 +122,12 @@ pub fn choose(briefs: &[Brief]) -> Vec<Chosen> {
 }
 
 /// The log records (backend and sequence) of which something is wanted, with all slices of subtree deletes.
-fn records(briefs: &[Brief]) -> HashSet<(usize, u64)> {
+fn records(briefs: &[Brief]) -> HashSet<(BackendIndex, u64)> {
     let requests = || briefs.iter().filter(|brief| !brief.follows);
     let mut records: HashSet<_> =
         requests().filter(|brief| brief.is_wanted).map(|brief| (brief.backend, brief.sequence)).collect();
-    let is_in = |records: &HashSet<(usize, u64)>, brief: &&Brief| records.contains(&(brief.backend, brief.sequence));
+    let is_in =
+        |records: &HashSet<(BackendIndex, u64)>, brief: &&Brief| records.contains(&(brief.backend, brief.sequence));
     // By request and entry named: when something of it was wanted.
     let mut deletes: HashMap<(Request, u64), Vec<u64>> = HashMap::new();
     for brief in requests().filter(|brief| is_in(&records, brief)) {
@@ -150,7 +152,7 @@ mod tests {
         Brief {
             number,
             is_wanted: false,
-            backend: 0,
+            backend: BackendIndex(0),
             sequence,
             request,
             time_us: 1_000_000 * sequence,

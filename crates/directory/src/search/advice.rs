@@ -29,6 +29,7 @@ use ldap::{Scope, SearchRequest};
 use store::record::Timestamp;
 
 use super::request_time::RequestTime;
+use query::backend::BackendIndex;
 use query::json::JsonWriter;
 use query::monitor_entry::MonitorEntry;
 use query::plan::remedy::Remedy;
@@ -111,9 +112,9 @@ impl Costly {
     }
 
     /// Records how it went on the backend at `at`.
-    pub(super) fn record(self, at: usize, scope: Scope, went: Went, remedies: impl FnOnce() -> Vec<Remedy>) {
+    pub(super) fn record(self, at: BackendIndex, scope: Scope, went: Went, remedies: impl FnOnce() -> Vec<Remedy>) {
         let tables = Arc::clone(&self.tables);
-        let Some(table) = tables.get(at) else { return };
+        let Some(table) = tables.get(at.0) else { return };
         let elapsed = self.time.started.elapsed();
         let seconds = i64::try_from(elapsed.as_secs()).unwrap_or(0);
         let sample = Sample {

@@ -13,6 +13,7 @@ use super::plan_part::PartBase;
 use super::refusal::SearchRefusal;
 use super::search_plan::SearchPlan;
 use super::worker::Worker;
+use query::backend::BackendIndex;
 use query::base::{Following, alias_target, find_base};
 use query::class_flags::ClassFlags;
 use query::class_ids::ids_of_classes;
@@ -33,7 +34,8 @@ pub fn add_targets(
     worker: &mut Worker,
     facts: &Arc<Facts>,
 ) -> Result<(), LdapResult> {
-    let mut bases: BTreeSet<(usize, EntryId)> = plan.parts.iter().map(|part| (part.backend, part.base)).collect();
+    let mut bases: BTreeSet<(BackendIndex, EntryId)> =
+        plan.parts.iter().map(|part| (part.backend, part.base)).collect();
     let mut next = 0;
     while next < plan.parts.len() {
         let targets = targets_below(plan, worker, facts, next)?;

@@ -12,7 +12,7 @@ use super::context::SearchContext;
 use super::plan_part::PartBase;
 use super::search_plan::SearchPlan;
 use super::worker::{KnownBase, Worker};
-use query::backend::holder;
+use query::backend::{BackendIndex, holder, numbered};
 use query::base::Following;
 use query::error;
 use query::facts::Facts;
@@ -51,7 +51,7 @@ impl SearchContext<'_> {
         let (facts, request) = (asked.facts, asked.request);
         let failure = |problem: StoreError| error::store_failure(&problem);
         if let Some((at, _)) = holder(self.backends, worker.base.as_bytes()) {
-            let Some(backend) = self.backends.get(at) else { return Err(error::no_such_object("", "")) };
+            let Some(backend) = self.backends.get(at.0) else { return Err(error::no_such_object("", "")) };
             let snapshot = backend.store.snapshot().map_err(failure)?;
             let base = std::mem::take(&mut worker.base);
             let known = worker.backend(at).known_base(facts, &snapshot, base.as_bytes());
@@ -84,7 +84,7 @@ impl SearchContext<'_> {
         scope: Scope,
     ) -> Result<(), LdapResult> {
         let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(self.backends) {
             for suffix in &backend.suffixes {
                 self.plan_suffix(plan, worker, facts, at, suffix.normalized.as_bytes(), scope)?;
             }
@@ -104,7 +104,7 @@ impl SearchContext<'_> {
             return Ok(());
         }
         let base = worker.base.clone();
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(self.backends) {
             for suffix in &backend.suffixes {
                 let is_wanted = match scope {
                     Scope::BaseObject => false,
@@ -125,11 +125,11 @@ impl SearchContext<'_> {
         plan: &mut SearchPlan,
         worker: &mut Worker,
         facts: &Arc<Facts>,
-        at: usize,
+        at: BackendIndex,
         suffix: &[u8],
         scope: Scope,
     ) -> Result<(), LdapResult> {
-        let Some(backend) = self.backends.get(at) else { return Ok(()) };
+        let Some(backend) = self.backends.get(at.0) else { return Ok(()) };
         let failure = |problem: StoreError| error::store_failure(&problem);
         let snapshot = backend.store.snapshot().map_err(failure)?;
         match snapshot.child(EntryId::ROOT, suffix).map_err(failure)? {

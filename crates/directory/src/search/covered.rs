@@ -8,22 +8,23 @@ use std::collections::HashSet;
 use ldap::Scope;
 use store::{EntryId, StoreError, View};
 
+use query::backend::BackendIndex;
 use query::parent_names::ParentNames;
 
 /// Bases that have been searched.
 #[derive(Debug, Default)]
 pub(super) struct Covered {
     /// These entries.
-    own: HashSet<(usize, EntryId)>,
+    own: HashSet<(BackendIndex, EntryId)>,
     /// Everything right below these.
-    children: HashSet<(usize, EntryId)>,
+    children: HashSet<(BackendIndex, EntryId)>,
     /// Everything below these.
-    below: HashSet<(usize, EntryId)>,
+    below: HashSet<(BackendIndex, EntryId)>,
 }
 
 impl Covered {
     /// A part is done.
-    pub(super) fn add(&mut self, backend: usize, base: EntryId, scope: Scope) {
+    pub(super) fn add(&mut self, backend: BackendIndex, base: EntryId, scope: Scope) {
         let base = (backend, base);
         if matches!(scope, Scope::BaseObject | Scope::WholeSubtree) {
             self.own.insert(base);
@@ -38,7 +39,7 @@ impl Covered {
     /// Whether the entry `id` below `parent` was in scope of one of them.
     pub(super) fn has(
         &self,
-        backend: usize,
+        backend: BackendIndex,
         view: &View<'_>,
         id: EntryId,
         parent: EntryId,

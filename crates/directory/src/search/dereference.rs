@@ -16,6 +16,7 @@ use super::limits::Limits;
 use super::refusal::SearchRefusal;
 use super::stop::Stop;
 use crate::controls::DereferenceRequest;
+use query::backend::BackendIndex;
 use query::encode::{Dereferenced, EncodeError, Layout, Selection, ShownEntry};
 use query::entry::{DnParts, EntryView};
 use query::error::shown;
@@ -48,7 +49,7 @@ struct Spec {
     /// Selects what is wanted of the entries that are named.
     wanted: Selection,
     /// The backend whose numbers `wanted` goes by.
-    wanted_in: Option<usize>,
+    wanted_in: Option<BackendIndex>,
 }
 
 /// Where an entry is looked at from.

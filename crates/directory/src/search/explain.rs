@@ -62,7 +62,7 @@ pub(super) fn answer(
     let mut values = Vec::with_capacity(explanations.len());
     for explanation in explanations {
         let part = plan.parts.iter().find(|part| part.backend == explanation.backend);
-        let backend = plan.backends.as_ref().and_then(|backends| backends.get(explanation.backend));
+        let backend = plan.backends.as_ref().and_then(|backends| backends.get(explanation.backend.0));
         let (Some(backend), Some(part)) = (backend, part) else { continue };
         let Some(snapshot) = &part.snapshot else { continue };
         let entries = snapshot.view().entry_count().map_err(|problem| error::store_failure(&problem))?;

@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use ldap::Scope;
+use query::backend::BackendIndex;
 use query::plan::trace::Trace;
 
 /// What the planner did in one part of a search.
 pub(super) struct Explanation {
-    pub(super) backend: usize,
+    pub(super) backend: BackendIndex,
     pub(super) scope: Scope,
     pub(super) began: Instant,
     pub(super) elapsed: Duration,
@@ -16,7 +17,7 @@ pub(super) struct Explanation {
 
 impl Explanation {
     /// Of the part about to be planned.
-    pub fn new(backend: usize, scope: Scope) -> Explanation {
+    pub fn new(backend: BackendIndex, scope: Scope) -> Explanation {
         Explanation { backend, scope, began: Instant::now(), elapsed: Duration::ZERO, trace: Trace::default() }
     }
 

@@ -21,6 +21,7 @@ use super::refusal::SearchRefusal;
 use super::stop::Stop;
 use crate::controls::ReadControls;
 use access::limits::SessionLimits;
+use query::backend::BackendIndex;
 
 /// First byte of a cookie: the form of the rest.
 const COOKIE_VERSION: u8 = 1;
@@ -57,7 +58,7 @@ impl CookieKey {
 pub(super) struct Position {
     /// Its sort key; empty when nothing is sorted.
     pub(super) key: Vec<u8>,
-    pub(super) backend: usize,
+    pub(super) backend: BackendIndex,
     pub(super) base: EntryId,
     pub(super) id: EntryId,
 }
@@ -249,7 +250,7 @@ impl Cookie {
     fn encode(&self, key: &CookieKey) -> Vec<u8> {
         let Position { key: sort_key, backend, base, id } = &self.position;
         let mut bytes = vec![COOKIE_VERSION];
-        for number in [self.request, self.sent, *backend as u64, base.0, id.0] {
+        for number in [self.request, self.sent, backend.0 as u64, base.0, id.0] {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
         bytes.extend_from_slice(sort_key);
@@ -269,7 +270,7 @@ impl Cookie {
             Some(u64::from_be_bytes(*number))
         };
         let [request, sent, backend, base, id] = [number()?, number()?, number()?, number()?, number()?];
-        let backend = usize::try_from(backend).ok()?;
+        let backend = BackendIndex(usize::try_from(backend).ok()?);
         let position = Position { key: rest.to_vec(), backend, base: EntryId(base), id: EntryId(id) };
         Some(Cookie { request, sent, position })
     }
@@ -288,6 +289,7 @@ mod tests {
             sort_key in prop::collection::vec(any::<u8>(), 0..40), at: prop::sample::Index, flip in 1u8..,
         ) {
             let key = CookieKey::default();
+            let backend = BackendIndex(backend);
             let position = Position { key: sort_key, backend, base: EntryId(base), id: EntryId(id) };
             let cookie = Cookie { request, sent, position };
             let mut bytes = cookie.encode(&key);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ldap::Scope;
 use store::{EntryId, Snapshot};
 
+use query::backend::BackendIndex;
 use query::computed::{Definitions, Program};
 use query::groups::MemberPlan;
 use query::id_set::IdSet;
@@ -12,7 +13,7 @@ use query::plan::{Branch, Candidates};
 
 /// One base in one backend.
 pub(super) struct Part {
-    pub(super) backend: usize,
+    pub(super) backend: BackendIndex,
     pub(super) base: EntryId,
     pub(super) scope: Scope,
     pub(super) candidates: Candidates,

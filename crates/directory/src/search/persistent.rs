@@ -26,6 +26,7 @@ use super::worker::Worker;
 use crate::controls::ReadControls;
 use crate::session::Session;
 use access::Access;
+use query::backend::numbered;
 use query::encode::Selection;
 use query::entry::EntryView;
 use query::error;
@@ -61,7 +62,7 @@ impl SearchContext<'_> {
         let suffixes = self.backends.iter().flat_map(|backend| &backend.suffixes).map(|it| it.normalized.clone());
         let suffixes = if request.scope == Scope::SingleLevel { suffixes.collect() } else { Vec::new() };
         let mut from = SmallVec::new();
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(self.backends) {
             let snapshot = backend.store.snapshot().map_err(|problem| error::store_failure(&problem))?;
             from.push((at, snapshot.seq()));
         }
@@ -146,7 +147,7 @@ impl SearchContext<'_> {
         let Some(persistent) = &mut plan.persistent else { return };
         let base = &persistent.base;
         persistent.from.retain(|(at, _)| {
-            let suffixes = self.backends.get(*at).map(|backend| backend.suffixes.as_slice()).unwrap_or_default();
+            let suffixes = self.backends.get(at.0).map(|backend| backend.suffixes.as_slice()).unwrap_or_default();
             suffixes.iter().any(|it| base.is_ancestor_or_equal(&it.normalized) || it.normalized.is_ancestor_of(base))
         });
     }

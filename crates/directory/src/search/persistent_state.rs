@@ -10,6 +10,7 @@ use store::EntryId;
 
 use crate::watch::Permit;
 use access::Identity;
+use query::backend::BackendIndex;
 use query::id_set::IdSet;
 use query::plan::covers;
 
@@ -26,10 +27,10 @@ pub(crate) struct Persistent {
     /// Changes up to this number are in what was shown, or came before it.
     pub after: u64,
     /// Backends that may hold entries in scope, and the last change of each that came before the search.
-    pub from: SmallVec<[(usize, u64); 1]>,
+    pub from: SmallVec<[(BackendIndex, u64); 1]>,
     pub trails: Vec<Trail>,
     /// Entries that were renamed while they were to be shown, by backend.
-    pub(super) renamed: HashSet<(usize, EntryId)>,
+    pub(super) renamed: HashSet<(BackendIndex, EntryId)>,
     /// The request, to be prepared again when the schema is another one.
     pub request: Box<[u8]>,
     /// Its controls.
@@ -44,7 +45,7 @@ pub(crate) struct Persistent {
 /// What one part of the search has shown.
 #[derive(Debug)]
 pub(crate) struct Trail {
-    pub(super) backend: usize,
+    pub(super) backend: BackendIndex,
     pub(super) base: NormalizedDn,
     pub(super) scope: Scope,
     /// The change as of which the part was planned, and the number that the next new entry had then.
@@ -63,7 +64,7 @@ impl Persistent {
     /// or after.
     pub fn knows<'n>(
         &mut self,
-        backend: usize,
+        backend: BackendIndex,
         id: EntryId,
         seq: u64,
         names: impl Iterator<Item = &'n NormalizedDn> + Clone,
@@ -79,7 +80,7 @@ impl Persistent {
     }
 
     /// Forgets what was shown of a backend when it is older than `seq`: only that change and later ones are still told.
-    pub fn forget_until(&mut self, backend: usize, seq: u64) {
+    pub fn forget_until(&mut self, backend: BackendIndex, seq: u64) {
         self.trails.retain(|trail| trail.backend != backend || trail.pieces.iter().any(|(_, at)| *at >= seq));
         if self.trails.is_empty() {
             self.renamed = HashSet::new();

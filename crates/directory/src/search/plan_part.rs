@@ -10,6 +10,7 @@ use super::explanation::Explanation;
 use super::part::Part;
 use super::search_plan::{Asking, SearchPlan};
 use super::worker::{Worker, WorkerBackend};
+use query::backend::BackendIndex;
 use query::class_flags::ClassFlags;
 use query::class_ids::ids_of_classes;
 use query::computed::{Definitions, Program};
@@ -23,7 +24,7 @@ use query::rights::Reader;
 
 /// A base entry, and the moment at which it was found.
 pub(super) struct PartBase {
-    pub(super) backend: usize,
+    pub(super) backend: BackendIndex,
     pub(super) entry: EntryId,
     pub(super) scope: Scope,
     pub(super) snapshot: Snapshot,
@@ -39,7 +40,7 @@ impl SearchContext<'_> {
         of: PartBase,
     ) -> Result<(), LdapResult> {
         let PartBase { backend: at, entry: base, scope, snapshot } = of;
-        let Some(backend) = self.backends.get(at) else { return Ok(()) };
+        let Some(backend) = self.backends.get(at.0) else { return Ok(()) };
         let known = worker.backend(at);
         known.refresh(facts, &snapshot);
         known.find_suffix_entry(backend, &snapshot).map_err(|problem| error::store_failure(&problem))?;
@@ -116,7 +117,7 @@ impl SearchContext<'_> {
         plan: &mut SearchPlan,
         known: &WorkerBackend,
         facts: &Arc<Facts>,
-        at: usize,
+        at: BackendIndex,
         snapshot: &Snapshot,
     ) -> Result<(Option<Arc<Definitions>>, bool), LdapResult> {
         // Where nothing is ever defined, this is all that it costs.
@@ -148,7 +149,7 @@ impl SearchPlan {
 /// The filter as the planner takes it.
 fn rewritten(
     moment: &ReadMoment,
-    at: usize,
+    at: BackendIndex,
     view: View<'_>,
     matcher: &Matcher,
     entry_limit: u64,

@@ -11,7 +11,7 @@ use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
 use super::advice::Went;
 use super::covered::Covered;
-use super::dereference::{Budget, Dereferencing, Place};
+use super::dereference::{Budget, Dereferencing, Viewpoint};
 use super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter, SNAPSHOT_AGE_MAX};
 use super::explain;
 use super::limits::Limits;
@@ -70,7 +70,7 @@ impl SearchPlan {
     pub(super) fn record_advice(&mut self, went: Went) {
         let Some(costly) = self.costly.take().filter(|_| went.is_worth_advice()) else { return };
         let (Some(part), Some(backends)) = (self.parts.first(), &self.backends) else { return };
-        let (Some(backend), Some(facts)) = (backends.get(part.backend), &self.facts) else { return };
+        let (Some(backend), Some(facts)) = (backends.get(part.backend.0), &self.facts) else { return };
         let remedies = || explain::remedies(self, facts, backend, part.branch());
         costly.record(part.backend, part.scope, went, remedies);
     }
@@ -128,7 +128,7 @@ impl SearchPlan {
         let mut moment = self.moment();
         let (Some(facts), Some(backends)) = (&self.facts, &self.backends) else { return Ok(()) };
         let Some(part) = self.parts.get_mut(at) else { return Ok(()) };
-        let Some(backend) = backends.get(part.backend) else { return Ok(()) };
+        let Some(backend) = backends.get(part.backend.0) else { return Ok(()) };
         let mut snapshot = match part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX) {
             Some(snapshot) => {
                 if let Some(definitions) = &part.definitions {
@@ -160,7 +160,7 @@ impl SearchPlan {
                 moment = moment.map(|moment| moment.renewed());
             }
         }
-        let known = worker.backends.get_mut(part.backend);
+        let known = worker.backends.get_mut(part.backend.0);
         let mut fallback = WorkerBackend::default();
         let known = known.unwrap_or(&mut fallback);
         self.selection.meet_tables();
@@ -454,7 +454,7 @@ impl<O: EntryWriter> Run<'_, O> {
         }
         let mut dereferenced = Vec::new();
         if let (Some(dereferencing), Some(moment), Some(at)) = (&mut self.dereferencing, &self.moment, at) {
-            let place = Place { reader, moment, at };
+            let place = Viewpoint { reader, moment, at };
             let budget = Budget { limits: self.limits, candidates: self.done.candidates };
             let look = &mut || look_at_clock(&budget.limits, output);
             dereferenced = dereferencing.of_entry(&place, &entry, &budget, look)?;

@@ -6,7 +6,7 @@ use ldap::LdapResult;
 use schema::NormalizedDn;
 use store::{EntryId, Snapshot, StoreError};
 
-use query::backend::Backend;
+use query::backend::{Backend, BackendIndex};
 use query::class_flags::ClassFlags;
 use query::error;
 use query::facts::{ClassFlagTable, Facts};
@@ -80,7 +80,7 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn backend(&mut self, at: usize) -> &mut WorkerBackend {
+    pub(super) fn backend(&mut self, BackendIndex(at): BackendIndex) -> &mut WorkerBackend {
         if self.backends.len() <= at {
             self.backends.resize_with(at + 1, WorkerBackend::default);
         }

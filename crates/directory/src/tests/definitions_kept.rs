@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::search::tests::fixture::{Asked, Fixture, user};
 use crate::tests::groups::modify;
+use query::backend::BackendIndex;
 use query::computed::Kept;
 
 const BASE: &str = "dc=example,dc=com";
@@ -21,7 +22,7 @@ fn fixture(more: &str) -> Fixture {
 }
 
 fn kept(it: &Fixture) -> Arc<Kept> {
-    it.directory.reading.computed.kept(0).unwrap()
+    it.directory.reading.computed.kept(BackendIndex(0)).unwrap()
 }
 
 /// Whoever looks first after a change spares all others the look: also a search for groups, a compare, a bind.
@@ -41,7 +42,7 @@ fn one_look_for_each_change() {
             let snapshot = it.directory.backends[0].store.snapshot().unwrap();
             let directory = &it.directory;
             let moment = directory.reading.moment(&directory.facts(), 0);
-            assert!(moment.at(0, snapshot.view()).given_values().unwrap().is_some());
+            assert!(moment.at(BackendIndex(0), snapshot.view()).given_values().unwrap().is_some());
         },
     ];
     for (at, look) in looks.into_iter().enumerate() {

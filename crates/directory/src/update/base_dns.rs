@@ -5,11 +5,12 @@ use super::kept_settings::kept;
 use crate::open_error::OpenError;
 use change::apply::{BASE_DNS_KEY, base_dns_bytes};
 use change::proposal::Kind;
+use query::backend::numbered;
 
 impl UpdateContext<'_> {
     /// Brings what the backends keep of the base DNs up to the backends in service.
     pub(crate) fn set_base_dns(&self) -> Result<(), OpenError> {
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(self.backends) {
             let all = self.backends.iter().flat_map(|backend| &backend.suffixes);
             let is_above = |base| backend.suffixes.iter().any(|own| own.normalized.is_ancestor_of(base));
             let mut below: Vec<&str> =

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 use access::Identity;
 use change::csn::Csn;
 use change::proposal::{Authority, Kind, Proposal};
-use query::backend::Backend;
+use query::backend::{Backend, BackendIndex};
 use query::error::store_failure;
 
 /// Who stands behind changes that no client asked for.
@@ -21,7 +21,7 @@ pub(crate) const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
 /// A decided update, but for the time.
 #[derive(Debug)]
 pub(crate) struct Decided<'m> {
-    pub(crate) backend: usize,
+    pub(crate) backend: BackendIndex,
     pub(crate) kind: Kind,
     pub(crate) controls: OwnedControls,
     pub(crate) op_bytes: Cow<'m, [u8]>,
@@ -34,7 +34,7 @@ pub(crate) struct Decided<'m> {
 
 impl<'m> Decided<'m> {
     /// A change that the server makes by itself.
-    pub(crate) fn by_server(backend: usize, kind: Kind, op_bytes: Vec<u8>) -> Self {
+    pub(crate) fn by_server(backend: BackendIndex, kind: Kind, op_bytes: Vec<u8>) -> Self {
         Self {
             backend,
             kind,

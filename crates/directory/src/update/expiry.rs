@@ -20,7 +20,7 @@ use super::intake::{Cause, Intake};
 use super::references::{ReferenceKeeper, now_us};
 use change::apply::{ExpirySlice, expired};
 use change::proposal::Kind;
-use query::backend::Backend;
+use query::backend::{Backend, BackendIndex, numbered};
 use query::error::store_failure;
 use query::monitor_entry::MonitorEntry;
 use query::notices::{NoticeKind, Notices};
@@ -119,7 +119,7 @@ impl Worker {
     /// Removes what is over now, in every backend that may change.
     fn look(&self, bell: &Bell) {
         let mut held = 0;
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(&self.backends) {
             if backend.writability == Writability::Disabled {
                 continue;
             }
@@ -136,7 +136,7 @@ impl Worker {
 
     /// Goes through what is over until nothing more can be removed; gives how many entries are held by others below
     /// them.
-    fn work_off(&self, at: usize, backend: &Backend, bell: &Bell) -> Result<u64, LdapResult> {
+    fn work_off(&self, at: BackendIndex, backend: &Backend, bell: &Bell) -> Result<u64, LdapResult> {
         let deadline_us =
             now_us().saturating_sub(u64::try_from(self.settings.tolerance.as_micros()).unwrap_or(u64::MAX));
         loop {
@@ -147,7 +147,7 @@ impl Worker {
         }
     }
 
-    fn round(&self, at: usize, backend: &Backend, deadline_us: u64, bell: &Bell) -> Result<Tally, LdapResult> {
+    fn round(&self, at: BackendIndex, backend: &Backend, deadline_us: u64, bell: &Bell) -> Result<Tally, LdapResult> {
         let mut tally = Tally::default();
         let mut after = None;
         loop {
@@ -169,7 +169,7 @@ impl Worker {
         }
     }
 
-    fn propose(&self, at: usize, backend: &Backend, slice: ExpirySlice) -> Result<Tally, LdapResult> {
+    fn propose(&self, at: BackendIndex, backend: &Backend, slice: ExpirySlice) -> Result<Tally, LdapResult> {
         let decided = Decided::by_server(at, Kind::ExpireEntries, slice.encode());
         let (csn, proposal) = self.intake.encode(&decided, [0; 16]);
         let report = report_of(self.intake.submit_and_wait(backend, Cause::Expiry, proposal))?;

@@ -7,7 +7,7 @@ use super::done::report_of;
 use super::intake::Cause;
 use crate::open_error::OpenError;
 use change::proposal::Kind;
-use query::backend::Backend;
+use query::backend::{Backend, BackendIndex};
 
 /// What a backend keeps under a key.
 pub(super) fn kept(backend: &Backend, key: &[u8]) -> Result<Vec<u8>, OpenError> {
@@ -18,8 +18,8 @@ pub(super) fn kept(backend: &Backend, key: &[u8]) -> Result<Vec<u8>, OpenError> 
 
 impl UpdateContext<'_> {
     /// Proposes that a backend keeps something else.
-    pub(super) fn propose_kept(&self, at: usize, kind: Kind, bytes: Vec<u8>) -> Result<(), OpenError> {
-        let Some(backend) = self.backends.get(at) else { return Ok(()) };
+    pub(super) fn propose_kept(&self, at: BackendIndex, kind: Kind, bytes: Vec<u8>) -> Result<(), OpenError> {
+        let Some(backend) = self.backends.get(at.0) else { return Ok(()) };
         let (_, proposal) = self.updates.intake.encode(&Decided::by_server(at, kind, bytes), [0; 16]);
         let refused = |reason| OpenError::Kept { backend: backend.id.clone(), reason };
         match report_of(self.updates.intake.submit_and_wait(backend, Cause::Configuration, proposal)) {

@@ -18,6 +18,7 @@ use crate::refusal::Refusal;
 use access::Identity;
 use access::account::stored_passwords;
 use change::proposal::Kind;
+use query::backend::BackendIndex;
 use query::error::{invalid_dn, no_such_object, store_failure};
 use query::facts::Facts;
 
@@ -89,11 +90,11 @@ impl UpdateContext<'_> {
         &self,
         facts: &Facts,
         order: &Order<'_, '_>,
-        at: usize,
+        at: BackendIndex,
         name: &NormalizedDn,
         wanted: &PasswordModify<'_>,
     ) -> Result<bool, LdapResult> {
-        let Some(backend) = self.backends.get(at) else { return Ok(true) };
+        let Some(backend) = self.backends.get(at.0) else { return Ok(true) };
         let snapshot = snapshot(backend)?;
         let account =
             stored_passwords(facts, backend, &snapshot.view(), name).map_err(|error| store_failure(&error))?;

@@ -14,6 +14,7 @@ use super::decided::snapshot;
 use super::order::Order;
 use crate::refusal::Refusal;
 use access::account::stored_passwords;
+use query::backend::BackendIndex;
 use query::error::store_failure;
 use query::facts::Facts;
 
@@ -33,7 +34,7 @@ pub(super) fn prepare(
     facts: &Facts,
     order: &Order<'_, '_>,
     request: &EntryRequest<'_>,
-    at: usize,
+    at: BackendIndex,
     name: &NormalizedDn,
 ) -> Result<Prepared, LdapResult> {
     let is_password = |attribute: &Attribute<'_>| is_password(facts, attribute.description);
@@ -62,7 +63,7 @@ struct Passwords<'p, 'o, 'm> {
     facts: &'p Facts,
     order: &'p Order<'o, 'm>,
     request: &'p EntryRequest<'m>,
-    at: usize,
+    at: BackendIndex,
     name: &'p NormalizedDn,
 }
 
@@ -150,7 +151,7 @@ impl Passwords<'_, '_, '_> {
     }
 
     fn stored(&self) -> Result<Vec<Vec<u8>>, LdapResult> {
-        let Some(backend) = self.context.backends.get(self.at) else { return Ok(Vec::new()) };
+        let Some(backend) = self.context.backends.get(self.at.0) else { return Ok(Vec::new()) };
         let snapshot = snapshot(backend)?;
         let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name)
             .map_err(|error| store_failure(&error))?;

@@ -14,7 +14,7 @@ use super::kept_settings::kept;
 use crate::open_error::OpenError;
 use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standing};
 use change::proposal::Kind;
-use query::backend::Backend;
+use query::backend::{Backend, numbered};
 use query::dynamic_entry::EXPIRY;
 use query::plan::remedy::{Remedy, Step, Wanted};
 use query::virtual_attributes::VirtualAttribute;
@@ -47,7 +47,7 @@ impl UpdateContext<'_> {
         self.check_plugins(config)?;
         let text = plugins_text(config);
         let mut is_changed = false;
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(self.backends) {
             if kept(backend, PLUGINS_KEY)? != text {
                 self.propose_kept(at, Kind::ConfigurePlugins, text.clone())?;
                 is_changed = true;

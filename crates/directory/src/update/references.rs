@@ -22,7 +22,7 @@ use change::apply::queue::{BATCH_JOBS, Bounds, Job, Slice, bounds, job};
 use change::apply::{ReferenceProbe, Report, Tally};
 use change::csn::Csn;
 use change::proposal::Kind;
-use query::backend::Backend;
+use query::backend::{Backend, BackendIndex, all_indices};
 use query::error::store_failure;
 use query::monitor_entry::MonitorEntry;
 
@@ -208,7 +208,7 @@ impl Worker {
     fn run(self) {
         while !self.shared.is_stopping() {
             let mut pause: Option<Duration> = None;
-            for at in 0..self.backends.len() {
+            for at in all_indices(&self.backends) {
                 let next = self.work_off(at).unwrap_or(Some(RETRY));
                 pause = [pause, next].into_iter().flatten().min();
             }
@@ -226,7 +226,7 @@ impl Worker {
     }
 
     /// Does what is due in one backend's queue; gives the time until the next job is.
-    fn work_off(&self, at: usize) -> Result<Option<Duration>, LdapResult> {
+    fn work_off(&self, at: BackendIndex) -> Result<Option<Duration>, LdapResult> {
         while !self.shared.is_stopping() {
             let (first, jobs, due) = self.batch(at)?;
             if jobs.is_empty() {
@@ -237,10 +237,10 @@ impl Worker {
         Ok(None)
     }
 
-    pub(super) fn work_batch(&self, at: usize, end: u64, jobs: &[Job]) -> Result<(), LdapResult> {
+    pub(super) fn work_batch(&self, at: BackendIndex, end: u64, jobs: &[Job]) -> Result<(), LdapResult> {
         let mut tallies: Vec<Tally> = jobs.iter().map(|job| job.done).collect();
         let mut result = Ok(());
-        for other in (0..self.backends.len()).filter(|other| *other != at) {
+        for other in all_indices(&self.backends).filter(|other| *other != at) {
             if self.refers(other, jobs)? {
                 result = result.and(self.slices(other, 0, jobs, &mut tallies)?);
             }
@@ -274,9 +274,9 @@ impl Worker {
 
     /// The number of the first job that waits; the jobs from there that are due and can be done together; if there are
     /// none, the time until there are.
-    pub(super) fn batch(&self, at: usize) -> Result<(u64, Vec<Job>, Option<Duration>), LdapResult> {
+    pub(super) fn batch(&self, at: BackendIndex) -> Result<(u64, Vec<Job>, Option<Duration>), LdapResult> {
         let failed = |error| store_failure(&error);
-        let Some(backend) = self.backends.get(at) else { return Ok((0, Vec::new(), None)) };
+        let Some(backend) = self.backends.get(at.0) else { return Ok((0, Vec::new(), None)) };
         let snapshot = backend.store.snapshot().map_err(failed)?;
         let view = snapshot.view();
         let Bounds { first, next, .. } = bounds(&view).map_err(failed)?;
@@ -300,9 +300,9 @@ impl Worker {
         Ok((first, jobs, None))
     }
 
-    fn refers(&self, at: usize, jobs: &[Job]) -> Result<bool, LdapResult> {
+    fn refers(&self, at: BackendIndex, jobs: &[Job]) -> Result<bool, LdapResult> {
         let failed = |error| store_failure(&error);
-        let Some(backend) = self.backends.get(at) else { return Ok(false) };
+        let Some(backend) = self.backends.get(at.0) else { return Ok(false) };
         let snapshot = backend.store.snapshot().map_err(failed)?;
         self.probe.refers(&self.schema, &snapshot.view(), jobs).map_err(failed)
     }
@@ -311,12 +311,12 @@ impl Worker {
     /// inner one is a refusal.
     pub(super) fn slices(
         &self,
-        at: usize,
+        at: BackendIndex,
         finish_before: u64,
         jobs: &[Job],
         tallies: &mut [Tally],
     ) -> Result<Result<(), LdapResult>, LdapResult> {
-        let Some(backend) = self.backends.get(at) else { return Ok(Ok(())) };
+        let Some(backend) = self.backends.get(at.0) else { return Ok(Ok(())) };
         let mut slice = Slice { finish_before, cursor: Vec::new(), jobs: jobs.to_vec() };
         while !self.shared.is_stopping() {
             let report = self.propose(at, backend, &slice)?;
@@ -338,7 +338,7 @@ impl Worker {
         Ok(Ok(()))
     }
 
-    fn propose(&self, at: usize, backend: &Backend, slice: &Slice) -> Result<Report, LdapResult> {
+    fn propose(&self, at: BackendIndex, backend: &Backend, slice: &Slice) -> Result<Report, LdapResult> {
         let cause = slice.jobs.first();
         let decided = Decided {
             connection: cause.map_or(0, |job| job.connection),

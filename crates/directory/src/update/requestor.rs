@@ -15,7 +15,7 @@ impl UpdateContext<'_> {
     /// stands behind the name, also when another one of that name is added.
     pub(super) fn requestor(&self, identity: &Identity) -> Result<Identity, LdapResult> {
         let Identity::User { dn, backend: at, entry } = identity else { return Ok(identity.clone()) };
-        let Some(backend) = self.backends.get(*at) else { return Ok(identity.clone()) };
+        let Some(backend) = self.backends.get(at.0) else { return Ok(identity.clone()) };
         let now = snapshot(backend)?.view().dn_of(*entry).map_err(|error| store_failure(&error))?;
         Ok(match now {
             Some(now) => Identity::User { dn: now.into(), backend: *at, entry: *entry },

@@ -26,7 +26,7 @@ use crate::refusal::Refusal;
 use access::Identity;
 use change::apply::schema_text;
 use change::proposal::{Flags, Kind};
-use query::backend::Backend;
+use query::backend::{Backend, BackendIndex, numbered};
 
 impl UpdateContext<'_> {
     /// Makes a schema modification in files, backends and for readers.
@@ -70,14 +70,14 @@ impl UpdateContext<'_> {
         modification: &SchemaModification,
     ) -> Result<UpdateDone, LdapResult> {
         let mut last = UpdateDone::refused(LdapResult::success());
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(self.backends) {
             let done = self.propose_schema(at, backend, &modified.schema, &modification.identity, modification.flags);
             if done.result.is_success() {
                 last = done;
                 continue;
             }
             let _ = bind_schema(backend, old);
-            for (at, backend) in self.backends.iter().enumerate().take(at) {
+            for (at, backend) in numbered(self.backends).take(at.0) {
                 let mut flags = Flags::default();
                 flags.set(Flags::RELAX);
                 // Back to what it was: nothing can have come to need the new definitions that the old ones do not have.
@@ -92,7 +92,7 @@ impl UpdateContext<'_> {
     /// update gets between the two.
     fn propose_schema(
         &self,
-        at: usize,
+        at: BackendIndex,
         backend: &Backend,
         schema: &Arc<Schema>,
         identity: &Identity,
@@ -131,7 +131,7 @@ impl UpdateContext<'_> {
         let schema = self.schema();
         let text = schema_text(&schema);
         let identity = Identity::Root { dn: SERVER_NAME.into() };
-        for (at, backend) in self.backends.iter().enumerate() {
+        for (at, backend) in numbered(self.backends) {
             let failed = |error| OpenError::Store { backend: backend.id.clone(), error };
             let snapshot = backend.store.snapshot().map_err(failed)?;
             let view = snapshot.view();

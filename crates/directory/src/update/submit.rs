@@ -25,7 +25,7 @@ use crate::own::OwnUpdate;
 use crate::refusal::Refusal;
 use crate::session::Session;
 use change::proposal::{Flags, Kind};
-use query::backend::holder;
+use query::backend::{BackendIndex, holder};
 use query::error::{invalid_dn, shown};
 use query::facts::Facts;
 
@@ -178,18 +178,18 @@ impl UpdateContext<'_> {
     }
 
     /// The backend that holds a name and may be written to.
-    pub(crate) fn backend_of(&self, name: &NormalizedDn, dn: &[u8]) -> Result<usize, LdapResult> {
+    pub(crate) fn backend_of(&self, name: &NormalizedDn, dn: &[u8]) -> Result<BackendIndex, LdapResult> {
         let held = holder(self.backends, name.as_bytes());
         let Some((at, _)) = held else { return Err(self.default_referral.answer(dn, None)) };
         let writable = |mode: Writability| matches!(mode, Writability::Enabled);
-        let backend_mode = self.backends.get(at).map(|backend| backend.writability);
+        let backend_mode = self.backends.get(at.0).map(|backend| backend.writability);
         if !writable(self.updates.writability) || !backend_mode.is_some_and(writable) {
             return Err(Refusal::UpdatesOff.into());
         }
         Ok(at)
     }
 
-    fn check_same_backend(&self, facts: &Facts, at: usize, superior: &[u8]) -> Result<(), LdapResult> {
+    fn check_same_backend(&self, facts: &Facts, at: BackendIndex, superior: &[u8]) -> Result<(), LdapResult> {
         let name = NormalizedDn::parse(&facts.schema, superior).map_err(|error| invalid_dn(superior, error))?;
         match holder(self.backends, name.as_bytes()) {
             Some((other, _)) if other != at => Err(Refusal::OtherBackend { dn: shown(superior) }.into()),
@@ -199,7 +199,7 @@ impl UpdateContext<'_> {
 
     /// Hands a decided update to its backend.
     pub(crate) fn propose(&self, decided: Decided<'_>, done: UpdateCallback) {
-        let Some(backend) = self.backends.get(decided.backend) else {
+        let Some(backend) = self.backends.get(decided.backend.0) else {
             return done(UpdateDone::refused(out_of_service()));
         };
         let intake = &self.updates.intake;

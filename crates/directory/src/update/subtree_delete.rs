@@ -34,7 +34,7 @@ impl SubtreeDelete {
     /// Proposes the next slice. After the first it is called on the store's thread.
     pub(super) fn go_on(self) {
         let (intake, backends) = (Arc::clone(&self.intake), Arc::clone(&self.backends));
-        let Some(backend) = backends.get(self.decided.backend) else {
+        let Some(backend) = backends.get(self.decided.backend.0) else {
             return (self.done)(UpdateDone::refused(out_of_service()));
         };
         let (csn, proposal) = intake.encode(&self.decided, [0; 16]);

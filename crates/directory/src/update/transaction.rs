@@ -54,7 +54,7 @@ impl UpdateContext<'_> {
             Err(result) => return done(UpdateDone::refused(result)),
         };
         let Some(first) = updates.first() else { return done(UpdateDone::refused(LdapResult::success())) };
-        let Some(backend) = self.backends.get(first.decided.backend) else {
+        let Some(backend) = self.backends.get(first.decided.backend.0) else {
             return done(UpdateDone::refused(out_of_service()));
         };
         let intake = &self.updates.intake;

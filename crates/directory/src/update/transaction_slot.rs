@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::decided::Decided;
+use query::backend::BackendIndex;
 
 /// Updates of one transaction.
 pub const TRANSACTION_UPDATES_MAX: usize = 1_000;
@@ -21,7 +22,7 @@ pub(crate) struct TransactionSlot(pub(super) Option<Arc<Mutex<Transaction>>>);
 pub(super) struct Transaction {
     pub(super) identifier: String,
     /// All updates are of one backend: another one has another log.
-    pub(super) backend: Option<usize>,
+    pub(super) backend: Option<BackendIndex>,
     pub(super) updates: Vec<Waiting>,
     pub(super) bytes: usize,
     /// The transaction has ended; an update that arrives later is refused.

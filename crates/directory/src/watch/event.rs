@@ -13,6 +13,7 @@ use store::{EntryId, RecordView, Snapshot, StoreError};
 use super::state::EntryState;
 use crate::search::RequestTime;
 use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
+use query::backend::BackendIndex;
 use query::encode::EntryChange;
 use query::facts::Facts;
 use query::read_moment::{ReadContext, ReadMoment};
@@ -26,7 +27,7 @@ const BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct Event {
     pub number: u64,
-    pub backend: usize,
+    pub backend: BackendIndex,
     pub sequence: u64,
     pub kind: ChangeKind,
     pub entry: EntryId,
@@ -162,8 +163,8 @@ impl Present {
     }
 
     /// Whether the change is in it.
-    pub fn has(&self, event: &Event) -> bool {
-        self.snapshots.get(event.backend).is_some_and(|snapshot| event.sequence <= snapshot.seq())
+    pub(super) fn has(&self, event: &Event) -> bool {
+        self.snapshots.get(event.backend.0).is_some_and(|snapshot| event.sequence <= snapshot.seq())
     }
 }
 
@@ -185,7 +186,7 @@ pub(super) struct Images<'s> {
     moment: &'s Present,
     stretch: &'s Stretch,
     /// Entries as of the last change that was asked for: its place in the stretch.
-    states: HashMap<(usize, EntryId), (usize, EntryState)>,
+    states: HashMap<(BackendIndex, EntryId), (usize, EntryState)>,
     /// Those of the change at hand: before and after, when made.
     at: usize,
     before: Option<Option<Image>>,
@@ -228,7 +229,7 @@ impl<'s> Images<'s> {
     fn make(&mut self, is_before: bool) -> Result<Option<Image>, StoreError> {
         let (moment, stretch, at) = (self.moment, self.stretch, self.at);
         let Some(event) = stretch.events.get(at) else { return Ok(None) };
-        let Some(snapshot) = moment.snapshots.get(event.backend) else { return Ok(None) };
+        let Some(snapshot) = moment.snapshots.get(event.backend.0) else { return Ok(None) };
         let tables = snapshot.tables();
         let changed;
         let state = match (event.kind, is_before) {
@@ -271,7 +272,7 @@ impl<'s> Images<'s> {
     /// The entry as of the change at `at`, which is not the one that deleted it.
     fn state_after(&mut self, event: &Event, at: usize) -> Result<Option<&EntryState>, StoreError> {
         let (moment, stretch) = (self.moment, self.stretch);
-        let Some(snapshot) = moment.snapshots.get(event.backend) else { return Ok(None) };
+        let Some(snapshot) = moment.snapshots.get(event.backend.0) else { return Ok(None) };
         let tables = snapshot.tables();
         let of_entry = |other: &&Event| other.entry == event.entry && other.backend == event.backend;
         let key = (event.backend, event.entry);

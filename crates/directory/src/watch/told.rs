@@ -20,6 +20,7 @@ use super::permit::WatchCounts;
 use super::watched::Watched;
 use crate::search::{Persistent, SearchDone, SearchPlan};
 use change::history::ChangeKind;
+use query::backend::BackendIndex;
 use query::encode::{EncodeError, Layout, ShownEntry};
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error;
@@ -45,7 +46,7 @@ pub(super) struct Watch {
     /// The client has taken too little: nothing more is told for now.
     is_full: bool,
     /// The backend whose numbers the selection goes by.
-    selected_in: Option<usize>,
+    selected_in: Option<BackendIndex>,
 }
 
 /// Why a watch is told no more.
@@ -77,7 +78,7 @@ pub(super) struct Telling<'t, 's> {
     pub images: &'t mut Images<'s>,
     pub present: &'s Present,
     /// By backend.
-    pub moments: &'t mut BTreeMap<usize, ReadMoment>,
+    pub moments: &'t mut BTreeMap<BackendIndex, ReadMoment>,
     pub scratch: &'t mut Scratch,
 }
 
@@ -168,7 +169,7 @@ impl Watch {
     fn tell_entry(&mut self, telling: &mut Telling<'_, '_>, counts: &WatchCounts) -> Result<(), Stop> {
         let event = telling.event;
         let present = telling.present;
-        let Some(snapshot) = present.snapshots.get(event.backend) else { return Ok(()) };
+        let Some(snapshot) = present.snapshots.get(event.backend.0) else { return Ok(()) };
         if self.selected_in.replace(event.backend) != Some(event.backend) {
             self.plan.selection().0.meet_tables();
         }

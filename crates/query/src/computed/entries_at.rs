@@ -5,7 +5,7 @@
 use schema::NormalizedDn;
 use store::{EntryId, RecordView, StoreError, View};
 
-use crate::backend::Suffix;
+use crate::backend::{BackendIndex, Suffix};
 use crate::class_flags::ClassFlags;
 use crate::entry::{DnParts, EntryView};
 use crate::entry_place::EntryPlace;
@@ -46,7 +46,7 @@ impl<'g> EntriesAt<'g> {
 
     /// The entry's own backend, as its place in the list.
     #[must_use]
-    pub fn backend(&self) -> usize {
+    pub fn backend(&self) -> BackendIndex {
         self.groups.own()
     }
 

@@ -14,6 +14,7 @@ use super::alternatives::{Alternatives, Narrowing};
 use super::definition::Template;
 use super::definition::{Priority, Shows, ValueSource, Wanted};
 use super::holders::holders;
+use crate::backend::all_indices;
 use crate::entry::EntryView;
 use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
@@ -160,7 +161,7 @@ impl ValueSource for OfNamed {
             any.present(self.by)?;
             return Ok(Narrowing::Alternatives);
         }
-        for backend in 0..groups.backends().len() {
+        for backend in all_indices(groups.backends()) {
             let Some(ids) = holders(&at.entries(), backend, wanted, LOOKED_AT_MAX)? else {
                 any.present(self.by)?;
                 return Ok(Narrowing::Alternatives);

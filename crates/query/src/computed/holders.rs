@@ -5,6 +5,7 @@ use store::{EntryId, StoreError};
 
 use super::definition::Wanted;
 use super::entries_at::EntriesAt;
+use crate::backend::BackendIndex;
 use crate::filter::{Item, Matcher, Target};
 use crate::id_set::IdSet;
 use crate::plan::{Branch, Candidates, Narrowed, scoped_candidates, whole};
@@ -13,14 +14,14 @@ use crate::plan::{Branch, Candidates, Narrowed, scoped_candidates, whole};
 /// tells, or they are more than `max`.
 pub(super) fn holders(
     at: &EntriesAt<'_>,
-    backend: usize,
+    backend: BackendIndex,
     wanted: &Wanted<'_>,
     max: u64,
 ) -> Result<Option<IdSet>, StoreError> {
     let mut one = Matcher::default();
     one.push_copy_of(wanted.matcher, &Item { target: Target::Type(wanted.attribute), ..wanted.item.clone() });
     let groups = at.groups();
-    let Some(known) = groups.backends().get(backend) else { return Ok(None) };
+    let Some(known) = groups.backends().get(backend.0) else { return Ok(None) };
     let view = groups.view_of(backend)?;
     let branch = Branch { base: EntryId::ROOT, scope: Scope::WholeSubtree, is_everything: true };
     let Narrowed { found, is_unindexed } = scoped_candidates(&one, at.facts(), known, &view, branch, None)?;

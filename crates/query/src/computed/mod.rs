@@ -13,12 +13,12 @@
 //!   moment.
 //!
 //! # Adding a source
-//! Write a type with [`ValueSource`] in a file of its own and something that makes a [`Definition`] with it: from entries, a
-//! kind with its class in [`crate::definition_types`] and who reads it in `kinds`; from tables, a row in `tables`.
-//! Nothing else knows the sources one by one. [`ValueSource::supply`] gives the values of one entry, with
-//! [`Shows::template`] and [`Shows::values_of`] for what is elsewhere. [`ValueSource::narrow`] says, for one assertion, by
-//! what entries may match that get their values there: as components put into an [`Alternatives`]. Too many are right,
-//! too few are not: each entry that is found is checked.
+//! Write a type with [`ValueSource`] in a file of its own and something that makes a [`Definition`] with it: from
+//! entries, a kind with its class in [`crate::definition_types`] and who reads it in `kinds`; from tables, a row in
+//! `tables`. Nothing else knows the sources one by one. [`ValueSource::supply`] gives the values of one entry, with
+//! [`Shows::template`] and [`Shows::values_of`] for what is elsewhere. [`ValueSource::narrow`] says, for one assertion,
+//! by what entries may match that get their values there: as components put into an [`Alternatives`]. Too many are
+//! right, too few are not: each entry that is found is checked.
 //!
 //! Refuses to know who asks: who may read an attribute is decided before anything is computed.
 

@@ -101,7 +101,7 @@ impl Push for Rewriter<'_, '_> {
         let groups = self.at.groups();
         let is_everything = self.at.suffixes().iter().all(|suffix| top.is_ancestor_or_equal(&suffix.normalized));
         let base = if is_everything { None } else { self.at.locate_here(top)? };
-        if let (Some(base), Some(backend)) = (base, groups.backends().get(groups.own())) {
+        if let (Some(base), Some(backend)) = (base, groups.backends().get(groups.own().0)) {
             let branch = Branch { base, scope: Scope::WholeSubtree, is_everything };
             let found = scoped_candidates(matcher, self.at.facts(), backend, &self.at.view(), branch, None)?.found;
             if let Candidates::Set(set) = found.candidates {

@@ -21,6 +21,7 @@ use super::definition::Definition;
 use super::definitions::Definitions;
 use super::roles::RoleSet;
 use super::{kinds, tables};
+use crate::backend::BackendIndex;
 use crate::class_flags::ClassFlags;
 use crate::facts::Facts;
 use crate::notices::Notices;
@@ -77,8 +78,8 @@ impl ComputedService {
 
     /// What is known of a backend: whoever wants to know whether it was looked up again.
     #[must_use]
-    pub fn kept(&self, backend: usize) -> Option<Arc<Kept>> {
-        self.kept.get(backend)?.load_full()
+    pub fn kept(&self, backend: BackendIndex) -> Option<Arc<Kept>> {
+        self.kept.get(backend.0)?.load_full()
     }
 
     /// Takes other tables; tells whether they differ.
@@ -104,11 +105,11 @@ impl ComputedService {
     /// When something cannot be read.
     pub fn definitions(
         &self,
-        backend: usize,
+        backend: BackendIndex,
         facts: &Arc<Facts>,
         view: &View<'_>,
     ) -> Result<Option<Arc<Definitions>>, StoreError> {
-        let Some(place) = self.kept.get(backend) else { return Ok(None) };
+        let Some(place) = self.kept.get(backend.0) else { return Ok(None) };
         let tables = self.tables.load();
         let kept = place.load();
         let known =

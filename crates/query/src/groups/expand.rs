@@ -15,6 +15,7 @@ use store::{Content, EntryId, RecordView, StoreError};
 use super::dynamic::MemberUrl;
 use super::graph::{attributes, equality_of, trusted};
 use super::moment::GroupsAt;
+use crate::backend::all_indices;
 use crate::class_flags::ClassFlags;
 use crate::entry_place::EntryPlace;
 use crate::filter::{Item, Matcher, Node, Target, Test};
@@ -178,7 +179,7 @@ impl GroupsAt<'_> {
 
     /// What indexes say of a component.
     fn indexed(&self, matcher: &Matcher, at: usize) -> Result<Option<IdSet>, StoreError> {
-        let Some(backend) = self.groups.backends.get(self.own) else { return Ok(None) };
+        let Some(backend) = self.groups.backends.get(self.own.0) else { return Ok(None) };
         let view = self.view_of(self.own)?;
         let resolve = |dn: &[u8]| match backend.suffix_of(dn) {
             Some(suffix) => Ok(locate(&view, &suffix.normalized, dn)?.found()),
@@ -221,7 +222,7 @@ impl GroupsAt<'_> {
     fn in_any(&self) -> Result<Narrowing, StoreError> {
         let mut count = 0;
         let mut groups = 0;
-        for backend in 0..self.groups.backends.len() {
+        for backend in all_indices(&self.groups.backends) {
             if !self.may_have(backend, ANY_GROUP)? {
                 continue;
             }
@@ -302,7 +303,7 @@ impl GroupsAt<'_> {
 
     /// The candidates in the own backend for entries that a URL describes; `None` when no index tells.
     pub(super) fn described(&self, url: &MemberUrl) -> Result<Option<IdSet>, StoreError> {
-        let Some(backend) = self.groups.backends.get(self.own) else { return Ok(None) };
+        let Some(backend) = self.groups.backends.get(self.own.0) else { return Ok(None) };
         let view = self.view_of(self.own)?;
         let mut all = IdSet::default();
         for suffix in &backend.suffixes {
@@ -337,7 +338,7 @@ impl GroupsAt<'_> {
             match wanted {
                 Wanted::Group(group) => down.visit(*group),
                 Wanted::Any => {
-                    for backend in 0..self.groups.backends.len() {
+                    for backend in all_indices(&self.groups.backends) {
                         if self.may_have(backend, ANY_GROUP)? {
                             let groups = self.groups_of(backend, ANY_GROUP)?;
                             groups.into_iter().for_each(|id| down.visit(EntryPlace { backend, id }));

@@ -15,6 +15,7 @@ use store::{Content, EntryId, IndexKey, RecordView, StoreError, Values, View};
 
 use super::moment::Computed;
 use super::moment::GroupsAt;
+use crate::backend::{BackendIndex, all_indices};
 use crate::circle;
 use crate::class_flags::ClassFlags;
 use crate::class_ids::ids_of_classes;
@@ -59,7 +60,12 @@ impl GroupsAt<'_> {
     }
 
     /// Whether a group has an entry of `backend`.
-    pub(super) fn has(&self, target: EntryPlace, backend: usize, entry: &EntryView<'_>) -> Result<bool, StoreError> {
+    pub(super) fn has(
+        &self,
+        target: EntryPlace,
+        backend: BackendIndex,
+        entry: &EntryView<'_>,
+    ) -> Result<bool, StoreError> {
         for direct in self.direct(backend, entry)? {
             if direct == target || self.is_above(target, direct)? {
                 return Ok(true);
@@ -96,7 +102,7 @@ impl GroupsAt<'_> {
     }
 
     /// Groups that have the entry without another group between.
-    fn direct(&self, backend: usize, entry: &EntryView<'_>) -> Result<Vec<EntryPlace>, StoreError> {
+    fn direct(&self, backend: BackendIndex, entry: &EntryView<'_>) -> Result<Vec<EntryPlace>, StoreError> {
         let mut form = Vec::new();
         let mut found = Vec::new();
         if !self.put_form(backend, &entry.record, &mut form)? {
@@ -114,7 +120,7 @@ impl GroupsAt<'_> {
     fn describing(
         &self,
         computed: &Computed,
-        backend: usize,
+        backend: BackendIndex,
         entry: &EntryView<'_>,
         form: &[u8],
         found: &mut Vec<EntryPlace>,
@@ -200,7 +206,7 @@ impl GroupsAt<'_> {
     /// Static groups that list the name, in any backend, added to `found`.
     fn listing(&self, form: &[u8], found: &mut Vec<EntryPlace>) -> Result<(), StoreError> {
         let before = found.len();
-        for backend in 0..self.groups.backends.len() {
+        for backend in all_indices(&self.groups.backends) {
             for (attribute, kind) in self.facts().groups.lists() {
                 if self.may_have(backend, kind)? {
                     self.listing_in(backend, attribute, kind, form, found)?;
@@ -217,7 +223,7 @@ impl GroupsAt<'_> {
 
     fn listing_in(
         &self,
-        backend: usize,
+        backend: BackendIndex,
         attribute: TypeIndex,
         kind: ClassFlags,
         form: &[u8],
@@ -232,7 +238,7 @@ impl GroupsAt<'_> {
     /// asked one by one.
     pub(super) fn holders_in(
         &self,
-        backend: usize,
+        backend: BackendIndex,
         attribute: TypeIndex,
         form: &[u8],
         all: &dyn Fn() -> Result<Vec<EntryId>, StoreError>,
@@ -287,7 +293,7 @@ impl GroupsAt<'_> {
     }
 
     /// The entries of a backend that may be groups of some of these kinds.
-    pub(super) fn groups_of(&self, backend: usize, kinds: ClassFlags) -> Result<Vec<EntryId>, StoreError> {
+    pub(super) fn groups_of(&self, backend: BackendIndex, kinds: ClassFlags) -> Result<Vec<EntryId>, StoreError> {
         let view = self.view_of(backend)?;
         let classes = GroupTypes::class_names(kinds);
         Ok(ids_of_classes(self.facts(), &view, classes, kinds)?.iter().collect())
@@ -299,7 +305,7 @@ impl GroupsAt<'_> {
             return Ok(Rc::clone(known));
         }
         let mut computed = Computed::default();
-        for backend in 0..self.groups.backends.len() {
+        for backend in all_indices(&self.groups.backends) {
             if !self.may_have(backend, COMPUTED)? {
                 continue;
             }
@@ -383,7 +389,7 @@ impl GroupsAt<'_> {
         let mut found = HashSet::new();
         let mut open = vec![form.to_vec()];
         while let Some(form) = open.pop() {
-            for backend in 0..self.groups.backends.len() {
+            for backend in all_indices(&self.groups.backends) {
                 let view = self.view_of(backend)?;
                 let Some(index) = trusted(&view, attribute, rule) else { return Ok(None) };
                 let is_exact = index.is_ordered() && form.len() <= KEY_BYTES_MAX;

@@ -16,6 +16,7 @@ use super::dynamic::MemberUrl;
 use super::graph::attributes;
 use super::moment::GroupsAt;
 use super::service::Members;
+use crate::backend::all_indices;
 use crate::class_flags::ClassFlags;
 use crate::entry::{DnParts, EntryView};
 use crate::entry_place::EntryPlace;
@@ -106,7 +107,7 @@ impl GroupsAt<'_> {
     /// Calls `each` with the entries of all backends that a URL describes, and their names, as long as the requester
     /// may look at more.
     pub(crate) fn each_described(&self, url: &MemberUrl, each: Described<'_>) -> Result<(), StoreError> {
-        (0..self.groups.backends.len()).try_for_each(|backend| self.from(backend)?.each_described_here(url, each))
+        all_indices(&self.groups.backends).try_for_each(|backend| self.from(backend)?.each_described_here(url, each))
     }
 
     fn each_described_here(&self, url: &MemberUrl, each: Described<'_>) -> Result<(), StoreError> {

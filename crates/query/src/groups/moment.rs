@@ -14,7 +14,7 @@ use store::{DescId, EntryId, RecordView, Snapshot, StoreError, View};
 
 use super::dynamic::MemberUrl;
 use super::service::GroupService;
-use crate::backend::{Backend, Suffix, holder};
+use crate::backend::{Backend, BackendIndex, Suffix, holder};
 use crate::class_flags::ClassFlags;
 use crate::entry::{EachRow, EntrySource, Membership};
 use crate::entry_place::EntryPlace;
@@ -44,8 +44,7 @@ pub struct GroupsMoment {
 #[derive(Clone, Copy)]
 pub struct GroupsAt<'g> {
     pub(super) groups: &'g GroupsMoment,
-    /// The backend's place in the list.
-    pub(super) own: usize,
+    pub(super) own: BackendIndex,
     view: View<'g>,
 }
 
@@ -136,7 +135,7 @@ impl GroupsMoment {
 
     /// Seen from the backend `own` at the moment of `view`. All views of one `GroupsMoment` must be of one moment.
     #[must_use]
-    pub fn at<'g>(&'g self, own: usize, view: View<'g>) -> GroupsAt<'g> {
+    pub fn at<'g>(&'g self, own: BackendIndex, view: View<'g>) -> GroupsAt<'g> {
         GroupsAt { groups: self, own, view }
     }
 
@@ -170,7 +169,7 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// The backend that it is seen from.
-    pub fn own(&self) -> usize {
+    pub fn own(&self) -> BackendIndex {
         self.own
     }
 
@@ -186,13 +185,13 @@ impl<'g> GroupsAt<'g> {
 
     /// The suffixes of the own backend.
     pub fn suffixes(&self) -> &'g [Suffix] {
-        self.backends().get(self.own).map(|backend| backend.suffixes.as_slice()).unwrap_or_default()
+        self.backends().get(self.own.0).map(|backend| backend.suffixes.as_slice()).unwrap_or_default()
     }
 
     /// How many RDNs an entry of the own backend is below another one; none when it is not.
     pub fn depth_below(&self, id: EntryId, top: EntryId) -> Result<Option<usize>, StoreError> {
         let mut state = self.groups.state.borrow_mut();
-        let Some(names) = state.names.get_mut(self.own) else { return Ok(None) };
+        let Some(names) = state.names.get_mut(self.own.0) else { return Ok(None) };
         let depth = Cell::new(0);
         let is_top = |above: EntryId| {
             depth.set(depth.get() + 1);
@@ -203,16 +202,16 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// The same as seen from another backend.
-    pub(super) fn from(&self, backend: usize) -> Result<GroupsAt<'g>, StoreError> {
+    pub(super) fn from(&self, backend: BackendIndex) -> Result<GroupsAt<'g>, StoreError> {
         Ok(GroupsAt { groups: self.groups, own: backend, view: self.view_of(backend)? })
     }
 
     /// The moment of a backend.
-    pub fn view_of(&self, backend: usize) -> Result<View<'g>, StoreError> {
+    pub fn view_of(&self, backend: BackendIndex) -> Result<View<'g>, StoreError> {
         if backend == self.own {
             return Ok(self.view);
         }
-        let (Some(cell), Some(at)) = (self.groups.others.get(backend), self.groups.backends.get(backend)) else {
+        let (Some(cell), Some(at)) = (self.groups.others.get(backend.0), self.groups.backends.get(backend.0)) else {
             return Err(StoreError::Misuse("no such backend"));
         };
         if cell.get().is_none() {
@@ -223,33 +222,38 @@ impl<'g> GroupsAt<'g> {
     }
 
     /// Which kinds of groups a backend may have: no look at an index.
-    pub(super) fn may_have(&self, backend: usize, kinds: ClassFlags) -> Result<bool, StoreError> {
+    pub(super) fn may_have(&self, backend: BackendIndex, kinds: ClassFlags) -> Result<bool, StoreError> {
         let view = self.view_of(backend)?;
         let mut state = self.groups.state.borrow_mut();
-        let Some(table) = state.classes.get_mut(backend) else { return Ok(false) };
+        let Some(table) = state.classes.get_mut(backend.0) else { return Ok(false) };
         table.refresh(self.facts(), view.tables());
         Ok(table.any(kinds))
     }
 
     /// What the classes of an entry of a backend mean.
     #[must_use]
-    pub fn class_flags(&self, backend: usize, record: &RecordView<'_>) -> ClassFlags {
+    pub fn class_flags(&self, backend: BackendIndex, record: &RecordView<'_>) -> ClassFlags {
         let state = self.groups.state.borrow();
-        match state.classes.get(backend) {
+        match state.classes.get(backend.0) {
             Some(table) => table.of(self.facts(), record),
             None => self.facts().class_flags(record.object_classes()),
         }
     }
 
     /// Appends the normalized name of an entry; `false` when its name cannot be told.
-    pub fn put_form(&self, backend: usize, record: &RecordView<'_>, out: &mut Vec<u8>) -> Result<bool, StoreError> {
+    pub fn put_form(
+        &self,
+        backend: BackendIndex,
+        record: &RecordView<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, StoreError> {
         let view = self.view_of(backend)?;
         let state = &mut *self.groups.state.borrow_mut();
         let schema = &self.facts().schema;
         if record.parent() != EntryId::ROOT {
             let parent = EntryPlace { backend, id: record.parent() };
             if !state.forms.contains_key(&parent) {
-                let Some(names) = state.names.get_mut(backend) else { return Ok(false) };
+                let Some(names) = state.names.get_mut(backend.0) else { return Ok(false) };
                 let Some(dn) = names.dn(&view, parent.id)? else { return Ok(false) };
                 if state.parsed.parse_into(schema, dn).is_err() {
                     return Ok(false);
@@ -275,7 +279,7 @@ impl<'g> GroupsAt<'g> {
         let record = record.view()?;
         out.extend_from_slice(record.rdn());
         let state = &mut *self.groups.state.borrow_mut();
-        let Some(names) = state.names.get_mut(place.backend) else { return Ok(false) };
+        let Some(names) = state.names.get_mut(place.backend.0) else { return Ok(false) };
         match names.dn(&view, record.parent())? {
             Some(b"") => {}
             Some(parent) => {

@@ -10,6 +10,7 @@ use store::{RecordView, StoreError, Values};
 
 use super::graph::equality_of;
 use super::moment::GroupsAt;
+use crate::backend::all_indices;
 use crate::class_ids::ids_of_classes_by;
 use crate::entry_place::EntryPlace;
 use crate::id_set::IdSet;
@@ -32,7 +33,7 @@ impl GroupsAt<'_> {
     /// When something cannot be read.
     pub fn listing_by(&self, pair: &GroupPair, form: &[u8]) -> Result<Vec<EntryPlace>, StoreError> {
         let mut found = Vec::new();
-        for backend in 0..self.backends().len() {
+        for backend in all_indices(self.backends()) {
             let view = self.view_of(backend)?;
             let all = || {
                 let ids = ids_of_classes_by(self.facts(), &view, [pair.class_name.as_bytes()], &|classes| {

@@ -140,6 +140,7 @@ pub(in crate::search) fn too_much(what: TooMuch) -> Stop {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use query::backend::BackendIndex;
     use store::EntryId;
 
     use super::*;
@@ -152,7 +153,7 @@ mod tests {
         ) {
             let mut all: Vec<Position> = offered.iter()
                 .map(|(key, backend, id)| {
-                    Position { key: key.clone(), backend: *backend, base: EntryId(1), id: EntryId(*id) }
+                    Position { key: key.clone(), backend: BackendIndex(*backend), base: EntryId(1), id: EntryId(*id) }
                 })
                 .collect();
             all.sort();

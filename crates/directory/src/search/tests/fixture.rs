@@ -14,6 +14,7 @@ use query::configured::{index_configs, load_schema};
 
 use crate::update::tests::bed::asked;
 use crate::{Directory, Identity, Session};
+use query::backend::BackendIndex;
 use query::encode::{EncodeError, ShownEntry};
 
 /// An opened directory; its files go when it goes.
@@ -88,7 +89,7 @@ pub fn root() -> Identity {
 }
 
 pub fn user() -> Identity {
-    Identity::User { dn: "uid=ann,dc=example,dc=com".into(), backend: 0, entry: store::EntryId(2) }
+    Identity::User { dn: "uid=ann,dc=example,dc=com".into(), backend: BackendIndex(0), entry: store::EntryId(2) }
 }
 
 impl<'a> Asked<'a> {

@@ -9,6 +9,7 @@ use super::fixture::*;
 use crate::bind::{BindDone, BindStep};
 use crate::search::{EntryWriter, RequestTime};
 use crate::{Identity, Session};
+use query::backend::BackendIndex;
 use query::encode::{EncodeError, ShownEntry};
 
 const BASE: &str = "dc=example,dc=com";
@@ -112,7 +113,8 @@ fn group_rule_and_own_attributes_hold_from_the_bind_on() {
 
 /// Somebody whose entry says nothing.
 fn somebody_else() -> (Session, Instant) {
-    let identity = Identity::User { dn: "uid=u0,dc=example,dc=com".into(), backend: 0, entry: store::EntryId(5) };
+    let identity =
+        Identity::User { dn: "uid=u0,dc=example,dc=com".into(), backend: BackendIndex(0), entry: store::EntryId(5) };
     (Session::of(identity, 1), Instant::now())
 }
 

@@ -6,6 +6,7 @@ use schema::MatchContext;
 use store::EntryId;
 
 use super::*;
+use query::backend::BackendIndex;
 use query::computed::Program;
 use query::filter::{Matcher, Node};
 use query::id_set::IdSet;
@@ -41,7 +42,7 @@ fn planned(it: &Fixture, filter: &str, branches_max: u64) -> (Option<u64>, u64) 
     let (directory, facts) = (&it.directory, it.directory.facts());
     let snapshot = directory.backends[0].store.snapshot().unwrap();
     let moment = directory.reading.moment(&facts, 0);
-    let seen = moment.at(0, snapshot.view());
+    let seen = moment.at(BackendIndex(0), snapshot.view());
     let mut matcher = Matcher::default();
     let parsed = ldap::filter::parse(filter).unwrap();
     matcher.compile(&facts, &parsed.filter(), MatchContext::default());

@@ -10,7 +10,7 @@ use change::history::{Bounds, Change, History};
 use change::undo::{Brief, Chosen, EntryChange, Rehearsal, Step, choose};
 use config::Config;
 use jobs::files::Reader;
-use query::backend::Suffix;
+use query::backend::{BackendIndex, Suffix};
 use query::configured::suffixes;
 use query::facts::Facts;
 use schema::{NormalizedDn, Schema};
@@ -36,7 +36,7 @@ struct Served {
 /// A change to be undone.
 pub struct Found {
     /// Which backend it is in.
-    pub backend: usize,
+    pub backend: BackendIndex,
     /// What was done, to which entry.
     pub step: Step,
     /// µs since 1970.
@@ -98,18 +98,18 @@ impl<'c> Source<'c> {
         Ok(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    /// How many backends there are.
-    pub fn backend_count(&self) -> usize {
-        self.backends.len()
+    /// The places of the backends.
+    pub fn indices(&self) -> impl Iterator<Item = BackendIndex> + use<> {
+        (0..self.backends.len()).map(BackendIndex)
     }
 
     /// The backend at that place as it is now, for trying.
-    pub fn rehearsal(&mut self, at: usize) -> Result<Rehearsal<'_>, Failure> {
+    pub fn rehearsal(&mut self, at: BackendIndex) -> Result<Rehearsal<'_>, Failure> {
         let root = self.config.root_users.first().and_then(|user| user.bind_dns.first());
         let root = root.map_or("", String::as_str).to_owned();
         let facts = Arc::clone(&self.facts);
         let served =
-            self.backends.get_mut(at).ok_or_else(|| Failure::new("a change is of a backend that is not there"))?;
+            self.backends.get_mut(at.0).ok_or_else(|| Failure::new("a change is of a backend that is not there"))?;
         Ok(Rehearsal::new(served.reader.trial()?, facts, served.suffixes.clone(), &root))
     }
 }

@@ -16,7 +16,7 @@ impl Plan {
     pub fn make(source: &mut Source<'_>, found: Vec<Found>) -> Result<Self, Failure> {
         let mut rehearsed: Vec<Option<Rehearsed>> = found.iter().map(|_| None).collect();
         // What happens in one backend depends on no other.
-        for at in 0..source.backend_count() {
+        for at in source.indices() {
             if !found.iter().any(|found| found.backend == at) {
                 continue;
             }

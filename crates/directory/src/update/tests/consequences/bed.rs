@@ -21,6 +21,7 @@ use crate::update::references::Worker;
 use crate::update::tests::bed::{asked, none};
 use crate::{Directory, Session};
 use change::apply::queue;
+use query::backend::BackendIndex;
 
 /// Everybody's.
 const PASSWORD: &str = "opensesame";
@@ -110,16 +111,16 @@ impl Bed {
         std::thread::sleep(Duration::from_millis(2));
         let directory = self.directory();
         let worker = Worker::new(directory);
-        let (first, mut jobs, _) = worker.batch(at).unwrap();
+        let (first, mut jobs, _) = worker.batch(BackendIndex(at)).unwrap();
         jobs.truncate(count);
         if jobs.is_empty() {
             return Vec::new();
         }
         if is_finished {
-            worker.work_batch(at, first + jobs.len() as u64, &jobs).unwrap();
+            worker.work_batch(BackendIndex(at), first + jobs.len() as u64, &jobs).unwrap();
         } else {
             let mut tallies = vec![queue::Tally::default(); jobs.len()];
-            worker.slices(1 - at, 0, &jobs, &mut tallies).unwrap().unwrap();
+            worker.slices(BackendIndex(1 - at), 0, &jobs, &mut tallies).unwrap().unwrap();
         }
         jobs.into_iter().map(|job| job.dn).collect()
     }
