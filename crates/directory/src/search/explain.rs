@@ -28,7 +28,7 @@ use query::backend::Backend;
 use query::computed::Program;
 use query::error;
 use query::facts::Facts;
-use query::filter::{Node, Target, Test};
+use query::filter::{Node, NodeIndex, Target, Test};
 use query::json::JsonWriter;
 use query::plan::remedy::{Remedy, Step, Wanted};
 use query::plan::trace::{Combination, Count, Element, Key, Leaf, Reason, ScopeStep, Trace};
@@ -150,9 +150,9 @@ impl Shown<'_, '_> {
 
     fn leaf(&self, leaf: &Leaf, with_advice: bool, json: &mut JsonWriter) {
         if let (true, Some(filter)) = (leaf.is_whole, self.filter) {
-            let component = |node| match self.program {
+            let component = |node: NodeIndex| match self.program {
                 Some(program) => self.component(program, filter, node),
-                None => filter.component(node).to_string(),
+                None => filter.component(node.0).to_string(),
             };
             let text = match leaf.pair {
                 Some(pair) => format!("(&{}{})", component(leaf.node), component(pair)),
@@ -183,12 +183,12 @@ impl Shown<'_, '_> {
 
     /// A component of the filter that was planned: one that was asked for as it was written, one that came in its stead
     /// (see [`Program`]) as what it looks for.
-    fn component(&self, program: &Program, filter: &Filter<'_>, node: usize) -> String {
-        if let Some(origin) = program.origins.get(node).copied().flatten() {
-            return filter.component(origin).to_string();
+    fn component(&self, program: &Program, filter: &Filter<'_>, node: NodeIndex) -> String {
+        if let Some(origin) = program.origins.get(node.0).copied().flatten() {
+            return filter.component(origin.0).to_string();
         }
         let matcher = &program.matcher;
-        let Some(Node::Item(item)) = matcher.nodes().get(node) else { return "(entries of a branch)".to_owned() };
+        let Some(Node::Item(item)) = matcher.node(node) else { return "(entries of a branch)".to_owned() };
         let (Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _)) = item.target
         else {
             return "(any attribute)".to_owned();

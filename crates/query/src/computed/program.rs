@@ -16,7 +16,7 @@ use super::alternatives::Narrowing;
 use super::alternatives::{Alternatives, Push};
 use super::definition::{Definition, Wanted};
 use super::shown_values::ComputedAt;
-use crate::filter::{Item, Matcher, Node, Target};
+use crate::filter::{Item, Matcher, Node, NodeIndex, Target};
 use crate::id_set::IdSet;
 use crate::plan::{Branch, Candidates, scoped_candidates, subtree};
 
@@ -33,7 +33,7 @@ pub struct Program {
     /// What is planned.
     pub matcher: Matcher,
     /// By node, the node of the filter that was asked; none for what came in its stead.
-    pub origins: Vec<Option<usize>>,
+    pub origins: Vec<Option<NodeIndex>>,
 }
 
 /// Puts a [`Program`] together.
@@ -44,7 +44,7 @@ struct Rewriter<'r, 'g> {
     /// Entries of all branches together that may still be looked at.
     branches_left: u64,
     out: Matcher,
-    origins: Vec<Option<usize>>,
+    origins: Vec<Option<NodeIndex>>,
     depth: usize,
     steps: usize,
 }
@@ -68,7 +68,7 @@ impl Program {
             depth: 0,
             steps: 0,
         };
-        rewriter.node(filter, 0)?;
+        rewriter.node(filter, NodeIndex::ROOT)?;
         Ok(Program { matcher: rewriter.out, origins: rewriter.origins })
     }
 }
@@ -91,13 +91,13 @@ impl Push for Rewriter<'_, '_> {
     }
 
     fn copy(&mut self, matcher: &Matcher) {
-        self.out.push_copy(matcher, 0);
+        self.out.push_copy(matcher, NodeIndex::ROOT);
         self.mark(None);
     }
 
     fn copy_below(&mut self, matcher: &Matcher, top: &NormalizedDn) -> Result<(), StoreError> {
         let open = self.out.open_and();
-        self.out.push_copy(matcher, 0);
+        self.out.push_copy(matcher, NodeIndex::ROOT);
         let groups = self.at.groups();
         let is_everything = self.at.suffixes().iter().all(|suffix| top.is_ancestor_or_equal(&suffix.normalized));
         let base = if is_everything { None } else { self.at.locate_here(top)? };
@@ -128,18 +128,18 @@ impl Push for Rewriter<'_, '_> {
 
 impl Rewriter<'_, '_> {
     /// Nodes that have come since stand for `origin`.
-    fn mark(&mut self, origin: Option<usize>) {
+    fn mark(&mut self, origin: Option<NodeIndex>) {
         self.origins.resize(self.out.nodes().len(), origin);
     }
 
-    fn take_back(&mut self, at: usize) {
+    fn take_back(&mut self, at: NodeIndex) {
         self.out.truncate(at);
-        self.origins.truncate(at);
+        self.origins.truncate(at.0);
     }
 
-    fn node(&mut self, filter: &Matcher, at: usize) -> Result<(), StoreError> {
+    fn node(&mut self, filter: &Matcher, at: NodeIndex) -> Result<(), StoreError> {
         let origin = (self.depth == 0).then_some(at);
-        let open = match filter.nodes().get(at) {
+        let open = match filter.node(at) {
             Some(Node::And { .. }) => self.out.open_and(),
             Some(Node::Or { .. }) => self.out.open_or(),
             Some(Node::Item(item)) => {
@@ -152,12 +152,12 @@ impl Rewriter<'_, '_> {
             _ => {
                 self.out.push_copy(filter, at);
                 let more = self.out.nodes().len() - self.origins.len();
-                self.origins.extend((0..more).map(|more| origin.map(|at| at + more)));
+                self.origins.extend((0..more).map(|more| origin.map(|at| NodeIndex(at.0 + more))));
                 return Ok(());
             }
         };
         self.mark(origin);
-        let (mut child, end) = (at + 1, filter.end_of(at));
+        let (mut child, end) = (at.next(), filter.end_of(at));
         while child < end {
             self.node(filter, child)?;
             child = filter.end_of(child);
@@ -176,7 +176,7 @@ impl Rewriter<'_, '_> {
         }
         let origin = self.origins.pop().flatten();
         let copied = self.out.nodes().len() - 1;
-        self.out.truncate(copied);
+        self.out.truncate(NodeIndex(copied));
         let open = self.out.open_or();
         self.mark(None);
         // What no entry ever had needs no index.
@@ -209,7 +209,7 @@ impl Rewriter<'_, '_> {
         }
         let start = self.out.open_and();
         if let Some(filter) = definition.reach.filter() {
-            self.out.push_copy(filter, 0);
+            self.out.push_copy(filter, NodeIndex::ROOT);
         }
         let open = self.out.open_or();
         self.mark(None);
@@ -257,7 +257,7 @@ impl Rewriter<'_, '_> {
             return Ok(());
         }
         self.depth += 1;
-        let done = self.node(one, 0);
+        let done = self.node(one, NodeIndex::ROOT);
         self.depth -= 1;
         done
     }

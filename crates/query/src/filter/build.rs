@@ -5,41 +5,49 @@
 
 use schema::AttributeType;
 
-use super::matcher::{Item, Matcher, Node, Target, Test};
+use super::matcher::{Item, Matcher, Node, NodeIndex, Target, Test};
 use crate::facts::Facts;
 use crate::id_set::IdSet;
 
 impl Matcher {
     /// Begins an And; [`Matcher::close`] ends it.
-    pub fn open_and(&mut self) -> usize {
-        self.nodes.push(Node::And { end: self.nodes.len() + 1 });
-        self.nodes.len() - 1
+    pub fn open_and(&mut self) -> NodeIndex {
+        let at = self.end();
+        self.nodes.push(Node::And { end: at.next() });
+        at
     }
 
     /// Begins an Or; [`Matcher::close`] ends it.
-    pub fn open_or(&mut self) -> usize {
-        self.nodes.push(Node::Or { end: self.nodes.len() + 1 });
-        self.nodes.len() - 1
+    pub fn open_or(&mut self) -> NodeIndex {
+        let at = self.end();
+        self.nodes.push(Node::Or { end: at.next() });
+        at
+    }
+
+    /// Where the next component will stand.
+    #[must_use]
+    pub fn end(&self) -> NodeIndex {
+        NodeIndex(self.nodes.len())
     }
 
     /// What follows is outside of the component that was opened at `at`.
-    pub fn close(&mut self, at: usize) {
-        let now = self.nodes.len();
-        if let Some(Node::And { end } | Node::Or { end } | Node::Not { end }) = self.nodes.get_mut(at) {
+    pub fn close(&mut self, at: NodeIndex) {
+        let now = self.end();
+        if let Some(Node::And { end } | Node::Or { end } | Node::Not { end }) = self.nodes.get_mut(at.0) {
             *end = now;
         }
     }
 
     /// Takes back everything from `at` on.
-    pub fn truncate(&mut self, at: usize) {
-        self.nodes.truncate(at);
+    pub fn truncate(&mut self, at: NodeIndex) {
+        self.nodes.truncate(at.0);
     }
 
     /// Appends a component of another filter.
-    pub fn push_copy(&mut self, other: &Matcher, at: usize) {
+    pub fn push_copy(&mut self, other: &Matcher, at: NodeIndex) {
         let from = self.nodes.len();
-        let moved = |end: usize| from + end.saturating_sub(at);
-        for node in other.nodes.get(at..other.end_of(at)).unwrap_or_default() {
+        let moved = |end: NodeIndex| NodeIndex(from + end.0.saturating_sub(at.0));
+        for node in other.nodes.get(at.0..other.end_of(at).0).unwrap_or_default() {
             let copy = match node {
                 Node::And { end } => Node::And { end: moved(*end) },
                 Node::Or { end } => Node::Or { end: moved(*end) },

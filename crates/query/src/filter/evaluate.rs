@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use store::{Content, DescId, StoreError, Values};
 
 use super::item_rights::Asker;
-use super::matcher::{Item, Matcher, Node, Target, Test};
+use super::matcher::{Item, Matcher, Node, NodeIndex, Target, Test};
 use crate::entry::{Ask, EntryView, GivenValues, Membership, Shown, is_plain};
 use crate::facts::Facts;
 use crate::rights::Answer;
@@ -69,14 +69,14 @@ impl Matcher {
         if self.nodes().is_empty() {
             return Ok(Truth::Undefined);
         }
-        self.node(0, trial)
+        self.truth_of(NodeIndex::ROOT, trial)
     }
 
-    fn node<T: TryItem>(&self, at: usize, trial: &mut T) -> Result<Truth, StoreError> {
-        match self.nodes().get(at) {
+    fn truth_of<T: TryItem>(&self, at: NodeIndex, trial: &mut T) -> Result<Truth, StoreError> {
+        match self.node(at) {
             Some(Node::And { end }) => self.fold(at, *end, Truth::True, Truth::False, Truth::min, trial),
             Some(Node::Or { end }) => self.fold(at, *end, Truth::False, Truth::True, Truth::max, trial),
-            Some(Node::Not { .. }) => Ok(self.node(at + 1, trial)?.opposite()),
+            Some(Node::Not { .. }) => Ok(self.truth_of(at.next(), trial)?.opposite()),
             Some(Node::Item(item)) => trial.item(self, at, item),
             Some(Node::Undefined | Node::Set(_)) | None => Ok(Truth::Undefined),
         }
@@ -84,17 +84,17 @@ impl Matcher {
 
     fn fold<T: TryItem>(
         &self,
-        at: usize,
-        end: usize,
+        at: NodeIndex,
+        end: NodeIndex,
         empty: Truth,
         decided: Truth,
         combine: fn(Truth, Truth) -> Truth,
         trial: &mut T,
     ) -> Result<Truth, StoreError> {
         let mut truth = empty;
-        let mut child = at + 1;
+        let mut child = at.next();
         while child < end && truth != decided {
-            truth = combine(truth, self.node(child, trial)?);
+            truth = combine(truth, self.truth_of(child, trial)?);
             child = self.end_of(child);
         }
         Ok(truth)
@@ -103,16 +103,17 @@ impl Matcher {
     /// Whether the component at `at` is true of some entry, as far as its shape tells: one whose truth hangs on
     /// undefined parts is true of none.
     #[must_use]
-    pub fn can_match(&self, at: usize) -> bool {
+    pub fn can_match(&self, at: NodeIndex) -> bool {
         self.possible_truth(at).0
     }
 
     /// Whether the component may be true, and whether it may be false.
-    fn possible_truth(&self, at: usize) -> (bool, bool) {
-        let children = |end: usize| {
-            std::iter::successors(Some(at + 1), |child| Some(self.end_of(*child))).take_while(move |child| *child < end)
+    fn possible_truth(&self, at: NodeIndex) -> (bool, bool) {
+        let children = |end: NodeIndex| {
+            std::iter::successors(Some(at.next()), |child| Some(self.end_of(*child)))
+                .take_while(move |child| *child < end)
         };
-        match self.nodes().get(at) {
+        match self.node(at) {
             Some(Node::And { end }) => children(*end)
                 .map(|child| self.possible_truth(child))
                 .fold((true, false), |all, child| (all.0 && child.0, all.1 || child.1)),
@@ -120,7 +121,7 @@ impl Matcher {
                 .map(|child| self.possible_truth(child))
                 .fold((false, true), |all, child| (all.0 || child.0, all.1 && child.1)),
             Some(Node::Not { .. }) => {
-                let (may_be_true, may_be_false) = self.possible_truth(at + 1);
+                let (may_be_true, may_be_false) = self.possible_truth(at.next());
                 (may_be_false, may_be_true)
             }
             Some(Node::Item(_) | Node::Set(_)) => (true, true),
@@ -130,11 +131,11 @@ impl Matcher {
 
     /// Index one past the subtree at `at`.
     #[must_use]
-    pub fn end_of(&self, at: usize) -> usize {
-        match self.nodes().get(at) {
+    pub fn end_of(&self, at: NodeIndex) -> NodeIndex {
+        match self.node(at) {
             // `max` keeps a walk going forward whatever a node says.
-            Some(Node::And { end } | Node::Or { end } | Node::Not { end }) => (*end).max(at + 1),
-            _ => at + 1,
+            Some(Node::And { end } | Node::Or { end } | Node::Not { end }) => (*end).max(at.next()),
+            _ => at.next(),
         }
     }
 
@@ -197,7 +198,7 @@ impl Matcher {
 /// What tries the assertions of a filter on one entry.
 pub(super) trait TryItem {
     /// Whether an assertion is true of the entry.
-    fn item(&mut self, matcher: &Matcher, at: usize, item: &Item) -> Result<Truth, StoreError>;
+    fn item(&mut self, matcher: &Matcher, at: NodeIndex, item: &Item) -> Result<Truth, StoreError>;
 }
 
 /// One filter on one entry.
@@ -212,7 +213,7 @@ struct Trial<'t, 'e> {
 
 impl TryItem for Trial<'_, '_> {
     #[inline]
-    fn item(&mut self, matcher: &Matcher, at: usize, item: &Item) -> Result<Truth, StoreError> {
+    fn item(&mut self, matcher: &Matcher, at: NodeIndex, item: &Item) -> Result<Truth, StoreError> {
         if !self.asker.items.is_all() && !self.may_assert(at, item)? {
             return Ok(Truth::Undefined);
         }
@@ -240,7 +241,7 @@ impl TryItem for Trial<'_, '_> {
 impl Trial<'_, '_> {
     /// Whether the asker may make an assertion, the one at `at`, of this entry.
     #[cold]
-    fn may_assert(&self, at: usize, item: &Item) -> Result<bool, StoreError> {
+    fn may_assert(&self, at: NodeIndex, item: &Item) -> Result<bool, StoreError> {
         match (self.asker.items.of_node(at), item.target) {
             (Answer::Yes, _) => Ok(true),
             (Answer::No, _) | (Answer::Ask, Target::Every) => Ok(false),

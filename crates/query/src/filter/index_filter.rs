@@ -10,7 +10,7 @@ use store::index::{CompileFilter, IndexFilter, IndexedEntry};
 use store::{StoreError, Values};
 
 use super::evaluate::{Truth, TryItem};
-use super::matcher::{Item, Matcher, Node, Target, Test};
+use super::matcher::{Item, Matcher, Node, NodeIndex, Target, Test};
 use crate::facts::Facts;
 
 /// Makes the filters of VLV indexes.
@@ -108,7 +108,7 @@ struct IndexTrial<'t> {
 }
 
 impl TryItem for IndexTrial<'_> {
-    fn item(&mut self, matcher: &Matcher, _at: usize, item: &Item) -> Result<Truth, StoreError> {
+    fn item(&mut self, matcher: &Matcher, _at: NodeIndex, item: &Item) -> Result<Truth, StoreError> {
         let Target::Type(asked) = item.target else { return Ok(Truth::Undefined) };
         let schema = &self.facts.schema;
         let wanted = |own: TypeIndex| schema.attribute_by_index(own).is_some_and(|own| own.is_subtype_of(asked));

@@ -2,14 +2,14 @@
 
 use smallvec::SmallVec;
 
-use super::matcher::{Matcher, Node, Target};
+use super::matcher::{Matcher, Node, NodeIndex, Target};
 use crate::facts::Facts;
 use crate::rights::{Answer, ReadRights, Unrestricted};
 
 /// Of a prepared filter, the assertions that the asker may not make of every entry: by position of the node, ascending.
 /// Empty for most.
 #[derive(Clone, Debug, Default)]
-pub struct ItemRights(SmallVec<[(usize, Answer); 2]>);
+pub struct ItemRights(SmallVec<[(NodeIndex, Answer); 2]>);
 
 impl ItemRights {
     /// Every assertion may be made.
@@ -28,7 +28,7 @@ impl ItemRights {
             },
             _ => Answer::Yes,
         };
-        let all = matcher.nodes().iter().map(answer).enumerate();
+        let all = matcher.nodes().iter().enumerate().map(|(at, node)| (NodeIndex(at), answer(node)));
         ItemRights(all.filter(|(_, answer)| *answer != Answer::Yes).collect())
     }
 
@@ -47,7 +47,7 @@ impl ItemRights {
 
     /// Whether an assertion may be made.
     #[must_use]
-    pub fn of_node(&self, at: usize) -> Answer {
+    pub fn of_node(&self, at: NodeIndex) -> Answer {
         self.0.iter().find(|(node, _)| *node == at).map_or(Answer::Yes, |(_, answer)| *answer)
     }
 }
@@ -73,7 +73,7 @@ impl Matcher {
     pub fn without(&self, items: &ItemRights) -> Matcher {
         let mut own = self.clone();
         for (at, node) in own.nodes.iter_mut().enumerate() {
-            if items.of_node(at) == Answer::No {
+            if items.of_node(NodeIndex(at)) == Answer::No {
                 *node = Node::Undefined;
             }
         }

@@ -31,23 +31,39 @@ pub struct Matcher {
     pub(super) checks_slow_hashes: bool,
 }
 
+/// The place of a node in a filter, in prefix order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeIndex(pub usize);
+
+impl NodeIndex {
+    /// The whole filter.
+    pub const ROOT: NodeIndex = NodeIndex(0);
+
+    /// The node behind it, which is its first child if it has any.
+    #[inline]
+    #[must_use]
+    pub const fn next(self) -> NodeIndex {
+        NodeIndex(self.0 + 1)
+    }
+}
+
 /// One node of a prepared filter, in prefix order.
 #[derive(Clone, Debug)]
 pub enum Node {
     /// True if all of the subtrees up to `end` are; an empty one is true (RFC 4526).
     And {
         /// Index one past the subtree.
-        end: usize,
+        end: NodeIndex,
     },
     /// True if one of the subtrees up to `end` is; an empty one is false (RFC 4526).
     Or {
         /// Index one past the subtree.
-        end: usize,
+        end: NodeIndex,
     },
     /// The opposite of its subtree.
     Not {
         /// Index one past the subtree.
-        end: usize,
+        end: NodeIndex,
     },
     /// Nobody can tell: unknown attribute, no rule, or malformed assertion value.
     Undefined,
@@ -152,9 +168,9 @@ impl Matcher {
     fn push(&mut self, facts: &Facts, filter: &Filter<'_>, context: MatchContext) {
         for node in filter.nodes() {
             let prepared = match node {
-                FilterNode::And { end } => Node::And { end: *end },
-                FilterNode::Or { end } => Node::Or { end: *end },
-                FilterNode::Not { end } => Node::Not { end: *end },
+                FilterNode::And { end } => Node::And { end: NodeIndex(*end) },
+                FilterNode::Or { end } => Node::Or { end: NodeIndex(*end) },
+                FilterNode::Not { end } => Node::Not { end: NodeIndex(*end) },
                 assertion => self.item(facts, assertion, context).map_or(Node::Undefined, Node::Item),
             };
             if let Node::Item(item) = &prepared {
@@ -202,7 +218,7 @@ impl Matcher {
     /// Matches every entry from now on.
     pub fn match_all(&mut self) {
         self.clear();
-        self.nodes.push(Node::And { end: 1 });
+        self.nodes.push(Node::And { end: NodeIndex(1) });
     }
 
     fn clear(&mut self) {
@@ -219,6 +235,13 @@ impl Matcher {
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// One of them.
+    #[inline]
+    #[must_use]
+    pub fn node(&self, at: NodeIndex) -> Option<&Node> {
+        self.nodes.get(at.0)
     }
 
     /// A prepared assertion value.

@@ -15,4 +15,4 @@ mod tests;
 pub use evaluate::{FilterScratch, Truth};
 pub use index_filter::IndexFilters;
 pub use item_rights::{Asker, ItemRights};
-pub use matcher::{Item, Matcher, Node, Target, Test};
+pub use matcher::{Item, Matcher, Node, NodeIndex, Target, Test};

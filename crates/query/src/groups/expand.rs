@@ -18,7 +18,7 @@ use super::moment::GroupsAt;
 use crate::backend::all_indices;
 use crate::class_flags::ClassFlags;
 use crate::entry_place::EntryPlace;
-use crate::filter::{Item, Matcher, Node, Target, Test};
+use crate::filter::{Item, Matcher, Node, NodeIndex, Target, Test};
 use crate::group_types::{ANY_GROUP, STATIC, lists_by};
 use crate::id_set::IdSet;
 use crate::locate::locate;
@@ -112,7 +112,7 @@ impl GroupsAt<'_> {
         if !matcher.needs_groups() || known.is_some_and(|count| count <= FEW_CANDIDATES) {
             return Ok(None);
         }
-        Ok(match self.narrowing(matcher, 0)? {
+        Ok(match self.narrowing(matcher, NodeIndex::ROOT)? {
             Narrowing::Members(plan) if known.is_none_or(|count| count > plan.count) => Some(Box::new(plan)),
             _ => None,
         })
@@ -130,10 +130,10 @@ impl GroupsAt<'_> {
         Ok(())
     }
 
-    fn narrowing(&self, matcher: &Matcher, at: usize) -> Result<Narrowing, StoreError> {
-        match matcher.nodes().get(at) {
-            Some(Node::And { end }) => self.least_of(matcher, at + 1, *end),
-            Some(Node::Or { end }) => self.all_of(matcher, at + 1, *end),
+    fn narrowing(&self, matcher: &Matcher, at: NodeIndex) -> Result<Narrowing, StoreError> {
+        match matcher.node(at) {
+            Some(Node::And { end }) => self.least_of(matcher, at.next(), *end),
+            Some(Node::Or { end }) => self.all_of(matcher, at.next(), *end),
             Some(Node::Item(item)) => self.of_item(matcher, item),
             Some(Node::Undefined) => Ok(Narrowing::Members(MemberPlan::default())),
             Some(Node::Set(set)) => {
@@ -145,7 +145,7 @@ impl GroupsAt<'_> {
         }
     }
 
-    fn least_of(&self, matcher: &Matcher, from: usize, end: usize) -> Result<Narrowing, StoreError> {
+    fn least_of(&self, matcher: &Matcher, from: NodeIndex, end: NodeIndex) -> Result<Narrowing, StoreError> {
         let mut least = Narrowing::None;
         let mut child = from;
         while child < end {
@@ -161,7 +161,7 @@ impl GroupsAt<'_> {
     }
 
     /// What groups do not tell of one alternative, indexes may.
-    fn all_of(&self, matcher: &Matcher, from: usize, end: usize) -> Result<Narrowing, StoreError> {
+    fn all_of(&self, matcher: &Matcher, from: NodeIndex, end: NodeIndex) -> Result<Narrowing, StoreError> {
         let mut all = MemberPlan::default();
         let mut child = from;
         while child < end {
@@ -178,7 +178,7 @@ impl GroupsAt<'_> {
     }
 
     /// What indexes say of a component.
-    fn indexed(&self, matcher: &Matcher, at: usize) -> Result<Option<IdSet>, StoreError> {
+    fn indexed(&self, matcher: &Matcher, at: NodeIndex) -> Result<Option<IdSet>, StoreError> {
         let Some(backend) = self.groups.backends.get(self.own.0) else { return Ok(None) };
         let view = self.view_of(self.own)?;
         let resolve = |dn: &[u8]| match backend.suffix_of(dn) {

@@ -13,7 +13,7 @@ use super::cost;
 use super::planner::{Planner, since};
 use super::reads::{Conjunction, KeyRead, RangeRead};
 use super::trace::{Combination, Count, Leaf, Reason};
-use crate::filter::{Item, Node, Target, Test};
+use crate::filter::{Item, Node, NodeIndex, Target, Test};
 use crate::id_set::IdSet;
 
 /// When a component is looked up: another phase begins only if the ones before leave something to gain.
@@ -30,12 +30,12 @@ enum Phase {
 /// What is read after the keys.
 enum Later<'p> {
     Range(RangeRead<'p>),
-    Branch(usize),
+    Branch(NodeIndex),
 }
 
 impl Later<'_> {
     /// Ranges for `>=` and `<=` come last, otherwise the filter's order holds.
-    fn order(&self) -> (bool, usize) {
+    fn order(&self) -> (bool, NodeIndex) {
         match self {
             Later::Range(range) => (range.is_last, range.node),
             Later::Branch(at) => (false, *at),
@@ -47,8 +47,8 @@ impl<'p> Planner<'p, '_> {
     /// The entries that all components from `from` to `end` have in common; `is_component` says that it is but one.
     pub(super) fn conjunction(
         &mut self,
-        from: usize,
-        end: usize,
+        from: NodeIndex,
+        end: NodeIndex,
         is_component: bool,
         within: Option<&IdSet>,
     ) -> Result<Found, StoreError> {
@@ -67,8 +67,8 @@ impl<'p> Planner<'p, '_> {
     /// Looks up the components of one phase; `is_done` says that there are few candidates already.
     fn gather(
         &mut self,
-        from: usize,
-        end: usize,
+        from: NodeIndex,
+        end: NodeIndex,
         phase: Phase,
         is_done: bool,
         all: &mut Conjunction<'p>,
@@ -77,8 +77,8 @@ impl<'p> Planner<'p, '_> {
         let mut child = from;
         while child < end {
             let next = matcher.end_of(child);
-            match matcher.nodes().get(child) {
-                Some(Node::And { end }) => self.gather(child + 1, *end, phase, is_done, all)?,
+            match matcher.node(child) {
+                Some(Node::And { end }) => self.gather(child.next(), *end, phase, is_done, all)?,
                 node if self.phase(node) != phase => {}
                 _ if is_done || all.has_few() => {
                     all.components += 1;
@@ -244,7 +244,7 @@ impl<'p> Planner<'p, '_> {
 
     fn intersect_branch(
         &mut self,
-        at: usize,
+        at: NodeIndex,
         current: &mut Option<Cow<'_, IdSet>>,
         all: &mut Conjunction<'p>,
     ) -> Result<(), StoreError> {

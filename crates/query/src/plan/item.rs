@@ -13,7 +13,7 @@ use super::cost;
 use super::planner::{Planner, since};
 use super::reads::{Conjunction, Form, KeyRead, Missing, RangeRead};
 use super::trace::{Count, Leaf, Reason};
-use crate::filter::{Item, Target, Test};
+use crate::filter::{Item, NodeIndex, Target, Test};
 use crate::id_set::IdSet;
 use crate::plan::remedy::Wanted;
 use crate::virtual_attributes::VirtualAttribute;
@@ -22,7 +22,7 @@ use crate::virtual_attributes::VirtualAttribute;
 #[derive(Clone, Copy)]
 struct Sought<'p> {
     /// Its node in the filter.
-    at: usize,
+    at: NodeIndex,
     item: &'p Item,
     attribute: TypeIndex,
     /// Whether values count whatever their options: an index knows no options.
@@ -33,7 +33,7 @@ impl<'p> Planner<'p, '_> {
     /// Adds what the indexes have for an item.
     pub(super) fn gather_item(
         &mut self,
-        at: usize,
+        at: NodeIndex,
         item: &'p Item,
         all: &mut Conjunction<'p>,
     ) -> Result<(), StoreError> {
@@ -124,7 +124,7 @@ impl<'p> Planner<'p, '_> {
     }
 
     /// `(entryDN=…)` names its only candidate.
-    fn gather_entry_dn(&mut self, at: usize, item: &Item, all: &mut Conjunction<'p>) -> Result<(), StoreError> {
+    fn gather_entry_dn(&mut self, at: NodeIndex, item: &Item, all: &mut Conjunction<'p>) -> Result<(), StoreError> {
         let Test::Equal(form) = &item.test else {
             self.miss(at, None, Missing::because(Reason::Computed), all);
             return Ok(());
@@ -142,7 +142,7 @@ impl<'p> Planner<'p, '_> {
     /// Whoever matches an assertion has the attribute: the presence index answers for a missing one.
     pub(super) fn presence(
         &mut self,
-        at: usize,
+        at: NodeIndex,
         attribute: TypeIndex,
         reason: Reason,
     ) -> Result<Option<KeyRead<'p>>, StoreError> {
@@ -214,7 +214,7 @@ impl<'p> Planner<'p, '_> {
     /// Finds one key and its count.
     fn find(
         &mut self,
-        at: usize,
+        at: NodeIndex,
         attribute: TypeIndex,
         index: &Index,
         form: &[u8],
@@ -359,7 +359,7 @@ impl<'p> Planner<'p, '_> {
     }
 
     /// Notes that no index answers a component.
-    fn miss(&mut self, at: usize, attribute: Option<TypeIndex>, missing: Missing, all: &mut Conjunction<'p>) {
+    fn miss(&mut self, at: NodeIndex, attribute: Option<TypeIndex>, missing: Missing, all: &mut Conjunction<'p>) {
         all.over_limit |= missing.is_over_limit();
         self.report(|| missing.leaf(at, attribute));
     }
@@ -367,7 +367,7 @@ impl<'p> Planner<'p, '_> {
 
 /// The keys between two normal forms.
 fn range_read<'p>(
-    node: usize,
+    node: NodeIndex,
     attribute: TypeIndex,
     index: &'p Index,
     from: Bound<&[u8]>,
@@ -393,7 +393,7 @@ fn range_read<'p>(
 }
 
 /// The keys that begin with `prefix`.
-fn with_prefix<'p>(node: usize, attribute: TypeIndex, index: &'p Index, prefix: &[u8]) -> RangeRead<'p> {
+fn with_prefix<'p>(node: NodeIndex, attribute: TypeIndex, index: &'p Index, prefix: &[u8]) -> RangeRead<'p> {
     let clear = prefix.get(..prefix.len().min(KEY_PREFIX_BYTES)).unwrap_or(prefix);
     let (from, to) = (Bound::Included(Form::from_slice(clear)), successor(clear));
     let is_exact = clear.len() == prefix.len();

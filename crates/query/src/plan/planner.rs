@@ -9,7 +9,7 @@ use store::{EntryId, IndexKey, StoreError, View};
 use super::candidates::{Candidates, Found, whole};
 use super::trace::{Combination, Count, Leaf, Reason, Trace};
 use crate::facts::Facts;
-use crate::filter::{Matcher, Node};
+use crate::filter::{Matcher, Node, NodeIndex};
 use crate::id_set::IdSet;
 
 /// From a normalized DN to the entry that has it.
@@ -32,19 +32,19 @@ pub struct Planner<'p, 't> {
 impl<'p> Planner<'p, '_> {
     /// The candidates of the whole filter.
     pub fn plan(&mut self) -> Result<Found, StoreError> {
-        self.node(0, None)
+        self.node(NodeIndex::ROOT, None)
     }
 
     /// The candidates of the component at `at` alone.
-    pub fn plan_component(&mut self, at: usize) -> Result<Found, StoreError> {
+    pub fn plan_component(&mut self, at: NodeIndex) -> Result<Found, StoreError> {
         self.node(at, None)
     }
 
     /// The candidates of one component. Of those outside `within`, nothing needs to be said.
-    pub(super) fn node(&mut self, at: usize, within: Option<&IdSet>) -> Result<Found, StoreError> {
-        match self.matcher.nodes().get(at) {
-            Some(Node::And { end }) => self.conjunction(at + 1, *end, false, within),
-            Some(Node::Or { end }) => self.disjunction(at + 1, *end, within),
+    pub(super) fn node(&mut self, at: NodeIndex, within: Option<&IdSet>) -> Result<Found, StoreError> {
+        match self.matcher.node(at) {
+            Some(Node::And { end }) => self.conjunction(at.next(), *end, false, within),
+            Some(Node::Or { end }) => self.disjunction(at.next(), *end, within),
             Some(Node::Not { .. }) if !self.matcher.can_match(at) => {
                 self.undefined(at);
                 Ok(Found::nobody())
@@ -69,7 +69,7 @@ impl<'p> Planner<'p, '_> {
     }
 
     /// All of the children's entries; if one is not indexed, all entries.
-    fn disjunction(&mut self, from: usize, end: usize, within: Option<&IdSet>) -> Result<Found, StoreError> {
+    fn disjunction(&mut self, from: NodeIndex, end: NodeIndex, within: Option<&IdSet>) -> Result<Found, StoreError> {
         self.begin();
         let mut all = IdSet::default();
         let mut lists: Vec<(IndexKey, u64)> = Vec::new();
@@ -123,11 +123,11 @@ impl<'p> Planner<'p, '_> {
         }
     }
 
-    pub(super) fn skipped(&mut self, at: usize, reason: Reason) {
+    pub(super) fn skipped(&mut self, at: NodeIndex, reason: Reason) {
         self.report(|| Leaf { reason: Some(reason), ..Leaf::of(at) });
     }
 
-    pub(super) fn undefined(&mut self, at: usize) {
+    pub(super) fn undefined(&mut self, at: NodeIndex) {
         self.report(|| Leaf { candidates: Count::Known(0), reason: Some(Reason::Undefined), ..Leaf::of(at) });
     }
 

@@ -13,6 +13,7 @@ use store::{IndexKey, Postings};
 use super::candidates::FEW_CANDIDATES;
 use super::cost;
 use super::trace::{Count, Key, Leaf, Reason};
+use crate::filter::NodeIndex;
 use crate::id_set::IdSet;
 
 /// Bytes of a bound.
@@ -20,7 +21,7 @@ pub(super) type Form = SmallVec<[u8; 64]>;
 
 /// One key, found and counted.
 pub(super) struct KeyRead<'p> {
-    pub node: usize,
+    pub node: NodeIndex,
     pub attribute: TypeIndex,
     pub key: IndexKey,
     pub list: Postings<'p>,
@@ -36,9 +37,9 @@ pub(super) struct KeyRead<'p> {
 
 /// A range of keys, not looked at.
 pub(super) struct RangeRead<'p> {
-    pub node: usize,
+    pub node: NodeIndex,
     /// The component that gave the other bound.
-    pub pair: Option<usize>,
+    pub pair: Option<NodeIndex>,
     pub attribute: TypeIndex,
     pub index: &'p Index,
     pub from: Bound<Form>,
@@ -68,7 +69,7 @@ impl Missing {
         matches!(self.reason, Reason::OverLimit { .. } | Reason::RangeOverLimit)
     }
 
-    pub fn leaf(self, node: usize, attribute: Option<TypeIndex>) -> Leaf {
+    pub fn leaf(self, node: NodeIndex, attribute: Option<TypeIndex>) -> Leaf {
         let candidates = if self.is_over_limit() { Count::LimitExceeded } else { Count::NotIndexed };
         let key = self.key.map(Key::Exact);
         let reason = Some(self.reason);
@@ -112,7 +113,7 @@ pub(super) struct Conjunction<'p> {
     pub keys: SmallVec<[KeyRead<'p>; 3]>,
     pub ranges: SmallVec<[RangeRead<'p>; 1]>,
     /// Or
-    pub branches: SmallVec<[usize; 1]>,
+    pub branches: SmallVec<[NodeIndex; 1]>,
     /// Known without an index.
     pub set: Option<IdSet>,
     pub components: usize,

@@ -12,6 +12,7 @@ use store::IndexId;
 use store::index::Distrust;
 
 use super::candidates::Candidates;
+use crate::filter::NodeIndex;
 use crate::plan::remedy::Wanted;
 
 /// How many entries a step says are candidates.
@@ -95,9 +96,9 @@ pub enum Key {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
     /// The component of the filter.
-    pub node: usize,
+    pub node: NodeIndex,
     /// The other one of two bounds that were read as one range.
-    pub pair: Option<usize>,
+    pub pair: Option<NodeIndex>,
     /// The step answers the whole component.
     pub is_whole: bool,
     /// The attribute type that the component is about.
@@ -123,7 +124,7 @@ pub struct Leaf {
 impl Leaf {
     /// About the component `node`; nothing known yet.
     #[must_use]
-    pub fn of(node: usize) -> Leaf {
+    pub fn of(node: NodeIndex) -> Leaf {
         Leaf {
             node,
             pair: None,
