@@ -167,7 +167,7 @@ fn setup_refuses_what_cannot_work() {
     place.refuses(&setup("-w secret12 -D ''"), "pando setup: \"\" is not a DN such as dc=example,dc=com");
     place.refuses(
         &setup("-w secret12 --skipPortCheck -p 1389 -Z 1389"),
-        "pando setup: port 1389 cannot be both the LDAP and the LDAPS port",
+        "pando setup: port 1389 is given for both LDAP and LDAPS: choose two ports",
     );
     place.refuses(
         &setup(
@@ -419,7 +419,7 @@ fn sample_data_is_the_same_for_the_same_seed() {
     place.refuses("makeldif t.template", "pando makeldif: t.template:2: there is no template \"y\"");
     place.refuses(
         "makeldif gone.template",
-        "pando makeldif: gone.template:1: cannot read gone.template: No such file or directory (os error 2)",
+        "pando makeldif: cannot read gone.template: No such file or directory (os error 2)",
     );
     // A template may be imported without a file in between.
     place.setup();
