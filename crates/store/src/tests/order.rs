@@ -190,9 +190,10 @@ fn no_more_is_offered_than_the_order_takes() {
     let answers = submit(&mut store, &ops);
     let mut answered = Vec::new();
     while answered.len() < ops.len() {
-        control.wait_offered(ROOM.min(ops.len() - answered.len()));
+        let count = ROOM.min(ops.len() - answered.len());
+        control.wait_offered(count);
         control.give_all_reversed(Vec::new());
-        while let Ok((at, answer)) = answers.recv_timeout(Duration::from_millis(1)) {
+        for (at, answer) in answers.iter().take(count) {
             assert!(answer.unwrap().accepted);
             answered.push(at);
         }
