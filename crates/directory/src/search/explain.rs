@@ -30,7 +30,7 @@ use query::error;
 use query::facts::Facts;
 use query::filter::{Node, NodeIndex, Target, Test};
 use query::json::JsonWriter;
-use query::plan::remedy::{Remedy, Step, Wanted};
+use query::plan::remedy::{Remedy, Step, WantedIndex};
 use query::plan::trace::{Combination, Count, Element, Key, Leaf, Reason, ScopeStep, Trace};
 use query::plan::{Branch, scoped_candidates};
 use query::plan::{FEW_CANDIDATES, RANGE_IDS_MAX, cost};
@@ -272,11 +272,11 @@ fn rank(remedy: &Remedy) -> u8 {
         Step::Rebuild { .. } => 0,
         Step::EntryLimit(_) => 4,
         Step::Create(wanted) | Step::Add(wanted) => match wanted {
-            Wanted::Kind(IndexKind::Equality) => 1,
-            Wanted::Kind(IndexKind::Approximate) | Wanted::Rule(_) => 2,
-            Wanted::Kind(IndexKind::Substring) => 3,
-            Wanted::Kind(IndexKind::Ordering) => 5,
-            Wanted::Kind(_) => 6,
+            WantedIndex::Kind(IndexKind::Equality) => 1,
+            WantedIndex::Kind(IndexKind::Approximate) | WantedIndex::Rule(_) => 2,
+            WantedIndex::Kind(IndexKind::Substring) => 3,
+            WantedIndex::Kind(IndexKind::Ordering) => 5,
+            WantedIndex::Kind(_) => 6,
         },
     }
 }
@@ -311,8 +311,10 @@ fn us(time: Duration) -> u64 {
 
 fn reason_text(reason: Reason) -> String {
     let text = match reason {
-        Reason::NoIndex(Wanted::Rule(rule)) => return format!("no index of {rule} is configured for this attribute"),
-        Reason::NoIndex(Wanted::Kind(kind)) => {
+        Reason::NoIndex(WantedIndex::Rule(rule)) => {
+            return format!("no index of {rule} is configured for this attribute");
+        }
+        Reason::NoIndex(WantedIndex::Kind(kind)) => {
             return format!("no {} index is configured for this attribute", kind.name());
         }
         Reason::OverLimit { limit } => return format!("the key is in more than index-entry-limit {limit} entries"),

@@ -16,7 +16,7 @@ use change::apply::{PLUGINS_KEY, ReferenceProbe, Standing, plugins_text, standin
 use change::proposal::Kind;
 use query::backend::{Backend, numbered};
 use query::dynamic_entry::EXPIRY;
-use query::plan::remedy::{Remedy, Step, Wanted};
+use query::plan::remedy::{Remedy, Step, WantedIndex};
 use query::virtual_attributes::VirtualAttribute;
 
 /// The syntaxes of references.
@@ -81,8 +81,8 @@ fn check_kept_indexes(
         None => Ok(()),
         Some(name) => {
             let step = match backend.indexes.iter().any(|index| index.attribute.eq_ignore_ascii_case(name)) {
-                true => Step::Add(Wanted::Kind(IndexKind::Equality)),
-                false => Step::Create(Wanted::Kind(IndexKind::Equality)),
+                true => Step::Add(WantedIndex::Kind(IndexKind::Equality)),
+                false => Step::Create(WantedIndex::Kind(IndexKind::Equality)),
             };
             let remedy = Remedy { backend: backend.id.as_str().into(), attribute: name.into(), step };
             let reason = format!(

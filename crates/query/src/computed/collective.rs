@@ -18,7 +18,7 @@ use store::StoreError;
 
 use super::alternatives::{Alternatives, Narrowing};
 use super::definition::check_attribute;
-use super::definition::{Definition, Priority, Shows, ValueSource, Wanted};
+use super::definition::{ComputedAssertion, Definition, Priority, Shows, ValueSource};
 use super::fixed::Given;
 use super::reach::Excluded;
 use super::reach::Reach;
@@ -225,7 +225,12 @@ impl<S: ValueSource> ValueSource for UnlessExcluded<S> {
         self.source.supply(at, attribute, entry, out)
     }
 
-    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
+    fn narrow(
+        &self,
+        at: &dyn Shows,
+        wanted: &ComputedAssertion<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError> {
         self.source.narrow(at, wanted, any)
     }
 

@@ -115,7 +115,12 @@ pub trait ValueSource: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// When something cannot be read.
-    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError>;
+    fn narrow(
+        &self,
+        at: &dyn Shows,
+        wanted: &ComputedAssertion<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError>;
 
     /// Whether an entry may get something from here: `has` says which attributes it has stored.
     fn concerns(&self, has: &dyn Fn(TypeIndex) -> bool) -> bool {
@@ -132,7 +137,7 @@ pub trait ValueSource: fmt::Debug + Send + Sync {
 
 /// An assertion on a computed attribute.
 #[derive(Clone, Copy)]
-pub struct Wanted<'w> {
+pub struct ComputedAssertion<'w> {
     /// The schema.
     pub facts: &'w Facts,
     /// The attribute that is computed: that of the assertion, or one of its subtypes.
@@ -143,7 +148,7 @@ pub struct Wanted<'w> {
     pub matcher: &'w Matcher,
 }
 
-impl Wanted<'_> {
+impl ComputedAssertion<'_> {
     /// Whether one value passes.
     #[must_use]
     pub fn accepts(&self, value: &[u8]) -> bool {

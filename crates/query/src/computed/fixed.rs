@@ -5,7 +5,7 @@ use store::StoreError;
 use store::record::put_value;
 
 use super::alternatives::{Alternatives, Narrowing};
-use super::definition::{Priority, Shows, ValueSource, Wanted};
+use super::definition::{ComputedAssertion, Priority, Shows, ValueSource};
 use crate::entry::EntryView;
 
 /// The same values for everybody.
@@ -39,7 +39,7 @@ impl ValueSource for Given {
     fn narrow(
         &self,
         _at: &dyn Shows,
-        wanted: &Wanted<'_>,
+        wanted: &ComputedAssertion<'_>,
         _any: &mut Alternatives<'_>,
     ) -> Result<Narrowing, StoreError> {
         Ok(if wanted.accepts_one_of(&self.body) { Narrowing::Everybody } else { Narrowing::Nobody })

@@ -12,7 +12,7 @@ use store::{EntryId, StoreError, Values};
 
 use super::alternatives::{Alternatives, Narrowing};
 use super::definition::Template;
-use super::definition::{Priority, Shows, ValueSource, Wanted};
+use super::definition::{ComputedAssertion, Priority, Shows, ValueSource};
 use super::holders::holders;
 use crate::backend::all_indices;
 use crate::entry::EntryView;
@@ -110,7 +110,7 @@ impl ValueSource for OfEntry {
     fn narrow(
         &self,
         at: &dyn Shows,
-        wanted: &Wanted<'_>,
+        wanted: &ComputedAssertion<'_>,
         _any: &mut Alternatives<'_>,
     ) -> Result<Narrowing, StoreError> {
         let found = self.found(at, wanted.attribute)?;
@@ -154,7 +154,12 @@ impl ValueSource for OfNamed {
         self.follows_groups
     }
 
-    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
+    fn narrow(
+        &self,
+        at: &dyn Shows,
+        wanted: &ComputedAssertion<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError> {
         let groups = at.entries().groups();
         // A name in an attribute of text leads to an entry too, but is not found there by its normal form.
         if !at.entries().facts().schema.attribute_by_index(self.by).is_some_and(holds_names) {
@@ -232,8 +237,13 @@ impl<S: ValueSource> ValueSource for Renamed<S> {
         Ok(priority)
     }
 
-    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
-        self.source.narrow(at, &Wanted { attribute: self.attribute, ..*wanted }, any)
+    fn narrow(
+        &self,
+        at: &dyn Shows,
+        wanted: &ComputedAssertion<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError> {
+        self.source.narrow(at, &ComputedAssertion { attribute: self.attribute, ..*wanted }, any)
     }
 
     fn concerns(&self, has: &dyn Fn(TypeIndex) -> bool) -> bool {
@@ -290,7 +300,12 @@ impl ValueSource for BelowBase {
         self.follows_groups
     }
 
-    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
+    fn narrow(
+        &self,
+        at: &dyn Shows,
+        wanted: &ComputedAssertion<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError> {
         let Some(base) = at.entries().locate(self.base.as_bytes())? else { return Ok(Narrowing::Nobody) };
         if let Some(fallback) = &self.fallback
             && let Some(found) = self.child(at, base, fallback.as_bytes(), wanted.attribute)?
@@ -382,7 +397,7 @@ impl BelowBase {
         &self,
         at: &dyn Shows,
         base: EntryPlace,
-        wanted: &Wanted<'_>,
+        wanted: &ComputedAssertion<'_>,
         any: &mut Alternatives<'_>,
     ) -> Result<bool, StoreError> {
         let schema = &at.entries().facts().schema;

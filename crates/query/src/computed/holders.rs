@@ -3,7 +3,7 @@
 use ldap::Scope;
 use store::{EntryId, StoreError};
 
-use super::definition::Wanted;
+use super::definition::ComputedAssertion;
 use super::entries_at::EntriesAt;
 use crate::backend::BackendIndex;
 use crate::filter::{Item, Matcher, Target};
@@ -15,7 +15,7 @@ use crate::plan::{Branch, Candidates, Narrowed, scoped_candidates, whole};
 pub(super) fn holders(
     at: &EntriesAt<'_>,
     backend: BackendIndex,
-    wanted: &Wanted<'_>,
+    wanted: &ComputedAssertion<'_>,
     max: u64,
 ) -> Result<Option<IdSet>, StoreError> {
     let mut one = Matcher::default();

@@ -9,7 +9,7 @@
 
 use schema::{Assertion, AttributeType, MatchContext, MatchingRule, TypeIndex};
 
-use super::definition::Wanted;
+use super::definition::ComputedAssertion;
 use super::template_part::Part;
 use crate::facts::Facts;
 use crate::filter::{Matcher, Test};
@@ -151,7 +151,7 @@ impl Inverse {
     }
 
     /// All splits of the values that pass; none when they cannot be told apart from all others.
-    pub fn of(&self, wanted: &Wanted<'_>) -> Option<Vec<Split>> {
+    pub fn of(&self, wanted: &ComputedAssertion<'_>) -> Option<Vec<Split>> {
         if !wanted.item.rule.is_some_and(|rule| rule.shares_form_with(self.rule)) {
             return None;
         }

@@ -11,7 +11,7 @@ use schema::{AttributeType, TypeIndex};
 use store::{EntryId, StoreError, View};
 
 use super::alternatives::{Alternatives, Narrowing};
-use super::definition::{Priority, Shows, ValueSource, Wanted, check_attribute};
+use super::definition::{ComputedAssertion, Priority, Shows, ValueSource, check_attribute};
 use super::distinct::Distinct;
 use crate::class_ids::ids_of_classes_by;
 use crate::entry::{DnParts, EntryView, each_stored};
@@ -86,7 +86,7 @@ impl ValueSource for FromUrls {
     fn narrow(
         &self,
         _at: &dyn Shows,
-        _wanted: &Wanted<'_>,
+        _wanted: &ComputedAssertion<'_>,
         _any: &mut Alternatives<'_>,
     ) -> Result<Narrowing, StoreError> {
         Ok(Narrowing::Everybody)

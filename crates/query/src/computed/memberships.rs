@@ -8,7 +8,7 @@ use store::StoreError;
 use store::record::put_value;
 
 use super::alternatives::{Alternatives, Narrowing};
-use super::definition::{Priority, Shows, ValueSource, Wanted};
+use super::definition::{ComputedAssertion, Priority, Shows, ValueSource};
 use crate::entry::EntryView;
 use crate::filter::Test;
 use crate::groups::GroupPair;
@@ -43,7 +43,12 @@ impl ValueSource for FromGroups {
         Ok(Some(Priority::LOWEST))
     }
 
-    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
+    fn narrow(
+        &self,
+        at: &dyn Shows,
+        wanted: &ComputedAssertion<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError> {
         let is_name = wanted.item.rule.is_some_and(|rule| rule.name() == "distinguishedNameMatch");
         let Test::Equal(form) = &wanted.item.test else { return Ok(Narrowing::Everybody) };
         if !is_name {

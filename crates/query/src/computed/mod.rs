@@ -48,7 +48,7 @@ mod template;
 mod template_part;
 
 pub use alternatives::{Alternatives, Narrowing};
-pub use definition::{Definition, Priority, Shows, Template, ValueSource, Wanted};
+pub use definition::{ComputedAssertion, Definition, Priority, Shows, Template, ValueSource};
 pub use definitions::Definitions;
 pub use entries_at::EntriesAt;
 pub use kinds::read;

@@ -14,7 +14,7 @@ use store::{EntryId, StoreError};
 
 use super::alternatives::Narrowing;
 use super::alternatives::{Alternatives, Push};
-use super::definition::{Definition, Wanted};
+use super::definition::{ComputedAssertion, Definition};
 use super::shown_values::ComputedAt;
 use crate::filter::{Item, Matcher, Node, NodeIndex, Target};
 use crate::id_set::IdSet;
@@ -185,7 +185,8 @@ impl Rewriter<'_, '_> {
             self.mark(origin);
         }
         for group in concerned.iter().filter_map(|at| definitions.groups().get(*at)) {
-            let wanted = Wanted { facts: self.at.facts(), attribute: group.attribute, item, matcher: filter };
+            let wanted =
+                ComputedAssertion { facts: self.at.facts(), attribute: group.attribute, item, matcher: filter };
             for (number, definition) in &group.definitions {
                 self.definition(*number, definition, &wanted)?;
             }
@@ -201,7 +202,12 @@ impl Rewriter<'_, '_> {
         self.mark(None);
     }
 
-    fn definition(&mut self, number: usize, definition: &Definition, wanted: &Wanted<'_>) -> Result<(), StoreError> {
+    fn definition(
+        &mut self,
+        number: usize,
+        definition: &Definition,
+        wanted: &ComputedAssertion<'_>,
+    ) -> Result<(), StoreError> {
         self.steps += 1;
         if self.steps > STEPS_MAX {
             self.push_everybody();

@@ -11,7 +11,7 @@ use schema::{AttributeType, TypeIndex};
 use store::StoreError;
 
 use super::alternatives::{Alternatives, Narrowing};
-use super::definition::{Priority, Shows, ValueSource, Wanted};
+use super::definition::{ComputedAssertion, Priority, Shows, ValueSource};
 use super::distinct::Distinct;
 use super::from_entries::tells_groups;
 use super::invert::{Inverse, Split};
@@ -144,7 +144,12 @@ impl ValueSource for FromTemplate {
         Ok(Some(Priority::LOWEST))
     }
 
-    fn narrow(&self, at: &dyn Shows, wanted: &Wanted<'_>, any: &mut Alternatives<'_>) -> Result<Narrowing, StoreError> {
+    fn narrow(
+        &self,
+        at: &dyn Shows,
+        wanted: &ComputedAssertion<'_>,
+        any: &mut Alternatives<'_>,
+    ) -> Result<Narrowing, StoreError> {
         let Some(splits) = self.inverse.as_ref().and_then(|inverse| inverse.of(wanted)) else {
             return Ok(Narrowing::Everybody);
         };

@@ -41,7 +41,7 @@ const NAMES_PER_LOOK: u64 = 1_024;
 
 /// What a filter asks of groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedMembers {
     /// Entries in the group.
     Group(EntryPlace),
     /// Entries in any group.
@@ -53,7 +53,7 @@ pub enum Wanted {
 /// Candidates that are looked up when the search is run: any of several.
 #[derive(Clone, Debug, Default)]
 pub struct MemberPlan {
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedMembers>,
     also: IdSet,
     count: u64,
 }
@@ -72,7 +72,7 @@ pub enum Expanded {
 }
 
 impl MemberPlan {
-    fn of(wanted: Wanted, count: u64) -> MemberPlan {
+    fn of(wanted: WantedMembers, count: u64) -> MemberPlan {
         MemberPlan { wanted: vec![wanted], also: IdSet::default(), count }
     }
 
@@ -214,7 +214,9 @@ impl GroupsAt<'_> {
     fn in_group(&self, group: &[u8]) -> Result<Narrowing, StoreError> {
         let Some(place) = self.group_named(group)? else { return Ok(Narrowing::Members(MemberPlan::default())) };
         Ok(match self.member_count(place, TARGETS_MAX)? {
-            Some(count) if count <= MEMBERS_MAX => Narrowing::Members(MemberPlan::of(Wanted::Group(place), count)),
+            Some(count) if count <= MEMBERS_MAX => {
+                Narrowing::Members(MemberPlan::of(WantedMembers::Group(place), count))
+            }
             _ => Narrowing::None,
         })
     }
@@ -234,7 +236,7 @@ impl GroupsAt<'_> {
                 }
             }
         }
-        Ok(Narrowing::Members(MemberPlan::of(Wanted::Any, count)))
+        Ok(Narrowing::Members(MemberPlan::of(WantedMembers::Any, count)))
     }
 
     /// Without an equality index nobody can tell who matches.
@@ -244,7 +246,7 @@ impl GroupsAt<'_> {
         let view = self.view_of(self.own)?;
         let Some(index) = trusted(&view, attribute, rule) else { return Ok(nobody) };
         let direct = view.postings(&store::IndexKey::new(index.id, &index.key(form)))?.count();
-        Ok(Narrowing::Members(MemberPlan::of(Wanted::Chain(attribute, form.into()), direct)))
+        Ok(Narrowing::Members(MemberPlan::of(WantedMembers::Chain(attribute, form.into()), direct)))
     }
 
     /// How many entries a group has, nested groups counted as one; `None` when no index tells the entries of a dynamic
@@ -336,8 +338,8 @@ impl GroupsAt<'_> {
         let mut down = Down { found: plan.also.clone(), open: Vec::new(), seen: HashSet::new(), names: 0 };
         for wanted in &plan.wanted {
             match wanted {
-                Wanted::Group(group) => down.visit(*group),
-                Wanted::Any => {
+                WantedMembers::Group(group) => down.visit(*group),
+                WantedMembers::Any => {
                     for backend in all_indices(&self.groups.backends) {
                         if self.may_have(backend, ANY_GROUP)? {
                             let groups = self.groups_of(backend, ANY_GROUP)?;
@@ -345,7 +347,7 @@ impl GroupsAt<'_> {
                         }
                     }
                 }
-                Wanted::Chain(attribute, form) => match self.chain(*attribute, form)? {
+                WantedMembers::Chain(attribute, form) => match self.chain(*attribute, form)? {
                     Some(places) => {
                         let mut own: Vec<_> =
                             places.iter().filter(|it| it.backend == self.own).map(|it| it.id).collect();

@@ -15,7 +15,7 @@ use super::reads::{Conjunction, Form, KeyRead, Missing, RangeRead};
 use super::trace::{Count, Leaf, Reason};
 use crate::filter::{Item, NodeIndex, Target, Test};
 use crate::id_set::IdSet;
-use crate::plan::remedy::Wanted;
+use crate::plan::remedy::WantedIndex;
 use crate::virtual_attributes::VirtualAttribute;
 
 /// An assertion on an attribute that indexes may be for.
@@ -87,7 +87,7 @@ impl<'p> Planner<'p, '_> {
                     return Ok(Some(Missing::because(Reason::EveryEntry)));
                 }
                 let index =
-                    self.usable(self.view.indexes().set().presence(attribute), Wanted::Kind(IndexKind::Presence));
+                    self.usable(self.view.indexes().set().presence(attribute), WantedIndex::Kind(IndexKind::Presence));
                 Ok(self.gather_key(sought, index, PRESENCE_KEY, is_plain, all)?)
             }
             (Test::Equal(form) | Test::Sounds(form), Some(rule)) => {
@@ -146,7 +146,8 @@ impl<'p> Planner<'p, '_> {
         attribute: TypeIndex,
         reason: Reason,
     ) -> Result<Option<KeyRead<'p>>, StoreError> {
-        let Ok(index) = self.usable(self.view.indexes().set().presence(attribute), Wanted::Kind(IndexKind::Presence))
+        let Ok(index) =
+            self.usable(self.view.indexes().set().presence(attribute), WantedIndex::Kind(IndexKind::Presence))
         else {
             return Ok(None);
         };
@@ -167,10 +168,10 @@ impl<'p> Planner<'p, '_> {
             _ if is_of(|it| it.equality) => IndexKind::Equality,
             _ if is_of(|it| it.ordering) => IndexKind::Ordering,
             _ if is_of(|it| it.approximate) => IndexKind::Approximate,
-            _ if rule.has_keys() => return self.usable(found, Wanted::Rule(rule.name())),
+            _ if rule.has_keys() => return self.usable(found, WantedIndex::Rule(rule.name())),
             _ => return Err(Missing::because(Reason::Rule)),
         };
-        self.usable(found, Wanted::Kind(kind))
+        self.usable(found, WantedIndex::Kind(kind))
     }
 
     /// The same, if its keys lie in the order of the forms.
@@ -182,7 +183,7 @@ impl<'p> Planner<'p, '_> {
         }
     }
 
-    fn usable(&self, index: Option<&'p Index>, wanted: Wanted) -> Result<&'p Index, Missing> {
+    fn usable(&self, index: Option<&'p Index>, wanted: WantedIndex) -> Result<&'p Index, Missing> {
         let index = index.ok_or_else(|| Missing::because(Reason::NoIndex(wanted)))?;
         match self.view.indexes().why_untrusted(index.id) {
             None => Ok(index),
@@ -292,7 +293,7 @@ impl<'p> Planner<'p, '_> {
     ) -> Result<Option<Missing>, StoreError> {
         let indexes = self.view.indexes().set();
         let (index, mut missing) =
-            match self.usable(indexes.substring(attribute, rule), Wanted::Kind(IndexKind::Substring)) {
+            match self.usable(indexes.substring(attribute, rule), WantedIndex::Kind(IndexKind::Substring)) {
                 Ok(index) => (Some(index), None),
                 Err(missing) => (None, Some(missing)),
             };
@@ -301,7 +302,7 @@ impl<'p> Planner<'p, '_> {
             _ => usize::MAX,
         };
         // Hashed keys have no prefixes.
-        let equality = self.usable(indexes.equality(attribute, rule), Wanted::Kind(IndexKind::Equality)).ok();
+        let equality = self.usable(indexes.equality(attribute, rule), WantedIndex::Kind(IndexKind::Equality)).ok();
         let equality = equality.filter(|index| index.is_ordered());
         let is_ordered = index.is_some_and(Index::is_ordered);
         let only = pieces.only_piece().filter(|_| is_plain);
@@ -346,7 +347,7 @@ impl<'p> Planner<'p, '_> {
         let reads = all.keys.len() - keys_before + all.ranges.len() - ranges_before;
         if reads == 0 {
             return Ok(Some(
-                missing.unwrap_or_else(|| Missing::because(Reason::NoIndex(Wanted::Kind(IndexKind::Substring)))),
+                missing.unwrap_or_else(|| Missing::because(Reason::NoIndex(WantedIndex::Kind(IndexKind::Substring)))),
             ));
         }
         if let Some(missing) = missing.filter(Missing::is_over_limit) {

@@ -20,20 +20,20 @@ pub struct Remedy {
 
 /// What kind of index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedIndex {
     /// One that the attribute's own matching rules are enough for.
     Kind(IndexKind),
     /// The extensible one of this matching rule.
     Rule(&'static str),
 }
 
-impl Wanted {
+impl WantedIndex {
     /// The value of `index-type`.
     #[must_use]
     pub fn index_type(self) -> &'static str {
         match self {
-            Wanted::Kind(kind) => kind.name(),
-            Wanted::Rule(_) => IndexKind::Extensible.name(),
+            WantedIndex::Kind(kind) => kind.name(),
+            WantedIndex::Rule(_) => IndexKind::Extensible.name(),
         }
     }
 
@@ -41,8 +41,8 @@ impl Wanted {
     fn options(self, verb: &str) -> String {
         let kind = format!("{verb} index-type:{}", self.index_type());
         match self {
-            Wanted::Kind(_) => kind,
-            Wanted::Rule(rule) => format!("{kind} {verb} index-extensible-matching-rule:{rule}"),
+            WantedIndex::Kind(_) => kind,
+            WantedIndex::Rule(rule) => format!("{kind} {verb} index-extensible-matching-rule:{rule}"),
         }
     }
 
@@ -50,14 +50,14 @@ impl Wanted {
         let of_rule = |rule: Option<&MatchingRule>| rule.and_then(|rule| indexes.equality(attribute.index, rule));
         let windows = |rule: Option<&MatchingRule>| rule.and_then(|rule| indexes.substring(attribute.index, rule));
         match self {
-            Wanted::Kind(IndexKind::Equality) => of_rule(attribute.equality).is_some(),
-            Wanted::Kind(IndexKind::Ordering) => of_rule(attribute.ordering).is_some(),
-            Wanted::Kind(IndexKind::Approximate) => of_rule(attribute.approximate).is_some(),
-            Wanted::Kind(IndexKind::Substring) => windows(attribute.substring).is_some(),
-            Wanted::Kind(IndexKind::Presence) => indexes.presence(attribute.index).is_some(),
+            WantedIndex::Kind(IndexKind::Equality) => of_rule(attribute.equality).is_some(),
+            WantedIndex::Kind(IndexKind::Ordering) => of_rule(attribute.ordering).is_some(),
+            WantedIndex::Kind(IndexKind::Approximate) => of_rule(attribute.approximate).is_some(),
+            WantedIndex::Kind(IndexKind::Substring) => windows(attribute.substring).is_some(),
+            WantedIndex::Kind(IndexKind::Presence) => indexes.presence(attribute.index).is_some(),
             // Never advised: the kind alone does not say which rule.
-            Wanted::Kind(IndexKind::Extensible) => false,
-            Wanted::Rule(name) => {
+            WantedIndex::Kind(IndexKind::Extensible) => false,
+            WantedIndex::Rule(name) => {
                 let rule = schema.matching_rule(name.as_bytes());
                 of_rule(rule).is_some() || windows(rule).is_some()
             }
@@ -69,9 +69,9 @@ impl Wanted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Index it: it has no index yet.
-    Create(Wanted),
+    Create(WantedIndex),
     /// Add this kind to those it has.
-    Add(Wanted),
+    Add(WantedIndex),
     /// Raise its `index-entry-limit` to this.
     EntryLimit(u64),
     /// Build it, in the backend that holds this base DN.
@@ -117,7 +117,7 @@ impl Remedy {
             match &self.step {
                 Step::Create(wanted) | Step::Add(wanted) => {
                     json.key("indexType").text(wanted.index_type());
-                    if let Wanted::Rule(rule) = wanted {
+                    if let WantedIndex::Rule(rule) = wanted {
                         json.key("matchingRule").text(rule);
                     }
                 }
@@ -149,15 +149,15 @@ mod tests {
     #[test]
     fn commands_are_what_a_shell_takes() {
         assert_eq!(
-            command("mail", Step::Create(Wanted::Kind(IndexKind::Substring))),
+            command("mail", Step::Create(WantedIndex::Kind(IndexKind::Substring))),
             "dsconfig create-backend-index --backend-name userRoot --index-name mail --set index-type:substring"
         );
         assert_eq!(
-            command("mail", Step::Add(Wanted::Kind(IndexKind::Presence))),
+            command("mail", Step::Add(WantedIndex::Kind(IndexKind::Presence))),
             "dsconfig set-backend-index-prop --backend-name userRoot --index-name mail --add index-type:presence"
         );
         assert_eq!(
-            command("mail", Step::Create(Wanted::Rule("caseExactMatch"))),
+            command("mail", Step::Create(WantedIndex::Rule("caseExactMatch"))),
             "dsconfig create-backend-index --backend-name userRoot --index-name mail --set index-type:extensible \
              --set index-extensible-matching-rule:caseExactMatch"
         );

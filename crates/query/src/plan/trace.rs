@@ -13,7 +13,7 @@ use store::index::Distrust;
 
 use super::candidates::Candidates;
 use crate::filter::NodeIndex;
-use crate::plan::remedy::Wanted;
+use crate::plan::remedy::WantedIndex;
 
 /// How many entries a step says are candidates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl From<&Candidates> for Count {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The attribute has no such index.
-    NoIndex(Wanted),
+    NoIndex(WantedIndex),
     /// It has one that may not be used.
     Untrusted(Distrust),
     /// The key is in more entries than the limit allows.

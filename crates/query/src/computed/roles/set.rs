@@ -13,7 +13,7 @@ use store::record::put_value;
 use super::role::{Kind, NS_ROLE, Role};
 use crate::circle;
 use crate::computed::alternatives::{Alternatives, Narrowing};
-use crate::computed::definition::{Definition, Priority, Shows, ValueSource, Wanted};
+use crate::computed::definition::{ComputedAssertion, Definition, Priority, Shows, ValueSource};
 use crate::computed::reach::Reach;
 use crate::entry::EntryView;
 use crate::entry::each_stored;
@@ -218,7 +218,7 @@ impl ValueSource for RoleSet {
     fn narrow(
         &self,
         _at: &dyn Shows,
-        wanted: &Wanted<'_>,
+        wanted: &ComputedAssertion<'_>,
         any: &mut Alternatives<'_>,
     ) -> Result<Narrowing, StoreError> {
         let leaves = match &wanted.item.test {
