@@ -35,7 +35,9 @@ directory {dir}/db
 
 
 @contextmanager
-def slapd_url(directory: Path, database: str, server: str = "", modules: str = ""):
+def slapd_url(
+    directory: Path, database: str, server: str = "", modules: str = "", base: str = BASE, data: Path = DIRECTORY_LDIF
+):
     """The URL of a running slapd; the texts are further lines of its configuration: for the database, for the server,
     modules."""
     if not shutil.which("slapd"):
@@ -44,7 +46,7 @@ def slapd_url(directory: Path, database: str, server: str = "", modules: str = "
     conf, entries = directory / "slapd.conf", directory / "entries.ldif"
     conf.write_text(
         CONF.format(
-            base=BASE,
+            base=base,
             admin=ADMIN_DN,
             password=ADMIN_PW,
             dir=directory,
@@ -56,9 +58,9 @@ def slapd_url(directory: Path, database: str, server: str = "", modules: str = "
     if modules and subprocess.run(["slaptest", "-u", "-f", conf], capture_output=True).returncode != 0:
         pytest.skip(f"this slapd has no {modules}")
     # slapadd takes neither a comment nor a version before the first entry.
-    text = DIRECTORY_LDIF.read_text()
+    text = data.read_text()
     entries.write_text(text[text.index("dn: ") :])
-    subprocess.run(["slapadd", "-q", "-f", conf, "-b", BASE, "-l", entries], check=True)
+    subprocess.run(["slapadd", "-q", "-f", conf, "-b", base, "-l", entries], check=True)
     (port,) = free_ports(1)
     url = f"ldap://127.0.0.1:{port}"
     process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", url])

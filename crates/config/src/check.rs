@@ -19,6 +19,7 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     check.handlers();
     check.soft_and_hard();
     check.single_owner("backend", "base-dn", "base DN");
+    check.empty_base_dn();
     check.single_owner("root-dn-user", "alternate-bind-dn", "bind DN");
     check.single_owner("log-publisher", "log-file", "log file");
     check.only_known_names();
@@ -157,6 +158,21 @@ impl Check<'_> {
                         format!("{} has the {what} \"{value}\", as {owner} does", object.title()),
                     );
                 }
+            }
+        }
+    }
+
+    /// The empty base DN holds every name that no other backend holds, so there is nothing left for another one.
+    fn empty_base_dn(&mut self) {
+        for object in Self::of(self.objects, "backend") {
+            let base_dns = object.values("base-dn");
+            if base_dns.len() > 1 && base_dns.iter().any(|base_dn| base_dn.to_string().is_empty()) {
+                let message = format!(
+                    "{} has the base DN \"\", which holds every name that no other backend holds: remove the other \
+                     base DNs of this backend",
+                    object.title()
+                );
+                self.fault(object.offset_of("base-dn"), message);
             }
         }
     }

@@ -11,8 +11,10 @@ pub enum Syntax {
     Text,
     /// A regular expression.
     Pattern,
-    /// A distinguished name (RFC 4514).
+    /// A distinguished name (RFC 4514) of an entry.
     Dn,
+    /// The same, or the empty name.
+    BaseDn,
     /// A whole number within bounds.
     Integer {
         /// Least value.
@@ -72,6 +74,9 @@ impl Syntax {
             Syntax::Text => "a text".into(),
             Syntax::Pattern => "a regular expression such as \"^uid=[^,]+,ou=People,\"".into(),
             Syntax::Dn => "a DN such as \"dc=example,dc=com\"".into(),
+            Syntax::BaseDn => {
+                "a DN such as \"dc=example,dc=com\", or \"\" for all names that no other backend holds".into()
+            }
             Syntax::Integer { min, max } if *max == i64::from(i32::MAX) => format!("a whole number, at least {min}"),
             Syntax::Integer { min, max } => format!("a whole number from {min} to {max}"),
             Syntax::Size { min, max } => bounded(

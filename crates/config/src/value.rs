@@ -48,6 +48,7 @@ pub(crate) fn parse(syntax: Syntax, text: &str) -> Option<Value> {
         Syntax::Pattern => (!text.is_empty() && is_pattern(text)).then(|| Value::Text(text.to_owned())),
         Syntax::Reference(_) => (!trimmed.is_empty()).then(|| Value::Text(trimmed.to_owned())),
         Syntax::Dn => crate::dn::is_dn(trimmed).then(|| Value::Text(trimmed.to_owned())),
+        Syntax::BaseDn => (trimmed.is_empty() || crate::dn::is_dn(trimmed)).then(|| Value::Text(trimmed.to_owned())),
         Syntax::AttributeType | Syntax::ObjectClass => is_name_or_oid(trimmed).then(|| Value::Text(trimmed.to_owned())),
         Syntax::Integer { min, max } => {
             trimmed.parse().ok().filter(|number| (min..=max).contains(number)).map(Value::Integer)

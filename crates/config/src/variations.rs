@@ -170,7 +170,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::AttributeType, _) => pair("uid", "mail"),
         (Syntax::Text | Syntax::Reference(_), _) => pair("one", "two"),
         (Syntax::Pattern, _) => pair("^one", "^two"),
-        (Syntax::Dn, _) => pair("dc=example,dc=com", "dc=example,dc=org"),
+        (Syntax::Dn | Syntax::BaseDn, _) => pair("dc=example,dc=com", "dc=example,dc=org"),
         (Syntax::Integer { min, .. }, _) => [min.max(1).to_string(), (min.max(1) + 1).to_string()],
         (Syntax::Size { min, .. }, _) => [size_text(min.max(4096)), size_text(min.max(4096) * 2)],
         (Syntax::Duration { min_ms, .. }, _) => [duration_text(min_ms.max(5000)), duration_text(min_ms.max(5000) * 2)],

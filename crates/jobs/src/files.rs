@@ -6,6 +6,7 @@ use change::apply::UpdateRules;
 use config::{BackendConfig, Config};
 use query::configured::{ConfiguredError, configured_indexes, leniency, suffixes};
 use query::facts::Facts;
+use query::own_names::OWN_NAMES;
 use schema::{NormalizedDn, Schema};
 use store::log::Log;
 use store::{BackendOptions, LogRepair, ReadOnlyBackend, Rules, Snapshot, StoreError, Trial};
@@ -47,10 +48,13 @@ impl Target<'_> {
         store::repair_log(self.options()?, self.rules()?, accepts_loss).map_err(|error| self.failed(error))
     }
 
-    /// The base DNs of all other backends.
+    /// The base DNs of all other backends; where this one holds every other name, also those that lie in no backend.
     pub(crate) fn other_base_dns(self) -> Vec<String> {
         let others = self.config.backends.iter().filter(|other| other.id != self.backend.id);
-        others.flat_map(|other| other.base_dns.iter().cloned()).collect()
+        let others = others.flat_map(|other| other.base_dns.iter().cloned());
+        let holds_all = self.backend.base_dns.iter().any(String::is_empty);
+        let own = if holds_all { &OWN_NAMES[..] } else { &[] };
+        others.chain(own.iter().map(|dn| (*dn).to_owned())).collect()
     }
 
     /// Those in normal form that lie below a base DN of this backend.

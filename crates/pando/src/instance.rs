@@ -97,8 +97,8 @@ pub fn backend<'c>(config: &'c Config, id: Option<&str>) -> Result<&'c BackendCo
 /// The backend that holds a base DN.
 pub fn backend_of_base<'c>(config: &'c Config, schema: &Schema, base_dn: &str) -> Result<&'c BackendConfig, Failure> {
     let wanted = normalized(schema, base_dn)?;
-    let known: Vec<&str> =
-        config.backends.iter().flat_map(|backend| backend.base_dns.iter().map(String::as_str)).collect();
+    let known: Vec<String> =
+        config.backends.iter().flat_map(|backend| backend.base_dns.iter().map(|base| shown_base_dn(base))).collect();
     let held = |backend: &&BackendConfig| {
         backend.base_dns.iter().any(|base| normalized(schema, base).is_ok_and(|base| base == wanted))
     };
@@ -107,16 +107,25 @@ pub fn backend_of_base<'c>(config: &'c Config, schema: &Schema, base_dn: &str) -
     })
 }
 
+/// A base DN as tables show it: an empty cell would look like none.
+pub fn shown_base_dn(base_dn: &str) -> String {
+    if base_dn.is_empty() { "\"\"".to_owned() } else { base_dn.to_owned() }
+}
+
 /// The backend that holds entries at or below a DN.
 pub fn backend_above<'c>(config: &'c Config, schema: &Schema, dn: &str) -> Result<&'c BackendConfig, Failure> {
     let wanted = normalized(schema, dn)?;
-    let above = |backend: &&BackendConfig| {
-        backend
-            .base_dns
-            .iter()
-            .any(|base| normalized(schema, base).is_ok_and(|base| base.is_ancestor_or_equal(&wanted)))
+    let depth_above = |base: &String| {
+        let base = normalized(schema, base).ok().filter(|base| base.is_ancestor_or_equal(&wanted));
+        base.map(|base| base.len())
     };
-    config.backends.iter().find(above).ok_or_else(|| Failure::new(format_args!("no backend holds \"{dn}\"")))
+    // The longest base DN above a name holds it.
+    let above = config
+        .backends
+        .iter()
+        .filter_map(|backend| Some((backend.base_dns.iter().filter_map(depth_above).max()?, backend)));
+    let found = above.max_by_key(|(depth, _)| *depth).map(|(_, backend)| backend);
+    found.ok_or_else(|| Failure::new(format_args!("no backend holds \"{dn}\"")))
 }
 
 /// The normal form of a name.

@@ -8,6 +8,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Writability;
 use schema::NormalizedDn;
 use store::index::IndexConfigs;
+use store::{EntryId, StoreError, View};
 
 /// A backend's place in a list of them: the directory's, or that of a history read from files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,6 +31,32 @@ pub struct Suffix {
     pub dn: String,
     /// Its normal form.
     pub normalized: NormalizedDn,
+}
+
+impl Suffix {
+    /// Whether it is the empty name, which holds every name that no other base DN holds (slapd's `suffix ""`).
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.normalized.is_root()
+    }
+
+    /// How many RDNs the name of a base entry has. The empty name is that of the root DSE, so below it every entry of
+    /// one RDN is a base entry.
+    #[must_use]
+    pub fn base_depth(&self) -> usize {
+        self.normalized.len().max(1)
+    }
+
+    /// Whether `name`, which it holds, is that of a base entry.
+    #[must_use]
+    pub fn is_base(&self, name: &NormalizedDn) -> bool {
+        if self.is_root() { name.len() == 1 } else { *name == self.normalized }
+    }
+
+    /// What all its entries are at or below: its base entry, or the root of the tree.
+    pub fn top(&self, view: &View<'_>) -> Result<Option<EntryId>, StoreError> {
+        if self.is_root() { Ok(Some(EntryId::ROOT)) } else { view.child(EntryId::ROOT, self.normalized.as_bytes()) }
+    }
 }
 
 /// A backend in service.
@@ -75,4 +102,23 @@ impl Backend {
 pub fn holder<'b>(backends: &'b [Backend], dn: &[u8]) -> Option<(BackendIndex, &'b Suffix)> {
     let found = numbered(backends).filter_map(|(at, backend)| Some((at, backend.suffix_of(dn)?)));
     found.max_by_key(|(_, suffix)| suffix.normalized.as_bytes().len())
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::Schema;
+
+    use super::*;
+
+    #[test]
+    fn base_entries_of_the_empty_suffix_have_one_rdn() {
+        let schema = Schema::standard();
+        let name = |dn: &str| NormalizedDn::parse(&schema, dn.as_bytes()).unwrap();
+        let suffix = |dn: &str| Suffix { dn: dn.to_owned(), normalized: name(dn) };
+        let (all, own) = (suffix(""), suffix("dc=example,dc=com"));
+        assert!(all.is_root() && !own.is_root());
+        assert_eq!((all.base_depth(), own.base_depth()), (1, 2));
+        assert_eq!(["", "dc=com", "dc=example,dc=com"].map(|dn| all.is_base(&name(dn))), [false, true, false]);
+        assert_eq!(["", "dc=com", "dc=example,dc=com"].map(|dn| own.is_base(&name(dn))), [false, false, true]);
+    }
 }

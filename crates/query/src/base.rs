@@ -102,7 +102,7 @@ fn step(
         let is_last = depth + 1 == path.entries.len() && path.is_complete;
         if flags.has(ClassFlags::REFERRAL) && !following.manage_dsa_it {
             let own_dn = view.dn_of(*id)?.unwrap_or_default();
-            let below = names_below(shown, dn, suffix.normalized.len() + depth);
+            let below = names_below(shown, dn, suffix.base_depth() + depth);
             let entry = EntryView { id: *id, record, dn: DnParts::whole(own_dn.as_bytes()), source: view };
             let urls = referral_urls(facts, &entry, &below, &own_dn, following.scope)?;
             return Ok(Step::Elsewhere { dn: own_dn, urls });
@@ -114,14 +114,14 @@ fn step(
                 return Ok(Step::BadAlias(view.dn_of(*id)?.unwrap_or_default()));
             };
             let given = target.len();
-            return Ok(Step::Alias(below_target(target, dn, &suffix.normalized, depth), given));
+            return Ok(Step::Alias(below_target(target, dn, suffix.base_depth() + depth), given));
         }
         if is_last {
             return Ok(Step::Found(*id));
         }
     }
     let (matched, depth) = match path.deepest() {
-        Some(id) => (view.dn_of(id)?.unwrap_or_default(), suffix.normalized.len() + path.entries.len() - 1),
+        Some(id) => (view.dn_of(id)?.unwrap_or_default(), suffix.base_depth() + path.entries.len() - 1),
         None => (String::new(), 0),
     };
     Ok(Step::Missing(matched, depth))
@@ -136,10 +136,10 @@ pub fn alias_target(facts: &Facts, entry: &EntryView<'_>) -> Option<NormalizedDn
     NormalizedDn::parse(&facts.schema, values.iter().next()?).ok()
 }
 
-/// `target` with what `dn` has below the entry at `depth` of the path from `suffix` on.
-fn below_target(target: NormalizedDn, dn: &NormalizedDn, suffix: &NormalizedDn, depth: usize) -> NormalizedDn {
+/// `target` with what `dn` has below its first `covered` RDNs.
+fn below_target(target: NormalizedDn, dn: &NormalizedDn, covered: usize) -> NormalizedDn {
     let mut bytes = target.as_bytes().to_vec();
-    for rdn in dn.rdns().skip(suffix.len() + depth) {
+    for rdn in dn.rdns().skip(covered) {
         bytes.extend_from_slice(rdn.as_bytes());
         bytes.push(0);
     }

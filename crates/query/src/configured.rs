@@ -109,11 +109,11 @@ pub fn leniency(config: &Config) -> Leniency {
 /// The names at the top of a backend.
 ///
 /// # Errors
-/// When one is no name under the schema, or the root.
+/// When one is no name under the schema.
 pub fn suffixes(schema: &Schema, backend: &BackendConfig) -> Result<Vec<Suffix>, ConfiguredError> {
     let suffix = |dn: &String| match NormalizedDn::parse(schema, dn.as_bytes()) {
-        Ok(normalized) if !normalized.is_root() => Ok(Suffix { dn: dn.clone(), normalized }),
-        _ => Err(ConfiguredError::BadDn { what: "the base DN", dn: dn.clone() }),
+        Ok(normalized) => Ok(Suffix { dn: dn.clone(), normalized }),
+        Err(_) => Err(ConfiguredError::BadDn { what: "the base DN", dn: dn.clone() }),
     };
     backend.base_dns.iter().map(suffix).collect()
 }

@@ -15,6 +15,8 @@ ldap::refusals! {
         EmptySuffix { dn: String, suffix: String } = ResultCode::NO_SUCH_OBJECT,
             "There is no entry \"{dn}\": the suffix \"{suffix}\" is empty; add its entry first, or import data into \
              its backend";
+        NoEntryAbove { dn: String } = ResultCode::NO_SUCH_OBJECT,
+            "There is no entry \"{dn}\", nor any above it";
         InvalidDn { dn: String, problem: String } = ResultCode::INVALID_DN_SYNTAX,
             "\"{dn}\" is not a distinguished name: {problem}";
         MalformedControl { control: String, problem: String } = ResultCode::PROTOCOL_ERROR,
@@ -47,10 +49,11 @@ impl Refusal {
         if matched.is_empty() { Self::NoSuchSuffix { dn } } else { Self::NoSuchEntry { dn, matched } }
     }
 
-    /// `noSuchObject` for a name in a suffix that has no entry yet.
+    /// `noSuchObject` for a name in a suffix that has no entry yet. The empty suffix has none of its own.
     #[must_use]
     pub fn empty_suffix(dn: &str, suffix: &str) -> Self {
-        Self::EmptySuffix { dn: dn.to_owned(), suffix: suffix.to_owned() }
+        let dn = dn.to_owned();
+        if suffix.is_empty() { Self::NoEntryAbove { dn } } else { Self::EmptySuffix { dn, suffix: suffix.to_owned() } }
     }
 
     /// `invalidDNSyntax`.

@@ -29,6 +29,7 @@ pub mod locate;
 pub mod monitor_entry;
 pub mod notices;
 pub mod own_limit_types;
+pub mod own_names;
 pub mod parent_names;
 pub mod plan;
 pub mod read_moment;

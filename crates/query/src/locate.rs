@@ -30,11 +30,12 @@ impl Path {
     }
 }
 
-/// Walks down to `dn`, which is `suffix` or below it.
+/// Walks down to `dn`, which is `suffix` or below it. The empty name leads nowhere: the root DSE is in no backend.
 pub fn locate(view: &View<'_>, suffix: &NormalizedDn, dn: &[u8]) -> Result<Path, StoreError> {
     let mut path = Path::default();
     let Some(below) = dn.strip_prefix(suffix.as_bytes()) else { return Ok(path) };
-    let Some(base) = view.child(EntryId::ROOT, suffix.as_bytes())? else { return Ok(path) };
+    let (base, below) = if suffix.is_root() { first_rdn(dn) } else { (suffix.as_bytes(), below) };
+    let Some(base) = view.child(EntryId::ROOT, base)? else { return Ok(path) };
     path.entries.push(base);
     let mut at = base;
     for rdn in rdns(below) {
@@ -48,6 +49,12 @@ pub fn locate(view: &View<'_>, suffix: &NormalizedDn, dn: &[u8]) -> Result<Path,
     }
     path.is_complete = true;
     Ok(path)
+}
+
+/// The name of the base entry above `dn` where the suffix is the empty name, and what is below it.
+fn first_rdn(dn: &[u8]) -> (&[u8], &[u8]) {
+    let end = dn.iter().position(|byte| *byte == 0).map_or(dn.len(), |end| end + 1);
+    dn.split_at_checked(end).unwrap_or((dn, &[]))
 }
 
 /// The RDNs of (the end of) a normalized DN, root first. Each ends with a zero byte, which no RDN contains.

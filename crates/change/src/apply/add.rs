@@ -82,10 +82,10 @@ fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result
     plugins::judge(work, draft, None, &name)
 }
 
-/// The parent of the new entry; none for the entry of a suffix.
+/// The parent of the new entry; none for a base entry.
 fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, ApplyError> {
     let (name, suffix) = work.resolve(dn)?;
-    let is_suffix = name == suffix.normalized;
+    let (is_base, is_root) = (suffix.is_base(&name), suffix.is_root());
     match work.walk(dn, name, suffix)? {
         Some((_, 0)) => Err(Refusal::EntryExists { dn: shown(dn) }.into()),
         Some((parent, 1)) if parent.classes.flags.has(ClassFlags::ALIAS) => {
@@ -96,7 +96,8 @@ fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, Appl
             let matched = work.view().dn_of(deepest.id)?.unwrap_or_default();
             Err(Refusal::NoParent { dn: shown(dn), matched }.into())
         }
-        None if is_suffix => Ok(None),
+        None if is_base => Ok(None),
+        None if is_root => Err(NameRefusal::NoEntryAbove { dn: shown(dn) }.into()),
         None => Err(Refusal::NoSuffixEntry.into()),
     }
 }

@@ -26,19 +26,27 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     work.require_root("Renaming an entry")?;
     let facts = work.facts.clone();
     let target = work.find(request.entry)?;
-    if target.is_suffix() {
+    if target.is_suffix() && !target.suffix.is_root() {
         return Err(Refusal::SuffixRenamed { dn: shown(request.entry) }.into());
     }
     let (text, normalized) = new_rdn(work, request.new_rdn)?;
     let rdn = ldap::Rdn::parse(text).map_err(|error| NameRefusal::invalid_dn(request.new_rdn, error))?;
     let record = target.record()?;
     let superior = new_superior(work, &target, request)?;
-    let parent = superior.as_ref().map_or(record.parent(), |superior| superior.id);
+    let parent = match &superior {
+        Superior::Same => record.parent(),
+        Superior::Root => EntryId::ROOT,
+        Superior::Entry(superior) => superior.id,
+    };
     check_free(work, &target, parent, &normalized, &rdn)?;
-    if let Some(superior) = &superior {
+    if let Superior::Entry(superior) = &superior {
         plugins::dynamic::check_move(work, &target, superior)?;
     }
-    let above = superior.as_ref().map(|superior| superior.name.clone()).or_else(|| target.name.parent());
+    let above = match &superior {
+        Superior::Same => target.name.parent(),
+        Superior::Root => Some(NormalizedDn::root()),
+        Superior::Entry(superior) => Some(superior.name.clone()),
+    };
     let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
     work.check_rename(&target.name, &name)?;
     work.read_before(target.id)?;
@@ -52,8 +60,10 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     name_entry(work, &mut draft, &rdn)?;
     let keys = judge::rdn_keys(&facts.schema, &rdn);
     judge_renamed(work, &draft, &target, &keys)?;
-    if superior.is_some() {
-        judge_place(work, &draft, &keys, superior.as_ref())?;
+    match &superior {
+        Superior::Same => {}
+        Superior::Root => judge_place(work, &draft, &keys, None)?,
+        Superior::Entry(superior) => judge_place(work, &draft, &keys, Some(superior))?,
     }
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let user_form = rdn.to_string();
@@ -81,13 +91,25 @@ fn new_rdn<'r>(work: &Work<'_, '_>, bytes: &'r [u8]) -> Result<(&'r str, Normali
     Ok((text, normalized))
 }
 
+/// What the renamed entry is below.
+enum Superior {
+    /// What it was below.
+    Same,
+    /// No entry: it becomes a base entry of the empty suffix.
+    Root,
+    Entry(Target),
+}
+
 /// The new parent, when the entry moves.
 fn new_superior(
     work: &mut Work<'_, '_>,
     target: &Target,
     request: &ModifyDnRequest<'_>,
-) -> Result<Option<Target>, ApplyError> {
-    let Some(dn) = request.new_superior else { return Ok(None) };
+) -> Result<Superior, ApplyError> {
+    let Some(dn) = request.new_superior else { return Ok(Superior::Same) };
+    if target.suffix.is_root() && dn.trim_ascii().is_empty() {
+        return Ok(Superior::Root);
+    }
     let superior = work.find(dn)?;
     if target.name.is_ancestor_or_equal(&superior.name) {
         return Err(Refusal::BelowItself { dn: shown(request.entry) }.into());
@@ -95,7 +117,7 @@ fn new_superior(
     if superior.classes.flags.has(ClassFlags::ALIAS) {
         return Err(Refusal::AliasAsSuperior { dn: shown(dn) }.into());
     }
-    Ok(Some(superior))
+    Ok(Superior::Entry(superior))
 }
 
 /// The new name must be free, or the entry's own in another spelling.
@@ -107,10 +129,12 @@ fn check_free(
     rdn: &ldap::Rdn<'_>,
 ) -> Result<(), ApplyError> {
     let Some(leaf) = normalized.rdn() else { return Ok(()) };
-    match work.view().child(parent, leaf.as_bytes())? {
+    // Base entries are kept by their whole names.
+    let name = if parent == EntryId::ROOT { normalized.as_bytes() } else { leaf.as_bytes() };
+    match work.view().child(parent, name)? {
         Some(id) if id != target.id => {
-            let above = work.view().dn_of(parent)?.unwrap_or_default();
-            Err(Refusal::EntryExists { dn: format!("{rdn},{above}") }.into())
+            let dn = work.view().dn_of(id)?.unwrap_or_else(|| rdn.to_string());
+            Err(Refusal::EntryExists { dn }.into())
         }
         _ => Ok(()),
     }

@@ -57,9 +57,9 @@ impl Target {
         Ok(RecordView::parse(&self.bytes, &self.tables)?)
     }
 
-    /// Whether the entry is the base entry of its suffix.
+    /// Whether the entry is a base entry of its suffix.
     pub(super) fn is_suffix(&self) -> bool {
-        self.name == self.suffix.normalized
+        self.suffix.is_base(&self.name)
     }
 }
 
@@ -150,7 +150,7 @@ impl<'w, 't> Work<'w, 't> {
     ) -> Result<Option<(Target, usize)>, ApplyError> {
         let path = locate(&self.txn.view(), &suffix.normalized, name.as_bytes())?;
         let Some(deepest) = path.deepest() else { return Ok(None) };
-        let depth = suffix.normalized.len() + path.entries.len() - 1;
+        let depth = suffix.base_depth() + path.entries.len() - 1;
         let missing = name.len().saturating_sub(depth);
         let target = self.read(deepest, name, suffix)?;
         Ok(Some((self.no_referral(target, dn, missing)?, missing)))

@@ -9,10 +9,8 @@ use store::StoreError;
 use super::change::{AttributeChange, Change};
 use super::kind::ChangeKind;
 use query::facts::Facts;
+use query::own_names::CHANGELOG_DN;
 use query::synthetic::{Attributes, SyntheticEntry};
-
-/// The name of the container.
-pub const CHANGELOG_DN: &str = "cn=changelog";
 
 /// The container.
 pub fn container(facts: &Facts, changes: u64) -> Result<SyntheticEntry, StoreError> {

@@ -17,8 +17,9 @@ pub(super) static BACKEND: Class = Class {
             property(
                 "base-dn",
                 "BackendConfig.base_dns",
-                Syntax::Dn,
-                "Names at the top of the trees that the backend holds.",
+                Syntax::BaseDn,
+                "Names at the top of the trees that the backend holds. The empty name alone holds every name that no \
+                 other backend holds.",
             )
             .multi(),
             property(

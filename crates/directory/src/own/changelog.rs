@@ -9,10 +9,11 @@ use store::StoreError;
 
 use super::change_scan::ChangeScan;
 use super::tree::{OwnContext, OwnFound, OwnSearch, OwnTree};
-use change::history::entry::{CHANGELOG_DN, container, entry_of};
+use change::history::entry::{container, entry_of};
 use change::history::{Bounds, History};
 use query::error::store_failure;
 use query::facts::Facts;
+use query::own_names::CHANGELOG_DN;
 use query::synthetic::SyntheticEntry;
 
 /// The changelog.

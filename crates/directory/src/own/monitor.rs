@@ -14,10 +14,9 @@ use super::tree::{OwnContext, OwnFound, OwnSearch, OwnTree};
 use query::error::{no_such_object, shown, store_failure};
 use query::facts::Facts;
 use query::monitor_entry::MonitorEntry;
+use query::own_names::MONITOR_DN;
 use query::plan::covers;
 use query::synthetic::{Attributes, SyntheticEntry};
-
-const MONITOR_DN: &str = "cn=monitor";
 
 /// The monitor.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use store::StoreError;
 
 use super::tree::{OwnContext, OwnTree};
 use change::history::Bounds;
-use change::history::entry::CHANGELOG_DN;
 use query::error::store_failure;
 use query::facts::Facts;
+use query::own_names::CHANGELOG_DN;
 use query::synthetic::{Attributes, SyntheticEntry};
 use query::virtual_attributes::SCHEMA_DN;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ldap::{LdapResult, Scope};
-use store::{EntryId, StoreError};
+use store::StoreError;
 
 use super::alias;
 use super::asked::Asked;
@@ -12,7 +12,7 @@ use super::context::SearchContext;
 use super::plan_part::PartBase;
 use super::search_plan::SearchPlan;
 use super::worker::{KnownBase, Worker};
-use query::backend::{BackendIndex, holder, numbered};
+use query::backend::{BackendIndex, Suffix, holder, numbered};
 use query::base::Following;
 use query::error;
 use query::facts::Facts;
@@ -83,10 +83,14 @@ impl SearchContext<'_> {
         facts: &Arc<Facts>,
         scope: Scope,
     ) -> Result<(), LdapResult> {
-        let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
         for (at, backend) in numbered(self.backends) {
             for suffix in &backend.suffixes {
-                self.plan_suffix(plan, worker, facts, at, suffix.normalized.as_bytes(), scope)?;
+                let scope = match scope {
+                    Scope::SingleLevel if suffix.is_root() => Scope::SingleLevel,
+                    Scope::SingleLevel => Scope::BaseObject,
+                    _ => Scope::WholeSubtree,
+                };
+                self.plan_suffix(plan, worker, facts, at, suffix, scope)?;
             }
         }
         Ok(())
@@ -113,7 +117,7 @@ impl SearchContext<'_> {
                 };
                 if is_wanted {
                     let scope = if scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
-                    self.plan_suffix(plan, worker, facts, at, suffix.normalized.as_bytes(), scope)?;
+                    self.plan_suffix(plan, worker, facts, at, suffix, scope)?;
                 }
             }
         }
@@ -126,13 +130,13 @@ impl SearchContext<'_> {
         worker: &mut Worker,
         facts: &Arc<Facts>,
         at: BackendIndex,
-        suffix: &[u8],
+        suffix: &Suffix,
         scope: Scope,
     ) -> Result<(), LdapResult> {
         let Some(backend) = self.backends.get(at.0) else { return Ok(()) };
         let failure = |problem: StoreError| error::store_failure(&problem);
         let snapshot = backend.store.snapshot().map_err(failure)?;
-        match snapshot.child(EntryId::ROOT, suffix).map_err(failure)? {
+        match suffix.top(&snapshot.view()).map_err(failure)? {
             Some(entry) => self.plan_part(plan, worker, facts, PartBase { backend: at, entry, scope, snapshot }),
             // A suffix without its base entry has no entries.
             None => Ok(()),

@@ -90,7 +90,9 @@ impl Persistent {
     /// Whether an entry of that name is in scope. One level below the root DSE are the base entries.
     pub fn covers(&self, dn: &NormalizedDn) -> bool {
         match (self.base.is_root(), self.scope) {
-            (true, Scope::SingleLevel) => self.suffixes.contains(dn),
+            (true, Scope::SingleLevel) => {
+                self.suffixes.contains(dn) || dn.len() == 1 && self.suffixes.iter().any(NormalizedDn::is_root)
+            }
             _ => covers(&self.base, self.scope, dn),
         }
     }

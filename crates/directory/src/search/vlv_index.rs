@@ -119,9 +119,10 @@ impl<'v> Members<'v> {
 fn outside(backend: &Backend, view: &View<'_>, base: EntryId) -> Result<Option<IdSet>, StoreError> {
     let (mut all, mut open) = (IdSet::default(), Vec::new());
     for suffix in &backend.suffixes {
-        let id = view.child(EntryId::ROOT, suffix.normalized.as_bytes())?;
-        if let Some(id) = id.filter(|id| *id != base) {
-            all.insert(id);
+        if let Some(id) = suffix.top(view)?.filter(|id| *id != base) {
+            if id != EntryId::ROOT {
+                all.insert(id);
+            }
             open.push(id);
         }
     }

@@ -106,7 +106,7 @@ impl WorkerBackend {
         let generation = snapshot.tree_generation();
         if self.suffix_generation != Some(generation) {
             self.suffix_entry = match backend.suffixes.as_slice() {
-                [only] => snapshot.child(EntryId::ROOT, only.normalized.as_bytes())?,
+                [only] => only.top(&snapshot.view())?,
                 _ => None,
             };
             self.suffix_generation = Some(generation);

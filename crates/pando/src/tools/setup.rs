@@ -171,7 +171,7 @@ fn decide(options: &Options) -> Result<Plan, Failure> {
     };
     let base_dns = match options.base_dns.as_slice() {
         [] => vec![given_or_asked(None, "Base DN", "dc=example,dc=com")?],
-        given => given.iter().map(|given| dn(given)).collect::<Result<_, _>>()?,
+        given => given.iter().map(|given| base_dn(options, given)).collect::<Result<_, _>>()?,
     };
     let root_dn = given_or_asked(options.root_dn.as_ref(), "Root user DN", "cn=Directory Manager")?;
     let root_password = root_password(options, asking)?;
@@ -206,6 +206,22 @@ fn dn(text: &str) -> Result<String, Failure> {
     match ldap::Dn::parse(text) {
         Ok(dn) if !dn.is_root() => Ok(text.to_owned()),
         _ => Err(Failure::new(format_args!("\"{text}\" is not a DN such as dc=example,dc=com"))),
+    }
+}
+
+/// A base DN that is given: the empty one, too, unless an entry of that name would have to be made.
+fn base_dn(options: &Options, text: &str) -> Result<String, Failure> {
+    if !text.trim().is_empty() {
+        return dn(text);
+    }
+    if options.base_dns.len() > 1 {
+        return Err(Failure::new("the base DN \"\" holds every name: give no other --baseDN beside it"));
+    }
+    match data(options) {
+        Data::Nothing | Data::Files { .. } => Ok(String::new()),
+        Data::BaseEntries | Data::Sample(_) => Err(Failure::new(
+            "the base DN \"\" has no entry of its own: give a file with entries (--ldifFile), or no data at all",
+        )),
     }
 }
 

@@ -230,7 +230,8 @@ fn print_text(status: &Status) {
             Entries::Count(count) => count.to_string(),
             Entries::Unreadable(reason) => reason.replace('\n', "; "),
         };
-        table.row(vec![backend.id.clone(), backend.base_dns.join("; "), entries, bytes_text(backend.bytes)]);
+        let base_dns: Vec<String> = backend.base_dns.iter().map(|base_dn| instance::shown_base_dn(base_dn)).collect();
+        table.row(vec![backend.id.clone(), base_dns.join("; "), entries, bytes_text(backend.bytes)]);
     }
     table.print();
 }

@@ -62,10 +62,10 @@ impl<'g> EntriesAt<'g> {
         self.groups.class_flags(self.groups.own(), record)
     }
 
-    /// An entry of the own backend by its name.
+    /// An entry of the own backend by its name; the root of the tree where the backend holds the empty name.
     pub fn locate_here(&self, name: &NormalizedDn) -> Result<Option<EntryId>, StoreError> {
         if name.is_root() {
-            return Ok(None);
+            return Ok(self.suffixes().iter().any(Suffix::is_root).then_some(EntryId::ROOT));
         }
         let place = self.groups.locate(name.as_bytes())?;
         Ok(place.filter(|place| place.backend == self.groups.own()).map(|place| place.id))

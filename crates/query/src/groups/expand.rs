@@ -311,7 +311,10 @@ impl GroupsAt<'_> {
         for suffix in &backend.suffixes {
             let is_below = suffix.normalized.is_ancestor_or_equal(&url.base);
             // A base above the suffix has all of it below.
-            let (base, scope) = if is_below {
+            let (base, scope) = if suffix.is_root() && url.base.is_root() {
+                // The root DSE itself is in no backend.
+                (Some(EntryId::ROOT).filter(|_| url.scope != Scope::BaseObject), url.scope)
+            } else if is_below {
                 let place = self.locate(url.base.as_bytes())?.filter(|place| place.backend == self.own);
                 (place.map(|place| place.id), url.scope)
             } else if url.base.is_ancestor_of(&suffix.normalized) && url.scope != Scope::BaseObject {
@@ -320,7 +323,8 @@ impl GroupsAt<'_> {
                 (None, url.scope)
             };
             let Some(base) = base else { continue };
-            let branch = Branch { base, scope, is_everything: false };
+            let is_everything = base == EntryId::ROOT && scope == Scope::WholeSubtree;
+            let branch = Branch { base, scope, is_everything };
             let found = scoped_candidates(&url.matcher, self.facts(), backend, &view, branch, None)?;
             match found.found.candidates {
                 Candidates::Set(set) if !found.is_unindexed => all.or(&set),

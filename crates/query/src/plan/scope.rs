@@ -182,7 +182,8 @@ fn by_subtree(found: Found, view: &View<'_>, branch: Branch, limit: u64) -> Resu
 /// are more.
 pub fn subtree(view: &View<'_>, base: EntryId, left: &mut u64) -> Result<Option<IdSet>, StoreError> {
     *left = left.saturating_sub(1);
-    let mut all = IdSet::one(base);
+    // The root of the tree is no entry.
+    let mut all = if base == EntryId::ROOT { IdSet::default() } else { IdSet::one(base) };
     let mut open = vec![base];
     while let Some(id) = open.pop() {
         let children = view.children(id)?;

@@ -86,7 +86,11 @@ impl<'o> Plan<'o> {
         }
         match holding(&self.others) {
             Some(other) if other > own && !is_kept => Placing::Foreign,
-            _ => Placing::Own { is_base: self.bases.contains(dn) },
+            _ => {
+                // Below the empty base DN, which is that of no entry, every name of one RDN is a base entry's.
+                let is_below_root = own == 0 && dn.len() == 1;
+                Placing::Own { is_base: is_below_root || self.bases.contains(dn) }
+            }
         }
     }
 }
@@ -96,7 +100,7 @@ impl<'o> Plan<'o> {
 pub(super) enum Placing {
     /// It does.
     Own {
-        /// Its name is a base DN.
+        /// Its name is a base DN, or right below the empty one.
         is_base: bool,
     },
     /// It is left out.

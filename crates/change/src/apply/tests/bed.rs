@@ -38,6 +38,7 @@ pub struct Bed {
     pub operation: u32,
     /// All that the log has.
     accepted: Vec<Vec<u8>>,
+    suffix: &'static str,
 }
 
 /// What goes beside the operation.
@@ -57,9 +58,19 @@ impl Bed {
     }
 
     pub fn with_schema(schema: Arc<Schema>) -> Bed {
+        Self::with(schema, SUFFIX)
+    }
+
+    /// An empty backend that holds all names.
+    pub fn of_all_names() -> Bed {
+        Self::with(Schema::standard(), "")
+    }
+
+    fn with(schema: Arc<Schema>, suffix: &'static str) -> Bed {
         let folder = tempfile::tempdir().unwrap();
-        let (backend, history) = open(folder.path(), &schema, default_indexes());
-        let mut bed = Bed { folder, schema, backend, history, proposals: 0, operation: 1, accepted: Vec::new() };
+        let (backend, history) = open(folder.path(), &schema, default_indexes(), suffix);
+        let mut bed =
+            Bed { folder, schema, backend, history, proposals: 0, operation: 1, accepted: Vec::new(), suffix };
         let text = schema_text(&bed.schema);
         if !text.is_empty() {
             bed.propose(Kind::ModifySchema, &text, With::default()).ok();
@@ -138,20 +149,20 @@ impl Bed {
     /// The same with other indexes.
     pub fn replayed_with(&self, indexes: Vec<IndexConfig>) -> Bed {
         let folder = tempfile::tempdir().unwrap();
-        let (backend, history) = open(folder.path(), &self.schema, indexes);
+        let (backend, history) = open(folder.path(), &self.schema, indexes, self.suffix);
         for proposal in &self.accepted {
             let outcome = backend.submit_and_wait(proposal.clone()).unwrap();
             assert!(outcome.accepted);
         }
-        let (schema, proposals) = (Arc::clone(&self.schema), self.proposals);
-        Bed { folder, schema, backend, history, proposals, operation: 1, accepted: Vec::new() }
+        let (schema, proposals, suffix) = (Arc::clone(&self.schema), self.proposals, self.suffix);
+        Bed { folder, schema, backend, history, proposals, operation: 1, accepted: Vec::new(), suffix }
     }
 
     /// Closes and opens again.
     pub fn reopen(self) -> Bed {
         self.backend.close().unwrap();
         drop(self.backend);
-        let (backend, history) = open(self.folder.path(), &self.schema, default_indexes());
+        let (backend, history) = open(self.folder.path(), &self.schema, default_indexes(), self.suffix);
         Bed { backend, history, ..self }
     }
 
@@ -159,7 +170,7 @@ impl Bed {
     pub fn closed(self) -> (tempfile::TempDir, ReadOnlyBackend) {
         self.backend.close().unwrap();
         drop((self.history, self.backend));
-        let (options, rules) = parts(self.folder.path(), &self.schema, default_indexes());
+        let (options, rules) = parts(self.folder.path(), &self.schema, default_indexes(), self.suffix);
         (self.folder, ReadOnlyBackend::open(options, Box::new(rules)).unwrap())
     }
 
@@ -168,8 +179,8 @@ impl Bed {
         let folder = tempfile::tempdir().unwrap();
         copy(files, folder.path());
         let schema = Schema::standard();
-        let (backend, history) = open(folder.path(), &schema, default_indexes());
-        Bed { folder, schema, backend, history, proposals: 0, operation: 1, accepted: Vec::new() }
+        let (backend, history) = open(folder.path(), &schema, default_indexes(), SUFFIX);
+        Bed { folder, schema, backend, history, proposals: 0, operation: 1, accepted: Vec::new(), suffix: SUFFIX }
     }
 
     pub fn person(&mut self, uid: &str) {
@@ -258,7 +269,7 @@ impl Bed {
         let snapshot = self.backend.snapshot().unwrap();
         let view = snapshot.view();
         let name = NormalizedDn::parse(&self.schema, dn.as_bytes()).unwrap();
-        let suffix = NormalizedDn::parse(&self.schema, SUFFIX.as_bytes()).unwrap();
+        let suffix = NormalizedDn::parse(&self.schema, self.suffix.as_bytes()).unwrap();
         let id = locate(&view, &suffix, name.as_bytes()).unwrap().found()?;
         let record = view.entry(id).unwrap()?;
         let record = record.view().unwrap();
@@ -296,7 +307,7 @@ impl Bed {
     pub fn id_of(&self, dn: &str) -> u64 {
         let snapshot = self.backend.snapshot().unwrap();
         let normal = |dn: &str| NormalizedDn::parse(&self.schema, dn.as_bytes()).unwrap();
-        locate(&snapshot.view(), &normal(SUFFIX), normal(dn).as_bytes()).unwrap().found().unwrap().0
+        locate(&snapshot.view(), &normal(self.suffix), normal(dn).as_bytes()).unwrap().found().unwrap().0
     }
 
     /// The name as it is stored.
@@ -304,7 +315,7 @@ impl Bed {
         let snapshot = self.backend.snapshot().unwrap();
         let view = snapshot.view();
         let name = NormalizedDn::parse(&self.schema, dn.as_bytes()).unwrap();
-        let suffix = NormalizedDn::parse(&self.schema, SUFFIX.as_bytes()).unwrap();
+        let suffix = NormalizedDn::parse(&self.schema, self.suffix.as_bytes()).unwrap();
         let id = locate(&view, &suffix, name.as_bytes()).unwrap().found()?;
         view.dn_of(id).unwrap()
     }
@@ -389,10 +400,10 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn open(path: &Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (Backend, History) {
+fn open(path: &Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>, suffix: &str) -> (Backend, History) {
     let numbers = ChangeNumbers::new(1);
     let recorder = Recorder::new(Arc::clone(&numbers), 0);
-    let (options, rules) = parts(path, schema, indexes);
+    let (options, rules) = parts(path, schema, indexes, suffix);
     let options = BackendOptions {
         keep_log_from: Some(kept_from(&path.join("numbers"), "test")),
         segment_bytes: 64 << 10,
@@ -405,10 +416,10 @@ fn open(path: &Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (Backen
     (backend, history)
 }
 
-fn parts(path: &Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>) -> (BackendOptions, UpdateRules) {
+fn parts(path: &Path, schema: &Arc<Schema>, indexes: Vec<IndexConfig>, suffix: &str) -> (BackendOptions, UpdateRules) {
     let facts = Arc::new(Facts::new(Arc::clone(schema)));
-    let normalized = NormalizedDn::parse(schema, SUFFIX.as_bytes()).unwrap();
-    let suffixes = vec![Suffix { dn: SUFFIX.to_owned(), normalized }];
+    let normalized = NormalizedDn::parse(schema, suffix.as_bytes()).unwrap();
+    let suffixes = vec![Suffix { dn: suffix.to_owned(), normalized }];
     let indexes = ConfiguredIndexes::new(schema, indexes).unwrap();
     let options =
         BackendOptions { keep_log_from: Some(0), ..BackendOptions::of_schema(path.to_owned(), schema, indexes) };

@@ -6,6 +6,7 @@ mod base_dns;
 mod bed;
 mod constraints;
 mod dynamic_entries;
+mod empty_base_dn;
 mod history;
 mod history_damage;
 mod index_changes;

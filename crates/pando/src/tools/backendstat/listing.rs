@@ -63,7 +63,7 @@ pub(super) fn list_indexes(config: &Config, options: &Options, form: Form) -> Re
     let mut table = Table::new(&["Index Name", "Raw DB Name", "Type", "Record Count"]);
     for (base_dn, trees) in rows() {
         if options.base_dn.is_none() {
-            table.row(vec![format!("Base DN: {base_dn}")]);
+            table.row(vec![format!("Base DN: {}", instance::shown_base_dn(base_dn))]);
         }
         for (tree, count) in trees {
             table.row(vec![tree.name().to_owned(), tree.raw_name(base_dn), tree.kind().to_owned(), count.to_string()]);

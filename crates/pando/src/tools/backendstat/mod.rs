@@ -96,7 +96,7 @@ fn list_base_dns(config: &Config, of: &OfBackend, form: Form) -> Result<(), Fail
         return Ok(());
     }
     let mut table = Table::new(&["Base DN"]);
-    base_dns.iter().for_each(|base_dn| table.row(vec![base_dn.clone()]));
+    base_dns.iter().for_each(|base_dn| table.row(vec![instance::shown_base_dn(base_dn)]));
     finish(&table, base_dns.len());
     Ok(())
 }

@@ -238,7 +238,8 @@ fn trailer(base_dn: &str, status: &Status, entries: u64, min_count: Option<u64>)
 }
 
 fn why_text(why: &Distrust, base_dn: &str, status: &Status, entries: u64) -> String {
-    let rebuild = || format!("run pando rebuild-index -b {base_dn} -i {}", status.index.name);
+    let rebuild =
+        || format!("run pando rebuild-index -b {} -i {}", instance::shown_base_dn(base_dn), status.index.name);
     match why {
         Distrust::Degraded => format!("entries may be missing in it; {}", rebuild()),
         Distrust::Building { entries: 0 } => {

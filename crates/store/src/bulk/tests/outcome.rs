@@ -115,3 +115,36 @@ fn names_of_other_backends_are_refused_and_found() {
     let problems = found(directory.path());
     assert!(matches!(problems.as_slice(), [one] if one.contains("belongs to another backend")), "{problems:?}");
 }
+
+/// Below the empty base DN every name of one RDN is a base entry's.
+#[test]
+fn the_empty_base_dn_holds_what_no_other_backend_holds() {
+    let directory = tempfile::tempdir().unwrap();
+    let domain = |dn: &str, dc: &str| format!("dn: {dn}\nobjectClass: domain\ndc: {dc}\n\n");
+    let text = [
+        domain("dc=com", "com"),
+        domain("dc=example,dc=com", "example"),
+        domain("dc=deep,dc=none,dc=net", "deep"),
+        domain("dc=org", "org"),
+        domain("dc=Com", "com"),
+        domain("dc=third,dc=org", "third"),
+        domain("dc=other,dc=org", "other"),
+        "dn:\nobjectClass: domain\ndc: x\n".to_owned(),
+    ];
+    let rejects = directory.path().join("rejects");
+    let summary = import_with(directory.path(), &text.concat(), |options| {
+        options.base_dns = vec![String::new()];
+        options.other_base_dns = vec!["dc=other,dc=org".to_owned()];
+        options.reject_file = Some(rejects.clone());
+    })
+    .unwrap();
+    assert_eq!((summary.imported, summary.rejected), (4, 4));
+    let reasons = std::fs::read_to_string(&rejects).unwrap();
+    for reason in ["\"dc=deep,dc=none,dc=net\" has no parent", "\"dc=Com\" is there already", "to another backend"] {
+        assert!(reasons.contains(reason), "{reasons}");
+    }
+    let opened = Opened::new(directory.path());
+    assert_eq!(opened.dns(), ["dc=com", "dc=example,dc=com", "dc=org", "dc=third,dc=org"]);
+    assert_eq!(opened.problems(), Vec::<String>::new());
+    assert_eq!(opened.export_text().matches("dn: ").count(), 4);
+}
