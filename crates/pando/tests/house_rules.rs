@@ -3,8 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so by panicking")]
 
+mod source_files;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use source_files::sources_below;
 
 /// The crates from the ground up; each may import those on lower floors only.
 const FLOORS: &[(&str, u8)] = &[
@@ -96,23 +100,10 @@ fn every_page_is_found_and_every_link_leads_somewhere() {
     assert!(found.contains(&docs.join("decisions")));
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn every_file_says_what_it_is_for_and_stays_small() {
-    let mut files = Vec::new();
-    for (name, _) in FLOORS {
-        sources(&root().join("crates").join(name).join("src"), &mut files);
-    }
+    let source = |(name, _): &(&str, u8)| sources_below(&root().join("crates").join(name).join("src"));
+    let files: Vec<PathBuf> = FLOORS.iter().flat_map(source).collect();
     assert!(files.len() > 50);
     let mut faults = Vec::new();
     for file in files {
@@ -132,9 +123,7 @@ fn every_file_says_what_it_is_for_and_stays_small() {
 #[test]
 fn unsafe_stays_in_the_store_and_the_runtime() {
     for (name, _) in FLOORS.iter().filter(|(n, _)| !["store", "runtime"].contains(n)) {
-        let mut files = Vec::new();
-        sources(&root().join("crates").join(name).join("src"), &mut files);
-        for file in files {
+        for file in sources_below(&root().join("crates").join(name).join("src")) {
             let text = fs::read_to_string(&file).unwrap();
             assert!(!text.contains("allow(unsafe_code)"), "{}", file.display());
         }

@@ -3,8 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so by panicking")]
 
+mod source_files;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use source_files::sources_below;
 
 /// Columns of a line, comments and strings included.
 const COLUMNS_MAX: usize = 120;
@@ -13,22 +17,8 @@ fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
 
-/// All sources of ours under a folder.
-fn sources_in(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("target") {
-            sources_in(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 fn sources(folders: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    folders.iter().for_each(|folder| sources_in(&root().join(folder), &mut found));
-    found
+    folders.iter().flat_map(|folder| sources_below(&root().join(folder))).collect()
 }
 
 fn assert_none(faults: &[String]) {
@@ -124,8 +114,7 @@ fn every_dependency_is_used() {
     for entry in fs::read_dir(root().join("crates")).unwrap() {
         let folder = entry.unwrap().path();
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-        let mut files = Vec::new();
-        sources_in(&folder, &mut files);
+        let files = sources_below(&folder);
         let code = |file: &PathBuf| {
             let text = fs::read_to_string(file).unwrap();
             text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")

@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails says so by panicking")]
 
+mod source_files;
 #[allow(dead_code, reason = "the test of circles uses the rest")]
 mod source_tree;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
+use source_files::sources_below;
 use source_tree::{Found, House, Segments, crates_folder};
 
 /// Pages that lead through the sources.
@@ -49,23 +50,11 @@ fn is_defined(house: &House, path: &[String]) -> bool {
     }
 }
 
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files_below(&path, found);
-        } else {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn pages_name_what_is_there() {
     let house = House::read();
     let top = crates_folder().join("..");
-    let mut files = Vec::new();
-    files_below(&crates_folder(), &mut files);
+    let files = sources_below(&crates_folder());
     let (mut faults, mut count) = (Vec::new(), 0);
     for page in PAGES {
         for text in quoted(&fs::read_to_string(top.join(page)).unwrap()) {
