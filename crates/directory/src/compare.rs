@@ -13,8 +13,7 @@ use query::base::Following;
 use query::entry::{DnParts, EntrySource, EntryView};
 use query::error::{self, shown};
 use query::facts::Facts;
-use query::filter::{Asker, ItemRights};
-use query::filter::{FilterScratch, Matcher, Truth};
+use query::filter::{Matcher, Truth};
 use query::rights::{Answer, ReadRights};
 
 impl SearchContext<'_> {
@@ -95,10 +94,7 @@ impl Asked<'_, '_> {
         let context = MatchContext { now_unix_seconds: self.time.unix_seconds };
         let mut matcher = Matcher::default();
         let truth = |matcher: &Matcher| {
-            let items = ItemRights::of(matcher, self.facts, &self.access);
-            let asker = Asker { rights: &self.access, items: &items };
-            let truth = matcher.matches(self.facts, &entry, asker, &mut FilterScratch::default());
-            truth.map_err(|problem| error::store_failure(&problem))
+            matcher.matches_one(self.facts, &entry, &self.access).map_err(|problem| error::store_failure(&problem))
         };
         if let Some(assertion) = &self.wanted.assertion {
             matcher.compile(self.facts, assertion, context);

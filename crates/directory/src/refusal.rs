@@ -43,7 +43,6 @@ ldap::refusals! {
             "Updates are switched off (writability-mode in pando.toml)";
         MadeRequest { problem: String } = ResultCode::PROTOCOL_ERROR, "The request is malformed: {problem}";
         BackendOut = ResultCode::UNAVAILABLE, "The backend is not in service";
-        UnreadableAnswer = ResultCode::OTHER, "The backend's answer is not readable";
         NoRandomBytes = ResultCode::UNAVAILABLE,
             "The operating system gave no random bytes for an entryUUID";
         OtherBackend { dn: String } = ResultCode::AFFECTS_MULTIPLE_DSAS,

@@ -7,8 +7,7 @@ use crate::ResultCode;
 
 /// Defines an enum of refusals. A row is `Name { field: Type } = code, "text with {field}";`. A result that has more
 /// than code and text says so behind the text: `matched_dn: expression`, `referrals: expression`. Rows of another such
-/// enum are taken over with
-/// `Name(Enum);` behind the rows.
+/// enum are taken over with `..Name(Enum);` behind the rows.
 ///
 /// ```
 /// use ldap::{LdapResult, ResultCode};

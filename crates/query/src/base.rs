@@ -60,7 +60,9 @@ pub fn find_base(
             Step::Missing(matched, depth) if depth < alias_depth => {
                 return Err(Refusal::AliasToNothing { matched }.into());
             }
-            Step::Missing(matched, _) if matched.is_empty() => return Err(error::empty_suffix(shown, &suffix.dn)),
+            Step::Missing(matched, _) if matched.is_empty() => {
+                return Err(Refusal::empty_suffix(shown, &suffix.dn).into());
+            }
             Step::Missing(matched, _) => return Err(error::no_such_object(shown, matched)),
             Step::Elsewhere { dn, urls } => return Err(Refusal::Elsewhere { dn, urls }.into()),
             Step::Alias(target, depth) => (dn, alias_depth) = (target, depth),

@@ -88,22 +88,10 @@ impl From<&StoreError> for Refusal {
     }
 }
 
-/// A result that refuses, with a message for a person. New reasons are rows of an enum instead ([`ldap::refusals!`]).
-#[must_use]
-pub fn refuse(code: ResultCode, message: impl Into<String>) -> LdapResult {
-    LdapResult::new(code, message)
-}
-
 /// See [`Refusal::no_such_object`].
 #[must_use]
 pub fn no_such_object(dn: &str, matched: impl Into<String>) -> LdapResult {
     Refusal::no_such_object(dn, matched).into()
-}
-
-/// See [`Refusal::empty_suffix`].
-#[must_use]
-pub fn empty_suffix(dn: &str, suffix: &str) -> LdapResult {
-    Refusal::empty_suffix(dn, suffix).into()
 }
 
 /// See [`Refusal::invalid_dn`].

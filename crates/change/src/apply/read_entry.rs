@@ -16,8 +16,7 @@ use access::Access;
 use query::encode::{Selection, entry_op};
 use query::entry::{EachRow, EntrySource, EntryView};
 use query::facts::Facts;
-use query::filter::{Asker, ItemRights};
-use query::filter::{FilterScratch, Matcher, Truth};
+use query::filter::{Matcher, Truth};
 use query::rights::Reader;
 
 impl Work<'_, '_> {
@@ -105,9 +104,7 @@ fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Resu
     let now_unix_seconds = unix_seconds(proposal);
     let rights = access(proposal);
     matcher.compile(facts, &filter, MatchContext { now_unix_seconds });
-    let items = ItemRights::of(&matcher, facts, &rights);
-    let asker = Asker { rights: &rights, items: &items };
-    match matcher.matches(facts, entry, asker, &mut FilterScratch::default())? {
+    match matcher.matches_one(facts, entry, &rights)? {
         Truth::True => Ok(()),
         Truth::False | Truth::Undefined => Err(Refusal::AssertionFailed.into()),
     }

@@ -10,7 +10,7 @@ use super::worker::Worker;
 use crate::refusal::Refusal;
 use query::entry::{DnParts, EntryView};
 use query::error;
-use query::filter::{Asker, FilterScratch, ItemRights, Matcher, Truth};
+use query::filter::{Matcher, Truth};
 
 impl SearchContext<'_> {
     /// Checks the base entry of a search of entries in backends.
@@ -47,9 +47,7 @@ pub(super) fn truth_of(
 ) -> Result<Truth, StoreError> {
     let mut matcher = Matcher::default();
     matcher.compile(asked.facts, assertion, asked.match_context());
-    let items = ItemRights::of(&matcher, asked.facts, &plan.access);
-    let asker = Asker { rights: &plan.access, items: &items };
-    matcher.matches(asked.facts, entry, asker, &mut FilterScratch::default())
+    matcher.matches_one(asked.facts, entry, &plan.access)
 }
 
 pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResult> {

@@ -63,7 +63,7 @@ pub(super) fn phases_of(outcome: &Result<store::Outcome, store::StoreError>) -> 
 /// What `apply` said of a proposal.
 pub(super) fn report_of(outcome: Result<store::Outcome, store::StoreError>) -> Result<Report, LdapResult> {
     let outcome = outcome.map_err(|error| store_failure(&error))?;
-    Report::decode(&outcome.response).ok_or_else(|| Refusal::UnreadableAnswer.into())
+    Report::decode(&outcome.response).ok_or_else(|| change::Refusal::UnreadableReport.into())
 }
 
 /// What a report becomes for who asked; `answer` goes with it if the update succeeded.

@@ -150,7 +150,7 @@ fn transaction_done(outcome: Result<store::Outcome, store::StoreError>, ids: &[i
         Err(error) => return UpdateDone::refused(store_failure(&error)),
     };
     let Some(report) = report else {
-        return UpdateDone::refused(Refusal::UnreadableAnswer.into());
+        return UpdateDone::refused(change::Refusal::UnreadableReport.into());
     };
     if let Some(result) = report.refusal() {
         let failed = ids.get(report.0.len() - 1).copied();

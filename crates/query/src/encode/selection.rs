@@ -116,7 +116,7 @@ impl Selection {
         }
         self.user |= none;
         for (index, attribute) in facts.virtual_types() {
-            if self.asks_for_type(facts, *index) {
+            if self.asks_for_kind(facts, *index) || self.names_type(facts, *index) {
                 self.virtuals.push((*index, *attribute));
             }
         }
@@ -257,11 +257,11 @@ impl Selection {
     fn ask_for(&self, facts: &Facts, attribute: TypeIndex) -> Option<Ask> {
         // Computed values come in one piece, also to who asks for a range of them.
         let mut described = self.descriptions.iter().chain(self.ranges.iter().map(|range| &range.description));
-        let is_named = self.types.iter().any(|asked| is_subtype(facts, attribute, *asked))
+        let is_named = self.names_type(facts, attribute)
             || described.any(|asked| {
                 asked.options.is_empty() && asked.attribute.is_some_and(|asked| is_subtype(facts, attribute, asked))
             });
-        let is_of_kind = if facts.is_operational(attribute) { self.operational } else { self.user };
+        let is_of_kind = self.asks_for_kind(facts, attribute);
         match (is_named, is_of_kind, self.virtual_only) {
             _ if self.real_only => None,
             (true, _, false) => Some(Ask::ByName),
@@ -368,13 +368,12 @@ impl Selection {
         if facts.is_virtual(index) || self.virtual_only {
             return false;
         }
-        let whole_kind = if facts.is_operational(index) { self.operational } else { self.user };
         let has_names = !self.types.is_empty() || !self.descriptions.is_empty();
-        whole_kind || (has_names && self.is_named(facts, index, tables, desc))
+        self.asks_for_kind(facts, index) || (has_names && self.is_named(facts, index, tables, desc))
     }
 
     fn is_named(&self, facts: &Facts, index: TypeIndex, tables: &Tables, desc: DescId) -> bool {
-        self.types.iter().any(|asked| is_subtype(facts, index, *asked))
+        self.names_type(facts, index)
             || tables.description(desc).is_some_and(|text| self.is_described(facts, Some(index), text.as_bytes()))
     }
 
@@ -386,11 +385,16 @@ impl Selection {
         if is_asked && !self.virtual_only { Decision::Send } else { Decision::Omit }
     }
 
-    /// Whether all attributes of the type are asked for, whatever their options.
+    /// Whether all attributes of the type's kind, user or operational, are asked for.
     #[inline]
-    fn asks_for_type(&self, facts: &Facts, index: TypeIndex) -> bool {
-        let whole_kind = if facts.is_operational(index) { self.operational } else { self.user };
-        whole_kind || self.types.iter().any(|asked| is_subtype(facts, index, *asked))
+    fn asks_for_kind(&self, facts: &Facts, index: TypeIndex) -> bool {
+        if facts.is_operational(index) { self.operational } else { self.user }
+    }
+
+    /// Whether the type or one that it is a subtype of is asked for by name, without options.
+    #[inline]
+    fn names_type(&self, facts: &Facts, index: TypeIndex) -> bool {
+        self.types.iter().any(|asked| is_subtype(facts, index, *asked))
     }
 
     /// Whether a selector with options, or with a name that the schema does not know, selects the attribute.

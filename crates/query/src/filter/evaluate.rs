@@ -8,11 +8,11 @@ use schema::{Assertion, AttributeDescription, TypeIndex};
 use smallvec::SmallVec;
 use store::{Content, DescId, StoreError, Values};
 
-use super::item_rights::Asker;
+use super::item_rights::{Asker, ItemRights};
 use super::matcher::{Item, Matcher, Node, NodeIndex, Target, Test};
 use crate::entry::{Ask, EntryView, GivenValues, Membership, Shown, is_plain};
 use crate::facts::Facts;
-use crate::rights::Answer;
+use crate::rights::{Answer, ReadRights};
 
 /// The three values of RFC 4511 §4.5.1.7, in the order in which And takes the least and Or the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +61,17 @@ impl Matcher {
     ) -> Result<Truth, StoreError> {
         let computed = entry.source.computed()?;
         self.decide(&mut Trial { facts, entry, asker, computed, scratch })
+    }
+
+    /// Matches one entry for an asker: the rights to the assertions and the buffers are made for this one entry.
+    pub fn matches_one(
+        &self,
+        facts: &Facts,
+        entry: &EntryView<'_>,
+        rights: &dyn ReadRights,
+    ) -> Result<Truth, StoreError> {
+        let items = ItemRights::of(self, facts, rights);
+        self.matches(facts, entry, Asker { rights, items: &items }, &mut FilterScratch::default())
     }
 
     /// The truth of the whole filter, with whoever tries its assertions on an entry.
