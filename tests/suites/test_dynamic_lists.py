@@ -136,6 +136,6 @@ def test_names_and_what_is_stored(both):
     ((_, attrs),) = answer
     assert sorted(attrs) == ["cn", "memberURL", "objectClass"]
     url_list(ours, f"cn=bad,{GROUPS}", "ldap://[bad?mail", f"ldap:///{PEOPLE}?userPassword,mail?sub?(uid=user.1)")
-    assert "userPassword" not in shown(ours, f"cn=bad,{GROUPS}")
+    assert "userpassword" not in shown(ours, f"cn=bad,{GROUPS}")
     assert shown(ours, f"cn=bad,{GROUPS}")["mail"] == [b"user.1@example.com"]
     until(lambda: 'The dynamic list "cn=bad,' in instance.error_log())

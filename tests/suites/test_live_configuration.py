@@ -235,6 +235,8 @@ def test_a_short_clear_root_password_stops_start_and_reload(fresh):
     for words in (("start",), ("start", "--detach")):
         told = refused(fresh, *words)
         assert "at least 8 are needed" in told and "dsconfig set-root-dn-user-prop" in told and "short-1" not in told
+    assert fresh.error_log().count("The server did not start: ") == 2
+    assert fresh.error_log().count("at least 8 are needed") == 2
     tool(fresh, "dsconfig", "set-root-dn-user-prop", *USER, "--set", "password:long-enough")
     assert "short-1" not in files_of(fresh)
     fresh.start()

@@ -112,7 +112,7 @@ impl Syntax {
             Syntax::Mode => "permission bits in octal such as \"640\"".into(),
             Syntax::TimeOfDay => "an hour and minute such as \"0230\"".into(),
             Syntax::SeverityOverride => "CATEGORY=SEVERITY[,SEVERITY…]".into(),
-            Syntax::Password => "a password, encoded as \"{SCHEME}…\"".into(),
+            Syntax::Password => "a password, in the clear (the server hashes it) or encoded as \"{SCHEME}…\"".into(),
             Syntax::Reference(class) => format!("the name of a {class}"),
         }
     }

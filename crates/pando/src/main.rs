@@ -15,6 +15,7 @@ mod instance;
 mod makeldif;
 mod output;
 mod owner;
+mod password_file;
 mod server_options;
 mod table;
 mod terminal;

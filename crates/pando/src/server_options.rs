@@ -11,6 +11,7 @@ use clap::Args;
 use config::{Config, LdapHandler, ListenAddress};
 
 use crate::failure::{Context, Failure};
+use crate::password_file::first_line;
 use crate::terminal;
 
 /// Where the server is, and who asks.
@@ -81,10 +82,7 @@ impl ServerOptions {
         let dn = dn.ok_or_else(|| Failure::new("the configuration has no root user: say who asks with --bindDN"))?;
         let password = match (&self.password, &self.password_file) {
             (Some(password), _) if password != "-" => password.clone(),
-            (_, Some(file)) => {
-                let text = fs::read_to_string(file).context(file.display())?;
-                text.lines().next().unwrap_or_default().to_owned()
-            }
+            (_, Some(file)) => first_line(file)?,
             _ if may_ask && terminal::is_interactive() => terminal::ask_password(&format!("Password of {dn}"))?,
             _ => return Err(Failure::new(format_args!("give the password of {dn} with --bindPasswordFile"))),
         };

@@ -1,7 +1,6 @@
 //! `encode-password`: a password in its stored form, or a comparison with one.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,6 +8,7 @@ use password::Scheme;
 
 use crate::failure::{Context, Failure, Outcome};
 use crate::output::outln;
+use crate::password_file::first_line;
 use crate::terminal;
 
 /// Exit statuses of `--useCompareResultCode`: the LDAP results compareFalse and compareTrue.
@@ -103,12 +103,6 @@ pub fn scheme_of(name: &str) -> Result<Scheme, Failure> {
     Scheme::from_name(name).ok_or_else(|| {
         Failure::new(format_args!("there is no storage scheme \"{name}\": pando encode-password -l lists them"))
     })
-}
-
-/// The first line of a file: how passwords are given without showing them.
-pub fn first_line(file: &Path) -> Result<String, Failure> {
-    let text = fs::read_to_string(file).context(file.display())?;
-    text.lines().next().map(str::to_owned).ok_or_else(|| Failure::new(format_args!("{} is empty", file.display())))
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use config::{Config, Instance, Setup, default_indexes};
 use jobs::files::Target;
 use store::bulk::LdifSource;
 
-use super::encode_password::first_line;
 use super::{certificate, import_ldif, sample};
 use crate::failure::{Context, Failure, Outcome};
 use crate::output::{errln, outln};
 use crate::owner::Owner;
+use crate::password_file::first_line;
 use crate::{instance, terminal};
 
 /// Ports unless told otherwise.
@@ -299,7 +299,7 @@ pub fn is_free(addresses: &[IpAddr], port: u16) -> bool {
     addresses.iter().all(|address| TcpListener::bind((*address, port)).is_ok())
 }
 
-pub fn wanted_port(port: u16, check: &dyn Fn(u16) -> bool) -> Result<u16, Failure> {
+fn wanted_port(port: u16, check: &dyn Fn(u16) -> bool) -> Result<u16, Failure> {
     match port {
         0 => Err(Failure::new("0 is not a port")),
         port if check(port) => Ok(port),

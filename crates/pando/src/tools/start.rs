@@ -50,19 +50,25 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     if options.detach { detach(&config.instance, options.quiet) } else { serve(&config, "", options.quiet) }
 }
 
+/// What the file says now that this process alone serves it, with its clear root passwords hashed.
+fn own_config(file: &Path) -> Result<Config, Failure> {
+    let hashed = directory::hash_root_passwords_in_file(file).map_err(Failure::new)?;
+    if !hashed.is_empty() {
+        let users = hashed.join(", ");
+        errln!("The clear passwords of {users} are hashed in {}", file.display());
+    }
+    Ok(Config::load(file)?)
+}
+
 /// Serves until a signal ends it; `more` is printed when the server is ready.
 pub fn serve(config: &Config, more: &str, quiet: bool) -> Outcome {
     let begun = Instant::now();
     let _lock = PidFile::acquire(&config.instance.pid_file()).map_err(Failure::new)?;
     let mut signals = Signals::install().context("signals")?;
     let file = config.instance.config_file();
-    let hashed = directory::hash_root_passwords_in_file(&file).map_err(Failure::new)?;
-    if !hashed.is_empty() {
-        let users = hashed.join(", ");
-        errln!("The clear passwords of {users} are hashed in {}", file.display());
-    }
-    // What is served is what the file says now that it is ours.
-    let config = &Config::load(&file)?;
+    let config = &own_config(&file).inspect_err(|failure| {
+        server::report_failed_start(&config.instance, Some(config), failure.message());
+    })?;
     let (directory, server) = open(config).inspect_err(|failure| {
         server::report_failed_start(&config.instance, Some(config), failure.message());
     })?;
