@@ -6,7 +6,7 @@
 
 use query::entry::EntryView;
 use query::facts::Facts;
-use query::rights::{Answer, ReadRights};
+use query::rights::{Answer, ReadRight, ReadRights};
 use schema::TypeIndex;
 use store::StoreError;
 
@@ -69,11 +69,29 @@ impl Access {
 
 impl ReadRights for Access {
     #[inline]
-    fn of_type(&self, facts: &Facts, attribute: TypeIndex) -> Answer {
+    fn of_type(&self, facts: &Facts, _right: ReadRight, attribute: TypeIndex) -> Answer {
         if *self == Access::Root || !facts.is_secret(attribute) { Answer::Yes } else { Answer::No }
     }
 
-    fn of_entry(&self, facts: &Facts, _entry: &EntryView<'_>, attribute: TypeIndex) -> Result<bool, StoreError> {
-        Ok(self.of_type(facts, attribute) != Answer::No)
+    fn of_entry(
+        &self,
+        facts: &Facts,
+        right: ReadRight,
+        _entry: &EntryView<'_>,
+        attribute: TypeIndex,
+    ) -> Result<bool, StoreError> {
+        Ok(self.of_type(facts, right, attribute) != Answer::No)
+    }
+
+    fn of_unknown(&self, _right: ReadRight) -> Answer {
+        Answer::Yes
+    }
+
+    fn shows_entries(&self) -> Answer {
+        Answer::Yes
+    }
+
+    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
+        Ok(true)
     }
 }

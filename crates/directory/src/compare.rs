@@ -14,7 +14,7 @@ use query::entry::{DnParts, EntrySource, EntryView};
 use query::error::{self, shown};
 use query::facts::Facts;
 use query::filter::{Matcher, Truth};
-use query::rights::{Answer, ReadRights};
+use query::rights::{Answer, ReadRight, ReadRights};
 
 impl SearchContext<'_> {
     /// Compares; the result is `compareTrue`, `compareFalse`, or why neither can be said.
@@ -93,23 +93,25 @@ impl Asked<'_, '_> {
         let entry = entry.map_err(|problem| error::store_failure(&problem))?;
         let context = MatchContext { now_unix_seconds: self.time.unix_seconds };
         let mut matcher = Matcher::default();
-        let truth = |matcher: &Matcher| {
-            matcher.matches_one(self.facts, &entry, &self.access).map_err(|problem| error::store_failure(&problem))
+        let truth = |matcher: &Matcher, right: ReadRight| {
+            matcher
+                .matches_one(self.facts, &entry, right, &self.access)
+                .map_err(|problem| error::store_failure(&problem))
         };
         if let Some(assertion) = &self.wanted.assertion {
             matcher.compile(self.facts, assertion, context);
-            if truth(&matcher)? != Truth::True {
+            if truth(&matcher, ReadRight::Search)? != Truth::True {
                 return Err(Refusal::AssertionFailed.into());
             }
         }
         let attribute = self.request.attribute;
         self.check_attribute(attribute)?;
         matcher.compile_one(self.facts, attribute, None, context);
-        if truth(&matcher)? != Truth::True {
+        if truth(&matcher, ReadRight::Compare)? != Truth::True {
             return Err(Refusal::NoAttribute { attribute: shown(attribute) }.into());
         }
         matcher.compile_one(self.facts, attribute, Some(self.request.value), context);
-        match truth(&matcher)? {
+        match truth(&matcher, ReadRight::Compare)? {
             Truth::True => Ok(LdapResult::new(ResultCode::COMPARE_TRUE, "")),
             Truth::False => Ok(LdapResult::new(ResultCode::COMPARE_FALSE, "")),
             Truth::Undefined => Err(Refusal::NotComparable { attribute: shown(attribute) }.into()),
@@ -122,7 +124,7 @@ impl Asked<'_, '_> {
         let Some(known) = known else {
             return Err(Refusal::UnknownType { attribute: shown(attribute) }.into());
         };
-        if self.access.of_type(self.facts, known.index) == Answer::No {
+        if self.access.of_type(self.facts, ReadRight::Compare, known.index) == Answer::No {
             return Err(Refusal::NotReadable { attribute: shown(attribute) }.into());
         }
         if known.equality.is_none() {

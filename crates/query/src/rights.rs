@@ -1,8 +1,9 @@
-//! Whether an attribute of an entry may be read: what filters and answers ask, and whoever knows the asker answers.
+//! What an asker may do with an entry and its attributes without changing it: what filters and answers ask, and whoever
+//! knows the asker answers.
 //!
 //! What holds for a type in all entries is asked once per search (of a filter in [`crate::filter::ItemRights`], of a
 //! selection in its decisions); only where the answer is [`Answer::Ask`] is the asker's side called again with each
-//! entry.
+//! entry. The same goes for entries as a whole: where all show, or none, no entry is asked about.
 
 use schema::TypeIndex;
 use store::StoreError;
@@ -10,7 +11,18 @@ use store::StoreError;
 use crate::entry::EntryView;
 use crate::facts::Facts;
 
-/// Whether values of a type may be read, compared and asserted.
+/// What is to be done with the values of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReadRight {
+    /// They are tested by a filter.
+    Search,
+    /// They are shown.
+    Read,
+    /// One is compared with a value that the asker gives.
+    Compare,
+}
+
+/// Whether something is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// In every entry.
@@ -21,28 +33,68 @@ pub enum Answer {
     Ask,
 }
 
-/// Answers for one asker.
-pub trait ReadRights: Sync {
+/// Answers for one asker, about the entries of one place: one backend at one moment, or the server's own entries.
+///
+/// It may remember what it found out: it belongs to one operation and one thread. Of an entry it is given the number,
+/// the record and the source; the name may be left out ([`EntryView::dn`]).
+pub trait ReadRights {
     /// What holds for a type in all entries.
-    fn of_type(&self, facts: &Facts, attribute: TypeIndex) -> Answer;
+    fn of_type(&self, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer;
 
     /// What holds in one entry; asked where [`ReadRights::of_type`] says [`Answer::Ask`].
     ///
     /// # Errors
     /// When something cannot be read.
-    fn of_entry(&self, facts: &Facts, entry: &EntryView<'_>, attribute: TypeIndex) -> Result<bool, StoreError>;
+    fn of_entry(
+        &self,
+        facts: &Facts,
+        right: ReadRight,
+        entry: &EntryView<'_>,
+        attribute: TypeIndex,
+    ) -> Result<bool, StoreError>;
+
+    /// What holds for attributes that the schema does not know, in all entries.
+    fn of_unknown(&self, right: ReadRight) -> Answer;
+
+    /// Which entries show: those of which some attribute, any, may be read, and that are not hidden as a whole.
+    /// To the asker, others do not exist.
+    fn shows_entries(&self) -> Answer;
+
+    /// Whether one entry shows; asked where [`ReadRights::shows_entries`] says [`Answer::Ask`].
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn shows(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<bool, StoreError>;
 }
 
-/// The server itself: everything may be read.
+/// The server itself: everything is allowed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unrestricted;
 
 impl ReadRights for Unrestricted {
-    fn of_type(&self, _facts: &Facts, _attribute: TypeIndex) -> Answer {
+    fn of_type(&self, _facts: &Facts, _right: ReadRight, _attribute: TypeIndex) -> Answer {
         Answer::Yes
     }
 
-    fn of_entry(&self, _facts: &Facts, _entry: &EntryView<'_>, _attribute: TypeIndex) -> Result<bool, StoreError> {
+    fn of_entry(
+        &self,
+        _facts: &Facts,
+        _right: ReadRight,
+        _entry: &EntryView<'_>,
+        _attribute: TypeIndex,
+    ) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    fn of_unknown(&self, _right: ReadRight) -> Answer {
+        Answer::Yes
+    }
+
+    fn shows_entries(&self) -> Answer {
+        Answer::Yes
+    }
+
+    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
         Ok(true)
     }
 }
@@ -63,18 +115,43 @@ impl<'a> Reader<'a> {
         Reader { facts, rights: &Unrestricted }
     }
 
-    /// What holds for a type in all entries.
+    /// Whether values of a type may be shown, in all entries.
     #[must_use]
     pub fn of_type(&self, attribute: TypeIndex) -> Answer {
-        self.rights.of_type(self.facts, attribute)
+        self.rights.of_type(self.facts, ReadRight::Read, attribute)
     }
 
-    /// What holds in one entry.
+    /// Whether values of a type may be shown, in one entry where that depends on it.
     ///
     /// # Errors
     /// When something cannot be read.
     pub fn of_entry(&self, entry: &EntryView<'_>, attribute: TypeIndex) -> Result<bool, StoreError> {
-        self.rights.of_entry(self.facts, entry, attribute)
+        self.rights.of_entry(self.facts, ReadRight::Read, entry, attribute)
+    }
+
+    /// Whether the asker has a right to an attribute of an entry.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn may(&self, right: ReadRight, entry: &EntryView<'_>, attribute: TypeIndex) -> Result<bool, StoreError> {
+        match self.rights.of_type(self.facts, right, attribute) {
+            Answer::Yes => Ok(true),
+            Answer::No => Ok(false),
+            Answer::Ask => self.rights.of_entry(self.facts, right, entry, attribute),
+        }
+    }
+
+    /// Whether an entry shows.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    #[inline]
+    pub fn shows(&self, entry: &EntryView<'_>) -> Result<bool, StoreError> {
+        match self.rights.shows_entries() {
+            Answer::Yes => Ok(true),
+            Answer::No => Ok(false),
+            Answer::Ask => self.rights.shows(self.facts, entry),
+        }
     }
 }
 
@@ -86,12 +163,30 @@ pub(crate) mod tests {
     pub struct NoSecrets;
 
     impl ReadRights for NoSecrets {
-        fn of_type(&self, facts: &Facts, attribute: TypeIndex) -> Answer {
+        fn of_type(&self, facts: &Facts, _right: ReadRight, attribute: TypeIndex) -> Answer {
             if facts.is_secret(attribute) { Answer::No } else { Answer::Yes }
         }
 
-        fn of_entry(&self, facts: &Facts, _entry: &EntryView<'_>, attribute: TypeIndex) -> Result<bool, StoreError> {
+        fn of_entry(
+            &self,
+            facts: &Facts,
+            _right: ReadRight,
+            _entry: &EntryView<'_>,
+            attribute: TypeIndex,
+        ) -> Result<bool, StoreError> {
             Ok(!facts.is_secret(attribute))
+        }
+
+        fn of_unknown(&self, _right: ReadRight) -> Answer {
+            Answer::No
+        }
+
+        fn shows_entries(&self) -> Answer {
+            Answer::Yes
+        }
+
+        fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
+            Ok(true)
         }
     }
 
@@ -99,15 +194,33 @@ pub(crate) mod tests {
     pub struct ByUid;
 
     impl ReadRights for ByUid {
-        fn of_type(&self, facts: &Facts, attribute: TypeIndex) -> Answer {
+        fn of_type(&self, facts: &Facts, _right: ReadRight, attribute: TypeIndex) -> Answer {
             let known = facts.schema.attribute_by_index(attribute).unwrap();
             if known.has_name("sn") { Answer::Ask } else { Answer::Yes }
         }
 
-        fn of_entry(&self, facts: &Facts, entry: &EntryView<'_>, _attribute: TypeIndex) -> Result<bool, StoreError> {
+        fn of_entry(
+            &self,
+            facts: &Facts,
+            _right: ReadRight,
+            entry: &EntryView<'_>,
+            _attribute: TypeIndex,
+        ) -> Result<bool, StoreError> {
             let uid = facts.schema.attribute_type(b"uid").unwrap().index;
             let descs = entry.record.tables().by_type(uid.0);
             Ok(entry.record.attributes().any(|stored| descs.contains(&stored.desc)))
+        }
+
+        fn of_unknown(&self, _right: ReadRight) -> Answer {
+            Answer::Yes
+        }
+
+        fn shows_entries(&self) -> Answer {
+            Answer::Yes
+        }
+
+        fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
+            Ok(true)
         }
     }
 }

@@ -17,7 +17,7 @@ use query::encode::{Selection, entry_op};
 use query::entry::{EachRow, EntrySource, EntryView};
 use query::facts::Facts;
 use query::filter::{Matcher, Truth};
-use query::rights::Reader;
+use query::rights::{ReadRight, Reader};
 
 impl Work<'_, '_> {
     /// Checks the assertion, and reads for a pre-read control, before an entry is changed.
@@ -104,7 +104,7 @@ fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Resu
     let now_unix_seconds = unix_seconds(proposal);
     let rights = access(proposal);
     matcher.compile(facts, &filter, MatchContext { now_unix_seconds });
-    match matcher.matches_one(facts, entry, &rights)? {
+    match matcher.matches_one(facts, entry, ReadRight::Search, &rights)? {
         Truth::True => Ok(()),
         Truth::False | Truth::Undefined => Err(Refusal::AssertionFailed.into()),
     }

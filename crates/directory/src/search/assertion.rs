@@ -11,6 +11,7 @@ use crate::refusal::Refusal;
 use query::entry::{DnParts, EntryView};
 use query::error;
 use query::filter::{Matcher, Truth};
+use query::rights::ReadRight;
 
 impl SearchContext<'_> {
     /// Checks the base entry of a search of entries in backends.
@@ -47,7 +48,7 @@ pub(super) fn truth_of(
 ) -> Result<Truth, StoreError> {
     let mut matcher = Matcher::default();
     matcher.compile(asked.facts, assertion, asked.match_context());
-    matcher.matches_one(asked.facts, entry, &plan.access)
+    matcher.matches_one(asked.facts, entry, ReadRight::Search, &plan.access)
 }
 
 pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResult> {

@@ -23,6 +23,7 @@ use crate::session::Session;
 use access::Access;
 use access::limits::SessionLimits;
 use query::filter::ItemRights;
+use query::rights::ReadRight;
 
 impl SearchContext<'_> {
     /// Decides what a search has to look at.
@@ -125,7 +126,7 @@ impl SearchContext<'_> {
         };
         plan.limits = limits(asked.own, request, asked.time);
         plan.matcher.compile(facts, &request.filter, asked.match_context());
-        plan.items = ItemRights::of(&plan.matcher, facts, &access);
+        plan.items = ItemRights::of(&plan.matcher, facts, ReadRight::Search, &access);
         plan.allowed = (!plan.items.is_all()).then(|| Box::new(plan.matcher.without(&plan.items)));
         plan.selection.restart(facts, request.attributes.iter(), request.types_only);
         plan.selection.remember_in(self.range_cursors);

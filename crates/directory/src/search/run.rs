@@ -37,7 +37,7 @@ use query::groups::Expanded;
 use query::plan::Candidates;
 use query::read_moment::ReadMoment;
 use query::referral::referral_urls;
-use query::rights::Reader;
+use query::rights::{ReadRight, Reader};
 
 impl SearchPlan {
     /// Looks at the candidates and writes what matches. `SearchResultDone` is left to the caller, who has the result.
@@ -418,7 +418,7 @@ impl<O: EntryWriter> Run<'_, O> {
         let at = self.moment.as_ref().map(|moment| moment.at(self.part.backend, *view));
         let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
-        let asker = Asker { rights: &self.access, items: self.items };
+        let asker = Asker { rights: &self.access, right: ReadRight::Search, items: self.items };
         let matches = self.matcher.matches(self.facts, &entry, asker, self.filter)? == Truth::True;
         if self.moment.as_ref().is_some_and(ReadMoment::overflowed) {
             return Err(Stop::chain_limit());

@@ -11,6 +11,7 @@ use query::facts::Facts;
 use query::filter::Matcher;
 use query::filter::{Asker, ItemRights};
 use query::read_moment::{ReadContext, ReadMoment};
+use query::rights::ReadRight;
 use query::synthetic::SyntheticEntry;
 
 use crate::own::ChangeScan;
@@ -109,7 +110,7 @@ impl SearchPlan {
 
     /// Who asks, for the filter.
     pub(super) fn asker(&self) -> Asker<'_> {
-        Asker { rights: &self.access, items: &self.items }
+        Asker { rights: &self.access, right: ReadRight::Search, items: &self.items }
     }
 
     /// The filter as the planner takes it: without what the asker may not ask.

@@ -16,7 +16,7 @@ use super::range::ValueRange;
 use crate::defined_attributes::DefinedAttributes;
 use crate::entry::{Ask, EntryView};
 use crate::facts::Facts;
-use crate::rights::{Answer, Reader};
+use crate::rights::{Answer, ReadRight, Reader};
 use crate::virtual_attributes::VirtualAttribute;
 
 /// Most selectors of one request that are looked at. A real client names some tens; the bound keeps a decision cheap.
@@ -204,12 +204,7 @@ impl Selection {
         let (facts, tables) = (reader.facts, entry.record.tables());
         let Some(range) = self.described_range(facts, tables, desc) else { return Ok(None) };
         let Some(index) = tables.type_of(desc).map(TypeIndex) else { return Ok(None) };
-        let may_read = match reader.of_type(index) {
-            Answer::Yes => true,
-            Answer::No => false,
-            Answer::Ask => reader.of_entry(entry, index)?,
-        };
-        Ok(may_read.then_some(range))
+        Ok(reader.may(ReadRight::Read, entry, index)?.then_some(range))
     }
 
     fn described_range(&self, facts: &Facts, tables: &Tables, desc: DescId) -> Option<&ValueRange> {
@@ -382,7 +377,8 @@ impl Selection {
     fn decision_of_unknown(&self, reader: &Reader<'_>, tables: &Tables, desc: DescId) -> Decision {
         let Some(text) = tables.description(desc) else { return Decision::Omit };
         let is_asked = self.user || self.is_described(reader.facts, None, text.as_bytes());
-        if is_asked && !self.virtual_only { Decision::Send } else { Decision::Omit }
+        let may_read = reader.rights.of_unknown(ReadRight::Read) == Answer::Yes;
+        if is_asked && may_read && !self.virtual_only { Decision::Send } else { Decision::Omit }
     }
 
     /// Whether all attributes of the type's kind, user or operational, are asked for.

@@ -12,7 +12,7 @@ use super::item_rights::{Asker, ItemRights};
 use super::matcher::{Item, Matcher, Node, NodeIndex, Target, Test};
 use crate::entry::{Ask, EntryView, GivenValues, Membership, Shown, is_plain};
 use crate::facts::Facts;
-use crate::rights::{Answer, ReadRights};
+use crate::rights::{Answer, ReadRight, ReadRights, Reader};
 
 /// The three values of RFC 4511 §4.5.1.7, in the order in which And takes the least and Or the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,15 +63,17 @@ impl Matcher {
         self.decide(&mut Trial { facts, entry, asker, computed, scratch })
     }
 
-    /// Matches one entry for an asker: the rights to the assertions and the buffers are made for this one entry.
+    /// Matches one entry for an asker, who needs `right` to make assertions: the answers about them and the buffers are
+    /// made for this one entry.
     pub fn matches_one(
         &self,
         facts: &Facts,
         entry: &EntryView<'_>,
+        right: ReadRight,
         rights: &dyn ReadRights,
     ) -> Result<Truth, StoreError> {
-        let items = ItemRights::of(self, facts, rights);
-        self.matches(facts, entry, Asker { rights, items: &items }, &mut FilterScratch::default())
+        let items = ItemRights::of(self, facts, right, rights);
+        self.matches(facts, entry, Asker { rights, right, items: &items }, &mut FilterScratch::default())
     }
 
     /// The truth of the whole filter, with whoever tries its assertions on an entry.
@@ -257,18 +259,14 @@ impl Trial<'_, '_> {
             (Answer::Yes, _) => Ok(true),
             (Answer::No, _) | (Answer::Ask, Target::Every) => Ok(false),
             (Answer::Ask, Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _)) => {
-                self.asker.rights.of_entry(self.facts, self.entry, attribute)
+                self.asker.rights.of_entry(self.facts, self.asker.right, self.entry, attribute)
             }
         }
     }
 
-    /// Whether the asker may read an attribute of this entry.
-    fn may_read(&self, attribute: TypeIndex) -> Result<bool, StoreError> {
-        match self.asker.rights.of_type(self.facts, attribute) {
-            Answer::Yes => Ok(true),
-            Answer::No => Ok(false),
-            Answer::Ask => self.asker.rights.of_entry(self.facts, self.entry, attribute),
-        }
+    /// Whether the asker may make assertions about an attribute of this entry.
+    fn may_test(&self, attribute: TypeIndex) -> Result<bool, StoreError> {
+        Reader { facts: self.facts, rights: self.asker.rights }.may(self.asker.right, self.entry, attribute)
     }
 
     /// Whether a group that does not list its members has that one.
@@ -412,7 +410,7 @@ impl Trial<'_, '_> {
         };
         for desc in (0..DescId::WELL_KNOWN.len() as u32).map(DescId) {
             if let Some(attribute) = applying(desc)
-                && self.may_read(attribute)?
+                && self.may_test(attribute)?
                 && self.header_value(matcher, item, desc)
             {
                 return Ok(true);
@@ -420,7 +418,7 @@ impl Trial<'_, '_> {
         }
         for stored in record.attributes() {
             if let Some(attribute) = applying(stored.desc)
-                && self.may_read(attribute)?
+                && self.may_test(attribute)?
                 && self.content(matcher, item, stored.desc, stored.content)?
             {
                 return Ok(true);

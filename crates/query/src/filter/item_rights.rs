@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::matcher::{Matcher, Node, NodeIndex, Target};
 use crate::facts::Facts;
-use crate::rights::{Answer, ReadRights, Unrestricted};
+use crate::rights::{Answer, ReadRight, ReadRights, Unrestricted};
 
 /// Of a prepared filter, the assertions that the asker may not make of every entry: by position of the node, ascending.
 /// Empty for most.
@@ -15,13 +15,13 @@ impl ItemRights {
     /// Every assertion may be made.
     pub const ALL: &'static ItemRights = &ItemRights(SmallVec::new_const());
 
-    /// Asks about the attributes of a filter.
+    /// Asks about the attributes of a filter; `right` is what is needed to make its assertions.
     #[must_use]
-    pub fn of(matcher: &Matcher, facts: &Facts, rights: &dyn ReadRights) -> ItemRights {
+    pub fn of(matcher: &Matcher, facts: &Facts, right: ReadRight, rights: &dyn ReadRights) -> ItemRights {
         let answer = |node: &Node| match node {
             Node::Item(item) => match item.target {
                 Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _) => {
-                    rights.of_type(facts, attribute)
+                    rights.of_type(facts, right, attribute)
                 }
                 // Every attribute is asked about when it is looked at.
                 Target::Every => Answer::Yes,
@@ -57,13 +57,16 @@ impl ItemRights {
 pub struct Asker<'a> {
     /// Answers for the asker.
     pub rights: &'a dyn ReadRights,
+    /// What is needed to make an assertion.
+    pub right: ReadRight,
     /// What was answered about the filter's assertions.
     pub items: &'a ItemRights,
 }
 
 impl Asker<'static> {
     /// The server itself.
-    pub const SERVER: Asker<'static> = Asker { rights: &Unrestricted, items: ItemRights::ALL };
+    pub const SERVER: Asker<'static> =
+        Asker { rights: &Unrestricted, right: ReadRight::Search, items: ItemRights::ALL };
 }
 
 impl Matcher {

@@ -6,7 +6,7 @@ use schema::{MatchContext, Schema};
 use super::{Asker, FilterScratch, ItemRights, Matcher, Node, Truth};
 use crate::facts::Facts;
 use crate::rights::tests::{ByUid, NoSecrets};
-use crate::rights::{ReadRights, Unrestricted};
+use crate::rights::{ReadRight, ReadRights, Unrestricted};
 use crate::synthetic::{Attributes, SyntheticEntry};
 
 fn entry(facts: &Facts) -> SyntheticEntry {
@@ -31,8 +31,8 @@ fn truth(text: &str, rights: &dyn ReadRights) -> Truth {
     let mut matcher = Matcher::default();
     // 2025-01-02 12:00:00Z
     matcher.compile(&facts, &filter.filter(), MatchContext { now_unix_seconds: 1_735_819_200 });
-    let items = ItemRights::of(&matcher, &facts, rights);
-    let asker = Asker { rights, items: &items };
+    let items = ItemRights::of(&matcher, &facts, ReadRight::Search, rights);
+    let asker = Asker { rights, right: ReadRight::Search, items: &items };
     matcher.matches(&facts, &entry.view().unwrap(), asker, &mut FilterScratch::default()).unwrap()
 }
 
@@ -163,14 +163,14 @@ fn a_right_that_depends_on_the_entry_is_asked_with_the_entry() {
         attributes.add("sn", ["Frost"]);
         attributes.add("uid", uid);
         let entry = SyntheticEntry::new(&facts, "cn=x", &attributes).unwrap();
-        let items = ItemRights::of(&matcher, &facts, rights);
-        let asker = Asker { rights, items: &items };
+        let items = ItemRights::of(&matcher, &facts, ReadRight::Search, rights);
+        let asker = Asker { rights, right: ReadRight::Search, items: &items };
         matcher.matches(&facts, &entry.view().unwrap(), asker, &mut FilterScratch::default()).unwrap()
     };
     assert_eq!(truth(Some("ann"), &ByUid), Truth::True);
     assert_eq!(truth(None, &ByUid), Truth::Undefined);
     assert_eq!(truth(None, &Unrestricted), Truth::True);
-    let asked = ItemRights::of(&matcher, &facts, &ByUid);
+    let asked = ItemRights::of(&matcher, &facts, ReadRight::Search, &ByUid);
     assert!(asked.asks() && !asked.is_all());
     assert!(matches!(matcher.without(&asked).nodes(), [Node::Item(_)]), "candidates are found nevertheless");
 }

@@ -18,7 +18,7 @@ use store::index::{SortKey, SortOrder, SortOrderError};
 use access::Access;
 use query::error::shown;
 use query::facts::Facts;
-use query::rights::{Answer, ReadRights};
+use query::rights::{Answer, ReadRight, ReadRights};
 
 pub(super) use collect::{Collector, Reserved, too_much};
 pub(super) use run::{collect, run, send_positions};
@@ -47,7 +47,7 @@ pub(super) fn order(facts: &Facts, access: Access, keys: &[codec::SortKey<'_>]) 
         let key = SortKey::new(&facts.schema, asked.attribute, asked.ordering_rule, asked.reverse)
             .map_err(|problem| failure(code_of(&problem), problem.to_string()))?;
         let name = shown(asked.attribute);
-        if access.of_type(facts, key.attribute) != Answer::Yes {
+        if access.of_type(facts, ReadRight::Search, key.attribute) != Answer::Yes {
             let message = format!("You do not have sufficient privileges to sort by \"{name}\"");
             return Err(failure(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
         }
