@@ -38,6 +38,8 @@ pub struct Facts {
     pub aliased_object_name: Option<TypeIndex>,
     /// `objectClass`.
     pub object_class: Option<TypeIndex>,
+    /// `aci`, whose values are instructions of access control.
+    pub aci: Option<TypeIndex>,
     /// `userPassword`.
     pub user_password: Option<TypeIndex>,
     /// `nsRoleFilter`, whose values are filters.
@@ -112,6 +114,7 @@ impl Facts {
             ref_type: type_of(b"ref"),
             aliased_object_name: type_of(b"aliasedObjectName"),
             object_class: type_of(b"objectClass"),
+            aci: type_of(b"aci"),
             user_password: type_of(b"userPassword"),
             groups: GroupTypes::of(&schema),
             definitions: DefinitionTypes::of(&schema),

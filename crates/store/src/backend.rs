@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 
+use crate::EntryId;
 use crate::backend_options::BackendOptions;
 use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
@@ -28,6 +29,7 @@ use crate::index::{BackendIndexes, ConfiguredIndexes};
 use crate::instance_lock::InstanceLock;
 use crate::job::{Job, Waker};
 use crate::log::{Batch, Disk, FileLog, FolderDisk, Log, LogOptions, PROPOSAL_BYTES_MAX};
+use crate::marks::{Marks, PublishedMarks};
 use crate::order::{LocalOrder, Order};
 use crate::ordered_queue::OrderedQueue;
 use crate::overlay::Overlay;
@@ -195,6 +197,19 @@ impl Backend {
     #[inline]
     pub fn snapshot(&self) -> Result<Snapshot, StoreError> {
         Snapshot::take(&self.shared)
+    }
+
+    /// The marks of the published version. Whoever has a snapshot takes [`Snapshot::marks`], which belong to what it
+    /// sees.
+    #[inline]
+    pub fn marks(&self) -> PublishedMarks {
+        self.shared.marks.load()
+    }
+
+    /// A number that changes whenever the entry is written or deleted, before that is answered; sometimes without that.
+    #[inline]
+    pub fn entry_counter(&self, id: EntryId) -> u32 {
+        self.shared.marks.counter(id)
     }
 
     /// Asks for a fold of what is there; does not wait.
@@ -365,6 +380,7 @@ pub(crate) fn read_base(
     let extractor = binder.bind(&configured, &states);
     let indexes = Arc::new(BackendIndexes::new(Arc::new(configured), states, extractor));
     let next_entry = env::read_next_entry(dbs, txn)?;
+    let generation = first_generation();
     let version = Version {
         active: Overlay::default(),
         frozen: None,
@@ -372,17 +388,28 @@ pub(crate) fn read_base(
         tables: tables.clone(),
         next_entry,
         seq: folded,
-        tree_generation: first_generation(),
+        tree_generation: generation,
+        marks: Marks::first(generation),
         indexes: indexes.clone(),
     };
-    let tree_generation = version.tree_generation;
-    let (overlay, undo, trace) = (Overlay::default(), Vec::new(), Vec::new());
-    let state = TxnState { overlay, tables, next_entry, undo, trace, tree_generation, indexes, binder, builder: None };
+    let state = TxnState {
+        overlay: Overlay::default(),
+        tables,
+        next_entry,
+        undo: Vec::new(),
+        trace: Vec::new(),
+        tree_generation: generation,
+        marks: version.marks.clone(),
+        written: Vec::new(),
+        indexes,
+        binder,
+        builder: None,
+    };
     Ok((state, version, folded, uuid))
 }
 
-/// Where the generations of the tree begin: so far from those of every other opening in this process that they never
-/// meet.
+/// Where the generations of the tree, and the marks, begin: so far from those of every other opening in this process
+/// that they never meet.
 fn first_generation() -> u64 {
     static OPENINGS: AtomicU64 = AtomicU64::new(1);
     OPENINGS.fetch_add(1, Ordering::Relaxed) << 40
@@ -426,6 +453,8 @@ fn replay<O: Order>(writer: &mut Writer<O>, folded: u64) -> Result<(), StoreErro
     let overlay = writer.state.overlay.clone();
     let (tables, next_entry) = (writer.state.tables.clone(), writer.state.next_entry);
     let (tree_generation, indexes) = (writer.state.tree_generation, writer.state.indexes.clone());
+    let marks = writer.state.marks.clone();
+    writer.state.written.clear();
     writer.shared.publish(|current| Version {
         active: overlay,
         frozen: None,
@@ -434,6 +463,7 @@ fn replay<O: Order>(writer: &mut Writer<O>, folded: u64) -> Result<(), StoreErro
         next_entry,
         seq: current.seq + replayed,
         tree_generation,
+        marks,
         indexes,
     });
     writer.meters.replayed.store(replayed, Ordering::Relaxed);

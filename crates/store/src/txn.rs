@@ -13,6 +13,7 @@ use crate::env::{Dbs, ReadTxn, meta};
 use crate::error::StoreError;
 use crate::extract::{IndexBinder, KeyExtractor};
 use crate::index::BackendIndexes;
+use crate::marks::Marks;
 use crate::overlay::{Overlay, Row, RowKey};
 use crate::posting::IndexKey;
 use crate::record::{Content, RecordView, Values};
@@ -34,6 +35,10 @@ pub(crate) struct TxnState {
     pub trace: Vec<u8>,
     /// See [`Snapshot::tree_generation`](crate::Snapshot::tree_generation). Not undone: it only has to differ.
     pub tree_generation: u64,
+    /// Not undone either: a mark without a change costs readers a look, no more.
+    pub marks: Marks,
+    /// Entries that the proposals of this batch wrote or deleted, some more than once.
+    pub written: Vec<EntryId>,
     pub indexes: Arc<BackendIndexes>,
     pub binder: Arc<dyn IndexBinder>,
     /// Makes the keys of the indexes that are being built; a cache.
@@ -58,6 +63,7 @@ pub struct Txn<'a> {
     pub(crate) state: &'a mut TxnState,
     /// When the proposal began.
     pub(crate) next_entry_before: EntryId,
+    written_before: usize,
 }
 
 impl<'a> Txn<'a> {
@@ -71,7 +77,8 @@ impl<'a> Txn<'a> {
         state.trace.clear();
         state.trace.shrink_to(TRACE_BYTES_KEPT);
         let next_entry_before = state.next_entry;
-        Txn { txn, dbs, frozen, state, next_entry_before }
+        let written_before = state.written.len();
+        Txn { txn, dbs, frozen, state, next_entry_before, written_before }
     }
 
     /// The present state, the changes of this proposal included.
@@ -84,6 +91,7 @@ impl<'a> Txn<'a> {
             tables: &self.state.tables,
             indexes: &self.state.indexes,
             seq: None,
+            marks: &self.state.marks,
         }
     }
 
@@ -188,6 +196,16 @@ impl<'a> Txn<'a> {
         self.set_meta_row(&meta::rules(key), value);
     }
 
+    /// The access control instructions of an entry are others now, or the entry that has some is gone or elsewhere.
+    pub fn mark_access(&mut self, id: EntryId) {
+        self.state.marks.mark_access(id);
+    }
+
+    /// A group, or an entry that says what other entries get, is another one now.
+    pub fn mark_membership(&mut self) {
+        self.state.marks.mark_membership();
+    }
+
     /// The trace of this proposal, which the log keeps with it if it is accepted: opaque to the store, without effect
     /// on the outcome, and neither compared nor made again by a replay. Empty at first.
     pub fn trace(&mut self) -> &mut Vec<u8> {
@@ -207,6 +225,7 @@ impl<'a> Txn<'a> {
             }
         }
         self.state.next_entry = self.next_entry_before;
+        self.state.written.truncate(self.written_before);
         self.state.trace.clear();
     }
 
@@ -375,6 +394,7 @@ impl<'a> Txn<'a> {
     fn set_entry(&mut self, id: EntryId, row: Option<Row>) {
         let old = self.state.overlay.set_entry(id, row);
         self.state.undo.push(Undo::Entry(id, old));
+        self.state.written.push(id);
     }
 
     fn set_value(&mut self, key: &RowKey, row: Option<Row>) {

@@ -22,6 +22,7 @@ use arc_swap::ArcSwap;
 use crate::env::{Dbs, Env, ReadTxn};
 use crate::error::StoreError;
 use crate::index::BackendIndexes;
+use crate::marks::{Marks, SharedMarks};
 use crate::overlay::Overlay;
 use crate::postings::Postings;
 use crate::readers::{ReaderSlot, Readers};
@@ -47,6 +48,7 @@ pub(crate) struct Version {
     pub seq: u64,
     /// Changes whenever an entry is renamed or moved.
     pub tree_generation: u64,
+    pub marks: Marks,
     pub indexes: Arc<BackendIndexes>,
 }
 
@@ -80,13 +82,16 @@ pub(crate) struct Shared {
     pub env: Env,
     pub version: ArcSwap<Version>,
     pub readers: Readers,
+    pub marks: SharedMarks,
     /// Held while a new version is made from the current one.
     publishing: Mutex<()>,
 }
 
 impl Shared {
     pub fn new(env: Env, version: Version) -> Shared {
-        Shared { env, version: ArcSwap::from_pointee(version), readers: Readers::new(), publishing: Mutex::new(()) }
+        let marks = SharedMarks::new(&version.marks, version.tree_generation);
+        let version = ArcSwap::from_pointee(version);
+        Shared { env, version, readers: Readers::new(), marks, publishing: Mutex::new(()) }
     }
 
     /// Replaces the version by what `make` makes of the current one. Writer and fold call it, one at a time.
@@ -94,6 +99,7 @@ impl Shared {
         let _guard: MutexGuard<'_, ()> = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
         let version = Arc::new(make(&self.version.load()));
         self.version.store(version.clone());
+        self.marks.publish(&version.marks, version.tree_generation);
         version
     }
 
@@ -160,6 +166,7 @@ impl Snapshot {
             tables: &self.version.tables,
             indexes: &self.version.indexes,
             seq: Some(self.version.seq),
+            marks: &self.version.marks,
         }
     }
 
@@ -195,6 +202,12 @@ impl Snapshot {
     #[inline]
     pub fn tree_generation(&self) -> u64 {
         self.version.tree_generation
+    }
+
+    /// What has changed up to this moment, for rights.
+    #[inline]
+    pub fn marks(&self) -> &Marks {
+        &self.version.marks
     }
 
     /// The number that the next new entry will have; all entries are below.

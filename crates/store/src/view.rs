@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use crate::env::{Dbs, ReadTxn};
 use crate::error::StoreError;
 use crate::index::BackendIndexes;
+use crate::marks::Marks;
 use crate::overlay::Overlay;
 use crate::posting::{BlockView, Damaged, IndexKey, List};
 use crate::postings::Postings;
@@ -33,6 +34,7 @@ pub struct View<'s> {
     pub(crate) tables: &'s Tables,
     pub(crate) indexes: &'s BackendIndexes,
     pub(crate) seq: Option<u64>,
+    pub(crate) marks: &'s Marks,
 }
 
 /// A row with its further pieces.
@@ -82,7 +84,8 @@ impl<'s> View<'s> {
     /// LMDB alone, without overlays: a closed backend, in which no index is searched.
     pub(crate) fn of_base(txn: &'s ReadTxn, dbs: &'s Dbs, tables: &'s Tables) -> View<'s> {
         static NO_INDEXES: LazyLock<BackendIndexes> = LazyLock::new(BackendIndexes::default);
-        View { txn, dbs, layers: [None, None], tables, indexes: &NO_INDEXES, seq: None }
+        static NO_MARKS: LazyLock<Marks> = LazyLock::new(Marks::default);
+        View { txn, dbs, layers: [None, None], tables, indexes: &NO_INDEXES, seq: None, marks: &NO_MARKS }
     }
 
     /// The indexes at this moment, and which of them may be used.
@@ -96,6 +99,12 @@ impl<'s> View<'s> {
     #[inline]
     pub fn seq(&self) -> Option<u64> {
         self.seq
+    }
+
+    /// What has changed up to this moment, for rights.
+    #[inline]
+    pub fn marks(&self) -> &'s Marks {
+        self.marks
     }
 
     /// The number tables.

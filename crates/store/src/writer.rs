@@ -375,6 +375,7 @@ impl<O: Order> Writer<O> {
         let (overlay, tables) = (self.state.overlay.clone(), self.state.tables.clone());
         let (next_entry, seq) = (self.state.next_entry, self.batch.last_seq());
         let (tree_generation, indexes) = (self.state.tree_generation, self.state.indexes.clone());
+        let marks = self.state.marks.clone();
         self.shared.publish(|current| Version {
             active: overlay,
             frozen: current.frozen.clone(),
@@ -383,8 +384,13 @@ impl<O: Order> Writer<O> {
             next_entry,
             seq,
             tree_generation,
+            marks,
             indexes,
         });
+        // Whoever was answered, and looks at its counter after that, sees the change in every snapshot.
+        for id in self.state.written.drain(..) {
+            self.shared.marks.count(id);
+        }
     }
 
     /// Goes back to the published state.
@@ -394,6 +400,7 @@ impl<O: Order> Writer<O> {
         self.state.tables = version.tables.clone();
         self.state.next_entry = version.next_entry;
         self.state.indexes = version.indexes.clone();
+        self.state.written.clear();
         self.state.builder = None;
     }
 
@@ -436,6 +443,7 @@ impl<O: Order> Writer<O> {
             next_entry: current.next_entry,
             seq: current.seq,
             tree_generation: current.tree_generation,
+            marks: current.marks.clone(),
             indexes: current.indexes.clone(),
         });
         // The thread ends only after the writer.
@@ -461,6 +469,7 @@ impl<O: Order> Writer<O> {
             next_entry: current.next_entry,
             seq: current.seq,
             tree_generation: current.tree_generation,
+            marks: current.marks.clone(),
             indexes,
         });
     }

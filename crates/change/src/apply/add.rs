@@ -30,7 +30,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
         return Err(Refusal::RootDse.into());
     };
     let parent = find_place(work, request.entry)?;
-    let mut draft = Draft { schema: &facts.schema, id: EntryId::ROOT, record: None, touched: Vec::new() };
+    let mut draft = Draft::new(&facts.schema);
     let settings = Settings::of(work);
     work.check_new_not_given(request.entry, request.attributes.iter().map(|it| (it.description, it.values)))?;
     let mut sources = Vec::new();
@@ -63,7 +63,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     draft.id = work.txn.allocate_id();
     let entry_uuid = write::uuid_of(&draft).unwrap_or(proposal.entry_uuid);
     let note = Note { sources: &sources, ..Note::requested(ChangeKind::Add, entry_uuid) };
-    write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?;
+    write::store(work, &note, &mut draft, place, stamps)?;
     let id = draft.id;
     if judge::defines(work, &draft) {
         judge::judge_definition(work, id)?;

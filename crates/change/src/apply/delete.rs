@@ -5,6 +5,7 @@ use store::{EntryId, RecordView, StoreError, View};
 
 use super::change_notes::Note;
 use super::error::ApplyError;
+use super::marks::mark_removed;
 use super::plugins::{self, Moved};
 use super::work::{Target, Work};
 use crate::history::ChangeKind;
@@ -46,22 +47,24 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyErro
     if gone.is_empty() { Ok(()) } else { plugins::follow(work, gone) }
 }
 
-/// Notes an entry that goes.
+/// Marks and notes an entry that goes.
 fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), ApplyError> {
-    if !work.rules.notes.is_on() {
-        return Ok(());
-    }
     let requested =
         |record: &RecordView<'_>| Note::requested(ChangeKind::Delete, record.header().uuid.unwrap_or_default());
     if id == target.id {
         let record = target.record()?;
+        mark_removed(work, id, &record);
         return Ok(work.rules.notes.deleted(work.txn, id, &record, &requested(&record))?);
     }
     let tables = work.txn.tables().clone();
     let found = work.view().entry(id)?.map(|record| record.into_bytes().into_owned());
     let Some(bytes) = found else { return Ok(()) };
-    let dn = work.view().dn_of(id)?.unwrap_or_default();
     let record = RecordView::parse(&bytes, &tables)?;
+    mark_removed(work, id, &record);
+    if !work.rules.notes.is_on() {
+        return Ok(());
+    }
+    let dn = work.view().dn_of(id)?.unwrap_or_default();
     let note = Note { dn: &dn, ..requested(&record) };
     Ok(work.rules.notes.deleted(work.txn, id, &record, &note)?)
 }

@@ -14,6 +14,7 @@ use super::error::ApplyError;
 use super::large_edit::LargeEdit;
 use super::value_set::ValueSet;
 use crate::refusal::Refusal;
+use query::class_flags::ClassFlags;
 use query::error::shown;
 
 /// See the module.
@@ -22,6 +23,8 @@ pub(super) struct Draft<'d> {
     pub(super) id: EntryId,
     /// What the entry was; none for one that is added.
     pub(super) record: Option<RecordView<'d>>,
+    /// What its classes meant; nothing for one that is added.
+    pub(super) was: ClassFlags,
     pub(super) touched: Vec<Touched>,
 }
 
@@ -66,6 +69,16 @@ pub(super) enum Start {
 }
 
 impl<'d> Draft<'d> {
+    /// An entry that is added.
+    pub(super) fn new(schema: &'d Schema) -> Self {
+        Self { schema, id: EntryId::ROOT, record: None, was: ClassFlags::default(), touched: Vec::new() }
+    }
+
+    /// A stored entry; `was` is what its classes mean.
+    pub(super) fn of(schema: &'d Schema, id: EntryId, record: RecordView<'d>, was: ClassFlags) -> Self {
+        Self { schema, id, record: Some(record), was, touched: Vec::new() }
+    }
+
     /// Where the attribute of that description is in `touched`; reads what the record has of it the first time.
     pub(super) fn touch(&mut self, description: &Described<'_>, start: Start) -> Result<usize, StoreError> {
         let known = self.touched.iter().position(|touched| touched.is(description));

@@ -17,6 +17,7 @@
 //! | `read_entry` | assertion, pre-read and post-read controls |
 //! | `transaction` | several proposals in one (RFC 5805) |
 //! | `rules`, `run` | what is in force, and applying proposals by it |
+//! | `marks` | what a write means to rights |
 //! | `change_notes` | what changes, for the history |
 //! | `plugins` | what the configuration adds: references that follow, unique values, constraints |
 //! | `error` | why a proposal has no effect: refused, or the data cannot be read |
@@ -34,6 +35,7 @@ mod governed;
 mod indexes;
 mod judge;
 mod large_edit;
+mod marks;
 mod modify;
 mod modify_dn;
 mod modify_schema;

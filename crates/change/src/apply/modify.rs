@@ -37,7 +37,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     work.check_not_given(&target, request)?;
     work.read_before(target.id)?;
     let record = target.record()?;
-    let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
+    let mut draft = Draft::of(&facts.schema, target.id, record, target.classes.flags);
     let settings = Settings::of(work);
     for change in request.changes.iter() {
         apply_change(&facts, settings, &work.view(), work.rules, &mut draft, &change)?;
@@ -49,7 +49,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = TreePosition { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
-    write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?;
+    write::store(work, &note, &mut draft, place, stamps)?;
     let may_define = target.classes.flags.has(ClassFlags::DEFINITION) || draft.touches_classes();
     if may_define && judge::defines(work, &draft) {
         judge::judge_definition(work, target.id)?;

@@ -53,7 +53,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let follows = work.rules.plugins.follows_references();
     let old_dn = if follows { work.view().dn_of(target.id)?.unwrap_or_default() } else { String::new() };
 
-    let mut draft = Draft { schema: &facts.schema, id: target.id, record: Some(record), touched: Vec::new() };
+    let mut draft = Draft::of(&facts.schema, target.id, record, target.classes.flags);
     if request.delete_old_rdn {
         drop_old_rdn(work, &mut draft, &target, &rdn)?;
     }
@@ -69,7 +69,7 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let user_form = rdn.to_string();
     let place = TreePosition { parent, rdn: user_form.as_bytes() };
     let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());
-    write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?;
+    write::store(work, &note, &mut draft, place, stamps)?;
     plugins::judge(work, &draft, Some(&target.name), &name)?;
     drop(draft);
     if follows && name != target.name {

@@ -59,6 +59,8 @@ pub(super) fn modify_schema(work: &mut Work<'_, '_>, text: &[u8]) -> Result<(), 
         check_use(work, &old, &new)?;
     }
     work.txn.set_meta(SCHEMA_KEY, Some(text));
+    // Classes may mean something else now.
+    work.txn.mark_membership();
     work.new_schema = Some(new);
     Ok(())
 }

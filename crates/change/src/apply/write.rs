@@ -9,10 +9,12 @@
 use schema::uuid;
 use store::{Attribute, Content, DescId, EntryId, Interner, RecordBuilder, RecordView, StoreError, Txn};
 
-use super::change_notes::{ChangeNotes, Note};
+use super::change_notes::Note;
 use super::draft::{Before, Draft, Now, Touched};
+use super::marks::mark_written;
 use super::stamps::Stamps;
 use super::value_set::normal_form;
+use super::work::Work;
 
 /// Where the entry stands in the tree.
 #[derive(Clone, Copy)]
@@ -25,20 +27,21 @@ pub(super) struct TreePosition<'p> {
 
 /// Stores the entry, and notes what is different from then on.
 pub(super) fn store(
-    txn: &mut Txn<'_>,
-    notes: &mut ChangeNotes,
+    work: &mut Work<'_, '_>,
     note: &Note<'_>,
     draft: &mut Draft<'_>,
     place: TreePosition<'_>,
     mut stamps: Stamps,
 ) -> Result<(), StoreError> {
+    let Work { txn, rules, facts, .. } = work;
     number(txn, draft)?;
     let touched = |desc: DescId| draft.touched.iter().any(|touched| touched.desc == Some(desc));
     stamps.retain(|(desc, _)| !touched(*desc));
-    notes.written(txn, draft, &stamps, note)?;
+    rules.notes.written(txn, draft, &stamps, note)?;
     remove_large(txn, draft)?;
     let record = build(txn, draft, place, &stamps)?;
     txn.put_entry(draft.id, record)?;
+    mark_written(txn, facts, draft, place.parent, place.rdn);
     add_large(txn, draft)
 }
 

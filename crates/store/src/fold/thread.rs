@@ -148,6 +148,7 @@ impl FoldWorker {
             next_entry: current.next_entry,
             seq: current.seq,
             tree_generation: current.tree_generation,
+            marks: current.marks.clone(),
             indexes: current.indexes.clone(),
         });
         self.meters.fold_ended(start, committing, frozen.overlay.ops());

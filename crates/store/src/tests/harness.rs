@@ -115,14 +115,22 @@ fn run(txn: &mut Txn<'_>, op: &Op) -> Result<bool, StoreError> {
             let id = txn.allocate_id();
             let record = record(txn, EntryId(*parent), name, values, LargeStub::default())?;
             txn.put_entry(id, record)?;
+            mark(txn, id, values);
         }
         Op::Modify { id, values } => {
             let id = EntryId(*id);
+            let before = values_of(txn, id)?;
+            mark(txn, id, &before);
+            mark(txn, id, values);
             let (parent, name, stub) = place(txn, id)?;
             let record = record(txn, parent, &name, values, stub)?;
             txn.put_entry(id, record)?;
         }
-        Op::Delete { id } => txn.delete_entry(EntryId(*id))?,
+        Op::Delete { id } => {
+            let before = values_of(txn, EntryId(*id))?;
+            txn.delete_entry(EntryId(*id))?;
+            mark(txn, EntryId(*id), &before);
+        }
         Op::Move { id, parent, name } => {
             let id = EntryId(*id);
             let values = values_of(txn, id)?;
@@ -150,6 +158,21 @@ fn run(txn: &mut Txn<'_>, op: &Op) -> Result<bool, StoreError> {
         }
     }
     Ok(true)
+}
+
+/// Attributes whose entries are marked.
+pub const ACCESS: &str = "aci";
+pub const GROUP: &str = "group";
+
+/// Marks an entry that has, or had, these values.
+fn mark(txn: &mut Txn<'_>, id: EntryId, values: &[(String, String)]) {
+    let has = |wanted| values.iter().any(|(name, _)| name == wanted);
+    if has(ACCESS) {
+        txn.mark_access(id);
+    }
+    if has(GROUP) {
+        txn.mark_membership();
+    }
 }
 
 fn member_op(txn: &mut Txn<'_>, id: EntryId, member: &str, added: bool) -> Result<bool, StoreError> {

@@ -2,6 +2,7 @@
 
 mod cases;
 mod harness;
+mod marks;
 mod model;
 mod order;
 mod property;

@@ -15,6 +15,7 @@ use super::references::{Moved, follow};
 use crate::apply::change_notes::Note;
 use crate::apply::draft::{Described, Draft, Now, Start};
 use crate::apply::error::ApplyError;
+use crate::apply::marks::mark_removed;
 use crate::apply::value_set::{ValueSet, normal_form};
 use crate::apply::work::{Target, Work};
 use crate::csn::Csn;
@@ -192,11 +193,12 @@ fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<Option<Moved>, ApplyEr
         true => work.view().dn_of(id)?.unwrap_or_default(),
         false => String::new(),
     };
+    let tables = work.txn.tables().clone();
+    let found = work.view().entry(id)?.map(|record| record.into_bytes().into_owned());
+    let bytes = found.unwrap_or_default();
+    let record = RecordView::parse(&bytes, &tables)?;
+    mark_removed(work, id, &record);
     if work.rules.notes.is_on() {
-        let tables = work.txn.tables().clone();
-        let found = work.view().entry(id)?.map(|record| record.into_bytes().into_owned());
-        let bytes = found.unwrap_or_default();
-        let record = RecordView::parse(&bytes, &tables)?;
         let note = Note {
             dn: &dn,
             cause: Cause::Plugin { name: REMOVER },

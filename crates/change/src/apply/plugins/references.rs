@@ -254,7 +254,8 @@ impl References {
             return Ok(());
         }
         let own_name = name_values(schema, &record);
-        let mut draft = Draft { schema, id, record: Some(record), touched: Vec::new() };
+        let was = work.rules.classes.of(&facts, &work.rules.checker, &record).flags;
+        let mut draft = Draft::of(schema, id, record, was);
         let mut changed = vec![0u64; jobs.len()];
         let descs: BTreeSet<_> =
             self.attributes.iter().flat_map(|lookup| lookup.descriptions(schema, &record)).collect();
@@ -301,7 +302,7 @@ impl References {
         let cause = Cause::Plugin { name: MODIFIER };
         let entry_uuid = record.header().uuid.unwrap_or_default();
         let note = Note { dn: &dn, cause, origin, ..Note::requested(ChangeKind::Modify, entry_uuid) };
-        Ok(write::store(work.txn, &mut work.rules.notes, &note, &mut draft, place, stamps)?)
+        Ok(write::store(work, &note, &mut draft, place, stamps)?)
     }
 
     /// Refuses new references that lead nowhere.
