@@ -1,97 +1,66 @@
-//! Who may read what, until access control rules exist: root everything, an authenticated user everything except
-//! passwords, anonymous the root DSE and the schema.
+//! What one asker may do: its privileges, and the way to its rights on entries.
 //!
-//! Decided once per search: what is left on the path of every entry is one table look-up per attribute, the same as
-//! root's.
+//! Made by [`crate::AccessControl::rights_of`] and kept in the session as long as it holds. Shared between threads; what
+//! is found out about single entries is in [`crate::EntryRights`], which belongs to one operation.
 
-use query::entry::EntryView;
-use query::facts::Facts;
-use query::rights::{Answer, ReadRight, ReadRights};
-use schema::TypeIndex;
+use schema::NormalizedDn;
 use store::StoreError;
 
-use crate::refusal::Refusal;
-use crate::session::Identity;
+use crate::identity::Identity;
+use crate::policy::Access;
+use crate::privilege::{Privilege, PrivilegeSet};
 
-/// What an identity may read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Access {
-    /// Root DSE and schema.
-    #[default]
-    Anonymous,
-    /// Everything except passwords.
-    User,
-    /// Everything.
-    Root,
+/// See the module.
+#[derive(Debug)]
+pub struct Rights {
+    pub(crate) identity: Identity,
+    pub(crate) privileges: PrivilegeSet,
+    pub(crate) policy: Access,
+    /// Of the settings that it was made by.
+    pub(crate) generation: u64,
 }
 
-impl Access {
-    /// The access of an identity.
+impl Rights {
+    /// Who asks.
     #[must_use]
-    pub fn of(identity: &Identity) -> Access {
-        match identity {
-            Identity::Anonymous => Access::Anonymous,
-            Identity::Root { .. } => Access::Root,
-            Identity::User { .. } => Access::User,
-        }
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
-    /// Whether a search may go without an index (privilege `unindexed-search`).
-    #[must_use]
-    pub fn may_search_unindexed(self) -> bool {
-        self == Access::Root
-    }
-
-    /// Entries of backends: refused to anonymous, whether they exist or not, so that the answer tells nothing.
-    pub fn check_entries(self) -> Result<(), Refusal> {
-        match self {
-            Access::Anonymous => Err(Refusal::Anonymous),
-            Access::User | Access::Root => Ok(()),
-        }
-    }
-
-    /// `cn=changelog`, which has what entries held.
-    pub fn check_changelog(self) -> Result<(), Refusal> {
-        match self {
-            Access::Root => Ok(()),
-            Access::User | Access::Anonymous => Err(Refusal::Changelog),
-        }
-    }
-
-    /// `cn=monitor`.
-    pub fn check_monitor(self) -> Result<(), Refusal> {
-        match self {
-            Access::Root => Ok(()),
-            Access::User | Access::Anonymous => Err(Refusal::Monitor),
-        }
-    }
-}
-
-impl ReadRights for Access {
+    /// Whether access control instructions are not asked.
     #[inline]
-    fn of_type(&self, facts: &Facts, _right: ReadRight, attribute: TypeIndex) -> Answer {
-        if *self == Access::Root || !facts.is_secret(attribute) { Answer::Yes } else { Answer::No }
+    #[must_use]
+    pub fn bypasses_acl(&self) -> bool {
+        self.has(Privilege::BypassAcl)
     }
 
-    fn of_entry(
-        &self,
-        facts: &Facts,
-        right: ReadRight,
-        _entry: &EntryView<'_>,
-        attribute: TypeIndex,
-    ) -> Result<bool, StoreError> {
-        Ok(self.of_type(facts, right, attribute) != Answer::No)
+    /// Whether the asker has a privilege.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, privilege: Privilege) -> bool {
+        self.privileges.has(privilege)
     }
 
-    fn of_unknown(&self, _right: ReadRight) -> Answer {
-        Answer::Yes
+    /// The privileges of the asker.
+    #[must_use]
+    pub fn privileges(&self) -> PrivilegeSet {
+        self.privileges
     }
 
-    fn shows_entries(&self) -> Answer {
-        Answer::Yes
+    /// Whether the asker may use a control in a request about the entry with that name, there or not. Of proxied
+    /// authorization, `target` is the asker's own name.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn may_use_control(&self, _oid: &str, _target: &NormalizedDn) -> Result<bool, StoreError> {
+        Ok(true)
     }
 
-    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
+    /// Whether the asker may use an extended operation.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn may_use_extended(&self, _oid: &str) -> Result<bool, StoreError> {
         Ok(true)
     }
 }

@@ -3,13 +3,14 @@
 //! Knows no socket. The server makes one [`Session`] per connection, and replaces its identity when a bind succeeds or
 //! fails.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use query::backend::BackendIndex;
-use store::EntryId;
-
+use crate::connection_facts::{Authentication, HostName};
+use crate::identity::Identity;
 use crate::limits::Kept;
+use crate::rights::Rights;
 use crate::standing::Standing;
 
 /// What a directory needs to know of a connection.
@@ -25,32 +26,20 @@ pub struct Session {
     pub security_strength_bits: u32,
     /// User id of the process at the other end of a local socket.
     pub peer_uid: Option<u32>,
+    /// Where the client is: what the PROXY protocol says, if it is spoken. None on a local socket.
+    pub address: Option<IpAddr>,
+    /// The name of that address.
+    pub host_name: HostName,
+    /// How the identity was authenticated.
+    pub authentication: Authentication,
+    /// Who acts as the identity (proxied authorization), if somebody does.
+    pub proxied_by: Option<Identity>,
     /// Whether what it is bound as still exists.
     pub standing: Standing,
     /// What it may spend. A session belongs to one thread, so that a look at an entry can be kept without a lock.
     pub limits: Cell<Kept>,
-}
-
-/// The authenticated identity of a connection.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Identity {
-    /// No one.
-    #[default]
-    Anonymous,
-    /// A root user of the configuration: may do everything.
-    Root {
-        /// The name it bound with.
-        dn: Arc<str>,
-    },
-    /// A user that has an entry.
-    User {
-        /// The entry's name when it bound.
-        dn: Arc<str>,
-        /// Which backend holds the entry.
-        backend: BackendIndex,
-        /// The entry, which keeps its id when it is renamed.
-        entry: EntryId,
-    },
+    /// What it may do, as of its last request: see [`crate::AccessControl::rights_of`].
+    pub rights: RefCell<Option<Arc<Rights>>>,
 }
 
 impl Session {
@@ -63,54 +52,26 @@ impl Session {
             version: 3,
             security_strength_bits: 0,
             peer_uid: None,
+            address: None,
+            host_name: HostName::default(),
+            authentication: Authentication::None,
+            proxied_by: None,
             standing: Standing::default(),
             limits: Cell::default(),
-        }
-    }
-}
-
-impl Identity {
-    /// The name that goes into `creatorsName` and the logs; empty for no one.
-    #[must_use]
-    pub fn dn(&self) -> &str {
-        match self {
-            Identity::Anonymous => "",
-            Identity::Root { dn } | Identity::User { dn, .. } => dn,
+            rights: RefCell::default(),
         }
     }
 
-    /// Whether this is a root user.
+    /// The same connection for one request that acts as somebody else (proxied authorization): rules look at the rights
+    /// and privileges of `identity`, and at the address, encryption and authentication of the connection.
     #[must_use]
-    pub fn is_root(&self) -> bool {
-        matches!(self, Identity::Root { .. })
-    }
-
-    /// Whether nobody has authenticated.
-    #[must_use]
-    pub fn is_anonymous(&self) -> bool {
-        matches!(self, Identity::Anonymous)
-    }
-
-    /// The authorization identity (RFC 4513 §5.2.1.8): `dn:…`, or empty for no one. What "who am I" (RFC 4532) answers.
-    #[must_use]
-    pub fn authorization_id(&self) -> String {
-        match self {
-            Identity::Anonymous => String::new(),
-            Identity::Root { dn } | Identity::User { dn, .. } => format!("dn:{dn}"),
+    pub fn acting_as(&self, identity: Identity) -> Self {
+        Self {
+            proxied_by: Some(self.proxied_by.clone().unwrap_or_else(|| self.identity.clone())),
+            identity,
+            limits: Cell::default(),
+            rights: RefCell::default(),
+            ..self.clone()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn authorization_ids_are_those_of_rfc_4513() {
-        assert_eq!(Identity::Anonymous.authorization_id(), "");
-        let root = Identity::Root { dn: "cn=Directory Manager".into() };
-        assert_eq!(root.authorization_id(), "dn:cn=Directory Manager");
-        assert!(root.is_root() && !root.is_anonymous());
-        assert!(Session::anonymous(7).identity.is_anonymous());
     }
 }

@@ -1,7 +1,7 @@
 //! What a bind makes of a session: who it is, and what it may spend.
 
 use super::SessionLimits;
-use crate::session::Identity;
+use crate::identity::Identity;
 use crate::standing::Standing;
 
 /// What a bind makes of a session.

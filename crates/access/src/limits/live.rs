@@ -11,7 +11,7 @@ use config::Config;
 use schema::Schema;
 
 use super::{Bound, LimitRules, LimitsError};
-use crate::session::Identity;
+use crate::identity::Identity;
 use crate::standing::Standing;
 
 /// See the module.

@@ -21,7 +21,8 @@ use super::kept::Kept;
 use super::own::given_limits;
 use super::rules::Subject;
 use super::{Bound, LiveLimits, OwnLimits, SessionLimits};
-use crate::session::{Identity, Session};
+use crate::identity::Identity;
+use crate::session::Session;
 
 /// How long a session goes by what was read.
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(1);
