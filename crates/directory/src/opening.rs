@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::{BackendConfig, Config};
 use store::BackendOptions;
+use store::index::IndexConfigs;
 
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
@@ -59,39 +60,34 @@ impl Directory {
             backends.push(open_backend(config, configured, suffixes, &facts, recorder, disk)?);
         }
         let history = open_history(config, numbers, &backends)?;
-        let notices = Arc::new(Notices::default());
-        let group_options = GroupOptions::of(&config.virtual_attributes);
-        check_tables(&facts, &config.virtual_attributes)?;
-        let computed = Arc::new(ComputedService::new(&config.virtual_attributes, backends.len(), &notices));
-        let backends: Arc<[Backend]> = backends.into();
-        let in_force = InForce::new(Arc::clone(&facts), &backends)
-            .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
-        let groups = Arc::new(GroupService::new(group_options, &notices));
-        let directory = Directory {
-            shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
-            reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
-            limits: LiveLimits::new(config, &facts.schema)?,
-            updates: UpdateState::new(config),
-            index_work: IndexWork::default(),
-            roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
-            config: config.clone(),
-            backends,
-            cookies: CookieKey::default(),
-            in_force,
-            monitor: OnceLock::new(),
-            group_options,
-            history,
-            notices,
-            range_cursors: Arc::default(),
-            default_referral: DefaultReferral::new(config),
-            watches: Watches::new(config.global.persistent_searches_max),
-        };
+        let directory = assembled(config, facts, backends, history)?;
         directory.updating().settle_schema()?;
         directory.indexing().settle()?;
         directory.updating().set_base_dns()?;
         directory.updating().set_plugins(config)?;
         directory.history.start(&directory.notices).map_err(|error| OpenError::Thread { error })?;
         Ok(directory)
+    }
+
+    /// A directory of backends that are only read, for tools that ask it questions: beside the server, or without one.
+    /// `open` gives the store of each enabled backend; none leaves the backend out. Updates are refused.
+    ///
+    /// # Errors
+    /// When the schema has mistakes, something of the configuration is not valid, or a backend does not open.
+    pub fn open_for_reading(
+        config: &Config,
+        mut open: impl FnMut(&BackendConfig) -> Result<Option<store::Backend>, OpenError>,
+    ) -> Result<Directory, OpenError> {
+        let facts = Arc::new(Facts::new(load_schema(config)?));
+        let mut backends: Vec<Backend> = Vec::new();
+        for (configured, suffixes) in all_suffixes(config, &facts.schema)? {
+            let key_makers = configured_indexes(&facts.schema, configured)?.configs;
+            backends.extend(open(configured)?.map(|store| in_service(configured, suffixes, key_makers, store)));
+        }
+        let logs = backends.iter().map(|backend| Arc::clone(backend.store.log())).collect();
+        let history =
+            History::of_files(logs).map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })?;
+        assembled(config, facts, backends, Arc::new(history))
     }
 
     /// Answers what waits, folds everything into the databases and closes them.
@@ -118,6 +114,42 @@ impl Directory {
     }
 }
 
+/// All parts, before anything is brought up to date.
+fn assembled(
+    config: &Config,
+    facts: Arc<Facts>,
+    backends: Vec<Backend>,
+    history: Arc<History>,
+) -> Result<Directory, OpenError> {
+    let notices = Arc::new(Notices::default());
+    let group_options = GroupOptions::of(&config.virtual_attributes);
+    check_tables(&facts, &config.virtual_attributes)?;
+    let computed = Arc::new(ComputedService::new(&config.virtual_attributes, backends.len(), &notices));
+    let backends: Arc<[Backend]> = backends.into();
+    let in_force = InForce::new(Arc::clone(&facts), &backends)
+        .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
+    let groups = Arc::new(GroupService::new(group_options, &notices));
+    Ok(Directory {
+        shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
+        reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
+        limits: LiveLimits::new(config, &facts.schema)?,
+        updates: UpdateState::new(config),
+        index_work: IndexWork::default(),
+        roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
+        config: config.clone(),
+        backends,
+        cookies: CookieKey::default(),
+        in_force,
+        monitor: OnceLock::new(),
+        group_options,
+        history,
+        notices,
+        range_cursors: Arc::default(),
+        default_referral: DefaultReferral::new(config),
+        watches: Watches::new(config.global.persistent_searches_max),
+    })
+}
+
 fn open_backend(
     config: &Config,
     configured: &BackendConfig,
@@ -127,7 +159,7 @@ fn open_backend(
     log_disk: Option<Arc<dyn store::log::Disk>>,
 ) -> Result<Backend, OpenError> {
     let indexes = configured_indexes(&facts.schema, configured)?;
-    let key_makers = ArcSwap::from_pointee(indexes.configs.clone());
+    let key_makers = indexes.configs.clone();
     let options = BackendOptions {
         log_disk,
         keep_log_from: config.changelog.enabled.then(|| kept_from(&change_numbers(config), &configured.id)),
@@ -136,15 +168,24 @@ fn open_backend(
     let rules = UpdateRules::new(suffixes.clone(), leniency(config), facts.clone()).with_recorder(recorder);
     let store = store::Backend::open(options, Box::new(rules))
         .map_err(|error| OpenError::Store { backend: configured.id.clone(), error })?;
-    Ok(Backend {
+    Ok(in_service(configured, suffixes, key_makers, store))
+}
+
+fn in_service(
+    configured: &BackendConfig,
+    suffixes: Vec<Suffix>,
+    key_makers: IndexConfigs,
+    store: store::Backend,
+) -> Backend {
+    Backend {
         id: configured.id.clone(),
         suffixes,
         writability: configured.writability,
         store,
-        key_makers,
+        key_makers: ArcSwap::from_pointee(key_makers),
         build_failure: ArcSwapOption::empty(),
         entry_limit: AtomicU64::new(configured.index_entry_limit),
-    })
+    }
 }
 
 fn open_history(config: &Config, numbers: Arc<ChangeNumbers>, backends: &[Backend]) -> Result<Arc<History>, OpenError> {

@@ -142,6 +142,14 @@ impl Reader {
         self.store.snapshot().map_err(|error| JobError::Store { backend: id, error })
     }
 
+    /// The same as backends in service that are only read; see [`ReadOnlyBackend::into_backends`].
+    ///
+    /// # Errors
+    /// When it cannot be read, or a proposal is refused.
+    pub fn into_backends<const N: usize>(self, tried: [Vec<Vec<u8>>; N]) -> Result<[store::Backend; N], JobError> {
+        self.store.into_backends(tried).map_err(|error| JobError::Store { backend: self.id, error })
+    }
+
     fn failed(&self, error: StoreError) -> JobError {
         JobError::Store { backend: self.id.clone(), error }
     }

@@ -144,6 +144,12 @@ impl Backend {
         Ok(Backend { shared, log, meters, jobs, uuid, threads: Mutex::new(Some(Threads { writer, fold, lock })) })
     }
 
+    /// A backend that is only read: it has no writer, so that every proposal is answered with [`StoreError::Closed`].
+    pub(crate) fn only_read(shared: Arc<Shared>, log: Arc<dyn Log>, uuid: [u8; 16]) -> Backend {
+        let (jobs, _) = crossbeam_channel::unbounded();
+        Backend { shared, log, meters: Arc::default(), jobs, uuid, threads: Mutex::new(None) }
+    }
+
     /// Hands a proposal to the writer; submitters take turns. `done` is called once, on the writer's thread, when the
     /// proposal is durable and visible, or when it is refused or has failed; it must be quick.
     pub fn submit(&self, submitter: Submitter, proposal: Vec<u8>, done: Done) {

@@ -6,10 +6,10 @@
 //! Invariant: a snapshot is LMDB at one transaction plus exactly the log records after the `meta.folded` of that
 //! transaction.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::backend::{database_path, log_path, read_base};
+use crate::backend::{Backend, database_path, log_path, read_base};
 use crate::backend_options::BackendOptions;
 use crate::env::{self, Env, ReadTxn};
 use crate::error::StoreError;
@@ -20,7 +20,7 @@ use crate::replay::replay_record;
 use crate::rules::{Outcome, Rules};
 use crate::tables::TypeResolver;
 use crate::txn::{Txn, TxnState};
-use crate::version::{Shared, Snapshot, Version};
+use crate::version::{Renew, Shared, Snapshot, Version};
 use crate::view::View;
 
 /// How often it is tried again when the server folds or reuses segments meanwhile.
@@ -62,10 +62,55 @@ impl ReadOnlyBackend {
     /// because LMDB cannot reuse pages that it still sees.
     pub fn snapshot(&mut self) -> Result<Snapshot, StoreError> {
         let taken = Instant::now();
-        let Replayed { txn, state, mut version } = self.replayed()?;
+        let (version, txn) = self.version(&[])?;
+        let shared = Arc::new(Shared::new(self.env.clone(), version));
+        Ok(Snapshot::of(shared, txn, taken))
+    }
+
+    /// The same as backends without a writer, for code that reads backends in service: one for each list of proposals
+    /// whose changes it shows besides. Their snapshots follow the files: they show what was there when the server last
+    /// folded, or later.
+    ///
+    /// # Errors
+    /// As [`ReadOnlyBackend::snapshot`]; when a proposal is refused.
+    pub fn into_backends<const N: usize>(self, tried: [Vec<Vec<u8>>; N]) -> Result<[Backend; N], StoreError> {
+        let (log, env) = (self.log()?, self.env.clone());
+        let own = Arc::new(Mutex::new(self));
+        let follow = |tried| -> Result<Backend, StoreError> {
+            let follower = Follower { backend: Arc::clone(&own), tried };
+            let (version, txn) = follower.renew()?;
+            let uuid = env::read_uuid(env.dbs(), &txn)?;
+            drop(txn);
+            let shared = Shared::following(env.clone(), version, Box::new(follower));
+            Ok(Backend::only_read(Arc::new(shared), Arc::clone(&log), uuid))
+        };
+        let mut backends = Vec::new();
+        for tried in tried {
+            backends.push(follow(tried)?);
+        }
+        backends.try_into().map_err(|_| StoreError::Misuse("a backend is missing"))
+    }
+
+    fn version(&mut self, tried: &[Vec<u8>]) -> Result<(Version, ReadTxn), StoreError> {
+        let Replayed { txn, mut state, mut version } = self.replayed()?;
+        for proposal in tried {
+            let mut trial = Txn::begin(&txn, self.env.dbs(), None, &mut state);
+            let outcome = self.rules.apply(&mut trial, proposal);
+            if !outcome.as_ref().is_ok_and(|outcome| outcome.accepted) {
+                trial.undo();
+                self.rules.forget();
+                outcome?;
+                return Err(StoreError::Misuse("a change that was tried is refused by now"));
+            }
+        }
+        if !tried.is_empty() {
+            self.rules.forget();
+        }
         version.active = state.overlay;
         version.tables = state.tables;
         version.next_entry = state.next_entry;
+        version.tree_generation = state.tree_generation;
+        version.marks = state.marks;
         version.indexes = state.indexes;
         if self.shows_configured && **version.indexes.configured() != self.indexes {
             let mut states = version.indexes.states().clone();
@@ -73,8 +118,7 @@ impl ReadOnlyBackend {
             let extractor = self.binder.bind(&self.indexes, &states);
             version.indexes = Arc::new(BackendIndexes::new(Arc::new(self.indexes.clone()), states, extractor));
         }
-        let shared = Arc::new(Shared::new(self.env.clone(), version));
-        Ok(Snapshot::of(shared, txn, taken))
+        Ok((version, txn))
     }
 
     /// The state of this moment, to try proposals on: their changes are seen by later proposals of the trial only, and
@@ -145,6 +189,18 @@ struct Replayed {
     txn: ReadTxn,
     state: TxnState,
     version: Version,
+}
+
+/// A backend whose snapshots follow its files.
+struct Follower {
+    backend: Arc<Mutex<ReadOnlyBackend>>,
+    tried: Vec<Vec<u8>>,
+}
+
+impl Renew for Follower {
+    fn renew(&self) -> Result<(Version, ReadTxn), StoreError> {
+        self.backend.lock().unwrap_or_else(PoisonError::into_inner).version(&self.tried)
+    }
 }
 
 /// A state of the directory on which proposals are tried in memory. Keep it as short as a snapshot.

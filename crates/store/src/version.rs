@@ -77,6 +77,12 @@ impl Frozen {
     }
 }
 
+/// Makes the present version where no writer publishes it: of a backend that is only read, beside whoever writes it.
+pub(crate) trait Renew: Send + Sync {
+    /// The version of now, and the transaction that it was made on.
+    fn renew(&self) -> Result<(Version, ReadTxn), StoreError>;
+}
+
 /// What readers, writer and fold share.
 pub(crate) struct Shared {
     pub env: Env,
@@ -85,13 +91,20 @@ pub(crate) struct Shared {
     pub marks: SharedMarks,
     /// Held while a new version is made from the current one.
     publishing: Mutex<()>,
+    /// None where a writer publishes versions.
+    renew: Option<Box<dyn Renew>>,
 }
 
 impl Shared {
     pub fn new(env: Env, version: Version) -> Shared {
         let marks = SharedMarks::new(&version.marks, version.tree_generation);
         let version = ArcSwap::from_pointee(version);
-        Shared { env, version, readers: Readers::new(), marks, publishing: Mutex::new(()) }
+        Shared { env, version, readers: Readers::new(), marks, publishing: Mutex::new(()), renew: None }
+    }
+
+    /// The same where nobody here writes: whoever does elsewhere moves LMDB on, and the version is made anew then.
+    pub fn following(env: Env, version: Version, renew: Box<dyn Renew>) -> Shared {
+        Shared { renew: Some(renew), ..Shared::new(env, version) }
     }
 
     /// Replaces the version by what `make` makes of the current one. Writer and fold call it, one at a time.
@@ -114,6 +127,11 @@ impl Shared {
             }
             if version.frozen.as_ref().is_some_and(|frozen| frozen.fold_txn() == id) {
                 return Ok((version, txn, false));
+            }
+            if let Some(renew) = &self.renew {
+                drop(txn);
+                let (version, txn) = renew.renew()?;
+                return Ok((self.publish(|_| version), txn, true));
             }
             std::thread::yield_now();
         }

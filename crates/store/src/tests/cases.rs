@@ -331,6 +331,21 @@ fn a_read_only_backend_sees_what_is_folded_and_what_is_not() {
 }
 
 #[test]
+fn backends_without_a_writer_show_the_files_and_what_is_tried() {
+    let (mut store, mut model) = (Store::new(), Model::new());
+    run(&mut store, &mut model, &many(10));
+    let tried = vec![store.proposal(&Op::Delete { id: 3 })];
+    store.crash(&mut |_| 0);
+    let reader = ReadOnlyBackend::open(Store::options(store.folder.path(), &store.disk), store.rules()).unwrap();
+    let [plain, changed] = reader.into_backends([vec![], tried.clone()]).unwrap();
+    model.compare(&plain.snapshot().unwrap());
+    let (before, after) = (plain.snapshot().unwrap(), changed.snapshot().unwrap());
+    assert!(before.entry(EntryId(3)).unwrap().is_some());
+    assert!(after.entry(EntryId(3)).unwrap().is_none());
+    assert_eq!(changed.submit_and_wait(tried[0].clone()).err(), Some(StoreError::Closed));
+}
+
+#[test]
 fn a_replay_that_comes_out_otherwise_stops() {
     let (mut store, mut model) = (Store::new(), Model::new());
     run(&mut store, &mut model, &many(2));
