@@ -8,10 +8,12 @@
 //! |---|---|
 //! | `control` | what is configured, and the rights of whoever asks |
 //! | `rights` | what one asker may do: privileges, and the way to its rights on entries |
+//! | `answers` | its rights as searches ask for them |
 //! | `entry_rights` | its rights on the entries of one backend at one moment |
 //! | `policy` | what answers until instructions are in force: root everything, users everything but passwords |
 
 pub mod account;
+mod answers;
 mod connection_facts;
 mod control;
 mod entry_rights;

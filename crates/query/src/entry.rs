@@ -9,6 +9,7 @@ use schema::TypeIndex;
 use store::record::Attribute;
 use store::{Content, DescId, EntryId, RecordView, StoreError, Tables, View};
 
+use crate::backend::BackendIndex;
 use crate::defined_attributes::DefinedAttributes;
 use crate::virtual_attributes::VirtualAttribute;
 
@@ -91,6 +92,23 @@ pub trait GivenValues {
     fn shown(&self, entry: &EntryView<'_>, position: usize, ask: Ask, out: &mut Vec<u8>) -> Result<Shown, StoreError>;
 }
 
+/// Where an entry is stored: the backend, and the moment of it that is looked at.
+#[derive(Clone, Copy)]
+pub struct StoredAt<'s> {
+    /// Which backend.
+    pub backend: BackendIndex,
+    /// At which moment.
+    pub view: View<'s>,
+}
+
+impl<'s> StoredAt<'s> {
+    /// The source of the entries of a backend that need no groups and are given nothing.
+    #[must_use]
+    pub fn new(backend: BackendIndex, view: View<'s>) -> Self {
+        Self { backend, view }
+    }
+}
+
 /// What an entry's record does not hold: answered by a snapshot for readers, by a transaction inside `apply`.
 pub trait EntrySource {
     /// Exact number of children.
@@ -115,6 +133,11 @@ pub trait EntrySource {
 
     /// The time of the operation in seconds since 1970, where it matters and can be told.
     fn unix_seconds(&self) -> Option<i64> {
+        None
+    }
+
+    /// Where the entry is stored, where an asker's rights may be asked for it; none of the server's own entries.
+    fn stored(&self) -> Option<StoredAt<'_>> {
         None
     }
 
@@ -147,6 +170,24 @@ impl EntrySource for View<'_> {
 
     fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError> {
         Ok(self.large_value(id, desc, normal_form)?.is_some())
+    }
+}
+
+impl EntrySource for StoredAt<'_> {
+    fn children_count(&self, id: EntryId) -> Result<u64, StoreError> {
+        self.view.children_count(id)
+    }
+
+    fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError> {
+        self.view.large_rows(id, desc, behind, each)
+    }
+
+    fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError> {
+        self.view.large_contains(id, desc, normal_form)
+    }
+
+    fn stored(&self) -> Option<StoredAt<'_>> {
+        Some(*self)
     }
 }
 

@@ -14,7 +14,7 @@ use store::{DescId, EntryId, Snapshot, StoreError, View};
 use crate::backend::{Backend, BackendIndex};
 use crate::computed::{ComputedAt, ComputedService, Definitions, GivenCache};
 use crate::defined_attributes::DefinedAttributes;
-use crate::entry::{Ask, DnParts, EachRow, EntrySource, EntryView, GivenValues, Membership, Shown};
+use crate::entry::{Ask, DnParts, EachRow, EntrySource, EntryView, GivenValues, Membership, Shown, StoredAt};
 use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
 use crate::groups::{GroupService, GroupsAt, GroupsMoment, ImageNumber};
@@ -175,6 +175,10 @@ impl EntrySource for ReadAt<'_> {
 
     fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError> {
         self.groups.large_contains(id, desc, normal_form)
+    }
+
+    fn stored(&self) -> Option<StoredAt<'_>> {
+        Some(StoredAt::new(self.groups.own(), self.groups.view()))
     }
 
     fn unix_seconds(&self) -> Option<i64> {

@@ -33,10 +33,12 @@ pub enum Answer {
     Ask,
 }
 
-/// Answers for one asker, about the entries of one place: one backend at one moment, or the server's own entries.
+/// Answers for one asker, about the entries of all backends and the server's own.
 ///
 /// It may remember what it found out: it belongs to one operation and one thread. Of an entry it is given the number,
-/// the record and the source; the name may be left out ([`EntryView::dn`]).
+/// the record and the source, which says where the entry is stored
+/// ([`EntrySource::stored`](crate::entry::EntrySource::stored)); the name may be left out ([`EntryView::dn`]). It is
+/// made by [`AskerRights`](crate::asker_rights::AskerRights).
 pub trait ReadRights {
     /// What holds for a type in all entries.
     fn of_type(&self, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer;

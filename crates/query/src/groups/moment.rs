@@ -16,7 +16,7 @@ use super::dynamic::MemberUrl;
 use super::service::GroupService;
 use crate::backend::{Backend, BackendIndex, Suffix, holder};
 use crate::class_flags::ClassFlags;
-use crate::entry::{EachRow, EntrySource, Membership};
+use crate::entry::{EachRow, EntrySource, Membership, StoredAt};
 use crate::entry_place::EntryPlace;
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::FilterScratch;
@@ -320,6 +320,10 @@ impl EntrySource for GroupsAt<'_> {
 
     fn large_contains(&self, id: EntryId, desc: DescId, normal_form: &[u8]) -> Result<bool, StoreError> {
         self.view.large_contains(id, desc, normal_form)
+    }
+
+    fn stored(&self) -> Option<StoredAt<'_>> {
+        Some(StoredAt::new(self.own, self.view))
     }
 
     fn unix_seconds(&self) -> Option<i64> {

@@ -1,0 +1,64 @@
+//! One asker, wherever entries are: makes the answers about entries that one operation needs.
+
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use store::StoreError;
+
+use crate::facts::Facts;
+use crate::read_moment::ReadContext;
+use crate::rights::ReadRights;
+
+/// Which entries an operation looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those of the backends.
+    Stored,
+    /// The server's own: root DSE, schema, monitor, changelog.
+    Own,
+}
+
+/// What an operation knows when it begins to look at entries.
+#[derive(Clone, Copy)]
+pub struct LookingAt<'l> {
+    /// The schema.
+    pub facts: &'l Arc<Facts>,
+    /// The backends.
+    pub reading: &'l ReadContext,
+    /// Which entries will be asked about.
+    pub which: Which,
+    /// The time of the operation.
+    pub now_unix_seconds: i64,
+}
+
+/// The rights of one asker. Kept with a search, which may go on on another thread.
+pub trait AskerRights: Send + Sync {
+    /// The answers for one operation, about entries of all backends (where one is stored says
+    /// [`EntrySource::stored`](crate::entry::EntrySource::stored)), or about the server's own. They are those of now: a
+    /// search that goes on at another moment asks for others.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn answers(self: Arc<Self>, at: LookingAt<'_>) -> Result<Answers, StoreError>;
+}
+
+/// Answers for one operation.
+#[derive(Clone)]
+pub enum Answers {
+    /// None depends on an entry: nothing is made for the operation, and no entry is asked about.
+    Fixed(Arc<dyn ReadRights + Send + Sync>),
+    /// Some depend on the entry. What was found out about places is remembered as long as the operation lasts.
+    ByEntry(Rc<dyn ReadRights>),
+}
+
+impl Deref for Answers {
+    type Target = dyn ReadRights;
+
+    fn deref(&self) -> &(dyn ReadRights + 'static) {
+        match self {
+            Answers::Fixed(answers) => &**answers,
+            Answers::ByEntry(answers) => &**answers,
+        }
+    }
+}
