@@ -79,6 +79,8 @@ pub enum Applier {
     Limits,
     /// Root users, and what a failed bind is answered with.
     Binds,
+    /// From where clients may connect, and how well a connection must be encrypted.
+    Connections,
     /// The indexes of the backends, which are built in the background.
     Indexes,
     /// What the changelog keeps.

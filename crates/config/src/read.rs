@@ -48,6 +48,10 @@ impl Get<'_> {
         usize::try_from(self.number(name)).unwrap_or(usize::MAX)
     }
 
+    fn strength(&self) -> u32 {
+        u32::try_from(self.number("minimum-security-strength-factor")).unwrap_or(u32::MAX)
+    }
+
     /// A number of which 0 means "no limit".
     fn limit(&self, name: &str) -> Option<u64> {
         Some(self.number(name)).filter(|limit| *limit > 0)
@@ -121,6 +125,9 @@ pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
         lookthrough_limit: get.limit("lookthrough-limit"),
         filter_part_limit: get.count("filter-part-limit"),
         idle_time_limit: get.time_limit("idle-time-limit"),
+        allowed_clients: get.masks("allowed-client"),
+        denied_clients: get.masks("denied-client"),
+        minimum_strength_bits: get.strength(),
         connections_max: get.limit("max-allowed-client-connections"),
         outstanding_operations_max: get.count("max-outstanding-operations"),
         persistent_searches_max: get.limit_from_minus_one("max-psearches"),
@@ -243,6 +250,7 @@ pub(crate) fn handler(object: &Object, instance: &Path, all: &[Object]) -> LdapH
         tls: if local { None } else { tls(&get, all) },
         allowed_clients: if local { Vec::new() } else { get.masks("allowed-client") },
         denied_clients: if local { Vec::new() } else { get.masks("denied-client") },
+        minimum_strength_bits: if local { 0 } else { get.strength() },
         proxies: if tcp("proxy-protocol-enabled") { get.masks("proxy-protocol-allowed-client") } else { Vec::new() },
         allow_ldap_v2: local || get.boolean("allow-ldap-v2"),
         use_tcp_keep_alive: tcp("use-tcp-keep-alive"),
@@ -272,6 +280,7 @@ pub(crate) fn password_storage(object: &Object, instance: &Path) -> PasswordStor
         scheme: get.text("default-password-storage-scheme"),
         allow_pre_encoded_passwords: get.boolean("allow-pre-encoded-passwords"),
         allow_user_password_changes: get.boolean("allow-user-password-changes"),
+        require_secure_authentication: get.boolean("require-secure-authentication"),
     }
 }
 

@@ -25,6 +25,12 @@ pub struct GlobalConfig {
     pub filter_part_limit: usize,
     /// `idle-time-limit`; `None` is never.
     pub idle_time_limit: Option<Duration>,
+    /// `allowed-client`; empty is everyone.
+    pub allowed_clients: Vec<AddressMask>,
+    /// `denied-client`
+    pub denied_clients: Vec<AddressMask>,
+    /// `minimum-security-strength-factor`
+    pub minimum_strength_bits: u32,
     /// `max-allowed-client-connections`; `None` is no limit.
     pub connections_max: Option<u64>,
     /// `max-outstanding-operations`, of one connection.
@@ -211,6 +217,8 @@ pub struct LdapHandler {
     pub allowed_clients: Vec<AddressMask>,
     /// `denied-client`
     pub denied_clients: Vec<AddressMask>,
+    /// `minimum-security-strength-factor`
+    pub minimum_strength_bits: u32,
     /// `proxy-protocol-allowed-client` if `proxy-protocol-enabled`, else empty.
     pub proxies: Vec<AddressMask>,
     /// `allow-ldap-v2`
@@ -258,6 +266,8 @@ pub struct PasswordStorage {
     pub allow_pre_encoded_passwords: bool,
     /// `allow-user-password-changes`
     pub allow_user_password_changes: bool,
+    /// `require-secure-authentication`
+    pub require_secure_authentication: bool,
 }
 
 /// `[changelog]`

@@ -29,6 +29,9 @@ pub enum EndReason {
     ServerError,
 }
 
+/// What a client is told that may not connect from where it is.
+pub(crate) const ADDRESS_NOT_ALLOWED: &str = "connections from this address are not allowed";
+
 /// Why and with what words a connection ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
@@ -46,6 +49,9 @@ impl End {
 
     /// Whether the client should get to read what was sent last: an answer, or why it is shut out.
     pub(crate) fn is_farewell(&self) -> bool {
-        matches!(self.reason, EndReason::ProtocolError | EndReason::InvalidCredentials | EndReason::MaxRequestSize)
+        matches!(
+            self.reason,
+            EndReason::Rejected | EndReason::ProtocolError | EndReason::InvalidCredentials | EndReason::MaxRequestSize
+        )
     }
 }

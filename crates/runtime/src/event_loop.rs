@@ -16,7 +16,7 @@ use slab::Slab;
 
 use crate::accept::{Door, ListenSocket};
 use crate::connection::{Accepted, Connection, ConnectionAddress, Peer, Phase};
-use crate::end::{End, EndReason};
+use crate::end::{ADDRESS_NOT_ALLOWED, End, EndReason};
 use crate::limits::ACCEPT_PAUSE;
 use crate::listener::Audience;
 use crate::log::message;
@@ -222,9 +222,9 @@ impl<P: Protocol> EventLoop<P> {
             (Some(settings), Peer::Tcp { remote, .. }) if settings.trusts_proxy(remote.ip()) => {
                 (Phase::ProxyHeader, true)
             }
-            (Some(settings), Peer::Tcp { remote, .. }) => (Phase::Open, settings.admits(remote.ip())),
+            (_, Peer::Tcp { remote, .. }) => (Phase::Open, self.protocol.admits(accepted.listener, remote.ip())),
             (Some(settings), Peer::Local(credentials)) => (Phase::Open, settings.admits_process(*credentials)),
-            (None, _) => (Phase::Open, true),
+            (None, Peer::Local(_)) => (Phase::Open, true),
         };
         let audience = settings.map_or(Audience::Clients, |settings| settings.audience);
         let state = self.protocol.connect(id, accepted.peer, audience, self.core.moment);
@@ -235,7 +235,7 @@ impl<P: Protocol> EventLoop<P> {
         // The administrator is let in all the more when there are too many clients.
         let is_full = audience == Audience::Clients && connections_max > 0 && count > connections_max;
         if is_full || !is_admitted || self.stop_at.is_some() {
-            let text = if is_full { "too many connections" } else { "connections from this address are not allowed" };
+            let text = if is_full { "too many connections" } else { ADDRESS_NOT_ALLOWED };
             return self.reject(connection, text);
         }
         let entry = self.connections.vacant_entry();

@@ -54,10 +54,6 @@ pub struct ListenerSettings {
     pub audience: Audience,
     /// TLS from the first byte, with this certificate.
     pub tls: Option<Arc<TlsAcceptor>>,
-    /// Only these may connect; empty means all.
-    pub allowed: Vec<AddressMask>,
-    /// These may not.
-    pub denied: Vec<AddressMask>,
     /// Connections from these begin with a PROXY header.
     pub trusted_proxies: Vec<AddressMask>,
     /// Probe idle connections.
@@ -77,20 +73,12 @@ impl ListenerSettings {
             at,
             audience: Audience::Clients,
             tls: None,
-            allowed: Vec::new(),
-            denied: Vec::new(),
             trusted_proxies: Vec::new(),
             keep_alive: true,
             no_delay: true,
             backlog: 4096,
             blocked_write_time: Duration::from_secs(120),
         }
-    }
-
-    /// Whether a client may connect from `address`.
-    pub fn admits(&self, address: std::net::IpAddr) -> bool {
-        let allowed = self.allowed.is_empty() || self.allowed.iter().any(|mask| mask.contains(address));
-        allowed && !self.denied.iter().any(|mask| mask.contains(address))
     }
 
     /// Whether a process may connect through a unix socket.
@@ -206,14 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn who_may_connect() {
+    fn proxies_are_trusted_by_address() {
         let mut settings = ListenerSettings::new(ListenAt::Path("x".into()));
         let home = "192.0.2.1".parse().unwrap();
-        assert!(settings.admits(home));
-        settings.allowed = vec![AddressMask::parse("192.0.2.0/24").unwrap()];
-        assert!(settings.admits(home) && !settings.admits("198.51.100.1".parse().unwrap()));
-        settings.denied = vec![AddressMask::parse("192.0.2.1").unwrap()];
-        assert!(!settings.admits(home));
         assert!(!settings.trusts_proxy(home));
+        settings.trusted_proxies = vec![AddressMask::parse("192.0.2.0/24").unwrap()];
+        assert!(settings.trusts_proxy(home) && !settings.trusts_proxy("198.51.100.1".parse().unwrap()));
     }
 }

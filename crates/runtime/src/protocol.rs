@@ -4,6 +4,7 @@
 //! protocol executes what arrived and appends its answers to the connection's output. It is a type parameter of the
 //! loop, so that nothing is called through a pointer and nothing is copied on the way.
 
+use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::connection::{Connection, Peer};
@@ -32,6 +33,9 @@ pub trait Protocol: Sized + Send + 'static {
 
     /// A turn of the loop begins: its time on the calendar.
     fn begin_turn(&mut self, now: SystemTime);
+
+    /// Whether clients may connect from an address, through the listener at that place in the server's list.
+    fn admits(&self, listener: usize, address: IpAddr) -> bool;
 
     /// A client has come at `now`, through a listener for `audience`: its connection's number, and who it is as far as
     /// the socket tells.

@@ -8,7 +8,7 @@
 //! sockets.
 
 use crate::connection::{Connection, Peer, Phase};
-use crate::end::{End, EndReason};
+use crate::end::{ADDRESS_NOT_ALLOWED, End, EndReason};
 use crate::limits::{FAREWELL_BYTES_MAX, FAREWELL_TIME, OUTPUT_BYTES_HIGH, REQUESTS_PER_TURN};
 use crate::loop_core::Core;
 use crate::protocol::{Next, Protocol};
@@ -156,6 +156,11 @@ impl<P: Protocol> Turn<'_, P> {
                 }
                 connection.deadline = None;
                 connection.phase = Phase::Open;
+                if let Peer::Tcp { remote, .. } = connection.peer
+                    && !self.protocol.admits(connection.listener, remote.ip())
+                {
+                    return self.reject_client();
+                }
                 self.open()
             }
             Err(error) => {
@@ -164,6 +169,19 @@ impl<P: Protocol> Turn<'_, P> {
                 Some(End::new(EndReason::SecurityProblem, error.to_string()))
             }
         }
+    }
+
+    /// A proxy is trusted, and the client behind it may not connect.
+    fn reject_client(&mut self) -> Option<End> {
+        self.core.metrics.connections_rejected.add(1);
+        self.protocol.open(self.connection);
+        let settings = self.core.listeners.get(self.connection.listener);
+        if settings.is_some_and(|settings| settings.tls.is_none()) {
+            let connection = &mut *self.connection;
+            let reason = EndReason::Rejected;
+            self.protocol.last_words(&connection.state, &mut connection.output, reason, ADDRESS_NOT_ALLOWED);
+        }
+        self.end(End::new(EndReason::Rejected, ADDRESS_NOT_ALLOWED))
     }
 
     /// Begins the protocol, or the TLS handshake before it.

@@ -15,8 +15,7 @@ use store::StoreError;
 use store::bulk::RebuildWhich;
 
 use crate::messages;
-use crate::reload::reload;
-use crate::stalls::Stalls;
+use crate::reload::{LiveParts, reload};
 
 /// Requests that are worked on at once; those that wait for a job do not count.
 const RUNNING_MAX: usize = 2;
@@ -34,7 +33,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub(crate) struct Administration {
     directory: Arc<Directory>,
     errors: ErrorLog,
-    stalls: OnceLock<Arc<Stalls>>,
+    parts: OnceLock<LiveParts>,
     /// Held while the file is read and taken: the last one to read it is the last one to be taken.
     reloading: Mutex<()>,
     pool: Pool,
@@ -76,7 +75,7 @@ impl Administration {
         Self {
             directory,
             errors,
-            stalls: OnceLock::new(),
+            parts: OnceLock::new(),
             reloading: Mutex::default(),
             pool: Pool::new("administration", limits),
             is_stopping: AtomicBool::new(false),
@@ -89,8 +88,8 @@ impl Administration {
     }
 
     /// The server is complete: what was asked for meanwhile goes on.
-    pub(crate) fn begin(self: &Arc<Self>, stalls: Arc<Stalls>) {
-        let _ = self.stalls.set(stalls);
+    pub(crate) fn begin(self: &Arc<Self>, parts: LiveParts) {
+        let _ = self.parts.set(parts);
         let own = Arc::clone(self);
         self.pool.submit(move |admission| {
             if let Admission::Running(turn) = admission {
@@ -124,9 +123,9 @@ impl Administration {
 
     /// Takes the configuration as the file has it now; `Err` says why it was not taken.
     pub(crate) fn reload(&self) -> Result<ReloadResponse, String> {
-        let stalls = self.stalls.wait();
+        let parts = self.parts.wait();
         let _only_one = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        reload(&self.directory, stalls, &self.errors)
+        reload(&self.directory, parts, &self.errors)
     }
 
     /// Begins to build indexes anew; gives back their names.
@@ -137,7 +136,7 @@ impl Administration {
             IndexChoice::Named(names) => RebuildWhich::Named(names.clone()),
         };
         // Before it, the builders do not run.
-        self.stalls.wait();
+        self.parts.wait();
         let backend = &request.backend;
         let begun = self.directory.rebuild_indexes(backend, &which);
         match &begun {

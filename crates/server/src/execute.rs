@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use ber::Frame;
 use ldap::{Message, MessageError, Operation, ResultCode};
+use runtime::connection::Peer;
 use runtime::end::{End, EndReason};
 use runtime::loop_core::Core;
 use runtime::panics::panic_text;
@@ -80,6 +81,10 @@ impl LdapLoop {
         client.state.next_operation += 1;
         self.metrics.of(kind).requests.add(1);
         self.log_request(kind, ids, &message);
+        if let Some(refused) = self.refuse_by_rules(client, &message) {
+            self.conclude(core, client, kind, ids, refused);
+            return Executed::Yes;
+        }
         let answered = match &message.operation {
             Operation::Unbind => return Executed::End(End::new(EndReason::Goodbye, "")),
             Operation::Abandon(target) => Some(self.abandon(client, *target)),
@@ -98,6 +103,18 @@ impl LdapLoop {
             self.conclude(core, client, kind, ids, answer);
         }
         Executed::Yes
+    }
+
+    /// Refuses what the connection is not encrypted well enough for.
+    #[inline]
+    fn refuse_by_rules(&self, client: &mut Client, message: &Message<'_>) -> Option<Answer> {
+        let Peer::Tcp { .. } = client.peer() else { return None };
+        let handler = self.listeners.get(client.listener()).map_or("", |listener| listener.handler.as_str());
+        let bits = client.state.session.security_strength_bits;
+        let refusal = self.connection_rules.refuse(handler, bits, &message.operation)?;
+        let bound = matches!(message.operation, Operation::Bind(_)).then(|| Box::new(self.executor.nobody()));
+        let refused = reply::refuse(&mut client.output, message.id, &message.operation, refusal);
+        Some(Answer { bound, ..refused })
     }
 
     /// Refuses what the connection's own limits do not allow.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use directory::Session;
+use directory::{Bound, Session};
 use ldap::Message;
 use runtime::backlog::Backlog;
 use runtime::listener::Audience;
@@ -20,6 +20,9 @@ use crate::remote::{Encode, LdapMail, OperationAddress, Remote};
 pub(crate) trait Executor: Send + 'static {
     /// The session of a connection that has just come, at `now`, through a door for that audience.
     fn session(&self, connection: u64, audience: Audience, now: Instant) -> Session;
+
+    /// What a failed bind leaves of a session.
+    fn nobody(&self) -> Bound;
 
     /// Executes one request other than unbind, abandon and what concerns the connection itself. Called on the loop that
     /// read it: what may take long must be given away with [`Call::remote`].

@@ -12,6 +12,7 @@ use runtime::loops::LoopParts;
 use runtime::mailbox::Mailbox;
 
 use crate::client::Client;
+use crate::connection_rules::ConnectionRules;
 use crate::executor::Executor;
 use crate::limits::Limits;
 use crate::listener::LdapListener;
@@ -21,11 +22,18 @@ use crate::refusal::Refusal;
 use crate::remote::LdapMail;
 use crate::stalls::Stalls;
 
+/// Where clients come in.
+pub(crate) struct Listening {
+    pub(crate) listeners: Arc<[LdapListener]>,
+    pub(crate) rules: Arc<ConnectionRules>,
+}
+
 /// See the module.
 pub(crate) struct LdapLoop {
     pub(crate) executor: Box<dyn Executor>,
     pub(crate) limits: Limits,
     pub(crate) listeners: Arc<[LdapListener]>,
+    pub(crate) connection_rules: Arc<ConnectionRules>,
     pub(crate) log: AccessLog,
     pub(crate) errors: ErrorLog,
     pub(crate) metrics: Arc<LdapMetrics>,
@@ -41,7 +49,7 @@ impl LdapLoop {
     pub(crate) fn new(
         executor: Box<dyn Executor>,
         limits: Limits,
-        listeners: Arc<[LdapListener]>,
+        listening: Listening,
         log: AccessLog,
         stalls: Arc<Stalls>,
         parts: LoopParts<LdapMail>,
@@ -50,7 +58,8 @@ impl LdapLoop {
         Self {
             executor,
             limits,
-            listeners,
+            listeners: listening.listeners,
+            connection_rules: listening.rules,
             log,
             errors: stalls.errors().clone(),
             metrics: Arc::new(LdapMetrics::new(parts.metrics)),

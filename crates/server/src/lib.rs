@@ -12,6 +12,7 @@ mod answer;
 mod client;
 mod conclude;
 mod connection_requests;
+mod connection_rules;
 mod execute;
 mod executor;
 mod failed_start;
@@ -38,6 +39,7 @@ mod start_check;
 mod tests;
 mod watch;
 
+pub use connection_rules::ConnectionRules;
 pub use failed_start::report_failed_start;
 pub use limits::Limits;
 pub use listener::LdapListener;

@@ -9,6 +9,8 @@ use runtime::tls::TlsAcceptor;
 /// A listener as configured.
 #[derive(Debug, Clone)]
 pub struct LdapListener {
+    /// The name of its connection handler; empty for the administrators' socket.
+    pub handler: String,
     /// Where and how connections are accepted.
     pub network: ListenerSettings,
     /// The certificate for clients that ask for TLS; nothing when they may not.
@@ -23,6 +25,7 @@ impl LdapListener {
     /// Plain LDAP with the defaults.
     pub fn new(at: ListenAt) -> Self {
         Self {
+            handler: String::new(),
             network: ListenerSettings::new(at),
             start_tls: None,
             allow_ldap_v2: true,

@@ -1,5 +1,6 @@
 //! LDAP as the event loops see it.
 
+use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use ldap::{ResultCode, encode};
@@ -21,6 +22,11 @@ impl Protocol for LdapLoop {
     fn begin_turn(&mut self, now: SystemTime) {
         self.log.set_time(now);
         self.metrics.log_lines_dropped.set(self.log.dropped());
+    }
+
+    fn admits(&self, listener: usize, address: IpAddr) -> bool {
+        let Some(settings) = self.listeners.get(listener) else { return true };
+        self.connection_rules.admits(&settings.handler, address)
     }
 
     fn connect(&mut self, id: u64, peer: Peer, audience: Audience, now: Instant) -> ClientState {

@@ -15,6 +15,12 @@ ldap::refusals! {
         RootUserRevoked = ResultCode::INVALID_CREDENTIALS,
             "The root user of this connection was removed or has another password: bind again";
         NotLdap = ResultCode::PROTOCOL_ERROR, "The bytes are not an LDAP message";
+        WeakConnection { bits: u32, minimum: u32 } = ResultCode::CONFIDENTIALITY_REQUIRED,
+            "The connection has {bits} bits of encryption and {minimum} are required here \
+            (minimum-security-strength-factor): use StartTLS or LDAPS";
+        ClearPassword = ResultCode::CONFIDENTIALITY_REQUIRED,
+            "Passwords are taken over encrypted connections only (require-secure-authentication): use StartTLS or \
+            LDAPS";
         Defect = ResultCode::OTHER,
             "The operation failed by a defect of the server; the error log has the details";
 

@@ -4,19 +4,28 @@
 //! A file with which a server would not start changes nothing. Knows the error log and the directory; how indexes
 //! change is the directory's business.
 
+use std::sync::Arc;
+
 use config::{Applier, Config};
 use directory::{Directory, OpenError, Reconfigured};
 use ldap::administration::ReloadResponse;
 use runtime::log::error::ErrorLog;
 
+use crate::connection_rules::ConnectionRules;
 use crate::stalls::Stalls;
 use crate::start_check::{Beside, check_start};
 use crate::{messages, missing_groups};
 
+/// What takes a part of the configuration outside of the directory.
+pub(crate) struct LiveParts {
+    pub(crate) stalls: Arc<Stalls>,
+    pub(crate) connection_rules: Arc<ConnectionRules>,
+}
+
 /// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in
 /// the error log.
-pub(crate) fn reload(directory: &Directory, stalls: &Stalls, errors: &ErrorLog) -> Result<ReloadResponse, String> {
-    let taken = read(directory, errors).and_then(|config| take(directory, &config, stalls, errors));
+pub(crate) fn reload(directory: &Directory, parts: &LiveParts, errors: &ErrorLog) -> Result<ReloadResponse, String> {
+    let taken = read(directory, errors).and_then(|config| take(directory, &config, parts, errors));
     if let Err(reason) = &taken {
         for line in reason.lines() {
             errors.report(messages::CONFIG_FAULT, line);
@@ -42,9 +51,14 @@ fn read(directory: &Directory, errors: &ErrorLog) -> Result<Config, String> {
 
 /// Takes a configuration with which a server would start, too; says in the error log what changed and what takes a
 /// restart.
-fn take(directory: &Directory, config: &Config, stalls: &Stalls, errors: &ErrorLog) -> Result<ReloadResponse, String> {
+fn take(
+    directory: &Directory,
+    config: &Config,
+    parts: &LiveParts,
+    errors: &ErrorLog,
+) -> Result<ReloadResponse, String> {
     check_start(config, &Beside::ThisProcess(directory.config())).map_err(|error| error.to_string())?;
-    let done = apply(directory, config, stalls).map_err(|error| error.to_string())?;
+    let done = apply(directory, config, parts).map_err(|error| error.to_string())?;
     for sentence in &done.changed {
         errors.report(messages::CONFIG_CHANGED, sentence);
     }
@@ -58,9 +72,13 @@ fn take(directory: &Directory, config: &Config, stalls: &Stalls, errors: &ErrorL
 }
 
 /// Has every part of the server apply what is declared live.
-fn apply(directory: &Directory, config: &Config, stalls: &Stalls) -> Result<Reconfigured, OpenError> {
+fn apply(directory: &Directory, config: &Config, parts: &LiveParts) -> Result<Reconfigured, OpenError> {
     let mut done = directory.reconfigure(config)?;
-    if stalls.set_threshold(config.global.stall_threshold) {
+    if parts.connection_rules.set(config) {
+        done.applied.insert(Applier::Connections);
+        done.changed.push("The clients that may connect or the encryption that is required changed".to_owned());
+    }
+    if parts.stalls.set_threshold(config.global.stall_threshold) {
         done.applied.insert(Applier::StallReports);
         done.changed.push("The threshold of stall reports changed".to_owned());
     }
@@ -82,13 +100,14 @@ mod tests {
         let config = |text: &str| Config::parse(text, &folder.path().join("pando.toml")).unwrap();
         let live: Vec<_> = variations().into_iter().filter(|it| it.property.is_live()).collect();
         let directory = Directory::open(&config(&live[0].before)).unwrap();
-        let stalls = Stalls::new(ErrorLog::stderr(), None);
+        let parts =
+            LiveParts { stalls: Arc::new(Stalls::new(ErrorLog::stderr(), None)), connection_rules: Arc::default() };
         let mut appliers = std::collections::BTreeSet::new();
         for variation in live {
             let title =
                 format!("[{}] {} {}", variation.class.name, variation.variant.type_name, variation.property.name);
             let take = |text: &str| {
-                apply(&directory, &config(text), &stalls).unwrap_or_else(|error| panic!("{title}: {error}\n{text}"))
+                apply(&directory, &config(text), &parts).unwrap_or_else(|error| panic!("{title}: {error}\n{text}"))
             };
             take(&variation.before);
             let done = take(&variation.after);
@@ -97,7 +116,7 @@ mod tests {
             assert_eq!(take(&variation.after).applied, [].into(), "{title}: nothing is left to apply");
             appliers.insert(applier);
         }
-        assert_eq!(appliers.len(), 8);
+        assert_eq!(appliers.len(), 9);
         directory.close().unwrap();
     }
 }

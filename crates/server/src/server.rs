@@ -16,8 +16,9 @@ use runtime::signals::{Signal, Signals};
 use thiserror::Error;
 
 use crate::administration::Administration;
+use crate::connection_rules::ConnectionRules;
 use crate::executor::Executor;
-use crate::ldap_loop::LdapLoop;
+use crate::ldap_loop::{LdapLoop, Listening};
 use crate::listener::LdapListener;
 use crate::log::access::OpenAccessLog;
 use crate::log::audit::AuditLog;
@@ -26,6 +27,7 @@ use crate::log::{AccessLog, AuditLogSettings};
 use crate::metrics::LdapMetrics;
 use crate::monitor::Monitor;
 use crate::operation::{DirectoryExecutor, Pools};
+use crate::reload::LiveParts;
 use crate::remote::LdapMail;
 use crate::settings::{Settings, SettingsError};
 use crate::stalls::Stalls;
@@ -68,6 +70,7 @@ pub struct Server {
     loops: Loops<LdapMail>,
     metrics: Vec<Arc<LdapMetrics>>,
     listeners: Arc<[LdapListener]>,
+    connection_rules: Arc<ConnectionRules>,
     stalls: Arc<Stalls>,
     pools: Option<Pools>,
     directory: Option<Arc<Directory>>,
@@ -173,7 +176,10 @@ impl Server {
             IndexNotice::Complete { .. } => errors.report(messages::INDEX_BUILD_COMPLETE, notice),
             IndexNotice::Failed { .. } => errors.report(messages::INDEX_BUILD_FAILED, notice),
         }))?;
-        administration.begin(Arc::clone(&server.stalls));
+        administration.begin(LiveParts {
+            stalls: Arc::clone(&server.stalls),
+            connection_rules: Arc::clone(&server.connection_rules),
+        });
         server.administration = Some(administration);
         server.watch = Some(watch(Arc::clone(&directory), Arc::clone(&server.stalls))?);
         server.directory = Some(directory);
@@ -223,7 +229,7 @@ impl Server {
     ) -> Result<Self, StartError> {
         check_descriptors(&settings, &logs.errors);
         let stalls = Arc::new(Stalls::new(logs.errors.clone(), settings.stall_threshold));
-        let mut listeners = settings.listeners;
+        let (mut listeners, connection_rules) = (settings.listeners, settings.connection_rules);
         let networks = LoopsSettings {
             listeners: listeners.iter().map(|listener| listener.network.clone()).collect(),
             limits: settings.limits.network.clone(),
@@ -234,7 +240,8 @@ impl Server {
         let open = OpenLoops::open(networks, &logs.errors, |parts| {
             let log = AccessLog::new(&mut logs.builder, &logs.access);
             let limits = settings.limits.clone();
-            let ldap = LdapLoop::new(executor(), limits, Arc::clone(&shared), log, Arc::clone(&stalls), parts);
+            let listening = Listening { listeners: Arc::clone(&shared), rules: Arc::clone(&connection_rules) };
+            let ldap = LdapLoop::new(executor(), limits, listening, log, Arc::clone(&stalls), parts);
             metrics.push(Arc::clone(&ldap.metrics));
             ldap
         })?;
@@ -249,6 +256,7 @@ impl Server {
             loops,
             metrics,
             listeners: listeners.into(),
+            connection_rules,
             stalls,
             pools: None,
             directory: None,

@@ -14,6 +14,7 @@ use runtime::log::file::LogFileSettings;
 use runtime::tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSettings};
 use thiserror::Error;
 
+use crate::connection_rules::ConnectionRules;
 use crate::limits::Limits;
 use crate::listener::LdapListener;
 use crate::log::{AccessLogSettings, AuditLogSettings, LogFormat};
@@ -53,6 +54,8 @@ pub enum SettingsError {
 pub struct Settings {
     /// Where to listen.
     pub listeners: Vec<LdapListener>,
+    /// From where clients may connect, and how well connections must be encrypted.
+    pub connection_rules: Arc<ConnectionRules>,
     /// Limits of all connections.
     pub limits: Limits,
     /// Access logs.
@@ -96,6 +99,7 @@ impl Settings {
         };
         Ok(Self {
             listeners,
+            connection_rules: Arc::new(ConnectionRules::new(config)),
             limits,
             access_logs,
             audit_logs: config.audit_logs.iter().filter(|log| log.file.enabled).map(audit_log).collect(),
@@ -123,8 +127,6 @@ fn handler_listeners(handler: &config::LdapHandler, listeners: &mut Vec<LdapList
         };
         let network = ListenerSettings {
             tls: tls.clone().filter(|_| handler.use_ssl),
-            allowed: handler.allowed_clients.clone(),
-            denied: handler.denied_clients.clone(),
             trusted_proxies: handler.proxies.clone(),
             keep_alive: handler.use_tcp_keep_alive,
             no_delay: handler.use_tcp_no_delay,
@@ -133,6 +135,7 @@ fn handler_listeners(handler: &config::LdapHandler, listeners: &mut Vec<LdapList
             ..ListenerSettings::new(at)
         };
         listeners.push(LdapListener {
+            handler: handler.name.clone(),
             network,
             start_tls: tls.clone().filter(|_| handler.allow_start_tls),
             allow_ldap_v2: handler.allow_ldap_v2,

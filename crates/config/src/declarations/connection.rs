@@ -1,7 +1,7 @@
 //! Where the server listens, and with which certificate: `[connection-handler.NAME]`, `[key-manager-provider.NAME]`.
 
-use super::shared::{MILLISECONDS, POSITIVE};
-use crate::declare::{Class, Variant, property};
+use super::shared::{MILLISECONDS, POSITIVE, STRENGTH};
+use crate::declare::{Applier, Class, Variant, property};
 use crate::syntax::Syntax;
 
 const PORT: Syntax = Syntax::Integer { min: 1, max: 65_535 };
@@ -88,10 +88,12 @@ pub(super) static CONNECTION_HANDLER: Class = Class {
                     "allowed-client",
                     "LdapHandler.allowed_clients",
                     Syntax::AddressMask,
-                    "Only these addresses may connect.",
+                    "Only these addresses may connect. With the PROXY protocol the client's address counts, not the \
+                     proxy's.",
                 )
                 .absent("All addresses may connect.")
-                .multi(),
+                .multi()
+                .live(Applier::Connections),
                 property(
                     "denied-client",
                     "LdapHandler.denied_clients",
@@ -99,7 +101,17 @@ pub(super) static CONNECTION_HANDLER: Class = Class {
                     "These addresses may not connect, even if allowed-client has them.",
                 )
                 .absent("No address is denied.")
-                .multi(),
+                .multi()
+                .live(Applier::Connections),
+                property(
+                    "minimum-security-strength-factor",
+                    "LdapHandler.minimum_strength_bits",
+                    STRENGTH,
+                    "Least strength of encryption, in bits, for requests over this handler; what [global] asks for \
+                     holds too.",
+                )
+                .default(&["0"])
+                .live(Applier::Connections),
                 property(
                     "proxy-protocol-enabled",
                     "LdapHandler.proxies",

@@ -1,7 +1,7 @@
 //! What holds for the server as a whole: `[global]`, the limits, the root users, the changelog, the schema, the
 //! password policy.
 
-use super::shared::{COUNT, MILLISECONDS, POSITIVE, SECONDS, WRITABILITY, single};
+use super::shared::{COUNT, MILLISECONDS, POSITIVE, SECONDS, STRENGTH, WRITABILITY, single};
 use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::syntax::Syntax;
 use crate::units::Unit;
@@ -78,6 +78,34 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     )
     .default(&["0 seconds"])
     .live(Applier::Limits),
+    property(
+        "allowed-client",
+        "GlobalConfig.allowed_clients",
+        Syntax::AddressMask,
+        "Only these addresses may connect, whatever a connection handler allows. With the PROXY protocol the client's \
+         address counts, not the proxy's.",
+    )
+    .absent("Connection handlers alone decide.")
+    .multi()
+    .live(Applier::Connections),
+    property(
+        "denied-client",
+        "GlobalConfig.denied_clients",
+        Syntax::AddressMask,
+        "These addresses may not connect, whatever a connection handler allows.",
+    )
+    .absent("No address is denied.")
+    .multi()
+    .live(Applier::Connections),
+    property(
+        "minimum-security-strength-factor",
+        "GlobalConfig.minimum_strength_bits",
+        STRENGTH,
+        "Least strength of encryption, in bits, for requests over TCP. On a weaker connection everything but StartTLS \
+         is refused with confidentialityRequired. A connection without TLS has 0 bits.",
+    )
+    .default(&["0"])
+    .live(Applier::Connections),
     property(
         "max-allowed-client-connections",
         "GlobalConfig.connections_max",
@@ -511,6 +539,15 @@ pub(super) static PASSWORD_POLICY: Class = Class {
                 "Users may change their own password.",
             )
             .default(&["true"]),
+            property(
+                "require-secure-authentication",
+                "PasswordStorage.require_secure_authentication",
+                Syntax::Boolean,
+                "A simple bind with a password over TCP without TLS is refused with confidentialityRequired, before \
+                 the password is looked at.",
+            )
+            .default(&["false"])
+            .live(Applier::Connections),
         ],
     )],
     children: &[],

@@ -12,6 +12,9 @@ pub(super) const POSITIVE: Syntax = Syntax::Integer { min: 1, max: i32::MAX as i
 pub(super) const SECONDS: Syntax = Syntax::Duration { unit: Unit::Seconds, min_ms: 0, max_ms: u64::MAX };
 pub(super) const MILLISECONDS: Syntax = Syntax::Duration { unit: Unit::Milliseconds, min_ms: 0, max_ms: u64::MAX };
 
+/// Bits of encryption; a cipher of today has 128 or 256.
+pub(super) const STRENGTH: Syntax = Syntax::Integer { min: 0, max: 1024 };
+
 /// The only kind of object in its class.
 pub(super) const fn single(help: &'static str, properties: &'static [Property]) -> Variant {
     Variant { type_name: "", help, properties }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use directory::Session;
+use directory::{Bound, Session};
 use ldap::{Message, Operation, encode};
 use runtime::listener::Audience;
 
@@ -16,6 +16,10 @@ impl Executor for DirectoryExecutor {
             Audience::Clients => self.directory.session(connection, now),
             Audience::LocalAdministrator => self.directory.administrator_session(connection, now),
         }
+    }
+
+    fn nobody(&self) -> Bound {
+        self.directory.nobody()
     }
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {

@@ -17,10 +17,43 @@ fn too_many_connections_are_told_so() {
     });
 }
 
+/// A configuration with these lines.
+fn rules(text: &str) -> config::Config {
+    config::Config::parse(text, std::path::Path::new("pando.toml")).unwrap()
+}
+
+/// Rules change while the server runs: they hold for the next connection, and for the next request.
+#[test]
+fn weak_connections_are_refused_everything_but_start_tls() {
+    let connection_rules = Arc::new(crate::ConnectionRules::default());
+    let server = TestServer::with(|settings, _| settings.connection_rules = Arc::clone(&connection_rules));
+    let mut client = server.client();
+    assert_eq!(client.bind(1, "cn=root", "secret").code, 0);
+    connection_rules.set(&rules("[global]\nminimum-security-strength-factor = 128\n"));
+    let refused = client.search(2, "dc=x");
+    assert_eq!(refused.code, 13);
+    assert!(refused.message.contains("0 bits of encryption and 128 are required"), "{}", refused.message);
+    client.send(&cancel(3, 1));
+    assert_eq!(client.expect().code, 13);
+    client.send(&extended(4, "1.3.6.1.4.1.1466.20037", None));
+    assert_eq!(client.expect().code, 2, "StartTLS itself: not offered here");
+    connection_rules
+        .set(&rules("[password-policy.\"Default Password Policy\"]\nrequire-secure-authentication = true\n"));
+    assert_eq!(client.search(5, "dc=x").code, 0);
+    client.send(&extended(6, "1.2.3.who", None));
+    assert_eq!(client.expect().rest, [b"cn=root".to_vec()]);
+    assert_eq!(client.bind(7, "cn=root", "secret").code, 13);
+    client.send(&extended(8, "1.2.3.who", None));
+    assert_eq!(client.expect().rest, [b"".to_vec()], "a refused bind leaves nobody");
+    assert_eq!(client.bind(9, "", "").code, 49, "the executor of these tests has one password only");
+    connection_rules.set(&rules(""));
+    assert_eq!(client.bind(10, "cn=root", "secret").code, 0);
+}
+
 #[test]
 fn addresses_that_may_not_connect() {
     let server = TestServer::with(|settings, _| {
-        settings.listeners[0].network.denied = vec![config::AddressMask::parse("127.0.0.0/8").unwrap()];
+        settings.connection_rules.set(&rules("[global]\ndenied-client = \"127.0.0.0/8\"\n"));
     });
     server.client().expect_notice(51);
     let lines = server.access_lines();

@@ -76,6 +76,10 @@ impl Executor for Fake {
         Session::anonymous(connection)
     }
 
+    fn nobody(&self) -> Bound {
+        Bound { identity: Identity::Anonymous, limits: SessionLimits::UNLIMITED, standing: Standing::default() }
+    }
+
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         let id = message.id;
         match &message.operation {
@@ -239,6 +243,7 @@ impl TestServer {
         access.format = LogFormat::Combined;
         let mut settings = Settings {
             listeners: vec![LdapListener::new(ListenAt::Tcp("127.0.0.1:0".parse().unwrap()))],
+            connection_rules: Arc::default(),
             limits: Limits {
                 network: NetworkLimits { tick: Duration::from_millis(20), ..NetworkLimits::default() },
                 ..Limits::default()

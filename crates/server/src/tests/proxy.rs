@@ -29,6 +29,24 @@ fn the_header_names_the_client() {
     }
 }
 
+/// The client's address counts, not the proxy's: in rules about addresses, too.
+#[test]
+fn clients_behind_a_proxy_are_admitted_by_their_own_address() {
+    let text = "[global]\nallowed-client = \"192.0.2.0/24\"\n";
+    let rules = config::Config::parse(text, std::path::Path::new("pando.toml")).unwrap();
+    let server = TestServer::with(|settings, _| {
+        settings.listeners[0].network.trusted_proxies = vec![config::AddressMask::parse("127.0.0.0/8").unwrap()];
+        settings.connection_rules.set(&rules);
+    });
+    let mut client = server.client();
+    client.send(&[b"PROXY TCP4 192.0.2.7 198.51.100.1 51000 389\r\n".as_slice(), &search(1, "dc=x")].concat());
+    assert_eq!(client.expect().code, 0);
+    let mut client = server.client();
+    client.send(&[b"PROXY TCP4 198.51.100.7 198.51.100.1 51000 389\r\n".as_slice(), &search(1, "dc=x")].concat());
+    client.expect_notice(51);
+    assert_eq!(server.sum(|metrics| metrics.network.connections_rejected.get()), 1);
+}
+
 #[test]
 fn a_trusted_proxy_must_send_a_header() {
     let server = trusting("127.0.0.0/8");

@@ -57,6 +57,7 @@ fn a_stopped_server_leaves_its_port_and_socket_to_the_next() {
     let taken = std::panic::catch_unwind(|| {
         let settings = Settings {
             listeners: vec![LdapListener::new(ListenAt::Tcp(address))],
+            connection_rules: Arc::default(),
             limits: Limits::default(),
             access_logs: Vec::new(),
             audit_logs: Vec::new(),
