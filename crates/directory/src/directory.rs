@@ -24,7 +24,7 @@ use crate::session::Session;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
 use access::limits::{LimitsFinder, LiveLimits};
-use access::{Access, Bound, Identity};
+use access::{Access, AccessControl, Bound, Identity, Rights};
 use change::history::History;
 use query::backend::Backend;
 use query::encode::RangeCursors;
@@ -42,6 +42,7 @@ pub struct Directory {
     pub(crate) config: Config,
     pub(crate) backends: Arc<[Backend]>,
     pub(crate) limits: LiveLimits,
+    pub(crate) access_control: AccessControl,
     pub(crate) updates: UpdateState,
     pub(crate) index_work: IndexWork,
     pub(crate) roots: ArcSwap<RootUsers>,
@@ -127,6 +128,14 @@ impl Directory {
     #[must_use]
     pub fn access(&self, session: &Session) -> Access {
         Access::of(&session.identity)
+    }
+
+    /// What a session may do at that time.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn rights_of(&self, session: &Session, now_unix_seconds: i64) -> Result<Arc<Rights>, StoreError> {
+        self.access_control.rights_of(session, &self.facts(), &self.reading, now_unix_seconds)
     }
 
     /// A session of a client that has just come, at `now`.

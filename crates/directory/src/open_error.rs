@@ -2,6 +2,7 @@
 
 use store::StoreError;
 
+use access::AccessError;
 use access::limits::LimitsError;
 use change::history::HistoryOpenError;
 use query::computed::TableError;
@@ -16,6 +17,9 @@ pub enum OpenError {
     /// A rule of limits cannot be.
     #[error(transparent)]
     Limits(#[from] LimitsError),
+    /// What is configured of access control cannot be.
+    #[error(transparent)]
+    AccessControl(#[from] AccessError),
     /// There is no such backend.
     #[error("there is no backend \"{backend}\" in service")]
     NoBackend {

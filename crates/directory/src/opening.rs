@@ -22,6 +22,7 @@ use crate::search::advice::ShapeTable;
 use crate::update::UpdateState;
 use crate::watch::Watches;
 use access::limits::LiveLimits;
+use access::{AccessControl, AccessSettings};
 use change::apply::UpdateRules;
 use change::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
 use query::backend::{Backend, Suffix};
@@ -133,6 +134,7 @@ fn assembled(
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
         reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
         limits: LiveLimits::new(config, &facts.schema)?,
+        access_control: AccessControl::new(AccessSettings::default())?,
         updates: UpdateState::new(config),
         index_work: IndexWork::default(),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
