@@ -14,8 +14,8 @@ use crate::plugin::{PluginConfig, plugins, plugins_text};
 use crate::read;
 use crate::step::Step;
 use crate::views::{
-    AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig, LdapHandler,
-    LimitsRule, PasswordStorage, RootDn, SchemaConfig,
+    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig,
+    LdapHandler, LimitsRule, PasswordStorage, RootDefaults, RootDn, SchemaConfig,
 };
 use crate::virtual_attribute::{self, VirtualAttributeConfig};
 
@@ -28,6 +28,10 @@ pub struct Config {
     pub global: GlobalConfig,
     /// `[limits.*]`, in the order of the file.
     pub limits: Vec<LimitsRule>,
+    /// `[access-control-handler]`
+    pub access_control: AccessControlConfig,
+    /// `[root-dn]`
+    pub root_defaults: RootDefaults,
     /// `[root-dn-user.*]`
     pub root_users: Vec<RootDn>,
     /// `[virtual-attribute.*]`
@@ -107,6 +111,11 @@ impl Config {
             virtual_attributes: of("virtual-attribute")
                 .map(|object| virtual_attribute::read(object, &Places(text)))
                 .collect(),
+            access_control: read::access_control(
+                &first_or_defaults("access-control-handler").unwrap_or(empty.clone()),
+                directory,
+            ),
+            root_defaults: read::root_defaults(&first_or_defaults("root-dn").unwrap_or(empty.clone()), directory),
             root_users: of("root-dn-user").map(|object| read::root_dn(object, directory)).collect(),
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
             changelog: read::changelog(&first_or_defaults("changelog").unwrap_or(empty.clone()), directory),

@@ -81,6 +81,8 @@ pub enum Applier {
     Binds,
     /// From where clients may connect, and how well a connection must be encrypted.
     Connections,
+    /// Access control instructions of the configuration, and privileges.
+    AccessControl,
     /// The indexes of the backends, which are built in the background.
     Indexes,
     /// What the changelog keeps.

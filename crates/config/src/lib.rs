@@ -21,6 +21,7 @@ mod mask;
 mod nearest;
 mod object;
 mod plugin;
+mod privileges;
 mod read;
 mod reference;
 mod secret;
@@ -48,6 +49,7 @@ pub use instance::Instance;
 pub use mask::AddressMask;
 pub use object::{Object, Setting};
 pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
+pub use privileges::PRIVILEGES;
 pub use reference::reference_manual;
 pub use secret::{HIDDEN, Secret};
 pub use set_expression::{SetExpression, SetExpressionError, SetOperator};
@@ -57,10 +59,10 @@ pub use template::{Template, TemplateFault, TemplatePart};
 pub use units::{Unit, duration_text, parse_duration, parse_size, size_text};
 pub use value::{PATTERN_BYTES_MAX, Value};
 pub use views::{
-    AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior, DnScope,
-    ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,
-    ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity,
-    TlsConfig, VlvIndexConfig, Writability,
+    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior,
+    DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule,
+    LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDefaults, RootDn,
+    RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};
 pub use write::{Setup, default_indexes};

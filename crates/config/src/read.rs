@@ -15,10 +15,10 @@ use crate::object::Object;
 use crate::secret::Secret;
 use crate::value::Value;
 use crate::views::{
-    AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope, ErrorLogConfig,
-    EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject, ListenAddress,
-    LogFileConfig, PasswordStorage, RetentionPolicy, RootDn, RotationPolicy, SchemaConfig, Severity, TlsConfig,
-    VlvIndexConfig, Writability,
+    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope,
+    ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,
+    ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDefaults, RootDn, RotationPolicy, SchemaConfig,
+    Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 
 /// Reads the values of one object; a property that is not set has its declared default.
@@ -134,6 +134,7 @@ pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
         writability: get.word("writability-mode", Writability::from_word, Writability::Enabled),
         bind_with_dn_requires_password: get.boolean("bind-with-dn-requires-password"),
         return_bind_error_messages: get.boolean("return-bind-error-messages"),
+        disabled_privileges: get.texts("disabled-privilege"),
         check_schema: get.boolean("check-schema"),
         invalid_attribute_syntax_behavior: get.word(
             "invalid-attribute-syntax-behavior",
@@ -187,7 +188,21 @@ pub(crate) fn limits_rule(object: &Object, instance: &Path) -> LimitsRule {
 
 pub(crate) fn root_dn(object: &Object, instance: &Path) -> RootDn {
     let get = Get { object, instance };
-    RootDn { name: object.name.clone(), bind_dns: get.texts("alternate-bind-dn"), password: get.secret("password") }
+    RootDn {
+        name: object.name.clone(),
+        bind_dns: get.texts("alternate-bind-dn"),
+        privileges: get.texts("privilege-name"),
+        password: get.secret("password"),
+    }
+}
+
+pub(crate) fn access_control(object: &Object, instance: &Path) -> AccessControlConfig {
+    let get = Get { object, instance };
+    AccessControlConfig { enabled: get.boolean("enabled"), global_acis: get.texts("global-aci") }
+}
+
+pub(crate) fn root_defaults(object: &Object, instance: &Path) -> RootDefaults {
+    RootDefaults { default_privileges: Get { object, instance }.texts("default-root-privilege-name") }
 }
 
 pub(crate) fn backend(object: &Object, instance: &Path) -> BackendConfig {

@@ -2,6 +2,7 @@
 //!
 //! Knows no property; [`crate::value`] reads the values.
 
+use crate::privileges::PRIVILEGES;
 use crate::units::{Unit, duration_text, size_text};
 
 /// What a value looks like.
@@ -60,6 +61,10 @@ pub enum Syntax {
     TimeOfDay,
     /// `CATEGORY=SEVERITY,…`
     SeverityOverride,
+    /// An access control instruction (attribute `aci`).
+    Aci,
+    /// The name of a privilege, or `-` and the name.
+    PrivilegeChange,
     /// An encoded or clear password.
     Password,
     /// The name of an object of this class.
@@ -112,6 +117,14 @@ impl Syntax {
             Syntax::Mode => "permission bits in octal such as \"640\"".into(),
             Syntax::TimeOfDay => "an hour and minute such as \"0230\"".into(),
             Syntax::SeverityOverride => "CATEGORY=SEVERITY[,SEVERITY…]".into(),
+            Syntax::Aci => {
+                "an access control instruction such as '(targetattr=\"cn\")(version 3.0; acl \"read names\"; \
+                 allow (read) userdn=\"ldap:///all\";)'"
+                    .into()
+            }
+            Syntax::PrivilegeChange => {
+                format!("the name of a privilege, with \"-\" before it to take it away: {}", PRIVILEGES.join(", "))
+            }
             Syntax::Password => "a password, in the clear (the server hashes it) or encoded as \"{SCHEME}…\"".into(),
             Syntax::Reference(class) => format!("the name of a {class}"),
         }

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use crate::mask::AddressMask;
+use crate::privileges::PRIVILEGES;
 use crate::secret::Secret;
 use crate::syntax::Syntax;
 use crate::units::{duration_text, parse_duration, parse_size, size_text};
@@ -73,6 +74,9 @@ pub(crate) fn parse(syntax: Syntax, text: &str) -> Option<Value> {
             .then(|| u32::from_str_radix(trimmed, 8).ok().map(Value::Mode))
             .flatten(),
         Syntax::TimeOfDay => parse_time_of_day(trimmed),
+        // Whether it can be parsed is checked with its place, in `crate::check`.
+        Syntax::Aci => (!trimmed.is_empty()).then(|| Value::Text(trimmed.to_owned())),
+        Syntax::PrivilegeChange => privilege_change(trimmed).map(Value::Text),
         Syntax::SeverityOverride => is_severity_override(trimmed).then(|| Value::Text(trimmed.to_owned())),
     }
 }
@@ -105,6 +109,12 @@ fn is_server_url(text: &str) -> bool {
         let asks_nothing = url.attributes.is_empty() && url.scope.is_none() && url.filter.is_none();
         url.host.is_some() && url.dn.is_empty() && asks_nothing && url.extensions.is_empty()
     })
+}
+
+fn privilege_change(text: &str) -> Option<String> {
+    let (sign, name) = text.strip_prefix('-').map_or(("", text), |name| ("-", name));
+    let known = PRIVILEGES.iter().find(|known| known.eq_ignore_ascii_case(name))?;
+    Some(format!("{sign}{known}"))
 }
 
 fn parse_time_of_day(text: &str) -> Option<Value> {
@@ -169,6 +179,8 @@ mod tests {
             (Syntax::SeverityOverride, "TLS=debug,info", "TLS=loud"),
             (Syntax::Address, "::1", "localhost"),
             (Syntax::Boolean, "TRUE", "1"),
+            (Syntax::PrivilegeChange, "-Modify-ACL", "--modify-acl"),
+            (Syntax::PrivilegeChange, "proxied-auth", "all"),
             (Syntax::Pattern, "^uid=[^,]+,ou=people,", "uid=("),
             (Syntax::Pattern, "a{2}", "(a{1000}){1000}"),
             (Syntax::Integer { min: 1, max: 65_535 }, "65535", "65536"),

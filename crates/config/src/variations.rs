@@ -184,6 +184,9 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Path, _) => pair("one", "two"),
         (Syntax::Mode, _) => pair("640", "600"),
         (Syntax::TimeOfDay, _) => pair("0100", "0200"),
+        (Syntax::Aci, _) => ["one", "two"]
+            .map(|name| format!(r#"(targetattr="*")(version 3.0; acl "{name}"; allow (read) userdn="ldap:///all";)"#)),
+        (Syntax::PrivilegeChange, _) => pair("proxied-auth", "-bypass-acl"),
         (Syntax::SeverityOverride, _) => pair("TLS=error", "TLS=debug"),
         (Syntax::Password, _) => pair("{SSHA512}b25l", "{SSHA512}dHdv"),
     }

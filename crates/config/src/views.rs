@@ -43,6 +43,8 @@ pub struct GlobalConfig {
     pub bind_with_dn_requires_password: bool,
     /// `return-bind-error-messages`
     pub return_bind_error_messages: bool,
+    /// `disabled-privilege`: those that nobody is asked for.
+    pub disabled_privileges: Vec<String>,
     /// `check-schema`
     pub check_schema: bool,
     /// `invalid-attribute-syntax-behavior`
@@ -117,6 +119,22 @@ pub enum LimitsSubject {
     },
 }
 
+/// `[access-control-handler]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessControlConfig {
+    /// `enabled`; otherwise everybody has the privilege `bypass-acl`.
+    pub enabled: bool,
+    /// `global-aci`
+    pub global_acis: Vec<String>,
+}
+
+/// `[root-dn]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootDefaults {
+    /// `default-root-privilege-name`
+    pub default_privileges: Vec<String>,
+}
+
 /// `[root-dn-user.NAME]`
 #[derive(Debug, Clone)]
 pub struct RootDn {
@@ -124,6 +142,8 @@ pub struct RootDn {
     pub name: String,
     /// `alternate-bind-dn`
     pub bind_dns: Vec<String>,
+    /// `privilege-name`: beside those of all root users, or with `-` taken away from them.
+    pub privileges: Vec<String>,
     /// `password`, as the file has it.
     pub password: Secret,
 }

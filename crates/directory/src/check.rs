@@ -9,9 +9,11 @@ use config::{BackendConfig, Config};
 use schema::Schema;
 use store::{BackendOptions, ReadOnlyBackend};
 
+use crate::access_settings::access_settings;
 use crate::open_error::OpenError;
 use crate::root_users::RootUsers;
 use crate::update::check_declared_plugins;
+use access::AccessControl;
 use access::limits::LiveLimits;
 use change::apply::UpdateRules;
 use query::computed::check_tables;
@@ -31,6 +33,7 @@ pub fn check_configuration(config: &Config, schema: &Arc<Schema>) -> Result<(), 
     check_tables(&Facts::new(Arc::clone(schema)), &config.virtual_attributes)?;
     LiveLimits::new(config, schema)?;
     RootUsers::new(config, schema)?;
+    AccessControl::new(access_settings(config, schema)?)?;
     Ok(())
 }
 

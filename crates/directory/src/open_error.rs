@@ -17,7 +17,7 @@ pub enum OpenError {
     /// A rule of limits cannot be.
     #[error(transparent)]
     Limits(#[from] LimitsError),
-    /// What is configured of access control cannot be.
+    /// What is configured of access control is not valid.
     #[error(transparent)]
     AccessControl(#[from] AccessError),
     /// There is no such backend.

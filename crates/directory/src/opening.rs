@@ -11,6 +11,7 @@ use config::{BackendConfig, Config};
 use store::BackendOptions;
 use store::index::IndexConfigs;
 
+use crate::access_settings::access_settings;
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
 use crate::in_force::InForce;
@@ -21,8 +22,8 @@ use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::update::UpdateState;
 use crate::watch::Watches;
+use access::AccessControl;
 use access::limits::LiveLimits;
-use access::{AccessControl, AccessSettings};
 use change::apply::UpdateRules;
 use change::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
 use query::backend::{Backend, Suffix};
@@ -134,7 +135,7 @@ fn assembled(
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
         reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
         limits: LiveLimits::new(config, &facts.schema)?,
-        access_control: AccessControl::new(AccessSettings::default())?,
+        access_control: AccessControl::new(access_settings(config, &facts.schema)?)?,
         updates: UpdateState::new(config),
         index_work: IndexWork::default(),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),

@@ -9,6 +9,7 @@ use config::{Applier, AtRestart, Config};
 use store::StoreError;
 use store::bulk::RebuildWhich;
 
+use crate::access_settings::access_settings;
 use crate::directory::Directory;
 use crate::index_builder::IndexNotice;
 use crate::index_progress::{IndexBuild, index_build};
@@ -16,6 +17,7 @@ use crate::indexes::{IndexContext, without_stamp};
 use crate::not_obeyed::tell_of_entries;
 use crate::open_error::OpenError;
 use crate::root_users::RootUsers;
+use access::AccessControl;
 use query::backend::numbered;
 use query::computed::check_tables;
 use query::configured::configured_indexes;
@@ -65,10 +67,15 @@ impl Directory {
         }
         let mut done = Reconfigured { at_restart: self.config.changes_to(new).at_restart, ..Reconfigured::default() };
         let root_users = RootUsers::new(new, &self.schema())?;
+        let access = access_settings(new, &self.schema())?;
+        AccessControl::new(access.clone())?;
         self.updating().check_plugins(new)?;
         check_tables(&self.facts(), &new.virtual_attributes)?;
         if self.limits.set(new, &self.schema())? {
             done.applied(Applier::Limits, "The limits of operations changed");
+        }
+        if self.access_control.set(access)? {
+            done.applied(Applier::AccessControl, "The global access control instructions or the privileges changed");
         }
         if self.set_root_users(root_users) {
             done.applied(Applier::Binds, "The root users or the answers to failed binds changed");

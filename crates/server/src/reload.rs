@@ -116,7 +116,7 @@ mod tests {
             assert_eq!(take(&variation.after).applied, [].into(), "{title}: nothing is left to apply");
             appliers.insert(applier);
         }
-        assert_eq!(appliers.len(), 9);
+        assert_eq!(appliers.len(), 10);
         directory.close().unwrap();
     }
 }

@@ -3,6 +3,7 @@
 //! Names, defaults and ranges are OpenDJ's where OpenDJ has the property. A property is declared when something reads
 //! it, never before.
 
+mod access_control;
 mod backend;
 mod connection;
 mod log;
@@ -14,9 +15,11 @@ mod virtual_attribute;
 use crate::declare::Class;
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 14] = [
+pub static CLASSES: [&Class; 16] = [
     &server::GLOBAL,
     &server::LIMITS,
+    &access_control::ACCESS_CONTROL_HANDLER,
+    &access_control::ROOT_DN,
     &server::ROOT_DN_USER,
     &backend::BACKEND,
     &server::CHANGELOG,

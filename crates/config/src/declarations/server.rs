@@ -3,6 +3,7 @@
 
 use super::shared::{COUNT, MILLISECONDS, POSITIVE, SECONDS, STRENGTH, WRITABILITY, single};
 use crate::declare::{Applier, Class, Property, Variant, property};
+use crate::privileges::PRIVILEGES;
 use crate::syntax::Syntax;
 use crate::units::Unit;
 
@@ -152,6 +153,15 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     )
     .default(&["false"])
     .live(Applier::Binds),
+    property(
+        "disabled-privilege",
+        "GlobalConfig.disabled_privileges",
+        Syntax::Choice(&PRIVILEGES),
+        "Privileges that nobody is asked for: everybody, bound or not, has them.",
+    )
+    .absent("Every privilege is asked for.")
+    .multi()
+    .live(Applier::AccessControl),
     property("check-schema", "GlobalConfig.check_schema", Syntax::Boolean, "Entries are checked against the schema.")
         .default(&["true"]),
     property(
@@ -392,6 +402,15 @@ pub(super) static ROOT_DN_USER: Class = Class {
                 .multi()
                 .live(Applier::Binds),
             property(
+                "privilege-name",
+                "RootDn.privileges",
+                Syntax::PrivilegeChange,
+                "Privileges that this user has beside those of [root-dn]; one with \"-\" before it is taken away.",
+            )
+            .absent("The user has the privileges of [root-dn].")
+            .multi()
+            .live(Applier::AccessControl),
+            property(
                 "password",
                 "RootDn.password",
                 Syntax::Password,
@@ -402,7 +421,7 @@ pub(super) static ROOT_DN_USER: Class = Class {
         ],
     )],
     children: &[],
-    help: "A user who may do everything and has no entry in a backend.",
+    help: "A user who has no entry in a backend, and the privileges of [root-dn]: one who may do everything.",
 };
 
 pub(super) static CHANGELOG: Class = Class {

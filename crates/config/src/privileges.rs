@@ -1,0 +1,31 @@
+//! The names of privileges. What each allows is known where it is asked for.
+
+/// Every privilege: OpenDJ's, and `monitor-read` of its successor.
+pub const PRIVILEGES: [&str; 26] = [
+    "backend-backup",
+    "backend-restore",
+    "bypass-acl",
+    "bypass-lockdown",
+    "cancel-request",
+    "changelog-read",
+    "config-read",
+    "config-write",
+    "data-sync",
+    "disconnect-client",
+    "jmx-notify",
+    "jmx-read",
+    "jmx-write",
+    "ldif-export",
+    "ldif-import",
+    "modify-acl",
+    "monitor-read",
+    "password-reset",
+    "privilege-change",
+    "proxied-auth",
+    "server-lockdown",
+    "server-restart",
+    "server-shutdown",
+    "subentry-write",
+    "unindexed-search",
+    "update-schema",
+];
