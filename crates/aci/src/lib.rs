@@ -7,11 +7,15 @@
 
 mod bind_rule;
 mod client;
+mod display;
 mod dn_pattern;
+mod error;
 mod instruction;
 mod limits;
+mod parse;
 mod right;
 mod span;
+mod warning;
 
 pub use bind_rule::{
     AuthMethod, BindRule, Comparison, Condition, ConditionTest, DAYS, Days, GroupDn, LEVEL_MAX, Levels, MINUTES_MAX,
@@ -19,10 +23,13 @@ pub use bind_rule::{
 };
 pub use client::{DnsPattern, IpRange};
 pub use dn_pattern::{AttributePattern, AvaPattern, DnPattern, DnText, RdnPattern, ValuePattern};
+pub use error::{AciError, AciFault};
 pub use instruction::{
     Aci, AttributeTarget, Effect, OidTarget, Permission, Spanned, TargetPart, TargetScope, Targets, ValueFilter,
     ValueFilters,
 };
 pub use limits::{BYTES_MAX, DEPTH_MAX};
+pub use parse::{Parsed, Reading, parse, parse_as};
 pub use right::{Right, Rights};
 pub use span::Span;
+pub use warning::{Remark, Warning};

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use nearest::nearest;
+
 use crate::error::{ConfigError, Places};
-use crate::nearest::nearest;
 use crate::object::Object;
 use crate::syntax::Syntax;
 use crate::value::Value;

@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use nearest::hint;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value as TomlValue};
 
 use crate::config::Config;
 use crate::declare::{Default, Property, Variant};
 use crate::error::ConfigErrors;
 use crate::lines::Lines;
-use crate::nearest::hint;
 use crate::reference::setting_line;
 use crate::secret::HIDDEN;
 use crate::step::{Step, class_of, title};

@@ -18,7 +18,6 @@ mod instance;
 mod lines;
 mod load;
 mod mask;
-mod nearest;
 mod object;
 mod plugin;
 mod privileges;

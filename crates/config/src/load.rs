@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
+use nearest::hint;
 use toml_edit::{Document, Item, TableLike, Value as TomlValue};
 
 use crate::declarations::{CLASSES, class};
 use crate::declare::{Class, Default, Property, Variant};
 use crate::error::{ConfigError, Places};
-use crate::nearest::hint;
 use crate::object::{Object, Setting};
 use crate::syntax::Syntax;
 use crate::value::{Value, parse};

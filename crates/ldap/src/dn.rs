@@ -12,6 +12,8 @@ pub const RDNS_MAX: usize = 256;
 /// Most attribute values accepted in one RDN.
 pub const AVAS_MAX: usize = 32;
 
+const ESCAPE_MISSING: &str = "this character must be escaped in a value";
+
 /// Why text is no distinguished name; `position` counts bytes from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the distinguished name is wrong at character {position}: {reason}")]
@@ -149,12 +151,12 @@ impl<'a> Parser<'a> {
             self.at += 4;
         }
         let rest = &self.text[self.at..];
-        let length = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_')).count();
+        let length = rest.bytes().take_while(|b| is_type_byte(*b)).count();
         if length == 0 {
             return self.fault("an attribute type is missing");
         }
         let name = &rest[..length];
-        if !is_attribute_type(name) {
+        if !has_type_form(name) {
             return self.fault("an attribute type is a word that begins with a letter, or an OID");
         }
         self.at += length;
@@ -171,7 +173,7 @@ impl<'a> Parser<'a> {
         while let Some(byte) = self.peek() {
             match byte {
                 b',' | b';' | b'+' => break,
-                b'"' | b'<' | b'>' => return self.fault("this character must be escaped in a value"),
+                b'"' | b'<' | b'>' => return self.fault(ESCAPE_MISSING),
                 0 => return self.fault("a null character must be escaped in a value"),
                 b'\\' => {
                     let value = owned.get_or_insert_with(|| bytes[start..self.at].to_vec());
@@ -265,8 +267,39 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// `descr` or `numericoid` of RFC 4512 §1.4, with underscores.
-fn is_attribute_type(name: &str) -> bool {
+/// The bytes that a piece of a value stands for: escapes resolved, every space kept. What may not stand in a value
+/// without an escape is refused.
+///
+/// # Errors
+/// Says where, counted from the start of the piece.
+pub fn unescaped(piece: &str) -> Result<Vec<u8>, DnError> {
+    let mut parser = Parser { text: piece, at: 0 };
+    let mut value = Vec::with_capacity(piece.len());
+    while let Some(byte) = parser.peek() {
+        match byte {
+            b'\\' => value.push(parser.escape()?),
+            b',' | b';' | b'+' | b'"' | b'<' | b'>' | 0 => return parser.fault(ESCAPE_MISSING),
+            _ => {
+                value.push(byte);
+                parser.at += 1;
+            }
+        }
+    }
+    Ok(value)
+}
+
+/// Whether `name` is `descr` or `numericoid` of RFC 4512 §1.4; underscores are letters.
+#[must_use]
+pub fn is_attribute_type(name: &str) -> bool {
+    name.bytes().all(is_type_byte) && has_type_form(name)
+}
+
+fn is_type_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
+}
+
+/// Of bytes of a type: whether they are in the order of one.
+fn has_type_form(name: &str) -> bool {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return !name.contains('.');
     }

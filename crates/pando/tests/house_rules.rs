@@ -14,6 +14,7 @@ use source_files::sources_below;
 const FLOORS: &[(&str, u8)] = &[
     ("ber", 0),
     ("durable", 0),
+    ("nearest", 0),
     ("ldap", 1),
     ("password", 1),
     ("aci", 2),

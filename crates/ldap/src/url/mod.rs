@@ -230,7 +230,7 @@ fn decoded(text: &str, what: &'static str) -> Result<String, UrlError> {
 }
 
 /// Resolves `%xx`; `None` where a `%` stands alone.
-pub(crate) fn percent_decode(text: &str) -> Option<Vec<u8>> {
+pub fn percent_decode(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

@@ -29,6 +29,7 @@ pub(crate) enum Check {
 pub(crate) enum Kind {
     Any,
     Utf8,
+    AccessControlInstruction,
     Definition(DefinitionKind),
     BitString,
     Boolean,

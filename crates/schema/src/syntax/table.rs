@@ -112,5 +112,5 @@ pub(crate) static BUILT_IN: &[BuiltIn] = &[
     text("1.3.6.1.4.1.26027.1.3.2", "Relative Subtree Specification", Kind::SubtreeSpecification),
     text("1.3.6.1.4.1.26027.1.3.3", "Absolute Subtree Specification", Kind::SubtreeSpecification),
     text(oid::JSON, "Json", Kind::Json),
-    text(oid::ACCESS_CONTROL_INFORMATION, "Sun-defined Access Control Information", Kind::Utf8),
+    text(oid::ACCESS_CONTROL_INFORMATION, "Sun-defined Access Control Information", Kind::AccessControlInstruction),
 ];

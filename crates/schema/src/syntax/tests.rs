@@ -13,6 +13,11 @@ fn syntax(schema: &Schema, name: &str) -> Arc<Syntax> {
 
 /// Syntax, values that are good, values that are not.
 const VALUES: &[(&str, &[&str], &[&str])] = &[
+    (
+        "Sun-defined Access Control Information",
+        &["(targetattr=\"cn\")(version 3.0; acl \"\"; allow (read) userdn=\"ldap:///all\";)"],
+        &["", "(targetattr=cn)(version 3.0; acl \"a\"; allow (read) userdn=\"ldap:///all\";)", "\u{e9}"],
+    ),
     ("Attribute Type Description", &["( 1.2.3 NAME 'x' )"], &["", "1.2.3", "( 1.2.3 MUST x )"]),
     ("Bit String", &["'0101'B", "''B"], &["0101", "'012'B", "'01'b"]),
     ("Boolean", &["TRUE", "FALSE", "true"], &["", "maybe", "T"]),
@@ -193,4 +198,17 @@ proptest::proptest! {
             let _ = syntax.validate(&schema, &value);
         }
     }
+}
+
+/// What the client of a refused update is told names the place and what may stand there.
+#[test]
+fn a_refused_access_control_instruction_is_explained() {
+    let schema = Schema::standard();
+    let instructions = syntax(&schema, "Sun-defined Access Control Information");
+    let error = instructions.validate(&schema, b"(targetatr=\"cn\")").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "is not a valid Sun-defined Access Control Information: at character 1: \"targetatr\" is not the keyword of a \
+         target, or version; did you mean targetattr, target_to, target?"
+    );
 }

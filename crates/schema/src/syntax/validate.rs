@@ -1,5 +1,7 @@
 //! Checks values against the grammar of their syntax.
 
+use std::fmt::Display;
+
 use super::error::SyntaxError;
 use super::kind::{Check, Kind, Syntax};
 use super::{guide, json, subtree, text};
@@ -41,10 +43,8 @@ impl Kind {
         Ok(match self {
             Kind::Any => true,
             Kind::Utf8 => std::str::from_utf8(value).is_ok(),
-            Kind::Definition(kind) => {
-                let text = std::str::from_utf8(value).map_err(|_| "not UTF-8".to_owned())?;
-                return Definition::parse(kind, text).map(|_| true).map_err(|error| error.to_string());
-            }
+            Kind::AccessControlInstruction => return grammar(value, aci::parse),
+            Kind::Definition(kind) => return grammar(value, |text| Definition::parse(kind, text)),
             Kind::BitString => rule::bit_string(value).is_some(),
             Kind::Boolean if options.strict_format_booleans => matches!(value, b"TRUE" | b"FALSE"),
             Kind::Boolean => rule::boolean(value).is_some(),
@@ -75,10 +75,7 @@ impl Kind {
             Kind::PostalAddress => text::is_postal_address(value),
             Kind::PrintableString => text::is_printable(value),
             Kind::SubstringAssertion => value.contains(&b'*') && std::str::from_utf8(value).is_ok(),
-            Kind::SubtreeSpecification => {
-                let text = std::str::from_utf8(value).map_err(|_| "not UTF-8".to_owned())?;
-                return subtree::SubtreeSpecification::parse(text).map(|_| true).map_err(|error| error.to_string());
-            }
+            Kind::SubtreeSpecification => return grammar(value, subtree::SubtreeSpecification::parse),
             Kind::TelephoneNumber => text::is_telephone(value, options.strict_format_telephone_numbers),
             Kind::TeletexTerminalId => text::is_teletex(value),
             Kind::TelexNumber => text::is_telex(value),
@@ -92,4 +89,10 @@ impl Kind {
             Kind::BootParameter => text::is_boot_parameter(value),
         })
     }
+}
+
+/// Whether `parse` reads the value; if not, why.
+fn grammar<'v, T, E: Display>(value: &'v [u8], parse: impl Fn(&'v str) -> Result<T, E>) -> Result<bool, String> {
+    let text = std::str::from_utf8(value).map_err(|_| "not UTF-8".to_owned())?;
+    parse(text).map(|_| true).map_err(|error| error.to_string())
 }

@@ -1,10 +1,12 @@
-//! Which known names look like a mistyped one.
+//! Which known names look like a mistyped one, for messages that say what may have been meant.
+//!
+//! Names are words; what they name is for whoever asks.
 
 /// How many suggestions help; more would be a list to read.
 const SUGGESTIONS_MAX: usize = 3;
 
 /// The known names closest to `wrong`, best first; none if nothing is close.
-pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wrong = wrong.to_ascii_lowercase();
     let tolerance = (wrong.chars().count() / 3).max(2);
     let mut scored: Vec<(usize, &str)> = known
@@ -22,7 +24,7 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>)
 }
 
 /// What to write instead of an unknown name: those that look like it, or all.
-pub(crate) fn hint(wrong: &str, known: &[&str]) -> String {
+pub fn hint(wrong: &str, known: &[&str]) -> String {
     let close = nearest(wrong, known.iter().copied());
     match close.is_empty() {
         true => format!("known are {}", known.join(", ")),
