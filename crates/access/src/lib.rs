@@ -24,6 +24,7 @@ pub mod limits;
 pub mod not_obeyed;
 mod policy;
 mod privilege;
+pub mod profiles;
 mod question;
 mod refusal;
 mod rights;

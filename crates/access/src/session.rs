@@ -13,6 +13,9 @@ use crate::limits::Kept;
 use crate::rights::Rights;
 use crate::standing::Standing;
 
+/// What a local socket counts as: nobody listens on it. The same number as in OpenLDAP and 389 Directory Server.
+pub const LOCAL_STRENGTH_BITS: u32 = 71;
+
 /// What a directory needs to know of a connection.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -22,7 +25,7 @@ pub struct Session {
     pub connection: u64,
     /// LDAP version of the last bind: 3 unless the client said 2.
     pub version: u8,
-    /// Bits of encryption on the connection, 0 for none.
+    /// Bits of encryption on the connection, 0 for none; [`LOCAL_STRENGTH_BITS`] on a local socket.
     pub security_strength_bits: u32,
     /// User id of the process at the other end of a local socket.
     pub peer_uid: Option<u32>,
@@ -60,6 +63,12 @@ impl Session {
             limits: Cell::default(),
             rights: RefCell::default(),
         }
+    }
+
+    /// Takes the strength of encryption of the connection, which rules may ask for.
+    pub fn set_strength(&mut self, bits: u32) {
+        self.security_strength_bits = bits;
+        self.rights = RefCell::default();
     }
 
     /// The same connection for one request that acts as somebody else (proxied authorization): rules look at the rights

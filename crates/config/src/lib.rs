@@ -64,4 +64,4 @@ pub use views::{
     RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};
-pub use write::{Setup, default_indexes};
+pub use write::{CommentedAci, Setup, default_indexes};

@@ -13,6 +13,15 @@ use crate::object::quoted;
 use crate::reference::setting_line;
 use crate::views::{IndexConfig, IndexKind};
 
+/// An access control instruction and why it is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommentedAci {
+    /// A sentence for whoever reads the file.
+    pub comment: &'static str,
+    /// The instruction.
+    pub text: &'static str,
+}
+
 /// What a new instance is made with.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -26,6 +35,8 @@ pub struct Setup {
     pub root_dn: String,
     /// The root user's password, encoded.
     pub root_password: String,
+    /// What everybody may do.
+    pub global_acis: Vec<CommentedAci>,
     /// Where to listen.
     pub listen_addresses: Vec<IpAddr>,
     /// Port of LDAP, with StartTLS if asked for below.
@@ -76,6 +87,7 @@ impl Setup {
     pub fn to_toml(&self) -> String {
         let mut out = HEAD.to_owned();
         self.global(&mut out);
+        self.access_control(&mut out);
         self.root_user(&mut out);
         self.backend(&mut out);
         self.handlers(&mut out);
@@ -86,6 +98,24 @@ impl Setup {
 
     fn global(&self, out: &mut String) {
         object(out, "global", "", "", &[]);
+    }
+
+    /// One line for each instruction, below its comment.
+    fn access_control(&self, out: &mut String) {
+        object(out, "access-control-handler", "", "", &[]);
+        let _ = writeln!(out, "# docs/access-control.md describes the instructions.\nglobal-aci = [");
+        for aci in &self.global_acis {
+            for line in wrapped(aci.comment) {
+                let _ = writeln!(out, "    # {line}");
+            }
+            // In single quotes: an instruction is full of double ones.
+            let quoted = match aci.text.contains('\'') {
+                false => format!("'{}'", aci.text),
+                true => toml_edit::Value::from(aci.text).to_string(),
+            };
+            let _ = writeln!(out, "    {quoted},");
+        }
+        out.push_str("]\n");
     }
 
     fn root_user(&self, out: &mut String) {
@@ -158,6 +188,23 @@ impl Setup {
             object(out, "key-manager-provider", "pem", PROVIDER, &settings);
         }
     }
+}
+
+/// The words of a comment, in lines.
+fn wrapped(text: &str) -> Vec<String> {
+    const COLUMNS: usize = 110;
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + 1 + word.len() <= COLUMNS => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn passwords(out: &mut String) {
@@ -233,6 +280,11 @@ mod tests {
     use super::*;
     use crate::{Config, ListenAddress};
 
+    const READ: CommentedAci = CommentedAci {
+        comment: "Users may read.",
+        text: "(targetattr=\"*\")(version 3.0; acl \"read\"; allow (read) userdn=\"ldap:///all\";)",
+    };
+
     fn setup() -> Setup {
         Setup {
             backend_id: "userRoot".into(),
@@ -240,6 +292,13 @@ mod tests {
             indexes: default_indexes(),
             root_dn: "cn=Directory Manager".into(),
             root_password: "{SSHA512}c2VjcmV0\"quote".into(),
+            global_acis: vec![
+                READ,
+                CommentedAci {
+                    text: "(targetattr=\"cn\")(version 3.0; acl \"it's\"; allow (read) userdn=\"ldap:///all\";)",
+                    ..READ
+                },
+            ],
             listen_addresses: vec!["127.0.0.1".parse().unwrap()],
             ldap_port: Some(1389),
             ldaps_port: Some(1636),
@@ -255,6 +314,9 @@ mod tests {
         assert_eq!(config.backends[0].indexes, default_indexes());
         assert_eq!(config.backends[0].directory, Path::new("/srv/pando/db/userRoot"));
         assert_eq!(config.root_users[0].name, "Directory Manager");
+        let acis: Vec<&str> = setup().global_acis.iter().map(|aci| aci.text).collect();
+        assert_eq!(config.access_control.global_acis, acis);
+        assert!(setup().to_toml().contains("    # Users may read.\n    '(targetattr="));
         assert_eq!(config.root_users[0].password.expose(), "{SSHA512}c2VjcmV0\"quote");
         let listen: Vec<_> = config.handlers.iter().flat_map(|handler| handler.listen.clone()).collect();
         let tcp = |port| ListenAddress::Tcp(SocketAddr::new("127.0.0.1".parse().unwrap(), port));

@@ -161,8 +161,9 @@ impl BindContext<'_> {
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         if let Some(root) = self.roots.load().user(&name) {
             let limits = limits.by_rules(&root.dn, Some(&name), true).map_err(|error| store_failure(&error))?;
-            let bound =
-                Bound { identity: Identity::Root { dn: root.dn.clone() }, limits, standing: root.standing.clone() };
+            let identity = Identity::Root { dn: root.dn.clone() };
+            let authentication = access::Authentication::Simple;
+            let bound = Bound { identity, authentication, limits, standing: root.standing.clone() };
             return Ok(self.judge(vec![root.password.clone()], clear, bound, None));
         }
         let nobody = |failure| {
@@ -185,7 +186,9 @@ impl BindContext<'_> {
         let limits = given.unwrap_or(account.limits).over(limits.map_err(|error| store_failure(&error))?);
         let identity = Identity::User { dn: stored_name.into(), backend: at, entry: account.id };
         let inactive = inactive(self.reading, &facts, place, &snapshot).map_err(|error| store_failure(&error))?;
-        Ok(self.judge(account.passwords, clear, Bound { identity, limits, standing: Standing::default() }, inactive))
+        let authentication = access::Authentication::Simple;
+        let bound = Bound { identity, authentication, limits, standing: Standing::default() };
+        Ok(self.judge(account.passwords, clear, bound, inactive))
     }
 
     fn judge(&self, stored: Vec<Vec<u8>>, clear: &[u8], bound: Bound, inactive: Option<Inactive>) -> BindStep {

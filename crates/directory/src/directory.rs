@@ -24,7 +24,7 @@ use crate::session::Session;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
 use access::limits::{LimitsFinder, LiveLimits};
-use access::{Access, AccessControl, Bound, Identity, Rights};
+use access::{Access, AccessControl, Authentication, Bound, Identity, Rights};
 use change::history::History;
 use query::backend::Backend;
 use query::encode::RangeCursors;
@@ -149,7 +149,8 @@ impl Directory {
     /// A session of the local administrator, whom the system vouches for, at `now`.
     #[must_use]
     pub fn administrator_session(&self, connection: u64, now: Instant) -> Session {
-        let session = Session::of(Identity::Root { dn: LOCAL_ADMINISTRATOR.into() }, connection);
+        let mut session = Session::of(Identity::Root { dn: LOCAL_ADMINISTRATOR.into() }, connection);
+        session.authentication = Authentication::LocalSocket;
         // Looked up now and kept with the session.
         let _ = self.limits_finder(&self.facts()).of_session(&session, now);
         session

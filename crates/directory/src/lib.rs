@@ -35,7 +35,9 @@ mod watching;
 #[cfg(test)]
 mod tests;
 
-pub use access::{Access, Allowance, Bound, Identity, Most, Page, PagedTotal, SessionLimits, Standing};
+pub use access::profiles::Profile;
+pub use access::session::LOCAL_STRENGTH_BITS;
+pub use access::{Access, Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, SessionLimits, Standing};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
 pub use check::{check_configuration, open_read_only};
 pub use directory::Directory;

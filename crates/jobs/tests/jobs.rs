@@ -34,6 +34,7 @@ impl Place {
             indexes: config::default_indexes(),
             root_dn: "cn=Directory Manager".to_owned(),
             root_password: "{CLEAR}secret12".to_owned(),
+            global_acis: access::profiles::Profile::Addressbook.acis(),
             listen_addresses: vec!["127.0.0.1".parse().unwrap()],
             ldap_port: Some(1389),
             ldaps_port: None,

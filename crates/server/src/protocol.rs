@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
+use directory::LOCAL_STRENGTH_BITS;
 use ldap::{ResultCode, encode};
 use runtime::connection::{Connection, Peer};
 use runtime::end::{End, EndReason};
@@ -33,11 +34,15 @@ impl Protocol for LdapLoop {
         let mut session = self.executor.session(id, audience, now);
         if let Peer::Local(credentials) = peer {
             session.peer_uid = Some(credentials.uid);
+            session.security_strength_bits = LOCAL_STRENGTH_BITS;
         }
         ClientState::new(session)
     }
 
     fn open(&mut self, client: &mut Client) {
+        if let Peer::Tcp { remote, .. } = client.peer() {
+            client.state.session.address = Some(remote.ip().to_canonical());
+        }
         if client.state.is_logged || !self.log.is_enabled() {
             return;
         }
@@ -58,7 +63,7 @@ impl Protocol for LdapLoop {
     }
 
     fn secure(&mut self, state: &mut ClientState, strength_bits: u32) {
-        state.session.security_strength_bits = strength_bits;
+        state.session.set_strength(strength_bits);
     }
 
     fn take(&mut self, core: &mut Core, client: &mut Client, bytes: &[u8], budget: &mut usize) -> (usize, Next) {

@@ -1,6 +1,7 @@
 //! What a bind makes of a session: who it is, and what it may spend.
 
 use super::SessionLimits;
+use crate::connection_facts::Authentication;
 use crate::identity::Identity;
 use crate::standing::Standing;
 
@@ -9,6 +10,8 @@ use crate::standing::Standing;
 pub struct Bound {
     /// Who it is from now on.
     pub identity: Identity,
+    /// How it authenticated.
+    pub authentication: Authentication,
     /// What it may spend.
     pub limits: SessionLimits,
     /// Whether it still exists.

@@ -11,6 +11,7 @@ use config::Config;
 use schema::Schema;
 
 use super::{Bound, LimitRules, LimitsError};
+use crate::connection_facts::Authentication;
 use crate::identity::Identity;
 use crate::standing::Standing;
 
@@ -69,6 +70,11 @@ impl LiveLimits {
     /// What a failed bind leaves of a session.
     #[must_use]
     pub fn nobody(&self) -> Bound {
-        Bound { identity: Identity::Anonymous, limits: self.rules().anonymous(), standing: Standing::default() }
+        Bound {
+            identity: Identity::Anonymous,
+            authentication: Authentication::None,
+            limits: self.rules().anonymous(),
+            standing: Standing::default(),
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! A changed configuration holds from the next search on. A changed entry, group or name takes effect for who is bound
 //! within a second, and costs one read of the entry a second at most: nothing on the way of a search.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,8 @@ impl Session {
     /// Takes over what a bind decided, at `now`.
     pub fn take(&mut self, bound: Bound, now: Instant) {
         self.identity = bound.identity;
+        self.authentication = bound.authentication;
+        self.rights = RefCell::default();
         self.standing = bound.standing;
         self.limits.set(Kept { limits: bound.limits, read_at: Some(now) });
     }

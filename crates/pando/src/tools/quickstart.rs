@@ -7,6 +7,7 @@ use std::path::Path;
 
 use clap::Args;
 use config::{Config, Instance, ListenAddress};
+use directory::Profile;
 
 use super::setup::{self, Certificate, Data, Plan};
 use super::start;
@@ -83,6 +84,7 @@ fn make(instance: &Instance, options: &Options) -> Result<Config, Failure> {
         backend_id: "userRoot".to_owned(),
         root_dn: ROOT_DN.to_owned(),
         root_password: password.clone(),
+        access_profile: Profile::Addressbook,
         listen_addresses: addresses,
         ldap_port,
         ldaps_port: Some(ldaps_port),

@@ -1,13 +1,15 @@
 //! `setup`: makes an instance, from options or by asking.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
+use std::{fmt, fs};
 
 use clap::Args;
 use config::{Config, Instance, Setup, default_indexes};
+use directory::Profile;
 use jobs::files::Target;
 use store::bulk::LdifSource;
 
@@ -60,6 +62,10 @@ pub struct Options {
     /// Addresses to listen on; "0.0.0.0" or "::" for all [default: 127.0.0.1]
     #[arg(long = "listenAddress", value_name = "ADDRESS")]
     listen_addresses: Vec<IpAddr>,
+    /// Who may do what without the privileges of a root user, as docs/access-control.md describes: closed, addressbook,
+    /// opendj-compatible or posix-logins
+    #[arg(long = "accessProfile", value_name = "PROFILE", default_value_t = AccessProfile::default())]
+    access_profile: AccessProfile,
     /// Name of the backend
     #[arg(long = "backendID", alias = "backendId", value_name = "ID", default_value = "userRoot")]
     backend_id: String,
@@ -95,6 +101,25 @@ pub struct Options {
     quiet: bool,
 }
 
+/// A profile as an option.
+#[derive(Debug, Clone, Copy, Default)]
+struct AccessProfile(Profile);
+
+impl fmt::Display for AccessProfile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0.name())
+    }
+}
+
+impl FromStr for AccessProfile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names: Vec<&str> = Profile::NAMES.iter().map(|(_, name)| *name).collect();
+        Profile::parse(text).map(Self).ok_or_else(|| format!("it must be one of {}", names.join(", ")))
+    }
+}
+
 /// Everything decided.
 #[derive(Debug)]
 pub struct Plan {
@@ -102,6 +127,7 @@ pub struct Plan {
     pub backend_id: String,
     pub root_dn: String,
     pub root_password: String,
+    pub access_profile: Profile,
     pub listen_addresses: Vec<IpAddr>,
     pub ldap_port: u16,
     pub ldaps_port: Option<u16>,
@@ -192,6 +218,7 @@ fn decide(options: &Options) -> Result<Plan, Failure> {
         backend_id: options.backend_id.clone(),
         root_dn,
         root_password,
+        access_profile: options.access_profile.0,
         listen_addresses,
         ldap_port,
         ldaps_port,
@@ -355,6 +382,7 @@ fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
         indexes: default_indexes(),
         root_dn: plan.root_dn.clone(),
         root_password: encoded,
+        global_acis: plan.access_profile.acis(),
         listen_addresses: plan.listen_addresses.clone(),
         ldap_port: Some(plan.ldap_port),
         ldaps_port: plan.ldaps_port,

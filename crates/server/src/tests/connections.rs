@@ -56,6 +56,8 @@ fn local_sockets() {
         let stream = std::os::unix::net::UnixStream::connect(&path).unwrap();
         let mut client = Client::new(stream);
         assert_eq!(client.search(1, "dc=x").code, 0);
+        client.send(&extended(2, "1.2.3.facts", None));
+        assert_eq!(client.expect().rest, [b"(None, 71, None)".to_vec()]);
     }
     let lines = server.access_lines();
     let connect = lines.iter().find(|line| line.starts_with("CONNECT")).unwrap();

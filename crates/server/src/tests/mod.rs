@@ -77,7 +77,12 @@ impl Executor for Fake {
     }
 
     fn nobody(&self) -> Bound {
-        Bound { identity: Identity::Anonymous, limits: SessionLimits::UNLIMITED, standing: Standing::default() }
+        Bound {
+            identity: Identity::Anonymous,
+            authentication: ::directory::Authentication::None,
+            limits: SessionLimits::UNLIMITED,
+            standing: Standing::default(),
+        }
     }
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
@@ -99,7 +104,12 @@ impl Executor for Fake {
                         code,
                         auth_dn: Some(name),
                         auth_failure: (!is_right).then(|| "wrong password".to_owned()),
-                        bound: Some(Box::new(Bound { identity, limits, standing: Standing::default() })),
+                        bound: Some(Box::new(Bound {
+                            identity,
+                            authentication: ::directory::Authentication::Simple,
+                            limits,
+                            standing: Standing::default(),
+                        })),
                         ..Answer::default()
                     }
                 };
@@ -130,6 +140,13 @@ impl Executor for Fake {
             Operation::NotExecutable(request) if request.oid == b"1.2.3.who" => {
                 let who = call.session.identity.dn().to_owned();
                 encode::extended_response(call.out, id, &LdapResult::success(), None, Some(who.as_bytes()), &[]);
+                Step::Done(Answer::default())
+            }
+            Operation::NotExecutable(request) if request.oid == b"1.2.3.facts" => {
+                let session = call.session;
+                let facts = (session.address, session.security_strength_bits, &session.authentication);
+                let facts = format!("{facts:?}").into_bytes();
+                encode::extended_response(call.out, id, &LdapResult::success(), None, Some(&facts), &[]);
                 Step::Done(Answer::default())
             }
             refused @ Operation::NotExecutable(_) => {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use config::{Config, Instance, Setup};
-use directory::Directory;
+use directory::{Directory, Profile};
 
 use super::*;
 
@@ -57,6 +57,7 @@ pub(super) fn configuration_text() -> String {
         indexes: config::default_indexes(),
         root_dn: "cn=Directory Manager".to_owned(),
         root_password: ROOT_PASSWORD.to_owned(),
+        global_acis: Profile::Addressbook.acis(),
         listen_addresses: vec!["127.0.0.1".parse().unwrap()],
         ldap_port: Some(1389),
         ldaps_port: None,

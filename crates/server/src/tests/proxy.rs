@@ -41,6 +41,8 @@ fn clients_behind_a_proxy_are_admitted_by_their_own_address() {
     let mut client = server.client();
     client.send(&[b"PROXY TCP4 192.0.2.7 198.51.100.1 51000 389\r\n".as_slice(), &search(1, "dc=x")].concat());
     assert_eq!(client.expect().code, 0);
+    client.send(&extended(2, "1.2.3.facts", None));
+    assert_eq!(client.expect().rest, [b"(Some(192.0.2.7), 0, None)".to_vec()], "what access rules look at");
     let mut client = server.client();
     client.send(&[b"PROXY TCP4 198.51.100.7 198.51.100.1 51000 389\r\n".as_slice(), &search(1, "dc=x")].concat());
     client.expect_notice(51);

@@ -115,6 +115,10 @@ fn start_tls() {
     assert_eq!(client.search(3, "dc=x").code, 0);
     client.send(&extended(4, "1.3.6.1.4.1.1466.20037", None));
     assert_eq!(client.expect().code, 1, "TLS is there already");
+    assert_eq!(client.bind(5, "cn=root", "secret").code, 0);
+    client.send(&extended(6, "1.2.3.facts", None));
+    let facts = String::from_utf8(client.expect().rest.concat()).unwrap();
+    assert!(["(Some(127.0.0.1), 128, Simple)", "(Some(127.0.0.1), 256, Simple)"].contains(&facts.as_str()), "{facts}");
 }
 
 #[test]

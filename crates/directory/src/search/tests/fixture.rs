@@ -136,6 +136,7 @@ impl Fixture {
             indexes,
             root_dn: "cn=Directory Manager".to_owned(),
             root_password: "{CLEAR}secret12".to_owned(),
+            global_acis: access::profiles::Profile::Addressbook.acis(),
             listen_addresses: vec!["127.0.0.1".parse().unwrap()],
             ldap_port: Some(1389),
             ldaps_port: None,

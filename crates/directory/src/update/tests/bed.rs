@@ -41,6 +41,7 @@ impl Bed {
             indexes: config::default_indexes(),
             root_dn: "cn=Directory Manager".to_owned(),
             root_password: "{SSHA}cchzM+LrPCvbZdthOC8e62d4h7a4CfoNvl6d/w==".to_owned(),
+            global_acis: access::profiles::Profile::Addressbook.acis(),
             listen_addresses: vec!["127.0.0.1".parse().unwrap()],
             ldap_port: Some(1389),
             ldaps_port: None,

@@ -510,6 +510,7 @@ mod tests {
             backend_id: "userRoot".to_owned(),
             root_dn: "cn=Directory Manager".to_owned(),
             root_password: "secret12".to_owned(),
+            access_profile: directory::Profile::Addressbook,
             listen_addresses: vec![std::net::Ipv4Addr::LOCALHOST.into()],
             ldap_port: 1389,
             ldaps_port: None,
