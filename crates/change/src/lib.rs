@@ -8,6 +8,7 @@ pub mod audit;
 pub mod csn;
 pub mod history;
 pub mod index_proposal;
+pub mod judged;
 pub mod parts;
 pub mod proposal;
 mod refusal;

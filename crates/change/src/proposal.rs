@@ -2,18 +2,23 @@
 //!
 //! Self-contained and serialisable: replayed after a crash, on another machine or years later it says the same. Knows
 //! no entry and no schema. The layout is fixed by [`VERSION`]; a reader refuses a version that it does not know rather
-//! than guess.
+//! than guess. Version 1 had nothing of what was judged: `apply` judged.
 //!
 //! ```text
 //! version u8 · kind u8 · flags u16 · time µs u64 · CSN count u32 · CSN replica u16 · entryUUID 16 bytes ·
-//! connection u64 · operation u32 · authority u8 · authority's entry u64 · then, each with a u32 length:
-//! authority's DN · assertion · pre-read · post-read · operation bytes                    (integers little-endian)
+//! connection u64 · operation u32 · authority u8 · authority's entry u64 ·
+//! of a user: what was judged (see [`judged`](crate::judged)) ·
+//! then, each with a u32 length: authority's DN · assertion · pre-read · post-read · operation bytes
+//!                                                                                         (integers little-endian)
 //! ```
 
 use crate::csn::Csn;
+use crate::judged::Judged;
 
 /// Version of the layout above.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
+/// The version before, which is still read: logs keep history.
+const VERSION_UNJUDGED: u8 = 1;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $name:ident = $byte:literal,)*) => {
@@ -85,15 +90,14 @@ pub enum Authority<'a> {
         /// Its name.
         dn: &'a str,
     },
-    /// A user with an entry. That the entry still has that name is for `apply` to see.
-    ///
-    /// Names of groups and roles of the user will stand beside the name once access control in `apply` asks for them;
-    /// nothing asks yet (set expressions of constraints know the user by its name alone).
+    /// A user with an entry, whose rights were judged before.
     User {
         /// The entry's name when the update was made.
         dn: &'a str,
         /// The entry's id, when it is in the backend that the update goes to; 0 when it is elsewhere or gone.
         entry: u64,
+        /// What was judged: `apply` changes nothing else.
+        judged: Judged,
     },
 }
 
@@ -182,7 +186,7 @@ impl<'a> Proposal<'a> {
     pub fn encode(&self) -> Vec<u8> {
         let parts =
             [self.authority.dn().as_bytes(), self.assertion, self.pre_read, self.post_read, self.operation_bytes];
-        let mut out = Vec::with_capacity(64 + parts.iter().map(|part| part.len() + 4).sum::<usize>());
+        let mut out = Vec::with_capacity(112 + parts.iter().map(|part| part.len() + 4).sum::<usize>());
         out.push(VERSION);
         out.push(self.kind.to_byte());
         out.extend_from_slice(&self.flags.0.to_le_bytes());
@@ -199,6 +203,9 @@ impl<'a> Proposal<'a> {
         };
         out.push(authority);
         out.extend_from_slice(&entry.to_le_bytes());
+        if let Authority::User { judged, .. } = &self.authority {
+            judged.encode(&mut out);
+        }
         for part in parts {
             // A request is some MiB at most (max-request-size), so that its length fits.
             out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -213,15 +220,16 @@ impl<'a> Proposal<'a> {
     /// When the bytes are damaged or of an unknown version.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, ProposalError> {
         match bytes.first() {
-            Some(&VERSION) => {}
+            Some(&(VERSION | VERSION_UNJUDGED)) => {}
             Some(&version) => return Err(ProposalError::Version(version)),
             None => return Err(ProposalError::Malformed),
         }
+        let has_judgement = bytes.first() == Some(&VERSION);
         let mut input = Input(bytes.get(1..).unwrap_or_default());
-        Self::decode_fields(&mut input).filter(|_| input.0.is_empty()).ok_or(ProposalError::Malformed)
+        Self::decode_fields(&mut input, has_judgement).filter(|_| input.0.is_empty()).ok_or(ProposalError::Malformed)
     }
 
-    fn decode_fields(input: &mut Input<'a>) -> Option<Self> {
+    fn decode_fields(input: &mut Input<'a>, has_judgement: bool) -> Option<Self> {
         let kind = Kind::from_byte(input.byte()?)?;
         let flags = Flags(u16::from_le_bytes(*input.array()?));
         let csn = Csn {
@@ -234,11 +242,15 @@ impl<'a> Proposal<'a> {
         let operation = u32::from_le_bytes(*input.array()?);
         let authority = input.byte()?;
         let entry = u64::from_le_bytes(*input.array()?);
+        let judged = match authority {
+            2 if has_judgement => Judged::decode(&mut input.0)?,
+            _ => Judged::Missing,
+        };
         let dn = std::str::from_utf8(input.part()?).ok()?;
         let authority = match authority {
             0 => Authority::Anonymous,
             1 => Authority::Root { dn },
-            2 => Authority::User { dn, entry },
+            2 => Authority::User { dn, entry, judged },
             _ => return None,
         };
         Some(Self {
@@ -282,8 +294,12 @@ impl<'a> Input<'a> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use store::{EntryId, NoTypes, RecordBuilder, Tables};
 
     use super::*;
+    use crate::judged::JudgedEntry;
+
+    const ANN: &str = "uid=ann,dc=example,dc=com";
 
     fn sample(operation_bytes: &[u8]) -> Proposal<'_> {
         let mut flags = Flags::default();
@@ -296,7 +312,7 @@ mod tests {
             entry_uuid: [9; 16],
             connection: 12,
             operation: 4,
-            authority: Authority::User { dn: "uid=ann,dc=example,dc=com", entry: 77 },
+            authority: Authority::User { dn: ANN, entry: 77, judged: Judged::Unneeded },
             assertion: b"a",
             pre_read: b"",
             post_read: b"post",
@@ -304,29 +320,94 @@ mod tests {
         }
     }
 
+    /// A record whose last change has that CSN, if it has one.
+    fn record(csn: Option<Csn>) -> Vec<u8> {
+        let mut tables = Tables::new(std::sync::Arc::new(NoTypes));
+        let mut builder = RecordBuilder::new(EntryId(1), b"uid=ann");
+        if let Some(csn) = csn {
+            let mut text = Vec::new();
+            csn.write(&mut text);
+            builder.push(store::DescId::ENTRY_CSN, [text.as_slice()], &mut tables).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    fn judgements() -> Vec<Judged> {
+        let tables = Tables::new(std::sync::Arc::new(NoTypes));
+        let csn = Csn { time_us: 1_795_256_100_000_001, count: 5, replica: 2 };
+        let entries = [Some(csn), None].map(|csn| {
+            let bytes = record(csn);
+            JudgedEntry::as_it_is(EntryId(8), &store::RecordView::parse(&bytes, &tables).unwrap())
+        });
+        let plain = JudgedEntry::whatever_it_contains(EntryId(9));
+        let [stamped, unstamped] = entries;
+        vec![
+            Judged::Missing,
+            Judged::Unneeded,
+            Judged::Entry(stamped),
+            Judged::Entry(plain),
+            Judged::Move { entry: unstamped, superior: plain },
+            Judged::Move { entry: stamped, superior: JudgedEntry::NONE },
+            Judged::New { parent: unstamped },
+        ]
+    }
+
     #[test]
     fn comes_back_as_it_was() {
         let proposal = sample(b"operation");
         assert_eq!(Proposal::decode(&proposal.encode()), Ok(proposal));
         assert!(proposal.flags.has(Flags::NO_OP) && !proposal.flags.has(Flags::SUBTREE_DELETE));
-        for authority in [Authority::Anonymous, Authority::Root { dn: "cn=Directory Manager" }] {
+        let users = judgements().into_iter().map(|judged| Authority::User { dn: ANN, entry: 77, judged });
+        for authority in [Authority::Anonymous, Authority::Root { dn: "cn=Directory Manager" }].into_iter().chain(users)
+        {
             let proposal = Proposal { authority, ..sample(b"") };
             assert_eq!(Proposal::decode(&proposal.encode()), Ok(proposal));
         }
     }
 
     #[test]
-    fn every_cut_and_every_other_version_is_refused() {
-        let bytes = sample(b"operation").encode();
-        for end in 0..bytes.len() {
-            assert_eq!(Proposal::decode(&bytes[..end]), Err(ProposalError::Malformed));
+    fn a_judged_entry_is_known_by_number_and_content() {
+        let tables = Tables::new(std::sync::Arc::new(NoTypes));
+        let csns = [None, Some(1), Some(2)].map(|at| at.map(|time_us| Csn { time_us, ..Csn::default() }));
+        let records = csns.map(record);
+        let views = records.each_ref().map(|bytes| store::RecordView::parse(bytes, &tables).unwrap());
+        for (at, view) in views.iter().enumerate() {
+            let judged = JudgedEntry::as_it_is(EntryId(3), view);
+            for (other, now) in views.iter().enumerate() {
+                assert_eq!(judged.is(EntryId(3), now), at == other);
+                assert!(!judged.is(EntryId(4), now));
+                assert!(JudgedEntry::whatever_it_contains(EntryId(3)).is(EntryId(3), now));
+            }
         }
-        let mut longer = bytes.clone();
-        longer.push(0);
-        assert_eq!(Proposal::decode(&longer), Err(ProposalError::Malformed));
-        let mut newer = bytes;
-        newer[0] = VERSION + 1;
-        assert_eq!(Proposal::decode(&newer), Err(ProposalError::Version(VERSION + 1)));
+    }
+
+    #[test]
+    fn a_proposal_of_version_1_is_read_as_one_that_nobody_judged() {
+        let judged = Judged::Missing;
+        let proposal = Proposal { authority: Authority::User { dn: ANN, entry: 77, judged }, ..sample(b"x") };
+        let mut bytes = proposal.encode();
+        bytes[0] = VERSION_UNJUDGED;
+        // version, kind, flags, CSN, entryUUID, connection, operation, authority, its entry
+        let at = 1 + 1 + 2 + 14 + 16 + 8 + 4 + 1 + 8;
+        assert_eq!(bytes.remove(at), 0);
+        assert_eq!(Proposal::decode(&bytes), Ok(proposal));
+    }
+
+    #[test]
+    fn every_cut_and_every_other_version_is_refused() {
+        for judged in judgements() {
+            let authority = Authority::User { dn: ANN, entry: 77, judged };
+            let bytes = Proposal { authority, ..sample(b"operation") }.encode();
+            for end in 0..bytes.len() {
+                assert_eq!(Proposal::decode(&bytes[..end]), Err(ProposalError::Malformed));
+            }
+            let mut longer = bytes.clone();
+            longer.push(0);
+            assert_eq!(Proposal::decode(&longer), Err(ProposalError::Malformed));
+            let mut newer = bytes;
+            newer[0] = VERSION + 1;
+            assert_eq!(Proposal::decode(&newer), Err(ProposalError::Version(VERSION + 1)));
+        }
     }
 
     proptest! {

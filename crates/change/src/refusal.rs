@@ -9,7 +9,12 @@ ldap::refusals! {
         NotAuthenticated { what: &'static str } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "{what} needs authentication: bind first";
         NotAllowed { what: &'static str, user: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            "{what} is not allowed to \"{user}\": a user may change its own userPassword only";
+            "{what} is not allowed to \"{user}\": only the server and its root users do that";
+
+        NotJudged { user: String } = ResultCode::OTHER,
+            "Nobody decided whether \"{user}\" may do this, so nothing was changed: please report this";
+        JudgedElse = ResultCode::BUSY,
+            "What this update is about changed while it was decided whether you may do it: send it again";
 
         // The proposal itself.
         MalformedRequest { problem: String } = ResultCode::PROTOCOL_ERROR, "{problem}";
@@ -41,6 +46,9 @@ ldap::refusals! {
             "\"{dn}\" cannot be added: its parent is an alias, which has no children";
         AliasAsSuperior { dn: String } = ResultCode::ALIAS_PROBLEM,
             "The new superior \"{dn}\" is an alias, which has no children";
+        HasSomeChildren { dn: String } = ResultCode::NOT_ALLOWED_ON_NON_LEAF,
+            "\"{dn}\" has entries below it: delete these first, or send the subtree delete control \
+             (1.2.840.113556.1.4.805)";
         HasChildren { dn: String, count: u64 } = ResultCode::NOT_ALLOWED_ON_NON_LEAF,
             "\"{dn}\" has {count} entries right below it: delete these first, or send the subtree delete control \
              (1.2.840.113556.1.4.805)";

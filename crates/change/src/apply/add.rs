@@ -12,9 +12,10 @@ use super::modify::{Settings, check_writable, stamp_password_time, value_exists}
 use super::plugins;
 use super::rdn::leaf_rdn;
 use super::stamps;
-use super::work::{Target, Work};
+use super::work::{Expected, Target, Work};
 use super::write::{self, TreePosition};
 use crate::history::ChangeKind;
+use crate::judged::Judged;
 use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
 use query::error::Refusal as NameRefusal;
@@ -22,7 +23,6 @@ use query::error::shown;
 
 /// Applies an add request.
 pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(), ApplyError> {
-    work.require_root("Adding an entry")?;
     let facts = work.facts.clone();
     let text = std::str::from_utf8(request.entry).map_err(|error| NameRefusal::invalid_dn(request.entry, error))?;
     let dn = ldap::Dn::parse(text).map_err(|error| NameRefusal::invalid_dn(request.entry, error))?;
@@ -86,7 +86,12 @@ fn judge_by_plugins(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result
 fn find_place(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<Option<Target>, ApplyError> {
     let (name, suffix) = work.resolve(dn)?;
     let (is_base, is_root) = (suffix.is_base(&name), suffix.is_root());
-    match work.walk(dn, name, suffix)? {
+    let judged = match work.judged()? {
+        None => None,
+        Some(Judged::New { parent }) => Some(Expected { entry: parent, missing: 1 }),
+        Some(_) => return Err(work.not_judged()),
+    };
+    match work.walk(dn, name, suffix, judged)? {
         Some((_, 0)) => Err(Refusal::EntryExists { dn: shown(dn) }.into()),
         Some((parent, 1)) if parent.classes.flags.has(ClassFlags::ALIAS) => {
             Err(Refusal::BelowAlias { dn: shown(dn) }.into())

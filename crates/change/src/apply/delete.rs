@@ -21,12 +21,16 @@ pub const SLICE_ENTRIES: usize = 128;
 /// Applies a delete request. With the subtree delete control and more than [`SLICE_ENTRIES`] to delete, the entries
 /// that are deepest below the first child go, and the report asks for the same proposal again.
 pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyError> {
-    work.require_root("Deleting an entry")?;
-    let target = work.find(dn)?;
+    let judged = work.judged_entry()?;
+    let target = work.find(dn, judged)?;
     work.read_before(target.id)?;
     let children = work.view().children(target.id)?.count();
     if children > 0 && !work.has(Flags::SUBTREE_DELETE) {
-        return Err(Refusal::HasChildren { dn: shown(dn), count: children }.into());
+        let dn = shown(dn);
+        return Err(match work.may_know_all() {
+            true => Refusal::HasChildren { dn, count: children }.into(),
+            false => Refusal::HasSomeChildren { dn }.into(),
+        });
     }
     let doomed = slice(&work.view(), target.id, SLICE_ENTRIES)?;
     work.has_more = doomed.last() != Some(&target.id);

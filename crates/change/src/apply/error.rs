@@ -1,4 +1,5 @@
-//! Why a proposal has no effect: it is refused, or the backend's data could not be read.
+//! Why a proposal has no effect: it is refused, it was judged on something else, or the backend's data could not be
+//! read.
 //!
 //! The difference decides what happens to the backend. A refusal follows from the proposal and the data, so every
 //! machine and every replay gives the same one. After a failed read it is unknown what the proposal would have done:
@@ -16,6 +17,8 @@ pub(super) enum ApplyError {
     Unreadable(Box<StoreError>),
     /// The proposal is refused.
     Refused(Box<Refusal>),
+    /// What it is about is not what was judged: whoever judged may judge again.
+    JudgedElse,
 }
 
 impl From<Refusal> for ApplyError {

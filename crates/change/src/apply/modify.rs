@@ -1,7 +1,7 @@
 //! Modify (RFC 4511 §4.6, increment RFC 4525): the changes are made one after the other on a draft, the state after the
 //! last one is judged.
 //!
-//! Knows also the change of a user's own password, which comes as a modify request of `userPassword`.
+//! A change of a password by the extended operation comes as a modify request of `userPassword`.
 
 use ldap::{Change, ModifyOperation, ModifyRequest};
 use schema::syntax::oid;
@@ -20,7 +20,7 @@ use super::work::{Target, Work};
 use super::write::{self, TreePosition};
 use crate::csn::Csn;
 use crate::history::ChangeKind;
-use crate::proposal::{Authority, Flags, Kind};
+use crate::proposal::{Flags, Kind};
 use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
 use query::error::shown;
@@ -28,12 +28,9 @@ use query::facts::Facts;
 
 /// Applies a modify request.
 pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), ApplyError> {
-    if matches!(work.proposal.authority, Authority::Anonymous) {
-        work.require_root("Modifying an entry")?;
-    }
     let facts = work.facts.clone();
-    let target = work.find(request.object)?;
-    check_access(work, &facts, &target, request)?;
+    let judged = work.judged_entry()?;
+    let target = work.find(request.object, judged)?;
     work.check_not_given(&target, request)?;
     work.read_before(target.id)?;
     let record = target.record()?;
@@ -77,27 +74,6 @@ impl Settings {
             check_schema: work.rules.leniency.check_schema,
         }
     }
-}
-
-/// Root may modify everything, a user its own password.
-fn check_access(
-    work: &Work<'_, '_>,
-    facts: &Facts,
-    target: &Target,
-    request: &ModifyRequest<'_>,
-) -> Result<(), ApplyError> {
-    let password = facts.user_password;
-    let is_password = |change: Change<'_>| {
-        facts.schema.attribute_type(change.attribute.description).is_some_and(|it| Some(it.index) == password)
-    };
-    if matches!(work.proposal.authority, Authority::User { .. })
-        && !request.changes.is_empty()
-        && request.changes.iter().all(is_password)
-        && work.asker()? == Some(target.id)
-    {
-        return Ok(());
-    }
-    work.require_root("This modification")
 }
 
 /// Refuses attributes that only the server writes (RFC 4512 §4.1.2 NO-USER-MODIFICATION) or computes.

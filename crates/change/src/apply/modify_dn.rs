@@ -16,6 +16,7 @@ use super::stamps;
 use super::work::{Target, Work};
 use super::write::{self, TreePosition};
 use crate::history::ChangeKind;
+use crate::judged::{Judged, JudgedEntry};
 use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
 use query::error::Refusal as NameRefusal;
@@ -23,16 +24,21 @@ use query::error::shown;
 
 /// Applies a modify DN request.
 pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) -> Result<(), ApplyError> {
-    work.require_root("Renaming an entry")?;
+    let (judged, judged_superior) = match (work.judged()?, request.new_superior) {
+        (None, _) => (None, None),
+        (Some(Judged::Entry(entry)), None) => (Some(entry), None),
+        (Some(Judged::Move { entry, superior }), Some(_)) => (Some(entry), Some(superior)),
+        _ => return Err(work.not_judged()),
+    };
     let facts = work.facts.clone();
-    let target = work.find(request.entry)?;
+    let target = work.find(request.entry, judged)?;
     if target.is_suffix() && !target.suffix.is_root() {
         return Err(Refusal::SuffixRenamed { dn: shown(request.entry) }.into());
     }
     let (text, normalized) = new_rdn(work, request.new_rdn)?;
     let rdn = ldap::Rdn::parse(text).map_err(|error| NameRefusal::invalid_dn(request.new_rdn, error))?;
     let record = target.record()?;
-    let superior = new_superior(work, &target, request)?;
+    let superior = new_superior(work, &target, request, judged_superior)?;
     let parent = match &superior {
         Superior::Same => record.parent(),
         Superior::Root => EntryId::ROOT,
@@ -105,12 +111,16 @@ fn new_superior(
     work: &mut Work<'_, '_>,
     target: &Target,
     request: &ModifyDnRequest<'_>,
+    judged: Option<JudgedEntry>,
 ) -> Result<Superior, ApplyError> {
     let Some(dn) = request.new_superior else { return Ok(Superior::Same) };
     if target.suffix.is_root() && dn.trim_ascii().is_empty() {
-        return Ok(Superior::Root);
+        return match judged {
+            None | Some(JudgedEntry::NONE) => Ok(Superior::Root),
+            Some(_) => Err(ApplyError::JudgedElse),
+        };
     }
-    let superior = work.find(dn)?;
+    let superior = work.find(dn, judged)?;
     if target.name.is_ancestor_or_equal(&superior.name) {
         return Err(Refusal::BelowItself { dn: shown(request.entry) }.into());
     }
@@ -132,6 +142,8 @@ fn check_free(
     // Base entries are kept by their whole names.
     let name = if parent == EntryId::ROOT { normalized.as_bytes() } else { leaf.as_bytes() };
     match work.view().child(parent, name)? {
+        // Whoever judges sees whether the new name is free, and what the asker may know of who has it.
+        Some(id) if id != target.id && work.judged()?.is_some() => Err(ApplyError::JudgedElse),
         Some(id) if id != target.id => {
             let dn = work.view().dn_of(id)?.unwrap_or_else(|| rdn.to_string());
             Err(Refusal::EntryExists { dn }.into())

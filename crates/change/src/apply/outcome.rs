@@ -7,6 +7,10 @@ use ldap::{ControlBuf, LdapResult, ResultCode, oids};
 use super::plugins::queue::Tally;
 use crate::parts::{put, take, take_text};
 
+/// Bits of the flags of a report.
+const HAS_MORE: u8 = 1;
+const IS_JUDGED_ELSE: u8 = 2;
+
 /// What became of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -18,6 +22,8 @@ pub struct Report {
     pub post_read: Option<Vec<u8>>,
     /// A part was done: the same proposal is to be made again for the rest.
     pub has_more: bool,
+    /// Nothing was done: what the update is about is not what was judged, so it is to be judged again.
+    pub is_judged_else: bool,
     /// What was done to references to names that changed, or waits; none for nothing.
     pub references: Option<ReferenceReport>,
 }
@@ -92,7 +98,8 @@ impl Report {
     /// A result without entries.
     #[must_use]
     pub fn of(result: LdapResult) -> Self {
-        Self { result, pre_read: None, post_read: None, has_more: false, references: None }
+        let (has_more, is_judged_else) = (false, false);
+        Self { result, pre_read: None, post_read: None, has_more, is_judged_else, references: None }
     }
 
     /// The response controls.
@@ -112,7 +119,7 @@ impl Report {
             return Vec::new();
         }
         let mut out = self.result.code.as_i32().to_le_bytes().to_vec();
-        out.push(u8::from(self.has_more));
+        out.push((u8::from(self.has_more) * HAS_MORE) | (u8::from(self.is_judged_else) * IS_JUDGED_ELSE));
         put(&mut out, self.result.matched_dn.as_bytes());
         put(&mut out, self.result.message.as_bytes());
         for entry in [&self.pre_read, &self.post_read] {
@@ -135,7 +142,7 @@ impl Report {
             return Some(Self::of(LdapResult::success()));
         }
         let (code, rest) = bytes.split_first_chunk::<4>()?;
-        let (has_more, mut rest) = rest.split_first()?;
+        let (flags, mut rest) = rest.split_first()?;
         let matched = take_text(&mut rest)?;
         let message = take_text(&mut rest)?;
         let pre_read = take_entry(&mut rest)?;
@@ -151,7 +158,8 @@ impl Report {
         let result = LdapResult::new(ResultCode::from_i32(i32::from_le_bytes(*code)), message)
             .with_matched_dn(matched)
             .with_referrals(referrals);
-        Some(Self { result, pre_read, post_read, has_more: *has_more == 1, references })
+        let (has_more, is_judged_else) = (flags & HAS_MORE != 0, flags & IS_JUDGED_ELSE != 0);
+        Some(Self { result, pre_read, post_read, has_more, is_judged_else, references })
     }
 }
 
@@ -178,6 +186,7 @@ mod tests {
             pre_read: Some(vec![1, 2]),
             post_read: None,
             has_more: true,
+            is_judged_else: false,
             references: Some(ReferenceReport {
                 jobs: vec![Tally { entries: 1, references: 2 }, Tally::default()],
                 names: vec!["dc=a".to_owned(), "dc=b".to_owned()],
@@ -188,6 +197,8 @@ mod tests {
         };
         assert_eq!(Report::decode(&full.encode()), Some(full.clone()));
         assert_eq!(full.controls().len(), 1);
+        let again = Report { is_judged_else: true, ..Report::of(crate::Refusal::JudgedElse.into()) };
+        assert_eq!(Report::decode(&again.encode()), Some(again));
         for end in 1..20 {
             assert_eq!(Report::decode(&full.encode()[..end]), None);
         }

@@ -11,8 +11,8 @@ use crate::refusal::Refusal;
 
 /// A dynamic entry gets more time, or less: the request sets its end.
 pub(super) fn refresh(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Result<(), ApplyError> {
-    work.require_root("Refreshing an entry")?;
-    let target = work.find(request.object)?;
+    let judged = work.judged_entry()?;
+    let target = work.find(request.object, judged)?;
     if !target.classes.flags.has(ClassFlags::DYNAMIC) {
         return Err(Refusal::NotDynamic { dn: shown(request.object) }.into());
     }

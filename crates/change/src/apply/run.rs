@@ -32,15 +32,16 @@ impl UpdateRules {
         let (has_more, references) = (work.has_more, work.references.take());
         Ok(match result {
             Ok(()) if proposal.flags.has(Flags::NO_OP) => {
-                Report { result: Refusal::NoOp.into(), pre_read, post_read, has_more: false, references: None }
+                Report { pre_read, post_read, ..Report::of(Refusal::NoOp.into()) }
             }
             Ok(()) => {
                 if let Some(schema) = new_schema {
                     self.set_schema(schema);
                 }
-                Report { result: LdapResult::success(), pre_read, post_read, has_more, references }
+                Report { pre_read, post_read, has_more, references, ..Report::of(LdapResult::success()) }
             }
             Err(ApplyError::Refused(refusal)) => Report::of((*refusal).into()),
+            Err(ApplyError::JudgedElse) => Report { is_judged_else: true, ..Report::of(Refusal::JudgedElse.into()) },
             Err(ApplyError::Unreadable(error)) => return Err(*error),
         })
     }

@@ -1,6 +1,6 @@
-//! One proposal being applied: what it may do, and finding the entries that it names.
+//! One proposal being applied: what was judged of it, and finding the entries that it names.
 //!
-//! Knows names, referrals and access; not what the operations do.
+//! Knows names, referrals and judgements; not what the operations do.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use super::class_cache::Classes;
 use super::error::ApplyError;
 use super::outcome::ReferenceReport;
 use super::rules::UpdateRules;
+use crate::judged::{Judged, JudgedEntry};
 use crate::proposal::{Authority, Flags, Proposal};
 use crate::refusal::Refusal;
 use query::backend::Suffix;
@@ -51,6 +52,15 @@ pub(super) struct Target {
     pub(super) suffix: Suffix,
 }
 
+/// What the way to a name must lead to.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    /// The deepest entry on it.
+    pub(super) entry: JudgedEntry,
+    /// How many RDNs are missing below that.
+    pub(super) missing: usize,
+}
+
 impl Target {
     /// The record.
     pub(super) fn record(&self) -> Result<RecordView<'_>, ApplyError> {
@@ -89,28 +99,42 @@ impl<'w, 't> Work<'w, 't> {
         self.has(Flags::RELAX) && self.proposal.authority.is_root()
     }
 
+    /// What was judged; none where nothing had to be. Refuses a proposal that nobody judged.
+    pub(super) fn judged(&self) -> Result<Option<Judged>, ApplyError> {
+        match self.proposal.authority {
+            Authority::Root { .. } => Ok(None),
+            Authority::Anonymous => Err(Refusal::NotAuthenticated { what: "An update" }.into()),
+            Authority::User { judged: Judged::Unneeded, .. } => Ok(None),
+            Authority::User { judged: Judged::Missing, .. } => Err(self.not_judged()),
+            Authority::User { judged, .. } => Ok(Some(judged)),
+        }
+    }
+
+    /// The entry that an update changes or deletes where it stands, as it was judged.
+    pub(super) fn judged_entry(&self) -> Result<Option<JudgedEntry>, ApplyError> {
+        match self.judged()? {
+            None => Ok(None),
+            Some(Judged::Entry(entry)) => Ok(Some(entry)),
+            Some(_) => Err(self.not_judged()),
+        }
+    }
+
+    /// The refusal of a proposal of which something else was judged than what it does.
+    pub(super) fn not_judged(&self) -> ApplyError {
+        Refusal::NotJudged { user: self.proposal.authority.dn().to_owned() }.into()
+    }
+
+    /// Whether the asker may know of every entry.
+    pub(super) fn may_know_all(&self) -> bool {
+        matches!(self.proposal.authority, Authority::Root { .. } | Authority::User { judged: Judged::Unneeded, .. })
+    }
+
     /// Refuses everybody but root.
     pub(super) fn require_root(&self, what: &'static str) -> Result<(), ApplyError> {
         match self.proposal.authority {
             Authority::Root { .. } => Ok(()),
             Authority::Anonymous => Err(Refusal::NotAuthenticated { what }.into()),
             Authority::User { dn, .. } => Err(Refusal::NotAllowed { what, user: dn.to_owned() }.into()),
-        }
-    }
-
-    /// The entry of the user who asks, when it is in this backend. It may have been renamed or deleted since the
-    /// proposal was made, so its name is compared, and whoever has the name now is the one who asks.
-    pub(super) fn asker(&self) -> Result<Option<EntryId>, ApplyError> {
-        let Authority::User { dn, entry } = self.proposal.authority else { return Ok(None) };
-        let parse = |dn: &str| NormalizedDn::parse(&self.facts.schema, dn.as_bytes()).ok();
-        let Some(name) = parse(dn).filter(|_| EntryId(entry) != EntryId::ROOT) else { return Ok(None) };
-        let view = self.view();
-        if view.dn_of(EntryId(entry))?.and_then(|now| parse(&now)).as_ref() == Some(&name) {
-            return Ok(Some(EntryId(entry)));
-        }
-        match self.rules.suffix_of(&name) {
-            Some(suffix) => Ok(locate(&view, &suffix.normalized, name.as_bytes())?.found()),
-            None => Ok(None),
         }
     }
 
@@ -126,11 +150,11 @@ impl<'w, 't> Work<'w, 't> {
         }
     }
 
-    /// The entry of that name; `noSuchObject` with the matched DN, or a referral.
-    pub(super) fn find(&mut self, dn: &[u8]) -> Result<Target, ApplyError> {
+    /// The entry of that name, which is the one that was judged; `noSuchObject` with the matched DN, or a referral.
+    pub(super) fn find(&mut self, dn: &[u8], judged: Option<JudgedEntry>) -> Result<Target, ApplyError> {
         let (name, suffix) = self.resolve(dn)?;
         let suffix_dn = suffix.dn.clone();
-        match self.walk(dn, name, suffix)? {
+        match self.walk(dn, name, suffix, judged.map(|entry| Expected { entry, missing: 0 }))? {
             Some((target, 0)) => Ok(target),
             Some((deepest, _)) => {
                 let matched = self.txn.view().dn_of(deepest.id)?.unwrap_or_default();
@@ -141,18 +165,27 @@ impl<'w, 't> Work<'w, 't> {
     }
 
     /// The deepest entry on the way to a name, and how many RDNs are missing below it; none when the suffix has no
-    /// entry.
+    /// entry. What is found must be what is expected, before anything is told of it.
     pub(super) fn walk(
         &mut self,
         dn: &[u8],
         name: NormalizedDn,
         suffix: Suffix,
+        expected: Option<Expected>,
     ) -> Result<Option<(Target, usize)>, ApplyError> {
         let path = locate(&self.txn.view(), &suffix.normalized, name.as_bytes())?;
-        let Some(deepest) = path.deepest() else { return Ok(None) };
+        let Some(deepest) = path.deepest() else {
+            let is_other = expected.is_some_and(|expected| expected.entry != JudgedEntry::NONE);
+            return if is_other { Err(ApplyError::JudgedElse) } else { Ok(None) };
+        };
         let depth = suffix.base_depth() + path.entries.len() - 1;
         let missing = name.len().saturating_sub(depth);
         let target = self.read(deepest, name, suffix)?;
+        if let Some(expected) = expected
+            && !(expected.missing == missing && expected.entry.is(target.id, &target.record()?))
+        {
+            return Err(ApplyError::JudgedElse);
+        }
         Ok(Some((self.no_referral(target, dn, missing)?, missing)))
     }
 

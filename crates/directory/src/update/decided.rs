@@ -11,6 +11,7 @@ use super::done::ExtendedAnswer;
 use crate::refusal::Refusal;
 use access::Identity;
 use change::csn::Csn;
+use change::judged::Judged;
 use change::proposal::{Authority, Kind, Proposal};
 use query::backend::{Backend, BackendIndex};
 use query::error::store_failure;
@@ -26,6 +27,8 @@ pub(crate) struct Decided<'m> {
     pub(crate) controls: OwnedControls,
     pub(crate) op_bytes: Cow<'m, [u8]>,
     pub(crate) identity: Identity,
+    /// What was judged of it, if a user asks.
+    pub(crate) judged: Judged,
     pub(crate) connection: u64,
     pub(crate) operation: u32,
     /// What the response says if the update succeeds.
@@ -41,6 +44,7 @@ impl<'m> Decided<'m> {
             controls: OwnedControls::default(),
             op_bytes: op_bytes.into(),
             identity: Identity::Root { dn: SERVER_NAME.into() },
+            judged: Judged::Unneeded,
             connection: 0,
             operation: 0,
             answer: None,
@@ -59,7 +63,8 @@ impl Decided<'_> {
             Identity::Anonymous => Authority::Anonymous,
             Identity::Root { dn } => Authority::Root { dn },
             Identity::User { dn, backend, entry } => {
-                Authority::User { dn, entry: if *backend == self.backend { entry.0 } else { 0 } }
+                let entry = if *backend == self.backend { entry.0 } else { 0 };
+                Authority::User { dn, entry, judged: self.judged }
             }
         };
         Proposal {

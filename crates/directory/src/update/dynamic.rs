@@ -79,12 +79,16 @@ impl UpdateContext<'_> {
         let mut until = Vec::with_capacity(15);
         Csn { time_us: now.time_us + ttl_seconds * 1_000_000, ..now }.write_timestamp(&mut until);
         let change = (ModifyOperation::Replace, EXPIRY.as_bytes(), [until.as_slice()]);
+        let made = MadeUpdate::modify(dn, [change]);
+        let identity = self.requestor(&order.session.identity)?;
+        let judged = self.judge_made(&identity, backend, &made)?;
         Ok(Ready::Proposal(Box::new(Decided {
             backend,
             kind: Kind::Refresh,
             controls: controls.owned(),
-            op_bytes: MadeUpdate::modify(dn, [change]).into_encoded().into(),
-            identity: self.requestor(&order.session.identity)?,
+            op_bytes: made.into_encoded().into(),
+            identity,
+            judged,
             connection: order.session.connection,
             operation: order.operation,
             answer: Some(ExtendedAnswer { name: Some(oids::extended::REFRESH), value: encode_refreshed(ttl_seconds) }),

@@ -8,6 +8,7 @@
 //! | `decided` | a decided update, all of a proposal but its time |
 //! | `done` | what became of it |
 //! | `intake` | the way into the queues of the backends |
+//! | `judgement` | what a client may change |
 //! | `state` | what updates keep while the server runs |
 //! | the others | one part each of deciding, or of what follows a change |
 
@@ -21,6 +22,7 @@ mod dynamic_state;
 mod expiry;
 mod inbound;
 mod intake;
+mod judgement;
 mod kept_settings;
 mod order;
 mod password_modify;

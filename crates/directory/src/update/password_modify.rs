@@ -42,12 +42,16 @@ impl UpdateContext<'_> {
         }
         let (stored, generated) = self.new_password(wanted)?;
         let change = (ModifyOperation::Replace, &b"userPassword"[..], [stored.as_slice()]);
+        let made = MadeUpdate::modify(dn.as_bytes(), [change]);
+        let identity = self.requestor(&order.session.identity)?;
+        let judged = self.judge_made(&identity, at, &made)?;
         Ok(Ready::Proposal(Box::new(Decided {
             backend: at,
             kind: Kind::PasswordModify,
             controls: controls.owned(),
-            op_bytes: MadeUpdate::modify(dn.as_bytes(), [change]).into_encoded().into(),
-            identity: self.requestor(&order.session.identity)?,
+            op_bytes: made.into_encoded().into(),
+            identity,
+            judged,
             connection: order.session.connection,
             operation: order.operation,
             answer: generated.map(|password| ExtendedAnswer {

@@ -25,6 +25,7 @@ use crate::own::SchemaModification;
 use crate::refusal::Refusal;
 use access::Identity;
 use change::apply::schema_text;
+use change::judged::Judged;
 use change::proposal::{Flags, Kind};
 use query::backend::{Backend, BackendIndex, numbered};
 
@@ -104,6 +105,7 @@ impl UpdateContext<'_> {
             controls: OwnedControls { flags, ..OwnedControls::default() },
             op_bytes: schema_text(schema).into(),
             identity: identity.clone(),
+            judged: Judged::Unneeded,
             connection: 0,
             operation: 0,
             answer: None,

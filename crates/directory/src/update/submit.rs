@@ -145,6 +145,8 @@ impl UpdateContext<'_> {
         if let EntryRequest::ModifyDn(ModifyDnRequest { new_superior: Some(superior), .. }) = request {
             self.check_same_backend(&facts, at, superior)?;
         }
+        let identity = self.requestor(&order.session.identity)?;
+        let judged = self.judge(&identity, at, request)?;
         tell_of_request(self.notices, &facts, request);
         let op_bytes = match passwords::prepare(self, &facts, order, request, at, &name)? {
             Prepared::Unchanged => update.encoded().into(),
@@ -157,7 +159,8 @@ impl UpdateContext<'_> {
             kind,
             controls,
             op_bytes,
-            identity: self.requestor(&order.session.identity)?,
+            identity,
+            judged,
             connection: order.session.connection,
             operation: order.operation,
             answer: None,

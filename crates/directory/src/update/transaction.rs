@@ -19,6 +19,7 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use change::apply::TransactionReport;
 use change::csn::Csn;
+use change::judged::Judged;
 use change::parts::join;
 use change::proposal::Kind;
 use query::error::store_failure;
@@ -72,6 +73,8 @@ impl UpdateContext<'_> {
             controls: OwnedControls::default(),
             op_bytes: join(parts).into(),
             identity: first.decided.identity.clone(),
+            // Each part says what was judged of it.
+            judged: Judged::Missing,
             connection: order.session.connection,
             operation: order.operation,
             answer: None,

@@ -18,6 +18,7 @@ use crate::apply::queue::{BATCH_JOBS, Bounds, Slice, bounds, job};
 use crate::apply::{Report, UpdateRules, plugins_text, schema_text};
 use crate::csn::Csn;
 use crate::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
+use crate::judged::JudgedEntry;
 use crate::proposal::{Authority, Flags, Kind, Proposal};
 use query::backend::Suffix;
 use query::entry::EntrySource;
@@ -308,6 +309,17 @@ impl Bed {
         let snapshot = self.backend.snapshot().unwrap();
         let normal = |dn: &str| NormalizedDn::parse(&self.schema, dn.as_bytes()).unwrap();
         locate(&snapshot.view(), &normal(self.suffix), normal(dn).as_bytes()).unwrap().found().unwrap().0
+    }
+
+    /// An entry as whoever judges finds it; `looks` says whether its content matters.
+    pub fn judged(&self, dn: &str, looks: bool) -> JudgedEntry {
+        let id = store::EntryId(self.id_of(dn));
+        let snapshot = self.backend.snapshot().unwrap();
+        let record = snapshot.entry(id).unwrap().unwrap();
+        match looks {
+            true => JudgedEntry::as_it_is(id, &record.view().unwrap()),
+            false => JudgedEntry::whatever_it_contains(id),
+        }
     }
 
     /// The name as it is stored.

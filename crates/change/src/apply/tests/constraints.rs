@@ -3,6 +3,7 @@
 use ldap::ResultCode;
 
 use super::bed::{Bed, SUFFIX, With, add_op};
+use crate::judged::{Judged, JudgedEntry};
 use crate::proposal::{Authority, Flags, Kind};
 
 const REFUSED: ResultCode = ResultCode::CONSTRAINT_VIOLATION;
@@ -53,7 +54,8 @@ fn who_has_a_unique_value_is_told_to_root_only() {
         let view = snapshot.view();
         view.entries(store::EntryId(1)).unwrap().map(|entry| entry.unwrap().0).last().unwrap()
     };
-    let ben = Authority::User { dn: &dn, entry: id.0 };
+    let judged = Judged::Entry(JudgedEntry::whatever_it_contains(id));
+    let ben = Authority::User { dn: &dn, entry: id.0, judged };
     let with = With { authority: Some(ben), ..With::default() };
     let report = bed.modify_with(&dn, "add userPassword: {CLEAR}same", with).refused(REFUSED, "another entry");
     assert!(!report.result.message.contains("uid=ann") && !report.result.message.contains("same"));

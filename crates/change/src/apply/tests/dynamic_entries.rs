@@ -5,6 +5,7 @@ use store::EntryId;
 
 use super::bed::{Bed, Outcome, ROOT, SUFFIX, With};
 use crate::apply::{ExpirySlice, expired};
+use crate::judged::{Judged, JudgedEntry};
 use crate::proposal::{Authority, Kind};
 use query::locate::locate;
 
@@ -70,8 +71,12 @@ fn an_entry_lives_from_its_proposal_on() {
     refresh(&mut bed, &dn("ben"), "20261121101700Z", ROOT).refused(ResultCode::OBJECT_CLASS_VIOLATION, "dynamicObject");
     refresh(&mut bed, &dn("nobody"), "20261121101700Z", ROOT).refused(ResultCode::NO_SUCH_OBJECT, "nobody");
     let (ann, name) = (id_of(&bed, &dn("ann")).0, dn("ann"));
-    let user = Authority::User { dn: &name, entry: ann };
-    refresh(&mut bed, &name, "20261121101700Z", user).refused(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "Refreshing");
+    // A user whose right was judged, of the same entry.
+    let by = |judged| Authority::User { dn: &name, entry: ann, judged };
+    let judged = Judged::Entry(JudgedEntry::whatever_it_contains(EntryId(ann)));
+    refresh(&mut bed, &name, "20261121101800Z", by(judged)).ok();
+    assert_eq!(bed.values(&name, "entryExpireTimestamp"), ["20261121101800Z"]);
+    refresh(&mut bed, &name, "20261121101900Z", by(Judged::Missing)).refused(ResultCode::OTHER, "Nobody decided");
     assert_eq!(bed.replayed().picture(), bed.picture());
     bed.verify();
 }

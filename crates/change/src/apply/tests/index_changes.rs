@@ -10,6 +10,7 @@ use super::bed::{Bed, SUFFIX, With};
 use super::model::Op;
 use super::random::{any_op, run};
 use crate::index_proposal::IndexProposal;
+use crate::judged::Judged;
 use crate::proposal::{Authority, Kind};
 
 /// Indexes as they may be configured; each case takes some.
@@ -128,7 +129,8 @@ fn a_large_group_is_indexed_in_parts_while_members_come_and_go() {
 fn only_the_server_changes_indexes() {
     let mut bed = Bed::new();
     let change = set(default_indexes(), &[]).encode();
-    let authority = Some(Authority::User { dn: "uid=ann,ou=people,dc=example,dc=com", entry: 2 });
+    let authority =
+        Some(Authority::User { dn: "uid=ann,ou=people,dc=example,dc=com", entry: 2, judged: Judged::Unneeded });
     let refused = bed.propose(Kind::Indexes, &change, With { authority, ..With::default() });
     refused.refused(ldap::ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "Changing indexes");
     bed.propose(Kind::Indexes, b"nonsense", With::default()).refused(ldap::ResultCode::OTHER, "damaged");

@@ -1,7 +1,7 @@
 //! What operations do.
 
 use super::bed::{Bed, SUFFIX, With, add_op, modify_op};
-use crate::proposal::{Authority, Flags, Kind};
+use crate::proposal::{Flags, Kind};
 
 const ANN: &str = "uid=ann,ou=people,dc=example,dc=com";
 
@@ -154,58 +154,6 @@ fn renames_and_moves_take_the_subtree_along() {
     assert_eq!(bed.stored_dn(moved).as_deref(), Some("cn=ANN Example,ou=staff,ou=groups,dc=example,dc=com"));
     assert_eq!(bed.entry(anna), None);
     bed.verify();
-}
-
-#[test]
-fn who_asks_is_who_has_the_name_when_it_is_applied() {
-    let mut bed = with_ann();
-    bed.person("ben");
-    let (ben, cid) = ("uid=ben,ou=people,dc=example,dc=com", "uid=cid,ou=people,dc=example,dc=com");
-    let denied = ldap::ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
-    let entry = bed.id_of(ANN);
-    let with = With { authority: Some(Authority::User { dn: ANN, entry }), ..With::default() };
-    // Renamed after the proposal was made: nobody has the name.
-    bed.rename(ANN, "uid=cid", true, None).ok();
-    bed.modify_with(cid, "replace userPassword: y", with).refused(denied, "own userPassword");
-    // Then somebody else has it.
-    bed.rename(ben, "uid=ann", true, None).ok();
-    bed.modify_with(cid, "replace userPassword: y", with).refused(denied, "own userPassword");
-    bed.modify_with(ANN, "replace userPassword: y", with).ok();
-    // Deleted and added again.
-    bed.delete(ANN).ok();
-    bed.modify_with(ANN, "replace userPassword: y", with).refused(ldap::ResultCode::NO_SUCH_OBJECT, "ann");
-    bed.person("ann");
-    bed.modify_with(ANN, "replace userPassword: y", with).ok();
-    // Without an entry in this backend nobody is looked for.
-    let elsewhere = With { authority: Some(Authority::User { dn: ANN, entry: 0 }), ..with };
-    bed.modify_with(ANN, "replace userPassword: y", elsewhere).refused(denied, "own userPassword");
-    assert_eq!(bed.replayed().picture(), bed.picture());
-}
-
-#[test]
-fn a_user_changes_its_own_password_and_nothing_else() {
-    let mut bed = with_ann();
-    bed.person("ben");
-    let entry = bed.id_of(ANN);
-    let with = With { authority: Some(Authority::User { dn: ANN, entry }), ..With::default() };
-    let denied = ldap::ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
-    bed.modify_with(ANN, "replace userPassword: {SSHA512}x", with).ok();
-    assert_eq!(bed.values(ANN, "modifiersName"), [ANN]);
-    assert_eq!(bed.values(ANN, "pwdChangedTime"), ["20261121101500.006Z"]);
-    bed.modify_with(ANN, "replace userPassword: y\nreplace sn: z", with).refused(denied, "own userPassword");
-    bed.modify_with(ANN, "", with).refused(denied, "own userPassword");
-    bed.modify_with("uid=ben,ou=people,dc=example,dc=com", "replace userPassword: y", with).refused(denied, "own");
-    bed.add_with("ou=x,dc=example,dc=com", "objectClass: organizationalUnit\nou: x", with).refused(denied, "Adding");
-    bed.delete_with(ANN, with).refused(denied, "Deleting");
-    let anonymous = With { authority: Some(Authority::Anonymous), ..With::default() };
-    bed.modify_with(ANN, "replace userPassword: y", anonymous).refused(denied, "bind first");
-    // Not even whether an entry exists is told.
-    bed.modify_with("uid=no,dc=example,dc=com", "replace sn: y", anonymous).refused(denied, "bind first");
-    // The number is that of another entry, as in data that are not those of the one who proposed.
-    let other = With { authority: Some(Authority::User { dn: "uid=ben,ou=people,dc=example,dc=com", entry }), ..with };
-    bed.modify_with(ANN, "replace userPassword: y", other).refused(denied, "own userPassword");
-    bed.modify(ANN, "delete userPassword").ok();
-    assert!(!bed.entry(ANN).unwrap().contains_key("pwdChangedTime"));
 }
 
 #[test]

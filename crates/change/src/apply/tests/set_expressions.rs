@@ -3,6 +3,7 @@
 use ldap::ResultCode;
 
 use super::bed::{Bed, SUFFIX, With};
+use crate::judged::{Judged, JudgedEntry};
 use crate::proposal::{Authority, Flags};
 
 const REFUSED: ResultCode = ResultCode::CONSTRAINT_VIOLATION;
@@ -50,7 +51,11 @@ fn who_asks_is_the_user() {
     };
     let ben = dn("ben");
     let own = With {
-        authority: Some(Authority::User { dn: "UID=ben, ou=People,dc=example,dc=com", entry: id.0 }),
+        authority: Some(Authority::User {
+            dn: "UID=ben, ou=People,dc=example,dc=com",
+            entry: id.0,
+            judged: Judged::Entry(JudgedEntry::whatever_it_contains(id)),
+        }),
         ..With::default()
     };
     bed.modify(&ben, "add userPassword: {CLEAR}x").refused(REFUSED, "userPassword");
