@@ -76,20 +76,21 @@ impl Directory {
     ///
     /// # Errors
     /// When the schema has mistakes, something of the configuration is not valid, or a backend does not open.
-    pub fn open_for_reading(
+    pub fn open_for_reading<E: From<OpenError>>(
         config: &Config,
-        mut open: impl FnMut(&BackendConfig) -> Result<Option<store::Backend>, OpenError>,
-    ) -> Result<Directory, OpenError> {
-        let facts = Arc::new(Facts::new(load_schema(config)?));
+        mut open: impl FnMut(&BackendConfig) -> Result<Option<store::Backend>, E>,
+    ) -> Result<Directory, E> {
+        let facts = Arc::new(Facts::new(load_schema(config).map_err(OpenError::from)?));
         let mut backends: Vec<Backend> = Vec::new();
-        for (configured, suffixes) in all_suffixes(config, &facts.schema)? {
-            let key_makers = configured_indexes(&facts.schema, configured)?.configs;
+        for (configured, suffixes) in all_suffixes(config, &facts.schema).map_err(OpenError::from)? {
+            let indexes = configured_indexes(&facts.schema, configured).map_err(OpenError::from)?;
+            let key_makers = indexes.configs;
             backends.extend(open(configured)?.map(|store| in_service(configured, suffixes, key_makers, store)));
         }
         let logs = backends.iter().map(|backend| Arc::clone(backend.store.log())).collect();
         let history =
             History::of_files(logs).map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })?;
-        assembled(config, facts, backends, Arc::new(history))
+        Ok(assembled(config, facts, backends, Arc::new(history))?)
     }
 
     /// Answers what waits, folds everything into the databases and closes them.

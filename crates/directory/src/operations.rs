@@ -5,11 +5,13 @@
 use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest};
 
 use crate::bind::{BindContext, BindStep, bind_controls};
+use crate::decision::{Asked, Decision, Explainer, SubjectError, identity_of};
 use crate::directory::Directory;
 use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
 use crate::session::Session;
 use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
 use access::Identity;
+use store::StoreError;
 
 impl Directory {
     /// What searches need.
@@ -89,6 +91,36 @@ impl Directory {
     /// done.
     pub fn submit(&self, session: &Session, asked: UpdateRequest<'_, '_>, done: UpdateCallback) -> Submitted {
         self.updating().submit(session, asked, done)
+    }
+
+    /// Who has that name, a root user or a user with an entry; the empty one is anonymous.
+    ///
+    /// # Errors
+    /// When nobody has it, or the entry cannot be read.
+    pub fn identity_of(&self, name: &str) -> Result<Identity, SubjectError> {
+        identity_of(name, &self.facts(), &self.backends, &self.roots.load())
+    }
+
+    /// How a request of the session would be decided at that time, and why; nothing of it is done.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn explain(
+        &self,
+        session: &Session,
+        asked: Asked<'_, '_>,
+        now_unix_seconds: i64,
+    ) -> Result<Decision, StoreError> {
+        let explainer = Explainer {
+            facts: self.facts(),
+            in_force: &self.in_force,
+            history: self.history(),
+            monitor: self,
+            reading: &self.reading,
+            rights: self.rights_of(session, now_unix_seconds)?,
+            now_unix_seconds,
+        };
+        explainer.explain(asked)
     }
 
     /// Begins a transaction on a connection; gives its identifier.

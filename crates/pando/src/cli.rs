@@ -82,6 +82,8 @@ pub enum Tool {
     Dsconfig(tools::dsconfig::Options),
     /// Show which indexes would speed up recent searches, and create them
     IndexAdvice(tools::index_advice::Options),
+    /// Find out who may do what and why, try changes of access control, and test it
+    Access(tools::access::Options),
     /// Undo changes of entries, chosen by number, by user or by time
     Undo(tools::undo::Options),
     /// Make sample data from a template
@@ -114,6 +116,7 @@ impl Tool {
             Tool::RepairLog(_) => "repair-log",
             Tool::Backendstat(_) => "backendstat",
             Tool::IndexAdvice(_) => "index-advice",
+            Tool::Access(_) => "access",
             Tool::Undo(_) => "undo",
             Tool::Makeldif(_) => "makeldif",
             Tool::EncodePassword(_) => "encode-password",

@@ -62,4 +62,12 @@ macro_rules! failures {
     };
 }
 
-failures!(config::ConfigErrors, crate::makeldif::TemplateError, jobs::JobError, schema::SchemaErrors);
+failures!(
+    config::ConfigErrors,
+    crate::makeldif::TemplateError,
+    directory::OpenError,
+    directory::SubjectError,
+    jobs::JobError,
+    schema::SchemaErrors,
+    store::StoreError,
+);

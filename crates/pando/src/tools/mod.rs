@@ -1,5 +1,6 @@
 //! The tools, one file each.
 
+pub mod access;
 pub mod backendstat;
 mod certificate;
 pub mod documents;
@@ -21,6 +22,7 @@ pub mod start;
 pub mod status;
 pub mod stop;
 mod template_source;
+mod time;
 pub mod undo;
 pub mod verify_index;
 
@@ -47,6 +49,7 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::RepairLog(options) => repair_log::run(&instance, options),
         Tool::Backendstat(options) => backendstat::run(&instance, options),
         Tool::IndexAdvice(options) => index_advice::run(&instance, options),
+        Tool::Access(options) => access::run(&instance, options),
         Tool::Undo(options) => undo::run(&instance, options),
         Tool::Makeldif(options) => makeldif::run(options),
         Tool::EncodePassword(options) => encode_password::run(options),

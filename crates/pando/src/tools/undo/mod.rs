@@ -8,7 +8,6 @@ mod apply;
 mod find;
 mod plan;
 mod print;
-mod time;
 mod which;
 
 use std::path::Path;

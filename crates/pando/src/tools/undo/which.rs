@@ -3,8 +3,8 @@
 use change::history::{Bounds, Change};
 use clap::Args;
 
-use super::time;
 use crate::failure::Failure;
+use crate::tools::time;
 
 /// Which changes are meant: those to which everything applies that is given.
 #[derive(Debug, Args)]

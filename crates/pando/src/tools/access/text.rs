@@ -1,0 +1,251 @@
+//! A decision as people read it: the answer first, then why, then what came close.
+
+use access::explanation::{Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
+use directory::{Decision, FilterTruth, Need, What};
+
+use super::client::shown;
+use super::marked::marked;
+use crate::output::outln;
+use crate::terminal;
+
+/// Columns of a text that no terminal shows.
+const COLUMNS: usize = 110;
+
+/// Instructions that came close and are shown.
+const CLOSE_MAX: usize = 5;
+
+/// Prints all of it. `all`: also instructions that are about something else.
+pub fn print(decision: &Decision, all: bool) {
+    lines(decision, all, terminal::columns().unwrap_or(COLUMNS)).iter().for_each(|line| outln!("{line}"));
+}
+
+/// The answer in one line.
+pub fn answer(decision: &Decision) -> String {
+    let asker = shown(&decision.asker);
+    match (decision.exists, decision.granted) {
+        (false, _) => format!("Refused: there is no entry \"{}\"", decision.dn),
+        (true, true) => format!("Granted to {asker}"),
+        (true, false) => match decision.refused().next() {
+            Some(need) => format!("Refused to {asker}: {}", missing(need)),
+            None => format!("Refused to {asker}"),
+        },
+    }
+}
+
+/// What a refused need comes to.
+fn missing(need: &Need) -> String {
+    match &need.what {
+        What::Shows { dn } => format!("the entry \"{dn}\" does not show"),
+        What::Filter(FilterTruth::NoMatch) => "the filter does not match the entry, whoever asks".to_owned(),
+        What::Filter(_) => "the filter matches only for who may search its attributes".to_owned(),
+        other => format!("no {}", title(other)),
+    }
+}
+
+fn title(what: &What) -> String {
+    match what {
+        What::Shows { dn } => format!("sight of \"{dn}\""),
+        What::Filter(_) => "match of the filter".to_owned(),
+        What::Right { right, dn, attribute, value } => {
+            let of = attribute.as_ref().map_or(String::new(), |name| format!(" {name} of"));
+            let value = value.as_ref().map_or(String::new(), |value| format!(" (value \"{value}\")"));
+            format!("right to {}{of} \"{dn}\"{value}", right.as_str())
+        }
+        What::Privilege(privilege) => format!("privilege {}", privilege.name()),
+        What::Control(oid) => format!("right to use the control {oid}"),
+        What::Extended(oid) => format!("right to use the extended operation {oid}"),
+    }
+}
+
+fn lines(decision: &Decision, all: bool, width: usize) -> Vec<String> {
+    let mut out = vec![answer(decision)];
+    for need in &decision.needs {
+        out.push(String::new());
+        out.push(headline(need));
+        if let Some(explanation) = &need.explanation {
+            put_explanation(&mut out, explanation, all, width);
+        }
+    }
+    out
+}
+
+fn headline(need: &Need) -> String {
+    let mark = if need.granted { "yes" } else { "NO " };
+    let text = match &need.what {
+        What::Shows { dn } => format!("\"{dn}\" shows: some attribute of it may be read"),
+        What::Filter(FilterTruth::Matches) => "the filter matches the entry".to_owned(),
+        What::Filter(FilterTruth::MatchesForOthers) => {
+            "the filter matches the entry: only for who may search its attributes".to_owned()
+        }
+        What::Filter(FilterTruth::NoMatch) => "the filter matches the entry: it does for nobody".to_owned(),
+        other => title(other),
+    };
+    format!("{mark} {text}")
+}
+
+fn put_explanation(out: &mut Vec<String>, explanation: &Explanation, all: bool, width: usize) {
+    let decided = match explanation.reason {
+        Reason::Allowed(at) | Reason::Denied(at) => Some(at),
+        _ => None,
+    };
+    match explanation.reason {
+        Reason::BypassAcl => out.push("    The privilege bypass-acl: instructions are not asked.".to_owned()),
+        Reason::Allowed(_) => out.push("    Granted by:".to_owned()),
+        Reason::Denied(_) => out.push("    Denied by:".to_owned()),
+        Reason::NothingApplies => out.push("    No instruction is about this, and without one nobody may.".to_owned()),
+        Reason::NobodyGrants => out.push("    No instruction grants it.".to_owned()),
+        Reason::BuiltIn => {}
+    }
+    if let Some(decided) = decided.and_then(|at| explanation.instructions.get(at)) {
+        put_instruction(out, decided, width);
+    }
+    let others = explanation.instructions.iter().enumerate().filter(|(at, _)| Some(*at) != decided).map(|(_, it)| it);
+    let mut close: Vec<&Considered> = others.filter(|it| all || is_close(it, explanation.granted)).collect();
+    close.sort_by_key(|it| distance(&it.outcome));
+    if close.is_empty() {
+        return;
+    }
+    out.push(if all { "    Looked at besides:" } else { "    These came close:" }.to_owned());
+    let shown = if all { close.len() } else { CLOSE_MAX };
+    close.iter().take(shown).for_each(|it| put_instruction(out, it, width));
+    if let Some(more @ 1..) = close.len().checked_sub(shown) {
+        out.push(format!("      and {more} more (--all shows them)"));
+    }
+}
+
+/// Whether it says something to who asks why.
+fn is_close(considered: &Considered, granted: bool) -> bool {
+    match considered.outcome {
+        Outcome::AllowsOthers(_) | Outcome::Invalid(_) => !granted,
+        Outcome::Denies => true,
+        _ => false,
+    }
+}
+
+fn distance(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Denies | Outcome::Invalid(_) | Outcome::Allows => 0,
+        Outcome::AllowsOthers(failed) | Outcome::DeniesOthers(failed) => failed.len(),
+        Outcome::IsAboutOther(_) => usize::MAX,
+    }
+}
+
+/// Where it stands, its text with what counts marked, and what came of it.
+fn put_instruction(out: &mut Vec<String>, considered: &Considered, width: usize) {
+    let name = match considered.name.as_str() {
+        "" => String::new(),
+        name => format!(" \"{name}\""),
+    };
+    out.push(format!("      {}{name}", place(considered)));
+    let (parts, note): (&[FailedCondition], String) = match &considered.outcome {
+        Outcome::AllowsOthers(failed) | Outcome::DeniesOthers(failed) => (failed, failed_note(failed)),
+        Outcome::Allows => (&[], "it allows this".to_owned()),
+        Outcome::Denies => (&[], "it denies this".to_owned()),
+        Outcome::IsAboutOther(part) => (&[], other(*part).to_owned()),
+        Outcome::Invalid(why) => (&[], format!("it is not valid, so it denies everything here: {why}")),
+    };
+    let spans: Vec<_> = parts.iter().map(|failed| failed.span.clone()).collect();
+    let room = width.saturating_sub(8);
+    out.extend(marked(&considered.text, &spans, room).into_iter().map(|line| format!("        {line}")));
+    out.push(format!("        -> {note}"));
+}
+
+/// Where an instruction stands.
+pub fn place(considered: &Considered) -> String {
+    let number = considered.position + 1;
+    match &considered.holder {
+        Some(holder) => format!("aci number {number} of \"{holder}\""),
+        None => format!("global-aci number {number} of the configuration"),
+    }
+}
+
+fn failed_note(failed: &[FailedCondition]) -> String {
+    let undefined = failed.iter().filter(|one| one.is_undefined).count();
+    match (failed.len(), undefined) {
+        (0, _) => "its rule is not true of this client".to_owned(),
+        (1, 0) => "the marked condition is not true of this client".to_owned(),
+        (1, _) => "the marked condition cannot be told".to_owned(),
+        (_, 0) => "the marked conditions are not true of this client".to_owned(),
+        _ => "the marked conditions are not true of this client, or cannot be told".to_owned(),
+    }
+}
+
+fn other(part: TargetPart) -> &'static str {
+    match part {
+        TargetPart::Target => "its target is other entries",
+        TargetPart::Scope => "its targetscope does not reach this entry",
+        TargetPart::Attribute => "its targetattr does not list this attribute, or it has none",
+        TargetPart::Filter => "its targetfilter does not match this entry",
+        TargetPart::ValueFilter => "its targattrfilters do not match the values",
+        TargetPart::Move => "its target_from or target_to is another place",
+        TargetPart::ControlOrExtension => "it is about controls or extended operations",
+        TargetPart::Right => "it does not list this right",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use access::Right;
+
+    use super::*;
+
+    const TEXT: &str =
+        "(targetattr=\"mail\")(version 3.0; acl \"staff\"; allow (read) groupdn=\"ldap:///cn=staff,o=x\";)";
+
+    fn considered(outcome: Outcome) -> Considered {
+        let holder = Some("o=x".to_owned());
+        Considered { holder, position: 1, name: "staff".to_owned(), text: TEXT.to_owned(), outcome }
+    }
+
+    fn decision(granted: bool, reason: Reason, outcome: Outcome) -> Decision {
+        let explanation = Explanation { granted, reason, instructions: vec![considered(outcome)] };
+        let attribute = Some("mail".to_owned());
+        let what = What::Right { right: Right::Read, dn: "uid=ann,o=x".to_owned(), attribute, value: None };
+        Decision {
+            granted,
+            asker: "uid=bob,o=x".to_owned(),
+            dn: "uid=ann,o=x".to_owned(),
+            exists: true,
+            needs: vec![Need { what, granted, explanation: Some(explanation) }],
+        }
+    }
+
+    #[test]
+    fn a_refusal_shows_what_came_close_and_what_was_missing() {
+        let begin = TEXT.find("groupdn").unwrap();
+        let failed = FailedCondition { span: begin..begin + 30, is_undefined: false };
+        let refused = decision(false, Reason::NobodyGrants, Outcome::AllowsOthers(vec![failed]));
+        let carets = format!("        {}{}", " ".repeat(begin), "^".repeat(30));
+        assert_eq!(
+            lines(&refused, false, 120),
+            [
+                "Refused to uid=bob,o=x: no right to read mail of \"uid=ann,o=x\"",
+                "",
+                "NO  right to read mail of \"uid=ann,o=x\"",
+                "    No instruction grants it.",
+                "    These came close:",
+                "      aci number 2 of \"o=x\" \"staff\"",
+                &format!("        {TEXT}"),
+                &carets,
+                "        -> the marked condition is not true of this client",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_grant_names_its_instruction() {
+        let granted = decision(true, Reason::Allowed(0), Outcome::Allows);
+        let lines = lines(&granted, false, 120);
+        assert_eq!(lines[0], "Granted to uid=bob,o=x");
+        assert_eq!(lines[3..5], ["    Granted by:", "      aci number 2 of \"o=x\" \"staff\""]);
+        let elsewhere = decision(false, Reason::NothingApplies, Outcome::IsAboutOther(TargetPart::Attribute));
+        assert_eq!(super::lines(&elsewhere, false, 120).len(), 4);
+        assert!(super::lines(&elsewhere, true, 120).iter().any(|line| line.contains("targetattr does not list")));
+    }
+
+    #[test]
+    fn a_missing_entry_is_said_to_be_missing() {
+        let missing = Decision { dn: "uid=x,o=x".to_owned(), ..Decision::default() };
+        assert_eq!(answer(&missing), "Refused: there is no entry \"uid=x,o=x\"");
+    }
+}
