@@ -2,13 +2,19 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::not_obeyed::{NOT_OBEYED, NotObeyed};
+use aci::{Reading, Remark};
 use config::Config;
 use password::Scheme;
 use query::configured::index_configs;
-use store::bulk::{self, ImportMode, ImportOptions, ImportStamps, LdifSource, PasswordHook, Selection};
+use schema::Schema;
+use schema::instruction::check_target;
+use store::bulk::{
+    self, ImportMode, ImportOptions, ImportStamps, InstructionHook, LdifSource, PasswordHook, Selection,
+};
 
 use crate::files::Target;
 use crate::{JobError, Progress, Unit, Watch};
@@ -67,6 +73,8 @@ pub struct Imported {
     pub summary: bulk::ImportSummary,
     /// Attributes of the imported entries that are not obeyed yet, with the number of entries that have them.
     pub not_obeyed: Vec<(&'static NotObeyed, u64)>,
+    /// Access control instructions with values that were not in quotation marks; they are stored with them.
+    pub quoted_instructions: u64,
 }
 
 impl Import {
@@ -77,6 +85,7 @@ impl Import {
     pub fn run(self, target: Target<'_>, watch: &mut dyn Watch) -> Result<Imported, JobError> {
         let Target { config, backend, schema } = target;
         let keeps_entries = self.mode != ImportMode::Replace || !self.selection.include_branches.is_empty();
+        let quoted = Arc::default();
         let options = ImportOptions {
             other_base_dns: target.other_base_dns(),
             mode: self.mode,
@@ -89,6 +98,7 @@ impl Import {
             skip_file: self.skip_file,
             overwrite: self.overwrite,
             skip_schema_validation: self.skip_schema_validation || !config.global.check_schema,
+            check_instruction: Some(instruction_hook(schema, &quoted)),
             hash_password: Some(password_hook(&config.passwords.scheme)?),
             threads: self.threads,
             temporary_directory: self.temporary_directory,
@@ -108,7 +118,7 @@ impl Import {
         let summary = bulk::import(self.sources, &options, progress)?;
         let counted = summary.counted.iter().filter(|(_, entries)| *entries > 0);
         let not_obeyed = counted.filter_map(|(name, entries)| Some((NotObeyed::of(name)?, *entries))).collect();
-        Ok(Imported { summary, not_obeyed })
+        Ok(Imported { summary, not_obeyed, quoted_instructions: quoted.load(Ordering::Relaxed) })
     }
 }
 
@@ -116,6 +126,23 @@ fn stamps(config: &Config) -> ImportStamps {
     let root = config.root_users.first().and_then(|user| user.bind_dns.first());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     ImportStamps { name: root.map_or(NOBODY, String::as_str).to_owned(), unix_seconds: now.as_secs() }
+}
+
+/// Refuses access control instructions that are not valid, also where the schema is not checked: what nobody can read
+/// would close its part of the tree. What other servers read without quotation marks is stored with them.
+fn instruction_hook(schema: &Arc<Schema>, quoted: &Arc<AtomicU64>) -> InstructionHook {
+    let (schema, quoted) = (Arc::clone(schema), Arc::clone(quoted));
+    Arc::new(move |holder, value| {
+        let text = str::from_utf8(value).map_err(|_| "is not UTF-8".to_owned())?;
+        let parsed = aci::parse_as(text, Reading::Import)
+            .map_err(|error| format!("is not a valid access control instruction: {error}"))?;
+        check_target(&schema, holder, &parsed.aci).map_err(|error| error.to_string())?;
+        if !parsed.warnings.iter().any(|warning| warning.remark == Remark::NotQuoted) {
+            return Ok(None);
+        }
+        quoted.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(parsed.aci.to_string().into_bytes()))
+    })
 }
 
 /// Encodes clear passwords; leaves encoded ones as they are.

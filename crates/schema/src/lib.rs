@@ -10,6 +10,7 @@
 //! | `modify` | changes of `cn=schema`, and what they would break |
 //! | `attribute`, `class`, `description` | the resolved schema elements |
 //! | `syntax` | what values may look like |
+//! | `instruction` | access control instructions and the entries that hold them |
 //! | `calendar` | dates and days |
 //! | `uuid` | the text of UUIDs |
 //! | `prep`, `rule` | normal forms: byte strings whose comparison is the matching |
@@ -34,6 +35,7 @@ mod standard;
 
 pub mod calendar;
 pub mod check;
+pub mod instruction;
 pub mod prep;
 pub mod rule;
 pub mod syntax;

@@ -142,6 +142,12 @@ pub fn import(target: Target<'_>, job: Import, quiet: bool) -> Result<Imported, 
     for (row, entries) in &imported.not_obeyed {
         errln!("{}", row.sentence(*entries));
     }
+    if imported.quoted_instructions > 0 {
+        errln!(
+            "Access control instructions with values without quotation marks: {}; they are stored with quotation marks",
+            imported.quoted_instructions
+        );
+    }
     if !quiet {
         report(&imported.summary);
     }

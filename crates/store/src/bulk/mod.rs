@@ -42,8 +42,8 @@ pub use export::{ExportOptions, ExportSummary, export};
 pub use import::import;
 pub use input::LdifSource;
 pub use options::{
-    Cancel, EntryFilter, ImportMode, ImportOptions, ImportStamps, ImportSummary, PasswordHook, Phase, Progress,
-    SelectedEntry, Selection, SkipReason, Skips,
+    Cancel, EntryFilter, ImportMode, ImportOptions, ImportStamps, ImportSummary, InstructionHook, PasswordHook, Phase,
+    Progress, SelectedEntry, Selection, SkipReason, Skips,
 };
 pub use problem::Problem;
 pub use rebuild::{RebuildOptions, RebuildSummary, RebuildWhich, rebuild};

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 
+use schema::syntax::oid::ACCESS_CONTROL_INFORMATION;
 use schema::{AttributeDescription, Schema, TypeIndex};
 
 use super::error::BulkError;
@@ -34,6 +35,8 @@ pub(super) enum Use {
     Kept,
     /// Stored, hashed before.
     Password,
+    /// Access control instructions: stored as they are written here.
+    Instruction,
     /// Computed by the server, so not stored.
     Virtual,
 }
@@ -103,7 +106,11 @@ impl AttributeSelection {
         }
         let is_password =
             |t: &schema::AttributeType| t.oid() == USER_PASSWORD || t.syntax.oid() == USER_PASSWORD_SYNTAX;
-        if attribute.is_some_and(is_password) { Use::Password } else { Use::Kept }
+        match attribute {
+            Some(t) if is_password(t) => Use::Password,
+            Some(t) if t.syntax.oid() == ACCESS_CONTROL_INFORMATION => Use::Instruction,
+            _ => Use::Kept,
+        }
     }
 }
 
@@ -189,7 +196,8 @@ impl<'a> Names<'a> {
                 let desc = self.description(&canonical).map_err(|error| error.to_string())?;
                 let use_of = self.selection.use_of(self.schema, &description);
                 let attribute = description.attribute;
-                let counted = self.selection.counted(attribute).filter(|_| use_of == Use::Kept);
+                let counted =
+                    self.selection.counted(attribute).filter(|_| matches!(use_of, Use::Kept | Use::Instruction));
                 self.has_counted |= counted.is_some();
                 self.described.push(Described { desc, attribute, canonical: canonical.into(), use_of, counted });
                 self.described.len() as u32 - 1

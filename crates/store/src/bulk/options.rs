@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use schema::Schema;
 use schema::check::Leniency;
+use schema::{NormalizedDn, Schema};
 
 use crate::index::IndexConfigs;
 use crate::record::Values;
@@ -39,6 +39,10 @@ pub type EntryFilter = Arc<dyn Fn(&SelectedEntry<'_>) -> bool + Send + Sync>;
 /// Turns a clear password into what is stored; `None` keeps the value (it is hashed already). The error is the reason
 /// of a reject.
 pub type PasswordHook = Arc<dyn Fn(&[u8]) -> Result<Option<Vec<u8>>, String> + Send + Sync>;
+
+/// Checks an access control instruction of an entry of this name, and gives the form in which it is stored; `None`
+/// keeps the value. The error is the reason of a reject.
+pub type InstructionHook = Arc<dyn Fn(&NormalizedDn, &[u8]) -> Result<Option<Vec<u8>>, String> + Send + Sync>;
 
 /// Which entries and attributes are selected. Empty lists do not restrict.
 #[derive(Clone, Default)]
@@ -198,6 +202,8 @@ pub struct ImportOptions {
     pub overwrite: bool,
     /// Called for each value of `userPassword` and of attributes of the user password syntax.
     pub hash_password: Option<PasswordHook>,
+    /// Called for each access control instruction.
+    pub check_instruction: Option<InstructionHook>,
     /// Worker threads; 0: one for each core.
     pub threads: usize,
     /// Memory for sorting; 0: the default.
@@ -235,6 +241,7 @@ impl ImportOptions {
             skip_file: None,
             overwrite: false,
             hash_password: None,
+            check_instruction: None,
             threads: 0,
             memory_bytes: 0,
             temporary_directory: None,

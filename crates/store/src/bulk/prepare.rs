@@ -165,12 +165,11 @@ impl<'p> Preparer<'p> {
             for (_, position) in group {
                 let Some(value) = self.record.attributes.get(*position) else { continue };
                 let (line, value) = (value.line, value.value);
-                let hook =
-                    self.plan.options.hash_password.as_ref().filter(|_| described.use_of == Use::Password && !is_kept);
-                let hashed = hook.map_or(Ok(None), |hook| hook(value)).map_err(|reason| {
+                let stored = if is_kept { Ok(None) } else { self.stored_form(described.use_of, value) };
+                let stored = stored.map_err(|reason| {
                     (line, format!("entry \"{}\": value of {}: {reason}", &self.record.dn, described.canonical))
                 })?;
-                let value = hashed.as_deref().unwrap_or(value);
+                let value = stored.as_deref().unwrap_or(value);
                 longest = longest.max(value.len());
                 put_value(&mut batch.arena, value);
             }
@@ -179,6 +178,16 @@ impl<'p> Preparer<'p> {
             batch.attributes.push(PreparedAttribute { described: at, count, longest: longest as u32, body });
         }
         Ok(())
+    }
+
+    /// What is stored instead of a value of the file.
+    fn stored_form(&self, use_of: Use, value: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        let options = &self.plan.options;
+        match (use_of, &options.hash_password, &options.check_instruction) {
+            (Use::Password, Some(hash), _) => hash(value),
+            (Use::Instruction, _, Some(check)) => check(&self.dn, value),
+            _ => Ok(None),
+        }
     }
 
     /// Adds what LDIF may leave out: superior classes, the values of the RDN, entryUUID. Returns the requirements of
