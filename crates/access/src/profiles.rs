@@ -70,8 +70,8 @@ const USERS_READ: CommentedAci = CommentedAci {
 
 const USERS_OPERATIONAL: CommentedAci = CommentedAci {
     comment: "Authenticated users may read when and by whom an entry was changed, its names, and its groups and roles.",
-    text: "(targetattr=\"createTimestamp || creatorsName || modifiersName || modifyTimestamp || entryDN || entryUUID || \
-           subschemaSubentry || etag || structuralObjectClass || hasSubordinates || numSubordinates || isMemberOf || \
+    text: "(targetattr=\"createTimestamp || creatorsName || modifiersName || modifyTimestamp || entryDN || entryUUID \
+           || subschemaSubentry || etag || structuralObjectClass || hasSubordinates || numSubordinates || isMemberOf || \
            memberOf || nsRole || entryTtl\")(version 3.0; acl \"Operational attributes for users\"; \
            allow (read,search,compare) userdn=\"ldap:///all\";)",
 };
@@ -88,8 +88,8 @@ const OPENDJ: [CommentedAci; 5] = [
     CommentedAci {
         comment: "Everybody, bound or not, may read every user attribute but passwords and the changes of the \
                   changelog.",
-        text: "(targetattr!=\"userPassword || authPassword || debugsearchindex || changes || changeNumber || changeType \
-               || changeTime || targetDN || newRDN || newSuperior || deleteOldRDN\")(version 3.0; \
+        text: "(targetattr!=\"userPassword || authPassword || debugsearchindex || changes || changeNumber || \
+               changeType || changeTime || targetDN || newRDN || newSuperior || deleteOldRDN\")(version 3.0; \
                acl \"Anonymous read access\"; allow (read,search,compare) userdn=\"ldap:///anyone\";)",
     },
     CommentedAci {
@@ -144,8 +144,8 @@ const POSIX: [CommentedAci; 4] = [
     CommentedAci {
         comment: "Everybody may look accounts and their shadow data up, as nslcd and SSSD do; passwords are checked by \
                   a bind and never read.",
-        text: "(targetattr=\"objectClass || uid || uidNumber || gidNumber || cn || gecos || homeDirectory || loginShell \
-               || shadowLastChange || shadowMin || shadowMax || shadowWarning || shadowInactive || shadowExpire || \
+        text: "(targetattr=\"objectClass || uid || uidNumber || gidNumber || cn || gecos || homeDirectory || \
+               loginShell || shadowLastChange || shadowMin || shadowMax || shadowWarning || shadowInactive || shadowExpire || \
                shadowFlag || sshPublicKey || memberOf || isMemberOf || entryUUID || modifyTimestamp\")\
                (targetfilter=\"(|(objectClass=posixAccount)(objectClass=shadowAccount))\")(version 3.0; \
                acl \"Accounts of logins\"; allow (read,search,compare) userdn=\"ldap:///anyone\";)",
@@ -223,7 +223,12 @@ mod tests {
             names.sort_unstable();
             names.dedup();
             assert_eq!(names.len(), acis.len(), "{name}");
-            assert!(acis.iter().all(|aci| aci.comment.ends_with('.')), "{name}");
+            for aci in acis {
+                assert!(aci.comment.ends_with('.'), "{name}");
+                let parsed = aci::parse_as(aci.text, aci::Reading::Strict);
+                let parsed = parsed.unwrap_or_else(|error| panic!("{}: {error}", aci.text));
+                assert_eq!(parsed.warnings, [], "{}", aci.text);
+            }
         }
         assert_eq!(Profile::parse("open"), None);
     }

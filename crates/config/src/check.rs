@@ -24,6 +24,7 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     check.single_owner("root-dn-user", "alternate-bind-dn", "bind DN");
     check.single_owner("log-publisher", "log-file", "log file");
     check.only_known_names();
+    check.global_acis();
     for (offset, message) in plugin::faults(objects).into_iter().chain(virtual_attribute::faults(objects)) {
         check.fault(offset, message);
     }
@@ -96,6 +97,21 @@ impl Check<'_> {
             }
         }
         self.listeners();
+    }
+
+    /// Instructions that cannot be read, each with the place of the mistake where the file shows it.
+    fn global_acis(&mut self) {
+        for object in Self::of(self.objects, "access-control-handler") {
+            for (value, offset) in object.settings.get("global-aci").iter().flat_map(|setting| &setting.values) {
+                let text = value.to_string();
+                let Err(error) = aci::parse(&text) else { continue };
+                let source = self.places.0.get(*offset..).unwrap_or_default();
+                // A literal string has no escapes: what stands in the file is the instruction.
+                let is_literal = source.strip_prefix('\'').is_some_and(|source| source.starts_with(&text));
+                let place = if is_literal { offset + 1 + error.position } else { *offset };
+                self.fault(place, format!("\"global-aci\" is not a valid instruction: {error}"));
+            }
+        }
     }
 
     /// A client that asks for nothing must not get more than one that asks.
