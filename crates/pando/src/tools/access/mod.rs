@@ -7,12 +7,14 @@
 //! | `source` | the directory that is asked, read from files |
 //! | `client` | who asks, over which connection, when |
 //! | `explain` | why a request is granted or refused |
+//! | `test` | expected decisions, compared with those that are made |
 //! | `text`, `marked` | decisions for people |
 
 mod client;
 mod explain;
 mod marked;
 mod source;
+mod test;
 mod text;
 
 use std::path::Path;
@@ -31,10 +33,13 @@ pub struct Options {
 enum What {
     /// Why a request is granted or refused: the instruction that decided, those that came close, what was missing
     Explain(explain::Options),
+    /// Compare decisions with those that a file expects, and tell which differ
+    Test(test::Options),
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     match &options.what {
         What::Explain(own) => explain::run(directory, own),
+        What::Test(own) => test::run(directory, own),
     }
 }

@@ -16,7 +16,12 @@ const CLOSE_MAX: usize = 5;
 
 /// Prints all of it. `all`: also instructions that are about something else.
 pub fn print(decision: &Decision, all: bool) {
-    lines(decision, all, terminal::columns().unwrap_or(COLUMNS)).iter().for_each(|line| outln!("{line}"));
+    rendered(decision, all).iter().for_each(|line| outln!("{line}"));
+}
+
+/// The same lines.
+pub fn rendered(decision: &Decision, all: bool) -> Vec<String> {
+    lines(decision, all, terminal::columns().unwrap_or(COLUMNS))
 }
 
 /// The answer in one line.
