@@ -7,15 +7,20 @@
 //! | `source` | the directory that is asked, read from files |
 //! | `client` | who asks, over which connection, when |
 //! | `explain` | why a request is granted or refused |
+//! | `searching` | searches of it, by the code of the server |
+//! | `who_can`, `what_can` | everybody who has a right; everything that somebody may |
 //! | `test` | expected decisions, compared with those that are made |
 //! | `text`, `marked` | decisions for people |
 
 mod client;
 mod explain;
 mod marked;
+mod searching;
 mod source;
 mod test;
 mod text;
+mod what_can;
+mod who_can;
 
 use std::path::Path;
 
@@ -26,20 +31,26 @@ use crate::failure::Outcome;
 #[derive(Debug, Args)]
 pub struct Options {
     #[command(subcommand)]
-    what: What,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Command {
     /// Why a request is granted or refused: the instruction that decided, those that came close, what was missing
     Explain(explain::Options),
+    /// Everybody who has a right to an entry or attribute, and because of what
+    WhoCan(who_can::Options),
+    /// Everything that one user may do
+    WhatCan(what_can::Options),
     /// Compare decisions with those that a file expects, and tell which differ
     Test(test::Options),
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
-    match &options.what {
-        What::Explain(own) => explain::run(directory, own),
-        What::Test(own) => test::run(directory, own),
+    match &options.command {
+        Command::Explain(own) => explain::run(directory, own),
+        Command::WhoCan(own) => who_can::run(directory, own),
+        Command::WhatCan(own) => what_can::run(directory, own),
+        Command::Test(own) => test::run(directory, own),
     }
 }

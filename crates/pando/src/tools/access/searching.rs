@@ -1,0 +1,92 @@
+//! Searches of the directory that is asked, by the code of the server: what they find, and what they show.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use directory::{Directory, EncodeError, EntryWriter, RequestTime, Session, ShownEntry, Worker};
+use ldap::client::Search;
+use ldap::{Controls, DerefAliases, LdapResult, MadeSearch, Operation, Scope};
+
+use crate::failure::{Context, Failure};
+
+/// What a search asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub base: String,
+    pub scope: Scope,
+    pub filter: String,
+    pub attributes: Vec<String>,
+}
+
+/// What it gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub result: LdapResult,
+    /// By name, the attributes that are shown.
+    pub entries: BTreeMap<String, BTreeSet<String>>,
+    /// Whether it was ended because there are more entries than are wanted.
+    pub is_cut: bool,
+}
+
+/// Runs a search as the session would, until it has found `most` entries.
+pub fn search(
+    directory: &Directory,
+    session: &Session,
+    asked: &Asked,
+    unix_seconds: i64,
+    most: usize,
+) -> Result<Found, Failure> {
+    let filter = ldap::filter::parse(&asked.filter).context(format_args!("\"{}\" is not a filter", asked.filter))?;
+    let attributes: Vec<&str> = asked.attributes.iter().map(String::as_str).collect();
+    let made = MadeSearch::new(&Search {
+        base: &asked.base,
+        scope: asked.scope,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit_seconds: 0,
+        types_only: true,
+        filter: &filter,
+        attributes: &attributes,
+    });
+    let operation = made.operation().context("the search")?;
+    let Operation::Search(request) = &operation else { return Err(Failure::new("the search is none")) };
+    let time = RequestTime { started: Instant::now(), unix_seconds };
+    let mut worker = Worker::default();
+    let mut gathered = Gathered { entries: BTreeMap::new(), most, is_cut: false };
+    let result = match directory.plan_search(&mut worker, session, request, &Controls::none(), time) {
+        Ok(mut plan) => plan.run(&mut worker, &mut gathered).result,
+        Err(done) => done.result,
+    };
+    Ok(Found { result, entries: gathered.entries, is_cut: gathered.is_cut })
+}
+
+/// Takes names and the names of attributes.
+struct Gathered {
+    entries: BTreeMap<String, BTreeSet<String>>,
+    most: usize,
+    is_cut: bool,
+}
+
+impl EntryWriter for Gathered {
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
+        if self.entries.len() >= self.most {
+            self.is_cut = true;
+            return Ok(ControlFlow::Break(()));
+        }
+        let mut dn = Vec::new();
+        entry.dn().put(&mut dn);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let attributes = entry.attributes().map(|attribute| text(attribute.description())).collect();
+        self.entries.insert(text(&dn), attributes);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn reference(&mut self, _urls: &[String]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
