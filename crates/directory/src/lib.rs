@@ -58,7 +58,7 @@ pub use root_passwords::{
 pub use search::{EntryWriter, RequestTime, SearchDone, SearchPlan, Worker};
 pub use session::Session;
 pub use update::{
-    FollowedName, InternalLog, SlowUpdate, Submitted, TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX, UpdateCallback,
-    UpdateDone, UpdateRequest,
+    FollowedName, InternalLog, LogNote, SlowUpdate, Submitted, TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX,
+    UpdateCallback, UpdateDone, UpdateRequest,
 };
 pub use watch::{WatchOutput, WatchWaker};

@@ -80,6 +80,7 @@ impl Directory {
             updates: &self.updates,
             limits: &self.limits,
             reading: &self.reading,
+            access_control: &self.access_control,
             history: self.history(),
             roots: &self.roots,
             default_referral: &self.default_referral,

@@ -54,7 +54,10 @@ ldap::refusals! {
         OwnEntries { title: String } = ResultCode::UNWILLING_TO_PERFORM, "{title} cannot be changed this way";
 
         // The schema.
-        SchemaByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "Only root users may change the schema";
+        SchemaByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have sufficient privileges to change the schema: it takes update-schema";
+        SchemaAttribute { attribute: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have the right to change {attribute} of the schema";
         SchemaOtherwise = ResultCode::UNWILLING_TO_PERFORM,
             "The schema cannot be changed this way: only modify requests of cn=schema can";
         NoDefinition { attribute: String } = ResultCode::CONSTRAINT_VIOLATION,
@@ -77,7 +80,6 @@ ldap::refusals! {
             "Users may not change their passwords (allow-user-password-changes is off)";
         UserName = ResultCode::UNWILLING_TO_PERFORM,
             "The user identity must be a distinguished name: user names are not mapped to entries yet";
-        ForeignPassword = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "A user may change its own password only";
         WrongOldPassword = ResultCode::INVALID_CREDENTIALS, "The old password is wrong";
         EmptyPassword = ResultCode::UNWILLING_TO_PERFORM, "The new password must not be empty";
         EncodedPassword = ResultCode::CONSTRAINT_VIOLATION,

@@ -42,6 +42,8 @@ pub struct Facts {
     pub aci: Option<TypeIndex>,
     /// `userPassword`.
     pub user_password: Option<TypeIndex>,
+    /// `ds-privilege-name`, whose values give privileges (OpenDJ).
+    pub privilege_name: Option<TypeIndex>,
     /// `nsRoleFilter`, whose values are filters.
     pub role_filter: Option<TypeIndex>,
     /// `nsAccountLock`, which keeps an entry from binding (Sun, 389).
@@ -116,6 +118,7 @@ impl Facts {
             object_class: type_of(b"objectClass"),
             aci: type_of(b"aci"),
             user_password: type_of(b"userPassword"),
+            privilege_name: type_of(b"ds-privilege-name"),
             groups: GroupTypes::of(&schema),
             definitions: DefinitionTypes::of(&schema),
             own_limits: OwnLimitTypes::of(&schema),

@@ -66,6 +66,15 @@ pub fn referral_url(value: &str, below: &str, own_dn: &str, scope: Option<Scope>
     url
 }
 
+/// The first `count` RDNs of a name as text, each with a comma after it.
+#[must_use]
+pub fn leaf_rdns(dn: &str, count: usize) -> String {
+    let Ok(parsed) = ldap::Dn::parse(dn) else {
+        return String::new();
+    };
+    parsed.rdns().iter().take(count).map(|rdn| format!("{rdn},")).collect()
+}
+
 fn is_ldap(scheme: &str) -> bool {
     ["ldap", "ldaps", "ldapi"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }

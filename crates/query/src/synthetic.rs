@@ -46,8 +46,22 @@ impl SyntheticEntry {
     /// # Errors
     /// When it is larger than a record may be.
     pub fn new(facts: &Facts, dn: &str, attributes: &Attributes) -> Result<SyntheticEntry, StoreError> {
+        Self::below(facts, EntryId::ROOT, dn, dn, attributes)
+    }
+
+    /// The entry `dn` below `parent`, where `rdn` names it: one that is not there yet.
+    ///
+    /// # Errors
+    /// When it is larger than a record may be.
+    pub fn below(
+        facts: &Facts,
+        parent: EntryId,
+        rdn: &str,
+        dn: &str,
+        attributes: &Attributes,
+    ) -> Result<SyntheticEntry, StoreError> {
         let mut tables = Tables::new(SchemaTypes::shared(&facts.schema));
-        let mut builder = RecordBuilder::new(EntryId::ROOT, dn.as_bytes());
+        let mut builder = RecordBuilder::new(parent, rdn.as_bytes());
         for (description, values) in &attributes.0 {
             let desc = Interner::description(&mut tables, description)?;
             builder.push(desc, values.iter().map(Vec::as_slice), &mut tables)?;

@@ -21,7 +21,7 @@ use query::error::Refusal as NameRefusal;
 use query::error::shown;
 use query::facts::Facts;
 use query::locate::locate;
-use query::referral::referral_urls;
+use query::referral::{leaf_rdns, referral_urls};
 
 /// See the module.
 pub(super) struct Work<'w, 't> {
@@ -220,12 +220,4 @@ impl<'w, 't> Work<'w, 't> {
     pub(super) fn view(&self) -> View<'_> {
         self.txn.view()
     }
-}
-
-/// The first `count` RDNs of a name as text, each with a comma after it.
-fn leaf_rdns(dn: &str, count: usize) -> String {
-    let Ok(parsed) = ldap::Dn::parse(dn) else {
-        return String::new();
-    };
-    parsed.rdns().iter().take(count).map(|rdn| format!("{rdn},")).collect()
 }

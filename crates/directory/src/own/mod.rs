@@ -20,7 +20,7 @@ pub(crate) use change_scan::ChangeScan;
 pub(crate) use root_dse::Announced;
 pub use root_dse::Capabilities;
 pub(crate) use schema_modification::SchemaModification;
-pub(crate) use tree::{MonitorSource, OwnContext, OwnSearch, OwnTree, OwnUpdate};
+pub(crate) use tree::{MonitorSource, OwnAsker, OwnContext, OwnSearch, OwnTree, OwnUpdate};
 
 /// All of them, made from one schema.
 #[derive(Debug)]

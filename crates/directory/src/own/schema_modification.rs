@@ -20,9 +20,6 @@ pub(crate) struct SchemaModification {
 impl SchemaModification {
     /// Reads a modify request of the subschema entry.
     pub(super) fn read(identity: &Identity, flags: Flags, request: &ModifyRequest<'_>) -> Result<Self, LdapResult> {
-        if !identity.is_root() {
-            return Err(Refusal::SchemaByUser.into());
-        }
         let mut changes = Vec::new();
         for change in request.changes.iter() {
             let attribute = String::from_utf8_lossy(change.attribute.description);

@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use access::{Access, Identity};
+use access::{Access, Identity, Rights};
 use ldap::{EntryRequest, Filter, LdapResult, Scope};
 use schema::NormalizedDn;
 
@@ -58,6 +58,13 @@ pub(crate) struct OwnFound {
 pub(crate) enum OwnUpdate {
     /// Of the subschema entry.
     Schema(SchemaModification),
+}
+
+/// Who asks for an update.
+pub(crate) struct OwnAsker<'a> {
+    pub(crate) identity: &'a Identity,
+    pub(crate) rights: &'a Rights,
+    pub(crate) facts: &'a Facts,
 }
 
 /// Entries that lie in no backend: one, or one with others below it.
@@ -114,7 +121,7 @@ pub(crate) trait OwnTree: Debug + Send + Sync {
     /// What an update of the name `dn` is to do, or why it is refused.
     fn update(
         &self,
-        _identity: &Identity,
+        _asker: &OwnAsker<'_>,
         _flags: Flags,
         _request: &EntryRequest<'_>,
         _dn: &NormalizedDn,

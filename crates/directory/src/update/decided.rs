@@ -8,8 +8,11 @@ use ldap::LdapResult;
 
 use super::controls::OwnedControls;
 use super::done::ExtendedAnswer;
+use super::review::Review;
+use super::rights::{LogNote, Told};
 use crate::refusal::Refusal;
 use access::Identity;
+use change::apply::Report;
 use change::csn::Csn;
 use change::judged::Judged;
 use change::proposal::{Authority, Kind, Proposal};
@@ -29,6 +32,8 @@ pub(crate) struct Decided<'m> {
     pub(crate) identity: Identity,
     /// What was judged of it, if a user asks.
     pub(crate) judged: Judged,
+    /// How it is judged again, and what of its result may be told; none for whoever may do everything.
+    pub(crate) review: Option<Box<Review>>,
     pub(crate) connection: u64,
     pub(crate) operation: u32,
     /// What the response says if the update succeeds.
@@ -45,6 +50,7 @@ impl<'m> Decided<'m> {
             op_bytes: op_bytes.into(),
             identity: Identity::Root { dn: SERVER_NAME.into() },
             judged: Judged::Unneeded,
+            review: None,
             connection: 0,
             operation: 0,
             answer: None,
@@ -61,6 +67,8 @@ impl Decided<'_> {
     pub(super) fn proposal(&self, csn: Csn, entry_uuid: [u8; 16]) -> Proposal<'_> {
         let authority = match &self.identity {
             Identity::Anonymous => Authority::Anonymous,
+            // A root user who may not do everything is like others.
+            Identity::Root { dn } if self.review.is_some() => Authority::User { dn, entry: 0, judged: self.judged },
             Identity::Root { dn } => Authority::Root { dn },
             Identity::User { dn, backend, entry } => {
                 let entry = if *backend == self.backend { entry.0 } else { 0 };
@@ -79,6 +87,32 @@ impl Decided<'_> {
             pre_read: &self.controls.pre_read,
             post_read: &self.controls.post_read,
             operation_bytes: &self.op_bytes,
+        }
+    }
+}
+
+impl Decided<'_> {
+    /// Judges again what changed since it was judged.
+    pub(super) fn judge_again(&mut self) -> Result<(), Box<Told>> {
+        if let Some(review) = &mut self.review {
+            self.judged = review.judge_again(self.backend, self.kind, &self.controls, &self.op_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// A refusal as the asker is told.
+    pub(super) fn tell(&self, result: LdapResult) -> Told {
+        match &self.review {
+            Some(review) => review.tell(result),
+            None => Told::open(result),
+        }
+    }
+
+    /// What became of the update as the asker is told, and what only the log is.
+    pub(super) fn disclose(&self, report: Result<Report, LdapResult>) -> (Result<Report, LdapResult>, LogNote) {
+        match &self.review {
+            Some(review) => review.disclose(self.backend, report),
+            None => (report, LogNote::default()),
         }
     }
 }

@@ -5,6 +5,7 @@
 use ldap::{ControlBuf, LdapResult};
 use store::Phases;
 
+use super::rights::{LogNote, Told};
 use crate::refusal::Refusal;
 use change::apply::Report;
 use change::csn::Csn;
@@ -25,6 +26,8 @@ pub struct UpdateDone {
     pub csn: Option<Csn>,
     /// Where its time went; none when it did not come to a writer, or was lost there.
     pub phases: Option<Phases>,
+    /// What the log says of a refusal beside what the client is told.
+    pub log: LogNote,
 }
 
 /// Called once, mostly on the writer's thread; must be quick.
@@ -40,7 +43,13 @@ impl UpdateDone {
             response_value: None,
             csn: None,
             phases: None,
+            log: LogNote::default(),
         }
+    }
+
+    /// The same, with what only the log is told.
+    pub(super) fn told(told: Told) -> Self {
+        Self { log: told.log, ..Self::refused(told.result) }
     }
 }
 
@@ -81,5 +90,6 @@ pub(super) fn update_done(report: Result<Report, LdapResult>, csn: Csn, answer: 
         csn: success.then_some(csn),
         result: report.result,
         phases: None,
+        log: LogNote::default(),
     }
 }

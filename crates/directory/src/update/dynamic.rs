@@ -16,6 +16,7 @@ use super::done::ExtendedAnswer;
 use super::dynamic_state::SWITCH_ON;
 use super::expiry::{ExpiryThread, Worker};
 use super::order::{Order, Ready, check_authenticated};
+use super::rights::Told;
 use crate::in_force::naming_contexts;
 use crate::open_error::OpenError;
 use crate::refusal::Refusal;
@@ -64,7 +65,7 @@ impl UpdateContext<'_> {
         &self,
         order: &Order<'_, '_>,
         wanted: &Refresh<'_>,
-    ) -> Result<Ready<'static>, LdapResult> {
+    ) -> Result<Ready<'static>, Box<Told>> {
         let Some(settings) = self.updates.dynamic.settings.load_full() else {
             return Err(Refusal::NotDynamic { remedy: SWITCH_ON }.into());
         };
@@ -81,14 +82,16 @@ impl UpdateContext<'_> {
         let change = (ModifyOperation::Replace, EXPIRY.as_bytes(), [until.as_slice()]);
         let made = MadeUpdate::modify(dn, [change]);
         let identity = self.requestor(&order.session.identity)?;
-        let judged = self.judge_made(&identity, backend, &made)?;
+        let mut controls = controls.owned();
+        let (judged, review) = self.review_made(order, (&identity, backend, Kind::Refresh), &made, &mut controls)?;
         Ok(Ready::Proposal(Box::new(Decided {
             backend,
             kind: Kind::Refresh,
-            controls: controls.owned(),
+            controls,
             op_bytes: made.into_encoded().into(),
             identity,
             judged,
+            review,
             connection: order.session.connection,
             operation: order.operation,
             answer: Some(ExtendedAnswer { name: Some(oids::extended::REFRESH), value: encode_refreshed(ttl_seconds) }),

@@ -6,13 +6,16 @@
 //! | `submit` | decides a request, and hands it to a writer |
 //! | `order` | a request with its session |
 //! | `decided` | a decided update, all of a proposal but its time |
+//! | `rights` | whether the asker may make it, and what of its result may be told |
+//! | `committing` | a transaction that is being done |
+//! | `judging`, `review`, `judged_update` | an update that is judged, and on its way |
 //! | `done` | what became of it |
 //! | `intake` | the way into the queues of the backends |
-//! | `judgement` | what a client may change |
 //! | `state` | what updates keep while the server runs |
 //! | the others | one part each of deciding, or of what follows a change |
 
 mod base_dns;
+mod committing;
 mod context;
 mod controls;
 mod decided;
@@ -22,7 +25,8 @@ mod dynamic_state;
 mod expiry;
 mod inbound;
 mod intake;
-mod judgement;
+mod judged_update;
+mod judging;
 mod kept_settings;
 mod order;
 mod password_modify;
@@ -30,6 +34,8 @@ mod passwords;
 mod plugins;
 mod references;
 mod requestor;
+mod review;
+mod rights;
 mod schema_change;
 mod state;
 mod submit;
@@ -47,6 +53,7 @@ pub(crate) use intake::{Cause, Intake};
 pub use order::UpdateRequest;
 pub(crate) use plugins::check_declared_plugins;
 pub use references::{FollowedName, InternalLog};
+pub use rights::LogNote;
 pub(crate) use schema_change::bind_schema;
 pub(crate) use state::UpdateState;
 pub use submit::{SlowUpdate, Submitted};

@@ -1,8 +1,7 @@
 //! The password modify extended operation (RFC 3062): becomes a modify request of `userPassword`, after the old
 //! password was checked and the new one hashed, or made.
 //!
-//! Knows whose password it is about. A user changes its own, root anybody's; the root users' own are in the
-//! configuration file.
+//! Knows whose password it is about; the root users' own are in the configuration file.
 
 use ldap::extended::PasswordModify;
 use ldap::{LdapResult, MadeUpdate, ModifyOperation};
@@ -14,6 +13,7 @@ use super::decided::{Decided, snapshot};
 use super::done::ExtendedAnswer;
 use super::order::{KeptUpdate, Order, Ready};
 use super::passwords;
+use super::rights::Told;
 use crate::refusal::Refusal;
 use access::Identity;
 use access::account::stored_passwords;
@@ -27,7 +27,7 @@ impl UpdateContext<'_> {
         &self,
         order: &Order<'_, '_>,
         wanted: &PasswordModify<'_>,
-    ) -> Result<Ready<'static>, LdapResult> {
+    ) -> Result<Ready<'static>, Box<Told>> {
         let controls = self.update_controls(order, Kind::PasswordModify)?;
         let facts = self.facts();
         let dn = self.target(order, wanted)?;
@@ -37,21 +37,34 @@ impl UpdateContext<'_> {
             return Err(Refusal::RootPassword.into());
         }
         let at = self.backend_of(&name, dn.as_bytes())?;
-        if !self.check_old(&facts, order, at, &name, wanted)? {
+        let identity = self.requestor(&order.session.identity)?;
+        if !self.updates.allow_user_changes
+            && matches!(identity, Identity::User { .. })
+            && NormalizedDn::parse(&facts.schema, identity.dn().as_bytes()).is_ok_and(|own| own == name)
+        {
+            return Err(Refusal::UserPasswordsOff.into());
+        }
+        let mut controls = controls.owned();
+        // Rights are asked for before any password is looked at: with the new one, if the client sends it.
+        let asked = made_update(&dn, wanted.new_password.unwrap_or_default());
+        let (judged, review) = self.review_made(order, (&identity, at, Kind::PasswordModify), &asked, &mut controls)?;
+        let told = |result: LdapResult| match &review {
+            Some(review) => Box::new(review.tell(result)),
+            None => result.into(),
+        };
+        if !self.check_old(&facts, order, at, &name, wanted).map_err(told)? {
             return Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into())));
         }
         let (stored, generated) = self.new_password(wanted)?;
-        let change = (ModifyOperation::Replace, &b"userPassword"[..], [stored.as_slice()]);
-        let made = MadeUpdate::modify(dn.as_bytes(), [change]);
-        let identity = self.requestor(&order.session.identity)?;
-        let judged = self.judge_made(&identity, at, &made)?;
+        let made = made_update(&dn, &stored);
         Ok(Ready::Proposal(Box::new(Decided {
             backend: at,
             kind: Kind::PasswordModify,
-            controls: controls.owned(),
+            controls,
             op_bytes: made.into_encoded().into(),
             identity,
             judged,
+            review,
             connection: order.session.connection,
             operation: order.operation,
             answer: generated.map(|password| ExtendedAnswer {
@@ -66,9 +79,6 @@ impl UpdateContext<'_> {
         let identity = &order.session.identity;
         if identity.is_anonymous() {
             return Err(Refusal::AnonymousPassword.into());
-        }
-        if matches!(identity, Identity::User { .. }) && !self.updates.allow_user_changes {
-            return Err(Refusal::UserPasswordsOff.into());
         }
         match wanted.user_identity.filter(|identity| !identity.is_empty()) {
             None => self.own_name(identity),
@@ -88,8 +98,7 @@ impl UpdateContext<'_> {
         }
     }
 
-    /// Checks that the requestor may, and the old password if one is given. `false`: that takes long, and this thread
-    /// must not.
+    /// Checks the old password if one is given. `false`: that takes long, and this thread must not.
     fn check_old(
         &self,
         facts: &Facts,
@@ -102,12 +111,6 @@ impl UpdateContext<'_> {
         let snapshot = snapshot(backend)?;
         let account =
             stored_passwords(facts, backend, &snapshot.view(), name).map_err(|error| store_failure(&error))?;
-        if let Identity::User { backend, entry, .. } = &order.session.identity {
-            let is_own = *backend == at && account.as_ref().is_some_and(|account| account.id == *entry);
-            if !is_own {
-                return Err(Refusal::ForeignPassword.into());
-            }
-        }
         // That there is no such entry is for `apply` to say, with the matched name.
         let Some(account) = account else { return Ok(true) };
         let slow = (wanted.old_password.is_some() && account.passwords.iter().any(|stored| password::is_slow(stored)))
@@ -135,6 +138,12 @@ impl UpdateContext<'_> {
             }
         }
     }
+}
+
+/// The request that sets a password.
+fn made_update(dn: &str, password: &[u8]) -> MadeUpdate {
+    let change = (ModifyOperation::Replace, &b"userPassword"[..], [password]);
+    MadeUpdate::modify(dn.as_bytes(), [change])
 }
 
 /// `dn:` is how authorization identities are written (RFC 4513 §5.2.1.8); most clients send the bare name.

@@ -12,6 +12,7 @@ use schema::NormalizedDn;
 use super::context::UpdateContext;
 use super::decided::snapshot;
 use super::order::Order;
+use super::rights::check_privilege_names;
 use crate::refusal::Refusal;
 use access::account::stored_passwords;
 use query::backend::BackendIndex;
@@ -37,12 +38,20 @@ pub(super) fn prepare(
     at: BackendIndex,
     name: &NormalizedDn,
 ) -> Result<Prepared, LdapResult> {
-    let is_password = |attribute: &Attribute<'_>| is_password(facts, attribute.description);
-    let has_passwords = match request {
-        EntryRequest::Add(request) => request.attributes.iter().any(|attribute| is_password(&attribute)),
-        EntryRequest::Modify(request) => request.changes.iter().any(|change| is_password(&change.attribute)),
-        EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => false,
+    let (mut has_passwords, mut has_privileges) = (false, false);
+    let mut look = |attribute: &Attribute<'_>| {
+        let known = facts.schema.type_of_description(attribute.description).map(|known| known.index);
+        has_passwords |= known.is_some() && known == facts.user_password;
+        has_privileges |= known.is_some() && known == facts.privilege_name;
     };
+    match request {
+        EntryRequest::Add(request) => request.attributes.iter().for_each(|attribute| look(&attribute)),
+        EntryRequest::Modify(request) => request.changes.iter().for_each(|change| look(&change.attribute)),
+        EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => {}
+    }
+    if has_privileges {
+        check_privilege_names(facts, request)?;
+    }
     if !has_passwords {
         return Ok(Prepared::Unchanged);
     }

@@ -106,6 +106,7 @@ impl UpdateContext<'_> {
             op_bytes: schema_text(schema).into(),
             identity: identity.clone(),
             judged: Judged::Unneeded,
+            review: None,
             connection: 0,
             operation: 0,
             answer: None,

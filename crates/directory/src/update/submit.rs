@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use config::Writability;
 use ldap::extended::PasswordModify;
-use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ModifyDnRequest, Update};
+use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ModifyDnRequest, ResultCode, Update};
 use schema::NormalizedDn;
 use store::Phases;
 
@@ -17,17 +17,24 @@ use super::context::UpdateContext;
 use super::controls::UpdateControls;
 use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of, report_of, update_done};
+use super::judged_update::JudgedUpdate;
+use super::judging::Asked;
 use super::order::{KeptUpdate, Order, Ready, UpdateRequest, check_authenticated};
 use super::passwords::{self, Prepared};
+use super::rights::{End, Told};
 use super::subtree_delete::SubtreeDelete;
 use crate::not_obeyed::tell_of_request;
-use crate::own::OwnUpdate;
+use crate::own::{OwnAsker, OwnUpdate};
 use crate::refusal::Refusal;
 use crate::session::Session;
 use change::proposal::{Flags, Kind};
 use query::backend::{BackendIndex, holder};
 use query::error::{invalid_dn, shown};
 use query::facts::Facts;
+
+/// What is said of missing entries in transactions.
+const JUDGED_WHEN_IT_COMES: &str = "; whether you may make an update of a transaction is decided when it comes, so \
+    that it cannot be about an entry that the transaction adds or renames";
 
 /// Where an update is.
 #[must_use = "a slow update has to be run on a pool"]
@@ -101,8 +108,8 @@ impl UpdateContext<'_> {
                 controls: order.controls.encoded().to_vec(),
                 done,
             }),
-            Err(result) => {
-                done(UpdateDone::refused(result));
+            Err(told) => {
+                done(UpdateDone::told(*told));
                 Submitted::Queued
             }
         }
@@ -118,7 +125,7 @@ impl UpdateContext<'_> {
         UpdateControls::read(order.controls, kind, &order.session.identity, &limits)
     }
 
-    fn prepare<'m>(&self, order: &Order<'_, '_>, update: &EntryUpdate<'m>) -> Result<Ready<'m>, LdapResult> {
+    fn prepare<'m>(&self, order: &Order<'_, '_>, update: &EntryUpdate<'m>) -> Result<Ready<'m>, Box<Told>> {
         let facts = self.facts();
         let request = update.request();
         let kind = match request {
@@ -131,8 +138,6 @@ impl UpdateContext<'_> {
         let controls = self.update_controls(order, kind)?;
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
         check_authenticated(&order.session.identity)?;
-        self.updates.inbound.load().check_seven_bit(&facts.schema, &name, request)?;
-        self.updates.dynamic.check_add(&facts, request)?;
         let slow = || Ready::Slow(KeptUpdate::Entry(update.encoded().to_vec().into()));
         if let Some(OwnUpdate::Schema(change)) = self.own_entry(order, controls.flags, request, &name)? {
             if controls.transaction.is_some() {
@@ -146,14 +151,31 @@ impl UpdateContext<'_> {
             self.check_same_backend(&facts, at, superior)?;
         }
         let identity = self.requestor(&order.session.identity)?;
-        let judged = self.judge(&identity, at, request)?;
+        let mut controls = controls.owned();
+        let asked = Asked { backend: at, kind, request, identity: &identity };
+        let (judged, review) = match self.review(order, &asked, &mut controls) {
+            Ok(judged) => judged,
+            Err(End::Refused(mut told)) => {
+                if controls.transaction.is_some() && told.result.code == ResultCode::NO_SUCH_OBJECT {
+                    told.result.message.push_str(JUDGED_WHEN_IT_COMES);
+                }
+                return Err(told);
+            }
+            Err(End::TakesLong) => return Ok(slow()),
+        };
+        let told = |result: LdapResult| match &review {
+            Some(review) => Box::new(review.tell(result)),
+            None => result.into(),
+        };
+        self.updates.inbound.load().check_seven_bit(&facts.schema, &name, request).map_err(told)?;
+        self.updates.dynamic.check_add(&facts, request).map_err(told)?;
         tell_of_request(self.notices, &facts, request);
-        let op_bytes = match passwords::prepare(self, &facts, order, request, at, &name)? {
+        let prepared = passwords::prepare(self, &facts, order, request, at, &name);
+        let op_bytes = match prepared.map_err(told)? {
             Prepared::Unchanged => update.encoded().into(),
             Prepared::Rewritten(bytes) => bytes.into(),
             Prepared::Slow => return Ok(slow()),
         };
-        let controls = controls.owned();
         Ok(Ready::Proposal(Box::new(Decided {
             backend: at,
             kind,
@@ -161,6 +183,7 @@ impl UpdateContext<'_> {
             op_bytes,
             identity,
             judged,
+            review,
             connection: order.session.connection,
             operation: order.operation,
             answer: None,
@@ -176,8 +199,11 @@ impl UpdateContext<'_> {
         name: &NormalizedDn,
     ) -> Result<Option<OwnUpdate>, LdapResult> {
         let own = self.in_force.own_entries();
-        let holder = own.holder(self.history, name);
-        holder.map(|tree| tree.update(&order.session.identity, flags, request, name)).transpose()
+        let Some(tree) = own.holder(self.history, name) else { return Ok(None) };
+        let facts = self.facts();
+        let rights = self.rights_of(order, &facts)?;
+        let asker = OwnAsker { identity: &order.session.identity, rights: &rights, facts: &facts };
+        tree.update(&asker, flags, request, name).map(Some)
     }
 
     /// The backend that holds a name and may be written to.
@@ -224,6 +250,12 @@ impl UpdateContext<'_> {
             Ok(uuid) => uuid,
             Err(result) => return done(UpdateDone::refused(result)),
         };
+        if decided.review.is_some() {
+            let (intake, backends) = (Arc::clone(intake), Arc::clone(self.backends));
+            let references = Arc::clone(&self.updates.references);
+            let (decided, phases) = (decided.owned(), Phases::default());
+            return JudgedUpdate { intake, backends, references, decided, entry_uuid, done, phases }.go_on();
+        }
         let (csn, proposal) = intake.encode(&decided, entry_uuid);
         let answer = decided.answer;
         if !matches!(decided.kind, Kind::Delete | Kind::ModifyDn) {

@@ -13,6 +13,7 @@ use super::decided::Decided;
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of, report_of, update_done};
 use super::intake::Intake;
 use super::references::ReferenceKeeper;
+use super::rights::Told;
 use change::apply::{Report, SLICE_ENTRIES};
 use change::csn::Csn;
 use query::backend::Backend;
@@ -56,23 +57,34 @@ impl SubtreeDelete {
                 self.slices += 1;
                 // The entry may change meanwhile, but the request was granted.
                 self.decided.controls.assertion.clear();
+                if let Some(review) = &mut self.decided.review {
+                    review.go_on();
+                }
                 self.go_on();
             }
+            Ok(report) if report.is_judged_else => match self.decided.judge_again() {
+                Ok(()) => self.go_on(),
+                Err(told) => self.refused(*told),
+            },
             Ok(report) if report.result.is_success() => {
                 let phases = Some(self.phases);
-                (self.done)(UpdateDone { phases, ..update_done(Ok(report), csn, None) });
+                let (report, log) = self.decided.disclose(Ok(report));
+                (self.done)(UpdateDone { phases, log, ..update_done(report, csn, None) });
             }
-            Ok(report) => self.refused(report.result),
-            Err(result) => self.refused(result),
+            Ok(Report { result, .. }) | Err(result) => {
+                let told = self.decided.tell(result);
+                self.refused(told);
+            }
         }
     }
 
-    fn refused(self, mut result: LdapResult) {
+    fn refused(self, told: Told) {
+        let Told { mut result, log } = told;
         if self.slices > 0 {
             let gone = self.slices * SLICE_ENTRIES;
             let message = &result.message;
             result.message = format!("{message} ({gone} entries were deleted: send the request again for the rest)");
         }
-        (self.done)(UpdateDone { phases: Some(self.phases), ..UpdateDone::refused(result) });
+        (self.done)(UpdateDone { phases: Some(self.phases), log, ..UpdateDone::refused(result) });
     }
 }

@@ -6,23 +6,21 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ldap::transaction::{EndTransaction, encode_end_response};
-use ldap::{Controls, LdapResult};
+use ldap::transaction::EndTransaction;
+use ldap::{Controls, EntryRequest, LdapResult};
+use store::Phases;
 
+use super::committing::{Committing, Part};
 use super::context::UpdateContext;
-use super::controls::OwnedControls;
 use super::decided::{Decided, uuid_for};
-use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of};
+use super::done::{UpdateCallback, UpdateDone};
 use super::order::{Order, check_authenticated};
+use super::rights::Refusal as RightsRefusal;
 use super::transaction_slot::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX, Transaction, Waiting};
 use crate::refusal::Refusal;
 use crate::session::Session;
-use change::apply::TransactionReport;
-use change::csn::Csn;
-use change::judged::Judged;
-use change::parts::join;
-use change::proposal::Kind;
-use query::error::store_failure;
+use change::judged::{Judged, JudgedEntry};
+use query::error::shown;
 
 /// Begins a transaction on a connection; gives its identifier.
 ///
@@ -55,45 +53,18 @@ impl UpdateContext<'_> {
             Err(result) => return done(UpdateDone::refused(result)),
         };
         let Some(first) = updates.first() else { return done(UpdateDone::refused(LdapResult::success())) };
-        let Some(backend) = self.backends.get(first.decided.backend.0) else {
-            return done(UpdateDone::refused(out_of_service()));
-        };
-        let intake = &self.updates.intake;
+        let identity = first.decided.identity.clone();
         let mut parts = Vec::with_capacity(updates.len());
-        for update in &updates {
-            let uuid = match uuid_for(update.decided.kind) {
-                Ok(uuid) => uuid,
+        for Waiting { message_id, decided } in updates {
+            match uuid_for(decided.kind) {
+                Ok(entry_uuid) => parts.push(Part { message_id, decided, entry_uuid }),
                 Err(result) => return done(UpdateDone::refused(result)),
-            };
-            parts.push(intake.encode(&update.decided, uuid).1);
-        }
-        let whole = Decided {
-            backend: first.decided.backend,
-            kind: Kind::Transaction,
-            controls: OwnedControls::default(),
-            op_bytes: join(parts).into(),
-            identity: first.decided.identity.clone(),
-            // Each part says what was judged of it.
-            judged: Judged::Missing,
-            connection: order.session.connection,
-            operation: order.operation,
-            answer: None,
-        };
-        let ids: Vec<i32> = updates.iter().map(|update| update.message_id).collect();
-        let (csn, proposal) = intake.encode(&whole, [0; 16]);
-        let references = Arc::clone(&self.updates.references);
-        let (connection, operation) = (whole.connection, whole.operation);
-        let then = move |outcome: Result<store::Outcome, store::StoreError>| {
-            if let Ok(outcome) = &outcome
-                && outcome.accepted
-                && let Some(report) = TransactionReport::decode(&outcome.response)
-            {
-                report.0.iter().for_each(|part| references.note(part, csn, connection, operation));
             }
-            let phases = phases_of(&outcome);
-            done(UpdateDone { phases, ..transaction_done(outcome, &ids, csn) });
-        };
-        intake.submit(backend, connection, proposal, Box::new(then));
+        }
+        let (intake, backends) = (Arc::clone(&self.updates.intake), Arc::clone(self.backends));
+        let references = Arc::clone(&self.updates.references);
+        let (connection, operation, phases) = (order.session.connection, order.operation, Phases::default());
+        Committing { intake, backends, references, parts, identity, connection, operation, phases, done }.go_on();
     }
 }
 
@@ -121,10 +92,31 @@ fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Res
         }
         .into());
     }
+    if depends_on_earlier(&open.updates, &decided) {
+        let dn = EntryRequest::decode(&decided.op_bytes).map(|request| shown(request.entry())).unwrap_or_default();
+        return Err(RightsRefusal::OncePerTransaction { dn }.into());
+    }
     open.backend = Some(decided.backend);
     open.bytes = bytes;
     open.updates.push(Waiting { message_id: order.message_id, decided: decided.owned() });
     Ok(())
+}
+
+/// Whether rights to an update were decided by what an entry holds that an earlier update of the transaction changes:
+/// then it would not be what was judged.
+fn depends_on_earlier(earlier: &[Waiting], decided: &Decided<'_>) -> bool {
+    let changed = |entry: JudgedEntry| {
+        let is_changed = |other: &Waiting| match other.decided.judged {
+            Judged::Entry(other) | Judged::Move { entry: other, .. } => other.id() == entry.id(),
+            Judged::New { .. } | Judged::Unneeded | Judged::Missing => false,
+        };
+        entry != JudgedEntry::whatever_it_contains(entry.id()) && earlier.iter().any(is_changed)
+    };
+    match decided.judged {
+        Judged::Entry(entry) | Judged::New { parent: entry } => changed(entry),
+        Judged::Move { entry, superior } => changed(entry) || changed(superior),
+        Judged::Unneeded | Judged::Missing => false,
+    }
 }
 
 /// Ends the transaction that a request names, and gives its updates if they are to be done.
@@ -144,27 +136,5 @@ fn check_no_critical(controls: &Controls<'_>) -> Result<(), LdapResult> {
     match controls.iter().find(|control| control.critical) {
         Some(control) => Err(Refusal::critical_control(control.oid).into()),
         None => Ok(()),
-    }
-}
-
-fn transaction_done(outcome: Result<store::Outcome, store::StoreError>, ids: &[i32], csn: Csn) -> UpdateDone {
-    let report = match outcome {
-        Ok(outcome) => TransactionReport::decode(&outcome.response),
-        Err(error) => return UpdateDone::refused(store_failure(&error)),
-    };
-    let Some(report) = report else {
-        return UpdateDone::refused(change::Refusal::UnreadableReport.into());
-    };
-    if let Some(result) = report.refusal() {
-        let failed = ids.get(report.0.len() - 1).copied();
-        let response_value = encode_end_response(failed, &[]);
-        return UpdateDone { response_value, ..UpdateDone::refused(result.clone()) };
-    }
-    let controls: Vec<_> = ids.iter().copied().zip(report.0.iter().map(|part| part.controls())).collect();
-    let controls: Vec<_> = controls.into_iter().filter(|(_, controls)| !controls.is_empty()).collect();
-    UpdateDone {
-        response_value: encode_end_response(None, &controls),
-        csn: Some(csn),
-        ..UpdateDone::refused(LdapResult::success())
     }
 }

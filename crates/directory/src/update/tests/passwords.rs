@@ -84,8 +84,8 @@ fn password_modify() {
     let done = bed.password_modify(Some(ANN), None, Some("three")).ok();
     assert_eq!(done.response_value, None);
     assert_eq!(bed.values(ANN, "pwdChangedTime").len(), 1);
-    bed.password_modify(Some(BEN), None, Some("x")).refused(DENIED, "own password");
-    bed.password_modify(Some("uid=no,dc=example,dc=com"), None, Some("x")).refused(DENIED, "own password");
+    bed.password_modify(Some(BEN), None, Some("x")).refused(DENIED, "password-reset");
+    bed.password_modify(Some("uid=no,dc=example,dc=com"), None, Some("x")).refused(DENIED, "password-reset");
     bed.session.identity = Identity::Anonymous;
     bed.password_modify(Some(ANN), Some("three"), Some("x")).refused(ResultCode::STRONGER_AUTH_REQUIRED, "bind first");
     bed.session.identity = root();
@@ -111,7 +111,7 @@ fn a_renamed_user_still_changes_its_own_password() {
     bed.delete("uid=anna,dc=example,dc=com", &[]).ok();
     bed.add(ANN, &[("objectClass", "inetOrgPerson"), ("uid", "ann"), ("cn", "Ann"), ("sn", "Example")]).ok();
     bed.session.identity = identity;
-    bed.replace(ANN, "userPassword", "taken").refused(DENIED, "own password");
+    bed.replace(ANN, "userPassword", "taken").refused(DENIED, "password-reset");
 }
 
 #[test]
