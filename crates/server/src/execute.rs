@@ -100,7 +100,7 @@ impl LdapLoop {
                     }
                 }
                 Err(refused) => {
-                    self.conclude(core, client, kind, ids, refused);
+                    self.conclude(core, client, kind, ids, *refused);
                     return Executed::Yes;
                 }
             }
@@ -224,13 +224,15 @@ impl LdapLoop {
         client: &mut Client,
         ids: OperationIds,
         message: &Message<'_>,
-    ) -> Result<Admitted, Answer> {
+    ) -> Result<Admitted, Box<Answer>> {
         let time = RequestTime { started: core.moment, unix_seconds: core.unix_seconds };
         let session = &client.state.session;
         match catch_unwind(AssertUnwindSafe(|| self.executor.admit(session, message, time))) {
             Ok(Ok(admitted)) => Ok(admitted),
-            Ok(Err(result)) => Err(reply::refuse_with(&mut client.output, ids.message, &message.operation, result)),
-            Err(panic) => Err(self.answer_defect(client, ids, message, panic.as_ref())),
+            Ok(Err(result)) => {
+                Err(Box::new(reply::refuse_with(&mut client.output, ids.message, &message.operation, result)))
+            }
+            Err(panic) => Err(Box::new(self.answer_defect(client, ids, message, panic.as_ref()))),
         }
     }
 

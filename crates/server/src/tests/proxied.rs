@@ -1,7 +1,7 @@
 //! Proxied authorization over a real directory: who may act as whom, with which result, and what the log says.
 
-use config::Config;
 use ::directory::Directory;
+use config::Config;
 use ldap::{ControlBuf, client};
 
 use super::over_directory::{Real, configuration_text, person};
