@@ -1,53 +1,103 @@
 //! The rights of one asker as a search asks for them: answers for one operation, over all backends.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use query::asker_rights::{Answers, AskerRights, LookingAt, Which};
 use query::entry::EntryView;
 use query::facts::Facts;
-use query::rights::{Answer, ReadRight, ReadRights};
+use query::rights::{Answer, ReadRight, ReadRights, Unrestricted};
 use schema::TypeIndex;
 use store::StoreError;
 
-use crate::policy::Access;
+use crate::decider::{Decider, Memo};
 use crate::rights::Rights;
+use crate::visible::shows;
 
 impl AskerRights for Rights {
     fn answers(self: Arc<Self>, at: LookingAt<'_>) -> Result<Answers, StoreError> {
-        Ok(Answers::Fixed(match at.which {
-            Which::Stored if self.policy == Access::Anonymous => Arc::new(Nothing),
-            Which::Stored | Which::Own => Arc::new(self.policy),
-        }))
+        if self.policy.is_none() && self.bypasses_acl() {
+            return Ok(Answers::Fixed(Arc::new(Unrestricted)));
+        }
+        let certain = if at.which == Which::Stored { &self.stored } else { &self.own };
+        if self.policy.is_some() || certain.is_fixed() {
+            return Ok(Answers::Fixed(Arc::new(FixedAnswers { rights: self, which: at.which })));
+        }
+        Ok(Answers::ByEntry(Rc::new(EntryAnswers { rights: self, which: at.which, memo: Memo::default() })))
     }
 }
 
-/// Whoever may see no entry.
-struct Nothing;
+/// Answers of which none depends on an entry.
+struct FixedAnswers {
+    rights: Arc<Rights>,
+    which: Which,
+}
 
-impl ReadRights for Nothing {
-    fn of_type(&self, _facts: &Facts, _right: ReadRight, _attribute: TypeIndex) -> Answer {
-        Answer::No
+/// Answers of which some depend on the entry.
+struct EntryAnswers {
+    rights: Arc<Rights>,
+    which: Which,
+    memo: Memo,
+}
+
+impl ReadRights for FixedAnswers {
+    fn of_type(&self, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
+        self.rights.of_type(self.which, facts, right, attribute)
     }
 
     fn of_entry(
         &self,
-        _facts: &Facts,
-        _right: ReadRight,
+        facts: &Facts,
+        right: ReadRight,
         _entry: &EntryView<'_>,
-        _attribute: TypeIndex,
+        attribute: TypeIndex,
     ) -> Result<bool, StoreError> {
-        Ok(false)
+        Ok(self.of_type(facts, right, attribute) == Answer::Yes)
     }
 
-    fn of_unknown(&self, _right: ReadRight) -> Answer {
-        Answer::No
+    fn of_unknown(&self, right: ReadRight) -> Answer {
+        self.rights.of_unknown(self.which, right)
     }
 
     fn shows_entries(&self) -> Answer {
-        Answer::No
+        self.rights.shows_entries(self.which)
     }
 
     fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
-        Ok(false)
+        Ok(self.shows_entries() == Answer::Yes)
+    }
+}
+
+impl EntryAnswers {
+    fn decider(&self) -> Decider<'_> {
+        Decider { rights: &self.rights, memo: &self.memo, which: self.which }
+    }
+}
+
+impl ReadRights for EntryAnswers {
+    fn of_type(&self, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
+        self.rights.of_type(self.which, facts, right, attribute)
+    }
+
+    fn of_entry(
+        &self,
+        facts: &Facts,
+        right: ReadRight,
+        entry: &EntryView<'_>,
+        attribute: TypeIndex,
+    ) -> Result<bool, StoreError> {
+        self.decider().reads(facts, right, entry, attribute)
+    }
+
+    fn of_unknown(&self, right: ReadRight) -> Answer {
+        self.rights.of_unknown(self.which, right)
+    }
+
+    fn shows_entries(&self) -> Answer {
+        self.rights.shows_entries(self.which)
+    }
+
+    fn shows(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<bool, StoreError> {
+        shows(self.decider(), facts, entry)
     }
 }

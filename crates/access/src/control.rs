@@ -2,21 +2,33 @@
 //!
 //! Shared by all threads, and changed while the server runs.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use arc_swap::ArcSwap;
+use aci::Reading;
+use arc_swap::{ArcSwap, ArcSwapOption};
+use query::backend::{BackendIndex, numbered};
+use query::entry_place::EntryPlace;
 use query::facts::Facts;
 use query::read_moment::ReadContext;
 use schema::NormalizedDn;
-use store::StoreError;
+use store::{EntryId, PublishedMarks, StoreError};
 
+use crate::asker::{Asker, Connection};
+use crate::compiled::{Instruction, Kinds};
+use crate::connection_facts::Known;
+use crate::decide::{Certain, Making, Subject, certain_of_own, concerns_of};
 use crate::identity::Identity;
 use crate::policy::Access;
 use crate::privilege::PrivilegeSet;
-use crate::rights::Rights;
+use crate::rights::{Rights, Stamp};
 use crate::session::Session;
+use crate::set::{Holder, LiveSets, Loading, Needs};
 use crate::settings::{AccessError, AccessSettings};
+
+/// Rights of sessions that are kept for the next session of the same user: clients that bind for each search.
+const RECENT_MAX: usize = 64;
 
 /// See the module.
 #[derive(Debug)]
@@ -25,6 +37,40 @@ pub struct AccessControl {
     generation: AtomicU64,
     /// Held while they are replaced, so that no two settings get the same number.
     changing: Mutex<()>,
+    sets: OnceLock<Arc<LiveSets>>,
+    prepared: ArcSwapOption<Prepared>,
+    /// The newest at the end.
+    recent: Mutex<VecDeque<Arc<Rights>>>,
+}
+
+/// An instruction that is not valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AciProblem {
+    /// The entry that holds it.
+    pub holder: String,
+    /// What is wrong with the first such value of the entry.
+    pub why: String,
+}
+
+/// How often an instruction was used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AciUse {
+    /// The entry that holds it; none: the configuration.
+    pub holder: Option<String>,
+    /// Its position among the values of the holder.
+    pub position: usize,
+    /// How often.
+    pub hits: u32,
+}
+
+/// The settings, prepared for one schema.
+#[derive(Debug)]
+struct Prepared {
+    facts: Arc<Facts>,
+    generation: u64,
+    kinds: Arc<Kinds>,
+    global: Box<[Arc<Instruction>]>,
+    needs: Needs,
 }
 
 impl AccessControl {
@@ -33,10 +79,14 @@ impl AccessControl {
     /// # Errors
     /// When an instruction is not valid.
     pub fn new(settings: AccessSettings) -> Result<AccessControl, AccessError> {
+        check(&settings)?;
         Ok(AccessControl {
             settings: ArcSwap::from_pointee(settings),
             generation: AtomicU64::new(0),
             changing: Mutex::default(),
+            sets: OnceLock::new(),
+            prepared: ArcSwapOption::empty(),
+            recent: Mutex::default(),
         })
     }
 
@@ -45,6 +95,7 @@ impl AccessControl {
     /// # Errors
     /// When an instruction is not valid; then nothing changes.
     pub fn set(&self, settings: AccessSettings) -> Result<bool, AccessError> {
+        check(&settings)?;
         let _only_one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         if **self.settings.load() == settings {
             return Ok(false);
@@ -55,10 +106,64 @@ impl AccessControl {
         Ok(true)
     }
 
-    /// Whether some rule asks for the names of addresses, so that the server must look them up.
+    /// Whether some rule asks for the names of addresses, so that the server must look them up. Known as soon as
+    /// somebody asked for something.
     #[must_use]
     pub fn needs_host_names(&self) -> bool {
-        false
+        let sets = self.sets.get().map(|sets| sets.all_newest()).unwrap_or_default();
+        let prepared = self.prepared.load();
+        sets.iter().any(|set| set.needs().host) || prepared.as_ref().is_some_and(|it| it.needs.host)
+    }
+
+    /// Instructions that are not valid, of data that other servers or older versions wrote: everything in their scope
+    /// is denied to whoever has no privilege bypass-acl.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn problems(&self, facts: &Arc<Facts>, reading: &ReadContext) -> Result<Vec<AciProblem>, StoreError> {
+        let loading = Loading { facts, most: self.settings.load().acis_per_entry_max };
+        let mut problems = Vec::new();
+        for (at, backend) in numbered(&reading.backends) {
+            let snapshot = backend.store.snapshot()?;
+            let view = snapshot.view();
+            for (id, why) in self.live_sets(reading).at(at, loading, &view)?.problems() {
+                let holder = view.dn_of(id)?.unwrap_or_default();
+                problems.push(AciProblem { holder, why: why.to_string() });
+            }
+        }
+        Ok(problems)
+    }
+
+    /// How often each instruction took part in a decision since it was loaded: in a table that tells which attributes
+    /// may be read at a place or by an asker, which serves many entries, or in an answer about an update. One that was
+    /// changed begins again.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn uses(&self, facts: &Arc<Facts>, reading: &ReadContext) -> Result<Vec<AciUse>, StoreError> {
+        let settings = self.settings.load_full();
+        let generation = self.generation.load(Ordering::Acquire);
+        let global = &self.prepared(&settings, generation, facts).global;
+        let of = |holder: &Option<String>, it: &Arc<Instruction>| AciUse {
+            holder: holder.clone(),
+            position: it.position as usize,
+            hits: it.hits(),
+        };
+        let mut uses: Vec<AciUse> = global.iter().map(|it| of(&None, it)).collect();
+        let loading = Loading { facts, most: settings.acis_per_entry_max };
+        for (at, backend) in numbered(&reading.backends) {
+            let snapshot = backend.store.snapshot()?;
+            let view = snapshot.view();
+            for (id, holder) in self.live_sets(reading).at(at, loading, &view)?.holders() {
+                let dn = view.dn_of(id)?;
+                uses.extend(holder.instructions.iter().map(|it| of(&dn, it)));
+            }
+        }
+        Ok(uses)
+    }
+
+    fn live_sets(&self, reading: &ReadContext) -> &Arc<LiveSets> {
+        self.sets.get_or_init(|| Arc::new(LiveSets::new(reading.backends.len())))
     }
 
     /// What the session may do now. What it kept is given again as long as it holds.
@@ -68,33 +173,215 @@ impl AccessControl {
     pub fn rights_of(
         &self,
         session: &Session,
-        _facts: &Arc<Facts>,
-        _reading: &ReadContext,
-        _now_unix_seconds: i64,
+        facts: &Arc<Facts>,
+        reading: &ReadContext,
+        now_unix_seconds: i64,
     ) -> Result<Arc<Rights>, StoreError> {
-        let generation = self.generation.load(Ordering::Acquire);
         if let Some(kept) = &*session.rights.borrow()
-            && kept.generation == generation
-            && kept.identity == session.identity
+            && self.holds(kept, session, facts, reading, now_unix_seconds)
         {
             return Ok(Arc::clone(kept));
         }
-        let settings = self.settings.load_full();
-        let privileges = match &session.identity {
-            Identity::Root { dn } => {
-                let name = NormalizedDn::parse(&_facts.schema, dn.as_bytes()).unwrap_or_default();
-                let own = settings.privileges_of.iter().find(|(root, _)| *root == name);
-                own.map_or(settings.root_privileges, |(_, privileges)| *privileges)
-            }
-            Identity::Anonymous | Identity::User { .. } => PrivilegeSet::NONE,
+        let rights = match self.recent(session, facts, reading, now_unix_seconds) {
+            Some(recent) => recent,
+            None => self.make_rights(session, facts, reading, now_unix_seconds)?,
         };
-        let rights = Arc::new(Rights {
-            identity: session.identity.clone(),
-            privileges: privileges.with(settings.disabled_privileges),
-            policy: Access::of(&session.identity),
-            generation,
-        });
         *session.rights.borrow_mut() = Some(Arc::clone(&rights));
         Ok(rights)
     }
+
+    /// Whether rights are those of a session, and nothing changed that they depend on.
+    fn holds(&self, rights: &Rights, session: &Session, facts: &Arc<Facts>, reading: &ReadContext, now: i64) -> bool {
+        let stamp = &rights.stamp;
+        let has_same_marks = |(backend, marks): (&query::backend::Backend, &PublishedMarks)| {
+            let now = backend.store.marks();
+            now.access == marks.access
+                && now.tree_generation == marks.tree_generation
+                && (now.membership == marks.membership || !(stamp.needs.groups || stamp.needs.roles))
+        };
+        rights.identity == session.identity
+            && stamp.generation == self.generation.load(Ordering::Acquire)
+            && Arc::ptr_eq(&rights.facts, facts)
+            && is_same_connection(stamp, session)
+            && !stamp.is_for_one_request
+            && stamp.until.is_none_or(|until| now < until)
+            && (!stamp.needs.time || now >= rights.asker.now_unix_seconds)
+            && reading.backends.iter().zip(&stamp.marks).all(has_same_marks)
+            && stamp.entry_counter == entry_counter(&session.identity, reading)
+    }
+
+    fn recent(&self, session: &Session, facts: &Arc<Facts>, reading: &ReadContext, now: i64) -> Option<Arc<Rights>> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.iter().rev().find(|rights| self.holds(rights, session, facts, reading, now)).map(Arc::clone)
+    }
+
+    #[cold]
+    fn make_rights(
+        &self,
+        session: &Session,
+        facts: &Arc<Facts>,
+        reading: &ReadContext,
+        now_unix_seconds: i64,
+    ) -> Result<Arc<Rights>, StoreError> {
+        // In this order: what changes while the rest is read is seen by the next look at the numbers.
+        let generation = self.generation.load(Ordering::Acquire);
+        let marks = reading.backends.iter().map(|backend| backend.store.marks()).collect();
+        let entry_counter = entry_counter(&session.identity, reading);
+        let settings = self.settings.load_full();
+        let prepared = self.prepared(&settings, generation, facts);
+        let sets = self.live_sets(reading);
+        let loading = Loading { facts, most: settings.acis_per_entry_max };
+        let moment = reading.moment(facts, now_unix_seconds);
+        let making = Making { context: reading, moment: &moment, sets, loading };
+        let policy = settings.has_built_in_policy.then(|| Access::of(&session.identity));
+        let needs = if policy.is_some() { Needs::default() } else { making.needs(prepared.needs)? };
+        let mut asker = asker_of(session, facts);
+        asker.set_clock(now_unix_seconds, needs.time);
+        making.fill(&mut asker, needs)?;
+        let privileges = privileges(&settings, &session.identity, &asker);
+        let had_host = asker.connection.host.known() != Known::NotYet;
+        let stamp = Stamp {
+            generation,
+            marks,
+            entry_counter,
+            needs,
+            had_host,
+            connection: asker.connection.clone(),
+            // Rules look at minutes.
+            until: needs.time.then(|| now_unix_seconds - now_unix_seconds.rem_euclid(60) + 60),
+            is_for_one_request: asker.is_computed,
+        };
+        let mut rights = Rights {
+            identity: session.identity.clone(),
+            privileges,
+            policy,
+            stamp,
+            asker,
+            facts: Arc::clone(facts),
+            kinds: Arc::clone(&prepared.kinds),
+            context: reading.clone(),
+            sets: Arc::clone(sets),
+            acis_per_entry_max: settings.acis_per_entry_max,
+            global: Vec::new(),
+            backends: Vec::new(),
+            stored: Arc::new(Certain::default()),
+            own: Arc::new(Certain::default()),
+        };
+        if rights.policy.is_none() && !rights.bypasses_acl() {
+            add_concerns(&mut rights, &making, &prepared)?;
+        }
+        let rights = Arc::new(rights);
+        if !rights.stamp.is_for_one_request {
+            self.keep(&rights);
+        }
+        Ok(rights)
+    }
+
+    fn keep(&self, rights: &Arc<Rights>) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.retain(|it| it.identity != rights.identity || !is_equal_connection(&it.stamp, &rights.stamp));
+        if recent.len() >= RECENT_MAX {
+            recent.pop_front();
+        }
+        recent.push_back(Arc::clone(rights));
+    }
+
+    fn prepared(&self, settings: &AccessSettings, generation: u64, facts: &Arc<Facts>) -> Arc<Prepared> {
+        let known = self.prepared.load_full();
+        if let Some(known) = known.filter(|it| it.generation == generation && Arc::ptr_eq(&it.facts, facts)) {
+            return known;
+        }
+        let loading = Loading { facts, most: usize::MAX };
+        let global = Holder::of(loading, settings.global_acis.iter().map(String::as_bytes));
+        let needs = global.as_ref().map(Holder::needs).unwrap_or_default();
+        let global = global.map(|holder| holder.instructions).unwrap_or_default();
+        let kinds = Arc::new(Kinds::of(facts));
+        let prepared = Arc::new(Prepared { facts: Arc::clone(facts), generation, kinds, global, needs });
+        self.prepared.store(Some(Arc::clone(&prepared)));
+        prepared
+    }
+}
+
+fn check(settings: &AccessSettings) -> Result<(), AccessError> {
+    for (at, text) in settings.global_acis.iter().enumerate() {
+        if let Err(error) = aci::parse_as(text, Reading::Strict) {
+            return Err(AccessError::GlobalAci { number: at + 1, why: error.to_string() });
+        }
+    }
+    Ok(())
+}
+
+fn is_same_connection(stamp: &Stamp, session: &Session) -> bool {
+    let known = &stamp.connection;
+    known.strength_bits == session.security_strength_bits
+        && known.authentication == session.authentication
+        && known.address == session.address
+        && (!stamp.needs.host
+            || (stamp.had_host == (session.host_name.known() != Known::NotYet)
+                && known.host.known() == session.host_name.known()))
+}
+
+fn is_equal_connection(one: &Stamp, other: &Stamp) -> bool {
+    let (one, other) = (&one.connection, &other.connection);
+    one.strength_bits == other.strength_bits
+        && one.authentication == other.authentication
+        && one.address == other.address
+        && one.host.known() == other.host.known()
+}
+
+fn entry_counter(identity: &Identity, reading: &ReadContext) -> u32 {
+    match identity {
+        Identity::User { backend, entry, .. } => {
+            reading.backends.get(backend.0).map_or(0, |backend| backend.store.entry_counter(*entry))
+        }
+        Identity::Anonymous | Identity::Root { .. } => 0,
+    }
+}
+
+fn asker_of(session: &Session, facts: &Facts) -> Asker {
+    let connection = Connection {
+        address: session.address,
+        host: session.host_name.clone(),
+        authentication: session.authentication.clone(),
+        strength_bits: session.security_strength_bits,
+    };
+    let name_of = |dn: &str| NormalizedDn::parse(&facts.schema, dn.as_bytes()).ok().map(|it| it.as_bytes().into());
+    let (name, place) = match &session.identity {
+        Identity::Anonymous => (None, None),
+        Identity::Root { dn } => (name_of(dn), None),
+        Identity::User { dn, backend, entry } => {
+            let place = EntryPlace { backend: *backend, id: *entry };
+            (name_of(dn), (*entry != EntryId::ROOT).then_some(place))
+        }
+    };
+    Asker { name, place, connection, ..Asker::default() }
+}
+
+fn privileges(settings: &AccessSettings, identity: &Identity, asker: &Asker) -> PrivilegeSet {
+    let own = match identity {
+        Identity::Root { .. } => {
+            let of = settings.privileges_of.iter().find(|(root, _)| Some(root.as_bytes()) == asker.name.as_deref());
+            of.map_or(settings.root_privileges, |(_, privileges)| *privileges)
+        }
+        Identity::Anonymous | Identity::User { .. } => PrivilegeSet::NONE.after(asker.grants.iter().copied()),
+    };
+    own.with(settings.disabled_privileges)
+}
+
+fn add_concerns(rights: &mut Rights, making: &Making<'_>, prepared: &Prepared) -> Result<(), StoreError> {
+    let asker = &rights.asker;
+    let mut is_computed = false;
+    rights.global = making.with_entry(asker.place, |entry| {
+        concerns_of(&prepared.global, Subject { facts: &rights.facts, asker, entry }, &mut is_computed)
+    })?;
+    for (at, backend) in making.context.backends.iter().enumerate() {
+        let snapshot = backend.store.snapshot()?;
+        let (concerns, is_from_computed) = making.concerns(asker, BackendIndex(at), &snapshot.view())?;
+        is_computed |= is_from_computed;
+        rights.backends.push(concerns);
+    }
+    rights.stored = Arc::new(making.certain(&rights.kinds, &rights.global, &rights.backends)?);
+    rights.own = Arc::new(certain_of_own(&rights.facts, &rights.kinds, &rights.global));
+    rights.stamp.is_for_one_request |= is_computed;
+    Ok(())
 }

@@ -7,21 +7,33 @@
 //! | file | what |
 //! |---|---|
 //! | `control` | what is configured, and the rights of whoever asks |
-//! | `rights` | what one asker may do: privileges, and the way to its rights on entries |
-//! | `answers` | its rights as searches ask for them |
-//! | `entry_rights` | its rights on the entries of one backend at one moment |
-//! | `policy` | what answers until instructions are in force: root everything, users everything but passwords |
+//! | `set` | which instructions there are: by holder, and by whom they may concern; kept up to date by what changed |
+//! | `compiled` | instructions in the form in which they decide |
+//! | `asker` | who asks, as rules look at it |
+//! | `decide` | what concerns an asker, what of it applies at a place, tables of attribute types |
+//! | `rights` | what one asker may do: privileges, and the instructions that concern it |
+//! | `decider`, `entry_conditions`, `visible` | decisions entry by entry |
+//! | `entry_rights` | every right on the entries of one backend at one moment |
+//! | `answers` | the rights to read as searches ask for them |
+//! | `oid_rights` | the use of controls and extended operations |
+//! | `policy` | what answers while the settings say so: root everything, users everything but passwords |
 
 pub mod account;
 mod answers;
+mod asker;
+mod compiled;
 mod connection_facts;
 mod control;
+mod decide;
+mod decider;
+mod entry_conditions;
 mod entry_rights;
 pub mod explanation;
 mod identity;
 pub mod inactive;
 pub mod limits;
 pub mod not_obeyed;
+mod oid_rights;
 mod policy;
 mod privilege;
 pub mod profiles;
@@ -29,12 +41,14 @@ mod question;
 mod refusal;
 mod rights;
 pub mod session;
+mod set;
 mod settings;
 mod standing;
+mod visible;
 
 pub use aci::Right;
 pub use connection_facts::{Authentication, HostName, Known};
-pub use control::AccessControl;
+pub use control::{AccessControl, AciProblem, AciUse};
 pub use entry_rights::EntryRights;
 pub use identity::Identity;
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};

@@ -1,23 +1,67 @@
-//! What one asker may do: its privileges, and the way to its rights on entries.
+//! What one asker may do: its privileges, and the instructions that concern it.
 //!
-//! Made by [`crate::AccessControl::rights_of`] and kept in the session as long as it holds. Shared between threads; what
-//! is found out about single entries is in [`crate::EntryRights`], which belongs to one operation.
+//! Made by [`crate::AccessControl::rights_of`] and kept in the session as long as it holds. Shared between threads;
+//! what is found out about single entries is in [`crate::EntryRights`], which belongs to one operation.
 
-use schema::NormalizedDn;
-use store::StoreError;
+use std::fmt;
+use std::sync::Arc;
 
+use query::asker_rights::Which;
+use query::facts::Facts;
+use query::read_moment::ReadContext;
+use query::rights::{Answer, ReadRight, ReadRights};
+use schema::TypeIndex;
+use store::PublishedMarks;
+
+use crate::asker::{Asker, Connection};
+use crate::compiled::Kinds;
+use crate::decide::{BackendConcerns, Certain, Concern};
 use crate::identity::Identity;
 use crate::policy::Access;
 use crate::privilege::{Privilege, PrivilegeSet};
+use crate::set::{LiveSets, Needs};
 
 /// See the module.
-#[derive(Debug)]
 pub struct Rights {
     pub(crate) identity: Identity,
     pub(crate) privileges: PrivilegeSet,
-    pub(crate) policy: Access,
-    /// Of the settings that it was made by.
-    pub(crate) generation: u64,
+    /// What answers instead of instructions, until these are in force.
+    pub(crate) policy: Option<Access>,
+    pub(crate) stamp: Stamp,
+    pub(crate) asker: Asker,
+    pub(crate) facts: Arc<Facts>,
+    pub(crate) kinds: Arc<Kinds>,
+    pub(crate) context: ReadContext,
+    pub(crate) sets: Arc<LiveSets>,
+    /// Instructions that one entry may hold.
+    pub(crate) acis_per_entry_max: usize,
+    /// The instructions of the configuration that concern it.
+    pub(crate) global: Vec<Concern>,
+    /// Those of the backends.
+    pub(crate) backends: Vec<BackendConcerns>,
+    /// What is certain of all entries of the backends.
+    pub(crate) stored: Arc<Certain>,
+    /// What is certain of the server's own entries.
+    pub(crate) own: Arc<Certain>,
+}
+
+/// What has to be the same for rights to hold.
+#[derive(Debug, Default)]
+pub(crate) struct Stamp {
+    /// Of the settings.
+    pub generation: u64,
+    /// Of each backend, loaded before anything was read.
+    pub marks: Vec<PublishedMarks>,
+    /// Of the asker's entry, likewise.
+    pub entry_counter: u32,
+    pub needs: Needs,
+    /// Whether the name of the address was known.
+    pub had_host: bool,
+    pub connection: Connection,
+    /// From when on rules about the time may say something else (seconds since 1970).
+    pub until: Option<i64>,
+    /// It holds for one request: something was computed from entries that nobody watches.
+    pub is_for_one_request: bool,
 }
 
 impl Rights {
@@ -47,20 +91,56 @@ impl Rights {
         self.privileges
     }
 
-    /// Whether the asker may use a control in a request about the entry with that name, there or not. Of proxied
-    /// authorization, `target` is the asker's own name.
-    ///
-    /// # Errors
-    /// When something cannot be read.
-    pub fn may_use_control(&self, _oid: &str, _target: &NormalizedDn) -> Result<bool, StoreError> {
-        Ok(true)
+    /// What holds for a type in all entries.
+    #[inline]
+    pub(crate) fn of_type(&self, which: Which, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
+        match self.policy {
+            Some(_) if self.hides_all(which) => Answer::No,
+            Some(policy) => policy.of_type(facts, right, attribute),
+            None if self.bypasses_acl() => Answer::Yes,
+            None => self.certain(which).of_type(right, attribute),
+        }
     }
 
-    /// Whether the asker may use an extended operation.
-    ///
-    /// # Errors
-    /// When something cannot be read.
-    pub fn may_use_extended(&self, _oid: &str) -> Result<bool, StoreError> {
-        Ok(true)
+    /// What holds for attributes that the schema does not have, in all entries.
+    pub(crate) fn of_unknown(&self, which: Which, right: ReadRight) -> Answer {
+        self.of_all(which, self.certain(which).of_unknown(right))
+    }
+
+    /// Whether all entries show.
+    pub(crate) fn shows_entries(&self, which: Which) -> Answer {
+        self.of_all(which, self.certain(which).shows())
+    }
+
+    fn certain(&self, which: Which) -> &Certain {
+        match which {
+            Which::Stored => &self.stored,
+            Which::Own => &self.own,
+        }
+    }
+
+    fn of_all(&self, which: Which, certain: Answer) -> Answer {
+        match self.policy {
+            Some(_) if self.hides_all(which) => Answer::No,
+            Some(_) => Answer::Yes,
+            None if self.bypasses_acl() => Answer::Yes,
+            None => certain,
+        }
+    }
+
+    /// Anonymous clients see nothing of any backend while the policy holds.
+    fn hides_all(&self, which: Which) -> bool {
+        self.policy == Some(Access::Anonymous) && which == Which::Stored
+    }
+}
+
+impl fmt::Debug for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { identity, privileges, stamp, .. } = self;
+        f.debug_struct("Rights")
+            .field("identity", identity)
+            .field("privileges", privileges)
+            .field("stamp", stamp)
+            .finish_non_exhaustive()
     }
 }

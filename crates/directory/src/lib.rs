@@ -4,7 +4,6 @@
 //! as what their reader is shown.
 
 mod access_settings;
-mod admission;
 mod bind;
 mod check;
 mod compare;
@@ -31,7 +30,6 @@ mod root_users;
 mod search;
 mod session;
 mod update;
-mod user_name;
 mod watch;
 mod watching;
 
@@ -40,10 +38,7 @@ mod tests;
 
 pub use access::profiles::Profile;
 pub use access::session::LOCAL_STRENGTH_BITS;
-pub use access::{
-    Access, Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, Privilege, SessionLimits, Standing,
-};
-pub use admission::{Admitted, needs_admission};
+pub use access::{Access, Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, SessionLimits, Standing};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
 pub use check::{check_configuration, open_read_only};
 pub use decision::{Asked, Decision, FilterTruth, Need, SubjectError, What};

@@ -1,5 +1,7 @@
-//! What entries match and show, through a whole directory: groups, computed attributes, roles, limits that are given.
+//! What entries match and show, through a whole directory: groups, computed attributes, roles, limits that are given;
+//! and who may do what with them.
 
+mod access;
 mod computed;
 mod definitions_kept;
 mod given_limits;

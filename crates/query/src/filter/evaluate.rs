@@ -40,7 +40,9 @@ impl From<bool> for Truth {
 }
 
 impl Truth {
-    fn opposite(self) -> Truth {
+    /// What its negation is.
+    #[must_use]
+    pub fn opposite(self) -> Truth {
         match self {
             Truth::False => Truth::True,
             Truth::Undefined => Truth::Undefined,

@@ -8,6 +8,7 @@ mod evaluate;
 mod index_filter;
 mod item_rights;
 mod matcher;
+mod one_value;
 
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@ pub const CHAIN_MAX: usize = 100_000;
 
 impl GroupsAt<'_> {
     /// All groups that the entry is in, without repeats.
-    pub(super) fn all_above(&self, entry: &EntryView<'_>) -> Result<Vec<EntryPlace>, StoreError> {
+    pub fn all_above(&self, entry: &EntryView<'_>) -> Result<Vec<EntryPlace>, StoreError> {
         let mut found = self.direct(self.own, entry)?;
         let mut seen: HashSet<EntryPlace> = found.iter().copied().collect();
         // Two ways to one group, or a circle.

@@ -1,0 +1,316 @@
+//! Decides for one asker, entry by entry: finds the place of an entry, and what applies there.
+//!
+//! What was found out about places is in a [`Memo`], which belongs to one operation.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use aci::{Effect, Right};
+use query::asker_rights::Which;
+use query::backend::BackendIndex;
+use query::entry::{EntryView, StoredAt};
+use query::facts::Facts;
+use query::read_moment::{ReadAt, ReadMoment};
+use query::rights::{Answer, ReadRight};
+use schema::{NormalizedDn, TypeIndex};
+use store::{EntryId, StoreError};
+
+use crate::decide::{About, Applying, BackendConcerns, Concern, FindChild, Making, Place, Table, depth, name_test};
+use crate::entry_conditions::{Applies, Conditions};
+use crate::rights::Rights;
+use crate::set::Loading;
+
+/// Places that one operation remembers.
+const PLACES_MAX: usize = 10_000;
+
+/// What was found out in one operation.
+#[derive(Default)]
+pub(crate) struct Memo {
+    places: RefCell<HashMap<PlaceKey, Rc<Place>>>,
+    /// The place of the entry of the server's own that was looked at last, by its name.
+    own: RefCell<Option<(Vec<u8>, Rc<Place>)>>,
+    last: RefCell<Option<Last>>,
+    moment: OnceCell<ReadMoment>,
+    /// What concerns the asker at a moment that is not that of its rights.
+    concerns: RefCell<HashMap<(BackendIndex, u64), Rc<BackendConcerns>>>,
+    pub looked_at_content: Cell<bool>,
+}
+
+/// The children of an entry, or one entry that is special: a base entry, or one that holds instructions.
+type PlaceKey = (BackendIndex, u64, EntryId, Option<EntryId>);
+
+/// The table of the entry that was asked about last.
+struct Last {
+    of: (Option<BackendIndex>, EntryId, *const u8),
+    table: Rc<Table>,
+}
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub(crate) struct Decider<'d> {
+    pub rights: &'d Rights,
+    pub memo: &'d Memo,
+    pub which: Which,
+}
+
+impl Memo {
+    /// Forgets the entry that was asked about last: it comes again in another image.
+    pub fn forget_entry(&self) {
+        *self.last.borrow_mut() = None;
+    }
+}
+
+impl<'d> Decider<'d> {
+    fn moment(&self) -> &'d ReadMoment {
+        let rights = self.rights;
+        self.memo.moment.get_or_init(|| rights.context.moment(&rights.facts, rights.asker.now_unix_seconds))
+    }
+
+    fn making(&self) -> Making<'d> {
+        let rights = self.rights;
+        Making {
+            context: &rights.context,
+            moment: self.moment(),
+            sets: &rights.sets,
+            loading: Loading { facts: &rights.facts, most: rights.acis_per_entry_max },
+        }
+    }
+
+    /// Calls `with` with what concerns the asker in a backend at the moment of a view.
+    fn with_concerns<T>(
+        &self,
+        stored: &StoredAt<'_>,
+        with: impl FnOnce(&BackendConcerns) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mark = stored.view.marks().access;
+        if let Some(own) = self.rights.backends.get(stored.backend.0).filter(|own| own.mark == mark) {
+            return with(own);
+        }
+        let key = (stored.backend, mark);
+        let known = self.memo.concerns.borrow().get(&key).cloned();
+        let concerns = match known {
+            Some(known) => known,
+            None => {
+                let (made, _) = self.making().concerns(&self.rights.asker, stored.backend, &stored.view)?;
+                let made = Rc::new(made);
+                self.memo.concerns.borrow_mut().insert(key, Rc::clone(&made));
+                made
+            }
+        };
+        with(&concerns)
+    }
+
+    fn stored<'e>(&self, entry: &'e EntryView<'_>) -> Option<(StoredAt<'e>, ReadAt<'e>)>
+    where
+        'd: 'e,
+    {
+        let stored = entry.source.stored().filter(|_| self.which == Which::Stored)?;
+        Some((stored, self.moment().at(stored.backend, stored.view)))
+    }
+
+    /// The moment at which an entry of a backend is looked at.
+    pub fn seen<'e>(&self, entry: &'e EntryView<'_>) -> Option<ReadAt<'e>>
+    where
+        'd: 'e,
+    {
+        self.stored(entry).map(|(_, seen)| seen)
+    }
+
+    /// The place of an entry.
+    pub fn place(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<Rc<Place>, StoreError> {
+        let Some((stored, seen)) = self.stored(entry) else { return self.own_place(facts, entry) };
+        self.with_concerns(&stored, |concerns| {
+            let parent = entry.record.parent();
+            let is_special = parent == EntryId::ROOT || concerns.holders.contains_key(&entry.id);
+            let key = (stored.backend, concerns.mark, parent, is_special.then_some(entry.id));
+            // One that is to be added has no number yet.
+            let may_keep = entry.id != EntryId::ROOT || !is_special;
+            if may_keep && let Some(known) = self.memo.places.borrow().get(&key) {
+                return Ok(Rc::clone(known));
+            }
+            let place = Rc::new(self.find_place(facts, entry, &stored, &seen, concerns, is_special)?);
+            let mut places = self.memo.places.borrow_mut();
+            if places.len() >= PLACES_MAX {
+                places.clear();
+            }
+            if may_keep {
+                places.insert(key, Rc::clone(&place));
+            }
+            Ok(place)
+        })
+    }
+
+    fn find_place(
+        &self,
+        facts: &Facts,
+        entry: &EntryView<'_>,
+        stored: &StoredAt<'_>,
+        seen: &ReadAt<'_>,
+        concerns: &BackendConcerns,
+        is_special: bool,
+    ) -> Result<Place, StoreError> {
+        let mut name = Vec::new();
+        let parent = entry.record.parent();
+        match (is_special, stored.view.entry(parent)?) {
+            (false, Some(record)) => {
+                seen.groups().put_form(stored.backend, &record.view()?, &mut name)?;
+            }
+            _ => {
+                seen.groups().put_form(stored.backend, &entry.record, &mut name)?;
+            }
+        }
+        let about = if is_special { About::Entry(&name) } else { About::ChildrenOf(&name) };
+        let mut found: Vec<(usize, &Concern)> = self.rights.global.iter().map(|it| (0, it)).collect();
+        for (suffix, above) in &concerns.above {
+            if name.starts_with(suffix) {
+                found.extend(above.iter().map(|(depth, concern)| (*depth, concern)));
+            }
+        }
+        // From the entry, or its parent, up to the base entry.
+        let (mut at, mut own_depth) = (if is_special { entry.id } else { parent }, depth(&name));
+        let mut above = if is_special { Some(parent) } else { None };
+        while at != EntryId::ROOT || above.is_some() {
+            if let Some(own) = concerns.holders.get(&at) {
+                found.extend(own.iter().map(|concern| (own_depth, concern)));
+            }
+            at = match above.take() {
+                Some(above) => above,
+                None => match stored.view.entry(at)? {
+                    Some(record) => record.view()?.parent(),
+                    None => EntryId::ROOT,
+                },
+            };
+            own_depth = own_depth.saturating_sub(1);
+        }
+        self.resolve(facts, about, &found, &mut |rdn| match is_special {
+            true => Ok(None),
+            false => stored.view.child(parent, rdn),
+        })
+    }
+
+    /// The place of one of the server's own entries: instructions of the configuration alone are about them.
+    fn own_place(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<Rc<Place>, StoreError> {
+        let mut dn = Vec::new();
+        entry.dn.put(&mut dn);
+        if let Some((_, known)) = self.memo.own.borrow().as_ref().filter(|(known, _)| *known == dn) {
+            return Ok(Rc::clone(known));
+        }
+        let name = NormalizedDn::parse(&facts.schema, &dn).unwrap_or_default();
+        let place = Rc::new(self.named_place(facts, name.as_bytes(), &[])?);
+        *self.memo.own.borrow_mut() = Some((dn, Rc::clone(&place)));
+        Ok(place)
+    }
+
+    /// The place of one name: instructions of the configuration, and `others` with the depths of their holders.
+    pub fn named_place(&self, facts: &Facts, name: &[u8], others: &[(usize, Concern)]) -> Result<Place, StoreError> {
+        let mut found: Vec<(usize, &Concern)> = self.rights.global.iter().map(|it| (0, it)).collect();
+        found.extend(others.iter().map(|(depth, concern)| (*depth, concern)));
+        self.resolve(facts, About::Entry(name), &found, &mut |_| Ok(None))
+    }
+
+    fn resolve(
+        &self,
+        facts: &Facts,
+        about: About<'_>,
+        found: &[(usize, &Concern)],
+        child: FindChild<'_>,
+    ) -> Result<Place, StoreError> {
+        let mut all = Vec::new();
+        for (holder_depth, concern) in found.iter().filter(|(_, concern)| concern.instruction.oids.is_none()) {
+            if let Some(name) = name_test(&facts.schema, &concern.instruction, *holder_depth, about, child)? {
+                all.push(Applying { concern: (*concern).clone(), name });
+            }
+        }
+        Ok(Place::new(all, &self.rights.kinds))
+    }
+
+    /// Whether the conditions of a permission hold for an entry.
+    pub fn applies(&self, facts: &Facts, entry: &EntryView<'_>, applying: &Applying) -> Result<bool, StoreError> {
+        if applying.is_fixed() {
+            return Ok(true);
+        }
+        let conditions = Conditions {
+            facts,
+            asker: &self.rights.asker,
+            entry,
+            stored: self.stored(entry),
+            with_asker: &|with| self.making().with_entry(self.rights.asker.place, |own| with(own)),
+        };
+        let Applies { applies, looked_at_content } = conditions.of(applying)?;
+        if looked_at_content {
+            self.memo.looked_at_content.set(true);
+        }
+        Ok(applies)
+    }
+
+    /// The table of attribute types of an entry.
+    pub fn table(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<Rc<Table>, StoreError> {
+        let backend = entry.source.stored().map(|stored| stored.backend);
+        let of = (backend, entry.id, entry.record.rdn().as_ptr());
+        let can_keep = entry.id != EntryId::ROOT && backend.is_some();
+        if can_keep && let Some(last) = self.memo.last.borrow().as_ref().filter(|last| last.of == of) {
+            return Ok(Rc::clone(&last.table));
+        }
+        let place = self.place(facts, entry)?;
+        let table = place.table(&self.rights.kinds, |applying| self.applies(facts, entry, applying))?;
+        if can_keep {
+            *self.memo.last.borrow_mut() = Some(Last { of, table: Rc::clone(&table) });
+        }
+        Ok(table)
+    }
+
+    /// Whether an attribute of an entry may be searched, read or compared.
+    pub fn reads(
+        &self,
+        facts: &Facts,
+        right: ReadRight,
+        entry: &EntryView<'_>,
+        attribute: TypeIndex,
+    ) -> Result<bool, StoreError> {
+        match self.rights.of_type(self.which, facts, right, attribute) {
+            Answer::Yes => Ok(true),
+            Answer::No => Ok(false),
+            Answer::Ask => Ok(self.table(facts, entry)?.grants(right, attribute)),
+        }
+    }
+
+    /// Whether one of the instructions that apply grants a right, and none denies it. `is_about` says whether one with
+    /// this effect is about what is asked.
+    pub fn decide(
+        &self,
+        facts: &Facts,
+        entry: &EntryView<'_>,
+        right: Right,
+        is_about: &mut dyn FnMut(&Concern) -> Result<bool, StoreError>,
+    ) -> Result<bool, StoreError> {
+        let place = self.place(facts, entry)?;
+        self.decide_at(&place, right, is_about, &mut |applying| self.applies(facts, entry, applying))
+    }
+
+    /// The same at a place, where `applies` says whether the conditions of a permission hold.
+    pub fn decide_at(
+        &self,
+        place: &Place,
+        right: Right,
+        is_about: &mut dyn FnMut(&Concern) -> Result<bool, StoreError>,
+        applies: &mut dyn FnMut(&Applying) -> Result<bool, StoreError>,
+    ) -> Result<bool, StoreError> {
+        let mut is_allowed = false;
+        for applying in &place.all {
+            let concern = &applying.concern;
+            let is_allow = concern.effect == Effect::Allow;
+            if !concern.rights.contains(right) || (is_allow && is_allowed) || !is_about(concern)? {
+                continue;
+            }
+            if applies(applying)? {
+                concern.instruction.hit();
+                if !is_allow {
+                    return Ok(false);
+                }
+                is_allowed = true;
+            }
+        }
+        Ok(is_allowed)
+    }
+}

@@ -1,0 +1,75 @@
+//! The sets of all backends, each as of any moment that is asked for.
+//!
+//! A set is made of the one before by what changed between; some are kept, because snapshots of several moments are in
+//! use at the same time.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use query::backend::BackendIndex;
+use query::facts::Facts;
+use store::{StoreError, View};
+
+use super::aci_set::{AciSet, Loading};
+
+/// Sets of one backend that are kept.
+const KEPT_MAX: usize = 8;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct LiveSets(Box<[Live]>);
+
+#[derive(Debug, Default)]
+struct Live {
+    newest: ArcSwapOption<AciSet>,
+    /// The newest at the end. Held while one is made.
+    kept: Mutex<VecDeque<Arc<AciSet>>>,
+}
+
+impl LiveSets {
+    pub fn new(backends: usize) -> LiveSets {
+        LiveSets((0..backends).map(|_| Live::default()).collect())
+    }
+
+    /// The set of a backend at the moment of `view`.
+    pub fn at(&self, backend: BackendIndex, loading: Loading<'_>, view: &View<'_>) -> Result<Arc<AciSet>, StoreError> {
+        let Some(live) = self.0.get(backend.0) else { return Ok(Arc::new(AciSet::load(loading, view)?)) };
+        let mark = view.marks().access;
+        let is_it = |set: &Arc<AciSet>, facts: &Arc<Facts>| set.mark == mark && Arc::ptr_eq(&set.facts, facts);
+        if let Some(newest) = live.newest.load_full().filter(|set| is_it(set, loading.facts)) {
+            return Ok(newest);
+        }
+        let mut kept = live.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = kept.iter().find(|set| is_it(set, loading.facts)) {
+            return Ok(Arc::clone(found));
+        }
+        let before = kept.back().filter(|set| Arc::ptr_eq(&set.facts, loading.facts));
+        let changed = before.and_then(|set| Some((set, view.marks().holders_since(set.mark)?)));
+        let set = Arc::new(match changed {
+            Some((set, changed)) => set.updated(loading, view, changed)?,
+            None => AciSet::load(loading, view)?,
+        });
+        let is_newest = kept.back().is_none_or(|newest| newest.mark <= set.mark);
+        if is_newest {
+            kept.push_back(Arc::clone(&set));
+            live.newest.store(Some(Arc::clone(&set)));
+        } else {
+            kept.push_front(Arc::clone(&set));
+        }
+        if kept.len() > KEPT_MAX {
+            kept.pop_front();
+        }
+        Ok(set)
+    }
+
+    /// The newest sets of all backends, as far as they were made.
+    pub fn all_newest(&self) -> Vec<Arc<AciSet>> {
+        self.0.iter().filter_map(|live| live.newest.load_full()).collect()
+    }
+
+    /// The newest set of a backend, if one was made.
+    pub fn newest(&self, backend: BackendIndex) -> Option<Arc<AciSet>> {
+        self.0.get(backend.0)?.newest.load_full()
+    }
+}

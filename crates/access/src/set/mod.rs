@@ -1,0 +1,9 @@
+//! Which instructions there are: of backends, and of the configuration.
+
+mod aci_set;
+mod key;
+mod live;
+
+pub(crate) use aci_set::{AciSet, Holder, Loading};
+pub(crate) use key::{Key, Needs};
+pub(crate) use live::LiveSets;
