@@ -134,6 +134,7 @@ impl Backend {
             batch: Batch::default(),
             queue: OrderedQueue::new(order(Waker::new(jobs.clone())), meters.clone()),
             held: VecDeque::new(),
+            is_fold_asked: false,
             timeline: Timeline::default(),
         };
         replay(&mut writer, folded)?;

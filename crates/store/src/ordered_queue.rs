@@ -96,6 +96,14 @@ impl<O: Order> OrderedQueue<O> {
         self.next_ordered().map(|ordered| ordered.map(Turn::Apply))
     }
 
+    /// Why the order takes no proposals at this moment, if so.
+    pub fn trouble(&self) -> Option<StoreError> {
+        match self.order.as_ref()?.health() {
+            OrderHealth::Unavailable(error) => Some(error),
+            OrderHealth::Ready | OrderHealth::Full => None,
+        }
+    }
+
     /// Tells the order that everything given out is durable and visible.
     #[inline]
     pub fn applied(&mut self) {

@@ -11,7 +11,8 @@
 //! (3) There is at most one frozen overlay. Only the writer freezes.
 //! (4) After [`Rules::apply`] returned an error no proposal is applied any more: the state that later ones expect is
 //!     unknown. What was applied before it, in the same batch too, is logged and answered as usual.
-//! (5) A job that is no proposal is served after all jobs sent before it and before all jobs sent after it.
+//! (5) A new schema is served after all jobs sent before it and before all jobs sent after it. A fold takes what is
+//!     there: it waits for no proposal, and none for it.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,8 +75,10 @@ pub(crate) struct Writer<O> {
     pub state: TxnState,
     pub batch: Batch,
     pub queue: OrderedQueue<O>,
-    /// A job that is no proposal and waits until everything before it is served, and the jobs behind it.
+    /// A new schema that waits until everything before it is served, and the jobs behind it.
     pub held: VecDeque<Job>,
+    /// A fold is asked for: the overlay is frozen after the batch.
+    pub is_fold_asked: bool,
     pub timeline: Timeline,
 }
 
@@ -139,11 +142,15 @@ impl<O: Order> Writer<O> {
             if is_due || self.queue.has_waiting() {
                 let served = self.serve_batch();
                 is_due = served == Served::Part;
+                if std::mem::take(&mut self.is_fold_asked) {
+                    self.freeze();
+                }
                 if served != Served::Nothing {
                     self.after_batch();
                     continue;
                 }
             }
+            self.refuse_held();
             self.meters.idle();
             let is_settled = self.queue.is_empty();
             if !is_settled && self.held.iter().any(|job| matches!(job, Job::Stop)) {
@@ -170,6 +177,7 @@ impl<O: Order> Writer<O> {
                 #[cfg(test)]
                 Ok(Job::Crash) => return,
                 Ok(Job::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Job::Fold) => self.freeze(),
                 Ok(job) if !is_settled && (!self.held.is_empty() || !matches!(job, Job::Propose(_))) => {
                     self.held.push_back(job);
                 }
@@ -183,7 +191,6 @@ impl<O: Order> Writer<O> {
                     self.rebind(resolver, binder);
                     drop(bound);
                 }
-                Ok(Job::Fold) => self.freeze(),
             }
         }
         self.end();
@@ -208,7 +215,33 @@ impl<O: Order> Writer<O> {
         }
     }
 
-    /// Takes in the jobs sent, up to one that is no proposal.
+    /// While the order takes no proposals, those behind a held schema are refused as those before it are: how long it
+    /// is held depends on the order.
+    fn refuse_held(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let Some(error) = self.queue.trouble() else { return };
+        for mut job in std::mem::take(&mut self.held) {
+            let proposed = match &mut job {
+                Job::Rebind { first, .. } => first.take(),
+                _ => None,
+            };
+            let refused = match (proposed, job) {
+                (None, Job::Propose(proposed)) => Some(proposed),
+                (proposed, job) => {
+                    self.held.push_back(job);
+                    proposed
+                }
+            };
+            if let Some(Proposed { proposal, ticket }) = refused {
+                self.meters.left_queue(&proposal);
+                ticket.answer(Err(error.clone()));
+            }
+        }
+    }
+
+    /// Takes in the jobs sent, up to one that is neither a proposal nor asks for something at once.
     fn take_in(&mut self) {
         while self.held.is_empty()
             && let Ok(job) = self.jobs.try_recv()
@@ -217,6 +250,7 @@ impl<O: Order> Writer<O> {
                 Job::Propose(proposed) => self.queue.push(proposed),
                 // The order is asked next.
                 Job::Ordered(is_called) => is_called.store(false, Ordering::Release),
+                Job::Fold => self.is_fold_asked = true,
                 other => self.held.push_back(other),
             }
         }
@@ -438,13 +472,7 @@ impl<O: Order> Writer<O> {
         self.shared.publish(|current| Version {
             active: Overlay::default(),
             frozen: Some(published),
-            base_txn: current.base_txn,
-            tables: current.tables.clone(),
-            next_entry: current.next_entry,
-            seq: current.seq,
-            tree_generation: current.tree_generation,
-            marks: current.marks.clone(),
-            indexes: current.indexes.clone(),
+            ..current.clone()
         });
         // The thread ends only after the writer.
         let _ = self.fold.send(FoldJob::Fold(frozen));
@@ -461,16 +489,6 @@ impl<O: Order> Writer<O> {
         self.state.binder = binder;
         self.state.builder = None;
         let (tables, indexes) = (self.state.tables.clone(), self.state.indexes.clone());
-        self.shared.publish(|current| Version {
-            active: current.active.clone(),
-            frozen: current.frozen.clone(),
-            base_txn: current.base_txn,
-            tables,
-            next_entry: current.next_entry,
-            seq: current.seq,
-            tree_generation: current.tree_generation,
-            marks: current.marks.clone(),
-            indexes,
-        });
+        self.shared.publish(|current| Version { tables, indexes, ..current.clone() });
     }
 }

@@ -140,17 +140,7 @@ impl FoldWorker {
         fold(&mut txn, env.dbs(), frozen, held, &mut || pacer.row_done())?;
         let committing = Instant::now();
         txn.commit()?;
-        self.shared.publish(|current| Version {
-            active: current.active.clone(),
-            frozen: None,
-            base_txn: fold_txn,
-            tables: current.tables.clone(),
-            next_entry: current.next_entry,
-            seq: current.seq,
-            tree_generation: current.tree_generation,
-            marks: current.marks.clone(),
-            indexes: current.indexes.clone(),
-        });
+        self.shared.publish(|current| Version { frozen: None, base_txn: fold_txn, ..current.clone() });
         self.meters.fold_ended(start, committing, frozen.overlay.ops());
         // What is not trimmed now is trimmed after the next fold.
         if let Err(error) = self.log.trim(frozen.overlay.last_seq) {

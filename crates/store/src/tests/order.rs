@@ -223,6 +223,58 @@ fn a_schema_change_waits_for_what_was_proposed_before_it() {
     assert!(after.recv().unwrap().1.unwrap().accepted);
 }
 
+#[test]
+fn nobody_waits_behind_a_fold_that_the_order_keeps_waiting() {
+    let (mut store, control) = served();
+    let kept = submit(&mut store, &[put("key", "kept")]);
+    control.wait_offered(1);
+    control.inner(|inner| inner.is_unavailable = true);
+    store.backend().fold_soon();
+    let refused = submit(&mut store, &[put("key", "refused")]);
+    let (_, answer) = refused.recv_timeout(Duration::from_secs(10)).expect("nobody answers");
+    assert_eq!(answer, Err(StoreError::Busy));
+    while store.backend().stats().overlay_ops + store.backend().stats().frozen_ops > 0 {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    assert_eq!(value(&store, "key").as_deref(), Some("good"), "what was there is folded");
+    control.inner(|inner| inner.is_unavailable = false);
+    control.give_all_reversed(Vec::new());
+    assert!(kept.recv().unwrap().1.unwrap().accepted);
+    assert_eq!(value(&store, "key").as_deref(), Some("kept"));
+}
+
+#[test]
+fn behind_a_schema_that_waits_proposals_are_refused_while_the_order_takes_none() {
+    let (mut store, control) = served();
+    let kept = submit(&mut store, &[put("key", "kept")]);
+    control.wait_offered(1);
+    let bound = store.backend().rebind(Arc::new(NoTypes), Arc::new(TestBinder));
+    let waiting = std::thread::spawn(move || bound.wait());
+    let behind = submit(&mut store, &[put("key", "behind")]);
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(behind.is_empty(), "it waits for its turn while there is hope");
+    // It becomes so while the proposal is held, and is so when the next one comes.
+    control.inner(|inner| inner.is_unavailable = true);
+    control.waker.wake();
+    let answer = |answers: &Answers| answers.recv_timeout(Duration::from_secs(10)).expect("nobody answers").1;
+    assert_eq!(answer(&behind), Err(StoreError::Busy));
+    let behind = submit(&mut store, &[put("key", "behind")]);
+    assert_eq!(answer(&behind), Err(StoreError::Busy));
+    // Of a schema with its proposal, the proposal is refused; the schema waits as before.
+    let (sender, answers) = unbounded();
+    let proposal = store.proposal(&put("key", "with a schema"));
+    let done = Box::new(move |result| drop(sender.send((0, result))));
+    let second = store.backend().submit_and_rebind(proposal, done, Arc::new(NoTypes), Arc::new(TestBinder));
+    assert_eq!(answer(&answers), Err(StoreError::Busy));
+    assert!(!waiting.is_finished());
+    control.inner(|inner| inner.is_unavailable = false);
+    control.give_all_reversed(Vec::new());
+    assert!(kept.recv().unwrap().1.unwrap().accepted);
+    waiting.join().unwrap();
+    second.wait();
+    assert_eq!((value(&store, "key").as_deref(), store.backend().stats().queue_length), (Some("kept"), 0));
+}
+
 /// Reads and folds go on, updates do not, and a new start with the local order takes them again.
 fn assert_stopped(store: &mut Store, cause: StopCause, reason: StoreError) {
     let stopped = StoreError::UpdatesStopped { cause, reason: Box::new(reason) };
