@@ -39,21 +39,11 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     let rdn = ldap::Rdn::parse(text).map_err(|error| NameRefusal::invalid_dn(request.new_rdn, error))?;
     let record = target.record()?;
     let superior = new_superior(work, &target, request, judged_superior)?;
-    let parent = match &superior {
-        Superior::Same => record.parent(),
-        Superior::Root => EntryId::ROOT,
-        Superior::Entry(superior) => superior.id,
-    };
-    check_free(work, &target, parent, &normalized, &rdn)?;
-    if let Superior::Entry(superior) = &superior {
-        plugins::dynamic::check_move(work, &target, superior)?;
+    check_free(work, &target, superior.id, &normalized, &rdn)?;
+    let name = normalized.rdn().map(|rdn| superior.name.child(rdn)).unwrap_or_default();
+    if superior.is_given {
+        plugins::dynamic::check_move(work, &target, &name, superior.entry.as_ref())?;
     }
-    let above = match &superior {
-        Superior::Same => target.name.parent(),
-        Superior::Root => Some(NormalizedDn::root()),
-        Superior::Entry(superior) => Some(superior.name.clone()),
-    };
-    let name = normalized.rdn().zip(above).map(|(rdn, above)| above.child(rdn)).unwrap_or_default();
     work.check_rename(&target.name, &name)?;
     work.read_before(target.id)?;
     let follows = work.rules.plugins.follows_references();
@@ -66,14 +56,12 @@ pub(super) fn modify_dn(work: &mut Work<'_, '_>, request: &ModifyDnRequest<'_>) 
     name_entry(work, &mut draft, &rdn)?;
     let keys = judge::rdn_keys(&facts.schema, &rdn);
     judge_renamed(work, &draft, &target, &keys)?;
-    match &superior {
-        Superior::Same => {}
-        Superior::Root => judge_place(work, &draft, &keys, None)?,
-        Superior::Entry(superior) => judge_place(work, &draft, &keys, Some(superior))?,
+    if superior.is_given {
+        judge_place(work, &draft, &keys, superior.entry.as_ref())?;
     }
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let user_form = rdn.to_string();
-    let place = TreePosition { parent, rdn: user_form.as_bytes() };
+    let place = TreePosition { parent: superior.id, rdn: user_form.as_bytes() };
     let note = Note::requested(ChangeKind::ModifyDn, record.header().uuid.unwrap_or_default());
     write::store(work, &note, &mut draft, place, stamps)?;
     plugins::judge(work, &draft, Some(&target.name), &name)?;
@@ -97,26 +85,33 @@ fn new_rdn<'r>(work: &Work<'_, '_>, bytes: &'r [u8]) -> Result<(&'r str, Normali
     Ok((text, normalized))
 }
 
-/// What the renamed entry is below.
-enum Superior {
-    /// What it was below.
-    Same,
-    /// No entry: it becomes a base entry of the empty suffix.
-    Root,
-    Entry(Target),
+/// What the renamed entry will be below.
+struct Superior {
+    /// Whether the request names it. If not, it is what the entry was below.
+    is_given: bool,
+    /// [`EntryId::ROOT`] for none: the entry becomes, or stays, a base entry.
+    id: EntryId,
+    name: NormalizedDn,
+    /// The entry, if there is one and the request names it.
+    entry: Option<Target>,
 }
 
-/// The new parent, when the entry moves.
+/// What the request names as the new parent, or the old one.
 fn new_superior(
     work: &mut Work<'_, '_>,
     target: &Target,
     request: &ModifyDnRequest<'_>,
     judged: Option<JudgedEntry>,
 ) -> Result<Superior, ApplyError> {
-    let Some(dn) = request.new_superior else { return Ok(Superior::Same) };
+    let Some(dn) = request.new_superior else {
+        let name = target.name.parent().unwrap_or_default();
+        return Ok(Superior { is_given: false, id: target.record()?.parent(), name, entry: None });
+    };
     if target.suffix.is_root() && dn.trim_ascii().is_empty() {
         return match judged {
-            None | Some(JudgedEntry::NONE) => Ok(Superior::Root),
+            None | Some(JudgedEntry::NONE) => {
+                Ok(Superior { is_given: true, id: EntryId::ROOT, name: NormalizedDn::root(), entry: None })
+            }
             Some(_) => Err(ApplyError::JudgedElse),
         };
     }
@@ -127,7 +122,7 @@ fn new_superior(
     if superior.classes.flags.has(ClassFlags::ALIAS) {
         return Err(Refusal::AliasAsSuperior { dn: shown(dn) }.into());
     }
-    Ok(Superior::Entry(superior))
+    Ok(Superior { is_given: true, id: superior.id, name: superior.name.clone(), entry: Some(superior) })
 }
 
 /// The new name must be free, or the entry's own in another spelling.

@@ -99,12 +99,18 @@ pub(in crate::apply) fn keep_class(work: &Work<'_, '_>, draft: &Draft<'_>, targe
     Err(if was { Refusal::StaysDynamic } else { Refusal::StaysStatic }.into())
 }
 
-/// An entry gets another entry above it.
-pub(in crate::apply) fn check_move(work: &Work<'_, '_>, target: &Target, superior: &Target) -> Result<(), ApplyError> {
+/// An entry moves to another name, below `superior` if there is an entry.
+pub(in crate::apply) fn check_move(
+    work: &Work<'_, '_>,
+    target: &Target,
+    name: &NormalizedDn,
+    superior: Option<&Target>,
+) -> Result<(), ApplyError> {
     let Some(dynamic) = &work.rules.plugins.dynamic else { return Ok(()) };
     if target.classes.flags.has(ClassFlags::DYNAMIC) {
-        return dynamic.check_scope(&superior.name);
+        return dynamic.check_scope(name);
     }
+    let Some(superior) = superior else { return Ok(()) };
     let dn = work.view().dn_of(target.id)?.unwrap_or_default();
     check_static_below(superior, dn.as_bytes())
 }

@@ -137,6 +137,21 @@ fn where_and_how_many_is_limited() {
 }
 
 #[test]
+fn a_dynamic_entry_stays_where_it_may_be_also_on_the_way_to_the_first_level() {
+    let mut bed = Bed::of_all_names();
+    bed.configure(&format!("{HOUR}base-dn = \"o=guests\"\n")).ok();
+    bed.add("o=guests", "objectClass: organization").ok();
+    add_dynamic(&mut bed, "uid=ann,o=guests");
+    let moved = bed.rename("uid=ann,o=guests", "uid=ann", false, Some(""));
+    moved.refused(ResultCode::UNWILLING_TO_PERFORM, "dynamicSubtrees");
+    bed.rename("uid=ann,o=guests", "uid=anna", false, Some("o=guests")).ok();
+    // What lives for ever goes where it likes.
+    add(&mut bed, "uid=ben,o=guests", "").ok();
+    bed.rename("uid=ben,o=guests", "uid=ben", false, Some("")).ok();
+    assert_eq!(bed.replayed().picture(), bed.picture());
+}
+
+#[test]
 fn what_is_over_goes_from_below_and_references_follow() {
     let integrity = "[plugin.refs]\ntype = \"referential-integrity\"\n";
     let mut bed = Bed::with_plugins(&format!("{HOUR}{integrity}"));
