@@ -26,6 +26,8 @@ ldap::refusals! {
         DamagedProposal { of: &'static str } = ResultCode::OTHER, "The proposal of {of} is damaged";
         WrongKind = ResultCode::OTHER, "The proposal names another operation than it holds";
         UnreadableReport = ResultCode::OTHER, "The backend's answer is not readable";
+        Slip { problem: &'static str } = ResultCode::OTHER,
+            "The server could not do this by a fault of its own ({problem}), and nothing was changed: please report this";
         LostChange = ResultCode::OTHER, "The server lost track of a change";
         UnreadablePlugins { problem: String } = ResultCode::OTHER, "The plugins are not readable: {problem}";
         TooManySlices { most: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,

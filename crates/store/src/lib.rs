@@ -60,7 +60,7 @@ pub use job::Waker;
 pub use marks::{Marks, PublishedMarks};
 pub use order::{LocalOrder, Order, OrderHealth, Ordered, Position};
 pub use posting::IndexKey;
-pub use postings::{PostingIter, Postings};
+pub use postings::{CheckedIter, PostingIter, Postings};
 pub use proposed::{Proposed, Ticket};
 pub use read_only::{ReadOnlyBackend, Trial};
 pub use record::{Attribute, Content, LargeStub, RecordBuilder, RecordView, Values};

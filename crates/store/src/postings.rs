@@ -64,7 +64,8 @@ impl<'s> Postings<'s> {
         }
     }
 
-    /// Ascending ids. Damage (which `verify` reports) ends the iteration; [`PostingIter::is_damaged`] says so.
+    /// Ascending ids. Damage (which `verify` reports) ends the iteration; [`PostingIter::is_damaged`] says so. Whoever
+    /// changes something by what is missing takes [`Postings::checked`].
     #[inline]
     pub fn iter(&self) -> PostingIter<'s> {
         self.iter_from(EntryId(0))
@@ -80,6 +81,12 @@ impl<'s> Postings<'s> {
         let [newer, older] = self.deltas;
         let changes = (newer.is_some() || older.is_some()).then(|| Changes::new(newer, older));
         PostingIter { base, changes, next_base: None, from }
+    }
+
+    /// Ascending ids from `from` on; damage is an error.
+    pub fn checked(&self, from: EntryId) -> CheckedIter<'s> {
+        let all = (from.0 <= 1).then_some(*self);
+        CheckedIter { ids: self.iter_from(from), given: 0, all }
     }
 
     /// All ids as a set.
@@ -189,9 +196,13 @@ pub struct PostingIter<'s> {
 }
 
 impl PostingIter<'_> {
-    /// Whether the iteration ended because of damage.
+    /// After the last id: whether the iteration ended because of damage.
     pub fn is_damaged(&self) -> bool {
-        matches!(self.base, BaseIter::Damaged)
+        match &self.base {
+            BaseIter::Damaged => true,
+            BaseIter::Inline(ids) => ids.is_cut(),
+            BaseIter::None | BaseIter::Long { .. } => false,
+        }
     }
 
     fn next_from_base(&mut self) -> Option<EntryId> {
@@ -240,6 +251,41 @@ impl Iterator for PostingIter<'_> {
     #[inline]
     fn next(&mut self) -> Option<EntryId> {
         if self.changes.is_none() { self.next_from_base() } else { self.next_merged() }
+    }
+}
+
+/// Iterator of [`Postings::checked`]: after an error it gives nothing more.
+pub struct CheckedIter<'s> {
+    ids: PostingIter<'s>,
+    given: u64,
+    /// The list, when all of it is given; gone after the end.
+    all: Option<Postings<'s>>,
+}
+
+impl Iterator for CheckedIter<'_> {
+    type Item = Result<EntryId, StoreError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.ids.next() {
+            Some(id) => {
+                self.given += 1;
+                Some(Ok(id))
+            }
+            None => self.end(),
+        }
+    }
+}
+
+impl CheckedIter<'_> {
+    #[cold]
+    fn end(&mut self) -> Option<Result<EntryId, StoreError>> {
+        let is_short = self.all.take().is_some_and(|all| all.count() != self.given);
+        let is_damaged = is_short || self.ids.is_damaged();
+        if is_damaged {
+            (self.ids.base, self.ids.changes) = (BaseIter::None, None);
+        }
+        is_damaged.then(|| Err(Damaged("posting list").into()))
     }
 }
 

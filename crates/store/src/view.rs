@@ -159,7 +159,16 @@ impl<'s> View<'s> {
     /// The child of `parent` with that normalized RDN (whole normalized DN below [`EntryId::ROOT`]).
     #[inline]
     pub fn child(&self, parent: EntryId, normalized_rdn: &[u8]) -> Result<Option<EntryId>, StoreError> {
-        Ok(self.postings(&IndexKey::dn(parent, normalized_rdn))?.iter().next())
+        let mut ids = self.postings(&IndexKey::dn(parent, normalized_rdn))?.iter();
+        match ids.next() {
+            None if ids.is_damaged() => Err(Damaged("posting list").into()),
+            child => Ok(child),
+        }
+    }
+
+    /// The child with the next number after `after`.
+    pub fn child_after(&self, parent: EntryId, after: EntryId) -> Result<Option<EntryId>, StoreError> {
+        self.children(parent)?.checked(EntryId(after.0 + 1)).next().transpose()
     }
 
     /// The children of an entry; their count is `numSubordinates`.

@@ -46,9 +46,17 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyErro
     }
     for id in doomed {
         note(work, id, &target)?;
-        work.txn.delete_entry(id)?;
+        remove(work, id)?;
     }
     if gone.is_empty() { Ok(()) } else { plugins::follow(work, gone) }
+}
+
+/// Deletes an entry that was just found to be the last of its subtree: where it is not, the tree is damaged.
+fn remove(work: &mut Work<'_, '_>, id: EntryId) -> Result<(), ApplyError> {
+    work.txn.delete_entry(id).map_err(|error| match error {
+        StoreError::Misuse(problem) => StoreError::Damaged(problem.to_owned()).into(),
+        error => error.into(),
+    })
 }
 
 /// Marks and notes an entry that goes.
@@ -62,7 +70,9 @@ fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), App
     }
     let tables = work.txn.tables().clone();
     let found = work.view().entry(id)?.map(|record| record.into_bytes().into_owned());
-    let Some(bytes) = found else { return Ok(()) };
+    let Some(bytes) = found else {
+        return Err(StoreError::Damaged("an entry that the tree names is not there".to_owned()).into());
+    };
     let record = RecordView::parse(&bytes, &tables)?;
     mark_removed(work, id, &record);
     if !work.rules.notes.is_on() {
@@ -81,7 +91,7 @@ fn slice(view: &View<'_>, top: EntryId, limit: usize) -> Result<Vec<EntryId>, St
     while let Some((id, done)) = way.last_mut()
         && found.len() < limit
     {
-        match view.children(*id)?.iter_from(EntryId(done.0 + 1)).next() {
+        match view.child_after(*id, *done)? {
             Some(child) => {
                 *done = child;
                 way.push((child, EntryId::ROOT));

@@ -34,9 +34,11 @@ impl From<query::error::Refusal> for ApplyError {
 }
 
 impl From<StoreError> for ApplyError {
-    /// Limits, and indexes that the schema does not carry, follow from the proposal and the data alone.
+    /// Limits, indexes that the schema does not carry, and what the store is not meant to be asked for follow from the
+    /// proposal and the data alone: a slip of the program refuses one update instead of ending all.
     fn from(error: StoreError) -> Self {
         match error {
+            StoreError::Misuse(problem) => Refusal::Slip { problem }.into(),
             error if error.is_limit() || matches!(error, StoreError::Index(_)) => {
                 query::error::Refusal::from(&error).into()
             }
@@ -48,5 +50,22 @@ impl From<StoreError> for ApplyError {
 impl From<Damaged> for ApplyError {
     fn from(damaged: Damaged) -> Self {
         StoreError::from(damaged).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ldap::{LdapResult, ResultCode};
+
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_program_refuses_one_update_and_damage_stops_all() {
+        let ApplyError::Refused(refusal) = ApplyError::from(StoreError::Misuse("name is taken")) else {
+            panic!("the backend would take no update any more");
+        };
+        assert_eq!(LdapResult::from(*refusal).code, ResultCode::OTHER);
+        let damaged = ApplyError::from(StoreError::Damaged("posting list".to_owned()));
+        assert!(matches!(damaged, ApplyError::Unreadable(_)));
     }
 }

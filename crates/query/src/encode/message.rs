@@ -139,7 +139,7 @@ fn write_large(
     match ended {
         ControlFlow::Break(()) => Err(EncodeError::Stopped),
         ControlFlow::Continue(()) if written != bytes => {
-            Err(StoreError::Misuse("large values changed while they were read").into())
+            Err(StoreError::Damaged("large values of an entry are not those that it counts".to_owned()).into())
         }
         ControlFlow::Continue(()) => Ok(()),
     }

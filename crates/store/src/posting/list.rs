@@ -125,6 +125,14 @@ pub struct InlineIter<'a> {
     last: u64,
 }
 
+impl InlineIter<'_> {
+    /// After the last id: whether bytes are left that are no number.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        !self.rest.is_empty()
+    }
+}
+
 impl Iterator for InlineIter<'_> {
     type Item = EntryId;
 

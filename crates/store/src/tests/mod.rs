@@ -1,6 +1,7 @@
 //! The whole store against a model in memory, and cases that a random test rarely meets.
 
 mod cases;
+mod damaged_lists;
 mod harness;
 mod marks;
 mod model;

@@ -73,7 +73,8 @@ impl Lookup {
             return Ok(found);
         };
         let is_certain = index.is_ordered() && normal.len() <= KEY_PREFIX_BYTES;
-        for id in view.postings(&IndexKey::new(index.id, &index.key(normal)))?.iter_from(from) {
+        for id in view.postings(&IndexKey::new(index.id, &index.key(normal)))?.checked(from) {
+            let id = id?;
             if found.len() >= limit {
                 break;
             }
@@ -120,7 +121,8 @@ impl Lookup {
         let mut found = Vec::new();
         while let Some((key, postings)) = scan.next()? {
             let next = after.filter(|(known, _)| **known == *key).map_or(EntryId(0), |(_, id)| EntryId(id.0 + 1));
-            for id in postings.iter_from(next) {
+            for id in postings.checked(next) {
+                let id = id?;
                 if found.len() >= limit {
                     return Ok(found);
                 }

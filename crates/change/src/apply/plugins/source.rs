@@ -91,22 +91,36 @@ impl ValueSource {
         base: EntryId,
         each: &mut dyn FnMut(EntryId, bool) -> ControlFlow<()>,
     ) -> Result<(), ApplyError> {
-        let mut waiting = vec![(base, 0u32)];
-        while let Some((id, depth)) = waiting.pop() {
-            let (is_in_scope, goes_on) = match self.scope {
-                SearchScope::BaseObject => (depth == 0, false),
-                SearchScope::SingleLevel => (depth == 1, depth == 0),
-                SearchScope::WholeSubtree => (true, true),
-                SearchScope::SubordinateSubtree => (depth > 0, true),
+        let goes_below = |depth: usize| match self.scope {
+            SearchScope::BaseObject => false,
+            SearchScope::SingleLevel => depth == 0,
+            SearchScope::WholeSubtree | SearchScope::SubordinateSubtree => true,
+        };
+        let is_in_scope = |depth: usize| match self.scope {
+            SearchScope::BaseObject => depth == 0,
+            SearchScope::SingleLevel => depth == 1,
+            SearchScope::WholeSubtree => true,
+            SearchScope::SubordinateSubtree => depth > 0,
+        };
+        if each(base, is_in_scope(0)).is_break() {
+            return Ok(());
+        }
+        // The way down: an entry, and which of its children was looked at last.
+        let mut way = vec![(base, EntryId::ROOT)];
+        loop {
+            let depth = way.len();
+            let Some((id, done)) = way.last_mut() else { return Ok(()) };
+            let child = if goes_below(depth - 1) { view.child_after(*id, *done)? } else { None };
+            let Some(child) = child else {
+                way.pop();
+                continue;
             };
-            if each(id, is_in_scope).is_break() {
+            *done = child;
+            if each(child, is_in_scope(depth)).is_break() {
                 return Ok(());
             }
-            if goes_on {
-                waiting.extend(view.children(id)?.iter().map(|child| (child, depth + 1)));
-            }
+            way.push((child, EntryId::ROOT));
         }
-        Ok(())
     }
 
     /// Whether an entry matches the filter.

@@ -10,7 +10,7 @@ use store::env::{Env, Table};
 use store::{IndexId, StoreError, database_path};
 
 use super::bed::{Bed, SUFFIX, With, add_op, copy, delete_op, modify_op, rename_op};
-use crate::proposal::Kind;
+use crate::proposal::{Flags, Kind};
 
 const PLUGINS: &str = "[plugin.ri]\ntype = \"referential-integrity\"\nattribute-type = [\"member\"]\n\
                        [plugin.unique]\ntype = \"unique-attribute\"\nattribute-type = [\"uid\"]\n";
@@ -28,6 +28,8 @@ enum Row {
     Names,
     /// Of any other index.
     Postings,
+    /// A part of a long list.
+    Chunk,
 }
 
 impl Row {
@@ -36,6 +38,7 @@ impl Row {
             Row::Entry => env.dbs().entries,
             Row::LargeValue => env.dbs().values,
             Row::Names | Row::Postings => env.dbs().postings,
+            Row::Chunk => env.dbs().chunks,
         }
     }
 
@@ -50,6 +53,7 @@ impl Row {
             Row::LargeValue => key.ends_with(&[0, 0]),
             Row::Names => is_of_tree(key),
             Row::Postings => !is_of_tree(key),
+            Row::Chunk => true,
         };
         keys.filter(is_first).collect()
     }
@@ -146,4 +150,30 @@ fn a_damaged_row_changes_no_answer_but_stops_updates() {
         }
         assert!(stops > 0, "no damaged row of {row:?} was read");
     }
+}
+
+/// A list that ends early because a part of it cannot be read would look like a shorter one: references would stay, and
+/// a subtree would seem to be empty.
+#[test]
+fn a_long_list_that_cannot_be_read_to_its_end_is_no_shorter_list() {
+    let mut bed = Bed::with_plugins("[plugin.ri]\ntype = \"referential-integrity\"\nattribute-type = [\"member\"]\n");
+    bed.person("ann");
+    let lines = format!("objectClass: groupOfNames\nmember: {}", person("ann"));
+    (0..600).for_each(|n| drop(bed.add(&format!("cn=group{n},ou=groups,{SUFFIX}"), &lines).ok()));
+    let mut flags = Flags::default();
+    flags.set(Flags::SUBTREE_DELETE);
+    let with = With { flags, ..With::default() };
+    let steps = [
+        bed.encoded(Kind::Delete, &delete_op(&person("ann")), With::default()),
+        bed.encoded(Kind::Delete, &delete_op(&format!("ou=groups,{SUFFIX}")), with),
+    ];
+    let files = bed.closed().0;
+    let sound = apply_all(&Bed::of_copy(files.path()), &steps);
+    assert!(sound.iter().all(|answer| matches!(answer, Ok((0, _)))));
+    let mut stops = 0;
+    for key in Row::Chunk.keys(files.path()) {
+        let bed = damaged(files.path(), Row::Chunk, &key);
+        stops += usize::from(compare(&sound, &apply_all(&bed, &steps), &bed));
+    }
+    assert!(stops >= 2, "{stops}: one list has who refers, another one the children");
 }
