@@ -27,7 +27,7 @@ ldap::refusals! {
         WrongKind = ResultCode::OTHER, "The proposal names another operation than it holds";
         UnreadableReport = ResultCode::OTHER, "The backend's answer is not readable";
         Slip { problem: &'static str } = ResultCode::OTHER,
-            "The server could not do this by a fault of its own ({problem}), and nothing was changed: please report this";
+            "By a fault of its own ({problem}) the server could not do this, and changed nothing: please report it";
         LostChange = ResultCode::OTHER, "The server lost track of a change";
         UnreadablePlugins { problem: String } = ResultCode::OTHER, "The plugins are not readable: {problem}";
         TooManySlices { most: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,
@@ -117,6 +117,9 @@ ldap::refusals! {
              shall have it";
         RoleFilter { value: String, problem: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX,
             "\"{value}\" cannot be an nsRoleFilter: it is not a filter, {problem}";
+        BadInstruction { value: String, problem: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            "\"{value}\" is not a valid access control instruction: {problem}";
+        InstructionElsewhere { problem: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX, "{problem}";
         Definition { problem: String } = ResultCode::CONSTRAINT_VIOLATION,
             "The entry cannot give attributes to others: it {problem}";
         StructuralClassChange { old: String, new: String } = ResultCode::OBJECT_CLASS_MODS_PROHIBITED,

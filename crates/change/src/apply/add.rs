@@ -53,6 +53,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     let keys = judge::rdn_keys(&facts.schema, rdn);
     judge::judge_all(&work.rules.checker, &draft, &keys)?;
     judge::judge_role_filter(&facts, &draft)?;
+    judge::judge_instructions(work, &draft, request.entry)?;
     judge_place(work, &draft, &keys, parent.as_ref())?;
     plugins::dynamic::begin(work, &mut draft, request.entry, parent.as_ref())?;
     stamp_password_time(&facts, &mut draft, work.proposal.csn)?;

@@ -7,12 +7,14 @@
 //! (1) Each description is touched once: a second change goes on where the first one ended.
 //! (2) Nothing here writes to the store, so that a refusal at any point leaves nothing behind.
 
+use std::collections::BTreeSet;
+
 use schema::{AttributeDescription, AttributeType, Options, Schema, TypeIndex};
 use store::{Content, DescId, EntryId, LargeStub, RecordView, StoreError, Tables, View};
 
 use super::error::ApplyError;
 use super::large_edit::LargeEdit;
-use super::value_set::ValueSet;
+use super::value_set::{ValueSet, normal_form};
 use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
 use query::error::shown;
@@ -157,6 +159,28 @@ impl<'d> Draft<'d> {
             (Some(Now::Set(set)), _) => Box::new(set.iter()),
             (_, Some(record)) => Box::new(record.object_classes().iter()),
             _ => Box::new(std::iter::empty()),
+        }
+    }
+
+    /// The values of a touched attribute that were not there before.
+    pub(super) fn new_values<'t>(&self, touched: &'t Touched) -> Vec<&'t [u8]> {
+        let set = match &touched.now {
+            Now::Edit(edit) => return edit.added.values().map(|value| &**value).collect(),
+            Now::Set(set) => set,
+        };
+        let schema = self.schema;
+        let rule = touched.type_index.and_then(|index| schema.attribute_by_index(index)).and_then(|it| it.equality);
+        let mut scratch = Vec::new();
+        let stored = match (self.record, touched.desc) {
+            (Some(record), Some(desc)) => record.attribute(desc, &mut scratch).map(|attribute| attribute.content),
+            _ => None,
+        };
+        match stored {
+            Some(Content::Inline(values)) => {
+                let old: BTreeSet<Box<[u8]>> = values.iter().map(|value| normal_form(rule, schema, value)).collect();
+                set.iter().filter(|value| !old.contains(&normal_form(rule, schema, value))).collect()
+            }
+            _ => set.iter().collect(),
         }
     }
 

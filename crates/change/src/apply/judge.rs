@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 
 use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes, Requirement};
+use schema::instruction::check_target;
 use schema::{Schema, TypeIndex};
 use store::{EntryId, RecordView};
 
@@ -94,6 +95,27 @@ pub(super) fn judge_role_filter(facts: &Facts, draft: &Draft<'_>) -> Result<(), 
             let parsed = parsed.and_then(|text| ldap::filter::parse(text).map_err(|error| error.to_string()));
             if let Err(problem) = parsed {
                 return Err(Refusal::RoleFilter { value: shown(value), problem }.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Access control instructions that come can be read, and are about what is at or below their entry: those that are not
+/// would close its part of the tree, or never match. This is so also where the schema is not checked. What was there
+/// before stays, and an entry that gets another name takes its instructions along as they are.
+pub(super) fn judge_instructions(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u8]) -> Result<(), ApplyError> {
+    let is_aci = |touched: &&Touched| touched.type_index.is_some() && touched.type_index == work.facts.aci;
+    for touched in draft.touched.iter().filter(is_aci) {
+        let (holder, _) = work.resolve(dn)?;
+        for value in draft.new_values(touched) {
+            let parsed = std::str::from_utf8(value).map_err(|error| error.to_string());
+            let parsed = parsed.and_then(|text| aci::parse(text).map_err(|error| error.to_string()));
+            let parsed = parsed.map_err(|problem| Refusal::BadInstruction { value: shown(value), problem })?;
+            if !work.is_relaxed() {
+                check_target(draft.schema, &holder, &parsed).map_err(|error| Refusal::InstructionElsewhere {
+                    problem: config::capitalized(&error.to_string()),
+                })?;
             }
         }
     }

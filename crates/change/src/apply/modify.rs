@@ -41,6 +41,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     }
     keep_rdn(&work.view(), &mut draft, &target)?;
     judge_final(work, &mut draft, &target)?;
+    judge::judge_instructions(work, &draft, request.object)?;
     plugins::dynamic::keep_class(work, &draft, &target)?;
     stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());

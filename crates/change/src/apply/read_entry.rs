@@ -1,7 +1,9 @@
 //! Assertion, pre-read and post-read controls (RFC 4528, RFC 4527): what they see is the state between the proposals
 //! before and after.
 //!
-//! Knows the asker's read access; not what the operation does.
+//! Everything is read as the server: whoever judged the update has restricted what is wanted to what the asker may
+//! read, checked its right to assert, and restricts a post-read again when it is answered. Does not know what the
+//! operation does.
 
 use ldap::{Filter, Strings};
 use schema::MatchContext;
@@ -10,14 +12,13 @@ use store::{DescId, EntryId, StoreError};
 use super::error::ApplyError;
 use super::stored_entry::with_entry;
 use super::work::Work;
-use crate::proposal::{Authority, Proposal};
+use crate::proposal::Proposal;
 use crate::refusal::Refusal;
-use access::Access;
 use query::encode::{Selection, entry_op};
 use query::entry::{EachRow, EntrySource, EntryView};
 use query::facts::Facts;
 use query::filter::{Matcher, Truth};
-use query::rights::{ReadRight, Reader};
+use query::rights::{ReadRight, Reader, Unrestricted};
 
 impl Work<'_, '_> {
     /// Checks the assertion, and reads for a pre-read control, before an entry is changed.
@@ -85,14 +86,6 @@ fn unix_seconds(proposal: &Proposal<'_>) -> i64 {
     i64::try_from(proposal.csn.time_us / 1_000_000).unwrap_or(i64::MAX)
 }
 
-fn access(proposal: &Proposal<'_>) -> Access {
-    match proposal.authority {
-        Authority::Root { .. } => Access::Root,
-        Authority::User { .. } => Access::User,
-        Authority::Anonymous => Access::Anonymous,
-    }
-}
-
 fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Result<(), ApplyError> {
     if proposal.assertion.is_empty() {
         return Ok(());
@@ -102,9 +95,8 @@ fn assert(facts: &Facts, proposal: &Proposal<'_>, entry: &EntryView<'_>) -> Resu
         Filter::decode(&mut reader).map_err(|error| Refusal::MalformedAssertion { problem: error.to_string() })?;
     let mut matcher = Matcher::default();
     let now_unix_seconds = unix_seconds(proposal);
-    let rights = access(proposal);
     matcher.compile(facts, &filter, MatchContext { now_unix_seconds });
-    match matcher.matches_one(facts, entry, ReadRight::Search, &rights)? {
+    match matcher.matches_one(facts, entry, ReadRight::Search, &Unrestricted)? {
         Truth::True => Ok(()),
         Truth::False | Truth::Undefined => Err(Refusal::AssertionFailed.into()),
     }
@@ -115,11 +107,9 @@ fn read(facts: &Facts, proposal: &Proposal<'_>, wanted: &[u8], entry: &EntryView
         .map_err(|error| Refusal::MalformedReadEntry { problem: error.to_string() })?;
     let mut selection = Selection::default();
     selection.restart(facts, selectors.iter(), false);
-    let rights = access(proposal);
-    let reader = Reader { facts, rights: &rights };
     let mut out = Vec::new();
     let source = Dated { source: entry.source, unix_seconds: unix_seconds(proposal) };
     let entry = &EntryView { source: &source, ..*entry };
-    entry_op(reader, entry, &mut selection, &mut Vec::new(), &mut out)?;
+    entry_op(Reader::server(facts), entry, &mut selection, &mut Vec::new(), &mut out)?;
     Ok(out)
 }

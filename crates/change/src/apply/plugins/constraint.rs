@@ -6,7 +6,7 @@
 use store::EntryId;
 
 use super::configured::Constraint;
-use super::judged::{Judged, new_values, shown_value};
+use super::judged::{Judged, shown_value};
 use super::set_expression::gives_something;
 use crate::apply::draft::Touched;
 use crate::apply::error::ApplyError;
@@ -26,7 +26,7 @@ impl Constraint {
         };
         let mut first = None;
         for touched in draft.touched.iter().filter(|touched| touched.type_index.is_some_and(is_own)) {
-            let values = new_values(draft, touched);
+            let values = draft.new_values(touched);
             if values.is_empty() || !self.scope.matches(&work.facts, &work.view(), draft.id)? {
                 continue;
             }

@@ -16,7 +16,7 @@ use schema::{NormalizedDn, Schema, TypeIndex};
 use store::{EntryId, RecordView, StoreError, View};
 
 use super::configured::{Check, Plugins, References};
-use super::judged::{Judged, new_values};
+use super::judged::Judged;
 use super::lookup::{Lookup, Pair, normals_below};
 use super::queue::{self, Job, Slice, Tally};
 use super::scope::matches;
@@ -316,7 +316,7 @@ impl References {
             let own = touched.type_index.and_then(|index| draft.schema.attribute_by_index(index));
             let lookup = self.attributes.iter().find(|it| own.is_some_and(|own| own.is_subtype_of(it.attribute)));
             let Some(lookup) = lookup else { continue };
-            for value in new_values(draft, touched) {
+            for value in draft.new_values(touched) {
                 if let Err(problem) = self.check_value(work, check, judged.name, lookup, value)? {
                     let (plugin, attribute) = (self.name.clone(), touched.description.clone());
                     return Err(Refusal::BadReference { plugin, value: shown(value), attribute, problem }.into());

@@ -6,7 +6,7 @@
 use store::{Content, EntryId};
 
 use super::configured::Unique;
-use super::judged::{Judged, new_values};
+use super::judged::Judged;
 use crate::apply::draft::stored_type;
 use crate::apply::error::ApplyError;
 use crate::apply::value_set::normal_form;
@@ -30,7 +30,7 @@ impl Unique {
         let mut values: Vec<(String, Vec<u8>)> = Vec::new();
         for touched in touched {
             let name = &touched.description;
-            values.extend(new_values(draft, touched).into_iter().map(|value| (name.clone(), value.to_vec())));
+            values.extend(draft.new_values(touched).into_iter().map(|value| (name.clone(), value.to_vec())));
         }
         if is_new_here || self.scope.has_filter() {
             values.extend(self.stored(work, draft.id)?);

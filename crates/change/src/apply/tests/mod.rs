@@ -10,6 +10,7 @@ mod empty_base_dn;
 mod history;
 mod history_damage;
 mod index_changes;
+mod instructions;
 mod judgements;
 mod marks;
 mod model;
