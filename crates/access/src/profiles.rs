@@ -71,8 +71,8 @@ const USERS_READ: CommentedAci = CommentedAci {
 const USERS_OPERATIONAL: CommentedAci = CommentedAci {
     comment: "Authenticated users may read when and by whom an entry was changed, its names, and its groups and roles.",
     text: "(targetattr=\"createTimestamp || creatorsName || modifiersName || modifyTimestamp || entryDN || entryUUID \
-           || subschemaSubentry || etag || structuralObjectClass || hasSubordinates || numSubordinates || isMemberOf || \
-           memberOf || nsRole || entryTtl\")(version 3.0; acl \"Operational attributes for users\"; \
+           || subschemaSubentry || etag || structuralObjectClass || hasSubordinates || numSubordinates || isMemberOf \
+           || memberOf || nsRole || entryTtl\")(version 3.0; acl \"Operational attributes for users\"; \
            allow (read,search,compare) userdn=\"ldap:///all\";)",
 };
 
@@ -145,8 +145,8 @@ const POSIX: [CommentedAci; 4] = [
         comment: "Everybody may look accounts and their shadow data up, as nslcd and SSSD do; passwords are checked by \
                   a bind and never read.",
         text: "(targetattr=\"objectClass || uid || uidNumber || gidNumber || cn || gecos || homeDirectory || \
-               loginShell || shadowLastChange || shadowMin || shadowMax || shadowWarning || shadowInactive || shadowExpire || \
-               shadowFlag || sshPublicKey || memberOf || isMemberOf || entryUUID || modifyTimestamp\")\
+               loginShell || shadowLastChange || shadowMin || shadowMax || shadowWarning || shadowInactive || \
+               shadowExpire || shadowFlag || sshPublicKey || memberOf || isMemberOf || entryUUID || modifyTimestamp\")\
                (targetfilter=\"(|(objectClass=posixAccount)(objectClass=shadowAccount))\")(version 3.0; \
                acl \"Accounts of logins\"; allow (read,search,compare) userdn=\"ldap:///anyone\";)",
     },

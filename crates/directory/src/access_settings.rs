@@ -9,6 +9,9 @@ use schema::{NormalizedDn, Schema};
 
 use crate::open_error::OpenError;
 
+/// The name of who administrates over the instance's own socket, in logs and in `modifiersName`.
+pub(crate) const LOCAL_ADMINISTRATOR: &str = "cn=local administrator";
+
 /// What a configuration says of access control.
 ///
 /// # Errors
@@ -16,7 +19,9 @@ use crate::open_error::OpenError;
 pub(crate) fn access_settings(config: &Config, schema: &Schema) -> Result<AccessSettings, OpenError> {
     let set = |names: &[String]| names.iter().filter_map(|name| Privilege::parse(name)).collect::<PrivilegeSet>();
     let root_privileges = set(&config.root_defaults.default_privileges);
-    let mut privileges_of = Vec::new();
+    // Whoever the system lets in at the administrators' socket could change the file as well.
+    let administrator = NormalizedDn::parse(schema, LOCAL_ADMINISTRATOR.as_bytes()).unwrap_or_default();
+    let mut privileges_of = vec![(administrator, Privilege::all().collect())];
     for user in config.root_users.iter().filter(|user| !user.privileges.is_empty()) {
         let grants = user.privileges.iter().filter_map(|value| PrivilegeGrant::parse(value.as_bytes()));
         let privileges = root_privileges.after(grants);
@@ -78,8 +83,12 @@ mod tests {
         );
         let names = |set: PrivilegeSet| set.iter().map(Privilege::name).collect::<Vec<_>>();
         assert_eq!(names(found.root_privileges), ["bypass-acl", "modify-acl"]);
-        assert_eq!(found.privileges_of.len(), 2, "both names of the one with a list of its own");
-        assert_eq!(names(found.privileges_of[1].1), ["bypass-acl", "proxied-auth"]);
+        assert_eq!(
+            found.privileges_of.len(),
+            3,
+            "the local administrator, and both names of the one with a list of its own"
+        );
+        assert_eq!(names(found.privileges_of[2].1), ["bypass-acl", "proxied-auth"]);
         assert_eq!(names(found.disabled_privileges), ["bypass-acl", "unindexed-search"], "enabled is off");
     }
 }

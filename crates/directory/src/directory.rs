@@ -12,6 +12,7 @@ use config::Config;
 use schema::Schema;
 use store::StoreError;
 
+use crate::access_settings::LOCAL_ADMINISTRATOR;
 use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
@@ -33,9 +34,6 @@ use query::groups::GroupOptions;
 use query::monitor_entry::MonitorEntry;
 use query::notices::{Notices, Tell};
 use query::read_moment::ReadContext;
-
-/// The name of who administrates over the instance's own socket, in logs and in `modifiersName`.
-const LOCAL_ADMINISTRATOR: &str = "cn=local administrator";
 
 /// A directory in service.
 pub struct Directory {

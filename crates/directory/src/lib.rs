@@ -4,6 +4,7 @@
 //! as what their reader is shown.
 
 mod access_settings;
+mod admission;
 mod bind;
 mod check;
 mod compare;
@@ -30,6 +31,7 @@ mod root_users;
 mod search;
 mod session;
 mod update;
+mod user_name;
 mod watch;
 mod watching;
 
@@ -38,7 +40,10 @@ mod tests;
 
 pub use access::profiles::Profile;
 pub use access::session::LOCAL_STRENGTH_BITS;
-pub use access::{Access, Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, SessionLimits, Standing};
+pub use access::{
+    Access, Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, Privilege, SessionLimits, Standing,
+};
+pub use admission::{Admitted, needs_admission};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
 pub use check::{check_configuration, open_read_only};
 pub use decision::{Asked, Decision, FilterTruth, Need, SubjectError, What};

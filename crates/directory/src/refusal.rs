@@ -9,6 +9,22 @@ ldap::refusals! {
         // Controls.
         CriticalControl { oid: String } = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
             "The control {oid} is critical, and this operation does not take it";
+        ControlNotAllowed { oid: String } = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "You have no right to use the control {oid} here, and it is critical";
+        ExtendedControlNotAllowed { oid: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You have no right to use the control {oid} here, and it is critical";
+        ExtendedNotAllowed { oid: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You have no right to use the extended operation {oid}";
+        NotProxied = ResultCode::AUTHORIZATION_DENIED,
+            "You may not act as this identity: it takes the privilege proxied-auth, the right proxy to its entry, and \
+            an account in use";
+        UsersWithoutIndex = ResultCode::AUTHORIZATION_DENIED,
+            "Users are found by uid, which has no equality index here: name the entry with \"dn:\"";
+        ProxiedNotCritical = ResultCode::PROTOCOL_ERROR, "A proxied authorization control must be critical";
+        TwoProxiedAuthorizations = ResultCode::PROTOCOL_ERROR,
+            "A request has one proxied authorization control at most";
+        ProxiedInTransaction = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "In a transaction every update acts as the user of the connection: leave proxied authorization out";
         PagesAndListView = ResultCode::CONSTRAINT_VIOLATION,
             "The paged results control and the virtual list view control exclude each other";
         RealAndVirtualOnly = ResultCode::CONSTRAINT_VIOLATION,

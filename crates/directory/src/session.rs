@@ -31,6 +31,12 @@ impl Session {
         session
     }
 
+    /// The same connection for one request that acts as somebody else, outside of any transaction.
+    #[must_use]
+    pub fn acting_as(&self, identity: Identity) -> Self {
+        Self { asker: self.asker.acting_as(identity), transaction: RefCell::default() }
+    }
+
     /// Takes over what a bind decided, at `now`.
     pub fn take(&mut self, bound: Bound, now: Instant) {
         self.transaction.borrow_mut().abort();

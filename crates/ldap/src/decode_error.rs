@@ -32,6 +32,9 @@ pub enum DecodeError {
     /// Text that is no UTF-8 where the protocol asks for it.
     #[error("{0} is not valid UTF-8")]
     NotUtf8(&'static str),
+    /// Neither `dn:` nor `u:` at its beginning.
+    #[error("an authorization identity begins with \"dn:\" or \"u:\"")]
+    NoAuthorizationId,
     /// A list that must have an element has none.
     #[error("{0} must not be empty")]
     Empty(&'static str),

@@ -42,6 +42,12 @@ pub mod control {
     /// draft-ietf-ldapext-psearch
     pub const PERSISTENT_SEARCH: &str = "2.16.840.1.113730.3.4.3";
     pub const ENTRY_CHANGE_NOTIFICATION: &str = "2.16.840.1.113730.3.4.7";
+    /// RFC 4370
+    pub const PROXIED_AUTHORIZATION: &str = "2.16.840.1.113730.3.4.18";
+    /// draft-weltman-ldapv3-proxy
+    pub const PROXIED_AUTHORIZATION_V1: &str = "2.16.840.1.113730.3.4.12";
+    /// draft-ietf-ldapext-acl-model
+    pub const GET_EFFECTIVE_RIGHTS: &str = "1.3.6.1.4.1.42.2.27.9.5.2";
     /// RFC 3829
     pub const AUTHORIZATION_IDENTITY_REQUEST: &str = "2.16.840.1.113730.3.4.16";
     pub const AUTHORIZATION_IDENTITY_RESPONSE: &str = "2.16.840.1.113730.3.4.15";

@@ -30,6 +30,8 @@ pub(crate) struct Outstanding {
     /// The request as the log writes it.
     pub(crate) fields: Box<[u8]>,
     pub(crate) request_controls: Box<str>,
+    /// Who it acts as, if that is somebody else than the connection's user.
+    pub(crate) acting_as: Option<Box<str>>,
     pub(crate) backlog: Arc<Backlog>,
     /// Whether it can be stopped; an update that the writer has cannot.
     pub(crate) is_abortable: bool,

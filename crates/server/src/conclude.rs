@@ -57,6 +57,7 @@ impl LdapLoop {
             entries: answer.entries,
             is_unindexed: answer.is_unindexed,
             additional: answer.additional.as_bytes(),
+            acting_as: self.acting_as.as_deref(),
             phases: if let Waits::Writer(phases) = &answer.waits { Some(phases) } else { None },
             elapsed,
             response_controls: &answer.response_controls,

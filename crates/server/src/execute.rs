@@ -3,11 +3,13 @@
 //! A panic in one operation is answered with `other` and ends neither the connection nor the loop. Does not read or
 //! write sockets.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use ber::Frame;
-use ldap::{Message, MessageError, Operation, ResultCode};
+use directory::{Admitted, RequestTime, Session, needs_admission};
+use ldap::{Controls, Message, MessageError, Operation, ResultCode};
 use runtime::connection::Peer;
 use runtime::end::{End, EndReason};
 use runtime::loop_core::Core;
@@ -66,7 +68,9 @@ impl LdapLoop {
 
     /// Decodes and executes one message.
     fn execute(&mut self, core: &mut Core, client: &mut Client, bytes: &[u8], is_last: bool) -> Executed {
-        let message = match Message::decode(bytes) {
+        // Made before the message, which may come to hold it.
+        let controls_left;
+        let mut message = match Message::decode(bytes) {
             Ok(message) => message,
             Err(error) => return self.bad_message(core, client, &error),
         };
@@ -85,6 +89,25 @@ impl LdapLoop {
             self.conclude(core, client, kind, ids, refused);
             return Executed::Yes;
         }
+        let mut acting = None;
+        if needs_admission(&message.operation, message.controls) {
+            match self.admit(core, client, ids, &message) {
+                Ok(admitted) => {
+                    acting = admitted.acting;
+                    if let Some(controls) = admitted.controls {
+                        controls_left = controls;
+                        message.controls = Controls::decode(&controls_left).unwrap_or_default();
+                    }
+                }
+                Err(refused) => {
+                    self.conclude(core, client, kind, ids, *refused);
+                    return Executed::Yes;
+                }
+            }
+        }
+        if let Some(acting) = &acting {
+            self.acting_as = Some(acting.identity.dn().into());
+        }
         let answered = match &message.operation {
             Operation::Unbind => return Executed::End(End::new(EndReason::Goodbye, "")),
             Operation::Abandon(target) => Some(self.abandon(client, *target)),
@@ -96,12 +119,13 @@ impl LdapLoop {
             }
             _ => match self.refuse(client, ids, &message) {
                 Some(refused) => Some(refused),
-                None => self.execute_outside(core, client, ids, kind, &message),
+                None => self.execute_outside(core, client, ids, kind, &message, acting.as_deref()),
             },
         };
         if let Some(answer) = answered {
             self.conclude(core, client, kind, ids, answer);
         }
+        self.acting_as = None;
         Executed::Yes
     }
 
@@ -148,12 +172,13 @@ impl LdapLoop {
         ids: OperationIds,
         kind: OperationKind,
         message: &Message<'_>,
+        acting: Option<&Session>,
     ) -> Option<Answer> {
         let mark = client.output.len();
         let address = OperationAddress { connection: client.address(), operation: ids.operation };
         let executor = self.executor.as_mut();
         let mut call = Call::new(
-            &client.state.session,
+            acting.unwrap_or(&client.state.session),
             ids,
             &mut client.output,
             core.moment,
@@ -174,6 +199,7 @@ impl LdapLoop {
                         begun: core.moment,
                         fields: self.fields.as_slice().into(),
                         request_controls: self.controls.as_str().into(),
+                        acting_as: self.acting_as.take(),
                         backlog: taken.backlog,
                         is_abortable: taken.is_abortable,
                         is_abandoned: false,
@@ -186,18 +212,48 @@ impl LdapLoop {
             }
             Err(panic) => {
                 client.output.truncate(mark);
-                self.metrics.network.panics.add(1);
-                let text = panic_text(panic.as_ref());
-                self.errors.report(
-                    messages::OPERATION_PANIC,
-                    format_args!(
-                        "conn={} op={} msgID={}: the operation failed by a defect of the server: {text}",
-                        ids.connection, ids.operation, ids.message
-                    ),
-                );
-                Some(reply::refuse(&mut client.output, ids.message, &message.operation, Refusal::Defect))
+                Some(self.answer_defect(client, ids, message, panic.as_ref()))
             }
         }
+    }
+
+    /// Has the executor decide about controls, the OID of an extended request and whom it acts as.
+    fn admit(
+        &self,
+        core: &Core,
+        client: &mut Client,
+        ids: OperationIds,
+        message: &Message<'_>,
+    ) -> Result<Admitted, Box<Answer>> {
+        let time = RequestTime { started: core.moment, unix_seconds: core.unix_seconds };
+        let session = &client.state.session;
+        match catch_unwind(AssertUnwindSafe(|| self.executor.admit(session, message, time))) {
+            Ok(Ok(admitted)) => Ok(admitted),
+            Ok(Err(result)) => {
+                Err(Box::new(reply::refuse_with(&mut client.output, ids.message, &message.operation, result)))
+            }
+            Err(panic) => Err(Box::new(self.answer_defect(client, ids, message, panic.as_ref()))),
+        }
+    }
+
+    /// A panic in an operation: the client is told that it failed, the administrator how.
+    fn answer_defect(
+        &self,
+        client: &mut Client,
+        ids: OperationIds,
+        message: &Message<'_>,
+        panic: &(dyn Any + Send),
+    ) -> Answer {
+        self.metrics.network.panics.add(1);
+        let text = panic_text(panic);
+        self.errors.report(
+            messages::OPERATION_PANIC,
+            format_args!(
+                "conn={} op={} msgID={}: the operation failed by a defect of the server: {text}",
+                ids.connection, ids.operation, ids.message
+            ),
+        );
+        reply::refuse(&mut client.output, ids.message, &message.operation, Refusal::Defect)
     }
 
     fn bad_frame(&self, client: &mut Client, error: ber::FrameError, bytes_max: usize) -> End {

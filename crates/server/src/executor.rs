@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use directory::{Bound, Session};
-use ldap::Message;
+use directory::{Admitted, Bound, RequestTime, Session};
+use ldap::{LdapResult, Message};
 use runtime::backlog::Backlog;
 use runtime::listener::Audience;
 use runtime::mailbox::Mailbox;
@@ -23,6 +23,12 @@ pub(crate) trait Executor: Send + 'static {
 
     /// What a failed bind leaves of a session.
     fn nobody(&self) -> Bound;
+
+    /// Decides about the controls and the OID of a request for which [`directory::needs_admission`] says so.
+    ///
+    /// # Errors
+    /// The result to send.
+    fn admit(&self, session: &Session, message: &Message<'_>, time: RequestTime) -> Result<Admitted, LdapResult>;
 
     /// Executes one request other than unbind, abandon and what concerns the connection itself. Called on the loop that
     /// read it: what may take long must be given away with [`Call::remote`].

@@ -42,6 +42,8 @@ pub(crate) struct LdapLoop {
     /// The request as the log writes it.
     pub(crate) fields: Vec<u8>,
     pub(crate) controls: String,
+    /// Who the request acts as, if that is somebody else than the connection's user.
+    pub(crate) acting_as: Option<Box<str>>,
     pub(crate) wants_control_oids: bool,
 }
 
@@ -67,6 +69,7 @@ impl LdapLoop {
             mailbox: parts.mailbox,
             fields: Vec::new(),
             controls: String::new(),
+            acting_as: None,
             wants_control_oids,
         }
     }

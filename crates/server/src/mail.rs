@@ -83,9 +83,11 @@ impl LdapLoop {
         }
         let fields = std::mem::replace(&mut self.fields, outstanding.fields.into_vec());
         let controls = std::mem::replace(&mut self.controls, outstanding.request_controls.into_string());
+        self.acting_as = outstanding.acting_as;
         self.conclude(core, client, outstanding.kind, outstanding.ids, answer);
         self.fields = fields;
         self.controls = controls;
+        self.acting_as = None;
         if let Some(canceller) = outstanding.cancelled_by {
             core.moment = begun;
             self.answer_cancel(core, client, canceller, was_cancelled);

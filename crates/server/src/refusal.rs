@@ -41,8 +41,8 @@ ldap::refusals! {
         ExtendedValue { problem: String } = ResultCode::PROTOCOL_ERROR, "{problem}";
         CriticalControl { oid: String } = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
             "The control {oid} is critical, and this operation does not take it";
-        NotAdministrator = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            "Only root users and the local administrator may ask for this";
+        NotAdministrator { privilege: &'static str } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "This takes the privilege {privilege}, which root users and the local administrator have";
         Configuration { problem: String } = ResultCode::UNWILLING_TO_PERFORM, "{problem}";
 
         // Of full queues.

@@ -53,7 +53,11 @@ pub(crate) fn refuse_critical(message: &Message<'_>) -> Result<(), Refusal> {
 
 /// Refuses a request, whichever it is; writes nothing for those that have no response.
 pub(crate) fn refuse(out: &mut Vec<u8>, message: i32, operation: &Operation<'_>, refusal: Refusal) -> Answer {
-    let result = LdapResult::from(refusal);
+    refuse_with(out, message, operation, refusal.into())
+}
+
+/// The same with a result.
+pub(crate) fn refuse_with(out: &mut Vec<u8>, message: i32, operation: &Operation<'_>, result: LdapResult) -> Answer {
     if let Some(response) = operation.response_tag() {
         encode::result(out, message, response, &result, &[]);
     }

@@ -16,7 +16,7 @@ use query::synthetic::{Attributes, SyntheticEntry};
 use query::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-const SUPPORTED_CONTROLS: [&str; 21] = [
+const SUPPORTED_CONTROLS: [&str; 23] = [
     "1.2.826.0.1.3344810.2.3",   // matched values (RFC 3876)
     "1.2.840.113556.1.4.1413",   // permissive modify
     "1.2.840.113556.1.4.319",    // paged results (RFC 2696)
@@ -33,7 +33,9 @@ const SUPPORTED_CONTROLS: [&str; 21] = [
     "1.3.6.1.4.1.4203.666.5.16", // dereference (draft-masarati-ldap-deref)
     "1.3.6.1.4.1.4203.666.5.2",  // no-op, as OpenLDAP's clients send it
     "1.3.6.1.4.1.7628.5.101.1",  // subentries, as before RFC 3672
+    "2.16.840.1.113730.3.4.12",  // proxied authorization, version 1
     "2.16.840.1.113730.3.4.17",  // real attributes only
+    "2.16.840.1.113730.3.4.18",  // proxied authorization (RFC 4370)
     "2.16.840.1.113730.3.4.19",  // virtual attributes only
     "2.16.840.1.113730.3.4.2",   // ManageDsaIT (RFC 3296)
     "2.16.840.1.113730.3.4.3",   // persistent search (draft-ietf-ldapext-psearch)

@@ -1,8 +1,10 @@
 //! Controls (RFC 4511 §4.1.11): the list on a message, and the values of those that this project speaks.
 
+mod proxied;
 mod values;
 
 pub use crate::limits::CONTROLS_MAX;
+pub use proxied::{AuthorizationId, decode_proxied_authorization, decode_proxied_authorization_v1};
 pub use values::*;
 
 use ber::{BOOLEAN, OCTET_STRING, Reader, SEQUENCE, Tag, Writer};
@@ -63,6 +65,20 @@ impl<'a> Controls<'a> {
     #[inline]
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The content of a controls element without those for which `drop` says so; [`Controls::decode`] reads
+    /// it.
+    pub fn encoded_without(self, mut drop: impl FnMut(&Control<'a>) -> bool) -> Vec<u8> {
+        let mut kept = Vec::with_capacity(self.0.len());
+        let mut reader = Reader::new(self.0);
+        while !reader.is_empty() {
+            let Ok((_, whole)) = reader.raw_element() else { break };
+            if decode_one(&mut Reader::new(whole)).is_ok_and(|control| !drop(&control)) {
+                kept.extend_from_slice(whole);
+            }
+        }
+        kept
     }
 
     /// The content of the controls element.

@@ -121,6 +121,8 @@ pub struct ResultFields<'a> {
     pub is_unindexed: bool,
     /// Further items, already formatted, each with a leading blank.
     pub additional: &'a [u8],
+    /// Who the operation acted as (proxied authorization), if that is not the connection's user.
+    pub acting_as: Option<&'a str>,
     /// Where the time of an update went: `queue` (waiting for other updates), `apply`, `sync`, in the unit of `etime`.
     pub phases: Option<&'a store::Phases>,
     /// Time from the end of decoding to the response.
@@ -332,6 +334,9 @@ fn result_fields(out: &mut Vec<u8>, result: &ResultFields<'_>, publisher: &Publi
         out.extend_from_slice(b" unindexed");
     }
     out.extend_from_slice(result.additional);
+    if let Some(dn) = result.acting_as {
+        quoted_field(out, "authzDN", dn.as_bytes());
+    }
     publisher.controls(out, "responseControls", result.response_controls);
     let mut time_field = |label: &str, time: Duration| {
         let time = match publisher.etime {

@@ -1,13 +1,14 @@
-//! Extended operations of administrators: worked on in a pool, for root only.
+//! Extended operations of administrators: worked on in a pool, for those with the privilege that each takes.
 //!
 //! Knows requests and answers; what is done is the business of `administration`.
 
 use std::sync::Arc;
 
-use directory::OpenError;
+use directory::{OpenError, Privilege};
 use ldap::administration::{JobProgress, RebuildIndexes, encode_name_list};
 use ldap::oids::intermediate;
 use ldap::{LdapResult, Message, ResultCode, encode};
+use query::error::store_failure;
 use runtime::pool::{Admission, Turn};
 
 use super::directory_executor::{DirectoryExecutor, on_loss};
@@ -31,7 +32,7 @@ struct Work<'w> {
 impl DirectoryExecutor {
     /// Has the configuration read again; the response says what became of it.
     pub(super) fn reload(&self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
-        self.administer(call, message, false, |work| match work.administration.reload() {
+        self.administer(call, message, (Privilege::ConfigWrite, false), |work| match work.administration.reload() {
             Ok(done) => Ok(Some(done.encode())),
             Err(problem) => Err(Refusal::Configuration { problem }.into()),
         })
@@ -41,9 +42,11 @@ impl DirectoryExecutor {
     pub(super) fn rebuild_indexes(&self, call: &mut Call<'_>, message: &Message<'_>, request: &RebuildIndexes) -> Step {
         let request = request.clone();
         // The indexes are built even if the client goes away.
-        self.administer(call, message, request.wait, move |work| match rebuild(work, &request) {
-            Ok(names) => Ok(Some(encode_name_list(&names))),
-            Err(error) => Err(LdapResult::new(code_of(&error), error.to_string())),
+        self.administer(call, message, (Privilege::LdifImport, request.wait), move |work| {
+            match rebuild(work, &request) {
+                Ok(names) => Ok(Some(encode_name_list(&names))),
+                Err(error) => Err(LdapResult::new(code_of(&error), error.to_string())),
+            }
         })
     }
 
@@ -51,11 +54,12 @@ impl DirectoryExecutor {
         &self,
         call: &mut Call<'_>,
         message: &Message<'_>,
-        is_abortable: bool,
+        (privilege, is_abortable): (Privilege, bool),
         work: impl FnOnce(&mut Work<'_>) -> Outcome + Send + 'static,
     ) -> Step {
-        if let Err(refusal) = refuse_critical(message).and_then(|()| check_root(call)) {
-            return Step::Done(respond(call.out, message.id, Err(refusal.into())));
+        let allowed = refuse_critical(message).map_err(LdapResult::from);
+        if let Err(refusal) = allowed.and_then(|()| self.check_privilege(call, privilege)) {
+            return Step::Done(respond(call.out, message.id, Err(refusal)));
         }
         let id = message.id;
         let remote = call.remote(is_abortable, on_loss(id, encode::tags::EXTENDED));
@@ -70,6 +74,14 @@ impl DirectoryExecutor {
             remote.finish(move |out| respond(out, id, outcome));
         });
         Step::Pending
+    }
+
+    fn check_privilege(&self, call: &Call<'_>, privilege: Privilege) -> Result<(), LdapResult> {
+        let rights = self.directory.rights_of(call.session, call.unix_seconds);
+        match rights.map_err(|error| store_failure(&error))?.has(privilege) {
+            true => Ok(()),
+            false => Err(Refusal::NotAdministrator { privilege: privilege.name() }.into()),
+        }
     }
 }
 
@@ -97,8 +109,4 @@ fn code_of(error: &RebuildError) -> ResultCode {
         RebuildError::Stopping => ResultCode::UNAVAILABLE,
         RebuildError::Cancelled => ResultCode::CANCELED,
     }
-}
-
-fn check_root(call: &Call<'_>) -> Result<(), Refusal> {
-    if call.session.identity.is_root() { Ok(()) } else { Err(Refusal::NotAdministrator) }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use directory::{Bound, Session};
-use ldap::{Message, Operation, encode};
+use directory::{Admitted, Bound, RequestTime, Session};
+use ldap::{LdapResult, Message, Operation, encode};
 use runtime::listener::Audience;
 
 use super::directory_executor::{DirectoryExecutor, time_of, write_result};
@@ -20,6 +20,10 @@ impl Executor for DirectoryExecutor {
 
     fn nobody(&self) -> Bound {
         self.directory.nobody()
+    }
+
+    fn admit(&self, session: &Session, message: &Message<'_>, time: RequestTime) -> Result<Admitted, LdapResult> {
+        self.directory.admit(session, &message.operation, message.controls, time)
     }
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {

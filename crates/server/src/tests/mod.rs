@@ -12,6 +12,7 @@ mod messages;
 mod monitor_page;
 mod operations;
 mod over_directory;
+mod proxied;
 mod proxy;
 mod stalls;
 mod stopping;
@@ -23,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use ::directory::{Bound, Identity, Session, SessionLimits, Standing};
+use ::directory::{Admitted, Bound, Identity, RequestTime, Session, SessionLimits, Standing};
 use ber::{ENUMERATED, INTEGER, OCTET_STRING, Reader, SEQUENCE, Writer};
 use ldap::{Authentication, LdapResult, Message, Operation, ResultCode, Update, encode};
 use runtime::limits::NetworkLimits;
@@ -83,6 +84,10 @@ impl Executor for Fake {
             limits: SessionLimits::UNLIMITED,
             standing: Standing::default(),
         }
+    }
+
+    fn admit(&self, _session: &Session, _message: &Message<'_>, _time: RequestTime) -> Result<Admitted, LdapResult> {
+        Ok(Admitted::default())
     }
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {

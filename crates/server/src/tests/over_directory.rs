@@ -173,7 +173,7 @@ fn rename(id: i32, dn: &str, new_rdn: &str) -> Vec<u8> {
 pub(super) const ROOT: &str = "cn=Directory Manager";
 pub(super) const ANN: &str = "uid=ann,dc=example,dc=com";
 
-fn person(id: i32, uid: &str, password: &str) -> Vec<u8> {
+pub(super) fn person(id: i32, uid: &str, password: &str) -> Vec<u8> {
     let attributes: [(&str, &[&str]); 5] = [
         ("objectClass", &["inetOrgPerson"]),
         ("uid", &[uid]),
