@@ -16,6 +16,7 @@
 //! | `entry_rights` | every right on the entries of one backend at one moment |
 //! | `answers` | the rights to read as searches ask for them |
 //! | `oid_rights` | the use of controls and extended operations |
+//! | `lint` | what can be said against instructions before they do harm |
 //! | `policy` | what answers while the settings say so: root everything, users everything but passwords |
 
 pub mod account;
@@ -32,6 +33,7 @@ pub mod explanation;
 mod identity;
 pub mod inactive;
 pub mod limits;
+pub mod lint;
 pub mod not_obeyed;
 mod oid_rights;
 mod policy;

@@ -5,12 +5,13 @@
 use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest};
 
 use crate::bind::{BindContext, BindStep, bind_controls};
-use crate::decision::{Asked, Decision, Explainer, SubjectError, identity_of};
+use crate::decision::{Asked, Decision, Explainer, SubjectError, held, identity_of};
 use crate::directory::Directory;
 use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
 use crate::session::Session;
 use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
 use access::Identity;
+use access::lint::{Finding, Instruction, lint};
 use store::StoreError;
 
 impl Directory {
@@ -100,6 +101,17 @@ impl Directory {
     /// When nobody has it, or the entry cannot be read.
     pub fn identity_of(&self, name: &str) -> Result<Identity, SubjectError> {
         identity_of(name, &self.facts(), &self.backends, &self.roots.load())
+    }
+
+    /// What can be said against the access control instructions that are held, and the instructions.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn lint(&self) -> Result<(Vec<Instruction>, Vec<Finding>), StoreError> {
+        let facts = self.facts();
+        let instructions = held::instructions(&facts, &self.config().access_control.global_acis, &self.backends)?;
+        let findings = lint(&facts, &instructions, &mut |name| held::presence(&self.backends, name))?;
+        Ok((instructions, findings))
     }
 
     /// How a request of the session would be decided at that time, and why; nothing of it is done.

@@ -50,3 +50,50 @@ fn an_import_gives_values_the_quotation_marks_that_other_servers_do_not_ask_for(
     let exported = place.must("export-ldif --instance inst -l - --wrapColumn 0").out;
     assert!(exported.contains(&format!("aci: ( TargetAttr = \"cn||sn\" ) {BODY}\n")), "{exported}");
 }
+
+#[test]
+fn lint_looks_at_the_configuration_and_at_every_entry() {
+    let place = Place::new();
+    place.setup();
+    let none = place.must("access lint --instance inst --fail-on error").out;
+    assert!(none.contains("errors: 0, warnings: 0"), "{none}");
+    place.write("tree.ldif", &tree(&format!("(targetattr=\"*\"){}", BODY.replace("///all", "///anyone"))));
+    place.must("import-ldif --instance inst -l tree.ldif --quiet");
+    let global = "(targetattr=\"cn\")(version 3.0; acl \"\"; allow (write) userdn!=\"ldap:///self\";)";
+    let configuration = format!("{}\n[access-control-handler]\nglobal-aci = [{global:?}]\n", without_handler(&place));
+    place.write("inst/pando.toml", &configuration);
+    let done = place.run("access lint --instance inst");
+    assert_eq!(done.status, 1, "{}", done.err);
+    let places: Vec<&str> = done.out.lines().filter(|line| line.contains(" number ")).collect();
+    assert_eq!(places, ["global-aci number 1 of the configuration", "aci number 1 of \"dc=example,dc=com\""]);
+    assert!(done.out.ends_with("Instructions: 2; errors: 0, warnings: 2, notes: 0\n"), "{}", done.out);
+    assert_eq!(place.run("access lint --instance inst --fail-on error").status, 0);
+    let json: serde_json::Value = serde_json::from_str(
+        &place.must("access lint --instance inst --json --ignore anyone-sees-passwords --fail-on error").out,
+    )
+    .unwrap();
+    let [only] = json["findings"].as_array().unwrap().as_slice() else { panic!("{json}") };
+    assert_eq!((&only["kind"], &only["severity"]), (&"negation-admits-anonymous".into(), &"warning".into()));
+    assert_eq!((&only["part"], &json["instructions"]), (&"userdn!=\"ldap:///self\"".into(), &2.into()));
+}
+
+/// The configuration that `setup` wrote, without its instructions.
+fn without_handler(place: &Place) -> String {
+    let text = place.read("inst/pando.toml");
+    let Some((before, rest)) = text.split_once("[access-control-handler]") else { return text };
+    let after = rest.split_once("\n[").map_or(String::new(), |(_, after)| format!("[{after}"));
+    format!("{before}{after}")
+}
+
+#[test]
+fn every_kind_of_finding_is_documented() {
+    let place = Place::new();
+    let said = place.run("access lint --ignore nothing").err;
+    let (_, kinds) = said.split_once("[possible values: ").unwrap();
+    let kinds: Vec<&str> = kinds.split_once(']').unwrap().0.split(", ").collect();
+    assert!(kinds.len() > 10, "{said}");
+    let page = include_str!("../../../docs/access-lint.md");
+    for kind in kinds {
+        assert!(page.contains(&format!("| `{kind}` |")), "{kind}");
+    }
+}

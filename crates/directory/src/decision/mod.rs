@@ -8,10 +8,12 @@
 //! | `need` | what a request needs, and what became of it |
 //! | `asked` | the requests that can be asked about |
 //! | `explainer` | finds the entry and asks about it |
+//! | `held` | the instructions of the whole directory, for those who look at them |
 //! | `subject` | from a name to who it is |
 
 mod asked;
 mod explainer;
+pub(crate) mod held;
 mod json;
 mod need;
 mod subject;

@@ -31,7 +31,6 @@ impl Place {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    #[allow(dead_code, reason = "not every test reads a file")]
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }

@@ -7,6 +7,7 @@
 //! | `source` | the directory that is asked, read from files |
 //! | `client` | who asks, over which connection, when |
 //! | `explain` | why a request is granted or refused |
+//! | `lint` | what can be said against the instructions themselves |
 //! | `searching` | searches of it, by the code of the server |
 //! | `who_can`, `what_can` | everybody who has a right; everything that somebody may |
 //! | `test` | expected decisions, compared with those that are made |
@@ -14,6 +15,7 @@
 
 mod client;
 mod explain;
+mod lint;
 mod marked;
 mod searching;
 mod source;
@@ -44,6 +46,8 @@ enum Command {
     WhatCan(what_can::Options),
     /// Compare decisions with those that a file expects, and tell which differ
     Test(test::Options),
+    /// Instructions that allow more than was meant, never match, or say nothing
+    Lint(lint::Options),
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
@@ -52,5 +56,6 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         Command::WhoCan(own) => who_can::run(directory, own),
         Command::WhatCan(own) => what_can::run(directory, own),
         Command::Test(own) => test::run(directory, own),
+        Command::Lint(own) => lint::run(directory, own),
     }
 }

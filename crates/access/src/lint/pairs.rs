@@ -1,0 +1,125 @@
+//! What is said of an instruction beside others: it says the same, or a deny leaves nothing of it.
+
+use std::collections::HashMap;
+
+use aci::{Aci, BindRule, Condition, ConditionTest, Effect, Permission, TargetScope, Targets, UserDn};
+use query::facts::Facts;
+use schema::NormalizedDn;
+
+use super::attributes::Attributes;
+use super::finding::{Finding, Issue};
+use super::instruction::Read;
+
+/// Instructions by the entry that holds them.
+pub(super) struct Held<'r> {
+    facts: &'r Facts,
+    all: Vec<(&'r Read<'r>, &'r Aci)>,
+    /// Positions in `all` of those that deny something.
+    denying: HashMap<NormalizedDn, Vec<usize>>,
+    /// The first with each text, without names.
+    said: HashMap<(NormalizedDn, String), usize>,
+}
+
+impl<'r> Held<'r> {
+    pub(super) fn new(facts: &'r Facts, read: &'r [Read<'r>]) -> Self {
+        let all: Vec<_> = read.iter().filter_map(|it| Some((it, it.parsed.as_ref().ok()?))).collect();
+        let mut held = Held { facts, all, denying: HashMap::new(), said: HashMap::new() };
+        for (position, (it, aci)) in held.all.iter().enumerate() {
+            if aci.permissions.iter().any(|permission| permission.effect == Effect::Deny) {
+                held.denying.entry(it.holder()).or_default().push(position);
+            }
+            held.said.entry((it.holder(), nameless(aci))).or_insert(position);
+        }
+        held
+    }
+
+    /// Looks at each beside those at its holder and above.
+    pub(super) fn look(&self, out: &mut Vec<Finding>) {
+        for (position, (read, aci)) in self.all.iter().enumerate() {
+            if let Some(other) = self.same(position, read, aci) {
+                out.push(Finding { instruction: read.at, span: None, issue: Issue::Duplicate(other.to_owned()) });
+                continue;
+            }
+            for permission in aci.permissions.iter().filter(|permission| permission.effect == Effect::Allow) {
+                if let Some(other) = self.denial(position, read, aci, permission) {
+                    let span = Some(permission.span.range());
+                    out.push(Finding { instruction: read.at, span, issue: Issue::Shadowed(other.to_owned()) });
+                }
+            }
+        }
+    }
+
+    /// Where another one stands that says the same for all of the holder's subtree.
+    fn same(&self, position: usize, read: &Read<'_>, aci: &Aci) -> Option<&str> {
+        let text = nameless(aci);
+        let reaches_down = aci.targets.target.is_none() && reaches_all_below(&aci.targets);
+        let mut key = (read.holder(), text);
+        loop {
+            if let Some(other) = self.said.get(&key).filter(|other| **other != position) {
+                return self.all.get(*other).map(|(read, _)| read.held.place.as_str());
+            }
+            if !reaches_down {
+                return None;
+            }
+            key.0 = key.0.parent()?;
+        }
+    }
+
+    /// Where an instruction stands that denies all that the permission allows, whoever asks.
+    fn denial(&self, position: usize, read: &Read<'_>, aci: &Aci, allowed: &Permission) -> Option<&str> {
+        let mut holder = read.holder();
+        loop {
+            for other in self.denying.get(&holder).into_iter().flatten().filter(|other| **other != position) {
+                let Some((denying, denial)) = self.all.get(*other) else { continue };
+                if self.covers(&denial.targets, &aci.targets)
+                    && denial.permissions.iter().any(|denied| denies_all(denied, allowed))
+                {
+                    return Some(&denying.held.place);
+                }
+            }
+            holder = holder.parent()?;
+        }
+    }
+
+    /// Whether what stands at the same entry or above is about all that `other` is about.
+    fn covers(&self, targets: &Targets, other: &Targets) -> bool {
+        let is_of_entries =
+            |it: &Targets| it.controls.is_none() && it.extended_operations.is_none() && it.value_filters.is_none();
+        let same_place = match (&targets.target, &other.target) {
+            (None, _) => true,
+            (one, two) => one == two,
+        };
+        let same_filter = targets.filter.is_none() || targets.filter == other.filter;
+        let attributes = match (Attributes::of(self.facts, targets), Attributes::of(self.facts, other)) {
+            (None, None) => true,
+            (Some(one), Some(two)) => one.cover(&two),
+            _ => false,
+        };
+        is_of_entries(targets)
+            && is_of_entries(other)
+            && same_place
+            && same_filter
+            && attributes
+            && reaches_all_below(targets)
+    }
+}
+
+fn denies_all(denied: &Permission, allowed: &Permission) -> bool {
+    denied.effect == Effect::Deny
+        && denied.rights.intersection(allowed.rights) == allowed.rights
+        && (is_for_anyone(&denied.rule) || denied.rule == allowed.rule)
+}
+
+fn is_for_anyone(rule: &BindRule) -> bool {
+    matches!(rule, BindRule::Test(Condition { negated: false, test: ConditionTest::UserDn(users), .. })
+        if users.contains(&UserDn::Anyone))
+}
+
+fn reaches_all_below(targets: &Targets) -> bool {
+    targets.scope.as_ref().is_none_or(|scope| scope.value == TargetScope::Subtree)
+}
+
+/// The text without the name, which says nothing of what it does.
+fn nameless(aci: &Aci) -> String {
+    Aci { name: String::new(), ..aci.clone() }.to_string()
+}

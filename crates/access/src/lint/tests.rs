@@ -1,0 +1,160 @@
+//! Tests of [`super`]: an instruction for each thing that can be said, and one beside it of which it is not said.
+
+use std::collections::BTreeSet;
+
+use schema::Schema;
+
+use super::*;
+use crate::profiles::Profile;
+
+const BASE: &str = "dc=example,dc=com";
+const BODY: &str = "(version 3.0; acl \"a\"; allow (read) userdn=\"ldap:///self\";)";
+
+fn facts() -> Facts {
+    Facts::new(Schema::standard())
+}
+
+fn held(facts: &Facts, holder: Option<&str>, number: usize, text: &str) -> Instruction {
+    let holder = holder.map(|dn| NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap());
+    Instruction { holder, place: format!("number {number}"), text: text.to_owned() }
+}
+
+/// Looks at instructions of these holders; entries are there but for `cn=gone`.
+fn look(texts: &[(&str, &str)]) -> Vec<(usize, Issue, String)> {
+    let facts = facts();
+    let gone = NormalizedDn::parse(&facts.schema, format!("cn=gone,{BASE}").as_bytes()).unwrap();
+    let instructions: Vec<Instruction> =
+        (0..).zip(texts).map(|(at, (holder, text))| held(&facts, Some(holder), at, text)).collect();
+    let mut presence =
+        |name: &NormalizedDn| Ok::<_, ()>(if *name == gone { Presence::Missing } else { Presence::There });
+    let found = lint(&facts, &instructions, &mut presence).unwrap();
+    let part = |finding: &Finding| {
+        let text = texts[finding.instruction].1;
+        finding.span.clone().map_or(text, |span| text.get(span).unwrap_or_default()).to_owned()
+    };
+    found.iter().map(|finding| (finding.instruction, finding.issue.clone(), part(finding))).collect()
+}
+
+/// The codes of what is said of one instruction.
+fn codes(text: &str) -> Vec<&'static str> {
+    look(&[(BASE, text)]).iter().map(|(_, issue, _)| issue.code()).collect()
+}
+
+fn rule(attributes: &str, rights: &str, rule: &str) -> String {
+    format!("(targetattr{attributes})(version 3.0; acl \"a\"; allow ({rights}) {rule};)")
+}
+
+#[test]
+fn every_mistake_is_named_and_what_is_meant_so_is_not() {
+    let me = "userdn=\"ldap:///self\"";
+    let anyone = "userdn=\"ldap:///anyone\"";
+    let all = "userdn=\"ldap:///all\"";
+    let secret = "=\"*\"";
+    for (text, expected) in [
+        (rule("=\"cn\"", "read", anyone), vec![]),
+        ("(targetatr=\"cn\")".to_owned(), vec!["invalid"]),
+        (format!("(target=\"ldap:///dc=other\")(targetattr=\"cn\"){BODY}"), vec!["foreign-target"]),
+        (rule("=\"cn\"", "write", anyone), vec!["anyone-may-write"]),
+        (rule("=\"cn\"", "read,add", anyone), vec!["anyone-may-write"]),
+        (rule("=\"cn\"", "write", &format!("{anyone} and ip=\"10.0.0.0/8\"")), vec![]),
+        (rule("=\"cn\"", "write", "authmethod=\"none\""), vec!["anyone-may-write"]),
+        (rule(secret, "read", anyone), vec!["anyone-sees-passwords"]),
+        (rule("=\"userPassword\"", "search", anyone), vec!["anyone-sees-passwords"]),
+        (rule("!=\"cn\"", "compare", anyone), vec!["anyone-sees-passwords", "all-but-listed"]),
+        (rule("!=\"userPassword || authPassword\"", "read", anyone), vec!["all-but-listed"]),
+        (rule("=\"+\"", "read", anyone), vec![]),
+        (rule(secret, "read", all), vec!["users-see-passwords"]),
+        (rule(secret, "read", me), vec![]),
+        (rule("=\"cn\"", "read", &format!("userdn!=\"ldap:///cn=a,{BASE}\"")), vec!["negation-admits-anonymous"]),
+        (rule("=\"cn\"", "read", &format!("not {me}")), vec!["negation-admits-anonymous"]),
+        (rule("=\"cn\"", "read", "authmethod!=\"simple\""), vec!["negation-admits-anonymous"]),
+        (rule("=\"cn\"", "read", &format!("{all} and userdn!=\"ldap:///cn=a,{BASE}\"")), vec![]),
+        (rule("=\"cn\"", "read", &format!("{anyone} and not {me}")), vec!["negation-admits-anonymous"]),
+        (rule("=\"cn\"", "read", &format!("{anyone} and ip!=\"10.0.0.1\"")), vec![]),
+        (rule("=\"cn\"", "read", &format!("{me} and {all} or {me}")), vec!["mixed-operators"]),
+        (rule("=\"cn\"", "read", "authmethod=\"sasl NEW\""), vec!["unclear"]),
+        (rule("=\"cn || blueness\"", "read", me), vec!["unknown-attribute"]),
+        (rule("=\"cn\"", "read", "userattr=\"blueness#USERDN\""), vec!["unknown-attribute"]),
+        (format!("(targetfilter=\"(&(cn;x=a)(blueness=*))\")(targetattr=\"cn\"){BODY}"), vec!["unknown-attribute"]),
+        (rule("=\"cn\"", "read", &format!("groupdn=\"ldap:///cn=gone,{BASE}\"")), vec!["missing-entry"]),
+        (rule("=\"cn\"", "read", &format!("userdn=\"ldap:///CN=gone, {BASE}\"")), vec!["missing-entry"]),
+        (rule("=\"cn\"", "read", &format!("groupdn=\"ldap:///cn=a,{BASE}\"")), vec![]),
+        (BODY.to_owned(), vec!["no-targetattr"]),
+        (BODY.replace("read", "all"), vec!["no-targetattr"]),
+        (BODY.replace("read", "add,delete"), vec![]),
+        (format!("(targattrfilters=\"add=cn:(cn=a)\"){}", BODY.replace("read", "write")), vec![]),
+        (format!("(extop=\"1.2.3\"){}", BODY.replace("self", "anyone")), vec![]),
+        (rule("=\"aci\"", "write", me), vec!["writes-access-control"]),
+        (rule("=\"+\"", "write", me), vec!["writes-access-control", "writes-access-control"]),
+        (rule("=\"*\"", "write", me), vec![]),
+        (rule("=\"member || cn\"", "selfwrite", me), vec!["selfwrite-of-no-name"]),
+        (rule("=\"cn\"", "all", me), vec![]),
+        (rule("=\"uniqueMember\"", "selfwrite", me), vec![]),
+        (rule("=\"*\"", "read", anyone).replace("allow", "deny"), vec![]),
+        (rule("=\"cn\"", "read", &format!("not {me}")).replace("allow", "deny"), vec![]),
+    ] {
+        assert_eq!(codes(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_part_that_is_at_fault_is_pointed_at() {
+    let text = rule("=\"cn\"", "read", "ssf>=\"1\" and not (groupdn=\"ldap:///cn=a,dc=example,dc=com\")");
+    let found = look(&[(BASE, &text)]);
+    let [(0, Issue::NegationAdmitsAnonymous, part)] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(part, "groupdn=\"ldap:///cn=a,dc=example,dc=com\"");
+}
+
+#[test]
+fn what_is_denied_to_everybody_is_not_granted() {
+    let below = format!("ou=People,{BASE}");
+    let deny =
+        |attributes: &str, rights: &str, rule_text: &str| rule(attributes, rights, rule_text).replace("allow", "deny");
+    let allow = rule("=\"cn || sn\"", "read,search", "userdn=\"ldap:///self\"");
+    let shadowed = |deny: &str, holder: &str| {
+        let found = look(&[(holder, deny), (&below, &allow)]);
+        assert!(found.iter().all(|(at, issue, _)| (*at, issue.code()) == (1, "shadowed")), "{found:?}");
+        found.len() == 1
+    };
+    let anyone = "userdn=\"ldap:///anyone\"";
+    assert!(shadowed(&deny("=\"*\"", "all", anyone), BASE));
+    assert!(shadowed(&deny("=\"sn || commonName\"", "read,search", "userdn=\"ldap:///self\""), &below));
+    assert!(shadowed(&deny("!=\"mail\"", "read,search", anyone), BASE));
+    assert!(!shadowed(&deny("=\"*\"", "read", anyone), BASE), "search is left");
+    assert!(!shadowed(&deny("=\"cn\"", "all", anyone), BASE), "sn is left");
+    assert!(!shadowed(&deny("=\"*\"", "all", "userdn=\"ldap:///all\" and ssf=\"0\""), BASE), "others are left");
+    assert!(!shadowed(&deny("=\"*\"", "all", anyone), &format!("uid=a,{below}")), "the deny is below");
+    assert!(!shadowed(&format!("(targetscope=\"base\"){}", deny("=\"*\"", "all", anyone)), BASE));
+    assert!(!shadowed(&format!("(targetfilter=\"(cn=a)\"){}", deny("=\"*\"", "all", anyone)), BASE));
+}
+
+#[test]
+fn what_is_said_twice_is_said_once_too_often() {
+    let below = format!("ou=People,{BASE}");
+    let text = rule("=\"cn\"", "read", "userdn=\"ldap:///self\"");
+    let renamed = text.replace("acl \"a\"", "acl \"other\"").replace("allow", "  Allow");
+    let found = look(&[(BASE, &text), (&below, &renamed), (BASE, &renamed)]);
+    let issues: Vec<_> = found.iter().map(|(at, issue, _)| (*at, issue.clone())).collect();
+    assert_eq!(issues, [1, 2].map(|at| (at, Issue::Duplicate("number 0".to_owned()))));
+    let children = format!("(targetscope=\"onelevel\"){text}");
+    assert_eq!(look(&[(BASE, &children), (&below, &children)]), []);
+}
+
+#[test]
+fn what_setup_writes_has_no_mistakes() {
+    let facts = facts();
+    for profile in [Profile::Closed, Profile::Addressbook, Profile::PosixLogins, Profile::OpendjCompatible] {
+        let texts = profile.acis();
+        let instructions: Vec<Instruction> =
+            (0..).zip(&texts).map(|(at, it)| held(&facts, None, at, it.text)).collect();
+        let found = lint(&facts, &instructions, &mut |_| Ok::<_, ()>(Presence::Elsewhere)).unwrap();
+        let bad: Vec<_> = found.iter().filter(|it| it.issue.severity() > Severity::Note).collect();
+        assert_eq!(bad, Vec::<&Finding>::new(), "{profile:?}");
+    }
+}
+
+#[test]
+fn every_issue_has_its_code() {
+    let codes: BTreeSet<&str> = Issue::CODES.into_iter().collect();
+    assert_eq!(codes.len(), Issue::CODES.len());
+}

@@ -1,0 +1,83 @@
+//! The access control instructions of a whole directory, as text with their places: for those who look at them, not for
+//! decisions.
+
+use std::ops::ControlFlow;
+
+use access::lint::{Instruction, Presence};
+use query::backend::{Backend, holder};
+use query::entry::{DnParts, EntryView, each_stored};
+use query::facts::Facts;
+use query::locate::locate;
+use schema::{NormalizedDn, TypeIndex};
+use store::index::PRESENCE_KEY;
+use store::{EntryId, IndexKey, StoreError, View};
+
+/// Those of the configuration, then those of the entries of every backend.
+pub(crate) fn instructions(
+    facts: &Facts,
+    global: &[String],
+    backends: &[Backend],
+) -> Result<Vec<Instruction>, StoreError> {
+    let global = (1..).zip(global).map(|(number, text)| Instruction {
+        holder: None,
+        place: format!("global-aci number {number} of the configuration"),
+        text: text.clone(),
+    });
+    let mut found: Vec<Instruction> = global.collect();
+    let Some(aci) = facts.schema.attribute_type(b"aci").map(|known| known.index) else { return Ok(found) };
+    for backend in backends {
+        let snapshot = backend.store.snapshot()?;
+        let view = snapshot.view();
+        for id in holders(&view, aci)? {
+            read(facts, &view, aci, id, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+/// The entries that hold instructions: by the presence index, or all where there is none.
+fn holders(view: &View<'_>, aci: TypeIndex) -> Result<Vec<EntryId>, StoreError> {
+    let indexes = view.indexes();
+    let index = indexes.set().presence(aci).filter(|index| indexes.is_trusted(index.id));
+    Ok(match index {
+        _ if view.tables().by_type(aci.0).is_empty() => Vec::new(),
+        Some(index) => view.postings(&IndexKey::new(index.id, PRESENCE_KEY))?.iter().collect(),
+        None => view.all()?.iter().collect(),
+    })
+}
+
+fn read(
+    facts: &Facts,
+    view: &View<'_>,
+    aci: TypeIndex,
+    id: EntryId,
+    found: &mut Vec<Instruction>,
+) -> Result<(), StoreError> {
+    let Some(record) = view.entry(id)? else { return Ok(()) };
+    let entry = EntryView { id, record: record.view()?, dn: DnParts::default(), source: view };
+    let mut texts = Vec::new();
+    each_stored(&entry, aci, &mut |value| {
+        texts.push(String::from_utf8_lossy(value).into_owned());
+        ControlFlow::Continue(())
+    })?;
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let dn = view.dn_of(id)?.unwrap_or_default();
+    let holder = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap_or_default();
+    found.extend((1..).zip(texts).map(|(number, text)| Instruction {
+        holder: Some(holder.clone()),
+        place: format!("aci number {number} of \"{dn}\""),
+        text,
+    }));
+    Ok(())
+}
+
+/// Whether an entry of that name is there.
+pub(crate) fn presence(backends: &[Backend], name: &NormalizedDn) -> Result<Presence, StoreError> {
+    let Some((backend, suffix)) = holder(backends, name.as_bytes()) else { return Ok(Presence::Elsewhere) };
+    let Some(backend) = backends.get(backend.0) else { return Ok(Presence::Elsewhere) };
+    let snapshot = backend.store.snapshot()?;
+    let found = locate(&snapshot.view(), &suffix.normalized, name.as_bytes())?.found();
+    Ok(if found.is_some() { Presence::There } else { Presence::Missing })
+}

@@ -1,0 +1,113 @@
+//! `access lint`: what can be said against the access control instructions before they do harm.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use access::lint::{Finding, Instruction, Issue, Severity};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+
+use super::marked::marked;
+use super::source::{Source, SourceOptions};
+use crate::failure::Outcome;
+use crate::output::outln;
+use crate::terminal;
+
+/// Exit status when something was found.
+pub const FOUND_STATUS: u8 = 1;
+
+/// Columns of a text that no terminal shows.
+const COLUMNS: usize = 110;
+
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Examples:\n  pando access lint\n      looks at the instructions of the configuration and \
+    of every entry\n  pando access lint --ldif new.ldif --fail-on error\n      looks at those of a file; only what \
+    does not do what it says fails\n\nThe exit status is 0 if nothing was found that is as bad as --fail-on, else 1."
+)]
+pub struct Options {
+    #[command(flatten)]
+    source: SourceOptions,
+    /// How bad a finding must be for the exit status 1
+    #[arg(long = "fail-on", value_name = "SEVERITY", value_enum, default_value = "warning")]
+    fail_on: FailOn,
+    /// Leave out findings of this kind, such as all-but-listed [repeatable]
+    #[arg(long = "ignore", value_name = "KIND", hide_possible_values = true,
+          value_parser = PossibleValuesParser::new(Issue::CODES))]
+    ignored: Vec<String>,
+    /// Print JSON
+    #[arg(long = "json")]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Note,
+    Warning,
+    Error,
+}
+
+impl FailOn {
+    const fn severity(self) -> Severity {
+        match self {
+            FailOn::Note => Severity::Note,
+            FailOn::Warning => Severity::Warning,
+            FailOn::Error => Severity::Error,
+        }
+    }
+}
+
+pub fn run(directory: &Path, options: &Options) -> Outcome {
+    let source = Source::open(directory, &options.source)?;
+    let (instructions, mut findings) = source.directory.lint()?;
+    findings.retain(|finding| !options.ignored.iter().any(|code| code == finding.issue.code()));
+    if options.json {
+        outln!("{:#}", json(&instructions, &findings));
+    } else {
+        let width = terminal::columns().unwrap_or(COLUMNS);
+        lines(&instructions, &findings, width).iter().for_each(|line| outln!("{line}"));
+    }
+    let is_bad = findings.iter().any(|finding| finding.issue.severity() >= options.fail_on.severity());
+    Ok(if is_bad { ExitCode::from(FOUND_STATUS) } else { ExitCode::SUCCESS })
+}
+
+/// Each instruction with what was found, its text with the part at fault marked, and the counts at the end.
+fn lines(instructions: &[Instruction], findings: &[Finding], width: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    for found in findings.chunk_by(|one, other| one.instruction == other.instruction) {
+        let Some(instruction) = found.first().and_then(|it| instructions.get(it.instruction)) else { continue };
+        out.push(instruction.place.clone());
+        let parts: Vec<_> = found.iter().filter_map(|finding| finding.span.clone()).collect();
+        let room = width.saturating_sub(4);
+        out.extend(marked(&instruction.text, &parts, room).into_iter().map(|line| format!("    {line}")));
+        for Finding { issue, .. } in found {
+            out.push(format!("  {}: {issue} [{}]", issue.severity().as_str(), issue.code()));
+        }
+        out.push(String::new());
+    }
+    let count = |severity| findings.iter().filter(|finding| finding.issue.severity() == severity).count();
+    out.push(format!(
+        "Instructions: {}; errors: {}, warnings: {}, notes: {}",
+        instructions.len(),
+        count(Severity::Error),
+        count(Severity::Warning),
+        count(Severity::Note)
+    ));
+    out
+}
+
+fn json(instructions: &[Instruction], findings: &[Finding]) -> serde_json::Value {
+    let found = findings.iter().filter_map(|finding| {
+        let instruction = instructions.get(finding.instruction)?;
+        let part = finding.span.clone().and_then(|span| instruction.text.get(span));
+        Some(serde_json::json!({
+            "severity": finding.issue.severity().as_str(),
+            "kind": finding.issue.code(),
+            "message": finding.issue.to_string(),
+            "place": instruction.place,
+            "instruction": instruction.text,
+            "part": part,
+        }))
+    });
+    serde_json::json!({ "instructions": instructions.len(), "findings": found.collect::<Vec<_>>() })
+}

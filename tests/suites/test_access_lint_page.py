@@ -1,0 +1,15 @@
+"""docs/access-lint.md is true."""
+
+import pages
+from pando_server import HERE
+
+PAGE = HERE.parent / "docs" / "access-lint.md"
+
+
+def test_the_commands_of_the_page(tmp_path):
+    assert len(pages.steps(PAGE)) == 2
+    pages.run(PAGE, tmp_path)
+
+
+def test_the_page_links_to_its_own_headings():
+    pages.check_links(PAGE)
