@@ -55,14 +55,16 @@ def test_the_most_effective_reads_come_first_whatever_the_filter_says(server):  
     assert all("costs less" in step["reason"] for step in skipped)
 
 
-def test_users_may_ask_and_anonymous_may_not(server):
-    told = explained(server, "-b", BASE, "(roomNumber=1)", dn=USER, password="password")
+def test_asking_takes_a_privilege(server):
+    told = explained(server, "-b", BASE, "(roomNumber=1)")
     assert told["final"] == "[NOT-INDEXED]"
     assert told["filter"]["advice"].startswith(
         "dsconfig create-backend-index --backend-name userRoot --index-name roomNumber"
     )
     done = ldapsearch(server, "-b", BASE, "(uid=user.1)", "debugsearchindex", dn=None)
     assert done.returncode == 50 and "debugsearchindex:" not in done.stdout
+    done = ldapsearch(server, "-b", BASE, "(uid=user.1)", "debugsearchindex", dn=USER, password="password")
+    assert done.returncode == 50 and "monitor-read" in done.stderr
 
 
 def test_an_unindexed_search_is_logged_as_such_even_when_refused(server):  # S0-05 S0-06 S0-41

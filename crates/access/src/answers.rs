@@ -3,7 +3,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use query::asker_rights::{Answers, AskerRights, LookingAt, Which};
+use query::answers::Answers;
+use query::asker_rights::{AskerRights, LookingAt, Which};
 use query::entry::EntryView;
 use query::facts::Facts;
 use query::rights::{Answer, ReadRight, ReadRights, Unrestricted};

@@ -11,7 +11,6 @@ use schema::TypeIndex;
 use store::StoreError;
 
 use crate::identity::Identity;
-use crate::refusal::Refusal;
 
 /// What an identity may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -33,36 +32,6 @@ impl Access {
             Identity::Anonymous => Access::Anonymous,
             Identity::Root { .. } => Access::Root,
             Identity::User { .. } => Access::User,
-        }
-    }
-
-    /// Whether a search may go without an index (privilege `unindexed-search`).
-    #[must_use]
-    pub fn may_search_unindexed(self) -> bool {
-        self == Access::Root
-    }
-
-    /// Entries of backends: refused to anonymous, whether they exist or not, so that the answer tells nothing.
-    pub fn check_entries(self) -> Result<(), Refusal> {
-        match self {
-            Access::Anonymous => Err(Refusal::Anonymous),
-            Access::User | Access::Root => Ok(()),
-        }
-    }
-
-    /// `cn=changelog`, which has what entries held.
-    pub fn check_changelog(self) -> Result<(), Refusal> {
-        match self {
-            Access::Root => Ok(()),
-            Access::User | Access::Anonymous => Err(Refusal::Changelog),
-        }
-    }
-
-    /// `cn=monitor`.
-    pub fn check_monitor(self) -> Result<(), Refusal> {
-        match self {
-            Access::Root => Ok(()),
-            Access::User | Access::Anonymous => Err(Refusal::Monitor),
         }
     }
 }

@@ -10,9 +10,9 @@ ldap::refusals! {
              the administrator raise the limit";
         NoPaging = ResultCode::ADMIN_LIMIT_EXCEEDED,
             "Paged results are not allowed to you: search without the control, for fewer entries";
-        Anonymous = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            "Anonymous clients may read the root DSE and the schema only: authenticate with a bind request";
-        Changelog = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "cn=changelog may be read by root users only";
-        Monitor = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "cn=monitor may be read by root users only";
+        Changelog = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have sufficient privileges to read cn=changelog (changelog-read)";
+        Monitor = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have sufficient privileges to read cn=monitor (monitor-read)";
     }
 }

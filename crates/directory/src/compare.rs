@@ -1,20 +1,23 @@
 //! The compare operation (RFC 4511 §4.10).
 
+use std::sync::Arc;
+
 use ldap::{CompareRequest, Controls, LdapResult, ResultCode};
 use schema::{AttributeDescription, MatchContext, NormalizedDn};
 use store::StoreError;
 
 use crate::controls::ReadControls;
 use crate::refusal::Refusal;
-use crate::search::{RequestTime, SearchContext};
+use crate::search::{RequestTime, SearchContext, assert_on};
 use crate::session::Session;
-use access::Access;
-use query::base::Following;
-use query::entry::{DnParts, EntrySource, EntryView};
+use query::answers::Answers;
+use query::asker_rights::LookingAt;
+use query::base::{Base, Following};
+use query::entry::{DnParts, EntrySource, EntryView, StoredAt};
 use query::error::{self, shown};
 use query::facts::Facts;
 use query::filter::{Matcher, Truth};
-use query::rights::{Answer, ReadRight, ReadRights};
+use query::rights::{Answer, ReadRight, Reader};
 
 impl SearchContext<'_> {
     /// Compares; the result is `compareTrue`, `compareFalse`, or why neither can be said.
@@ -38,20 +41,39 @@ impl SearchContext<'_> {
         let wanted = ReadControls::read(controls, false)?;
         let facts = self.facts();
         self.limits_finder(&facts).of_session(session, time.started).check_filters(wanted.filters())?;
-        let access = Access::of(&session.identity);
         let dn = NormalizedDn::parse(&facts.schema, request.entry)
             .map_err(|problem| error::invalid_dn(request.entry, problem))?;
-        let asked = Asked { facts: &facts, access, request, wanted: &wanted, time };
+        let rights = self.rights_of(session, &facts, time.unix_seconds)?;
+        let failure = |problem: StoreError| error::store_failure(&problem);
+        let (which, now_unix_seconds) = (self.which(&dn), time.unix_seconds);
+        let at = LookingAt { facts: &facts, reading: self.reading, which, now_unix_seconds };
+        let answers = self.asker(&rights, session).answers(at).map_err(failure)?;
+        let reader = Reader { facts: &facts, rights: &*answers };
+        let asked = Asked { reader, request, wanted: &wanted, time };
         let own = self.in_force.ask_own_entries(self.history, self.monitor, &facts, &dn, |tree, context| {
-            tree.check_read(access)?;
+            tree.check_read(&rights)?;
             tree.find(context, &dn, request.entry)
         });
         if let Some(entry) = own.transpose()? {
             return asked.answer(entry.view());
         }
-        access.check_entries()?;
-        let following = Following { aliases: false, manage_dsa_it: wanted.manage_dsa_it, scope: None };
+        let manage_dsa_it = wanted.manage_dsa_it;
+        let following = Following { aliases: false, manage_dsa_it, scope: None, rights: reader.rights };
         let base = self.find_base(&facts, &dn, request.entry, following)?;
+        let answer = self.compare_stored(&asked, &answers, &facts, &base);
+        // The right to compare is enough to be told; whatever else is wrong would tell that there is such an entry.
+        answer.map_err(|refusal| base.hidden.map_or(refusal, |missing| *missing))
+    }
+
+    /// Compares with an entry of a backend.
+    fn compare_stored(
+        &self,
+        asked: &Asked<'_, '_>,
+        answers: &Answers,
+        facts: &Arc<Facts>,
+        base: &Base,
+    ) -> Result<LdapResult, LdapResult> {
+        let Asked { request, wanted, time, .. } = asked;
         let view = base.snapshot.view();
         let failure = |problem: StoreError| error::store_failure(&problem);
         let (Some(record), Some(own_dn)) =
@@ -66,23 +88,23 @@ impl SearchContext<'_> {
             || own.is_none_or(|index| facts.is_virtual(index) || facts.groups.is_list(index));
         // Values that the entry is given, of the attribute or of its subtypes.
         let service = self.computed_service();
-        let definitions = service.definitions(base.backend, &facts, &view).map_err(failure)?;
+        let definitions = service.definitions(base.backend, facts, &view).map_err(failure)?;
         let is_given = |index| definitions.as_ref().is_some_and(|it| !it.concerned(index).is_empty());
         let may_ask_for_groups = may_ask_for_groups || own.is_some_and(is_given);
         let moment = may_ask_for_groups.then(|| {
-            let moment = self.reading.moment(&facts, time.unix_seconds);
-            moment.knowing(base.backend, definitions)
+            let moment = self.reading.moment(facts, time.unix_seconds);
+            moment.knowing(base.backend, definitions).for_asker(answers)
         });
         let seen = moment.as_ref().map(|moment| moment.at(base.backend, view));
-        let source: &dyn EntrySource = seen.as_ref().map_or(&view, |seen| seen);
+        let stored = StoredAt::new(base.backend, view);
+        let source: &dyn EntrySource = seen.as_ref().map_or(&stored, |seen| seen);
         asked.answer(Ok(EntryView { id: base.id, record, dn, source }))
     }
 }
 
 /// One comparison, ready but for the entry.
 struct Asked<'a, 'c> {
-    facts: &'a Facts,
-    access: Access,
+    reader: Reader<'a>,
     request: &'a CompareRequest<'a>,
     wanted: &'a ReadControls<'c>,
     time: RequestTime,
@@ -92,41 +114,44 @@ impl Asked<'_, '_> {
     fn answer(&self, entry: Result<EntryView<'_>, StoreError>) -> Result<LdapResult, LdapResult> {
         let entry = entry.map_err(|problem| error::store_failure(&problem))?;
         let context = MatchContext { now_unix_seconds: self.time.unix_seconds };
-        let mut matcher = Matcher::default();
-        let truth = |matcher: &Matcher, right: ReadRight| {
-            matcher
-                .matches_one(self.facts, &entry, right, &self.access)
-                .map_err(|problem| error::store_failure(&problem))
-        };
         if let Some(assertion) = &self.wanted.assertion {
-            matcher.compile(self.facts, assertion, context);
-            if truth(&matcher, ReadRight::Search)? != Truth::True {
-                return Err(Refusal::AssertionFailed.into());
-            }
+            assert_on(assertion, context, self.reader, &entry)?;
         }
         let attribute = self.request.attribute;
-        self.check_attribute(attribute)?;
-        matcher.compile_one(self.facts, attribute, None, context);
-        if truth(&matcher, ReadRight::Compare)? != Truth::True {
+        self.check_attribute(&entry, attribute)?;
+        let (facts, rights) = (self.reader.facts, self.reader.rights);
+        let mut matcher = Matcher::default();
+        let truth = |matcher: &Matcher| {
+            let truth = matcher.matches_one(facts, &entry, ReadRight::Compare, rights);
+            truth.map_err(|problem| error::store_failure(&problem))
+        };
+        matcher.compile_one(facts, attribute, None, context);
+        if truth(&matcher)? != Truth::True {
             return Err(Refusal::NoAttribute { attribute: shown(attribute) }.into());
         }
-        matcher.compile_one(self.facts, attribute, Some(self.request.value), context);
-        match truth(&matcher, ReadRight::Compare)? {
+        matcher.compile_one(facts, attribute, Some(self.request.value), context);
+        match truth(&matcher)? {
             Truth::True => Ok(LdapResult::new(ResultCode::COMPARE_TRUE, "")),
             Truth::False => Ok(LdapResult::new(ResultCode::COMPARE_FALSE, "")),
             Truth::Undefined => Err(Refusal::NotComparable { attribute: shown(attribute) }.into()),
         }
     }
 
-    fn check_attribute(&self, attribute: &[u8]) -> Result<(), LdapResult> {
-        let parsed = AttributeDescription::parse_request(&self.facts.schema, attribute).ok();
-        let known = parsed.and_then(|it| it.attribute).and_then(|index| self.facts.schema.attribute_by_index(index));
+    /// The right to compare comes before everything that would tell of the entry.
+    fn check_attribute(&self, entry: &EntryView<'_>, attribute: &[u8]) -> Result<(), LdapResult> {
+        let Reader { facts, rights } = self.reader;
+        let parsed = AttributeDescription::parse_request(&facts.schema, attribute).ok();
+        let known = parsed.and_then(|it| it.attribute).and_then(|index| facts.schema.attribute_by_index(index));
+        let may_compare = match known {
+            Some(known) => self.reader.may(ReadRight::Compare, entry, known.index),
+            None => Ok(rights.of_unknown(ReadRight::Compare) == Answer::Yes),
+        };
+        if !may_compare.map_err(|problem| error::store_failure(&problem))? {
+            return Err(Refusal::NotComparedByYou { attribute: shown(attribute) }.into());
+        }
         let Some(known) = known else {
             return Err(Refusal::UnknownType { attribute: shown(attribute) }.into());
         };
-        if self.access.of_type(self.facts, ReadRight::Compare, known.index) == Answer::No {
-            return Err(Refusal::NotReadable { attribute: shown(attribute) }.into());
-        }
         if known.equality.is_none() {
             return Err(Refusal::NoEquality { attribute: shown(attribute) }.into());
         }

@@ -21,6 +21,7 @@ impl Directory {
             in_force: &self.in_force,
             backends: &self.backends,
             limits: &self.limits,
+            access_control: &self.access_control,
             reading: &self.reading,
             group_options: self.group_options,
             history: self.history(),

@@ -35,6 +35,9 @@ ldap::refusals! {
         NoTransactionIdentifier = ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier";
         AssertionFailed = ResultCode::ASSERTION_FAILED, "The entry does not match the filter of the assertion control";
 
+        AssertionNotAllowed = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You may not search by all attributes in the filter of the assertion control";
+
         // Binds.
         ProtocolVersion { version: i64 } = ResultCode::PROTOCOL_ERROR, "LDAP version {version} is not spoken here: \
             use 3";
@@ -48,7 +51,8 @@ ldap::refusals! {
             "The value is not one that {attribute} can be compared with";
         UnknownType { attribute: String } = ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
             "The schema has no attribute type {attribute}";
-        NotReadable { attribute: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "You may not read {attribute}";
+        NotComparedByYou { attribute: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You may not compare values of {attribute}";
         NoEquality { attribute: String } = ResultCode::INAPPROPRIATE_MATCHING,
             "The attribute type {attribute} has no equality matching rule";
 

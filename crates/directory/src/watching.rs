@@ -6,8 +6,9 @@ use ldap::LdapResult;
 use store::StoreError;
 
 use crate::directory::Directory;
-use crate::search::{Persistent, SearchDone, SearchPlan};
+use crate::search::{Persistent, RequestTime, SearchDone, SearchPlan};
 use crate::watch::{Present, WatchOutput, Watched};
+use access::Rights;
 use change::history::History;
 use query::notices::Notices;
 
@@ -35,6 +36,11 @@ impl Watched for Directory {
 
     fn plan_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult> {
         self.searching().prepare_again(persistent)
+    }
+
+    fn rights_now(&self, session: &access::Session) -> Result<Arc<Rights>, StoreError> {
+        let now_unix_seconds = RequestTime::now().unix_seconds;
+        self.access_control.rights_of(session, &self.facts(), &self.reading, now_unix_seconds)
     }
 
     fn administrator_notices(&self) -> &Notices {

@@ -1,14 +1,12 @@
 //! One asker, wherever entries are: makes the answers about entries that one operation needs.
 
-use std::ops::Deref;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use store::StoreError;
 
+pub use crate::answers::Answers;
 use crate::facts::Facts;
 use crate::read_moment::ReadContext;
-use crate::rights::ReadRights;
 
 /// Which entries an operation looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,24 +39,4 @@ pub trait AskerRights: Send + Sync {
     /// # Errors
     /// When something cannot be read.
     fn answers(self: Arc<Self>, at: LookingAt<'_>) -> Result<Answers, StoreError>;
-}
-
-/// Answers for one operation.
-#[derive(Clone)]
-pub enum Answers {
-    /// None depends on an entry: nothing is made for the operation, and no entry is asked about.
-    Fixed(Arc<dyn ReadRights + Send + Sync>),
-    /// Some depend on the entry. What was found out about places is remembered as long as the operation lasts.
-    ByEntry(Rc<dyn ReadRights>),
-}
-
-impl Deref for Answers {
-    type Target = dyn ReadRights;
-
-    fn deref(&self) -> &(dyn ReadRights + 'static) {
-        match self {
-            Answers::Fixed(answers) => &**answers,
-            Answers::ByEntry(answers) => &**answers,
-        }
-    }
 }

@@ -1,18 +1,20 @@
 //! Finding where a search or compare begins: the entry named, referral objects and aliases on the way to it.
 //!
-//! Decides between an entry, a referral and `noSuchObject` (RFC 4511 §4.5.1.3, RFC 3296 §5); knows no filter.
+//! Decides between an entry, a referral and `noSuchObject` (RFC 4511 §4.5.1.3, RFC 3296 §5); knows no filter. What does
+//! not show to the asker is not there: neither on the way, nor at its end, nor as the matched DN.
 
 use ldap::{LdapResult, Scope};
 use schema::NormalizedDn;
-use store::{Content, EntryId, Snapshot, StoreError, View};
+use store::{Content, EntryId, Snapshot, StoreError};
 
-use crate::backend::{Backend, BackendIndex, holder};
+use crate::backend::{Backend, BackendIndex, Suffix, holder};
 use crate::class_flags::ClassFlags;
-use crate::entry::{DnParts, EntryView};
+use crate::entry::{DnParts, EntryView, StoredAt};
 use crate::error::{self, Refusal};
 use crate::facts::Facts;
-use crate::locate::locate;
+use crate::locate::{Path, locate};
 use crate::referral::referral_urls;
+use crate::rights::{Answer, ReadRight, ReadRights, Reader};
 
 /// Aliases followed on the way to one base. Real directories chain one or two.
 const ALIASES_MAX: usize = 32;
@@ -25,17 +27,22 @@ pub struct Base {
     pub id: EntryId,
     /// The moment at which it was found.
     pub snapshot: Snapshot,
+    /// What the asker is told of an entry that does not show: the same as if it were not there. Entries below it may
+    /// show.
+    pub hidden: Option<Box<LdapResult>>,
 }
 
-/// How names are followed.
-#[derive(Clone, Copy, Debug)]
-pub struct Following {
+/// How names are followed, and for whom.
+#[derive(Clone, Copy)]
+pub struct Following<'r> {
     /// Aliases are followed.
     pub aliases: bool,
     /// Referral objects are ordinary entries.
     pub manage_dsa_it: bool,
     /// The scope of the search, which the URLs of a referral repeat (RFC 4511 §4.1.10); none when no search asks.
     pub scope: Option<Scope>,
+    /// Answers for the asker.
+    pub rights: &'r dyn ReadRights,
 }
 
 /// Finds `dn`; `shown` is the name as the client wrote it.
@@ -44,7 +51,7 @@ pub fn find_base(
     facts: &Facts,
     dn: &NormalizedDn,
     shown: &str,
-    following: Following,
+    following: Following<'_>,
 ) -> Result<Base, LdapResult> {
     let mut dn = dn.clone();
     // RDNs of the name that the last alias gave.
@@ -53,20 +60,19 @@ pub fn find_base(
         let held = holder(backends, dn.as_bytes()).and_then(|(at, suffix)| Some((at, suffix, backends.get(at.0)?)));
         let Some((at, suffix, backend)) = held else { return Err(error::no_such_object(shown, "")) };
         let snapshot = backend.store.snapshot().map_err(|error| error::store_failure(&error))?;
-        let step = step(&snapshot.view(), facts, suffix, &dn, shown, following)
-            .map_err(|error| error::store_failure(&error))?;
+        let walk = Walk { stored: StoredAt::new(at, snapshot.view()), facts, suffix, dn: &dn, shown, following };
+        let step = walk.step().map_err(|error| error::store_failure(&error))?;
         match step {
-            Step::Found(id) => return Ok(Base { backend: at, id, snapshot }),
-            Step::Missing(matched, depth) if depth < alias_depth => {
-                return Err(Refusal::AliasToNothing { matched }.into());
+            Step::Found(id) => return Ok(Base { backend: at, id, snapshot, hidden: None }),
+            Step::Hidden(id, missing) => {
+                let hidden = Some(Box::new(walk.refusal(missing, alias_depth).into()));
+                return Ok(Base { backend: at, id, snapshot, hidden });
             }
-            Step::Missing(matched, _) if matched.is_empty() => {
-                return Err(Refusal::empty_suffix(shown, &suffix.dn).into());
-            }
-            Step::Missing(matched, _) => return Err(error::no_such_object(shown, matched)),
+            Step::Missing(missing) => return Err(walk.refusal(missing, alias_depth).into()),
             Step::Elsewhere { dn, urls } => return Err(Refusal::Elsewhere { dn, urls }.into()),
             Step::Alias(target, depth) => (dn, alias_depth) = (target, depth),
             Step::BadAlias(alias) => return Err(Refusal::AliasWithoutName { alias }.into()),
+            Step::ClosedAlias(alias) => return Err(Refusal::AliasNotReadable { alias }.into()),
         }
     }
     Err(Refusal::AliasCircle { most: ALIASES_MAX, dn: shown.to_owned() }.into())
@@ -74,8 +80,9 @@ pub fn find_base(
 
 enum Step {
     Found(EntryId),
-    /// With the name of the deepest entry on the way, and how many RDNs that has.
-    Missing(String, usize),
+    /// It does not show.
+    Hidden(EntryId, Missing),
+    Missing(Missing),
     /// Behind a referral object of that name.
     Elsewhere {
         dn: String,
@@ -85,48 +92,133 @@ enum Step {
     Alias(NormalizedDn, usize),
     /// With the alias's name.
     BadAlias(String),
+    /// With the name of an alias whose target the asker may not read.
+    ClosedAlias(String),
 }
 
-fn step(
-    view: &View<'_>,
-    facts: &Facts,
-    suffix: &crate::backend::Suffix,
-    dn: &NormalizedDn,
-    shown: &str,
-    following: Following,
-) -> Result<Step, StoreError> {
-    let path = locate(view, &suffix.normalized, dn.as_bytes())?;
-    // What stands on the way counts before what is missing at its end.
-    for (depth, id) in path.entries.iter().enumerate() {
-        let Some(record) = view.entry(*id)? else { continue };
-        let record = record.view()?;
-        let flags = facts.class_flags(record.object_classes());
-        let is_last = depth + 1 == path.entries.len() && path.is_complete;
-        if flags.has(ClassFlags::REFERRAL) && !following.manage_dsa_it {
-            let own_dn = view.dn_of(*id)?.unwrap_or_default();
-            let below = names_below(shown, dn, suffix.base_depth() + depth);
-            let entry = EntryView { id: *id, record, dn: DnParts::whole(own_dn.as_bytes()), source: view };
-            let urls = referral_urls(facts, &entry, &below, &own_dn, following.scope)?;
-            return Ok(Step::Elsewhere { dn: own_dn, urls });
+/// The deepest entry on the way that shows.
+struct Missing {
+    /// Its name; empty when there is none.
+    matched: String,
+    /// How many RDNs that has.
+    depth: usize,
+}
+
+/// One name on its way through one backend.
+struct Walk<'w> {
+    stored: StoredAt<'w>,
+    facts: &'w Facts,
+    suffix: &'w Suffix,
+    dn: &'w NormalizedDn,
+    shown: &'w str,
+    following: Following<'w>,
+}
+
+impl Walk<'_> {
+    fn step(&self) -> Result<Step, StoreError> {
+        let Walk { facts, following, .. } = *self;
+        let view = self.stored.view;
+        let reader = Reader { facts, rights: following.rights };
+        let path = locate(&view, &self.suffix.normalized, self.dn.as_bytes())?;
+        // What stands on the way counts before what is missing at its end.
+        for (depth, id) in path.entries.iter().enumerate() {
+            let Some(record) = view.entry(*id)? else { continue };
+            let record = record.view()?;
+            let flags = facts.class_flags(record.object_classes());
+            let entry = EntryView { id: *id, record, dn: DnParts::default(), source: &self.stored };
+            if flags.has(ClassFlags::REFERRAL) && !following.manage_dsa_it {
+                if !shows_reference(reader, &entry)? {
+                    return Ok(Step::Missing(self.missing(&path)?));
+                }
+                return self.elsewhere(&entry, depth);
+            }
+            if flags.has(ClassFlags::ALIAS) && following.aliases {
+                return match shows_target(reader, &entry)? {
+                    Some(true) => self.follow(&entry, depth),
+                    Some(false) => Ok(Step::ClosedAlias(view.dn_of(*id)?.unwrap_or_default())),
+                    None => Ok(Step::Missing(self.missing(&path)?)),
+                };
+            }
+            if depth + 1 == path.entries.len() && path.is_complete {
+                return match reader.shows(&entry)? {
+                    true => Ok(Step::Found(*id)),
+                    false => Ok(Step::Hidden(*id, self.missing(&path)?)),
+                };
+            }
         }
-        if flags.has(ClassFlags::ALIAS) && following.aliases {
-            let Some(target) =
-                alias_target(facts, &EntryView { id: *id, record, dn: DnParts::default(), source: view })
-            else {
-                return Ok(Step::BadAlias(view.dn_of(*id)?.unwrap_or_default()));
-            };
-            let given = target.len();
-            return Ok(Step::Alias(below_target(target, dn, suffix.base_depth() + depth), given));
+        Ok(Step::Missing(self.missing(&path)?))
+    }
+
+    fn elsewhere(&self, entry: &EntryView<'_>, depth: usize) -> Result<Step, StoreError> {
+        let dn = self.stored.view.dn_of(entry.id)?.unwrap_or_default();
+        let below = names_below(self.shown, self.dn, self.suffix.base_depth() + depth);
+        let urls = referral_urls(self.facts, entry, &below, &dn, self.following.scope)?;
+        Ok(Step::Elsewhere { dn, urls })
+    }
+
+    fn follow(&self, entry: &EntryView<'_>, depth: usize) -> Result<Step, StoreError> {
+        let Some(target) = alias_target(self.facts, entry) else {
+            return Ok(Step::BadAlias(self.stored.view.dn_of(entry.id)?.unwrap_or_default()));
+        };
+        let given = target.len();
+        Ok(Step::Alias(below_target(target, self.dn, self.suffix.base_depth() + depth), given))
+    }
+
+    /// What there is to tell of the entries on the way.
+    fn missing(&self, path: &Path) -> Result<Missing, StoreError> {
+        let (view, rights) = (self.stored.view, self.following.rights);
+        let reader = Reader { facts: self.facts, rights };
+        // An entry at the end of the way that is not the result does not show.
+        let above = path.entries.len() - usize::from(path.is_complete);
+        for (depth, id) in path.entries.iter().take(above).enumerate().rev() {
+            let Some(record) = view.entry(*id)? else { continue };
+            let entry = EntryView { id: *id, record: record.view()?, dn: DnParts::default(), source: &self.stored };
+            if reader.shows(&entry)? {
+                let matched = view.dn_of(*id)?.unwrap_or_default();
+                return Ok(Missing { matched, depth: self.suffix.base_depth() + depth });
+            }
         }
-        if is_last {
-            return Ok(Step::Found(*id));
+        Ok(Missing { matched: String::new(), depth: 0 })
+    }
+
+    /// The answer where the name leads to nothing; `alias_depth` are the RDNs that the last alias gave.
+    fn refusal(&self, missing: Missing, alias_depth: usize) -> Refusal {
+        let Missing { matched, depth } = missing;
+        if depth < alias_depth {
+            return Refusal::AliasToNothing { matched };
+        }
+        if !matched.is_empty() {
+            return Refusal::no_such_object(self.shown, matched);
+        }
+        // That a suffix is empty is for those to know who would see its entry.
+        match self.following.rights.shows_entries() {
+            Answer::Yes => Refusal::empty_suffix(self.shown, &self.suffix.dn),
+            Answer::No | Answer::Ask => Refusal::NoEntryAbove { dn: self.shown.to_owned() },
         }
     }
-    let (matched, depth) = match path.deepest() {
-        Some(id) => (view.dn_of(id)?.unwrap_or_default(), suffix.base_depth() + path.entries.len() - 1),
-        None => (String::new(), 0),
-    };
-    Ok(Step::Missing(matched, depth))
+}
+
+/// Whether a referral object sends the asker elsewhere.
+///
+/// # Errors
+/// When something cannot be read.
+pub fn shows_reference(reader: Reader<'_>, entry: &EntryView<'_>) -> Result<bool, StoreError> {
+    let Some(attribute) = reader.facts.ref_type else { return Ok(false) };
+    Ok(reader.shows(entry)? && reader.may(ReadRight::Read, entry, attribute)?)
+}
+
+/// Whether an alias leads the asker to its target; none when it does not show.
+///
+/// # Errors
+/// When something cannot be read.
+pub fn shows_target(reader: Reader<'_>, entry: &EntryView<'_>) -> Result<Option<bool>, StoreError> {
+    if !reader.shows(entry)? {
+        return Ok(None);
+    }
+    match reader.facts.aliased_object_name {
+        Some(attribute) => reader.may(ReadRight::Read, entry, attribute).map(Some),
+        None => Ok(Some(true)),
+    }
 }
 
 /// The name that an alias stands for.

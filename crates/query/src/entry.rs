@@ -114,6 +114,11 @@ pub trait EntrySource {
     /// Exact number of children.
     fn children_count(&self, id: EntryId) -> Result<u64, StoreError>;
 
+    /// Whether there are children.
+    fn has_children(&self, id: EntryId) -> Result<bool, StoreError> {
+        Ok(self.children_count(id)? > 0)
+    }
+
     /// Calls `each` with the rows and values of a large attribute that lie behind the row `behind` (empty: all), until
     /// it says stop.
     fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError>;

@@ -27,6 +27,8 @@ ldap::refusals! {
             "An alias on the way to the entry names an entry that does not exist", matched_dn: matched;
         AliasWithoutName { alias: String } = ResultCode::ALIAS_PROBLEM,
             "The alias \"{alias}\" has no aliasedObjectName that is a DN", matched_dn: alias;
+        AliasNotReadable { alias: String } = ResultCode::ALIAS_DEREFERENCING_PROBLEM,
+            "You may not read where the alias \"{alias}\" leads", matched_dn: alias;
         AliasCircle { most: usize, dn: String } = ResultCode::LOOP_DETECT,
             "More than {most} aliases lie on the way to \"{dn}\": they lead in a circle";
         Elsewhere { dn: String, urls: Vec<String> } =

@@ -4,6 +4,7 @@
 //! Works on one moment of the stores. Refuses to know who asks (it asks [`rights::ReadRights`] whether an attribute may
 //! be read) and that anything ever changes.
 
+pub mod answers;
 pub mod asker_rights;
 pub mod backend;
 pub mod base;

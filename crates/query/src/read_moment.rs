@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use schema::TypeIndex;
 use store::{DescId, EntryId, Snapshot, StoreError, View};
 
+use crate::answers::Answers;
 use crate::backend::{Backend, BackendIndex};
 use crate::computed::{ComputedAt, ComputedService, Definitions, GivenCache};
 use crate::defined_attributes::DefinedAttributes;
@@ -34,6 +35,8 @@ pub struct ReadContext {
 /// See the module.
 pub struct ReadMoment {
     groups: GroupsMoment,
+    /// Groups as the asker sees them, where it is one's moment.
+    shown_groups: Option<GroupsMoment>,
     computed: Arc<ComputedService>,
     /// What entries of each backend are given.
     given: Box<[OnceCell<GivenCache>]>,
@@ -43,6 +46,7 @@ pub struct ReadMoment {
 #[derive(Clone, Copy)]
 pub struct ReadAt<'m> {
     groups: GroupsAt<'m>,
+    shown_groups: Option<GroupsAt<'m>>,
     moment: &'m ReadMoment,
 }
 
@@ -91,13 +95,21 @@ fn now_unix_seconds() -> i64 {
 impl ReadMoment {
     fn of(groups: GroupsMoment, computed: &Arc<ComputedService>) -> ReadMoment {
         let given = (0..groups.backend_count()).map(|_| OnceCell::new()).collect();
-        ReadMoment { groups, computed: Arc::clone(computed), given }
+        ReadMoment { groups, shown_groups: None, computed: Arc::clone(computed), given }
+    }
+
+    /// The same as an asker sees it: groups, members, lists and children that do not show are not there. What entries
+    /// are given is decided as for the server.
+    #[must_use]
+    pub fn for_asker(self, answers: &Answers) -> ReadMoment {
+        ReadMoment { shown_groups: Some(self.groups.for_asker(answers)), ..self }
     }
 
     /// The same with a limit of entries to look at where members are told.
     #[must_use]
     pub fn within(self, budget: Option<u64>) -> ReadMoment {
-        ReadMoment { groups: self.groups.within(budget), ..self }
+        let shown_groups = self.shown_groups.map(|groups| groups.within(budget));
+        ReadMoment { groups: self.groups.within(budget), shown_groups, ..self }
     }
 
     /// The same with what is known already of what entries of a backend are given at this moment.
@@ -113,25 +125,27 @@ impl ReadMoment {
     /// The same at another moment.
     #[must_use]
     pub fn renewed(&self) -> ReadMoment {
-        ReadMoment::of(self.groups.renewed(), &self.computed)
+        let shown_groups = self.shown_groups.as_ref().map(GroupsMoment::renewed);
+        ReadMoment { shown_groups, ..ReadMoment::of(self.groups.renewed(), &self.computed) }
     }
 
     /// Whether telling members came to the limit, so that they are incomplete.
     #[must_use]
     pub fn is_spent(&self) -> bool {
-        self.groups.is_spent()
+        self.groups.is_spent() || self.shown_groups.as_ref().is_some_and(GroupsMoment::is_spent)
     }
 
     /// Whether a chain had more entries than are followed, so that answers since are incomplete.
     #[must_use]
     pub fn overflowed(&self) -> bool {
-        self.groups.overflowed()
+        self.groups.overflowed() || self.shown_groups.as_ref().is_some_and(GroupsMoment::overflowed)
     }
 
     /// Seen from the backend `own` at the moment of `view`. All views of one must be of one moment.
     #[must_use]
     pub fn at<'m>(&'m self, own: BackendIndex, view: View<'m>) -> ReadAt<'m> {
-        ReadAt { groups: self.groups.at(own, view), moment: self }
+        let shown_groups = self.shown_groups.as_ref().map(|groups| groups.at(own, view));
+        ReadAt { groups: self.groups.at(own, view), shown_groups, moment: self }
     }
 }
 
@@ -153,12 +167,18 @@ impl<'m> ReadAt<'m> {
                 self.moment.computed.definitions(self.groups.own(), self.groups.facts_shared(), &self.groups.view())?;
             let _ = cell.set(GivenCache::new(definitions));
         }
-        Ok(cell.get().and_then(|given| given.at(self.groups)))
+        Ok(cell.get().and_then(|given| given.at(self.groups, self.shown())))
+    }
+
+    /// Who is in which group, for whom it is the moment.
+    fn shown(&self) -> GroupsAt<'m> {
+        self.shown_groups.unwrap_or(self.groups)
     }
 
     /// An entry is looked at as a change left it, or found it: what was found out of another image of it is forgotten.
     pub fn look_at(&self, image: ImageNumber) {
-        if self.groups.look_at(image) {
+        let is_other = self.shown_groups.is_some_and(|groups| groups.look_at(image));
+        if self.groups.look_at(image) || is_other {
             self.moment.given.iter().filter_map(OnceCell::get).for_each(GivenCache::forget_entry);
         }
     }
@@ -166,7 +186,11 @@ impl<'m> ReadAt<'m> {
 
 impl EntrySource for ReadAt<'_> {
     fn children_count(&self, id: EntryId) -> Result<u64, StoreError> {
-        self.groups.children_count(id)
+        self.shown().shown_children(id, u64::MAX)
+    }
+
+    fn has_children(&self, id: EntryId) -> Result<bool, StoreError> {
+        Ok(self.shown().shown_children(id, 1)? > 0)
     }
 
     fn large_rows(&self, id: EntryId, desc: DescId, behind: &[u8], each: EachRow<'_>) -> Result<(), StoreError> {
@@ -186,7 +210,7 @@ impl EntrySource for ReadAt<'_> {
     }
 
     fn groups(&self) -> Option<&dyn Membership> {
-        Some(&self.groups)
+        Some(self.shown_groups.as_ref().unwrap_or(&self.groups))
     }
 
     fn computed(&self) -> Result<Option<&dyn GivenValues>, StoreError> {

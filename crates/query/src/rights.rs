@@ -23,11 +23,12 @@ pub enum ReadRight {
 }
 
 /// Whether something is allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Answer {
     /// In every entry.
     Yes,
     /// In none.
+    #[default]
     No,
     /// It depends on the entry.
     Ask,
@@ -98,6 +99,38 @@ impl ReadRights for Unrestricted {
 
     fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
         Ok(true)
+    }
+}
+
+/// Whoever may see no entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoRights;
+
+impl ReadRights for NoRights {
+    fn of_type(&self, _facts: &Facts, _right: ReadRight, _attribute: TypeIndex) -> Answer {
+        Answer::No
+    }
+
+    fn of_entry(
+        &self,
+        _facts: &Facts,
+        _right: ReadRight,
+        _entry: &EntryView<'_>,
+        _attribute: TypeIndex,
+    ) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn of_unknown(&self, _right: ReadRight) -> Answer {
+        Answer::No
+    }
+
+    fn shows_entries(&self) -> Answer {
+        Answer::No
+    }
+
+    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
+        Ok(false)
     }
 }
 

@@ -47,6 +47,13 @@ impl VirtualAttribute {
         matches!(self, VirtualAttribute::IsMemberOf | VirtualAttribute::MemberOf)
     }
 
+    /// Whether it tells of the entry's children.
+    #[inline]
+    #[must_use]
+    pub fn counts_children(self) -> bool {
+        matches!(self, VirtualAttribute::HasSubordinates | VirtualAttribute::NumSubordinates)
+    }
+
     /// Whether the entry alone does not tell it: who knows the groups, or the time, has to be asked.
     #[inline]
     #[must_use]

@@ -19,7 +19,7 @@ impl VirtualAttribute {
                 entry.dn.put(out);
             }
             VirtualAttribute::HasSubordinates => {
-                let has = entry.source.children_count(entry.id)? > 0;
+                let has = entry.source.has_children(entry.id)?;
                 put_value(out, if has { b"TRUE" } else { b"FALSE" });
             }
             VirtualAttribute::NumSubordinates => put_number(out, entry.source.children_count(entry.id)?),

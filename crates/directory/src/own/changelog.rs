@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use access::Access;
+use access::{Privilege, Refusal, Rights};
 use ldap::{Dn, LdapResult, Scope};
 use schema::NormalizedDn;
 use store::StoreError;
@@ -45,8 +45,8 @@ impl OwnTree for Changelog {
         history.is_on()
     }
 
-    fn check_read(&self, access: Access) -> Result<(), LdapResult> {
-        Ok(access.check_changelog()?)
+    fn check_read(&self, rights: &Rights) -> Result<(), LdapResult> {
+        if rights.has(Privilege::ChangelogRead) { Ok(()) } else { Err(Refusal::Changelog.into()) }
     }
 
     fn entry(

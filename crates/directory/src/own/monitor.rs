@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use access::Access;
+use access::{Privilege, Refusal, Rights};
 use ldap::LdapResult;
 use schema::NormalizedDn;
 use store::StoreError;
@@ -43,8 +43,8 @@ impl OwnTree for Monitor {
         "The monitor"
     }
 
-    fn check_read(&self, access: Access) -> Result<(), LdapResult> {
-        Ok(access.check_monitor()?)
+    fn check_read(&self, rights: &Rights) -> Result<(), LdapResult> {
+        if rights.has(Privilege::MonitorRead) { Ok(()) } else { Err(Refusal::Monitor.into()) }
     }
 
     fn entry(

@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use access::{Access, Identity, Rights};
+use access::{Identity, Rights};
 use ldap::{EntryRequest, Filter, LdapResult, Scope};
 use schema::NormalizedDn;
 
@@ -88,8 +88,8 @@ pub(crate) trait OwnTree: Debug + Send + Sync {
         true
     }
 
-    /// Refuses those who may not read it.
-    fn check_read(&self, _access: Access) -> Result<(), LdapResult> {
+    /// Refuses those without the privilege that reading it takes.
+    fn check_read(&self, _rights: &Rights) -> Result<(), LdapResult> {
         Ok(())
     }
 

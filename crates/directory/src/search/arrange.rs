@@ -17,20 +17,26 @@ use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::sort::Sorting;
 use super::stop::Stop;
-use super::worker::Worker;
+use super::worker::WorkerFor;
 use super::{sort, vlv};
 use crate::controls::Presentation;
 use query::encode::MatchedValues;
 use query::facts::Facts;
+use query::rights::{Answer, ReadRights};
 
 impl SearchContext<'_> {
     /// Takes what the controls ask for into the plan, before it is made.
     ///
     /// # Errors
     /// When a cookie is not good for this search, or pages are not allowed.
-    pub(super) fn arrange(&self, plan: &mut SearchPlan, asked: &Asked<'_, '_, '_>) -> Result<(), LdapResult> {
+    pub(super) fn arrange(
+        &self,
+        plan: &mut SearchPlan,
+        asked: &Asked<'_, '_, '_>,
+        rights: &dyn ReadRights,
+    ) -> Result<(), LdapResult> {
         let Asked { facts, request, wanted, own, .. } = asked;
-        let context = asked.match_context();
+        let (context, identity) = (asked.match_context(), &asked.session.identity);
         let Some(presentation) = &wanted.presentation else { return Ok(()) };
         let items = &presentation.matched_values;
         let matched = (!items.is_empty()).then(|| Box::new(MatchedValues::new(facts, items, context)));
@@ -42,11 +48,11 @@ impl SearchContext<'_> {
             }
         }
         let mut arrangement = Box::<Arrangement>::default();
-        arrangement.take_order(facts, plan, presentation, request);
+        arrangement.take_order(facts, rights, presentation, request);
         if let Some(asked) = &presentation.list_view
             && arrangement.refusal.is_none()
         {
-            let request_hash = self.cookies.request(request, wanted);
+            let request_hash = self.cookies.request(request, wanted, identity);
             match ListView::new(
                 asked,
                 facts,
@@ -66,7 +72,7 @@ impl SearchContext<'_> {
             // RFC 2696 §3: such a result fits a single page.
             let fits = request.size_limit > 0 && asked.size >= request.size_limit && asked.cookie.is_empty();
             if !fits {
-                let request_hash = self.cookies.request(request, wanted);
+                let request_hash = self.cookies.request(request, wanted, identity);
                 let page = Page::new(asked, self.cookies, request_hash, request.size_limit, own)?;
                 // The page knows.
                 plan.limits.size = None;
@@ -82,13 +88,13 @@ impl Arrangement {
     fn take_order(
         &mut self,
         facts: &Facts,
-        plan: &SearchPlan,
+        rights: &dyn ReadRights,
         presentation: &Presentation<'_>,
         request: &SearchRequest<'_>,
     ) {
         let Some(asked) = &presentation.sort else { return };
-        match sort::order(facts, plan.access, &asked.keys) {
-            Ok(order) => self.order = Some(Sorting { order, filter: request.filter.to_string() }),
+        match sort::order(facts, rights, &asked.keys) {
+            Ok((order, asks)) => self.order = Some(Sorting { order, filter: request.filter.to_string(), asks }),
             Err(failure) => self.fail_sort(&failure, asked.critical),
         }
     }
@@ -111,7 +117,7 @@ impl SearchPlan {
     pub(super) fn run_arranged(
         &mut self,
         arrangement: &Arrangement,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         output: &mut impl EntryWriter,
         done: &mut SearchDone,
     ) -> Result<(), Stop> {
@@ -133,7 +139,7 @@ impl SearchPlan {
     fn run_page(
         &mut self,
         page: &Page,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         output: &mut impl EntryWriter,
         done: &mut SearchDone,
     ) -> Result<(), Stop> {
@@ -147,8 +153,11 @@ impl SearchPlan {
         ended
     }
 
-    /// About how many entries the whole result has; 0 when nothing is known.
+    /// About how many entries the whole result has; 0 when nothing is known, or some of them may not show.
     pub(super) fn estimate(&self) -> u64 {
+        if self.shows != Answer::Yes || self.items.asks() {
+            return 0;
+        }
         let own = self.synthetic.len() as u64 + self.changes.as_ref().map_or(0, |changes| changes.count());
         self.parts.iter().try_fold(own, |sum, part| Some(sum.saturating_add(part.candidates.count()?))).unwrap_or(0)
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use access::Rights;
 use access::limits::SessionLimits;
 use ldap::SearchRequest;
 use query::facts::Facts;
@@ -20,6 +21,8 @@ pub(super) struct Asked<'r, 'm, 'c> {
     /// What the session may spend.
     pub(super) own: &'r SessionLimits,
     pub(super) time: RequestTime,
+    /// Privileges of who asks.
+    pub(super) rights: &'r Arc<Rights>,
 }
 
 impl Asked<'_, '_, '_> {

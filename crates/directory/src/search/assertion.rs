@@ -1,60 +1,71 @@
-//! The assertion control (RFC 4528): a search is done only if its base entry matches a filter.
+//! The assertion control (RFC 4528): a search is done only if its base entry matches a filter, all of whose assertions
+//! the asker may make.
 
 use ldap::{Filter, LdapResult};
+use schema::MatchContext;
 use store::StoreError;
 
 use super::asked::Asked;
 use super::context::SearchContext;
 use super::search_plan::SearchPlan;
-use super::worker::Worker;
+use super::worker::WorkerFor;
 use crate::refusal::Refusal;
 use query::entry::{DnParts, EntryView};
 use query::error;
-use query::filter::{Matcher, Truth};
-use query::rights::ReadRight;
+use query::filter::{Asker, FilterScratch, ItemRights, Matcher, Truth};
+use query::rights::{Answer, ReadRight, Reader};
 
 impl SearchContext<'_> {
     /// Checks the base entry of a search of entries in backends.
-    pub(super) fn check_assertion(
+    pub(super) fn check_base_assertion(
         &self,
         plan: &SearchPlan,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         asked: &Asked<'_, '_, '_>,
         assertion: &Filter<'_>,
     ) -> Result<(), LdapResult> {
+        let failure = |problem: StoreError| error::store_failure(&problem);
         let Some(part) = plan.parts.first() else { return Ok(()) };
         let Some(snapshot) = &part.snapshot else { return Ok(()) };
+        let rights = worker.rights.clone();
         let known = worker.backend(part.backend);
-        let moment = self.reading.moment(asked.facts, asked.time.unix_seconds);
+        let moment = self.reading.moment(asked.facts, asked.time.unix_seconds).for_asker(&rights);
         let view = snapshot.view();
         let source = moment.at(part.backend, view);
-        let mut truth = || -> Result<Truth, StoreError> {
-            let Some(record) = view.entry(part.base)? else { return Ok(Truth::False) };
-            let record = record.view()?;
-            let parent = known.names.dn(&view, record.parent())?.unwrap_or_default();
-            let dn = DnParts { rdn: record.rdn(), parent };
-            truth_of(plan, asked, assertion, &EntryView { id: part.base, record, dn, source: &source })
+        let Some(record) = view.entry(part.base).map_err(failure)? else {
+            return Err(Refusal::AssertionFailed.into());
         };
-        asserted(truth())
+        let record = record.view().map_err(failure)?;
+        let parent = known.names.dn(&view, record.parent()).map_err(failure)?.unwrap_or_default();
+        let dn = DnParts { rdn: record.rdn(), parent };
+        let entry = EntryView { id: part.base, record, dn, source: &source };
+        assert_on(assertion, asked.match_context(), Reader { facts: asked.facts, rights: &*rights }, &entry)
     }
 }
 
-/// What the control's filter means for one entry.
-pub(super) fn truth_of(
-    plan: &SearchPlan,
-    asked: &Asked<'_, '_, '_>,
+/// Checks an assertion: the right to its attributes comes before its truth.
+pub(crate) fn assert_on(
     assertion: &Filter<'_>,
+    context: MatchContext,
+    reader: Reader<'_>,
     entry: &EntryView<'_>,
-) -> Result<Truth, StoreError> {
+) -> Result<(), LdapResult> {
+    let failure = |problem: StoreError| error::store_failure(&problem);
+    let (facts, rights, right) = (reader.facts, reader.rights, ReadRight::Search);
     let mut matcher = Matcher::default();
-    matcher.compile(asked.facts, assertion, asked.match_context());
-    matcher.matches_one(asked.facts, entry, ReadRight::Search, &plan.access)
-}
-
-pub(super) fn asserted(truth: Result<Truth, StoreError>) -> Result<(), LdapResult> {
-    match truth {
-        Ok(Truth::True) => Ok(()),
-        Ok(_) => Err(Refusal::AssertionFailed.into()),
-        Err(problem) => Err(error::store_failure(&problem)),
+    matcher.compile(facts, assertion, context);
+    let items = ItemRights::of(&matcher, facts, right, rights);
+    let may_assert = match items.worst() {
+        Answer::Yes => true,
+        Answer::No => false,
+        Answer::Ask => items.may_assert_all(&matcher, facts, rights, right, entry).map_err(failure)?,
+    };
+    if !may_assert {
+        return Err(Refusal::AssertionNotAllowed.into());
+    }
+    let asker = Asker { rights, right, items: &items };
+    match matcher.matches(facts, entry, asker, &mut FilterScratch::default()).map_err(failure)? {
+        Truth::True => Ok(()),
+        Truth::False | Truth::Undefined => Err(Refusal::AssertionFailed.into()),
     }
 }

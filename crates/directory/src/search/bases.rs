@@ -11,26 +11,30 @@ use super::asked::Asked;
 use super::context::SearchContext;
 use super::plan_part::PartBase;
 use super::search_plan::SearchPlan;
-use super::worker::{KnownBase, Worker};
+use super::worker::{KnownBase, WorkerFor};
 use query::backend::{BackendIndex, Suffix, holder, numbered};
 use query::base::Following;
 use query::error;
 use query::facts::Facts;
+use query::rights::Answer;
 
 impl SearchContext<'_> {
     /// Finds all bases of a search, and the candidates below each.
     pub(super) fn plan_entries(
         &self,
         plan: &mut SearchPlan,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         asked: &Asked<'_, '_, '_>,
     ) -> Result<(), LdapResult> {
         let (facts, scope) = (asked.facts, asked.request.scope);
         // Below the root DSE are the suffixes (as in OpenDJ): one level is their base entries, a subtree all entries.
         if worker.base.is_root() {
-            return self.plan_all_suffixes(plan, worker, facts, scope);
+            return match plan.shows {
+                Answer::No => Ok(()),
+                Answer::Yes | Answer::Ask => self.plan_all_suffixes(plan, worker, facts, scope),
+            };
         }
-        let base = self.base_entry(worker, asked, scope)?;
+        let base = self.base_entry(plan, worker, asked, scope)?;
         self.plan_part(plan, worker, facts, base)?;
         if scope != Scope::BaseObject {
             self.plan_suffixes_below(plan, worker, facts, scope)?;
@@ -44,13 +48,14 @@ impl SearchContext<'_> {
     /// The base entry, from memory when it was the last one's too; `scope` is what is searched of it.
     pub(super) fn base_entry(
         &self,
-        worker: &mut Worker,
+        plan: &mut SearchPlan,
+        worker: &mut WorkerFor<'_>,
         asked: &Asked<'_, '_, '_>,
         scope: Scope,
     ) -> Result<PartBase, LdapResult> {
         let (facts, request) = (asked.facts, asked.request);
         let failure = |problem: StoreError| error::store_failure(&problem);
-        if let Some((at, _)) = holder(self.backends, worker.base.as_bytes()) {
+        if let (Answer::Yes, Some((at, _))) = (plan.shows, holder(self.backends, worker.base.as_bytes())) {
             let Some(backend) = self.backends.get(at.0) else { return Err(error::no_such_object("", "")) };
             let snapshot = backend.store.snapshot().map_err(failure)?;
             let base = std::mem::take(&mut worker.base);
@@ -64,12 +69,20 @@ impl SearchContext<'_> {
             aliases: request.deref_aliases.finding_base(),
             manage_dsa_it: asked.wanted.manage_dsa_it,
             scope: Some(request.scope),
+            rights: &*worker.rights,
         };
         let found = self.find_base(facts, &worker.base, request.base, following)?;
+        let finds_aliases = following.aliases;
+        plan.hidden_base = found.hidden;
+        if plan.shows == Answer::No
+            && let Some(missing) = plan.hidden_base.take()
+        {
+            return Err(*missing);
+        }
         let dn = worker.base.as_bytes().to_vec();
         let holder = holder(self.backends, &dn).map(|(at, _)| at);
         // An alias may have led elsewhere: then the name does not stand for this entry.
-        if holder == Some(found.backend) && !following.aliases {
+        if holder == Some(found.backend) && !finds_aliases {
             let (generation, seq) = (found.snapshot.tree_generation(), found.snapshot.seq());
             worker.backend(found.backend).base = Some(KnownBase { dn, id: found.id, generation, seq });
         }
@@ -79,7 +92,7 @@ impl SearchContext<'_> {
     fn plan_all_suffixes(
         &self,
         plan: &mut SearchPlan,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         facts: &Arc<Facts>,
         scope: Scope,
     ) -> Result<(), LdapResult> {
@@ -100,7 +113,7 @@ impl SearchContext<'_> {
     fn plan_suffixes_below(
         &self,
         plan: &mut SearchPlan,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         facts: &Arc<Facts>,
         scope: Scope,
     ) -> Result<(), LdapResult> {
@@ -127,7 +140,7 @@ impl SearchContext<'_> {
     fn plan_suffix(
         &self,
         plan: &mut SearchPlan,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         facts: &Arc<Facts>,
         at: BackendIndex,
         suffix: &Suffix,

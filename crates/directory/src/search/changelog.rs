@@ -3,11 +3,12 @@
 use super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
 use super::paged::{PageProgress, Position};
 use super::refusal::SearchRefusal;
-use super::run::{check_page, check_size, send_entry};
+use super::run::{check_page, check_size};
+use super::run_own::send_entry;
 use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
-use super::worker::Worker;
+use super::worker::WorkerFor;
 use crate::own::ChangeScan;
 use change::history::HistoryError;
 use change::history::entry::entry_of;
@@ -23,7 +24,7 @@ impl SearchPlan {
     /// Looks at the changes asked for.
     pub(super) fn run_changes(
         &mut self,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         output: &mut impl EntryWriter,
         done: &mut SearchDone,
         page: Option<&mut PageProgress>,
@@ -38,7 +39,7 @@ impl SearchPlan {
     fn scan_changes(
         &mut self,
         scan: &ChangeScan,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         output: &mut impl EntryWriter,
         done: &mut SearchDone,
         mut page: Option<&mut PageProgress>,
@@ -71,19 +72,23 @@ impl SearchPlan {
             if page.as_deref_mut().is_some_and(PageProgress::has_looked_enough) {
                 return Err(Stop::PageFull);
             }
-            done.candidates += 1;
             let position = Position::synthetic(usize::try_from(change.number).unwrap_or(usize::MAX));
             let entry = entry_of(&facts, &change)?;
             let view = entry.view()?;
-            if self.matcher.matches(&facts, &view, self.asker(), &mut worker.filter)? != Truth::True {
+            if !(Reader { facts: &facts, rights: &*worker.rights }).shows(&view)? {
+                continue;
+            }
+            done.candidates += 1;
+            let asker = self.asker(&*worker.rights);
+            if self.matcher.matches(&facts, &view, asker, &mut worker.worker.filter)? != Truth::True {
                 continue;
             }
             check_page(page.as_deref_mut(), position)?;
             check_size(self.limits.size, done)?;
             // Every change has tables of its own.
             self.selection.meet_tables();
-            let reader = Reader { facts: &facts, rights: &self.access };
-            send_entry(reader, &view, &mut self.selection, &mut worker.values, output, done)?;
+            let reader = Reader { facts: &facts, rights: &*worker.rights };
+            send_entry(reader, &view, &mut self.selection, &mut worker.worker.values, output, done)?;
         }
     }
 }

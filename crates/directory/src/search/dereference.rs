@@ -173,6 +173,9 @@ impl Spec {
         groups.put_dn(found, &mut dn)?;
         let source = place.moment.at(found.backend, view);
         let entry = EntryView { id: found.id, record: record.view()?, dn: DnParts::whole(&dn), source: &source };
+        if !reader.shows(&entry)? {
+            return Ok(Vec::new());
+        }
         if self.wanted_in.replace(found.backend) != Some(found.backend) {
             self.wanted.meet_tables();
         }

@@ -23,17 +23,19 @@ use store::index::{BackendIndexes, Distrust, Index, IndexKind, Method};
 
 use super::advice::scope_name;
 use super::explanation::Explanation;
+use super::kept_rights::KeptRights;
 use super::search_plan::SearchPlan;
 use query::backend::Backend;
 use query::computed::Program;
 use query::error;
 use query::facts::Facts;
-use query::filter::{Node, NodeIndex, Target, Test};
+use query::filter::{ItemRights, Node, NodeIndex, Target, Test};
 use query::json::JsonWriter;
 use query::plan::remedy::{Remedy, Step, WantedIndex};
 use query::plan::trace::{Combination, Count, Element, Key, Leaf, Reason, ScopeStep, Trace};
 use query::plan::{Branch, scoped_candidates};
 use query::plan::{FEW_CANDIDATES, RANGE_IDS_MAX, cost};
+use query::rights::Answer;
 use query::synthetic::{Attributes, SyntheticEntry};
 
 /// The attribute that is asked for.
@@ -79,6 +81,9 @@ pub(super) fn answer(
     plan.parts.clear();
     plan.unindexed = false;
     plan.matcher.match_all();
+    // What is sent is about indexes, and not an entry that instructions could be about.
+    (plan.rights, plan.shows) = (KeptRights::server(), Answer::Yes);
+    plan.items = ItemRights::default();
     plan.synthetic.push(Arc::new(entry));
     Ok(())
 }

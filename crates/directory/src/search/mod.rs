@@ -16,9 +16,12 @@ mod changelog;
 mod context;
 mod covered;
 mod dereference;
+#[cfg(test)]
+pub(crate) mod doubles;
 mod entry_writer;
 mod explain;
 mod explanation;
+mod kept_rights;
 mod limits;
 mod list_view;
 mod paged;
@@ -30,6 +33,7 @@ mod prepare;
 mod refusal;
 mod request_time;
 mod run;
+mod run_own;
 mod search_done;
 mod search_plan;
 mod sort;
@@ -43,6 +47,7 @@ mod worker;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use assertion::assert_on;
 pub(crate) use context::SearchContext;
 pub use entry_writer::EntryWriter;
 pub use paged::CookieKey;

@@ -20,6 +20,7 @@ use super::part::Part;
 use super::refusal::SearchRefusal;
 use super::stop::Stop;
 use crate::controls::ReadControls;
+use access::Identity;
 use access::limits::SessionLimits;
 use query::backend::BackendIndex;
 
@@ -36,8 +37,10 @@ impl CookieKey {
     }
 
     /// Stands for everything in a search request that must not change from page to page. Limits and the page size may.
-    pub(super) fn request(&self, request: &SearchRequest<'_>, wanted: &ReadControls<'_>) -> u64 {
+    /// Another identity's cookie is one of another search.
+    pub(super) fn request(&self, request: &SearchRequest<'_>, wanted: &ReadControls<'_>, identity: &Identity) -> u64 {
         let mut hasher = self.0.build_hasher();
+        identity.dn().hash(&mut hasher);
         (request.base, request.scope, request.deref_aliases, request.types_only).hash(&mut hasher);
         request.filter.to_string().hash(&mut hasher);
         request.attributes.iter().for_each(|attribute| attribute.hash(&mut hasher));

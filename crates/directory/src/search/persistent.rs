@@ -22,10 +22,12 @@ use super::refusal::SearchRefusal;
 use super::request_time::RequestTime;
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
-use super::worker::Worker;
+use super::worker::WorkerFor;
 use crate::controls::ReadControls;
 use crate::session::Session;
-use access::Access;
+use access::Rights;
+use query::answers::Answers;
+use query::asker_rights::Which;
 use query::backend::numbered;
 use query::encode::Selection;
 use query::entry::EntryView;
@@ -33,6 +35,7 @@ use query::error;
 use query::facts::Facts;
 use query::filter::{FilterScratch, Truth};
 use query::plan::Candidates;
+use query::rights::{Answer, ReadRights};
 
 /// What a persistent search keeps of its request for as long as it lasts. There may be thousands.
 const REQUEST_BYTES_MAX: usize = 64 * 1024;
@@ -46,6 +49,7 @@ impl SearchContext<'_> {
     pub(super) fn admit_persistent(
         &self,
         session: &Session,
+        rights: &Arc<Rights>,
         request: &SearchRequest<'_>,
         asked: PersistentSearch,
     ) -> Result<Box<Persistent>, LdapResult> {
@@ -78,8 +82,8 @@ impl SearchContext<'_> {
             renamed: HashSet::new(),
             request: Box::default(),
             controls: Box::default(),
-            identity: session.identity.clone(),
-            connection: session.connection,
+            session: (**session).clone(),
+            rights: Arc::clone(rights),
             operation: 0,
         }))
     }
@@ -94,12 +98,16 @@ impl SearchContext<'_> {
         let request = SearchRequest::decode(&persistent.request).map_err(unreadable)?;
         let wanted = ReadControls::read(&controls, true)?;
         let time = RequestTime::now();
-        let session = Session::of(persistent.identity.clone(), persistent.connection);
+        let mut session = Session::anonymous(persistent.session.connection);
+        *session = persistent.session.clone();
         let facts = self.facts();
         let own = self.limits_finder(&facts).of_session(&session, time.started);
         let mut again = Box::<SearchPlan>::default();
-        let asked = Asked { facts: &facts, session: &session, request: &request, wanted: &wanted, own: &own, time };
-        self.compile(&mut again, &asked)?;
+        let rights = self.rights_of(&session, &facts, time.unix_seconds)?;
+        let (session, request, wanted, own) = (&session, &request, &wanted, &own);
+        let asked = Asked { facts: &facts, session, request, wanted, own, time, rights: &rights };
+        let answers = self.take_rights(&mut again, &asked, self.asker(&rights, session), Which::Stored)?;
+        self.compile(&mut again, &asked, &*answers)?;
         Ok(again)
     }
 
@@ -107,13 +115,13 @@ impl SearchContext<'_> {
     pub(super) fn plan_base(
         &self,
         plan: &mut SearchPlan,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         asked: &Asked<'_, '_, '_>,
     ) -> Result<(), LdapResult> {
         if worker.base.is_root() {
             return Ok(());
         }
-        let base = self.base_entry(worker, asked, Scope::BaseObject)?;
+        let base = self.base_entry(plan, worker, asked, Scope::BaseObject)?;
         self.plan_part(plan, worker, asked.facts, base)
     }
 
@@ -193,9 +201,14 @@ impl SearchPlan {
     }
 
     /// Whether an entry matches the filter.
-    pub(crate) fn matches(&self, entry: &EntryView<'_>, scratch: &mut FilterScratch) -> Result<bool, StoreError> {
+    pub(crate) fn matches(
+        &self,
+        entry: &EntryView<'_>,
+        rights: &dyn ReadRights,
+        scratch: &mut FilterScratch,
+    ) -> Result<bool, StoreError> {
         let Some(facts) = &self.facts else { return Ok(false) };
-        Ok(self.matcher.matches(facts, entry, self.asker(), scratch)? == Truth::True)
+        Ok(self.matcher.matches(facts, entry, self.asker(rights), scratch)? == Truth::True)
     }
 
     /// Whether an entry with these object classes is one that the search shows. Referral objects are not told as
@@ -206,9 +219,24 @@ impl SearchPlan {
         is_base_search || self.visibility.shows(facts.class_flags(classes), is_base, names_subentries)
     }
 
-    /// What is sent of an entry, and to whom.
-    pub(crate) fn selection(&mut self) -> (&mut Selection, Access) {
-        (&mut self.selection, self.access)
+    /// What is sent of an entry.
+    pub(crate) fn selection(&mut self) -> &mut Selection {
+        &mut self.selection
+    }
+
+    /// Whether something has to be asked with each entry.
+    pub(crate) fn asks(&self) -> bool {
+        self.shows != Answer::Yes || self.items.asks()
+    }
+
+    /// Whether groups are asked for, or what entries are given.
+    pub(crate) fn asks_for_groups(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    /// Answers for who asks, as of now.
+    pub(crate) fn answers(&self) -> Result<Answers, StoreError> {
+        self.rights.answers()
     }
 
     /// Whether it asks for members of groups by name, and how many entries it may look at for one to tell them.

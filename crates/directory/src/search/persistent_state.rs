@@ -1,6 +1,7 @@
 //! What a plan keeps of a persistent search: what was shown as of which change.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use ldap::Scope;
 use ldap::controls::PersistentSearch;
@@ -9,7 +10,7 @@ use smallvec::SmallVec;
 use store::EntryId;
 
 use crate::watch::Permit;
-use access::Identity;
+use access::Rights;
 use query::backend::BackendIndex;
 use query::id_set::IdSet;
 use query::plan::covers;
@@ -36,8 +37,9 @@ pub(crate) struct Persistent {
     /// Its controls.
     pub controls: Box<[u8]>,
     /// Who asks, on which connection.
-    pub identity: Identity,
-    pub connection: u64,
+    pub session: access::Session,
+    /// What it could do when the search was prepared last.
+    pub rights: Arc<Rights>,
     /// Its number on the connection, as the access log prints it.
     pub operation: u64,
 }

@@ -9,7 +9,7 @@ use super::context::SearchContext;
 use super::explanation::Explanation;
 use super::part::Part;
 use super::search_plan::{Asking, SearchPlan};
-use super::worker::{Worker, WorkerBackend};
+use super::worker::{WorkerBackend, WorkerFor};
 use query::backend::BackendIndex;
 use query::class_flags::ClassFlags;
 use query::class_ids::ids_of_classes;
@@ -20,7 +20,7 @@ use query::filter::Matcher;
 use query::id_set::IdSet;
 use query::plan::{Branch, Found, Narrowed, RANGE_IDS_MAX, scoped_candidates};
 use query::read_moment::{ReadContext, ReadMoment};
-use query::rights::Reader;
+use query::rights::{ReadRights, Reader};
 
 /// A base entry, and the moment at which it was found.
 pub(super) struct PartBase {
@@ -35,7 +35,7 @@ impl SearchContext<'_> {
     pub(super) fn plan_part(
         &self,
         plan: &mut SearchPlan,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         facts: &Arc<Facts>,
         of: PartBase,
     ) -> Result<(), LdapResult> {
@@ -51,7 +51,9 @@ impl SearchContext<'_> {
         if has_computed && (plan.matcher.asks_for_members() || tells_members) {
             plan.ask(self.reading, true);
         }
-        let (definitions, is_rewritten) = self.definitions(plan, known, facts, at, &snapshot)?;
+        let rights = worker.rights.clone();
+        let known = worker.backend(at);
+        let (definitions, is_rewritten) = self.definitions(plan, known, facts, at, &snapshot, &*rights)?;
         let asks_computed = has_computed && plan.matcher.asks_for_members();
         let view = snapshot.view();
         let is_everything = scope == Scope::WholeSubtree && known.suffix_entry == Some(base);
@@ -119,6 +121,7 @@ impl SearchContext<'_> {
         facts: &Arc<Facts>,
         at: BackendIndex,
         snapshot: &Snapshot,
+        rights: &dyn ReadRights,
     ) -> Result<(Option<Arc<Definitions>>, bool), LdapResult> {
         // Where nothing is ever defined, this is all that it costs.
         if !known.classes.any(ClassFlags::DEFINITION) && !self.computed_service().has_tables() {
@@ -127,10 +130,8 @@ impl SearchContext<'_> {
         let service = self.computed_service();
         let found = service.definitions(at, facts, &snapshot.view());
         let Some(found) = found.map_err(|problem| error::store_failure(&problem))? else { return Ok((None, false)) };
-        let (access, facts) = (plan.access, Arc::clone(facts));
-        let reader = Reader { facts: &facts, rights: &access };
         let is_filtered = found.concern_filter(plan.plannable());
-        if is_filtered || !plan.selection.given(reader, found.defined()).is_empty() {
+        if is_filtered || !plan.selection.given(Reader { facts, rights }, found.defined()).is_empty() {
             plan.ask(self.reading, found.is_costly());
         }
         Ok((plan.groups.is_some().then_some(found), is_filtered))

@@ -5,25 +5,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ldap::{Controls, LdapResult, SearchRequest};
+use ldap::{Controls, LdapResult, Scope, SearchRequest};
 
 use super::advice::{Costly, EXAMINED_MIN, Went};
 use super::asked::Asked;
 use super::context::SearchContext;
+use super::kept_rights::KeptRights;
 use super::limits::Limits;
 use super::refusal::SearchRefusal;
 use super::request_time::RequestTime;
 use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::visible::Visibility;
-use super::worker::Worker;
+use super::worker::{Worker, WorkerFor};
 use super::{explain, persistent};
 use crate::controls::ReadControls;
 use crate::session::Session;
-use access::Access;
+use access::Privilege;
 use access::limits::SessionLimits;
+use query::answers::Answers;
+use query::asker_rights::{AskerRights, LookingAt, Which};
+use query::error::store_failure;
 use query::filter::ItemRights;
-use query::rights::ReadRight;
+use query::rights::{Answer, ReadRight, ReadRights};
 
 impl SearchContext<'_> {
     /// Decides what a search has to look at.
@@ -64,45 +68,90 @@ impl SearchContext<'_> {
         let own = self.limits_finder(&facts).of_session(session, time.started);
         own.check_filters([&request.filter])?;
         own.check_filters(wanted.filters())?;
-        let asked = Asked { facts: &facts, session, request, wanted: &wanted, own: &own, time };
-        self.compile(plan, &asked)?;
+        let rights = self.rights_of(session, &facts, time.unix_seconds)?;
+        let asked = Asked { facts: &facts, session, request, wanted: &wanted, own: &own, time, rights: &rights };
+        // Below the root DSE are the backends.
+        let is_above_all = worker.base.is_root() && request.scope != Scope::BaseObject;
+        let which = if is_above_all { Which::Stored } else { self.which(&worker.base) };
+        let answers = self.take_rights(plan, &asked, self.asker(&rights, session), which)?;
+        let worker = &mut WorkerFor { worker, rights: answers };
+        self.compile(plan, &asked, &*worker.rights)?;
         if plan.is_refused() {
             return Ok(());
         }
-        if self.plan_synthetic(plan, worker, &asked)? {
+        if which == Which::Own {
+            self.plan_synthetic(plan, worker, &asked)?;
             return if wanted.persistent.is_some() { Err(persistent::refuse_own_entries()) } else { Ok(()) };
         }
-        plan.access.check_entries()?;
-        if let Some(persistent) = wanted.persistent.filter(|_| !explain::is_asked(request)) {
-            plan.persistent = Some(self.admit_persistent(session, request, persistent)?);
+        let planned = self.plan_stored(plan, worker, &asked);
+        // Whatever else is wrong would tell that there is such an entry.
+        planned.map_err(|refusal| plan.hidden_base.take().map_or(refusal, |missing| *missing))
+    }
+
+    /// Takes the rights of who asks into the plan; gives the answers to plan by.
+    pub(super) fn take_rights(
+        &self,
+        plan: &mut SearchPlan,
+        asked: &Asked<'_, '_, '_>,
+        asker: Arc<dyn AskerRights>,
+        which: Which,
+    ) -> Result<Answers, LdapResult> {
+        let now_unix_seconds = asked.time.unix_seconds;
+        let at = LookingAt { facts: asked.facts, reading: self.reading, which, now_unix_seconds };
+        let (kept, answers) = KeptRights::of(asker, at).map_err(|problem| store_failure(&problem))?;
+        (plan.rights, plan.shows) = (kept, answers.shows_entries());
+        Ok(answers)
+    }
+
+    /// Plans a search of entries in backends.
+    fn plan_stored(
+        &self,
+        plan: &mut SearchPlan,
+        worker: &mut WorkerFor<'_>,
+        asked: &Asked<'_, '_, '_>,
+    ) -> Result<(), LdapResult> {
+        let Asked { facts, session, request, wanted, .. } = *asked;
+        let is_explained = explain::is_asked(request);
+        if is_explained && !(asked.rights.bypasses_acl() || asked.rights.has(Privilege::MonitorRead)) {
+            return Err(SearchRefusal::ExplanationNotAllowed.into());
+        }
+        if let Some(persistent) = wanted.persistent.filter(|_| !is_explained) {
+            plan.persistent = Some(self.admit_persistent(session, asked.rights, request, persistent)?);
         }
         let is_changes_only = plan.persistent.as_ref().is_some_and(|persistent| persistent.asked.changes_only);
-        plan.explanations = explain::is_asked(request).then(Vec::new);
+        plan.explanations = is_explained.then(Vec::new);
         if is_changes_only {
-            self.plan_base(plan, worker, &asked)?;
+            self.plan_base(plan, worker, asked)?;
         } else {
-            self.plan_entries(plan, worker, &asked)?;
+            self.plan_entries(plan, worker, asked)?;
+        }
+        // Entries below it may show: what needs the entry itself is refused.
+        let needs_base =
+            request.scope == Scope::BaseObject || plan.is_persistent() || is_explained || wanted.assertion.is_some();
+        if needs_base && let Some(missing) = plan.hidden_base.take() {
+            return Err(*missing);
         }
         if plan.is_persistent() {
-            self.note_parts(plan, worker.base.is_root(), &facts)?;
+            self.note_parts(plan, worker.base.is_root(), facts)?;
         }
         if let Some(assertion) = &wanted.assertion {
-            self.check_assertion(plan, worker, &asked, assertion)?;
+            self.check_base_assertion(plan, worker, asked, assertion)?;
         }
         if is_changes_only {
             plan.skip_first_part();
             return Ok(());
         }
         if let Some(explanations) = plan.explanations.take() {
-            return explain::answer(plan, &facts, request, &explanations);
+            return explain::answer(plan, facts, request, &explanations);
         }
-        self.admit_costly(plan, &asked)
+        self.admit_costly(plan, asked)
     }
 
     /// Refuses a search without an index where the asker may not do that, and has one that costs much noted.
     fn admit_costly(&self, plan: &mut SearchPlan, asked: &Asked<'_, '_, '_>) -> Result<(), LdapResult> {
         let facts = asked.facts;
-        let is_refused = plan.unindexed && !plan.access.may_search_unindexed() && !asked.own.unindexed_search;
+        let may_search_unindexed = asked.own.unindexed_search || asked.rights.has(Privilege::UnindexedSearch);
+        let is_refused = plan.unindexed && !may_search_unindexed;
         if plan.unindexed || plan.candidate_count() > EXAMINED_MIN {
             let is_secret = |name: &[u8]| facts.schema.attribute_type(name).is_some_and(|it| facts.is_secret(it.index));
             plan.costly = Some(Box::new(Costly::new(asked.request, asked.time, self.shapes, is_secret)));
@@ -115,10 +164,13 @@ impl SearchContext<'_> {
     }
 
     /// Takes what the request says of entries, of whichever: who asks, filter, attributes, limits.
-    pub(super) fn compile(&self, plan: &mut SearchPlan, asked: &Asked<'_, '_, '_>) -> Result<(), LdapResult> {
+    pub(super) fn compile(
+        &self,
+        plan: &mut SearchPlan,
+        asked: &Asked<'_, '_, '_>,
+        rights: &dyn ReadRights,
+    ) -> Result<(), LdapResult> {
         let Asked { facts, request, wanted, .. } = asked;
-        let access = Access::of(&asked.session.identity);
-        plan.access = access;
         plan.visibility = Visibility {
             manage_dsa_it: wanted.manage_dsa_it,
             subentries: wanted.subentries,
@@ -126,7 +178,7 @@ impl SearchContext<'_> {
         };
         plan.limits = limits(asked.own, request, asked.time);
         plan.matcher.compile(facts, &request.filter, asked.match_context());
-        plan.items = ItemRights::of(&plan.matcher, facts, ReadRight::Search, &access);
+        plan.items = ItemRights::of(&plan.matcher, facts, ReadRight::Search, rights);
         plan.allowed = (!plan.items.is_all()).then(|| Box::new(plan.matcher.without(&plan.items)));
         plan.selection.restart(facts, request.attributes.iter(), request.types_only);
         plan.selection.remember_in(self.range_cursors);
@@ -136,8 +188,12 @@ impl SearchContext<'_> {
         if plan.matcher.needs_groups() || plan.selection.asks_for_groups() {
             plan.ask(self.reading, true);
         }
+        // Children that do not show do not count.
+        if plan.shows != Answer::Yes && (plan.matcher.counts_children() || plan.selection.counts_children()) {
+            plan.ask(self.reading, true);
+        }
         if wanted.presentation.is_some() {
-            self.arrange(plan, asked)?;
+            self.arrange(plan, asked, rights)?;
         }
         Ok(())
     }

@@ -7,6 +7,9 @@ ldap::refusals! {
     pub(crate) enum SearchRefusal {
         Unindexed = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You do not have sufficient privileges to perform an unindexed search";
+        ExplanationNotAllowed = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have sufficient privileges to see how a search is planned (debugsearchindex): it takes \
+             bypass-acl or monitor-read";
         TooManyAliases { most: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,
             "The search leads through more than {most} aliases";
         OrderedChangelog = ResultCode::UNWILLING_TO_PERFORM,

@@ -23,12 +23,13 @@ use super::search_done::SearchDone;
 use super::search_plan::SearchPlan;
 use super::stop::Stop;
 use super::visible::Visibility;
-use super::worker::{Worker, WorkerBackend};
-use access::Access;
+use super::worker::{Worker, WorkerBackend, WorkerFor};
+use query::answers::Answers;
 use query::backend::Backend;
+use query::base::shows_reference;
 use query::class_flags::ClassFlags;
 use query::encode::{Layout, Selection, ShownEntry};
-use query::entry::{DnParts, EntrySource, EntryView};
+use query::entry::{DnParts, EntrySource, EntryView, StoredAt};
 use query::error;
 use query::facts::Facts;
 use query::filter::{Asker, ItemRights};
@@ -37,22 +38,13 @@ use query::groups::Expanded;
 use query::plan::Candidates;
 use query::read_moment::ReadMoment;
 use query::referral::referral_urls;
-use query::rights::{ReadRight, Reader};
+use query::rights::{Answer, ReadRight, Reader};
 
 impl SearchPlan {
     /// Looks at the candidates and writes what matches. `SearchResultDone` is left to the caller, who has the result.
     pub fn run(&mut self, worker: &mut Worker, output: &mut impl EntryWriter) -> SearchDone {
         let mut done = SearchDone { unindexed: self.unindexed, ..SearchDone::of(LdapResult::success()) };
-        let ended = match self.arrangement.take() {
-            None => self.run_parts(worker, output, &mut done, None),
-            Some(arrangement) => {
-                let ended = self.run_arranged(&arrangement, worker, output, &mut done);
-                // A plan may be run again.
-                self.arrangement = Some(arrangement);
-                ended
-            }
-        };
-        match ended {
+        match self.run_as_asker(worker, output, &mut done) {
             Ok(()) | Err(Stop::PageFull) => {}
             Err(Stop::Refused(refusal)) => done.result = (*refusal).into(),
             Err(Stop::Cancelled) => {
@@ -61,9 +53,35 @@ impl SearchPlan {
             }
             Err(Stop::Failed(problem)) => done.result = error::store_failure(&problem),
         }
+        self.hide_base(&mut done);
         let (examined, returned) = (done.candidates, done.entries_sent);
         self.record_advice(Went { is_unindexed: self.unindexed, is_refused: false, examined, returned });
         done
+    }
+
+    fn run_as_asker(
+        &mut self,
+        worker: &mut Worker,
+        output: &mut impl EntryWriter,
+        done: &mut SearchDone,
+    ) -> Result<(), Stop> {
+        let worker = &mut WorkerFor { worker, rights: self.rights.answers()? };
+        let Some(arrangement) = self.arrangement.take() else { return self.run_parts(worker, output, done, None) };
+        let ended = self.run_arranged(&arrangement, worker, output, done);
+        // A plan may be run again.
+        self.arrangement = Some(arrangement);
+        ended
+    }
+
+    /// A base that does not show is not there, unless something below it was sent.
+    fn hide_base(&self, done: &mut SearchDone) {
+        let Some(missing) = &self.hidden_base else { return };
+        let page = self.arrangement.as_ref().and_then(|arrangement| arrangement.page.as_ref());
+        let is_first_page = page.is_none_or(|page| page.sent_before == 0);
+        if is_first_page && done.entries_sent == 0 && done.references_sent == 0 && !done.is_cancelled {
+            done.result = (**missing).clone();
+            done.controls.clear();
+        }
     }
 
     /// Notes a search that an index might have helped.
@@ -78,7 +96,7 @@ impl SearchPlan {
     /// Looks at all candidates in ascending order of their numbers; with `page`, at those that belong to it.
     pub(super) fn run_parts(
         &mut self,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         output: &mut impl EntryWriter,
         done: &mut SearchDone,
         mut page: Option<&mut PageProgress>,
@@ -99,7 +117,7 @@ impl SearchPlan {
     /// Calls `each` with every part, ready to be run, and with a snapshot, which it may give back for the next time.
     pub(super) fn each_part<O: EntryWriter>(
         &mut self,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         output: &mut O,
         done: &mut SearchDone,
         mut each: impl FnMut(&mut Run<'_, O>, Snapshot, &mut Vec<EntryId>) -> Result<Option<Snapshot>, Stop>,
@@ -120,12 +138,14 @@ impl SearchPlan {
         &mut self,
         at: usize,
         covered: Option<&Covered>,
-        worker: &mut Worker,
+        worker: &mut WorkerFor<'_>,
         output: &mut O,
         done: &mut SearchDone,
         each: impl FnOnce(&mut Run<'_, O>, Snapshot, &mut Vec<EntryId>) -> Result<Option<Snapshot>, Stop>,
     ) -> Result<(), Stop> {
-        let mut moment = self.moment();
+        let WorkerFor { worker, rights } = worker;
+        let rights = rights.clone();
+        let mut moment = self.moment().map(|moment| moment.for_asker(&rights));
         let (Some(facts), Some(backends)) = (&self.facts, &self.backends) else { return Ok(()) };
         let Some(part) = self.parts.get_mut(at) else { return Ok(()) };
         let Some(backend) = backends.get(part.backend.0) else { return Ok(()) };
@@ -175,7 +195,8 @@ impl SearchPlan {
             is_exact: is_exact(part, &snapshot),
             part,
             matcher: &self.matcher,
-            access: self.access,
+            shows: self.shows,
+            rights,
             items: &self.items,
             selection: &mut self.selection,
             dereferencing: self.dereferencing.as_deref_mut(),
@@ -203,64 +224,6 @@ impl SearchPlan {
     pub(super) fn look_at_clock(&self, output: &impl EntryWriter) -> Result<(), Stop> {
         look_at_clock(&self.limits, output)
     }
-
-    fn run_synthetic(
-        &mut self,
-        worker: &mut Worker,
-        output: &mut impl EntryWriter,
-        done: &mut SearchDone,
-        mut page: Option<&mut PageProgress>,
-    ) -> Result<(), Stop> {
-        for at in 0..self.synthetic.len() {
-            let position = Position::synthetic(at);
-            if page.as_deref().is_some_and(|page| page.is_before(&position)) {
-                continue;
-            }
-            done.candidates += 1;
-            if self.is_synthetic_match(at, worker)? {
-                check_page(page.as_deref_mut(), position)?;
-                self.send_synthetic(at, worker, output, done)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the server's own entry at `at` matches the filter.
-    pub(super) fn is_synthetic_match(&self, at: usize, worker: &mut Worker) -> Result<bool, Stop> {
-        let (Some(facts), Some(entry)) = (&self.facts, self.synthetic.get(at)) else { return Ok(false) };
-        Ok(self.matcher.matches(facts, &entry.view()?, self.asker(), &mut worker.filter)? == Truth::True)
-    }
-
-    /// Writes the server's own entry at `at`.
-    pub(super) fn send_synthetic(
-        &mut self,
-        at: usize,
-        worker: &mut Worker,
-        output: &mut impl EntryWriter,
-        done: &mut SearchDone,
-    ) -> Result<(), Stop> {
-        let (Some(facts), Some(entry)) = (&self.facts, self.synthetic.get(at)) else { return Ok(()) };
-        check_size(self.limits.size, done)?;
-        let view = entry.view()?;
-        self.selection.meet_tables();
-        let reader = Reader { facts, rights: &self.access };
-        send_entry(reader, &view, &mut self.selection, &mut worker.values, output, done)
-    }
-}
-
-/// Writes an entry that needs nothing but itself.
-pub(super) fn send_entry(
-    reader: Reader<'_>,
-    view: &EntryView<'_>,
-    selection: &mut Selection,
-    values: &mut Vec<u8>,
-    output: &mut impl EntryWriter,
-    done: &mut SearchDone,
-) -> Result<(), Stop> {
-    let layout = Layout::new(reader, view, selection, values, &mut || output.long_entry())?;
-    let flow = output.entry(&ShownEntry::new(&layout, view, values))?;
-    done.entries_sent += 1;
-    if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }
 }
 
 /// One part being run.
@@ -273,8 +236,10 @@ pub(super) struct Run<'r, O> {
     /// Candidates match the filter, so that it need not be tried.
     is_exact: bool,
     matcher: &'r Matcher,
-    access: Access,
-    items: &'r ItemRights,
+    /// Which entries show.
+    shows: Answer,
+    rights: Answers,
+    pub(super) items: &'r ItemRights,
     selection: &'r mut Selection,
     dereferencing: Option<&'r mut Dereferencing>,
     visibility: Visibility,
@@ -365,6 +330,9 @@ impl<O: EntryWriter> Run<'_, O> {
 
     #[inline]
     fn candidate(&mut self, view: &View<'_>, id: EntryId, mut page: Option<&mut PageProgress>) -> Result<(), Stop> {
+        if self.asks() {
+            return self.candidate_asked(view, id, page);
+        }
         if page.as_deref_mut().is_some_and(PageProgress::has_looked_enough) {
             return Err(Stop::PageFull);
         }
@@ -376,6 +344,79 @@ impl<O: EntryWriter> Run<'_, O> {
         }
         check_page(page, Position::of(self.part, id))?;
         self.send(view, id, record)
+    }
+
+    /// Whether something has to be asked with each entry.
+    #[inline]
+    pub(super) fn asks(&self) -> bool {
+        self.shows != Answer::Yes || self.items.asks()
+    }
+
+    /// A candidate of which it has to be asked whether it shows, or whether it may be tested.
+    #[cold]
+    fn candidate_asked(
+        &mut self,
+        view: &View<'_>,
+        id: EntryId,
+        mut page: Option<&mut PageProgress>,
+    ) -> Result<(), Stop> {
+        let Some(record) = view.entry(id)? else { return Ok(()) };
+        let record = record.view()?;
+        if !self.in_scope(view, id, &record)? || !self.shows(view, id, record)? {
+            return Ok(());
+        }
+        let is_result = self.is_result(view, id, record, self.is_exact)?;
+        if !is_result && !self.may_be_tested(view, id, record)? {
+            return Ok(());
+        }
+        if page.as_deref_mut().is_some_and(PageProgress::has_looked_enough) {
+            return Err(Stop::PageFull);
+        }
+        self.count_candidate()?;
+        if !is_result {
+            return Ok(());
+        }
+        check_page(page, Position::of(self.part, id))?;
+        self.send(view, id, record)
+    }
+
+    /// Whether the entry shows.
+    #[inline]
+    pub(super) fn shows(&self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, StoreError> {
+        match self.shows {
+            Answer::Yes => Ok(true),
+            Answer::No => Ok(false),
+            Answer::Ask => {
+                let source = StoredAt::new(self.part.backend, *view);
+                let entry = EntryView { id, record, dn: DnParts::default(), source: &source };
+                self.rights.shows(self.facts, &entry)
+            }
+        }
+    }
+
+    /// Whether all assertions of the filter may be made of the entry: what its candidates have in common must not be
+    /// counted otherwise.
+    fn may_be_tested(&self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, StoreError> {
+        if !self.items.asks() {
+            return Ok(true);
+        }
+        let source = StoredAt::new(self.part.backend, *view);
+        let entry = EntryView { id, record, dn: DnParts::default(), source: &source };
+        self.items.may_assert_all(self.matcher, self.facts, &*self.rights, ReadRight::Search, &entry)
+    }
+
+    /// Counts a candidate that the asker may know of; `false` for others.
+    pub(super) fn counts(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, Stop> {
+        if self.asks() && !(self.shows(view, id, record)? && self.may_be_tested(view, id, record)?) {
+            return Ok(false);
+        }
+        self.count_candidate()?;
+        Ok(true)
+    }
+
+    /// Whose rights they are that are asked, and under which schema.
+    pub(super) fn reader(&self) -> Reader<'_> {
+        Reader { facts: self.facts, rights: &*self.rights }
     }
 
     /// One candidate more is looked at.
@@ -405,7 +446,7 @@ impl<O: EntryWriter> Run<'_, O> {
         record: RecordView<'_>,
         is_known: bool,
     ) -> Result<bool, Stop> {
-        if !self.in_scope(view, id, &record)? || !self.is_visible(id, &record) {
+        if !self.in_scope(view, id, &record)? || !self.is_visible(id, &record) || !self.shows(view, id, record)? {
             return Ok(false);
         }
         Ok((is_known || self.matches(view, id, record)?) && !self.is_covered(view, id, &record)?)
@@ -416,9 +457,10 @@ impl<O: EntryWriter> Run<'_, O> {
         let parent = if self.matcher.needs_dn() { self.known.names.dn(view, record.parent())? } else { Some(&b""[..]) };
         let Some(parent) = parent else { return Ok(false) };
         let at = self.moment.as_ref().map(|moment| moment.at(self.part.backend, *view));
-        let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
+        let stored = StoredAt::new(self.part.backend, *view);
+        let source: &dyn EntrySource = at.as_ref().map_or(&stored, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
-        let asker = Asker { rights: &self.access, right: ReadRight::Search, items: self.items };
+        let asker = Asker { rights: &*self.rights, right: ReadRight::Search, items: self.items };
         let matches = self.matcher.matches(self.facts, &entry, asker, self.filter)? == Truth::True;
         if self.moment.as_ref().is_some_and(ReadMoment::overflowed) {
             return Err(Stop::chain_limit());
@@ -444,10 +486,11 @@ impl<O: EntryWriter> Run<'_, O> {
         check_size(self.limits.size, self.done)?;
         let Some(parent) = self.known.names.dn(view, record.parent())? else { return Ok(()) };
         let at = self.moment.as_ref().map(|moment| moment.at(self.part.backend, *view));
-        let source: &dyn EntrySource = at.as_ref().map_or(view, |at| at);
+        let stored = StoredAt::new(self.part.backend, *view);
+        let source: &dyn EntrySource = at.as_ref().map_or(&stored, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
         let output = &mut *self.output;
-        let reader = Reader { facts: self.facts, rights: &self.access };
+        let reader = Reader { facts: self.facts, rights: &*self.rights };
         let layout = Layout::new(reader, &entry, self.selection, self.values, &mut || output.long_entry())?;
         if self.moment.as_ref().is_some_and(ReadMoment::is_spent) {
             return Err(Stop::lookthrough_limit(self.limits.lookthrough));
@@ -517,7 +560,11 @@ impl<O: EntryWriter> Run<'_, O> {
             return Ok(());
         }
         let own_dn = view.dn_of(id)?.unwrap_or_default();
-        let entry = EntryView { id, record, dn: DnParts::whole(own_dn.as_bytes()), source: view };
+        let stored = StoredAt::new(self.part.backend, *view);
+        let entry = EntryView { id, record, dn: DnParts::whole(own_dn.as_bytes()), source: &stored };
+        if !shows_reference(self.reader(), &entry)? {
+            return Ok(());
+        }
         let scope = if self.part.scope == Scope::SingleLevel { Scope::BaseObject } else { Scope::WholeSubtree };
         let urls = referral_urls(self.facts, &entry, "", &own_dn, Some(scope))?;
         if urls.is_empty() {

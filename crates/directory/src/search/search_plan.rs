@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use ldap::LdapResult;
 use smallvec::SmallVec;
 
-use access::Access;
 use query::backend::Backend;
 use query::encode::Selection;
 use query::facts::Facts;
 use query::filter::Matcher;
 use query::filter::{Asker, ItemRights};
 use query::read_moment::{ReadContext, ReadMoment};
-use query::rights::ReadRight;
+use query::rights::{Answer, ReadRight, ReadRights};
 use query::synthetic::SyntheticEntry;
 
 use crate::own::ChangeScan;
@@ -20,6 +20,7 @@ use super::advice::Costly;
 use super::arrangement::Arrangement;
 use super::dereference::Dereferencing;
 use super::explanation::Explanation;
+use super::kept_rights::KeptRights;
 use super::limits::Limits;
 use super::part::Part;
 use super::persistent_state::Persistent;
@@ -39,7 +40,11 @@ pub struct SearchPlan {
     /// The filter that is planned, where the asker may not make some assertion of any entry.
     pub(super) allowed: Option<Box<Matcher>>,
     pub(super) selection: Selection,
-    pub(super) access: Access,
+    pub(super) rights: KeptRights,
+    /// Which entries show to the asker.
+    pub(super) shows: Answer,
+    /// The answer where nothing is sent, because the base does not show.
+    pub(super) hidden_base: Option<Box<LdapResult>>,
     pub(super) visibility: Visibility,
     pub(super) parts: SmallVec<[Part; 1]>,
     pub(super) synthetic: Vec<Arc<SyntheticEntry>>,
@@ -109,8 +114,8 @@ impl SearchPlan {
     }
 
     /// Who asks, for the filter.
-    pub(super) fn asker(&self) -> Asker<'_> {
-        Asker { rights: &self.access, right: ReadRight::Search, items: &self.items }
+    pub(super) fn asker<'a>(&'a self, rights: &'a dyn ReadRights) -> Asker<'a> {
+        Asker { rights, right: ReadRight::Search, items: &self.items }
     }
 
     /// The filter as the planner takes it: without what the asker may not ask.
@@ -144,5 +149,8 @@ impl SearchPlan {
         self.persistent = None;
         self.dereferencing = None;
         self.visibility = Visibility::default();
+        self.rights = KeptRights::default();
+        self.shows = Answer::default();
+        self.hidden_base = None;
     }
 }

@@ -3,19 +3,21 @@
 use ldap::{LdapResult, Scope};
 
 use super::asked::Asked;
-use super::assertion::{asserted, truth_of};
+use super::assertion::assert_on;
 use super::context::SearchContext;
 use super::refusal::SearchRefusal;
 use super::search_plan::SearchPlan;
-use super::worker::Worker;
+use super::worker::WorkerFor;
 use crate::own::OwnSearch;
+use query::error::store_failure;
+use query::rights::Reader;
 
 impl SearchContext<'_> {
     /// Plans the search if its base is one of the server's own entries.
     pub(super) fn plan_synthetic(
         &self,
         plan: &mut SearchPlan,
-        worker: &Worker,
+        worker: &WorkerFor<'_>,
         asked: &Asked<'_, '_, '_>,
     ) -> Result<bool, LdapResult> {
         let (base, request) = (&worker.base, asked.request);
@@ -23,10 +25,9 @@ impl SearchContext<'_> {
         if base.is_root() && request.scope != Scope::BaseObject {
             return Ok(false);
         }
-        let access = plan.access;
         let search = OwnSearch { base, written: request.base, scope: request.scope, filter: &request.filter };
         let found = self.in_force.ask_own_entries(self.history, self.monitor, asked.facts, base, |tree, context| {
-            tree.check_read(access)?;
+            tree.check_read(asked.rights)?;
             tree.search(context, &search)
         });
         let Some(found) = found.transpose()? else { return Ok(false) };
@@ -34,7 +35,8 @@ impl SearchContext<'_> {
             return Err(SearchRefusal::OrderedChangelog.into());
         }
         if let Some(assertion) = &asked.wanted.assertion {
-            asserted(found.base.view().and_then(|view| truth_of(plan, asked, assertion, &view)))?;
+            let view = found.base.view().map_err(|problem| store_failure(&problem))?;
+            assert_on(assertion, asked.match_context(), Reader { facts: asked.facts, rights: &*worker.rights }, &view)?;
         }
         plan.synthetic.extend(found.entries);
         plan.changes = found.changes.map(Box::new);

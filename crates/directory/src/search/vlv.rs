@@ -14,14 +14,14 @@ use super::sort::note_sorted;
 use super::sort::{self, Collector, Sorting};
 use super::stop::Stop;
 use super::vlv_index::{self, Listed};
-use super::worker::Worker;
+use super::worker::WorkerFor;
 
 /// Runs the search and sends its window.
 pub(super) fn run(
     plan: &mut SearchPlan,
     sorting: &Sorting,
     asked: &ListView,
-    worker: &mut Worker,
+    worker: &mut WorkerFor<'_>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
@@ -29,7 +29,7 @@ pub(super) fn run(
         Some(listed) => listed,
         None => {
             let all = Collector::new(None, None);
-            let (list, _reserved) = sort::collect(plan, &sorting.order, all, worker, output, done)?.into_sorted();
+            let (list, _reserved) = sort::collect(plan, sorting, all, worker, output, done)?.into_sorted();
             let range = asked.range(list.len(), |key| list.partition_point(|position| position.key[..] < *key));
             let window = range.map(|(range, place)| (list.get(range).unwrap_or_default().to_vec(), place));
             Listed { window, count: list.len() }
@@ -51,7 +51,7 @@ fn look_in_index(
     plan: &mut SearchPlan,
     sorting: &Sorting,
     asked: &ListView,
-    worker: &mut Worker,
+    worker: &mut WorkerFor<'_>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<Option<Listed>, Stop> {

@@ -63,8 +63,8 @@ pub(super) fn index_for<O: EntryWriter>(
     view: &View<'_>,
     sorting: &Sorting,
 ) -> Result<Option<IndexId>, StoreError> {
-    // Its keys are made of what is stored.
-    if run.part.program.is_some() {
+    // Its keys are made of what is stored, and it counts entries whether they show or not.
+    if run.part.program.is_some() || run.asks() || !run.items.is_all() || !sorting.asks.is_empty() {
         return Ok(None);
     }
     let is_asked = |index: &&VlvIndex| {

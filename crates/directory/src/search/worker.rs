@@ -1,11 +1,13 @@
 //! What one thread keeps between searches: buffers, and what it knows of each backend.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use ldap::LdapResult;
 use schema::NormalizedDn;
 use store::{EntryId, Snapshot, StoreError};
 
+use query::answers::Answers;
 use query::backend::{Backend, BackendIndex};
 use query::class_flags::ClassFlags;
 use query::error;
@@ -56,6 +58,27 @@ pub(super) struct KnownBase {
 
 /// Plans kept for reuse by one thread: pipelined requests are planned and run one after the other.
 const PLANS_KEPT: usize = 4;
+
+/// A worker, for as long as it works on the search of one asker.
+pub(super) struct WorkerFor<'w> {
+    pub(super) worker: &'w mut Worker,
+    /// The answers for the asker.
+    pub(super) rights: Answers,
+}
+
+impl Deref for WorkerFor<'_> {
+    type Target = Worker;
+
+    fn deref(&self) -> &Worker {
+        self.worker
+    }
+}
+
+impl DerefMut for WorkerFor<'_> {
+    fn deref_mut(&mut self) -> &mut Worker {
+        self.worker
+    }
+}
 
 impl Worker {
     /// Takes a plan that has been run, to use its buffers again.

@@ -16,6 +16,7 @@ use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
 use query::backend::BackendIndex;
 use query::encode::EntryChange;
 use query::facts::Facts;
+use query::locate::locate;
 use query::read_moment::{ReadContext, ReadMoment};
 
 /// Changes of one stretch.
@@ -80,6 +81,11 @@ impl Event {
         std::iter::once(&self.normalized).chain(self.new_name.as_ref().map(|(_, normalized)| normalized))
     }
 
+    /// Whether the entry was there before and is after.
+    pub fn is_of_stored(&self) -> bool {
+        matches!(self.kind, ChangeKind::Modify | ChangeKind::ModifyDn)
+    }
+
     /// The name that is shown: after the change, or the last one.
     fn shown(&self) -> (&str, &NormalizedDn) {
         self.new_name.as_ref().map_or((&self.dn, &self.normalized), |(dn, normalized)| (dn, normalized))
@@ -87,10 +93,16 @@ impl Event {
 
     /// What is told of it beside the entry.
     pub fn as_told(&self) -> EntryChange<'_> {
+        let number = i64::try_from(self.number).ok();
+        EntryChange { number, ..self.as_told_without_number() }
+    }
+
+    /// The same to whom the number would tell of changes of entries that do not show.
+    pub fn as_told_without_number(&self) -> EntryChange<'_> {
         EntryChange {
             change_type: self.change_type(),
             previous_dn: (self.kind == ChangeKind::ModifyDn).then_some(self.dn.as_str()),
-            number: i64::try_from(self.number).ok(),
+            number: None,
         }
     }
 }
@@ -160,6 +172,26 @@ impl Present {
     /// somewhat later.
     pub fn moment(&self) -> ReadMoment {
         self.context.moment(&self.facts, self.unix_seconds)
+    }
+
+    /// The entry above a name, if there is one, and the name from there on.
+    fn place_of(
+        &self,
+        backend: BackendIndex,
+        dn: &str,
+        normalized: &NormalizedDn,
+    ) -> Result<(EntryId, String), StoreError> {
+        let nowhere = (EntryId::ROOT, dn.to_owned());
+        let (Some(own), Some(snapshot)) = (self.context.backends.get(backend.0), self.snapshots.get(backend.0)) else {
+            return Ok(nowhere);
+        };
+        let (Some(suffix), Some(above)) = (own.suffix_of(normalized.as_bytes()), normalized.parent()) else {
+            return Ok(nowhere);
+        };
+        let parent = locate(&snapshot.view(), &suffix.normalized, above.as_bytes())?.found();
+        let parsed = ldap::Dn::parse(dn).ok();
+        let rdn = parsed.as_ref().and_then(|parsed| parsed.rdn()).map(ToString::to_string);
+        Ok(parent.zip(rdn).unwrap_or(nowhere))
     }
 
     /// Whether the change is in it.
@@ -264,7 +296,10 @@ impl<'s> Images<'s> {
         });
         let record = match (&own, stored) {
             (Some(_), Some(stored)) => state.record(stored.parent(), stored.rdn(), tables)?,
-            _ => state.record(EntryId::ROOT, dn.as_bytes(), tables)?,
+            _ => {
+                let (parent, rdn) = moment.place_of(event.backend, dn, normalized)?;
+                state.record(parent, rdn.as_bytes(), tables)?
+            }
         };
         Ok(Some(Image { dn: own.unwrap_or_else(|| dn.to_owned()), record }))
     }

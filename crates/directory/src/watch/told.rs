@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ldap::{LdapResult, ResultCode, Scope, SearchRequest};
-use store::{Snapshot, StoreError};
+use store::{EntryId, Snapshot, StoreError};
 
 use super::event::{Event, Image, Images, Present};
 use super::output::{WatchOutput, WatchWaker};
@@ -21,12 +21,15 @@ use super::watched::Watched;
 use crate::search::{Persistent, SearchDone, SearchPlan};
 use change::history::ChangeKind;
 use query::backend::BackendIndex;
-use query::encode::{EncodeError, Layout, ShownEntry};
-use query::entry::{DnParts, EntrySource, EntryView};
+use query::encode::{EncodeError, EntryChange, Layout, ShownEntry};
+use query::entry::{DnParts, EntrySource, EntryView, plain};
 use query::error;
 use query::facts::Facts;
 use query::read_moment::{ReadAt, ReadMoment};
-use query::rights::Reader;
+use query::rights::{Answer, Reader};
+
+/// The bit of the draft's `changeTypes` for entries that are added.
+const ADDED: u8 = 1;
 
 /// Characters of a filter in `cn=monitor`.
 const FILTER_CHARS_SHOWN: usize = 200;
@@ -128,10 +131,13 @@ impl Watch {
         !self.is_full
     }
 
-    /// Prepares filter and selection anew when the schema is another one.
+    /// Prepares filter and selection anew when the schema is another one, or the rights of who asks are.
     pub fn prepare(&mut self, directory: &dyn Watched, facts: &Arc<Facts>) -> Result<(), LdapResult> {
-        if !self.plan.is_under(facts) {
+        let rights = directory.rights_now(&self.persistent.session);
+        let rights = rights.map_err(|problem| error::store_failure(&problem))?;
+        if !self.plan.is_under(facts) || !Arc::ptr_eq(&rights, &self.persistent.rights) {
             self.plan = directory.plan_again(&self.persistent)?;
+            self.persistent.rights = rights;
             self.selected_in = None;
         }
         Ok(())
@@ -150,7 +156,9 @@ impl Watch {
     /// Whether the change is of a wanted kind, in scope, and not known already.
     fn concerns(&mut self, event: &Event) -> bool {
         let persistent = &mut *self.persistent;
-        if persistent.asked.change_types & event.change_type() == 0 {
+        // A change may bring an entry into sight: to who asks, it is added.
+        let types = event.change_type() | if self.plan.asks() && event.is_of_stored() { ADDED } else { 0 };
+        if persistent.asked.change_types & types == 0 {
             return false;
         }
         if !event.names().any(|dn| persistent.covers(dn)) {
@@ -171,16 +179,23 @@ impl Watch {
         let present = telling.present;
         let Some(snapshot) = present.snapshots.get(event.backend.0) else { return Ok(()) };
         if self.selected_in.replace(event.backend) != Some(event.backend) {
-            self.plan.selection().0.meet_tables();
+            self.plan.selection().meet_tables();
         }
         // Telling members is limited, for each search by itself; all else is the same for all.
-        let own = self.plan.tells_members().map(|most| present.moment().within(most));
+        let answers = self.plan.answers()?;
+        let most = self.plan.tells_members();
+        let is_own = most.is_some() || self.plan.asks() || self.plan.asks_for_groups();
+        let own = is_own.then(|| present.moment().for_asker(&answers).within(most.flatten()));
         let moment = match &own {
             Some(moment) => moment,
             None => telling.moments.entry(event.backend).or_insert_with(|| present.moment()),
         };
         let source = moment.at(event.backend, snapshot.view());
-        let seen = Seen { facts: &present.facts, snapshot, event, source, own: own.as_ref() };
+        let reader = Reader { facts: &present.facts, rights: &*answers };
+        let mut seen = Seen { reader, snapshot, event, source, own: own.as_ref(), is_brought_into_sight: false };
+        if self.plan.asks() && !self.is_still_wanted(&mut seen, telling.images)? {
+            return Ok(());
+        }
         let is_told = match event.kind {
             ChangeKind::Delete => match telling.images.before()? {
                 Some(image) => self.put(&seen, image, None, telling.scratch)?,
@@ -202,6 +217,23 @@ impl Watch {
         Ok(())
     }
 
+    /// Whether a change is still wanted when it is known whether it brings an entry into sight.
+    fn is_still_wanted(&self, seen: &mut Seen<'_>, images: &mut Images<'_>) -> Result<bool, Stop> {
+        let (event, asked) = (seen.event, self.persistent.asked.change_types);
+        if !event.is_of_stored() {
+            return Ok(true);
+        }
+        let showed = match images.before()? {
+            Some(before) => seen.shows(before, true)?,
+            None => false,
+        };
+        seen.is_brought_into_sight = !showed;
+        Ok(match showed {
+            true => asked & event.change_type() != 0,
+            false => asked & ADDED != 0 && event.names().last().is_some_and(|dn| self.persistent.covers(dn)),
+        })
+    }
+
     /// A modified entry is told when it matches, and when it does not any more.
     fn put_modified(&mut self, seen: &Seen<'_>, images: &mut Images<'_>, scratch: &mut Scratch) -> Result<bool, Stop> {
         let Some(after) = images.after()? else { return Ok(false) };
@@ -209,7 +241,7 @@ impl Watch {
             return Ok(true);
         }
         match images.both()? {
-            (Some(after), Some(before)) => self.put(seen, after, Some(before), scratch),
+            (Some(after), Some(before)) if !seen.is_brought_into_sight => self.put(seen, after, Some(before), scratch),
             _ => Ok(false),
         }
     }
@@ -222,7 +254,9 @@ impl Watch {
         matching: Option<&Image>,
         scratch: &mut Scratch,
     ) -> Result<bool, Stop> {
-        let facts = seen.facts;
+        if !seen.shows(image, false)? {
+            return Ok(false);
+        }
         let source: &dyn EntrySource = &seen.source;
         let tried = matching.unwrap_or(image);
         let record = tried.record(seen.snapshot)?;
@@ -234,7 +268,7 @@ impl Watch {
         let dn = DnParts::whole(tried.dn.as_bytes());
         seen.source.look_at((seen.event.number, matching.is_some()));
         let tried = EntryView { id: seen.event.entry, record, dn, source };
-        if !self.plan.matches(&tried, &mut scratch.filter)? {
+        if !self.plan.matches(&tried, seen.reader.rights, &mut scratch.filter)? {
             return Ok(false);
         }
         if self.plan.size_limit().is_some_and(|limit| self.done.entries_sent >= limit) {
@@ -247,15 +281,14 @@ impl Watch {
         let dn = DnParts::whole(image.dn.as_bytes());
         seen.source.look_at((seen.event.number, false));
         let shown = EntryView { id: seen.event.entry, record: image.record(seen.snapshot)?, dn, source };
-        let (selection, access) = self.plan.selection();
-        let reader = Reader { facts, rights: &access };
+        let asks = self.plan.asks();
         let takes_all = &mut || ControlFlow::Continue(());
-        let layout = Layout::new(reader, &shown, selection, &mut scratch.values, takes_all)?;
+        let layout = Layout::new(seen.reader, &shown, self.plan.selection(), &mut scratch.values, takes_all)?;
         if seen.own.is_some_and(ReadMoment::is_spent) {
             return Err(Stop::Ended(self.plan.lookthrough_exceeded()));
         }
         let mut shown = ShownEntry::new(&layout, &shown, &scratch.values);
-        shown.change = self.persistent.asked.return_controls.then(|| seen.event.as_told());
+        shown.change = self.persistent.asked.return_controls.then(|| seen.as_told(asks));
         self.output.entry(&shown)?;
         Ok(true)
     }
@@ -289,18 +322,55 @@ impl Watch {
 
 /// Where a change is seen from.
 struct Seen<'a> {
-    facts: &'a Facts,
+    reader: Reader<'a>,
     snapshot: &'a Snapshot,
     event: &'a Event,
     source: ReadAt<'a>,
     /// What the watch is shown members of groups by, where it asks for them.
     own: Option<&'a ReadMoment>,
+    /// The entry did not show before the change.
+    is_brought_into_sight: bool,
+}
+
+impl Seen<'_> {
+    /// Whether an image of the entry shows. What cannot be judged any more does not: where the entry above is gone, or
+    /// instructions that the entry had itself.
+    fn shows(&self, image: &Image, is_before: bool) -> Result<bool, Stop> {
+        let rights = self.reader.rights;
+        match rights.shows_entries() {
+            Answer::Yes => return Ok(true),
+            Answer::No => return Ok(false),
+            Answer::Ask => {}
+        }
+        let record = image.record(self.snapshot)?;
+        let is_gone = self.snapshot.entry(self.event.entry)?.is_none();
+        let is_top = record.parent() == EntryId::ROOT;
+        let aci = self.reader.facts.schema.attribute_type(b"aci").map(|it| it.index);
+        let had_instructions = aci.is_some_and(|aci| plain(&record, aci).next().is_some());
+        if is_gone && (is_top || had_instructions) {
+            return Ok(false);
+        }
+        self.source.look_at((self.event.number, is_before));
+        let dn = DnParts::whole(image.dn.as_bytes());
+        let entry = EntryView { id: self.event.entry, record, dn, source: &self.source };
+        Ok(rights.shows(self.reader.facts, &entry)?)
+    }
+
+    /// What is told of the change to whom not everything may show (`asks`), or else.
+    fn as_told(&self, asks: bool) -> EntryChange<'_> {
+        match (asks, self.is_brought_into_sight) {
+            (false, _) => self.event.as_told(),
+            (true, false) => self.event.as_told_without_number(),
+            (true, true) => EntryChange { change_type: ADDED, previous_dn: None, number: None },
+        }
+    }
 }
 
 /// For `cn=monitor`.
 impl fmt::Display for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Persistent { connection, operation, identity, asked, .. } = &*self.persistent;
+        let Persistent { session, operation, asked, .. } = &*self.persistent;
+        let (connection, identity) = (session.connection, &session.identity);
         write!(f, "conn={connection} op={operation} authDN=\"{}\" changeTypes={}", identity.dn(), asked.change_types)?;
         if let Ok(request) = SearchRequest::decode(&self.persistent.request) {
             let base = String::from_utf8_lossy(request.base);

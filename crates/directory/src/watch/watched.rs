@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use access::Rights;
 use ldap::LdapResult;
 use store::StoreError;
 
@@ -20,6 +21,9 @@ pub(crate) trait Watched: Send + Sync {
 
     /// Prepares a search anew under the schema in force.
     fn plan_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult>;
+
+    /// What the session of a search may do now.
+    fn rights_now(&self, session: &access::Session) -> Result<Arc<Rights>, StoreError>;
 
     /// Where an administrator is told what goes wrong.
     fn administrator_notices(&self) -> &Notices;

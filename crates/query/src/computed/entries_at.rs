@@ -17,13 +17,20 @@ use crate::groups::GroupsAt;
 #[derive(Clone, Copy)]
 pub struct EntriesAt<'g> {
     groups: GroupsAt<'g>,
+    shown: GroupsAt<'g>,
 }
 
 impl<'g> EntriesAt<'g> {
-    /// Seen with the groups of the moment.
+    /// Seen with the groups of the moment: all of them, and as the asker sees them.
     #[must_use]
-    pub fn new(groups: GroupsAt<'g>) -> EntriesAt<'g> {
-        EntriesAt { groups }
+    pub fn new(groups: GroupsAt<'g>, shown: GroupsAt<'g>) -> EntriesAt<'g> {
+        EntriesAt { groups, shown }
+    }
+
+    /// Groups at the same moment, as the asker sees them.
+    #[must_use]
+    pub fn shown_groups(&self) -> GroupsAt<'g> {
+        self.shown
     }
 
     /// The schema.

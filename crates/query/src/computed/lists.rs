@@ -50,7 +50,7 @@ impl ValueSource for FromUrls {
             urls.push(url.into());
             if urls.len() < URLS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
-        let (facts, groups) = (at.entries().facts(), at.entries().groups());
+        let (facts, groups) = (at.entries().facts(), at.entries().shown_groups());
         let is_name = facts.virtual_attribute(self.listed) == Some(VirtualAttribute::EntryDn);
         let mut distinct = Distinct::new(facts, attribute);
         for text in urls {
@@ -73,6 +73,9 @@ impl ValueSource for FromUrls {
                 };
                 if is_name {
                     let _ = take(dn);
+                    return Ok(());
+                }
+                if !groups.may_read(found, self.listed)? {
                     return Ok(());
                 }
                 each_stored(found, self.listed, &mut take)

@@ -90,8 +90,13 @@ impl GivenCache {
     }
 
     /// Seen with the groups of the same moment; none when nothing is defined.
-    pub fn at<'g>(&'g self, groups: GroupsAt<'g>) -> Option<ComputedAt<'g>> {
-        Some(ComputedAt { entries: EntriesAt::new(groups), moment: self, definitions: self.definitions.as_ref()? })
+    /// `shown` are groups as the asker sees them.
+    pub fn at<'g>(&'g self, groups: GroupsAt<'g>, shown: GroupsAt<'g>) -> Option<ComputedAt<'g>> {
+        Some(ComputedAt {
+            entries: EntriesAt::new(groups, shown),
+            moment: self,
+            definitions: self.definitions.as_ref()?,
+        })
     }
 }
 

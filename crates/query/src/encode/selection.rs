@@ -230,6 +230,12 @@ impl Selection {
         self.virtuals.iter().any(|(_, attribute)| attribute.needs_moment())
     }
 
+    /// Whether the number of an entry's children matters.
+    #[must_use]
+    pub fn counts_children(&self) -> bool {
+        self.virtuals.iter().any(|(_, attribute)| attribute.counts_children())
+    }
+
     /// What is asked for of attributes that entries are given.
     pub fn given(&mut self, reader: Reader<'_>, defined: &Arc<DefinedAttributes>) -> Arc<[Choice]> {
         if let Some((known, choice)) = &self.given

@@ -261,7 +261,7 @@ impl Trial<'_, '_> {
             (Answer::Yes, _) => Ok(true),
             (Answer::No, _) | (Answer::Ask, Target::Every) => Ok(false),
             (Answer::Ask, Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _)) => {
-                self.asker.rights.of_entry(self.facts, self.asker.right, self.entry, attribute)
+                self.may_test(attribute)
             }
         }
     }
@@ -269,6 +269,21 @@ impl Trial<'_, '_> {
     /// Whether the asker may make assertions about an attribute of this entry.
     fn may_test(&self, attribute: TypeIndex) -> Result<bool, StoreError> {
         Reader { facts: self.facts, rights: self.asker.rights }.may(self.asker.right, self.entry, attribute)
+    }
+
+    /// Whether the asker may make assertions about what the entry has under a description, which may be that of a
+    /// subtype.
+    #[inline]
+    fn may_test_desc(&self, desc: DescId) -> Result<bool, StoreError> {
+        if self.asker.items.is_all() { Ok(true) } else { self.may_test_type_of(desc) }
+    }
+
+    #[cold]
+    fn may_test_type_of(&self, desc: DescId) -> Result<bool, StoreError> {
+        match self.entry.record.tables().type_of(desc) {
+            Some(attribute) => self.may_test(TypeIndex(attribute)),
+            None => Ok(self.asker.rights.of_unknown(self.asker.right) == Answer::Yes),
+        }
     }
 
     /// Whether a group that does not list its members has that one.
@@ -316,10 +331,11 @@ impl Trial<'_, '_> {
             let Some(attribute) = defined.attributes().get(*at) else { continue };
             wire.clear();
             if computed.shown(self.entry, *at, Ask::ByName, &mut wire)? == Shown::Computed {
-                if self.any_value(matcher, item, Values::new(u32::from(!wire.is_empty()), &wire)) {
+                instead.push(*attribute);
+                let is_own = self.asker.items.is_all() || self.may_test(*attribute)?;
+                if is_own && self.any_value(matcher, item, Values::new(u32::from(!wire.is_empty()), &wire)) {
                     return Ok(true);
                 }
-                instead.push(*attribute);
             }
         }
         if self.facts.is_virtual(asked) {
@@ -369,13 +385,14 @@ impl Trial<'_, '_> {
     ) -> Result<bool, StoreError> {
         let record = &self.entry.record;
         for desc in descs.iter().copied().filter(|desc| desc.0 < DescId::WELL_KNOWN.len() as u32) {
-            if wanted(desc) && self.header_value(matcher, item, desc) {
+            if wanted(desc) && self.may_test_desc(desc)? && self.header_value(matcher, item, desc) {
                 return Ok(true);
             }
         }
         for attribute in record.attributes() {
             if descs.contains(&attribute.desc)
                 && wanted(attribute.desc)
+                && self.may_test_desc(attribute.desc)?
                 && self.content(matcher, item, attribute.desc, attribute.content)?
             {
                 return Ok(true);

@@ -1,10 +1,13 @@
 //! What an asker may assert: of a prepared filter, which assertions may be made of every entry, of none, or of some.
 
+use schema::TypeIndex;
 use smallvec::SmallVec;
+use store::StoreError;
 
 use super::matcher::{Matcher, Node, NodeIndex, Target};
+use crate::entry::EntryView;
 use crate::facts::Facts;
-use crate::rights::{Answer, ReadRight, ReadRights, Unrestricted};
+use crate::rights::{Answer, ReadRight, ReadRights, Reader, Unrestricted};
 
 /// Of a prepared filter, the assertions that the asker may not make of every entry: by position of the node, ascending.
 /// Empty for most.
@@ -21,7 +24,7 @@ impl ItemRights {
         let answer = |node: &Node| match node {
             Node::Item(item) => match item.target {
                 Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _) => {
-                    rights.of_type(facts, right, attribute)
+                    of_type_and_subtypes(facts, right, rights, attribute)
                 }
                 // Every attribute is asked about when it is looked at.
                 Target::Every => Answer::Yes,
@@ -30,6 +33,44 @@ impl ItemRights {
         };
         let all = matcher.nodes().iter().enumerate().map(|(at, node)| (NodeIndex(at), answer(node)));
         ItemRights(all.filter(|(_, answer)| *answer != Answer::Yes).collect())
+    }
+
+    /// Whether every assertion may be made of an entry, as far as its target says.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn may_assert_all(
+        &self,
+        matcher: &Matcher,
+        facts: &Facts,
+        rights: &dyn ReadRights,
+        right: ReadRight,
+        entry: &EntryView<'_>,
+    ) -> Result<bool, StoreError> {
+        let reader = Reader { facts, rights };
+        for (at, _) in &self.0 {
+            let target = match matcher.node(*at) {
+                Some(Node::Item(item)) => item.target,
+                _ => continue,
+            };
+            if let Target::Type(asked) | Target::Tagged(asked, _) | Target::Virtual(asked, _) = target {
+                for attribute in facts.schema.subtypes(asked) {
+                    if !reader.may(right, entry, *attribute)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// What holds for all assertions together.
+    #[must_use]
+    pub fn worst(&self) -> Answer {
+        if self.0.iter().any(|(_, answer)| *answer == Answer::No) {
+            return Answer::No;
+        }
+        if self.is_all() { Answer::Yes } else { Answer::Ask }
     }
 
     /// Whether every assertion may be made of every entry.
@@ -49,6 +90,18 @@ impl ItemRights {
     #[must_use]
     pub fn of_node(&self, at: NodeIndex) -> Answer {
         self.0.iter().find(|(node, _)| *node == at).map_or(Answer::Yes, |(_, answer)| *answer)
+    }
+}
+
+/// What holds for an attribute and its subtypes, whose values an assertion about it is also about.
+fn of_type_and_subtypes(facts: &Facts, right: ReadRight, rights: &dyn ReadRights, attribute: TypeIndex) -> Answer {
+    match rights.of_type(facts, right, attribute) {
+        Answer::Yes => {
+            let mut all = facts.schema.subtypes(attribute).iter();
+            let is_all = all.all(|subtype| rights.of_type(facts, right, *subtype) == Answer::Yes);
+            if is_all { Answer::Yes } else { Answer::Ask }
+        }
+        answer => answer,
     }
 }
 

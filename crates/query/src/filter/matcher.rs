@@ -268,6 +268,16 @@ impl Matcher {
         self.needs_groups
     }
 
+    /// Whether the number of an entry's children matters.
+    #[must_use]
+    pub fn counts_children(&self) -> bool {
+        let counts = |node: &Node| {
+            matches!(node, Node::Item(item)
+            if matches!(item.target, Target::Virtual(_, attribute) if attribute.counts_children()))
+        };
+        self.nodes().iter().any(counts)
+    }
+
     /// Whether groups that do not list their members could match: they must come with who is in which group.
     #[must_use]
     pub fn asks_for_members(&self) -> bool {

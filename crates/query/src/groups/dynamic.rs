@@ -18,6 +18,7 @@ use crate::entry::EntryView;
 use crate::facts::Facts;
 use crate::filter::Asker;
 use crate::filter::{FilterScratch, Matcher, Truth};
+use crate::rights::{ReadRight, Reader};
 
 /// Prepared URLs that are kept.
 const URLS_KEPT_MAX: usize = 10_000;
@@ -74,15 +75,23 @@ impl MemberUrl {
         }
     }
 
-    /// Whether it describes the entry, whose normalized name is `name`.
+    /// Whether it describes the entry, whose normalized name is `name`: to an asker, as a search of its own would.
     pub fn describes(
         &self,
         facts: &Facts,
         entry: &EntryView<'_>,
         name: &[u8],
+        asker: Option<Reader<'_>>,
         scratch: &mut FilterScratch,
     ) -> Result<bool, StoreError> {
-        Ok(self.has_in_scope(name) && self.matcher.matches(facts, entry, Asker::SERVER, scratch)? == Truth::True)
+        if !self.has_in_scope(name) {
+            return Ok(false);
+        }
+        let truth = match asker {
+            None => self.matcher.matches(facts, entry, Asker::SERVER, scratch)?,
+            Some(reader) => self.matcher.matches_one(facts, entry, ReadRight::Search, reader.rights)?,
+        };
+        Ok(truth == Truth::True)
     }
 }
 

@@ -19,10 +19,11 @@ use crate::backend::{BackendIndex, all_indices};
 use crate::circle;
 use crate::class_flags::ClassFlags;
 use crate::class_ids::ids_of_classes;
-use crate::entry::{DnParts, EntryView};
+use crate::entry::{DnParts, EntryView, StoredAt};
 use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
 use crate::group_types::{ANY_GROUP, COMPUTED, GroupTypes, lists_by};
+use crate::rights::ReadRight;
 
 /// Entries that one chain of references is followed through.
 pub const CHAIN_MAX: usize = 100_000;
@@ -86,12 +87,22 @@ impl GroupsAt<'_> {
         }
         let mut found = self.locate(form)?;
         if let Some(place) = found
-            && !self.flags_at(place)?.has(ANY_GROUP)
+            && !(self.flags_at(place)?.has(ANY_GROUP) && self.shows_at(place)?)
         {
             found = None;
         }
         self.groups.state.borrow_mut().targets.insert(form.into(), found);
         Ok(found)
+    }
+
+    /// Whether there is an entry that shows.
+    pub(super) fn shows_at(&self, place: EntryPlace) -> Result<bool, StoreError> {
+        if self.asker().is_none() {
+            return Ok(true);
+        }
+        let view = self.view_of(place.backend)?;
+        let Some(record) = view.entry(place.id)? else { return Ok(false) };
+        self.shows(place, &record.view()?)
     }
 
     /// What an entry's classes mean; nothing when it is not there.
@@ -128,11 +139,12 @@ impl GroupsAt<'_> {
         let view = self.view_of(backend)?;
         let mut dn = Vec::new();
         self.put_dn(EntryPlace { backend, id: entry.id }, &mut dn)?;
-        let named = EntryView { dn: DnParts::whole(&dn), source: &view, ..*entry };
+        let stored = StoredAt::new(backend, view);
+        let named = EntryView { dn: DnParts::whole(&dn), source: &stored, ..*entry };
         let mut scratch = std::mem::take(&mut self.groups.state.borrow_mut().scratch);
         for (group, urls) in &computed.dynamic {
             for url in urls {
-                if url.describes(self.facts(), &named, form, &mut scratch)? {
+                if url.describes(self.facts(), &named, form, self.asker(), &mut scratch)? {
                     if !found.contains(group) {
                         found.push(*group);
                     }
@@ -259,8 +271,10 @@ impl GroupsAt<'_> {
         for id in ids {
             let Some(record) = view.entry(id)? else { continue };
             let record = record.view()?;
-            if counts(&record) && (is_exact || self.lists(&view, id, &record, attribute, rule, form)?) {
-                found.push(EntryPlace { backend, id });
+            let place = EntryPlace { backend, id };
+            let is_holder = counts(&record) && (is_exact || self.lists(&view, id, &record, attribute, rule, form)?);
+            if is_holder && self.shows(place, &record)? {
+                found.push(place);
             }
         }
         Ok(())
@@ -312,7 +326,10 @@ impl GroupsAt<'_> {
             let view = self.view_of(backend)?;
             for id in self.groups_of(backend, COMPUTED)? {
                 let Some(record) = view.entry(id)? else { continue };
-                self.add_computed(&mut computed, EntryPlace { backend, id }, &record.view()?)?;
+                let (place, record) = (EntryPlace { backend, id }, record.view()?);
+                if self.shows(place, &record)? {
+                    self.add_computed(&mut computed, place, &record)?;
+                }
             }
         }
         let computed = Rc::new(computed);
@@ -401,6 +418,10 @@ impl GroupsAt<'_> {
                     let Some(record) = view.entry(id)? else { continue };
                     let record = record.view()?;
                     if !is_exact && !self.lists(&view, id, &record, attribute, rule, &form)? {
+                        continue;
+                    }
+                    // A link that the asker may not know of leads nowhere.
+                    if !(self.shows(place, &record)? && self.may(ReadRight::Search, place, &record, attribute)?) {
                         continue;
                     }
                     found.insert(place);

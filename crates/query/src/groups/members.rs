@@ -18,10 +18,11 @@ use super::moment::GroupsAt;
 use super::service::Members;
 use crate::backend::all_indices;
 use crate::class_flags::ClassFlags;
-use crate::entry::{DnParts, EntryView};
+use crate::entry::{DnParts, EntryView, StoredAt};
 use crate::entry_place::EntryPlace;
 use crate::filter::FilterScratch;
 use crate::group_types::lists_by;
+use crate::rights::ReadRight;
 
 /// Takes an entry and its name.
 type Described<'d> = &'d mut dyn FnMut(&EntryView<'_>, &[u8]) -> Result<(), StoreError>;
@@ -53,7 +54,11 @@ impl GroupsAt<'_> {
         let Some(place) = self.locate(member)? else { return Ok(false) };
         let view = self.view_of(place.backend)?;
         let Some(record) = view.entry(place.id)? else { return Ok(false) };
-        let entry = EntryView { id: place.id, record: record.view()?, dn: DnParts::default(), source: &view };
+        let record = record.view()?;
+        if !self.shows(place, &record)? {
+            return Ok(false);
+        }
+        let entry = EntryView { id: place.id, record, dn: DnParts::default(), source: &view };
         self.has(EntryPlace { backend: self.own, id: group.id }, place.backend, &entry)
     }
 
@@ -83,8 +88,8 @@ impl GroupsAt<'_> {
             }
             self.put_listed(place, flags, out)?;
             match self.target_of(place, flags)? {
-                Some(target) => place = target,
-                None => break,
+                Some(target) if self.shows_at(target)? => place = target,
+                Some(_) | None => break,
             }
         }
         Ok(out.len() > start)
@@ -121,11 +126,14 @@ impl GroupsAt<'_> {
         let mut scratch = FilterScratch::default();
         let (mut form, mut dn) = (Vec::new(), Vec::new());
         for id in ids {
+            let Some(record) = view.entry(id)? else { continue };
+            let record = record.view()?;
+            if !self.shows(EntryPlace { backend: self.own, id }, &record)? {
+                continue;
+            }
             if !self.spend() {
                 return Ok(());
             }
-            let Some(record) = view.entry(id)? else { continue };
-            let record = record.view()?;
             form.clear();
             dn.clear();
             if !self.put_form(self.own, &record, &mut form)?
@@ -133,8 +141,9 @@ impl GroupsAt<'_> {
             {
                 continue;
             }
-            let entry = EntryView { id, record, dn: DnParts::whole(&dn), source: &view };
-            if url.describes(self.facts(), &entry, &form, &mut scratch)? {
+            let source = StoredAt::new(self.own, view);
+            let entry = EntryView { id, record, dn: DnParts::whole(&dn), source: &source };
+            if url.describes(self.facts(), &entry, &form, self.asker(), &mut scratch)? {
                 each(&entry, &dn)?;
             }
         }
@@ -147,7 +156,7 @@ impl GroupsAt<'_> {
         let Some(record) = view.entry(group.id)? else { return Ok(()) };
         let record = record.view()?;
         for (attribute, kind) in self.facts().groups.lists() {
-            if lists_by(flags, kind) {
+            if lists_by(flags, kind) && self.may(ReadRight::Read, group, &record, attribute)? {
                 self.each_value(group, &record, attribute, &mut |value| {
                     if !self.spend() {
                         return ControlFlow::Break(());

@@ -14,17 +14,22 @@ use store::{DescId, EntryId, RecordView, Snapshot, StoreError, View};
 
 use super::dynamic::MemberUrl;
 use super::service::GroupService;
+use crate::answers::Answers;
 use crate::backend::{Backend, BackendIndex, Suffix, holder};
 use crate::class_flags::ClassFlags;
-use crate::entry::{EachRow, EntrySource, Membership, StoredAt};
+use crate::entry::{DnParts, EachRow, EntrySource, EntryView, Membership, StoredAt};
 use crate::entry_place::EntryPlace;
 use crate::facts::{ClassFlagTable, Facts};
 use crate::filter::FilterScratch;
 use crate::locate::locate;
 use crate::parent_names::ParentNames;
+use crate::rights::{Answer, ReadRight, Reader};
 
 /// Groups whose groups are remembered within one moment; beyond it everything is forgotten and found out again.
 const REMEMBERED_MAX: usize = 100_000;
+
+/// Children of one entry of which it is asked whether they show, to count them.
+const CHILDREN_LOOKED_AT_MAX: usize = 10_000;
 
 /// What one operation knows about groups, for as long as it keeps its snapshot.
 pub struct GroupsMoment {
@@ -35,6 +40,9 @@ pub struct GroupsMoment {
     others: Box<[OnceCell<Snapshot>]>,
     /// Entries that may still be looked at to tell the members of groups.
     pub(super) budget: Cell<u64>,
+    /// Whose view of groups it is: groups that do not show are none, and of entries counts what may be searched. None
+    /// for the server itself.
+    asker: Option<Answers>,
     /// Which image of an entry is looked at, see [`GroupsAt::look_at`].
     image: Cell<Option<ImageNumber>>,
     pub(super) state: RefCell<State>,
@@ -100,6 +108,7 @@ impl GroupsMoment {
             backends: Arc::clone(backends),
             now_unix_seconds,
             budget: Cell::new(u64::MAX),
+            asker: None,
             image: Cell::new(None),
             others: (0..backends.len()).map(|_| OnceCell::new()).collect(),
             state: RefCell::new(state),
@@ -118,7 +127,13 @@ impl GroupsMoment {
     pub fn renewed(&self) -> GroupsMoment {
         let renewed = GroupsMoment::new(&self.service, &self.backends, &self.facts, self.now_unix_seconds);
         renewed.budget.set(self.budget.get());
-        renewed
+        GroupsMoment { asker: self.asker.clone(), ..renewed }
+    }
+
+    /// As an asker sees groups.
+    #[must_use]
+    pub fn for_asker(&self, answers: &Answers) -> GroupsMoment {
+        GroupsMoment { asker: Some(answers.clone()), ..self.renewed() }
     }
 
     /// Whether telling members came to the limit, so that they are incomplete.
@@ -160,6 +175,56 @@ impl<'g> GroupsAt<'g> {
     #[must_use]
     pub fn facts(&self) -> &'g Facts {
         &self.groups.facts
+    }
+
+    /// The asker whose view it is; none for the server itself.
+    pub(super) fn asker(&self) -> Option<Reader<'g>> {
+        self.groups.asker.as_ref().map(|answers| Reader { facts: &self.groups.facts, rights: &**answers })
+    }
+
+    /// Whether an entry of a backend shows.
+    pub(super) fn shows(&self, place: EntryPlace, record: &RecordView<'_>) -> Result<bool, StoreError> {
+        let Some(reader) = self.asker() else { return Ok(true) };
+        let source = StoredAt::new(place.backend, self.view_of(place.backend)?);
+        reader.shows(&EntryView { id: place.id, record: *record, dn: DnParts::default(), source: &source })
+    }
+
+    /// Whether the asker has a right to an attribute of an entry.
+    pub(crate) fn may(
+        &self,
+        right: ReadRight,
+        place: EntryPlace,
+        record: &RecordView<'_>,
+        attribute: TypeIndex,
+    ) -> Result<bool, StoreError> {
+        let Some(reader) = self.asker() else { return Ok(true) };
+        let source = StoredAt::new(place.backend, self.view_of(place.backend)?);
+        let entry = EntryView { id: place.id, record: *record, dn: DnParts::default(), source: &source };
+        reader.may(right, &entry, attribute)
+    }
+
+    /// Whether the asker may read an attribute of an entry.
+    pub(crate) fn may_read(&self, entry: &EntryView<'_>, attribute: TypeIndex) -> Result<bool, StoreError> {
+        self.asker().map_or(Ok(true), |reader| reader.may(ReadRight::Read, entry, attribute))
+    }
+
+    /// How many of an entry's children show, as far as they are looked at, up to `most`.
+    pub(crate) fn shown_children(&self, id: EntryId, most: u64) -> Result<u64, StoreError> {
+        let shows = self.asker().map_or(Answer::Yes, |reader| reader.rights.shows_entries());
+        match shows {
+            Answer::Yes => return self.view.children_count(id),
+            Answer::No => return Ok(0),
+            Answer::Ask => {}
+        }
+        let mut count = 0;
+        for child in self.view.children(id)?.iter().take(CHILDREN_LOOKED_AT_MAX) {
+            let Some(record) = self.view.entry(child)? else { continue };
+            count += u64::from(self.shows(EntryPlace { backend: self.own, id: child }, &record.view()?)?);
+            if count >= most {
+                break;
+            }
+        }
+        Ok(count)
     }
 
     /// The schema, to be kept.

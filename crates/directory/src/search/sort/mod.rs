@@ -7,15 +7,16 @@
 //! Who may search without an index may also sort so; only memory has a bound ([`SORT_BYTES_MAX`]).
 
 mod collect;
+mod readable;
 mod run;
 mod walk;
 
 use super::search_done::SearchDone;
 use ldap::oids::control;
 use ldap::{ControlBuf, ResultCode, controls as codec};
+use schema::TypeIndex;
 use store::index::{SortKey, SortOrder, SortOrderError};
 
-use access::Access;
 use query::error::shown;
 use query::facts::Facts;
 use query::rights::{Answer, ReadRight, ReadRights};
@@ -29,6 +30,8 @@ pub(super) struct Sorting {
     pub(super) order: SortOrder,
     /// The search's filter, written in the one way in which all equal texts are written: by it a VLV index is found.
     pub(super) filter: String,
+    /// Attributes in the order that the asker may search in some entries only: there they count as missing.
+    pub(super) asks: Vec<TypeIndex>,
 }
 
 /// Why a result cannot be sorted as asked.
@@ -39,15 +42,21 @@ pub(super) struct SortFailure {
     pub(super) message: String,
 }
 
-/// The order that a request asks for.
-pub(super) fn order(facts: &Facts, access: Access, keys: &[codec::SortKey<'_>]) -> Result<SortOrder, SortFailure> {
+/// The order that a request asks for, and the attributes in it of which the asker may search some entries only.
+pub(super) fn order(
+    facts: &Facts,
+    rights: &dyn ReadRights,
+    keys: &[codec::SortKey<'_>],
+) -> Result<(SortOrder, Vec<TypeIndex>), SortFailure> {
     let mut order = Vec::new();
+    let mut asks = Vec::new();
     for asked in keys {
         let failure = |code, message| SortFailure { code, attribute: Some(shown(asked.attribute)), message };
         let key = SortKey::new(&facts.schema, asked.attribute, asked.ordering_rule, asked.reverse)
             .map_err(|problem| failure(code_of(&problem), problem.to_string()))?;
         let name = shown(asked.attribute);
-        if access.of_type(facts, ReadRight::Search, key.attribute) != Answer::Yes {
+        let answer = |attribute| rights.of_type(facts, ReadRight::Search, attribute);
+        if answer(key.attribute) == Answer::No {
             let message = format!("You do not have sufficient privileges to sort by \"{name}\"");
             return Err(failure(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, message));
         }
@@ -55,9 +64,12 @@ pub(super) fn order(facts: &Facts, access: Access, keys: &[codec::SortKey<'_>]) 
             let message = format!("Entries cannot be sorted by \"{name}\": the server computes its values");
             return Err(failure(ResultCode::UNWILLING_TO_PERFORM, message));
         }
+        let subtypes = facts.schema.subtypes(key.attribute).iter().copied();
+        asks.extend(subtypes.filter(|attribute| answer(*attribute) != Answer::Yes));
         order.push(key);
     }
-    SortOrder::new(&facts.schema, order).map_err(|problem| SortFailure {
+    let order = SortOrder::new(&facts.schema, order);
+    order.map(|order| (order, asks)).map_err(|problem| SortFailure {
         code: code_of(&problem),
         attribute: None,
         message: problem.to_string(),

@@ -1,9 +1,9 @@
 //! Running a sorted search: find the places of the matching entries, then send the entries in order.
 
-use store::index::SortOrder;
 use store::{EntryId, Snapshot};
 
 use super::note_sorted;
+use super::readable::put_key;
 use super::too_much;
 use super::walk::{self, Ended, Walk};
 use super::{Collector, Sorting};
@@ -13,14 +13,16 @@ use crate::search::run::{Run, next_candidates};
 use crate::search::search_done::SearchDone;
 use crate::search::search_plan::SearchPlan;
 use crate::search::stop::Stop;
-use crate::search::worker::Worker;
+use crate::search::worker::WorkerFor;
+use query::entry::{DnParts, EntryView, StoredAt};
+use query::rights::Reader;
 
 /// Runs a sorted search, or one page of it.
 pub(in crate::search) fn run(
     plan: &mut SearchPlan,
     sorting: &Sorting,
     page: Option<&Page>,
-    worker: &mut Worker,
+    worker: &mut WorkerFor<'_>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
@@ -31,7 +33,7 @@ pub(in crate::search) fn run(
     let mut progress = Progress { after: page.and_then(|page| page.start.clone()), room: page.map(|page| page.size) };
     let ended = match run_walked(plan, sorting, page, worker, output, done, &mut progress) {
         Ok(true) => Ok(()),
-        Ok(false) => run_collected(plan, &sorting.order, &mut progress, worker, output, done),
+        Ok(false) => run_collected(plan, sorting, &mut progress, worker, output, done),
         Err(stop) => Err(stop),
     };
     let ended = match page {
@@ -60,7 +62,7 @@ fn run_walked(
     plan: &mut SearchPlan,
     sorting: &Sorting,
     page: Option<&Page>,
-    worker: &mut Worker,
+    worker: &mut WorkerFor<'_>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
     progress: &mut Progress,
@@ -86,9 +88,9 @@ fn run_walked(
 
 fn run_collected(
     plan: &mut SearchPlan,
-    order: &SortOrder,
+    sorting: &Sorting,
     progress: &mut Progress,
-    worker: &mut Worker,
+    worker: &mut WorkerFor<'_>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
@@ -97,7 +99,7 @@ fn run_collected(
     let keep = [progress.room, left].into_iter().flatten().min().map(|least| least.saturating_add(1));
     let keep = keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
     let collector = Collector::new(keep, progress.after.clone());
-    let (mut positions, _reserved) = collect(plan, order, collector, worker, output, done)?.into_sorted();
+    let (mut positions, _reserved) = collect(plan, sorting, collector, worker, output, done)?.into_sorted();
     let room = progress.room.map_or(usize::MAX, |room| usize::try_from(room).unwrap_or(usize::MAX));
     let has_more = positions.len() > room;
     positions.truncate(room);
@@ -109,32 +111,35 @@ fn run_collected(
 /// Puts the places of all matching entries into `collector`.
 pub(in crate::search) fn collect(
     plan: &mut SearchPlan,
-    order: &SortOrder,
+    sorting: &Sorting,
     mut collector: Collector,
-    worker: &mut Worker,
+    worker: &mut WorkerFor<'_>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<Collector, Stop> {
     let mut key = Vec::new();
     for at in 0..plan.synthetic.len() {
+        if !plan.shows_synthetic(at, worker)? {
+            continue;
+        }
         done.candidates += 1;
         if plan.is_synthetic_match(at, worker)?
             && let (Some(facts), Some(entry)) = (&plan.facts, plan.synthetic.get(at))
         {
             key.clear();
-            order.put_key(&facts.schema, &entry.view()?.record, &mut key);
+            put_key(sorting, Reader { facts, rights: &*worker.rights }, &entry.view()?, &mut key)?;
             collector.offer(&key, Position::synthetic(at)).map_err(too_much)?;
         }
     }
     plan.each_part(worker, output, done, |run, snapshot, ids| {
-        collect_part(run, order, &mut collector, &mut key, snapshot, ids)
+        collect_part(run, sorting, &mut collector, &mut key, snapshot, ids)
     })?;
     Ok(collector)
 }
 
 fn collect_part<O: EntryWriter>(
     run: &mut Run<'_, O>,
-    order: &SortOrder,
+    sorting: &Sorting,
     collector: &mut Collector,
     key: &mut Vec<u8>,
     mut snapshot: Snapshot,
@@ -147,12 +152,18 @@ fn collect_part<O: EntryWriter>(
         next_candidates(run.part, &view, after, ids)?;
         let Some(last) = ids.last().copied() else { return Ok(Some(snapshot)) };
         for id in ids.iter().copied() {
-            run.count_candidate()?;
             let Some(record) = view.entry(id)? else { continue };
             let record = record.view()?;
+            // One that matches counts, whether or not all of it may be tested.
+            let is_counted = run.counts(&view, id, record)?;
             if run.is_match(&view, id, record)? {
+                if !is_counted {
+                    run.count_candidate()?;
+                }
                 key.clear();
-                order.put_key(&run.facts.schema, &record, key);
+                let source = StoredAt::new(run.part.backend, view);
+                let entry = EntryView { id, record, dn: DnParts::default(), source: &source };
+                put_key(sorting, run.reader(), &entry, key)?;
                 collector.offer(key, Position::of(run.part, id)).map_err(too_much)?;
             }
         }
@@ -168,7 +179,7 @@ fn collect_part<O: EntryWriter>(
 pub(in crate::search) fn send_positions(
     plan: &mut SearchPlan,
     positions: &[Position],
-    worker: &mut Worker,
+    worker: &mut WorkerFor<'_>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
@@ -207,7 +218,7 @@ pub(in crate::search) fn send_positions(
 /// Continuation references come when all entries were sent: they have no place in an order.
 pub(super) fn send_references(
     plan: &mut SearchPlan,
-    worker: &mut Worker,
+    worker: &mut WorkerFor<'_>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {

@@ -49,6 +49,10 @@ pub(super) fn index_for<O: EntryWriter>(
     sorting: &Sorting,
     wanted: Option<u64>,
 ) -> Result<Option<Ordered>, StoreError> {
+    // An index tells of values and entries that the asker may not know.
+    if run.asks() || !sorting.asks.is_empty() {
+        return Ok(None);
+    }
     let all = view.entry_count()?;
     let candidates = run.part.candidates.count().unwrap_or(all);
     let is_many = candidates >= CANDIDATES_MIN;

@@ -175,10 +175,13 @@ fn anonymous_reads_root_dse_and_schema_only() {
         attributes: &["*", "+"],
         ..Asked::new(base, "(objectClass=*)")
     };
-    let refused = it.search(&anonymous("dc=example,dc=com", Scope::BaseObject)).unwrap_err();
+    let hidden = it.search(&anonymous("dc=example,dc=com", Scope::BaseObject)).unwrap_err();
+    let missing = it.search(&anonymous("dc=nobody,dc=example,dc=com", Scope::BaseObject)).unwrap_err();
+    assert_eq!((hidden.code, &*hidden.matched_dn), (ResultCode::NO_SUCH_OBJECT, ""));
+    assert_eq!((missing.code, &*missing.matched_dn), (ResultCode::NO_SUCH_OBJECT, ""));
+    assert_eq!(it.dns(&anonymous("", Scope::WholeSubtree)), [""; 0]);
+    let refused = it.search(&anonymous("cn=monitor", Scope::BaseObject)).unwrap_err();
     assert_eq!(refused.code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
-    assert_eq!(it.search(&anonymous("", Scope::WholeSubtree)).unwrap_err().code, refused.code);
-    assert_eq!(it.search(&anonymous("cn=monitor", Scope::BaseObject)).unwrap_err().code, refused.code);
     let root = it.search(&anonymous("", Scope::BaseObject)).unwrap();
     assert_eq!(root.entries[0].0, "");
     assert_eq!(root.entries[0].1["namingContexts"], ["dc=example,dc=com"]);
@@ -350,7 +353,7 @@ fn comparing() {
     assert_eq!(it.compare(root(), ann, "userPassword", b"secret12"), Code::COMPARE_TRUE);
     assert_eq!(it.compare(user(), ann, "userPassword", b"secret12"), Code::INSUFFICIENT_ACCESS_RIGHTS);
     assert_eq!(it.compare(user(), ann, "sn", b"tree"), Code::COMPARE_TRUE);
-    assert_eq!(it.compare(Identity::Anonymous, ann, "sn", b"tree"), Code::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(it.compare(Identity::Anonymous, ann, "sn", b"tree"), Code::NO_SUCH_OBJECT);
     for own in ["cn=monitor", "cn=changelog"] {
         assert_eq!(it.compare(user(), own, "cn", b"x"), Code::INSUFFICIENT_ACCESS_RIGHTS);
     }

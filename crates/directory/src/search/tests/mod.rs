@@ -1,6 +1,8 @@
 //! Searches through the whole path: plan, run, decode.
 
+mod access;
 mod advice;
+pub(crate) mod by_mark;
 mod cases;
 mod dereference;
 mod exact;

@@ -525,7 +525,7 @@ fn refused_where_it_cannot_be() {
     let asked = Asked { controls: &controls, ..Asked::new(BASE, "(objectClass=*)") };
     let anonymous =
         Asked { identity: Identity::Anonymous, ..Asked { controls: &controls, ..Asked::new(BASE, "(uid=*)") } };
-    assert_eq!(refusal(&anonymous).code, ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+    assert_eq!(refusal(&anonymous).code, ResultCode::NO_SUCH_OBJECT);
     let nowhere = Asked { controls: &controls, ..Asked::new("ou=None,dc=example,dc=com", "(uid=*)") };
     assert_eq!(refusal(&nowhere).code, ResultCode::NO_SUCH_OBJECT);
     let paged = PagedResults { size: 3, cookie: b"" }.encode();
