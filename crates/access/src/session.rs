@@ -68,6 +68,11 @@ impl Session {
     /// Takes the strength of encryption of the connection, which rules may ask for.
     pub fn set_strength(&mut self, bits: u32) {
         self.security_strength_bits = bits;
+        self.forget_rights();
+    }
+
+    /// What rules look at has changed.
+    pub fn forget_rights(&mut self) {
         self.rights = RefCell::default();
     }
 

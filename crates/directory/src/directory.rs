@@ -136,6 +136,12 @@ impl Directory {
         self.access_control.rights_of(session, &self.facts(), &self.reading, now_unix_seconds)
     }
 
+    /// Whether some access rule asks for the names of clients' hosts.
+    #[must_use]
+    pub fn needs_host_names(&self) -> bool {
+        self.access_control.needs_host_names()
+    }
+
     /// A session of a client that has just come, at `now`.
     #[must_use]
     pub fn session(&self, connection: u64, now: Instant) -> Session {

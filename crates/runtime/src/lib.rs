@@ -13,6 +13,7 @@ pub mod certificates;
 pub mod connection;
 pub mod end;
 mod event_loop;
+pub mod host_names;
 pub mod limits;
 pub mod listener;
 pub mod local_socket;

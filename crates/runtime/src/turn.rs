@@ -187,6 +187,7 @@ impl<P: Protocol> Turn<'_, P> {
     /// Begins the protocol, or the TLS handshake before it.
     pub(crate) fn open(&mut self) -> Option<End> {
         self.protocol.open(self.connection);
+        self.core.has_deadlines |= self.connection.held_until.is_some();
         let settings = self.core.listeners.get(self.connection.listener)?;
         if let Some(tls) = &settings.tls {
             if let Err(error) = self.connection.transport.start_tls(tls.config()) {

@@ -61,6 +61,8 @@ pub(crate) struct ClientState {
     pub(crate) next_operation: u64,
     /// A bind runs.
     pub(crate) is_exclusive: bool,
+    /// Until when the first request waits for the name of the client's host.
+    pub(crate) waits_for_host_name: Option<Instant>,
     /// A message waits until nothing is outstanding.
     pub(crate) waits_for_outstanding: bool,
     /// CONNECT was logged.
@@ -83,6 +85,7 @@ impl ClientState {
             partial: None,
             next_operation: 0,
             is_exclusive: false,
+            waits_for_host_name: None,
             waits_for_outstanding: false,
             is_logged: false,
             bind_failures: 0,

@@ -24,6 +24,10 @@ pub(crate) trait Executor: Send + 'static {
     /// What a failed bind leaves of a session.
     fn nobody(&self) -> Bound;
 
+    /// Begins to look the name of the client's host up, if some access rule asks for it; `told` is called when it is
+    /// known. Returns whether that is so.
+    fn look_up_host_name(&self, session: &Session, told: Box<dyn FnOnce() + Send>) -> bool;
+
     /// Decides about the controls and the OID of a request for which [`directory::needs_admission`] says so.
     ///
     /// # Errors

@@ -21,6 +21,9 @@ pub(crate) const BIND_FAILURES_FREE: u32 = 5;
 /// How long the answer to each further failed bind is held back.
 pub(crate) const BIND_FAILURE_DELAY: Duration = Duration::from_secs(1);
 
+/// How long the first request of a connection waits for the name of the client's host, where access rules ask for it.
+pub(crate) const HOST_NAME_TIME_MAX: Duration = Duration::from_secs(2);
+
 /// What a server, and every connection in it, must keep to. From the configuration.
 #[derive(Debug, Clone)]
 pub struct Limits {

@@ -18,6 +18,10 @@ impl LdapLoop {
             core.lend_output(client);
             return self.end_if_revoked(client);
         }
+        if matches!(mail.news, News::HostName) {
+            host_name_is_known(client);
+            return None;
+        }
         let mut waiting = match self.read_one(core, client, mail) {
             Ok(deferred) => deferred,
             Err(end) => return Some(end),
@@ -49,6 +53,7 @@ impl LdapLoop {
                 let message = "an answer could not be completed: see the free space of the folder for temporary files";
                 Err(End::new(EndReason::ServerError, message))
             }
+            News::HostName => Ok(Vec::new()),
             News::Finished(encode) => {
                 self.finished(core, client, mail.operation, encode);
                 Ok(Vec::new())
@@ -92,6 +97,14 @@ impl LdapLoop {
             core.moment = begun;
             self.answer_cancel(core, client, canceller, was_cancelled);
         }
+    }
+}
+
+/// Rules about the host can be evaluated, so requests are.
+fn host_name_is_known(client: &mut Client) {
+    client.state.session.forget_rights();
+    if client.held_until == client.state.waits_for_host_name.take() {
+        client.held_until = None;
     }
 }
 

@@ -1,6 +1,7 @@
 //! LDAP as the event loops see it.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use directory::LOCAL_STRENGTH_BITS;
@@ -13,8 +14,23 @@ use runtime::protocol::{Next, Protocol};
 
 use crate::client::{Client, ClientState};
 use crate::ldap_loop::LdapLoop;
+use crate::limits::HOST_NAME_TIME_MAX;
 use crate::log::access::EndPoint;
-use crate::remote::LdapMail;
+use crate::remote::{LdapMail, News};
+
+impl LdapLoop {
+    /// Has the first request wait for the name of the client's host, if access rules ask for it: undecided, they would
+    /// refuse what they allow.
+    fn look_up_host_name(&self, client: &mut Client) {
+        let (mailbox, address) = (Arc::clone(&self.mailbox), client.address());
+        let told = move || mailbox.send(address, LdapMail { operation: 0, news: News::HostName });
+        if self.executor.look_up_host_name(&client.state.session, Box::new(told)) {
+            let until = Instant::now() + HOST_NAME_TIME_MAX;
+            client.held_until = Some(until);
+            client.state.waits_for_host_name = Some(until);
+        }
+    }
+}
 
 impl Protocol for LdapLoop {
     type State = ClientState;
@@ -42,6 +58,7 @@ impl Protocol for LdapLoop {
     fn open(&mut self, client: &mut Client) {
         if let Peer::Tcp { remote, .. } = client.peer() {
             client.state.session.address = Some(remote.ip().to_canonical());
+            self.look_up_host_name(client);
         }
         if client.state.is_logged || !self.log.is_enabled() {
             return;

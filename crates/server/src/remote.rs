@@ -25,6 +25,8 @@ pub(crate) enum News {
     Chunk(Vec<u8>, ChunkEnd),
     /// The operation ended.
     Finished(Encode),
+    /// The name of the client's host is known: it belongs to no operation.
+    HostName,
 }
 
 /// Which operation of which connection a way back is of.
@@ -117,6 +119,7 @@ mod tests {
             match mail.news {
                 News::Chunk(bytes, _) => out.extend(bytes),
                 News::Finished(encode) => drop(encode(&mut out)),
+                News::HostName => {}
             }
         }
         assert_eq!(out, [80, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use directory::{Directory, RequestTime, Worker};
 use ldap::{ControlBuf, LdapResult, encode};
+use runtime::host_names::HostNames;
 use runtime::pool::{Pool, PoolLimits, TURN};
 
 use crate::administration::Administration;
@@ -29,6 +30,7 @@ const HASH_NICENESS: i32 = 5;
 pub(crate) struct Pools {
     pub(crate) search: Pool,
     pub(crate) hash: Pool,
+    pub(crate) host_names: HostNames,
 }
 
 impl Pools {
@@ -44,12 +46,17 @@ impl Pools {
         };
         let searches =
             PoolLimits { threads_max: cores * SEARCH_THREADS_PER_PLACE, niceness: SEARCH_NICENESS, ..limits };
-        Self { search: Pool::new("search", searches), hash: Pool::new("hash", limits) }
+        Self {
+            search: Pool::new("search", searches),
+            hash: Pool::new("hash", limits),
+            host_names: HostNames::default(),
+        }
     }
 
     pub(crate) fn stop(&self) {
         self.search.stop();
         self.hash.stop();
+        self.host_names.stop();
     }
 }
 

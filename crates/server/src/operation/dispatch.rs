@@ -22,6 +22,16 @@ impl Executor for DirectoryExecutor {
         self.directory.nobody()
     }
 
+    fn look_up_host_name(&self, session: &Session, told: Box<dyn FnOnce() + Send>) -> bool {
+        let Some(address) = session.address.filter(|_| self.directory.needs_host_names()) else { return false };
+        let host_name = session.host_name.clone();
+        self.pools.host_names.look_up(address, move |name| {
+            host_name.resolve(name.as_deref());
+            told();
+        });
+        true
+    }
+
     fn admit(&self, session: &Session, message: &Message<'_>, time: RequestTime) -> Result<Admitted, LdapResult> {
         self.directory.admit(session, &message.operation, message.controls, time)
     }

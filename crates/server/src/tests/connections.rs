@@ -46,6 +46,23 @@ fn running_searches_end_with_their_connection() {
     }
 }
 
+/// Where access rules ask for the name of the host, the first request waits for it, but not forever.
+#[test]
+fn requests_wait_until_the_name_of_the_host_is_known() {
+    let server = TestServer::naming_hosts(true, |_, _| ());
+    let mut client = server.client();
+    client.send(&search(1, "dc=x"));
+    client.stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let early = client.stream.read(&mut [0; 1]);
+    assert!(early.is_err(), "answered before the name was known");
+    client.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    server.gate.open();
+    assert_eq!(client.expect().code, 0);
+
+    let server = TestServer::naming_hosts(true, |_, _| ());
+    assert_eq!(server.client().search(1, "dc=x").code, 0, "a name server that does not answer holds up for a while");
+}
+
 #[test]
 fn local_sockets() {
     let server = TestServer::with(|settings, dir| {

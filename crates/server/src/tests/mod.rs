@@ -70,6 +70,8 @@ impl Gate {
 pub(super) struct Fake {
     pub(super) gate: Arc<Gate>,
     pool: Pool,
+    /// Access rules ask for the names of hosts.
+    names_hosts: bool,
 }
 
 impl Executor for Fake {
@@ -84,6 +86,19 @@ impl Executor for Fake {
             limits: SessionLimits::UNLIMITED,
             standing: Standing::default(),
         }
+    }
+
+    /// Names are asked for by the clients of some tests; they are known when the gate opens.
+    fn look_up_host_name(&self, _session: &Session, told: Box<dyn FnOnce() + Send>) -> bool {
+        if !self.names_hosts {
+            return false;
+        }
+        let gate = Arc::clone(&self.gate);
+        std::thread::spawn(move || {
+            gate.wait_until(|| false);
+            told();
+        });
+        true
     }
 
     fn admit(&self, _session: &Session, _message: &Message<'_>, _time: RequestTime) -> Result<Admitted, LdapResult> {
@@ -260,6 +275,10 @@ impl TestServer {
     }
 
     pub(super) fn with(change: impl FnOnce(&mut Settings, &std::path::Path)) -> Self {
+        Self::naming_hosts(false, change)
+    }
+
+    pub(super) fn naming_hosts(names_hosts: bool, change: impl FnOnce(&mut Settings, &std::path::Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut access = AccessLogSettings::new(LogFileSettings::new(dir.path().join("access")));
         access.format = LogFormat::Combined;
@@ -281,7 +300,8 @@ impl TestServer {
         let limits = PoolLimits { running_max: 2, queue_max: 16, threads_max: 8, turn: TURN, niceness: 0 };
         let pool = Pool::new("test", limits);
         let logs = Logs::open(&settings).unwrap();
-        let executor = || Box::new(Fake { gate: Arc::clone(&gate), pool: pool.clone() }) as Box<dyn Executor>;
+        let executor =
+            || Box::new(Fake { gate: Arc::clone(&gate), pool: pool.clone(), names_hosts }) as Box<dyn Executor>;
         let server = Server::launch(settings, logs, executor).unwrap();
         Self { server: Some(server), gate, dir }
     }

@@ -4,7 +4,7 @@ use ::directory::Directory;
 use config::Config;
 use ldap::{ControlBuf, client};
 
-use super::over_directory::{Real, configuration_text, person};
+use super::over_directory::{Real, configuration_text, person, replace};
 use super::*;
 
 const V1: &str = "2.16.840.1.113730.3.4.12";
@@ -101,7 +101,7 @@ fn only_those_with_the_privilege_act_as_others() {
 #[test]
 fn an_account_out_of_use_lends_its_name_to_nobody() {
     let (_real, mut root) = server();
-    root.send(&super::over_directory::replace(5, "uid=ann,dc=example,dc=com", "ds-pwp-account-disabled", &["true"]));
+    root.send(&replace(5, "uid=ann,dc=example,dc=com", "ds-pwp-account-disabled", &["true"]));
     assert_eq!(root.expect().code, 0);
     assert_eq!(who_am_i(&mut root, &[v2(ANN)]).0, 123);
 }
