@@ -153,6 +153,36 @@ fn values_come_from_entries_that_a_url_finds() {
     }
 }
 
+/// By walking, for `l` has no index.
+#[test]
+fn a_url_finds_what_is_in_its_scope_at_every_depth() {
+    let found = [("base", "0"), ("one", "1"), ("sub", "0123"), ("subordinates", "123")];
+    for (scope, allowed) in found {
+        let plugin = format!(
+            "[plugin.words]\ntype = \"constraint\"\nattribute-type = \"employeeType\"\n\
+             value-uri = \"ldap:///ou=groups,{SUFFIX}?l?{scope}\"\n"
+        );
+        let mut bed = with_people(&plugin);
+        bed.modify(&format!("ou=groups,{SUFFIX}"), "add l: 0").ok();
+        let unit = |value: &str| format!("objectClass: organizationalUnit\nou: x\nl: {value}");
+        // At each depth the value is behind one that has others below it.
+        let mut above = format!("ou=groups,{SUFFIX}");
+        for depth in 1..=3 {
+            bed.add(&format!("ou=first,{above}"), &unit("none")).ok();
+            bed.add(&format!("ou=second,ou=first,{above}"), &unit("none")).ok();
+            bed.add(&format!("ou=way,{above}"), &unit(&depth.to_string())).ok();
+            above = format!("ou=way,{above}");
+        }
+        for depth in 0..=3 {
+            let outcome = bed.modify(&person("ann"), &format!("replace employeeType: {depth}"));
+            match allowed.contains(&depth.to_string()) {
+                true => drop(outcome.ok()),
+                false => drop(outcome.refused(REFUSED, "employeeType")),
+            }
+        }
+    }
+}
+
 #[test]
 fn rules_stay_what_they_are_over_a_restart() {
     let mut bed = with_people("[plugin.one]\ntype = \"constraint\"\nattribute-type = \"mail\"\ncount = 1\n").reopen();
