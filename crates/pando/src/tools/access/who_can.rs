@@ -192,7 +192,10 @@ fn print_text(question: &Question, classes: &[Class], list: bool) {
 fn print_json(question: &Question, classes: &[Class]) {
     let classes: Vec<_> = classes
         .iter()
-        .map(|class| json!({ "because": class.why, "rule": class.text, "count": class.users.len(), "users": class.users }))
+        .map(|class| {
+            let count = class.users.len();
+            json!({ "because": class.why, "rule": class.text, "count": count, "users": class.users })
+        })
         .collect();
     let value = json!({
         "right": question.right.as_str(),

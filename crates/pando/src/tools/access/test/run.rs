@@ -19,10 +19,10 @@ use crate::tools::access::text;
 
 #[derive(Debug, Args)]
 #[command(
-    after_long_help = "A file of expectations:\n  [names]\n  ann = \"uid=ann,ou=People,dc=example,dc=com\"\n  \n  \
-    [[expect]]\n  name = \"passwords are secret\"\n  as = [\"anonymous\", \"ann\"]\n  op = \"read\"\n  dn = \"ann\"\n  attr = \
-    \"userPassword\"\n  allowed = false\n\nThe exit status is 0 if every decision is as expected. docs/access-tests.md \
-    says what an expectation may have."
+    after_long_help = "A file of expectations:\n  [names]\n  ann = \"uid=ann,ou=People,dc=example,dc=com\"\n\n  \
+        [[expect]]\n  name = \"passwords are secret\"\n  as = [\"anonymous\", \"ann\"]\n  op = \"read\"\n  dn = \
+        \"ann\"\n  attr = \"userPassword\"\n  allowed = false\n\nThe exit status is 0 if every decision is as \
+        expected. docs/access-tests.md says what an expectation may have."
 )]
 pub struct Options {
     /// The expectations [repeatable]
