@@ -12,6 +12,8 @@ pub mod judged;
 pub mod parts;
 pub mod proposal;
 mod refusal;
+mod tried_changes;
 pub mod undo;
 
 pub use refusal::Refusal;
+pub use tried_changes::TriedChanges;

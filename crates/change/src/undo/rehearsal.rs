@@ -7,20 +7,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ber::Writer;
 use ldap::ldif::{LdifChange, LdifOperation};
-use ldap::oids::control;
-use ldap::{LdapResult, ModifyOperation, ResultCode, client};
+use ldap::{LdapResult, ModifyOperation, ResultCode};
 use schema::{AttributeDescription, NormalizedDn, Schema};
 use store::{Content, EntryId, StoreError, Trial, View};
 
 use super::entry_change::{EntryChange, Upkeep, upkeep};
 use super::inverse::{inverse, permissive};
-use crate::apply::{Report, normal_form};
-use crate::csn::CsnClock;
+use crate::apply::normal_form;
 use crate::history::ChangeKind;
-use crate::proposal::{Authority, Flags, Kind, Proposal};
-use crate::refusal::Refusal;
+use crate::tried_changes::TriedChanges;
 use query::backend::Suffix;
 use query::facts::Facts;
 use query::locate::locate;
@@ -64,17 +60,14 @@ pub struct Rehearsal<'b> {
     trial: Trial<'b>,
     facts: Arc<Facts>,
     suffixes: Vec<Suffix>,
-    clock: CsnClock,
-    /// Who undoes.
-    root_dn: String,
-    added: u64,
+    changes: TriedChanges,
 }
 
 impl<'b> Rehearsal<'b> {
     /// Begins with the backend as it is now.
     #[must_use]
     pub fn new(trial: Trial<'b>, facts: Arc<Facts>, suffixes: Vec<Suffix>, root_dn: &str) -> Self {
-        Self { trial, facts, suffixes, clock: CsnClock::default(), root_dn: root_dn.to_owned(), added: 0 }
+        Self { trial, facts, suffixes, changes: TriedChanges::new(root_dn) }
     }
 
     /// Undoes one change.
@@ -202,42 +195,7 @@ impl<'b> Rehearsal<'b> {
     }
 
     fn perform(&mut self, request: &LdifChange) -> Result<Result<(), LdapResult>, StoreError> {
-        let mut bytes = Vec::new();
-        client::change_op(&mut Writer::new(&mut bytes), request);
-        let mut flags = Flags::default();
-        for control in &request.controls {
-            match control.oid.as_str() {
-                control::RELAX => flags.set(Flags::RELAX),
-                control::PERMISSIVE_MODIFY => flags.set(Flags::PERMISSIVE_MODIFY),
-                _ => {}
-            }
-        }
-        self.added += 1;
-        let proposal = Proposal {
-            kind: match request.operation {
-                LdifOperation::Add(_) => Kind::Add,
-                LdifOperation::Delete => Kind::Delete,
-                LdifOperation::Modify(_) => Kind::Modify,
-                LdifOperation::ModifyDn { .. } => Kind::ModifyDn,
-            },
-            flags,
-            csn: self.clock.next(),
-            // Any that no entry has: it is never seen.
-            entry_uuid: (u128::MAX - u128::from(self.added)).to_be_bytes(),
-            connection: 0,
-            operation: 0,
-            authority: Authority::Root { dn: &self.root_dn },
-            assertion: b"",
-            pre_read: b"",
-            post_read: b"",
-            operation_bytes: &bytes,
-        };
-        let outcome = self.trial.apply(&proposal.encode())?;
-        Ok(match Report::decode(&outcome.response) {
-            _ if outcome.accepted => Ok(()),
-            Some(report) => Err(report.result),
-            None => Err(Refusal::UnreadableReport.into()),
-        })
+        Ok(self.changes.apply(&mut self.trial, request)?.map(drop))
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `lint` | what can be said against the instructions themselves |
 //! | `searching` | searches of it, by the code of the server |
 //! | `who_can`, `what_can` | everybody who has a right; everything that somebody may |
+//! | `rehearse` | what a change would decide otherwise of what the access log has |
 //! | `test` | expected decisions, compared with those that are made |
 //! | `text`, `marked` | decisions for people |
 
@@ -17,6 +18,7 @@ mod client;
 mod explain;
 mod lint;
 mod marked;
+mod rehearse;
 mod searching;
 mod source;
 mod test;
@@ -44,6 +46,8 @@ enum Command {
     WhoCan(who_can::Options),
     /// Everything that one user may do
     WhatCan(what_can::Options),
+    /// Tell which operations of the access log would be decided otherwise after a change
+    Rehearse(rehearse::Options),
     /// Compare decisions with those that a file expects, and tell which differ
     Test(test::Options),
     /// Instructions that allow more than was meant, never match, or say nothing
@@ -55,6 +59,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         Command::Explain(own) => explain::run(directory, own),
         Command::WhoCan(own) => who_can::run(directory, own),
         Command::WhatCan(own) => what_can::run(directory, own),
+        Command::Rehearse(own) => rehearse::run(directory, own),
         Command::Test(own) => test::run(directory, own),
         Command::Lint(own) => lint::run(directory, own),
     }

@@ -37,6 +37,25 @@ pub fn search(
     unix_seconds: i64,
     most: usize,
 ) -> Result<Found, Failure> {
+    let mut gathered = Gathered { most, ..Gathered::default() };
+    let result = run(directory, session, asked, unix_seconds, &mut gathered)?;
+    Ok(Found { result, entries: gathered.entries, is_cut: gathered.is_cut })
+}
+
+/// The values that it shows, of all attributes and entries.
+pub fn values(directory: &Directory, session: &Session, asked: &Asked, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut gathered = Gathered { most, values: Some(Vec::new()), ..Gathered::default() };
+    run(directory, session, asked, 0, &mut gathered)?;
+    Ok(gathered.values.unwrap_or_default())
+}
+
+fn run(
+    directory: &Directory,
+    session: &Session,
+    asked: &Asked,
+    unix_seconds: i64,
+    gathered: &mut Gathered,
+) -> Result<LdapResult, Failure> {
     let filter = ldap::filter::parse(&asked.filter).context(format_args!("\"{}\" is not a filter", asked.filter))?;
     let attributes: Vec<&str> = asked.attributes.iter().map(String::as_str).collect();
     let made = MadeSearch::new(&Search {
@@ -45,7 +64,7 @@ pub fn search(
         deref_aliases: DerefAliases::Never,
         size_limit: 0,
         time_limit_seconds: 0,
-        types_only: true,
+        types_only: gathered.values.is_none(),
         filter: &filter,
         attributes: &attributes,
     });
@@ -53,17 +72,17 @@ pub fn search(
     let Operation::Search(request) = &operation else { return Err(Failure::new("the search is none")) };
     let time = RequestTime { started: Instant::now(), unix_seconds };
     let mut worker = Worker::default();
-    let mut gathered = Gathered { entries: BTreeMap::new(), most, is_cut: false };
-    let result = match directory.plan_search(&mut worker, session, request, &Controls::none(), time) {
-        Ok(mut plan) => plan.run(&mut worker, &mut gathered).result,
+    Ok(match directory.plan_search(&mut worker, session, request, &Controls::none(), time) {
+        Ok(mut plan) => plan.run(&mut worker, gathered).result,
         Err(done) => done.result,
-    };
-    Ok(Found { result, entries: gathered.entries, is_cut: gathered.is_cut })
+    })
 }
 
-/// Takes names and the names of attributes.
+/// Takes names and the names of attributes, and values where they are wanted.
+#[derive(Default)]
 struct Gathered {
     entries: BTreeMap<String, BTreeSet<String>>,
+    values: Option<Vec<Vec<u8>>>,
     most: usize,
     is_cut: bool,
 }
@@ -77,6 +96,14 @@ impl EntryWriter for Gathered {
         let mut dn = Vec::new();
         entry.dn().put(&mut dn);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if let Some(values) = &mut self.values {
+            for attribute in entry.attributes() {
+                attribute.each_value(&mut |value| {
+                    values.push(value.to_vec());
+                    ControlFlow::Continue(())
+                })?;
+            }
+        }
         let attributes = entry.attributes().map(|attribute| text(attribute.description())).collect();
         self.entries.insert(text(&dn), attributes);
         Ok(ControlFlow::Continue(()))

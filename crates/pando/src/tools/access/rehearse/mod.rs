@@ -1,0 +1,26 @@
+//! `access rehearse`: which operations of the access log would be decided otherwise if access control were changed.
+//!
+//! Nothing is changed: the change is tried in memory, and every operation is decided as things are and as they would
+//! be. What the access log does not hold is said at the end.
+//!
+//! | file | what |
+//! |---|---|
+//! | `log_line` | a line of the access log, in words |
+//! | `logged` | operations with who asked for them, from lines |
+//! | `log_files` | the lines of a log and of what was put aside of it, also as they come |
+//! | `proposed` | the change that is rehearsed, and the directory with and without it |
+//! | `written` | what updates wrote, from the history of changes |
+//! | `compared` | one operation, decided on both |
+//! | `report` | differences by user and cause |
+//! | `run` | all of it in order |
+
+mod compared;
+mod log_files;
+mod log_line;
+mod logged;
+mod proposed;
+mod report;
+mod run;
+mod written;
+
+pub use run::{Options, run};
