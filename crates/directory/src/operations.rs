@@ -5,8 +5,9 @@
 use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest};
 
 use crate::bind::{BindContext, BindStep, bind_controls};
-use crate::decision::{Asked, Decision, Explainer, SubjectError, held, identity_of};
+use crate::decision::{Asked, Explainer, SubjectError, held, identity_of};
 use crate::directory::Directory;
+use crate::needs::Decision;
 use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
 use crate::session::Session;
 use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};

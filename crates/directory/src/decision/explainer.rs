@@ -1,11 +1,12 @@
 //! Finds the entry that a request is about, and asks for each thing that the request needs.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use access::explanation::{Considered, Explanation, Outcome, Reason};
-use access::{EntryRights, Question, Right, Rights};
-use ldap::{Filter, FilterNode};
+use access::{EntryRights, Privilege, Question, Right, Rights};
+use ldap::{EntryRequest, Filter, FilterNode};
 use query::backend::holder;
 use query::entry::{DnParts, EntryView};
 use query::facts::Facts;
@@ -17,10 +18,12 @@ use schema::{AttributeDescription, MatchContext, NormalizedDn, TypeIndex};
 use store::StoreError;
 
 use super::asked::Asked;
-use super::need::{Decision, FilterTruth, Need, What};
 use crate::in_force::InForce;
+use crate::needs::{Decision, FilterTruth, Need, What};
 use crate::own::MonitorSource;
+use crate::update::{End, Judge, Matter};
 use change::history::History;
+use change::proposal::{Flags, Kind};
 
 /// See the module.
 pub(crate) struct Explainer<'d> {
@@ -54,7 +57,7 @@ impl Explainer<'_> {
             Asked::Right { dn, right, attribute } => {
                 self.of_entry(dn, |case| case.right(right, attribute).map(drop))?
             }
-            Asked::Update(_) => Decision::default(),
+            Asked::Update(request) => self.of_update(request)?,
             Asked::Control { oid, dn } => {
                 let target = NormalizedDn::parse(&self.facts.schema, dn.as_bytes()).unwrap_or_default();
                 let granted = self.rights.may_use_control(oid, &target)?;
@@ -66,6 +69,45 @@ impl Explainer<'_> {
             }
         };
         Ok(Decision { asker: self.rights.identity().dn().to_owned(), ..decision })
+    }
+
+    /// Has the update judged, with every question to the asker noted.
+    fn of_update(&self, request: &EntryRequest<'_>) -> Result<Decision, StoreError> {
+        let shown = String::from_utf8_lossy(request.entry()).into_owned();
+        let missing = Decision { dn: shown.clone(), ..Decision::default() };
+        let Ok(name) = NormalizedDn::parse(&self.facts.schema, request.entry()) else { return Ok(missing) };
+        let own = self.in_force.ask_own_entries(self.history, self.monitor, &self.facts, &name, |tree, _| tree.title());
+        if own.is_some() {
+            let granted = self.rights.has(Privilege::UpdateSchema);
+            return Ok(self.without_entry(&shown, What::Privilege(Privilege::UpdateSchema), granted));
+        }
+        let Some((backend, _)) = holder(&self.reading.backends, name.as_bytes()) else { return Ok(missing) };
+        let judge = Judge {
+            rights: Arc::clone(&self.rights),
+            identity: self.rights.identity().clone(),
+            facts: Arc::clone(&self.facts),
+            reading: self.reading.clone(),
+        };
+        let matter = Matter {
+            backend,
+            kind: kind_of(request),
+            flags: Flags::default(),
+            request,
+            assertion: b"",
+            wants_pre_read: false,
+            most_below: usize::MAX,
+        };
+        let needs = RefCell::default();
+        let told = match judge.explain(matter, &needs) {
+            Ok(_) | Err(End::TakesLong) => None,
+            Err(End::Refused(told)) => Some(told.result),
+        };
+        let needs = needs.into_inner();
+        let granted = !needs.is_empty() && needs.iter().all(|need: &Need| need.granted);
+        // An entry that is there already does not make an add a matter of rights.
+        let told = told.filter(|_| !granted);
+        let exists = granted || told.as_ref().is_none_or(|_| !needs.is_empty());
+        Ok(Decision { granted, dn: shown, exists, needs, told, ..Decision::default() })
     }
 
     fn without_entry(&self, dn: &str, what: What, granted: bool) -> Decision {
@@ -243,6 +285,15 @@ impl Case<'_, '_> {
             false => Reason::NothingApplies,
         };
         Ok(Explanation { granted, reason, instructions })
+    }
+}
+
+fn kind_of(request: &EntryRequest<'_>) -> Kind {
+    match request {
+        EntryRequest::Add(_) => Kind::Add,
+        EntryRequest::Delete(_) => Kind::Delete,
+        EntryRequest::Modify(_) => Kind::Modify,
+        EntryRequest::ModifyDn(_) => Kind::ModifyDn,
     }
 }
 

@@ -1,11 +1,10 @@
 //! Why a request would be granted or refused: what it needs of access control, and how each need is decided.
 //!
-//! Asks the same code that decides about requests, and does nothing of what they ask for.
+//! Asks the same code that decides about requests, and does nothing of what they ask for. The answer is in
+//! [`needs`](crate::needs).
 //!
 //! | file | what |
 //! |---|---|
-//! | `json` | the answer as JSON |
-//! | `need` | what a request needs, and what became of it |
 //! | `asked` | the requests that can be asked about |
 //! | `explainer` | finds the entry and asks about it |
 //! | `held` | the instructions of the whole directory, for those who look at them |
@@ -14,12 +13,9 @@
 mod asked;
 mod explainer;
 pub(crate) mod held;
-mod json;
-mod need;
 mod subject;
 
 pub use asked::Asked;
 pub(crate) use explainer::Explainer;
-pub use need::{Decision, FilterTruth, Need, What};
 pub use subject::SubjectError;
 pub(crate) use subject::identity_of;

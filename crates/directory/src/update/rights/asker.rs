@@ -33,6 +33,7 @@ pub(crate) trait Asker {
 }
 
 /// The rights of a session on the entries of one backend at one moment.
+#[derive(Clone, Copy)]
 pub(crate) struct Granted<'r, 'm> {
     pub(crate) facts: &'r Facts,
     pub(crate) rights: &'r EntryRights<'m>,

@@ -3,7 +3,7 @@
 //! Owns what it needs, so that an update whose entry changed meanwhile can be judged again on the writer's thread.
 //! Knows moments; what is asked of the asker is said by `sitting`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,11 +14,13 @@ use query::read_moment::ReadContext;
 use schema::NormalizedDn;
 use store::StoreError;
 
-use super::asker::Granted;
+use super::asker::{Asker, Granted};
 use super::matter::Matter;
+use super::noting::Noting;
 use super::scene::Scene;
 use super::sitting::Sitting;
 use super::verdict::{End, Readable, Verdict};
+use crate::needs::Need;
 
 /// The privileges that some update takes.
 const ALL_PRIVILEGES: [Privilege; 6] = [
@@ -56,11 +58,23 @@ impl Judge {
     /// # Errors
     /// Why it may not be done, or not on this thread.
     pub(crate) fn judge(&self, matter: Matter<'_, '_>) -> Result<Verdict, End> {
+        self.decide(matter, None)
+    }
+
+    /// The same, with every question that is asked of the asker noted.
+    ///
+    /// # Errors
+    /// Why it may not be done.
+    pub(crate) fn explain(&self, matter: Matter<'_, '_>, needs: &RefCell<Vec<Need>>) -> Result<Verdict, End> {
+        self.decide(matter, Some(needs))
+    }
+
+    fn decide(&self, matter: Matter<'_, '_>, needs: Option<&RefCell<Vec<Need>>>) -> Result<Verdict, End> {
         let own = match &self.identity {
             Identity::User { backend, entry, .. } if *backend == matter.backend => Some(*entry),
             _ => None,
         };
-        self.at_once(matter.backend, |backend, scene, rights| {
+        self.at_once(matter.backend, needs, |backend, scene, rights| {
             let now_unix_seconds = now_unix_seconds();
             let took_values = Cell::new(false);
             let own_dn = self.identity.dn();
@@ -74,7 +88,7 @@ impl Judge {
     /// When something cannot be read.
     pub(crate) fn readable_now(&self, at: BackendIndex, dn: &[u8]) -> Result<Readable, StoreError> {
         let Ok(name) = NormalizedDn::parse(&self.facts.schema, dn) else { return Ok(Readable::default()) };
-        self.at_once(at, |backend, scene, _| {
+        self.at_once(at, None, |backend, scene, _| {
             let Some(suffix) = backend.suffix_of(name.as_bytes()) else { return Ok(Readable::default()) };
             match scene.way(suffix, &name)?.entry() {
                 Some(held) => scene.readable(held),
@@ -87,6 +101,7 @@ impl Judge {
     fn at_once<T, E: From<StoreError>>(
         &self,
         at: BackendIndex,
+        needs: Option<&RefCell<Vec<Need>>>,
         look: impl FnOnce(&Backend, Scene<'_>, &EntryRights<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let backend = self.reading.backends.get(at.0).ok_or(StoreError::Closed)?;
@@ -95,8 +110,10 @@ impl Judge {
         let moment = self.reading.moment(&self.facts, now_unix_seconds());
         let source = moment.at(at, view);
         let rights = self.rights.at(source)?;
-        let asker = Granted { facts: &self.facts, rights: &rights };
-        look(backend, Scene { facts: &self.facts, asker: &asker, view, source: &source }, &rights)
+        let granted = Granted { facts: &self.facts, rights: &rights };
+        let noting = needs.map(|needs| Noting { granted, needs });
+        let asker: &dyn Asker = noting.as_ref().map_or(&granted, |noting| noting);
+        look(backend, Scene { facts: &self.facts, asker, view, source: &source }, &rights)
     }
 }
 

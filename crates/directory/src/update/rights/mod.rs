@@ -10,7 +10,7 @@
 //! | `case` | rights and privileges of the operations, by attribute and value |
 //! | `privileges` | attributes that take a privilege |
 //! | `new_entry` | the entry of an add, as rules see it |
-//! | `asker` | what is asked of the asker |
+//! | `asker`, `noting` | what is asked of the asker, and a note of it for whoever asks why |
 //! | `matter`, `verdict`, `denial`, `refusal` | a request, and how a judgement ends |
 //! | `disclosure` | what of a result the asker is told |
 //! | `read_entry` | what of an entry the response controls show |
@@ -22,6 +22,7 @@ mod disclosure;
 mod judge;
 mod matter;
 mod new_entry;
+mod noting;
 mod privileges;
 mod read_entry;
 mod refusal;

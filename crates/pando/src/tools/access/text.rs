@@ -71,6 +71,10 @@ fn lines(decision: &Decision, all: bool, width: usize) -> Vec<String> {
             put_explanation(&mut out, explanation, all, width);
         }
     }
+    if let Some(told) = &decision.told {
+        out.push(String::new());
+        out.push(format!("The client is told: {told}"));
+    }
     out
 }
 
@@ -212,6 +216,7 @@ mod tests {
             dn: "uid=ann,o=x".to_owned(),
             exists: true,
             needs: vec![Need { what, granted, explanation: Some(explanation) }],
+            told: None,
         }
     }
 

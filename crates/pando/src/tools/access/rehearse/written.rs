@@ -55,16 +55,13 @@ impl Written {
         let found = self.changes.get(&(connection, operation))?;
         let is_near = |time: i64| unix_seconds.is_none_or(|logged| (logged - time).abs() <= SECONDS_APART_MAX);
         let (_, change) = found.iter().find(|(time, _)| is_near(*time))?;
-        let mut changes: Vec<(ModifyOperation, &[u8], Vec<&[u8]>)> = Vec::new();
-        for edit in &change.edits {
+        let changes = change.edits.iter().flat_map(|edit| {
             let name = edit.description.as_bytes();
-            if !edit.removed.is_empty() || !edit.is_complete {
-                changes.push((ModifyOperation::Delete, name, slices(&edit.removed)));
-            }
-            if !edit.added.is_empty() {
-                changes.push((ModifyOperation::Add, name, slices(&edit.added)));
-            }
-        }
+            let removed =
+                (!edit.removed.is_empty() || !edit.is_complete).then_some((ModifyOperation::Delete, &edit.removed));
+            let added = (!edit.added.is_empty()).then_some((ModifyOperation::Add, &edit.added));
+            removed.into_iter().chain(added).map(move |(how, values)| (how, name, slices(values)))
+        });
         Some(MadeUpdate::modify(change.dn.as_bytes(), changes))
     }
 }

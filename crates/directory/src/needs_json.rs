@@ -1,7 +1,8 @@
 //! A decision as JSON: what tools print and what the control answers.
 //!
 //! # Members
-//! `granted`, `asker` (empty: anonymous), `dn`, `exists`, `needs`: a list of objects with `need` (`shows`, `filter`,
+//! `granted`, `asker` (empty: anonymous), `dn`, `exists`, `told` (what the client of a refused update is told:
+//! `resultCode`, `message`), `needs`: a list of objects with `need` (`shows`, `filter`,
 //! `right`, `privilege`, `control`, `extendedOperation`), `granted`, what it is about (`dn`, `right`, `attribute`,
 //! `value`, `privilege`, `oid`, `matches`), and where instructions decided `reason`, `decidedBy` and `instructions`. Of
 //! an instruction: `holder` (none: the configuration), `number` among the values of the holder, `name`, `text`,
@@ -10,7 +11,7 @@
 use access::explanation::{Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
 use query::json::JsonWriter;
 
-use super::need::{Decision, FilterTruth, Need, What};
+use crate::needs::{Decision, FilterTruth, Need, What};
 
 impl Decision {
     /// One line of JSON.
@@ -21,6 +22,12 @@ impl Decision {
             json.key("asker").text(&self.asker);
             json.key("dn").text(&self.dn);
             json.key("exists").truth(self.exists);
+            if let Some(told) = &self.told {
+                json.key("told").object(|json| {
+                    json.key("resultCode").number(u64::try_from(told.code.as_i32()).unwrap_or_default());
+                    json.key("message").text(&told.message);
+                });
+            }
             json.key("needs").list(|json| self.needs.iter().for_each(|need| put_need(json, need)));
         })
     }

@@ -4,6 +4,7 @@
 
 use access::explanation::Explanation;
 use access::{Privilege, Right};
+use ldap::LdapResult;
 
 /// How a request is decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct Decision {
     pub exists: bool,
     /// In the order in which they are decided.
     pub needs: Vec<Need>,
+    /// What the client of a refused update is told.
+    pub told: Option<LdapResult>,
 }
 
 /// One thing that a request needs.
