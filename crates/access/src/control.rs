@@ -261,7 +261,7 @@ impl AccessControl {
             kinds: Arc::clone(&prepared.kinds),
             context: reading.clone(),
             sets: Arc::clone(sets),
-            acis_per_entry_max: settings.acis_per_entry_max,
+            settings: Arc::clone(&settings),
             global: Vec::new(),
             backends: Vec::new(),
             stored: Arc::new(Certain::default()),

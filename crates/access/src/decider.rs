@@ -67,13 +67,13 @@ impl<'d> Decider<'d> {
         self.memo.moment.get_or_init(|| rights.context.moment(&rights.facts, rights.asker.now_unix_seconds))
     }
 
-    fn making(&self) -> Making<'d> {
+    pub fn making(&self) -> Making<'d> {
         let rights = self.rights;
         Making {
             context: &rights.context,
             moment: self.moment(),
             sets: &rights.sets,
-            loading: Loading { facts: &rights.facts, most: rights.acis_per_entry_max },
+            loading: Loading { facts: &rights.facts, most: rights.settings.acis_per_entry_max },
         }
     }
 
@@ -101,7 +101,7 @@ impl<'d> Decider<'d> {
         with(&concerns)
     }
 
-    fn stored<'e>(&self, entry: &'e EntryView<'_>) -> Option<(StoredAt<'e>, ReadAt<'e>)>
+    pub fn stored<'e>(&self, entry: &'e EntryView<'_>) -> Option<(StoredAt<'e>, ReadAt<'e>)>
     where
         'd: 'e,
     {
@@ -230,18 +230,27 @@ impl<'d> Decider<'d> {
         if applying.is_fixed() {
             return Ok(true);
         }
-        let conditions = Conditions {
+        let Applies { applies, looked_at_content } = self.with_conditions(facts, entry, |them| them.of(applying))?;
+        if looked_at_content {
+            self.memo.looked_at_content.set(true);
+        }
+        Ok(applies)
+    }
+
+    /// Calls `with` with what conditions of an entry are told by.
+    pub fn with_conditions<T>(
+        &self,
+        facts: &Facts,
+        entry: &EntryView<'_>,
+        with: impl FnOnce(&Conditions<'_>) -> T,
+    ) -> T {
+        with(&Conditions {
             facts,
             asker: &self.rights.asker,
             entry,
             stored: self.stored(entry),
             with_asker: &|with| self.making().with_entry(self.rights.asker.place, |own| with(own)),
-        };
-        let Applies { applies, looked_at_content } = conditions.of(applying)?;
-        if looked_at_content {
-            self.memo.looked_at_content.set(true);
-        }
-        Ok(applies)
+        })
     }
 
     /// The table of attribute types of an entry.

@@ -91,7 +91,7 @@ impl Conditions<'_> {
     }
 
     /// The normalized name of the entry.
-    fn name(&self) -> Result<Vec<u8>, StoreError> {
+    pub fn name(&self) -> Result<Vec<u8>, StoreError> {
         let mut name = Vec::new();
         match &self.stored {
             Some((stored, seen)) => {
@@ -108,7 +108,7 @@ impl Conditions<'_> {
     }
 
     /// Whether the entry matches, as it is shown.
-    fn matches(&self, filter: &FilterTest) -> Result<Truth, StoreError> {
+    pub fn matches(&self, filter: &FilterTest) -> Result<Truth, StoreError> {
         let mut scratch = FilterScratch::default();
         let now = self.asker.now_unix_seconds;
         let Some((stored, seen)) = &self.stored else {
@@ -129,7 +129,8 @@ impl Conditions<'_> {
         filter.matches(self.facts, &entry, now, &mut scratch)
     }
 
-    fn answer(&self, question: EntryQuestion<'_>, looked: &mut bool) -> Result<Truth, StoreError> {
+    /// What the entry answers; `looked` is set when that took what it holds.
+    pub fn answer(&self, question: EntryQuestion<'_>, looked: &mut bool) -> Result<Truth, StoreError> {
         let here = self.stored.as_ref().map(|(stored, _)| stored.backend);
         match (question, self.asker.place) {
             (EntryQuestion::Says(test), _) => self.says(test, looked),

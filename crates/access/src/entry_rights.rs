@@ -2,9 +2,7 @@
 //!
 //! Belongs to one operation and one thread. A search that goes on at another moment takes another one.
 
-use std::ops::ControlFlow;
-
-use aci::{Effect, Right};
+use aci::Right;
 use query::asker_rights::Which;
 use query::entry::EntryView;
 use query::facts::Facts;
@@ -13,11 +11,12 @@ use query::rights::{Answer, ReadRight, ReadRights};
 use schema::{NormalizedDn, TypeIndex};
 use store::{EntryId, StoreError};
 
-use crate::compiled::{FilterTest, Instruction, ValueTests};
+use crate::about::is_about;
 use crate::decide::Concern;
 use crate::decider::{Decider, Memo};
 use crate::explanation::{Explanation, Reason};
 use crate::identity::Identity;
+use crate::plain::explain;
 use crate::policy::Access;
 use crate::question::{Question, WrittenValue};
 use crate::rights::Rights;
@@ -87,35 +86,19 @@ impl<'m> EntryRights<'m> {
 
     fn may_here(&self, facts: &Facts, entry: &EntryView<'_>, question: Question<'_>) -> Result<bool, StoreError> {
         let decider = self.decider();
-        let Question { right, attribute, value } = question;
-        match (right, attribute) {
+        match (question.right, question.attribute) {
             (Right::Read, None) => shows(decider, facts, entry),
-            (Right::Read, Some(attribute)) => decider.reads(facts, ReadRight::Read, entry, attribute),
+            (Right::Read, Some(attribute)) => {
+                Ok(decider.reads(facts, ReadRight::Read, entry, attribute)? && shows(decider, facts, entry)?)
+            }
             (Right::Search, Some(attribute)) => decider.reads(facts, ReadRight::Search, entry, attribute),
             (Right::Compare, Some(attribute)) => decider.reads(facts, ReadRight::Compare, entry, attribute),
             (Right::Search | Right::Compare, None) => Ok(false),
-            (Right::Write, Some(attribute)) => {
-                let mut is_about = |it: &Concern| Ok(is_about_writing(facts, it, attribute, value));
-                if decider.decide(facts, entry, Right::Write, &mut is_about)? {
-                    return Ok(true);
-                }
-                Ok(self.is_own_name(facts, attribute, value)
-                    && decider.decide(facts, entry, Right::SelfWrite, &mut is_about)?)
-            }
-            (Right::SelfWrite, Some(attribute)) => {
-                decider.decide(facts, entry, right, &mut |it| Ok(is_about_writing(facts, it, attribute, value)))
-            }
-            (Right::Write | Right::SelfWrite, None) => {
-                decider.decide(facts, entry, right, &mut |it| Ok(is_about_entry_as_such(it)))
-            }
-            (Right::Add, _) => {
-                decider.decide(facts, entry, right, &mut |it| is_about_all(facts, it, entry, |it| &it.add))
-            }
-            (Right::Delete, _) => {
-                decider.decide(facts, entry, right, &mut |it| is_about_all(facts, it, entry, |it| &it.delete))
-            }
-            (Right::Import | Right::Export | Right::Proxy | Right::ModDn, _) => {
-                decider.decide(facts, entry, right, &mut |_| Ok(true))
+            (right, _) => {
+                let mut about = |it: &Concern| is_about(facts, &it.instruction, it.effect, entry, question);
+                Ok(decider.decide(facts, entry, right, &mut about)?
+                    || (self.is_own_name(facts, question)
+                        && decider.decide(facts, entry, Right::SelfWrite, &mut about)?))
             }
         }
     }
@@ -154,7 +137,8 @@ impl<'m> EntryRights<'m> {
         self.memo.looked_at_content.get()
     }
 
-    /// The same answer as [`EntryRights::may`] with its reasons. Slow: nothing is remembered.
+    /// The same answer as [`EntryRights::may`] with its reasons: every instruction is evaluated as it is written. Slow:
+    /// nothing is remembered.
     ///
     /// # Errors
     /// When something cannot be read.
@@ -164,8 +148,17 @@ impl<'m> EntryRights<'m> {
         entry: &EntryView<'_>,
         question: Question<'_>,
     ) -> Result<Explanation, StoreError> {
-        let reason = if self.rights.bypasses_acl() { Reason::BypassAcl } else { Reason::BuiltIn };
-        Ok(Explanation { granted: self.may(facts, entry, question)?, reason, instructions: Vec::new() })
+        if self.rights.policy.is_some() {
+            let granted = self.may(facts, entry, question)?;
+            return Ok(Explanation { granted, reason: Reason::BuiltIn, instructions: Vec::new() });
+        }
+        let entry = self.here(entry);
+        let explained = explain(self.decider(), facts, &entry, question)?;
+        if !explained.granted && self.is_own_name(facts, question) {
+            let own = Question { right: Right::SelfWrite, ..question };
+            return Ok(Some(explain(self.decider(), facts, &entry, own)?).filter(|it| it.granted).unwrap_or(explained));
+        }
+        Ok(explained)
     }
 
     fn by_policy(&self, policy: Access, facts: &Facts, entry: &EntryView<'_>, question: Question<'_>) -> bool {
@@ -190,9 +183,12 @@ impl<'m> EntryRights<'m> {
             if Some(*backend) == own && *id == entry.id && *id != EntryId::ROOT)
     }
 
-    /// Whether a value is the asker's own name, in an attribute of names.
-    fn is_own_name(&self, facts: &Facts, attribute: TypeIndex, value: Option<WrittenValue<'_>>) -> bool {
-        let Some(WrittenValue::Added(value) | WrittenValue::Deleted(value)) = value else { return false };
+    /// Whether it is about writing the asker's own name, in an attribute of names.
+    fn is_own_name(&self, facts: &Facts, question: Question<'_>) -> bool {
+        let Question { right: Right::Write, attribute: Some(attribute), value: Some(value) } = question else {
+            return false;
+        };
+        let (WrittenValue::Added(value) | WrittenValue::Deleted(value)) = value;
         let is_name = facts.schema.attribute_by_index(attribute).is_some_and(|it| it.syntax.oid() == DN_SYNTAX);
         let Some(own) = self.rights.asker.name.as_ref().filter(|_| is_name) else { return false };
         NormalizedDn::parse(&facts.schema, value).is_ok_and(|name| name.as_bytes() == &**own)
@@ -205,58 +201,6 @@ impl<'m> EntryRights<'m> {
             _ => *entry,
         }
     }
-}
-
-/// Whether one is about writing an attribute, or one value of it.
-fn is_about_writing(facts: &Facts, concern: &Concern, attribute: TypeIndex, value: Option<WrittenValue<'_>>) -> bool {
-    let instruction = &concern.instruction;
-    let covers = || instruction.attributes.as_ref().is_some_and(|list| list.contains(facts, attribute));
-    let Some(filters) = &instruction.value_filters else { return covers() };
-    let find = |list: &'_ [(TypeIndex, FilterTest)]| list.iter().position(|(named, _)| *named == attribute);
-    let (list, value) = match value {
-        Some(WrittenValue::Added(value)) => (&filters.add, value),
-        Some(WrittenValue::Deleted(value)) => (&filters.delete, value),
-        // Some value may be written: an allow is about it. A deny is about the values that it names.
-        None => {
-            let is_named = find(&filters.add).is_some() || find(&filters.delete).is_some();
-            return covers() || (is_named && concern.effect == Effect::Allow);
-        }
-    };
-    match find(list).and_then(|at| list.get(at)) {
-        Some((_, filter)) => filter.matches_value(facts, attribute, value),
-        None => covers(),
-    }
-}
-
-/// Whether one is about changing an entry as such, as renaming it does: an allow of writing some attribute, or a deny
-/// that names none.
-fn is_about_entry_as_such(concern: &Concern) -> bool {
-    let Instruction { attributes, value_filters, is_invalid, .. } = &*concern.instruction;
-    let names_some = attributes.is_some() || value_filters.is_some();
-    *is_invalid || names_some == (concern.effect == Effect::Allow)
-}
-
-/// Whether one is about adding or deleting an entry: attributes do not matter, but values do for which it has filters.
-/// All of them have to match what an allow says, and any what a deny says.
-fn is_about_all(
-    facts: &Facts,
-    concern: &Concern,
-    entry: &EntryView<'_>,
-    list: fn(&ValueTests) -> &[(TypeIndex, FilterTest)],
-) -> Result<bool, StoreError> {
-    let Some(filters) = &concern.instruction.value_filters else { return Ok(true) };
-    let is_allow = concern.effect == Effect::Allow;
-    for (attribute, filter) in list(filters) {
-        let mut is_decided = false;
-        query::entry::each_stored(entry, *attribute, &mut |value| {
-            is_decided = filter.matches_value(facts, *attribute, value) != is_allow;
-            if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        if is_decided {
-            return Ok(!is_allow);
-        }
-    }
-    Ok(is_allow)
 }
 
 impl ReadRights for EntryRights<'_> {

@@ -13,12 +13,15 @@
 //! | `decide` | what concerns an asker, what of it applies at a place, tables of attribute types |
 //! | `rights` | what one asker may do: privileges, and the instructions that concern it |
 //! | `decider`, `entry_conditions`, `visible` | decisions entry by entry |
+//! | `about` | whether an instruction is about what is asked |
+//! | `plain` | the same decisions by evaluating every instruction as it is written, with reasons |
 //! | `entry_rights` | every right on the entries of one backend at one moment |
 //! | `answers` | the rights to read as searches ask for them |
 //! | `oid_rights` | the use of controls and extended operations |
 //! | `lint` | what can be said against instructions before they do harm |
 //! | `policy` | what answers while the settings say so: root everything, users everything but passwords |
 
+mod about;
 pub mod account;
 mod answers;
 mod asker;
@@ -36,6 +39,7 @@ pub mod limits;
 pub mod lint;
 pub mod not_obeyed;
 mod oid_rights;
+mod plain;
 mod policy;
 mod privilege;
 pub mod profiles;

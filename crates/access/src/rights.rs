@@ -20,6 +20,7 @@ use crate::identity::Identity;
 use crate::policy::Access;
 use crate::privilege::{Privilege, PrivilegeSet};
 use crate::set::{LiveSets, Needs};
+use crate::settings::AccessSettings;
 
 /// See the module.
 pub struct Rights {
@@ -33,8 +34,7 @@ pub struct Rights {
     pub(crate) kinds: Arc<Kinds>,
     pub(crate) context: ReadContext,
     pub(crate) sets: Arc<LiveSets>,
-    /// Instructions that one entry may hold.
-    pub(crate) acis_per_entry_max: usize,
+    pub(crate) settings: Arc<AccessSettings>,
     /// The instructions of the configuration that concern it.
     pub(crate) global: Vec<Concern>,
     /// Those of the backends.

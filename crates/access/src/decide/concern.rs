@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use aci::{Effect, Right, Rights};
-use query::backend::BackendIndex;
 use query::filter::Truth;
 use store::{EntryId, StoreError};
 
@@ -34,8 +33,6 @@ pub(crate) struct BackendConcerns {
     /// By suffix of the backend (its normalized name): those of entries of other backends above it, each with how many
     /// RDNs the name of its holder has.
     pub above: Vec<(Box<[u8]>, Vec<HeldConcern>)>,
-    /// The marks of the backends that these are from.
-    pub above_marks: Vec<(BackendIndex, u64)>,
 }
 
 /// What of some instructions concerns an asker.

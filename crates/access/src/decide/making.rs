@@ -125,31 +125,41 @@ impl Making<'_> {
         let suffixes = self.context.backends.get(backend.0).map(|it| it.suffixes.as_slice()).unwrap_or_default();
         for suffix in suffixes {
             let mut above = Vec::new();
-            for (at, other) in numbered(&self.context.backends) {
-                let holding: Vec<&Suffix> = other.suffixes.iter().filter(|it| is_above(it, suffix)).collect();
-                if holding.is_empty() {
-                    continue;
+            self.each_above(backend, view, suffix, &mut |at, there, id, depth| {
+                let set = self.sets.at(at, self.loading, there)?;
+                if let Some(holder) = set.holder(id) {
+                    let found = concerns_of(&holder.instructions, subject, is_computed)?;
+                    above.extend(found.into_iter().map(|concern| (depth, concern)));
                 }
-                let snapshot = if at == backend { None } else { Some(other.store.snapshot()?) };
-                let there = snapshot.as_ref().map_or(*view, |snapshot| snapshot.view());
-                let set = self.sets.at(at, self.loading, &there)?;
-                if at != backend {
-                    concerns.above_marks.push((at, set.mark));
-                }
-                for holding in holding {
-                    let path = locate(&there, &holding.normalized, suffix.normalized.as_bytes())?;
-                    for (steps, id) in path.entries.iter().enumerate() {
-                        let own_depth = holding.base_depth() + steps;
-                        let Some(holder) = set.holder(*id).filter(|_| own_depth < suffix.base_depth()) else {
-                            continue;
-                        };
-                        let found = concerns_of(&holder.instructions, subject, is_computed)?;
-                        above.extend(found.into_iter().map(|concern| (own_depth, concern)));
-                    }
-                }
-            }
+                Ok(())
+            })?;
             if !above.is_empty() {
                 concerns.above.push((suffix.normalized.as_bytes().into(), above));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the entries above a base DN of a backend that other base DNs hold, and with how many RDNs
+    /// their names have.
+    pub fn each_above(
+        &self,
+        backend: BackendIndex,
+        view: &View<'_>,
+        suffix: &Suffix,
+        each: &mut dyn FnMut(BackendIndex, &View<'_>, EntryId, usize) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for (at, other) in numbered(&self.context.backends) {
+            for holding in other.suffixes.iter().filter(|it| is_above(it, suffix)) {
+                let snapshot = if at == backend { None } else { Some(other.store.snapshot()?) };
+                let there = snapshot.as_ref().map_or(*view, |snapshot| snapshot.view());
+                let path = locate(&there, &holding.normalized, suffix.normalized.as_bytes())?;
+                for (steps, id) in path.entries.iter().enumerate() {
+                    let depth = holding.base_depth() + steps;
+                    if depth < suffix.base_depth() {
+                        each(at, &there, *id, depth)?;
+                    }
+                }
             }
         }
         Ok(())

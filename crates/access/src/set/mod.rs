@@ -4,6 +4,6 @@ mod aci_set;
 mod key;
 mod live;
 
-pub(crate) use aci_set::{AciSet, Holder, Loading};
+pub(crate) use aci_set::{AciSet, Holder, Loading, values_of};
 pub(crate) use key::{Key, Needs};
 pub(crate) use live::LiveSets;

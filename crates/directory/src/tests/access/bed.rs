@@ -35,6 +35,14 @@ pub fn aci(targets: &str, rest: &str) -> String {
     format!("{targets}(version 3.0; acl \"t\"; {rest};)")
 }
 
+/// The decision, which is that of the explanation too.
+pub fn decided(facts: &Facts, rights: &EntryRights<'_>, entry: &EntryView<'_>, question: Question<'_>) -> bool {
+    let may = rights.may(facts, entry, question).unwrap();
+    let explained = rights.explain(facts, entry, question).unwrap();
+    assert_eq!(explained.granted, may, "{question:?} {explained:#?}");
+    may
+}
+
 impl AccessBed {
     /// alice, bob and carol below `ou=People`; `ou=Other` with dave; a group of alice and a group of that group. Then
     /// instructions, each with the entry that holds it.
@@ -135,7 +143,7 @@ impl AccessBed {
 
     pub fn asks(&self, who: &str, dn: &str, question: Question<'_>) -> bool {
         let facts = self.facts();
-        self.look(&self.session(who), dn, |rights, entry| rights.may(&facts, entry, question).unwrap())
+        self.look(&self.session(who), dn, |rights, entry| decided(&facts, rights, entry, question))
     }
 
     /// Whether somebody may do something with an attribute of an entry.
@@ -161,7 +169,11 @@ impl AccessBed {
         self.look(&self.session(who), dn, |rights, entry| match rights.shows_entries() {
             query::rights::Answer::Yes => true,
             query::rights::Answer::No => false,
-            query::rights::Answer::Ask => rights.shows(&facts, entry).unwrap(),
+            query::rights::Answer::Ask => {
+                let shows = rights.shows(&facts, entry).unwrap();
+                assert_eq!(decided(&facts, rights, entry, Question::entry(Right::Read)), shows);
+                shows
+            }
         })
     }
 
@@ -182,7 +194,7 @@ impl AccessBed {
         let bytes = builder.finish().unwrap();
         let record = RecordView::parse(&bytes, view.tables()).unwrap();
         let entry = EntryView { id: EntryId::ROOT, record, dn: DnParts::default(), source: &at };
-        rights.at(at).unwrap().may(&facts, &entry, Question::entry(Right::Add)).unwrap()
+        decided(&facts, &rights.at(at).unwrap(), &entry, Question::entry(Right::Add))
     }
 
     pub fn may_move(&self, who: &str, dn: &str, to: &str) -> bool {
