@@ -47,6 +47,15 @@ pub struct Considered {
     pub outcome: Outcome,
 }
 
+/// Where an instruction stands, for people: which of them, counted from 1, of which entry or of the configuration.
+#[must_use]
+pub fn place(holder: Option<&str>, number: usize) -> String {
+    match holder {
+        Some(holder) => format!("aci number {number} of \"{holder}\""),
+        None => format!("global-aci number {number} of the configuration"),
+    }
+}
+
 /// What came of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {

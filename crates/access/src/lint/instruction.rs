@@ -25,7 +25,9 @@ pub(super) struct Read<'i> {
 
 impl<'i> Read<'i> {
     pub(super) fn new(at: usize, held: &'i Instruction) -> Self {
-        match parse_as(&held.text, Reading::Strict) {
+        // Entries may hold what an earlier version imported from other servers.
+        let reading = if held.holder.is_some() { Reading::Import } else { Reading::Strict };
+        match parse_as(&held.text, reading) {
             Ok(Parsed { aci, warnings }) => Self { at, held, parsed: Ok(aci), warnings },
             Err(error) => Self { at, held, parsed: Err(error), warnings: Vec::new() },
         }

@@ -73,6 +73,7 @@ fn every_mistake_is_named_and_what_is_meant_so_is_not() {
         (rule("=\"cn\"", "read", &format!("{anyone} and ip!=\"10.0.0.1\"")), vec![]),
         (rule("=\"cn\"", "read", &format!("{me} and {all} or {me}")), vec!["mixed-operators"]),
         (rule("=\"cn\"", "read", "authmethod=\"sasl NEW\""), vec!["unclear"]),
+        (format!("(targetattr=cn){BODY}"), vec!["unclear"]),
         (rule("=\"cn || blueness\"", "read", me), vec!["unknown-attribute"]),
         (rule("=\"cn\"", "read", "userattr=\"blueness#USERDN\""), vec!["unknown-attribute"]),
         (format!("(targetfilter=\"(&(cn;x=a)(blueness=*))\")(targetattr=\"cn\"){BODY}"), vec!["unknown-attribute"]),

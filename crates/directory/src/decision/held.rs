@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use access::explanation::place;
 use access::lint::{Instruction, Presence};
 use query::backend::{Backend, holder};
 use query::entry::{DnParts, EntryView, each_stored};
@@ -20,7 +21,7 @@ pub(crate) fn instructions(
 ) -> Result<Vec<Instruction>, StoreError> {
     let global = (1..).zip(global).map(|(number, text)| Instruction {
         holder: None,
-        place: format!("global-aci number {number} of the configuration"),
+        place: place(None, number),
         text: text.clone(),
     });
     let mut found: Vec<Instruction> = global.collect();
@@ -67,7 +68,7 @@ fn read(
     let holder = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap_or_default();
     found.extend((1..).zip(texts).map(|(number, text)| Instruction {
         holder: Some(holder.clone()),
-        place: format!("aci number {number} of \"{dn}\""),
+        place: place(Some(&dn), number),
         text,
     }));
     Ok(())

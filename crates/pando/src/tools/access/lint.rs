@@ -7,17 +7,13 @@ use access::lint::{Finding, Instruction, Issue, Severity};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use super::marked::marked;
+use super::marked::{columns, marked};
 use super::source::{Source, SourceOptions};
 use crate::failure::Outcome;
 use crate::output::outln;
-use crate::terminal;
 
 /// Exit status when something was found.
 pub const FOUND_STATUS: u8 = 1;
-
-/// Columns of a text that no terminal shows.
-const COLUMNS: usize = 110;
 
 #[derive(Debug, Args)]
 #[command(
@@ -64,8 +60,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     if options.json {
         outln!("{:#}", json(&instructions, &findings));
     } else {
-        let width = terminal::columns().unwrap_or(COLUMNS);
-        lines(&instructions, &findings, width).iter().for_each(|line| outln!("{line}"));
+        lines(&instructions, &findings, columns()).iter().for_each(|line| outln!("{line}"));
     }
     let is_bad = findings.iter().any(|finding| finding.issue.severity() >= options.fail_on.severity());
     Ok(if is_bad { ExitCode::from(FOUND_STATUS) } else { ExitCode::SUCCESS })

@@ -2,6 +2,16 @@
 
 use std::ops::Range;
 
+use crate::terminal;
+
+/// Columns of a text that no terminal shows.
+const COLUMNS: usize = 110;
+
+/// Columns of what is printed.
+pub fn columns() -> usize {
+    terminal::columns().unwrap_or(COLUMNS)
+}
+
 /// Lines of `width` columns; below each that has a marked part, one with carets.
 pub fn marked(text: &str, parts: &[Range<usize>], width: usize) -> Vec<String> {
     let mut lines = Vec::new();

@@ -1,15 +1,11 @@
 //! A decision as people read it: the answer first, then why, then what came close.
 
-use access::explanation::{Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
+use access::explanation::{self, Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
 use directory::{Decision, FilterTruth, Need, What};
 
 use super::client::shown;
-use super::marked::marked;
+use super::marked::{columns, marked};
 use crate::output::outln;
-use crate::terminal;
-
-/// Columns of a text that no terminal shows.
-const COLUMNS: usize = 110;
 
 /// Instructions that came close and are shown.
 const CLOSE_MAX: usize = 5;
@@ -21,7 +17,7 @@ pub fn print(decision: &Decision, all: bool) {
 
 /// The same lines.
 pub fn rendered(decision: &Decision, all: bool) -> Vec<String> {
-    lines(decision, all, terminal::columns().unwrap_or(COLUMNS))
+    lines(decision, all, columns())
 }
 
 /// The answer in one line.
@@ -161,11 +157,7 @@ fn put_instruction(out: &mut Vec<String>, considered: &Considered, width: usize)
 
 /// Where an instruction stands.
 pub fn place(considered: &Considered) -> String {
-    let number = considered.position + 1;
-    match &considered.holder {
-        Some(holder) => format!("aci number {number} of \"{holder}\""),
-        None => format!("global-aci number {number} of the configuration"),
-    }
+    explanation::place(considered.holder.as_deref(), considered.position + 1)
 }
 
 fn failed_note(failed: &[FailedCondition]) -> String {
