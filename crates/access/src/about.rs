@@ -49,14 +49,15 @@ fn is_about_writing(
     let covers = || instruction.attributes.as_ref().is_some_and(|list| list.contains(facts, attribute));
     let Some(filters) = &instruction.value_filters else { return covers() };
     let find = |list: &'_ [(TypeIndex, FilterTest)]| list.iter().position(|(named, _)| *named == attribute);
+    let is_named = || find(&filters.add).is_some() || find(&filters.delete).is_some();
     let (list, value) = match value {
+        // One value that may not be written is enough to ask about each.
+        Some(WrittenValue::Every) if effect == Effect::Allow => return covers() && !is_named(),
+        Some(WrittenValue::Every) => return covers() || is_named(),
         Some(WrittenValue::Added(value)) => (&filters.add, value),
         Some(WrittenValue::Deleted(value)) => (&filters.delete, value),
         // Some value may be written: an allow is about it. A deny is about the values that it names.
-        None => {
-            let is_named = find(&filters.add).is_some() || find(&filters.delete).is_some();
-            return covers() || (is_named && effect == Effect::Allow);
-        }
+        None => return covers() || (is_named() && effect == Effect::Allow),
     };
     match find(list).and_then(|at| list.get(at)) {
         Some((_, filter)) => filter.matches_value(facts, attribute, value),

@@ -188,7 +188,7 @@ impl<'m> EntryRights<'m> {
         let Question { right: Right::Write, attribute: Some(attribute), value: Some(value) } = question else {
             return false;
         };
-        let (WrittenValue::Added(value) | WrittenValue::Deleted(value)) = value;
+        let (WrittenValue::Added(value) | WrittenValue::Deleted(value)) = value else { return false };
         let is_name = facts.schema.attribute_by_index(attribute).is_some_and(|it| it.syntax.oid() == DN_SYNTAX);
         let Some(own) = self.rights.asker.name.as_ref().filter(|_| is_name) else { return false };
         NormalizedDn::parse(&facts.schema, value).is_ok_and(|name| name.as_bytes() == &**own)

@@ -12,6 +12,8 @@ pub enum WrittenValue<'v> {
     Added(&'v [u8]),
     /// It goes.
     Deleted(&'v [u8]),
+    /// Every value there is may come and go, so that none has to be asked about.
+    Every,
 }
 
 /// One question: a right, to an entry as such, to an attribute of it, or to write one value.
@@ -32,7 +34,7 @@ impl Question<'static> {
         Question { right, attribute: None, value: None }
     }
 
-    /// About an attribute, whatever its values.
+    /// About an attribute: of writing, whether some value of it may be written.
     #[must_use]
     pub fn attribute(right: Right, attribute: TypeIndex) -> Question<'static> {
         Question { right, attribute: Some(attribute), value: None }

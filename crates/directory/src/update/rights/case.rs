@@ -131,8 +131,8 @@ impl Case<'_> {
         }
         self.check_subentry(target, std::iter::empty())?;
         for (attribute, value) in written {
-            let whatever = Question::attribute(Right::Write, attribute.index);
-            if !self.asker.may(target, whatever)? && !self.asker.may(target, Question::value(attribute.index, value))? {
+            let every = Question::value(attribute.index, WrittenValue::Every);
+            if !self.asker.may(target, every)? && !self.asker.may(target, Question::value(attribute.index, value))? {
                 return Err(Refusal::MayNotRename { dn, attribute: attribute.name().to_owned() }.into());
             }
         }
@@ -250,7 +250,7 @@ impl Case<'_> {
     /// Whether the asker may make one change: of any values, or of just these.
     fn may_change(&self, target: &EntryView<'_>, named: &Named<'_>, change: &Change<'_>) -> Result<bool, StoreError> {
         let attribute = named.attribute.index;
-        if self.asker.may(target, Question::attribute(Right::Write, attribute))? {
+        if self.asker.may(target, Question::value(attribute, WrittenValue::Every))? {
             return Ok(true);
         }
         let mut asked = false;
@@ -281,8 +281,11 @@ impl Case<'_> {
                 })?
             }
         };
-        // Where there is no value to ask about, only the right to write whatever value counts.
-        Ok(asked && is_allowed)
+        if asked {
+            return Ok(is_allowed);
+        }
+        // There is no value to ask about: the right to write some value is enough to be told so.
+        self.asker.may(target, Question::attribute(Right::Write, attribute))
     }
 
     /// Asks about each value that an entry has of an attribute.

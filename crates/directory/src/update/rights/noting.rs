@@ -23,13 +23,14 @@ impl Noting<'_, '_> {
         let Granted { facts, rights } = self.granted;
         let explanation = rights.explain(facts, entry, question)?;
         let attribute = question.attribute.and_then(|attribute| facts.schema.attribute_by_index(attribute));
-        let value = question.value.map(|value| match value {
+        let value = question.value.and_then(|value| match value {
             WrittenValue::Added(value) | WrittenValue::Deleted(value) => {
                 match question.attribute.is_some_and(|attribute| facts.is_secret(attribute)) {
-                    true => "***".to_owned(),
-                    false => shown(value),
+                    true => Some("***".to_owned()),
+                    false => Some(shown(value)),
                 }
             }
+            WrittenValue::Every => None,
         });
         let attribute = attribute.map(|it| it.name().to_owned());
         let mut needs = self.needs.borrow_mut();

@@ -63,10 +63,13 @@ impl Bed {
     }
 
     pub fn reopen(self) -> Bed {
-        self.directory.close().unwrap();
-        drop(self.directory);
-        let directory = Directory::open(&self.config).unwrap();
-        Bed { directory, ..self }
+        let Bed { folder, config, directory, mut session } = self;
+        // What a session has found out of its rights keeps the backends open, so a new one goes on.
+        session = Session::of(session.identity.clone(), session.connection);
+        directory.close().unwrap();
+        drop(directory);
+        let directory = Directory::open(&config).unwrap();
+        Bed { folder, config, directory, session }
     }
 
     pub fn bind_as(&mut self, dn: &str, password: &str) {

@@ -6,6 +6,7 @@ pub(crate) mod bed;
 mod binds;
 mod consequences;
 mod passwords;
+mod privileges;
 mod requests;
 mod schema_changes;
 mod subtree_deletes;

@@ -128,7 +128,7 @@ fn a_modification_takes_write_on_each_attribute() {
     }
     // Nobody looks at values that do not matter.
     let (_, asked, took_values) = description_only.modify(&[(Replace, "description", &["x"])]);
-    assert_eq!((asked, took_values), (vec!["write description".to_owned()], false));
+    assert_eq!((asked, took_values), (vec!["write description every".to_owned()], false));
 }
 
 /// Case 22: add=description:a*, del=description:d*.
@@ -152,7 +152,8 @@ fn values_are_judged_where_they_matter() {
     }
     let wider = Trial { grants: &["write description +a*", "write description -*"], ..Trial::default() };
     let (reason, asked, took_values) = wider.modify(&[(Replace, "description", &["ab"])]);
-    let expected = ["write description", "write description +ab", "write description -d-x", "write description -aa"];
+    let expected =
+        ["write description every", "write description +ab", "write description -d-x", "write description -aa"];
     assert_eq!((reason, took_values), ("ok", true));
     assert_eq!(asked, expected);
 }

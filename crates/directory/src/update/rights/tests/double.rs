@@ -32,14 +32,15 @@ impl<'d> Double<'d> {
             None => String::new(),
             Some(WrittenValue::Added(value)) => format!(" +{}", String::from_utf8_lossy(value)),
             Some(WrittenValue::Deleted(value)) => format!(" -{}", String::from_utf8_lossy(value)),
+            Some(WrittenValue::Every) => " every".to_owned(),
         };
         format!("{right}{attribute}{value}")
     }
 
     fn answer(&self, asked: String) -> bool {
         let matches = |grant: &&str| match grant.strip_suffix('*') {
-            Some(start) => asked.starts_with(start),
-            None => asked == *grant,
+            Some(start) => asked.starts_with(start) && !asked.ends_with(" every"),
+            None => asked == *grant || asked.strip_suffix(" every") == Some(grant),
         };
         let answer = self.grants.iter().any(matches);
         self.asked.borrow_mut().push(asked);
