@@ -1,10 +1,11 @@
 //! Simple paged results (RFC 2696): where a page begins, when it is full, and the cookie by which the client asks for
 //! the next.
 //!
-//! The server keeps nothing between pages. A cookie holds the place of the last entry sent, what request it belongs to,
-//! and a checksum under a key of this run of the server. So a cookie is good after any number of other operations and
-//! on any connection, as long as the server runs, and what comes and goes between two pages neither repeats an entry
-//! nor ends the search.
+//! The server keeps nothing between pages. A cookie holds the place of the last entry sent, what request of whom it
+//! belongs to, and a checksum under a key of this run of the server. Nobody else can read it: numbers of entries and
+//! sort keys would tell of entries that the client does not see. So a cookie is good after any number of other
+//! operations and on any connection, as long as the server runs, and what comes and goes between two pages neither
+//! repeats an entry nor ends the search.
 //!
 //! Places ascend: by sort key when sorted, then by backend, base and number of the entry.
 
@@ -34,6 +35,14 @@ pub struct CookieKey(RandomState);
 impl CookieKey {
     fn checksum(&self, bytes: &[u8]) -> u64 {
         self.0.hash_one(bytes)
+    }
+
+    /// Makes `bytes` unreadable, or readable again. Different contents have different checksums.
+    fn hide(&self, bytes: &mut [u8], checksum: u64) {
+        for (at, chunk) in bytes.chunks_mut(8).enumerate() {
+            let mask = self.0.hash_one((checksum, at)).to_be_bytes();
+            chunk.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
+        }
     }
 
     /// Stands for everything in a search request that must not change from page to page. Limits and the page size may.
@@ -257,13 +266,17 @@ impl Cookie {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
         bytes.extend_from_slice(sort_key);
-        bytes.extend_from_slice(&key.checksum(&bytes).to_be_bytes());
+        let checksum = key.checksum(&bytes);
+        key.hide(&mut bytes, checksum);
+        bytes.extend_from_slice(&checksum.to_be_bytes());
         bytes
     }
 
     fn decode(bytes: &[u8], key: &CookieKey) -> Option<Cookie> {
         let (content, checksum) = bytes.split_last_chunk::<8>()?;
-        if key.checksum(content) != u64::from_be_bytes(*checksum) {
+        let (mut content, checksum) = (content.to_vec(), u64::from_be_bytes(*checksum));
+        key.hide(&mut content, checksum);
+        if key.checksum(&content) != checksum {
             return None;
         }
         let mut rest = content.strip_prefix(&[COOKIE_VERSION])?;

@@ -6,4 +6,5 @@ mod computed;
 mod definitions_kept;
 mod given_limits;
 pub(crate) mod groups;
+mod non_interference;
 mod roles;

@@ -2,6 +2,7 @@
 
 mod given;
 mod hidden;
+mod sight;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
