@@ -22,8 +22,8 @@ use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::update::UpdateState;
 use crate::watch::Watches;
-use access::AccessControl;
 use access::limits::LiveLimits;
+use access::{AccessControl, AccessSettings};
 use change::apply::UpdateRules;
 use change::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
 use query::backend::{Backend, Suffix};
@@ -62,7 +62,8 @@ impl Directory {
             backends.push(open_backend(config, configured, suffixes, &facts, recorder, disk)?);
         }
         let history = open_history(config, numbers, &backends)?;
-        let directory = assembled(config, facts, backends, history)?;
+        let access = access_settings(config, &facts.schema)?;
+        let directory = assembled(config, access, facts, backends, history)?;
         directory.updating().settle_schema()?;
         directory.indexing().settle()?;
         directory.updating().set_base_dns()?;
@@ -90,7 +91,9 @@ impl Directory {
         let logs = backends.iter().map(|backend| Arc::clone(backend.store.log())).collect();
         let history =
             History::of_files(logs).map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })?;
-        Ok(assembled(config, facts, backends, Arc::new(history))?)
+        // Whoever asks about instructions gets the answer of instructions.
+        let access = AccessSettings { has_built_in_policy: false, ..access_settings(config, &facts.schema)? };
+        Ok(assembled(config, access, facts, backends, Arc::new(history))?)
     }
 
     /// Answers what waits, folds everything into the databases and closes them.
@@ -120,6 +123,7 @@ impl Directory {
 /// All parts, before anything is brought up to date.
 fn assembled(
     config: &Config,
+    access: AccessSettings,
     facts: Arc<Facts>,
     backends: Vec<Backend>,
     history: Arc<History>,
@@ -136,7 +140,7 @@ fn assembled(
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
         reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
         limits: LiveLimits::new(config, &facts.schema)?,
-        access_control: AccessControl::new(access_settings(config, &facts.schema)?)?,
+        access_control: AccessControl::new(access)?,
         updates: UpdateState::new(config),
         index_work: IndexWork::default(),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),

@@ -106,6 +106,7 @@ impl ReadOnlyBackend {
         if !tried.is_empty() {
             self.rules.forget();
         }
+        state.overlay.ops += tried.len() as u64;
         version.active = state.overlay;
         version.tables = state.tables;
         version.next_entry = state.next_entry;

@@ -334,6 +334,8 @@ fn a_read_only_backend_sees_what_is_folded_and_what_is_not() {
 fn backends_without_a_writer_show_the_files_and_what_is_tried() {
     let (mut store, mut model) = (Store::new(), Model::new());
     run(&mut store, &mut model, &many(10));
+    // Nothing but what is tried is beside the database.
+    store.fold();
     let tried = vec![store.proposal(&Op::Delete { id: 3 })];
     store.crash(&mut |_| 0);
     let reader = ReadOnlyBackend::open(Store::options(store.folder.path(), &store.disk), store.rules()).unwrap();

@@ -96,7 +96,8 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         )));
     }
     if !options.json {
-        errln!("{}: {} changes, tried in memory.", options.file.display(), both.changes);
+        let noun = if both.changes == 1 { "change" } else { "changes" };
+        errln!("{}: {} {noun}, tried in memory.", options.file.display(), both.changes);
     }
     match options.json {
         true => report.print_json(follower.left_out),

@@ -142,7 +142,10 @@ fn print_text(total: usize, differences: &[Difference], quiet: bool) {
     match differences.len() {
         0 if quiet => {}
         0 => outln!("All {total} decisions are as expected."),
-        count => outln!("{count} of {total} decisions are not as expected, in {} expectations.", by_place.len()),
+        count => {
+            let noun = if by_place.len() == 1 { "expectation" } else { "expectations" };
+            outln!("{count} of {total} decisions are not as expected, in {} {noun}.", by_place.len());
+        }
     }
 }
 
