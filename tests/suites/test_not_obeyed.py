@@ -3,11 +3,10 @@
 import ldap
 from pando_server import BASE, until
 
-ACI = '(targetattr="*")(version 3.0; acl "all"; allow (read) userdn="ldap:///anyone";)'
 ENTRIES = f"""dn: {BASE}
 objectClass: domain
 dc: example
-aci: {ACI}
+pwdPolicySubentry: cn=strict,{BASE}
 
 dn: uid=ann,{BASE}
 objectClass: inetOrgPerson
@@ -15,8 +14,8 @@ uid: ann
 cn: Ann
 sn: Example
 userPassword: secret12
-aci: {ACI}
-ds-privilege-name: bypass-acl
+pwdPolicySubentry: cn=strict,{BASE}
+pwdReset: TRUE
 ds-pwp-account-disabled: true
 """
 
@@ -25,16 +24,16 @@ def test_promises_of_other_servers_are_named(fresh, tmp_path):
     file = tmp_path / "people.ldif"
     file.write_text(ENTRIES)
     said = fresh.tool("import-ldif", "--backendID", "userRoot", "--ldifFile", file, "--offline").stderr
-    assert "2 entries have the attribute aci, which is not obeyed yet: it grants and denies nothing" in said
-    assert "1 entry has the attribute ds-privilege-name, which is not obeyed yet: it gives no privilege" in said
+    assert "2 entries have the attribute pwdPolicySubentry, which is not obeyed yet: it selects no" in said
+    assert "1 entry has the attribute pwdReset, which is not obeyed yet: it does not force the user" in said
     assert "ds-pwp-account-disabled" not in said
     fresh.start()
-    until(lambda: 'Backend "userRoot": 2 entries have the attribute aci, ' in fresh.error_log())
-    until(lambda: 'Backend "userRoot": 1 entry has the attribute ds-privilege-name, ' in fresh.error_log())
+    until(lambda: 'Backend "userRoot": 2 entries have the attribute pwdPolicySubentry, ' in fresh.error_log())
+    until(lambda: 'Backend "userRoot": 1 entry has the attribute pwdReset, ' in fresh.error_log())
     root = fresh.connect()
-    for value in (b"modify-acl", b"config-read"):
-        root.modify_s(f"uid=ann,{BASE}", [(ldap.MOD_REPLACE, "ds-privilege-name", [value])])
-    until(lambda: "A client wrote the attribute ds-privilege-name, which is not obeyed yet" in fresh.error_log())
+    for value in (b"FALSE", b"TRUE"):
+        root.modify_s(f"uid=ann,{BASE}", [(ldap.MOD_REPLACE, "pwdReset", [value])])
+    until(lambda: "A client wrote the attribute pwdReset, which is not obeyed yet" in fresh.error_log())
     assert fresh.error_log().count("A client wrote the attribute") == 1
 
 

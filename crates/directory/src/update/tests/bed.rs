@@ -62,7 +62,9 @@ impl Bed {
         bed
     }
 
-    pub fn reopen(self) -> Bed {
+    pub fn reopen(mut self) -> Bed {
+        // They hold the backends that they were found out of.
+        self.session.forget_rights();
         let Bed { folder, config, directory, mut session } = self;
         // What a session has found out of its rights keeps the backends open, so a new one goes on.
         session = Session::of(session.identity.clone(), session.connection);

@@ -111,7 +111,7 @@ fn a_renamed_user_still_changes_its_own_password() {
     bed.delete("uid=anna,dc=example,dc=com", &[]).ok();
     bed.add(ANN, &[("objectClass", "inetOrgPerson"), ("uid", "ann"), ("cn", "Ann"), ("sn", "Example")]).ok();
     bed.session.identity = identity;
-    bed.replace(ANN, "userPassword", "taken").refused(DENIED, "password-reset");
+    bed.replace(ANN, "userPassword", "taken").refused(ResultCode::NO_SUCH_OBJECT, "There is no entry");
 }
 
 #[test]
