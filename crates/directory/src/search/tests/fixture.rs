@@ -238,7 +238,12 @@ impl Fixture {
 
     /// Updates as root.
     pub fn try_update(&self, message: &Message<'_>) -> LdapResult {
-        let session = Session::of(root(), 1);
+        self.try_update_as(&root(), message)
+    }
+
+    /// Updates as somebody.
+    pub fn try_update_as(&self, identity: &Identity, message: &Message<'_>) -> LdapResult {
+        let session = Session::of(identity.clone(), 1);
         let (sender, receiver) = std::sync::mpsc::channel();
         let done = Box::new(move |done: crate::update::UpdateDone| drop(sender.send(done.result)));
         if let crate::Submitted::Slow(update) = self.directory.submit(&session, asked(message), done) {

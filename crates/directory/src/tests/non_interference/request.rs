@@ -1,11 +1,13 @@
-//! Random requests that read, and what is observed of their answers.
+//! Random requests, and what is observed of their answers. Updates are never allowed: what is observed is how they are
+//! refused.
 
 use std::collections::BTreeMap;
 
+use ldap::client;
 use ldap::client::controls::{self, VlvResponse};
 use ldap::controls::{PagedResults, SortKey, VlvRequest, VlvTarget};
 use ldap::oids::control;
-use ldap::{ControlBuf, DerefAliases, LdapResult, Scope, filter};
+use ldap::{ControlBuf, DerefAliases, LdapResult, Message, ModifyOperation, Scope, filter};
 
 use super::chance::Chance;
 use crate::Identity;
@@ -64,12 +66,23 @@ enum Kind {
     Matched,
     Dereferenced(&'static str),
     Compare(&'static str, &'static str),
+    Update(Update),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Update {
+    Delete,
+    Replace(&'static str),
+    AddValue(&'static str),
+    Rename,
+    Move,
+    Add,
 }
 
 impl Request {
     pub fn new(chance: &mut Chance, dn: String, other: &str) -> Request {
         let by = chance.of(&["sn", "cn", "telephoneNumber", "name"]);
-        let kind = match chance.below(12) {
+        let kind = match chance.below(15) {
             0 => Kind::Managed,
             1 => Kind::Sorted { by, reverse: chance.tenths(5) },
             2 => Kind::Listed { by, offset: 1 + chance.below(4) as u32 },
@@ -82,6 +95,14 @@ impl Request {
                 chance.of(&["sn", "cn", "description", "isMemberOf", "nosuch", "employeeType"]),
                 chance.of(&["frost", "tree", "d0", "seen", "cn=g0,dc=example,dc=com"]),
             ),
+            10..=12 => Kind::Update(match chance.below(6) {
+                0 => Update::Delete,
+                1 => Update::Replace(chance.of(&["description", "sn", "nosuch", "entryUUID"])),
+                2 => Update::AddValue(chance.of(&["description", "sn", "userPassword", "aci"])),
+                3 => Update::Rename,
+                4 => Update::Move,
+                _ => Update::Add,
+            }),
             _ => Kind::Plain,
         };
         Request {
@@ -97,11 +118,15 @@ impl Request {
         }
     }
 
+    pub fn is_update(&self) -> bool {
+        matches!(self.kind, Kind::Update(_))
+    }
+
     fn controls(&self, cookie: &[u8]) -> Vec<ControlBuf> {
         let key = |by: &'static str, reverse| SortKey { attribute: by.as_bytes(), ordering_rule: None, reverse };
         let page = |size| ControlBuf::new(control::PAGED_RESULTS, Some(PagedResults { size, cookie }.encode()));
         match self.kind {
-            Kind::Plain | Kind::Compare(..) => Vec::new(),
+            Kind::Plain | Kind::Compare(..) | Kind::Update(_) => Vec::new(),
             Kind::Managed => vec![ControlBuf::new(control::MANAGE_DSA_IT, None)],
             Kind::Sorted { by, reverse } => vec![controls::sort_request(&[key(by, reverse)])],
             Kind::Listed { by, offset } => {
@@ -118,6 +143,26 @@ impl Request {
             }
             Kind::Dereferenced(attribute) => vec![controls::dereference(&[(attribute, &["sn", "cn"])])],
         }
+    }
+
+    /// An update as a message.
+    fn update(&self, update: Update) -> Vec<u8> {
+        let mut out = Vec::new();
+        let change = |operation, name: &'static str| (operation, name.as_bytes(), [&b"frost"[..]]);
+        match update {
+            Update::Delete => client::delete(&mut out, 1, &self.dn, &[]),
+            Update::Replace(name) => {
+                client::modify(&mut out, 1, &self.dn, [change(ModifyOperation::Replace, name)], &[]);
+            }
+            Update::AddValue(name) => client::modify(&mut out, 1, &self.dn, [change(ModifyOperation::Add, name)], &[]),
+            Update::Rename => client::modify_dn(&mut out, 1, &self.dn, "uid=h1", true, None, &[]),
+            Update::Move => client::modify_dn(&mut out, 1, &self.dn, "uid=h1", true, Some(&self.other), &[]),
+            Update::Add => {
+                let attributes = [(&b"objectClass"[..], [&b"account"[..]]), (b"uid", [b"h1"])];
+                client::add(&mut out, 1, &format!("uid=h1,{}", self.dn), attributes, &[]);
+            }
+        }
+        out
     }
 
     fn asked<'a>(&'a self, identity: &Identity, controls: &'a [ControlBuf]) -> Asked<'a> {
@@ -138,6 +183,7 @@ impl Request {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Observed {
     Compared(ldap::ResultCode),
+    Updated(ldap::ResultCode, String, String, Vec<String>),
     Searched(Vec<Answer>),
 }
 
@@ -161,6 +207,12 @@ pub fn observe(fixture: &mut Fixture, identity: &Identity, request: &Request) ->
         let value = if attribute == "isMemberOf" { &request.other } else { value };
         let identity = identity.clone();
         return Observed::Compared(fixture.compare(identity, &request.dn, attribute, value.as_bytes()));
+    }
+    if let Kind::Update(update) = request.kind {
+        let message = request.update(update);
+        let result = fixture.try_update_as(identity, &Message::decode(&message).unwrap());
+        let (code, message, matched, referrals) = result_of(&result);
+        return Observed::Updated(code, message, matched, referrals);
     }
     let (mut answers, mut cookie) = (Vec::new(), Vec::new());
     loop {

@@ -148,7 +148,8 @@ fn parent(chance: &mut Chance) -> String {
     if chance.tenths(3) { BASE.to_owned() } else { format!("{},{BASE}", chance.of(&BRANCHES)) }
 }
 
-fn person_dn(number: usize) -> String {
+/// The name of a person who shows.
+pub fn person_dn(number: usize) -> String {
     match BRANCHES.get(number % (BRANCHES.len() + 1)) {
         Some(branch) => format!("uid=u{number},{branch},{BASE}"),
         None => format!("uid=u{number},{BASE}"),

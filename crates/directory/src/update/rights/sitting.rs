@@ -10,7 +10,7 @@ use change::Refusal as ApplyRefusal;
 use change::apply::SLICE_ENTRIES;
 use change::judged::{Judged, JudgedEntry};
 use change::proposal::{Flags, Kind};
-use ldap::{AddRequest, EntryRequest, Filter, LdapResult, ModifyDnRequest};
+use ldap::{AddRequest, EntryRequest, Filter, LdapResult, ModifyDnRequest, ResultCode};
 use query::backend::Backend;
 use query::entry::EntryView;
 use query::error::{invalid_dn, shown};
@@ -114,15 +114,20 @@ impl<'s> Sitting<'s, '_, '_> {
     fn add(&self, request: &AddRequest<'_>) -> Result<Verdict, End> {
         let dn = request.entry;
         let (name, way) = self.way(dn)?;
-        if !self.matter.flags.has(Flags::MANAGE_DSA_IT) {
-            self.scene.check_referral(dn, &way).map_err(|denial| Disclosure::Open.tell_denial(denial))?;
-        }
         let nowhere = || {
             Ok::<_, StoreError>(match self.scene.missing(dn, &way)? {
                 query::error::Refusal::NoSuchEntry { dn, matched } => ApplyRefusal::NoParent { dn, matched }.into(),
                 _ => LdapResult::from(Refusal::MayNotAdd { dn: shown(dn) }),
             })
         };
+        if !self.matter.flags.has(Flags::MANAGE_DSA_IT)
+            && let Err(denial) = self.scene.check_referral(dn, &way)
+        {
+            // A referral object that does not show is a parent that is missing.
+            let told = Disclosure::Open.tell_denial(denial);
+            let is_missing = told.result.code == ResultCode::NO_SUCH_OBJECT;
+            return Err(if is_missing { nowhere()?.into() } else { told.into() });
+        }
         let existing = way.entry();
         let parent = match (existing, way.missing, &way.deepest) {
             (Some(existing), ..) => self.scene.held(existing.view()?.record.parent())?,
