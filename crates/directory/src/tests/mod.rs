@@ -2,6 +2,7 @@
 //! and who may do what with them.
 
 mod access;
+mod access_oracle;
 mod computed;
 mod definitions_kept;
 mod given_limits;

@@ -4,16 +4,11 @@ use std::sync::mpsc;
 
 use ldap::oids::control;
 use ldap::transaction::EndTransaction;
-use ldap::{ControlBuf, MadeUpdate, Message, ModifyOperation, ResultCode, client, oids};
+use ldap::{ControlBuf, Message, ModifyOperation, ResultCode, client, oids};
 
 use super::bed::{ANN, BEN, Bed, Done, asked, modify_message, none};
-use crate::update::controls::OwnedControls;
-use crate::update::review::Review;
-use crate::update::rights::{Judge, Matter};
 use crate::update::{Submitted, UpdateDone};
 use crate::{Identity, Session};
-use change::proposal::{Flags, Kind};
-use query::backend::BackendIndex;
 
 const DENIED: ResultCode = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
 /// A name that the configuration gives no privileges of its own.
@@ -36,7 +31,7 @@ fn sn_is_x() -> ControlBuf {
     ControlBuf::new(control::ASSERTION, Some(b"\xa3\x07\x04\x02sn\x04\x01x".to_vec())).critical()
 }
 
-// As observed of OpenDJ with bypass-acl alone.
+// S0-07: as observed of OpenDJ with bypass-acl alone.
 #[test]
 fn bypass_acl_alone_does_not_write_everything() {
     let mut bed = bed();
@@ -185,26 +180,4 @@ fn many_entries_are_judged_on_a_pool() {
     let (done, is_slow) = bed.send_and_tell(&bytes);
     done.ok();
     assert!(is_slow);
-}
-
-#[test]
-fn what_changes_again_and_again_is_judged_eight_times() {
-    let bed = bed();
-    let (facts, reading) = (bed.directory.facts(), bed.directory.reading.clone());
-    let lesser = Session::of(Identity::Root { dn: LESSER.into() }, 8);
-    let rights = bed.directory.access_control.rights_of(&lesser, &facts, &reading, 0).unwrap();
-    let judge = Judge { rights, identity: lesser.identity.clone(), facts, reading };
-    let change = (ModifyOperation::Replace, &b"sn"[..], [&b"y"[..]]);
-    let made = MadeUpdate::modify(ANN.as_bytes(), [change]);
-    let (backend, kind, flags) = (BackendIndex(0), Kind::Modify, Flags::default());
-    let update = made.update().unwrap();
-    let request = update.request();
-    let matter = Matter { backend, kind, flags, request, assertion: &[], wants_pre_read: false, most_below: 0 };
-    let verdict = judge.judge(matter).unwrap();
-    let mut review = Review::new(judge, verdict, Vec::new());
-    let mut again = || review.judge_again(backend, kind, &OwnedControls::default(), update.encoded());
-    for _ in 1..8 {
-        again().unwrap();
-    }
-    assert_eq!(again().unwrap_err().result.code, ResultCode::BUSY);
 }
