@@ -189,6 +189,7 @@ impl MonitorSource for Directory {
         told.extend(self.updates.dynamic.monitor_entry());
         told.push(self.history.monitor_entry());
         told.push(self.watches.monitor_entry());
+        told.push(self.access_monitor_entry());
         if let Some(provider) = self.monitor.get() {
             told.extend(provider.monitor_entries());
         }

@@ -3,6 +3,7 @@
 //! Knows nothing of sockets and files: requests come decoded, entries come from `store`, the entries of a search leave
 //! as what their reader is shown.
 
+mod access_monitor;
 mod access_settings;
 mod admission;
 mod bind;

@@ -16,6 +16,7 @@ mod connection_rules;
 mod execute;
 mod executor;
 mod failed_start;
+mod invalid_instructions;
 mod ldap_loop;
 mod limits;
 mod listener;

@@ -50,6 +50,9 @@ runtime::message_kinds! {
     DATABASE_NOT_WRITTEN = 81, Backend, Error, "A backend cannot write its database; it is tried again, and updates \
         are slowed and refused in the end.";
     WRITTEN_AGAIN = 82, Backend, Notice, "A backend that could not write to its disk writes again.";
+    INSTRUCTION_NOT_VALID = 84, Core, Warning, "An entry holds an access control instruction that is not valid: what \
+        it covers is closed to everybody without the privilege bypass-acl.";
+    INSTRUCTIONS_UNREADABLE = 85, Core, Warning, "Access control instructions of entries cannot be read.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

@@ -32,7 +32,7 @@ use crate::remote::LdapMail;
 use crate::settings::{Settings, SettingsError};
 use crate::stalls::Stalls;
 use crate::watch::watch;
-use crate::{messages, missing_groups};
+use crate::{invalid_instructions, messages, missing_groups};
 
 /// How long running operations may take after a stop was asked for.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(10);
@@ -133,6 +133,7 @@ impl Server {
         directory.set_capabilities(capabilities(&settings))?;
         report_replayed(&directory, logs.errors());
         missing_groups::warn(&directory, logs.errors());
+        invalid_instructions::warn(&directory, logs.errors());
         let errors = logs.errors().clone();
         directory.set_notices(Box::new(move |kind, sentence| {
             let kind = match kind {

@@ -1,0 +1,49 @@
+//! What access control says of itself: instructions that are not valid, and how often each was used.
+
+use access::AciProblem;
+use query::monitor_entry::MonitorEntry;
+use store::StoreError;
+
+use crate::directory::Directory;
+
+/// Instructions and problems that `cn=monitor` names one by one; the others are only counted.
+const NAMED_MAX: usize = 1_000;
+
+impl Directory {
+    /// Instructions in entries that are not valid, so that everything in their scope is denied to whoever has no
+    /// privilege bypass-acl.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn invalid_instructions(&self) -> Result<Vec<AciProblem>, StoreError> {
+        self.access_control.problems(&self.facts(), &self.reading)
+    }
+
+    /// `cn=access control,cn=monitor`.
+    pub(crate) fn access_monitor_entry(&self) -> MonitorEntry {
+        let facts = self.facts();
+        let entry = MonitorEntry::new("access control");
+        let (problems, uses) = match (self.invalid_instructions(), self.access_control.uses(&facts, &self.reading)) {
+            (Ok(problems), Ok(uses)) => (problems, uses),
+            (Err(error), _) | (_, Err(error)) => return entry.with("failure", error),
+        };
+        let global = uses.iter().filter(|it| it.holder.is_none()).count();
+        let mut entry = entry
+            .with("globalInstructions", global)
+            .with("entryInstructions", uses.len() - global)
+            .with("invalidInstructions", problems.len());
+        let named = |it: &AciProblem| format!("{}: {}", it.holder, it.why);
+        let invalid: Vec<String> = problems.iter().take(NAMED_MAX).map(named).collect();
+        let used = uses.iter().take(NAMED_MAX).map(|it| {
+            let holder = it.holder.as_deref().unwrap_or("global-aci");
+            format!("{holder}#{}: {}", it.position + 1, it.hits)
+        });
+        let used: Vec<String> = used.collect();
+        for (attribute, values) in [("invalidInstruction", invalid), ("instructionUses", used)] {
+            if !values.is_empty() {
+                entry.attributes.push((attribute.to_owned(), values));
+            }
+        }
+        entry
+    }
+}
