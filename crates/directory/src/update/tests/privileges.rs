@@ -4,11 +4,16 @@ use std::sync::mpsc;
 
 use ldap::oids::control;
 use ldap::transaction::EndTransaction;
-use ldap::{ControlBuf, Message, ModifyOperation, ResultCode, client, oids};
+use ldap::{ControlBuf, MadeUpdate, Message, ModifyOperation, ResultCode, client, oids};
 
 use super::bed::{ANN, BEN, Bed, Done, asked, modify_message, none};
+use crate::update::controls::OwnedControls;
+use crate::update::review::Review;
+use crate::update::rights::{Judge, Matter};
 use crate::update::{Submitted, UpdateDone};
 use crate::{Identity, Session};
+use change::proposal::{Flags, Kind};
+use query::backend::BackendIndex;
 
 const DENIED: ResultCode = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
 /// A name that the configuration gives no privileges of its own.
@@ -31,7 +36,7 @@ fn sn_is_x() -> ControlBuf {
     ControlBuf::new(control::ASSERTION, Some(b"\xa3\x07\x04\x02sn\x04\x01x".to_vec())).critical()
 }
 
-// S0-07: as observed of OpenDJ with bypass-acl alone.
+// As observed of OpenDJ with bypass-acl alone.
 #[test]
 fn bypass_acl_alone_does_not_write_everything() {
     let mut bed = bed();
@@ -134,7 +139,7 @@ fn parts_of_a_transaction_are_judged_when_they_come() {
     let send = |bed: &Bed, message_id: i32, dn: &str, name: &str, more: &[ControlBuf]| {
         let mut bytes = Vec::new();
         let change = (ModifyOperation::Replace, name.as_bytes(), [&b"y"[..]]);
-        client::modify(&mut bytes, message_id, dn, [change], &[std::slice::from_ref(&part), more].concat());
+        client::modify(&mut bytes, message_id, dn, [change], &[&[part.clone()], more].concat());
         bed.send(&bytes)
     };
     assert!(send(&bed, 11, ANN, "sn", &[]).0.result.is_success());
@@ -180,4 +185,26 @@ fn many_entries_are_judged_on_a_pool() {
     let (done, is_slow) = bed.send_and_tell(&bytes);
     done.ok();
     assert!(is_slow);
+}
+
+#[test]
+fn what_changes_again_and_again_is_judged_eight_times() {
+    let bed = bed();
+    let (facts, reading) = (bed.directory.facts(), bed.directory.reading.clone());
+    let lesser = Session::of(Identity::Root { dn: LESSER.into() }, 8);
+    let rights = bed.directory.access_control.rights_of(&lesser, &facts, &reading, 0).unwrap();
+    let judge = Judge { rights, identity: lesser.identity.clone(), facts, reading };
+    let change = (ModifyOperation::Replace, &b"sn"[..], [&b"y"[..]]);
+    let made = MadeUpdate::modify(ANN.as_bytes(), [change]);
+    let (backend, kind, flags) = (BackendIndex(0), Kind::Modify, Flags::default());
+    let update = made.update().unwrap();
+    let request = update.request();
+    let matter = Matter { backend, kind, flags, request, assertion: &[], wants_pre_read: false, most_below: 0 };
+    let verdict = judge.judge(matter).unwrap();
+    let mut review = Review::new(judge, verdict, Vec::new());
+    let mut again = || review.judge_again(backend, kind, &OwnedControls::default(), update.encoded());
+    for _ in 1..8 {
+        again().unwrap();
+    }
+    assert_eq!(again().unwrap_err().result.code, ResultCode::BUSY);
 }
