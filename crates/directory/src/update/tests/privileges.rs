@@ -139,7 +139,7 @@ fn parts_of_a_transaction_are_judged_when_they_come() {
     let send = |bed: &Bed, message_id: i32, dn: &str, name: &str, more: &[ControlBuf]| {
         let mut bytes = Vec::new();
         let change = (ModifyOperation::Replace, name.as_bytes(), [&b"y"[..]]);
-        client::modify(&mut bytes, message_id, dn, [change], &[&[part.clone()], more].concat());
+        client::modify(&mut bytes, message_id, dn, [change], &[std::slice::from_ref(&part), more].concat());
         bed.send(&bytes)
     };
     assert!(send(&bed, 11, ANN, "sn", &[]).0.result.is_success());
