@@ -17,11 +17,11 @@ use crate::visible::shows;
 
 impl AskerRights for Rights {
     fn answers(self: Arc<Self>, at: LookingAt<'_>) -> Result<Answers, StoreError> {
-        if self.policy.is_none() && self.bypasses_acl() {
+        if self.bypasses_acl() {
             return Ok(Answers::Fixed(Arc::new(Unrestricted)));
         }
         let certain = if at.which == Which::Stored { &self.stored } else { &self.own };
-        if self.policy.is_some() || certain.is_fixed() {
+        if certain.is_fixed() {
             return Ok(Answers::Fixed(Arc::new(FixedAnswers { rights: self, which: at.which })));
         }
         Ok(Answers::ByEntry(Rc::new(EntryAnswers { rights: self, which: at.which, memo: Memo::default() })))
@@ -42,8 +42,8 @@ struct EntryAnswers {
 }
 
 impl ReadRights for FixedAnswers {
-    fn of_type(&self, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
-        self.rights.of_type(self.which, facts, right, attribute)
+    fn of_type(&self, _facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
+        self.rights.of_type(self.which, right, attribute)
     }
 
     fn of_entry(
@@ -76,8 +76,8 @@ impl EntryAnswers {
 }
 
 impl ReadRights for EntryAnswers {
-    fn of_type(&self, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
-        self.rights.of_type(self.which, facts, right, attribute)
+    fn of_type(&self, _facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
+        self.rights.of_type(self.which, right, attribute)
     }
 
     fn of_entry(

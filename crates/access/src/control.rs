@@ -20,7 +20,6 @@ use crate::compiled::{Instruction, Kinds};
 use crate::connection_facts::Known;
 use crate::decide::{Certain, Making, Subject, certain_of_own, concerns_of};
 use crate::identity::Identity;
-use crate::policy::Access;
 use crate::privilege::PrivilegeSet;
 use crate::rights::{Rights, Stamp};
 use crate::session::Session;
@@ -233,8 +232,7 @@ impl AccessControl {
         let loading = Loading { facts, most: settings.acis_per_entry_max };
         let moment = reading.moment(facts, now_unix_seconds);
         let making = Making { context: reading, moment: &moment, sets, loading };
-        let policy = settings.has_built_in_policy.then(|| Access::of(&session.identity));
-        let needs = if policy.is_some() { Needs::default() } else { making.needs(prepared.needs)? };
+        let needs = making.needs(prepared.needs)?;
         let mut asker = asker_of(session, facts);
         asker.set_clock(now_unix_seconds, needs.time);
         making.fill(&mut asker, needs)?;
@@ -254,7 +252,6 @@ impl AccessControl {
         let mut rights = Rights {
             identity: session.identity.clone(),
             privileges,
-            policy,
             stamp,
             asker,
             facts: Arc::clone(facts),
@@ -267,7 +264,7 @@ impl AccessControl {
             stored: Arc::new(Certain::default()),
             own: Arc::new(Certain::default()),
         };
-        if rights.policy.is_none() && !rights.bypasses_acl() {
+        if !rights.bypasses_acl() {
             add_concerns(&mut rights, &making, &prepared)?;
         }
         let rights = Arc::new(rights);

@@ -277,7 +277,7 @@ impl<'d> Decider<'d> {
         entry: &EntryView<'_>,
         attribute: TypeIndex,
     ) -> Result<bool, StoreError> {
-        match self.rights.of_type(self.which, facts, right, attribute) {
+        match self.rights.of_type(self.which, right, attribute) {
             Answer::Yes => Ok(true),
             Answer::No => Ok(false),
             Answer::Ask => Ok(self.table(facts, entry)?.grants(right, attribute)),

@@ -9,15 +9,13 @@ use query::facts::Facts;
 use query::read_moment::ReadAt;
 use query::rights::{Answer, ReadRight, ReadRights};
 use schema::{NormalizedDn, TypeIndex};
-use store::{EntryId, StoreError};
+use store::StoreError;
 
 use crate::about::is_about;
 use crate::decide::Concern;
 use crate::decider::{Decider, Memo};
-use crate::explanation::{Explanation, Reason};
-use crate::identity::Identity;
+use crate::explanation::Explanation;
 use crate::plain::explain;
-use crate::policy::Access;
 use crate::question::{Question, WrittenValue};
 use crate::rights::Rights;
 use crate::visible::shows;
@@ -75,9 +73,6 @@ impl<'m> EntryRights<'m> {
     /// # Errors
     /// When something cannot be read.
     pub fn may(&self, facts: &Facts, entry: &EntryView<'_>, question: Question<'_>) -> Result<bool, StoreError> {
-        if let Some(policy) = self.rights.policy {
-            return Ok(self.by_policy(policy, facts, entry, question));
-        }
         if self.rights.bypasses_acl() {
             return Ok(true);
         }
@@ -119,7 +114,7 @@ impl<'m> EntryRights<'m> {
         {
             return Ok(true);
         }
-        let (None, Some(at)) = (self.rights.policy, &self.at) else { return Ok(false) };
+        let Some(at) = &self.at else { return Ok(false) };
         let backend = at.groups().own();
         let (mut from, mut to) = (Vec::new(), Vec::new());
         at.groups().put_form(backend, &entry.record, &mut from)?;
@@ -148,10 +143,6 @@ impl<'m> EntryRights<'m> {
         entry: &EntryView<'_>,
         question: Question<'_>,
     ) -> Result<Explanation, StoreError> {
-        if self.rights.policy.is_some() {
-            let granted = self.may(facts, entry, question)?;
-            return Ok(Explanation { granted, reason: Reason::BuiltIn, instructions: Vec::new() });
-        }
         let entry = self.here(entry);
         let explained = explain(self.decider(), facts, &entry, question)?;
         if !explained.granted && self.is_own_name(facts, question) {
@@ -159,28 +150,6 @@ impl<'m> EntryRights<'m> {
             return Ok(Some(explain(self.decider(), facts, &entry, own)?).filter(|it| it.granted).unwrap_or(explained));
         }
         Ok(explained)
-    }
-
-    fn by_policy(&self, policy: Access, facts: &Facts, entry: &EntryView<'_>, question: Question<'_>) -> bool {
-        match policy {
-            Access::Root => true,
-            Access::User => match question.right {
-                Right::Read | Right::Search | Right::Compare => {
-                    question.attribute.is_none_or(|attribute| !facts.is_secret(attribute))
-                }
-                Right::Write => {
-                    question.attribute.is_some() && question.attribute == facts.user_password && self.is_self(entry)
-                }
-                _ => false,
-            },
-            Access::Anonymous => self.at.is_none() && question.right == Right::Read,
-        }
-    }
-
-    fn is_self(&self, entry: &EntryView<'_>) -> bool {
-        let own = self.at.map(|at| at.groups().own());
-        matches!(&self.rights.identity, Identity::User { backend, entry: id, .. }
-            if Some(*backend) == own && *id == entry.id && *id != EntryId::ROOT)
     }
 
     /// Whether it is about writing the asker's own name, in an attribute of names.
@@ -204,8 +173,8 @@ impl<'m> EntryRights<'m> {
 }
 
 impl ReadRights for EntryRights<'_> {
-    fn of_type(&self, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
-        self.rights.of_type(self.which(), facts, right, attribute)
+    fn of_type(&self, _facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
+        self.rights.of_type(self.which(), right, attribute)
     }
 
     fn of_entry(

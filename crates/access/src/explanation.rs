@@ -28,8 +28,6 @@ pub enum Reason {
     NothingApplies,
     /// Instructions are about it, and none grants it to the asker (OpenDJ: no acis matched the subject).
     NobodyGrants,
-    /// Until instructions are in force: what the server does by itself.
-    BuiltIn,
 }
 
 /// One instruction that was looked at.

@@ -19,7 +19,6 @@
 //! | `answers` | the rights to read as searches ask for them |
 //! | `oid_rights` | the use of controls and extended operations |
 //! | `lint` | what can be said against instructions before they do harm |
-//! | `policy` | what answers while the settings say so: root everything, users everything but passwords |
 
 mod about;
 pub mod account;
@@ -40,7 +39,6 @@ pub mod lint;
 pub mod not_obeyed;
 mod oid_rights;
 mod plain;
-mod policy;
 mod privilege;
 pub mod profiles;
 mod question;
@@ -58,7 +56,6 @@ pub use control::{AccessControl, AciProblem, AciUse};
 pub use entry_rights::EntryRights;
 pub use identity::Identity;
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};
-pub use policy::Access;
 pub use privilege::{Privilege, PrivilegeGrant, PrivilegeSet};
 pub use question::{Question, WrittenValue};
 pub use refusal::Refusal;

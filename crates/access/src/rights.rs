@@ -9,7 +9,7 @@ use std::sync::Arc;
 use query::asker_rights::Which;
 use query::facts::Facts;
 use query::read_moment::ReadContext;
-use query::rights::{Answer, ReadRight, ReadRights};
+use query::rights::{Answer, ReadRight};
 use schema::TypeIndex;
 use store::PublishedMarks;
 
@@ -17,7 +17,6 @@ use crate::asker::{Asker, Connection};
 use crate::compiled::Kinds;
 use crate::decide::{BackendConcerns, Certain, Concern};
 use crate::identity::Identity;
-use crate::policy::Access;
 use crate::privilege::{Privilege, PrivilegeSet};
 use crate::set::{LiveSets, Needs};
 use crate::settings::AccessSettings;
@@ -26,8 +25,6 @@ use crate::settings::AccessSettings;
 pub struct Rights {
     pub(crate) identity: Identity,
     pub(crate) privileges: PrivilegeSet,
-    /// What answers instead of instructions, until these are in force.
-    pub(crate) policy: Option<Access>,
     pub(crate) stamp: Stamp,
     pub(crate) asker: Asker,
     pub(crate) facts: Arc<Facts>,
@@ -93,23 +90,18 @@ impl Rights {
 
     /// What holds for a type in all entries.
     #[inline]
-    pub(crate) fn of_type(&self, which: Which, facts: &Facts, right: ReadRight, attribute: TypeIndex) -> Answer {
-        match self.policy {
-            Some(_) if self.hides_all(which) => Answer::No,
-            Some(policy) => policy.of_type(facts, right, attribute),
-            None if self.bypasses_acl() => Answer::Yes,
-            None => self.certain(which).of_type(right, attribute),
-        }
+    pub(crate) fn of_type(&self, which: Which, right: ReadRight, attribute: TypeIndex) -> Answer {
+        if self.bypasses_acl() { Answer::Yes } else { self.certain(which).of_type(right, attribute) }
     }
 
     /// What holds for attributes that the schema does not have, in all entries.
     pub(crate) fn of_unknown(&self, which: Which, right: ReadRight) -> Answer {
-        self.of_all(which, self.certain(which).of_unknown(right))
+        if self.bypasses_acl() { Answer::Yes } else { self.certain(which).of_unknown(right) }
     }
 
     /// Whether all entries show.
     pub(crate) fn shows_entries(&self, which: Which) -> Answer {
-        self.of_all(which, self.certain(which).shows())
+        if self.bypasses_acl() { Answer::Yes } else { self.certain(which).shows() }
     }
 
     fn certain(&self, which: Which) -> &Certain {
@@ -117,20 +109,6 @@ impl Rights {
             Which::Stored => &self.stored,
             Which::Own => &self.own,
         }
-    }
-
-    fn of_all(&self, which: Which, certain: Answer) -> Answer {
-        match self.policy {
-            Some(_) if self.hides_all(which) => Answer::No,
-            Some(_) => Answer::Yes,
-            None if self.bypasses_acl() => Answer::Yes,
-            None => certain,
-        }
-    }
-
-    /// Anonymous clients see nothing of any backend while the policy holds.
-    fn hides_all(&self, which: Which) -> bool {
-        self.policy == Some(Access::Anonymous) && which == Which::Stored
     }
 }
 

@@ -22,9 +22,6 @@ pub struct AccessSettings {
     pub disabled_privileges: PrivilegeSet,
     /// Instructions that one entry may hold; with more it counts as one that is not valid.
     pub acis_per_entry_max: usize,
-    /// Until instructions are in force everywhere: root users may do everything, other users read everything but
-    /// passwords.
-    pub has_built_in_policy: bool,
 }
 
 impl Default for AccessSettings {
@@ -35,7 +32,6 @@ impl Default for AccessSettings {
             privileges_of: Vec::new(),
             disabled_privileges: PrivilegeSet::NONE,
             acis_per_entry_max: ACIS_PER_ENTRY_MAX,
-            has_built_in_policy: true,
         }
     }
 }

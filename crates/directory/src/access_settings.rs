@@ -39,7 +39,6 @@ pub(crate) fn access_settings(config: &Config, schema: &Schema) -> Result<Access
         root_privileges,
         privileges_of,
         disabled_privileges,
-        has_built_in_policy: false,
         ..AccessSettings::default()
     })
 }

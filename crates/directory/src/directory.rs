@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
 use access::limits::{LimitsFinder, LiveLimits};
-use access::{Access, AccessControl, Authentication, Bound, Identity, Rights};
+use access::{AccessControl, Authentication, Bound, Identity, Rights};
 use change::history::History;
 use query::backend::Backend;
 use query::encode::RangeCursors;
@@ -120,12 +120,6 @@ impl Directory {
     /// Who is told of changes that no client asked for; once, before the directory serves.
     pub fn set_internal_log(&self, log: Arc<dyn InternalLog>) {
         self.updates.references.set_log(log);
-    }
-
-    /// What a session may read, for who asks beside the protocol.
-    #[must_use]
-    pub fn access(&self, session: &Session) -> Access {
-        Access::of(&session.identity)
     }
 
     /// What a session may do at that time.

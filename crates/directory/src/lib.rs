@@ -44,7 +44,7 @@ mod tests;
 pub use access::profiles::Profile;
 pub use access::session::LOCAL_STRENGTH_BITS;
 pub use access::{
-    Access, Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, Privilege, SessionLimits, Standing,
+    Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, Privilege, SessionLimits, Standing,
 };
 pub use admission::{Admitted, needs_admission};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};

@@ -82,7 +82,6 @@ fn put_explanation(json: &mut JsonWriter, explanation: &Explanation) {
         Reason::Denied(at) => ("denied", Some(at)),
         Reason::NothingApplies => ("no instruction is about it", None),
         Reason::NobodyGrants => ("no instruction grants it", None),
-        Reason::BuiltIn => ("built in", None),
     };
     json.key("reason").text(reason);
     if let Some(decided) = by.and_then(|at| explanation.instructions.get(at)) {

@@ -92,7 +92,7 @@ impl Directory {
         let history =
             History::of_files(logs).map_err(|error| OpenError::Store { backend: "changelog".to_owned(), error })?;
         // Whoever asks about instructions gets the answer of instructions.
-        let access = AccessSettings { has_built_in_policy: false, ..access_settings(config, &facts.schema)? };
+        let access = access_settings(config, &facts.schema)?;
         Ok(assembled(config, access, facts, backends, Arc::new(history))?)
     }
 

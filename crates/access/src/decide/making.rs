@@ -27,6 +27,9 @@ pub(crate) struct Making<'m> {
     pub loading: Loading<'m>,
 }
 
+/// Takes an entry: its backend, the moment of that, and how many RDNs its name has.
+pub(crate) type EachAbove<'e> = &'e mut dyn FnMut(BackendIndex, &View<'_>, EntryId, usize) -> Result<(), StoreError>;
+
 impl Making<'_> {
     fn facts(&self) -> &Facts {
         self.loading.facts
@@ -147,7 +150,7 @@ impl Making<'_> {
         backend: BackendIndex,
         view: &View<'_>,
         suffix: &Suffix,
-        each: &mut dyn FnMut(BackendIndex, &View<'_>, EntryId, usize) -> Result<(), StoreError>,
+        each: EachAbove<'_>,
     ) -> Result<(), StoreError> {
         for (at, other) in numbered(&self.context.backends) {
             for holding in other.suffixes.iter().filter(|it| is_above(it, suffix)) {

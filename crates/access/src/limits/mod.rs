@@ -96,7 +96,7 @@ pub struct Page {
 }
 
 impl SessionLimits {
-    /// No limits, as root users have them. Going without an index is a matter of [`Access`](crate::Access) for them.
+    /// No limits, as root users have them. Going without an index takes the privilege unindexed-search.
     pub const UNLIMITED: SessionLimits = SessionLimits {
         size: Allowance::UNLIMITED,
         time_ms: Allowance::UNLIMITED,

@@ -67,7 +67,6 @@ impl AccessBed {
         bed.add(&outer, &[("objectClass", "groupOfNames"), ("cn", "outer"), ("member", &inner)]).ok();
         let settings = AccessSettings {
             global_acis: global.iter().map(|text| (*text).to_owned()).collect(),
-            has_built_in_policy: false,
             ..AccessSettings::default()
         };
         let it = AccessBed { bed, control: AccessControl::new(settings).unwrap() };

@@ -155,7 +155,7 @@ fn instructions_that_are_not_valid_close_their_scope() {
     let facts = bed.facts();
     // More instructions than an entry may hold count as one that is not valid, as a value of an older server does that
     // this language cannot read.
-    let settings = AccessSettings { acis_per_entry_max: 1, has_built_in_policy: false, ..AccessSettings::default() };
+    let settings = AccessSettings { acis_per_entry_max: 1, ..AccessSettings::default() };
     bed.control = AccessControl::new(settings).unwrap();
     let people = format!("ou=People,{BASE}");
     bed.add_value(&people, "aci", &all);

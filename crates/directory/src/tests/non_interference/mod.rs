@@ -39,7 +39,7 @@ fn opened(world: &World, with_instructions: bool) -> (Fixture, Identity) {
         return (fixture, ByMark::identity());
     }
     let global_acis = INSTRUCTIONS.iter().map(|it| (*it).to_owned()).collect();
-    let settings = AccessSettings { global_acis, has_built_in_policy: false, ..AccessSettings::default() };
+    let settings = AccessSettings { global_acis, ..AccessSettings::default() };
     fixture.directory.access_control.set(settings).unwrap();
     let identity = user(&fixture, &person_dn(0));
     (fixture, identity)

@@ -99,7 +99,6 @@ fn put_explanation(out: &mut Vec<String>, explanation: &Explanation, all: bool, 
         Reason::Denied(_) => out.push("    Denied by:".to_owned()),
         Reason::NothingApplies => out.push("    No instruction is about this, and without one nobody may.".to_owned()),
         Reason::NobodyGrants => out.push("    No instruction grants it.".to_owned()),
-        Reason::BuiltIn => {}
     }
     if let Some(decided) = decided.and_then(|at| explanation.instructions.get(at)) {
         put_instruction(out, decided, width);
