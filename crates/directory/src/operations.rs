@@ -2,10 +2,10 @@
 //!
 //! Hands each the parts of the directory that it needs, and nothing else.
 
-use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest};
+use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operation, SearchRequest};
 
 use crate::bind::{BindContext, BindStep, bind_controls};
-use crate::decision::{Asked, Explainer, SubjectError, held, identity_of};
+use crate::decision::{Asked, Explainer, SubjectError, by_control, held, identity_of};
 use crate::directory::Directory;
 use crate::needs::Decision;
 use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
@@ -13,6 +13,7 @@ use crate::session::Session;
 use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
 use access::Identity;
 use access::lint::{Finding, Instruction, lint};
+use query::error::store_failure;
 use store::StoreError;
 
 impl Directory {
@@ -136,6 +137,36 @@ impl Directory {
             now_unix_seconds,
         };
         explainer.explain(asked)
+    }
+
+    /// Answers the control that asks why a request would be granted or refused: the decision as JSON, or why it is not
+    /// told; none where the request has no such control.
+    pub fn explain_by_control(
+        &self,
+        session: &Session,
+        operation: &Operation<'_>,
+        controls: &Controls<'_>,
+        time: RequestTime,
+    ) -> Option<Result<String, LdapResult>> {
+        let control = by_control::find(controls)?;
+        let failure = |error: StoreError| store_failure(&error);
+        let explain = || {
+            if !self.rights_of(session, time.unix_seconds).map_err(failure)?.bypasses_acl() {
+                return Err(by_control::Refusal::TakesBypass.into());
+            }
+            let other = match by_control::subject(&control)? {
+                Some(name) => {
+                    let unknown = |error: SubjectError| by_control::Refusal::NoSubject { reason: error.to_string() };
+                    Some(session.acting_as(self.identity_of(&name).map_err(unknown)?))
+                }
+                None => None,
+            };
+            by_control::with_asked(operation, |asked| {
+                let decision = self.explain(other.as_ref().unwrap_or(session), asked, time.unix_seconds);
+                Ok(decision.map_err(failure)?.to_json())
+            })
+        };
+        Some(explain())
     }
 
     /// Begins a transaction on a connection; gives its identifier.

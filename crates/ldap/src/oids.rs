@@ -55,6 +55,8 @@ pub mod control {
     pub const TRANSACTION_SPECIFICATION: &str = "1.3.6.1.1.21.2";
     /// Permissive modify of Active Directory and OpenDJ.
     pub const PERMISSIVE_MODIFY: &str = "1.2.840.113556.1.4.1413";
+    /// Pando's own; `docs/reference/access-explanation.md` says what it does.
+    pub const ACCESS_EXPLANATION: &str = "2.25.175513028506401587346170323351613111380.3.1";
 }
 
 pub mod extended {

@@ -6,11 +6,13 @@
 //! | file | what |
 //! |---|---|
 //! | `asked` | the requests that can be asked about |
+//! | `by_control` | the control with which a client asks |
 //! | `explainer` | finds the entry and asks about it |
 //! | `held` | the instructions of the whole directory, for those who look at them |
 //! | `subject` | from a name to who it is |
 
 mod asked;
+pub(crate) mod by_control;
 mod explainer;
 pub(crate) mod held;
 mod subject;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use ldap::LdapResult;
+use ldap::oids::control;
 use schema::NormalizedDn;
 use store::StoreError;
 
@@ -16,7 +17,7 @@ use query::synthetic::{Attributes, SyntheticEntry};
 use query::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-const SUPPORTED_CONTROLS: [&str; 23] = [
+const SUPPORTED_CONTROLS: [&str; 24] = [
     "1.2.826.0.1.3344810.2.3",   // matched values (RFC 3876)
     "1.2.840.113556.1.4.1413",   // permissive modify
     "1.2.840.113556.1.4.319",    // paged results (RFC 2696)
@@ -40,6 +41,7 @@ const SUPPORTED_CONTROLS: [&str; 23] = [
     "2.16.840.1.113730.3.4.2",   // ManageDsaIT (RFC 3296)
     "2.16.840.1.113730.3.4.3",   // persistent search (draft-ietf-ldapext-psearch)
     "2.16.840.1.113730.3.4.9",   // virtual list view (draft-ietf-ldapext-ldapv3-vlv)
+    control::ACCESS_EXPLANATION,
 ];
 
 /// Extended operations that always work.

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use directory::{Admitted, Bound, RequestTime, Session};
-use ldap::{LdapResult, Message, Operation, encode};
+use ldap::oids::control;
+use ldap::{ControlBuf, LdapResult, Message, Operation, ResultCode, encode};
 use runtime::listener::Audience;
 
 use super::directory_executor::{DirectoryExecutor, time_of, write_result};
@@ -37,6 +38,11 @@ impl Executor for DirectoryExecutor {
     }
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
+        if !message.controls.is_empty()
+            && let Some(explained) = self.explain(call, message)
+        {
+            return Step::Done(explained);
+        }
         match &message.operation {
             Operation::Search(request) => self.search(call, message, request),
             Operation::Bind(request) => self.bind(call, message, request),
@@ -58,5 +64,25 @@ impl Executor for DirectoryExecutor {
             | Operation::StartTls
             | Operation::ConnectionId => Step::Done(Answer::default()),
         }
+    }
+}
+
+impl DirectoryExecutor {
+    /// The answer to a request that asks why it would be granted or refused, instead of being done.
+    fn explain(&self, call: &mut Call<'_>, message: &Message<'_>) -> Option<Answer> {
+        let time = time_of(call);
+        let explained = self.directory.explain_by_control(call.session, &message.operation, &message.controls, time)?;
+        let response = message.operation.response_tag()?;
+        let (result, controls) = match explained {
+            Ok(json) => {
+                let control = ControlBuf::new(control::ACCESS_EXPLANATION, Some(json.into_bytes()));
+                (
+                    LdapResult::new(ResultCode::NO_OPERATION, "Nothing was done: the answer is in the control"),
+                    vec![control],
+                )
+            }
+            Err(refused) => (refused, Vec::new()),
+        };
+        Some(write_result(call.out, message.id, response, result, &controls))
     }
 }

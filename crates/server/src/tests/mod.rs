@@ -6,6 +6,7 @@
 mod access_log;
 mod administration;
 mod connections;
+mod explained_access;
 mod limits;
 mod long_messages;
 mod messages;

@@ -1,0 +1,60 @@
+//! The control that asks why a request would be granted or refused; nothing of the request is done.
+//!
+//! Its value is the authorization identity of whom is asked about (`dn:NAME`, `dn:` for anonymous); without one it is
+//! whoever asks. Only for those to whom no instruction applies: an explanation shows instructions and whether entries
+//! exist.
+
+use ldap::oids::control;
+use ldap::{Control, Controls, LdapResult, Operation, ResultCode, Update};
+use query::error::shown;
+
+use super::asked::Asked;
+
+ldap::refusals! {
+    /// See the module.
+    pub(crate) enum Refusal {
+        TakesBypass = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "Only who has the privilege bypass-acl may ask why access is granted or refused";
+        BadSubject { value: String } = ResultCode::PROTOCOL_ERROR,
+            "\"{value}\" is not valid as the value of the control: write dn:NAME, or dn: for anonymous";
+        NoSubject { reason: String } = ResultCode::NO_SUCH_OBJECT, "Nobody can be asked about: {reason}";
+        OtherOperation = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "The control goes with search, compare, add, modify, delete and modify DN";
+    }
+}
+
+/// The control, if a request has it.
+pub(crate) fn find<'c>(controls: &Controls<'c>) -> Option<Control<'c>> {
+    controls.iter().find(|item| item.oid == control::ACCESS_EXPLANATION.as_bytes())
+}
+
+/// The name of whom is asked about; none: whoever asks.
+pub(crate) fn subject(control: &Control<'_>) -> Result<Option<String>, LdapResult> {
+    let Some(value) = control.value else { return Ok(None) };
+    let name = std::str::from_utf8(value).ok().and_then(|text| {
+        let (prefix, name) = text.split_at_checked("dn:".len())?;
+        prefix.eq_ignore_ascii_case("dn:").then(|| name.to_owned())
+    });
+    name.map(Some).ok_or_else(|| Refusal::BadSubject { value: shown(value) }.into())
+}
+
+/// Calls `explain` with what a request asks for.
+pub(crate) fn with_asked<T>(
+    operation: &Operation<'_>,
+    explain: impl FnOnce(Asked<'_, '_>) -> Result<T, LdapResult>,
+) -> Result<T, LdapResult> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match operation {
+        Operation::Search(search) => {
+            let attributes: Vec<String> = search.attributes.iter().map(text).collect();
+            let dn = text(search.base);
+            explain(Asked::Search { dn: &dn, filter: Some(&search.filter), attributes: &attributes })
+        }
+        Operation::Compare(compare) => {
+            let (dn, attribute) = (text(compare.entry), text(compare.attribute));
+            explain(Asked::Compare { dn: &dn, attribute: &attribute })
+        }
+        Operation::Update(Update::Entry(update)) => explain(Asked::Update(update.request())),
+        _ => Err(Refusal::OtherOperation.into()),
+    }
+}
