@@ -62,7 +62,9 @@ fn ask_for(world: &World, real: &Real, asker: &Asker) -> Result<usize, String> {
             for (asked, right) in
                 [(Asked::Read, Right::Read), (Asked::Search, Right::Search), (Asked::Compare, Right::Compare)]
             {
-                let expected = decider.may_attribute(target, right, kind);
+                // Of an entry that is hidden as a whole nothing is read; comparing and searching are not stopped.
+                let hidden = right == Right::Read && !decider.shows(target);
+                let expected = !hidden && decider.may_attribute(target, right, kind);
                 same(Question::attribute(asked, known.index), expected, &format!("{} {kind}", right.text()))?;
             }
         }
