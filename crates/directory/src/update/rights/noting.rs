@@ -34,8 +34,8 @@ impl Noting<'_, '_> {
         });
         let attribute = attribute.map(|it| it.name().to_owned());
         let mut needs = self.needs.borrow_mut();
-        // A right to write just this value is asked for where there is none to write any.
-        if value.is_some() && needs.last().is_some_and(|last| !last.granted && is_of(last, attribute.as_deref())) {
+        // A right to write just these values is asked for where there is none to write any.
+        if needs.last().is_some_and(|last| !last.granted && is_of(last, question.right, attribute.as_deref())) {
             needs.pop();
         }
         let what = What::Right { right: question.right, dn: name_of(entry), attribute, value };
@@ -45,8 +45,9 @@ impl Noting<'_, '_> {
 }
 
 /// Whether it is the right to write any value of an attribute.
-fn is_of(need: &Need, of: Option<&str>) -> bool {
-    matches!(&need.what, What::Right { attribute, value: None, .. } if attribute.as_deref() == of)
+fn is_of(need: &Need, asked: Right, of: Option<&str>) -> bool {
+    matches!(&need.what, What::Right { right, attribute, value: None, .. }
+        if *right == asked && of.is_some() && attribute.as_deref() == of)
 }
 
 fn name_of(entry: &EntryView<'_>) -> String {
