@@ -1,6 +1,5 @@
 """python-ldap (libldap, the client of most Unix programs) drives every operation of RFC 4511."""
 
-
 import ldap
 import ldap.controls
 import ldap.extop

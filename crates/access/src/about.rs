@@ -23,7 +23,7 @@ pub(crate) fn is_about(
     let Question { right, attribute, value } = question;
     Ok(match (right, attribute) {
         (Right::Read | Right::Search | Right::Compare, Some(attribute)) => {
-            let hides = right == Right::Read && instruction.attributes.is_none() && effect == Effect::Deny;
+            let hides = right == Right::Read && instruction.is_about_entries() && effect == Effect::Deny;
             hides || instruction.attributes.as_ref().is_some_and(|list| list.contains(facts, attribute))
         }
         (Right::Write | Right::SelfWrite, Some(attribute)) => {
@@ -67,9 +67,7 @@ fn is_about_writing(
 
 /// Whether one is about the entry as such, as renaming it is: an allow of some attribute, or a deny that names none.
 fn is_about_entry_as_such(instruction: &Instruction, effect: Effect) -> bool {
-    let Instruction { attributes, value_filters, is_invalid, .. } = instruction;
-    let names_some = attributes.is_some() || value_filters.is_some();
-    *is_invalid || names_some == (effect == Effect::Allow)
+    instruction.is_invalid || instruction.is_about_entries() == (effect == Effect::Deny)
 }
 
 /// Whether one is about adding or deleting an entry: attributes do not matter, but values do for which it has filters.

@@ -113,6 +113,12 @@ impl Instruction {
         }
     }
 
+    /// Whether it is about entries as such: it names neither attributes nor values of some. (Values are about writing
+    /// only.)
+    pub fn is_about_entries(&self) -> bool {
+        self.attributes.is_none() && self.value_filters.is_none()
+    }
+
     /// In place of one that is not valid: a deny of everything.
     pub fn closing(position: u32) -> Instruction {
         let rights = aci::Right::ALL.into_iter().collect();

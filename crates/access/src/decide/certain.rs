@@ -84,7 +84,7 @@ impl Spread {
             return;
         }
         let is_deny = concern.effect == Effect::Deny;
-        if concern.instruction.is_invalid || (concern.instruction.attributes.is_none() && is_deny) {
+        if concern.instruction.is_invalid || (concern.instruction.is_about_entries() && is_deny) {
             let hides = concern.rights.contains(Right::Read);
             self.hidden |= hides && !maybe;
             self.maybe_hidden |= hides && maybe;

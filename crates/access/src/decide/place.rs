@@ -116,8 +116,9 @@ impl Table {
 impl Parts {
     fn add(&mut self, concern: &Concern, kinds: &Kinds) {
         let Some(attributes) = &concern.instruction.attributes else {
-            // Without attributes it is about the entry as such: of reading, only a deny has a meaning.
-            self.hidden |= concern.effect == Effect::Deny && concern.rights.contains(Right::Read);
+            // Of reading an entry as such, only a deny has a meaning.
+            let is_deny = concern.effect == Effect::Deny && concern.rights.contains(Right::Read);
+            self.hidden |= is_deny && concern.instruction.is_about_entries();
             return;
         };
         let (sets, is_deny) = match concern.effect {

@@ -44,6 +44,16 @@ fn targattrfilters_of_whole_entries() {
 }
 
 #[test]
+fn targattrfilters_limit_no_reading() {
+    let all = aci("(targetattr=\"*\")", "allow (all) userdn=\"ldap:///all\"");
+    let deny = aci("(targattrfilters=\"add=title:(title=b*)\")", "deny (all) userdn=\"ldap:///anyone\"");
+    let bed = AccessBed::new(&[(BASE, &all), (BASE, &deny)]);
+    let bob = person("bob");
+    assert!(bed.may("alice", Right::Read, &bob, "cn") && bed.may_entry("alice", Right::Read, &bob));
+    assert!(bed.may_add("alice", &bob, "title", "ant") && !bed.may_add("alice", &bob, "title", "boss"));
+}
+
+#[test]
 fn case_12_and_13_selfwrite() {
     let inner = format!("cn=inner,ou=Groups,{BASE}");
     let (bob, carol) = (person("bob"), person("carol"));
