@@ -19,19 +19,19 @@ impl Directory {
         self.access_control.problems(&self.facts(), &self.reading)
     }
 
-    /// `cn=access control,cn=monitor`.
+    /// `cn=Access Control,cn=monitor`.
     pub(crate) fn access_monitor_entry(&self) -> MonitorEntry {
         let facts = self.facts();
-        let entry = MonitorEntry::new("access control");
+        let entry = MonitorEntry::new("Access Control");
         let (problems, uses) = match (self.invalid_instructions(), self.access_control.uses(&facts, &self.reading)) {
             (Ok(problems), Ok(uses)) => (problems, uses),
             (Err(error), _) | (_, Err(error)) => return entry.with("failure", error),
         };
         let global = uses.iter().filter(|it| it.holder.is_none()).count();
         let mut entry = entry
-            .with("globalInstructions", global)
-            .with("entryInstructions", uses.len() - global)
-            .with("invalidInstructions", problems.len());
+            .with("global-instructions", global)
+            .with("entry-instructions", uses.len() - global)
+            .with("invalid-instructions", problems.len());
         let named = |it: &AciProblem| format!("{}: {}", it.holder, it.why);
         let invalid: Vec<String> = problems.iter().take(NAMED_MAX).map(named).collect();
         let used = uses.iter().take(NAMED_MAX).map(|it| {
@@ -39,7 +39,7 @@ impl Directory {
             format!("{holder}#{}: {}", it.position + 1, it.hits)
         });
         let used: Vec<String> = used.collect();
-        for (attribute, values) in [("invalidInstruction", invalid), ("instructionUses", used)] {
+        for (attribute, values) in [("invalid-instruction", invalid), ("instruction-uses", used)] {
             if !values.is_empty() {
                 entry.attributes.push((attribute.to_owned(), values));
             }

@@ -6,7 +6,7 @@ use runtime::log::error::ErrorLog;
 
 use crate::messages;
 
-/// Lines; what comes beyond is in `cn=access control,cn=monitor`.
+/// Lines; what comes beyond is in `cn=Access Control,cn=monitor`.
 const LINES_MAX: usize = 50;
 
 /// Names each in the error log.
