@@ -269,15 +269,24 @@ def test_no_operation_checks_everything_and_changes_nothing(con):
 BOOLEAN = b"\x01\x01\xff"
 READ = b"\x30\x04\x04\x02sn"
 PRESENT = b"\x87\x0bobjectClass"
+EVERYWHERE = {
+    # Taken, and answered with 123: root may act as nobody.
+    "2.16.840.1.113730.3.4.12": b"\x30\x02\x04\x00",
+    "2.16.840.1.113730.3.4.18": b"dn:",
+    # Asks why access is granted or refused.
+    "2.25.175513028506401587346170323351613111380.3.1": None,
+}
 SEARCH = {
     "1.2.826.0.1.3344810.2.3": b"\x30\x0d" + PRESENT,
     "1.2.840.113556.1.4.319": SimplePagedResultsControl(True, size=5, cookie="").encodeControlValue(),
     "1.2.840.113556.1.4.473": SSSRequestControl(True, ordering_rules=["sn"]).encodeControlValue(),
     "1.3.6.1.1.12": PRESENT,
     "1.3.6.1.1.22": None,
+    "1.3.6.1.4.1.42.2.27.9.5.2": b"dn:",
     "1.3.6.1.4.1.4203.1.10.1": BOOLEAN,
     "1.3.6.1.4.1.4203.666.5.16": b"\x30\x10\x30\x0e\x04\x06member\x30\x04\x04\x02cn",
     "1.3.6.1.4.1.7628.5.101.1": None,
+    **EVERYWHERE,
     "2.16.840.1.113730.3.4.17": None,
     "2.16.840.1.113730.3.4.19": None,
     "2.16.840.1.113730.3.4.2": None,
@@ -299,6 +308,7 @@ MODIFY = {
     "1.3.6.1.4.1.4203.666.5.12": None,
     "1.3.6.1.4.1.4203.666.5.2": None,
     "2.16.840.1.113730.3.4.2": None,
+    **EVERYWHERE,
 }
 DELETE = {"1.2.840.113556.1.4.805": None}
 
@@ -309,11 +319,7 @@ def test_the_root_dse_lists_exactly_what_is_taken(con):
         for oid in con.search_s("", ldap.SCOPE_BASE, "(objectClass=*)", ["supportedControl"])[0][1]["supportedControl"]
     }
     assert listed == {*SEARCH, *MODIFY, *DELETE}
-    known = (
-        listed
-        | set(ldap.controls.KNOWN_RESPONSE_CONTROLS)
-        | {"1.2.3.4", "2.16.840.1.113730.3.4.18", "1.3.6.1.4.1.4203.1.9.1.1"}
-    )
+    known = listed | set(ldap.controls.KNOWN_RESPONSE_CONTROLS) | {"1.2.3.4", "1.3.6.1.4.1.4203.1.9.1.1"}
 
     def code(operation):
         try:

@@ -2,7 +2,9 @@
 //!
 //! Knows the controls' meaning for search and compare; updates have their own list.
 
-use ldap::controls::{self as codec, DereferenceSpec, PagedResults, PersistentSearch, SortKey, VlvRequest};
+use ldap::controls::{
+    self as codec, DereferenceSpec, EffectiveRightsRequest, PagedResults, PersistentSearch, SortKey, VlvRequest,
+};
 use ldap::oids::control;
 use ldap::{Controls, Filter, LdapResult};
 
@@ -41,6 +43,8 @@ pub struct Presentation<'a> {
     pub attributes: AttributeKinds,
     /// With entries that others name (draft-masarati-ldap-deref).
     pub dereference: Option<DereferenceRequest<'a>>,
+    /// With somebody's rights to it (draft-ietf-ldapext-acl-model).
+    pub effective_rights: Option<EffectiveRightsRequest<'a>>,
 }
 
 /// A request to show entries that others name.
@@ -102,10 +106,13 @@ impl<'a> ReadControls<'a> {
         {
             return Err(Refusal::PagesAndListView.into());
         }
-        if let (Some(_), Some(presentation)) = (&wanted.persistent, &wanted.presentation)
-            && presentation.dereference.is_some()
-        {
-            return Err(SearchRefusal::DereferenceOfChanges.into());
+        if let (Some(_), Some(presentation)) = (&wanted.persistent, &wanted.presentation) {
+            if presentation.dereference.is_some() {
+                return Err(SearchRefusal::DereferenceOfChanges.into());
+            }
+            if presentation.effective_rights.is_some() {
+                return Err(SearchRefusal::EffectiveRightsOfChanges.into());
+            }
         }
         if let (Some(_), Some(presentation)) = (&wanted.persistent, &wanted.presentation)
             && (presentation.paged.is_some() || presentation.sort.is_some() || presentation.list_view.is_some())
@@ -124,8 +131,9 @@ impl<'a> ReadControls<'a> {
 
     /// Takes a control that is about the form of the result; `false` if it is none.
     fn presentation(&mut self, oid: &str, critical: bool, value: Option<&'a [u8]>) -> Result<bool, LdapResult> {
-        const KNOWN: [&str; 7] = [
+        const KNOWN: [&str; 8] = [
             control::DEREFERENCE,
+            control::GET_EFFECTIVE_RIGHTS,
             control::PAGED_RESULTS,
             control::SORT_REQUEST,
             control::VLV_REQUEST,
@@ -142,6 +150,12 @@ impl<'a> ReadControls<'a> {
                 let specs = codec::decode_dereference(value).map_err(malformed_control("dereference"))?;
                 if wanted.dereference.replace(DereferenceRequest { specs, critical }).is_some() {
                     return Err(SearchRefusal::SecondDereferenceControl.into());
+                }
+            }
+            control::GET_EFFECTIVE_RIGHTS => {
+                let asked = EffectiveRightsRequest::decode(value).map_err(malformed_control("get effective rights"))?;
+                if wanted.effective_rights.replace(asked).is_some() {
+                    return Err(SearchRefusal::SecondEffectiveRightsControl.into());
                 }
             }
             control::PAGED_RESULTS => {

@@ -33,6 +33,7 @@ mod root_passwords;
 mod root_users;
 mod search;
 mod session;
+mod subject;
 mod update;
 mod user_name;
 mod watch;
@@ -49,7 +50,7 @@ pub use access::{
 pub use admission::{Admitted, needs_admission};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
 pub use check::{check_configuration, open_read_only};
-pub use decision::{Asked, SubjectError};
+pub use decision::Asked;
 pub use directory::Directory;
 pub use index_builder::IndexNotice;
 pub use index_progress::IndexBuild;
@@ -66,6 +67,7 @@ pub use root_passwords::{
 };
 pub use search::{EntryWriter, RequestTime, SearchDone, SearchPlan, Worker};
 pub use session::Session;
+pub use subject::SubjectError;
 pub use update::{
     FollowedName, InternalLog, LogNote, SlowUpdate, Submitted, TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX,
     UpdateCallback, UpdateDone, UpdateRequest,

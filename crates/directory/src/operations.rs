@@ -5,11 +5,12 @@
 use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operation, SearchRequest};
 
 use crate::bind::{BindContext, BindStep, bind_controls};
-use crate::decision::{Asked, Explainer, SubjectError, by_control, held, identity_of};
+use crate::decision::{Asked, Explainer, by_control, held};
 use crate::directory::Directory;
 use crate::needs::Decision;
 use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
 use crate::session::Session;
+use crate::subject::{SubjectError, identity_of};
 use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
 use access::Identity;
 use access::lint::{Finding, Instruction, lint};
@@ -33,6 +34,7 @@ impl Directory {
             default_referral: &self.default_referral,
             watches: &self.watches,
             monitor: self,
+            roots: &self.roots,
         }
     }
 

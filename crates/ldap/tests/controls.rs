@@ -125,5 +125,6 @@ proptest! {
         let _ = (PagedResults::decode(value), PersistentSearch::decode(value), VlvRequest::decode(value));
         let _ = (decode_sort_keys(value), decode_assertion(value), decode_matched_values(value));
         let _ = (decode_subentries(value), decode_read_entry(value), decode_dereference(value));
+        let _ = EffectiveRightsRequest::decode(value).map(|request| request.subject.name().map(<[u8]>::len));
     }
 }

@@ -4,6 +4,7 @@
 //! whoever asks. Only for those to whom no instruction applies: an explanation shows instructions and whether entries
 //! exist.
 
+use ldap::controls::name_after_dn;
 use ldap::oids::control;
 use ldap::{Control, Controls, LdapResult, Operation, ResultCode, Update};
 use query::error::shown;
@@ -31,11 +32,8 @@ pub(crate) fn find<'c>(controls: &Controls<'c>) -> Option<Control<'c>> {
 /// The name of whom is asked about; none: whoever asks.
 pub(crate) fn subject(control: &Control<'_>) -> Result<Option<String>, LdapResult> {
     let Some(value) = control.value else { return Ok(None) };
-    let name = std::str::from_utf8(value).ok().and_then(|text| {
-        let (prefix, name) = text.split_at_checked("dn:".len())?;
-        prefix.eq_ignore_ascii_case("dn:").then(|| name.to_owned())
-    });
-    name.map(Some).ok_or_else(|| Refusal::BadSubject { value: shown(value) }.into())
+    let name = name_after_dn(value).and_then(|name| std::str::from_utf8(name).ok());
+    name.map(|name| Some(name.to_owned())).ok_or_else(|| Refusal::BadSubject { value: shown(value) }.into())
 }
 
 /// Calls `explain` with what a request asks for.

@@ -9,15 +9,11 @@
 //! | `by_control` | the control with which a client asks |
 //! | `explainer` | finds the entry and asks about it |
 //! | `held` | the instructions of the whole directory, for those who look at them |
-//! | `subject` | from a name to who it is |
 
 mod asked;
 pub(crate) mod by_control;
 mod explainer;
 pub(crate) mod held;
-mod subject;
 
 pub use asked::Asked;
 pub(crate) use explainer::Explainer;
-pub use subject::SubjectError;
-pub(crate) use subject::identity_of;

@@ -47,6 +47,12 @@ impl SearchContext<'_> {
                 plan.ask(self.reading, true);
             }
         }
+        if let Some(effective_rights) = &presentation.effective_rights {
+            plan.effective_rights = self.effective_rights(asked, effective_rights)?;
+            if plan.effective_rights.is_some() {
+                plan.ask(self.reading, true);
+            }
+        }
         let mut arrangement = Box::<Arrangement>::default();
         arrangement.take_order(facts, rights, presentation, request);
         if let Some(asked) = &presentation.list_view

@@ -88,7 +88,8 @@ impl SearchPlan {
             // Every change has tables of its own.
             self.selection.meet_tables();
             let reader = Reader { facts: &facts, rights: &*worker.rights };
-            send_entry(reader, &view, &mut self.selection, &mut worker.worker.values, output, done)?;
+            let wanted = (&mut self.selection, self.effective_rights.as_deref());
+            send_entry(reader, &view, wanted, &mut worker.worker.values, output, done)?;
         }
     }
 }

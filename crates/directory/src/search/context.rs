@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use access::limits::{LimitsFinder, LiveLimits};
 use access::{AccessControl, Rights};
+use arc_swap::ArcSwap;
 use change::history::History;
 use ldap::LdapResult;
 use query::asker_rights::{AskerRights, Which};
@@ -22,6 +23,7 @@ use super::paged::CookieKey;
 use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::own::MonitorSource;
+use crate::root_users::RootUsers;
 use crate::session::Session;
 use crate::watch::Watches;
 
@@ -46,6 +48,7 @@ pub(crate) struct SearchContext<'d> {
     pub(crate) default_referral: &'d DefaultReferral,
     pub(crate) watches: &'d Watches,
     pub(crate) monitor: &'d dyn MonitorSource,
+    pub(crate) roots: &'d ArcSwap<RootUsers>,
 }
 
 impl SearchContext<'_> {

@@ -10,6 +10,7 @@ mod alias;
 mod arrange;
 mod arrangement;
 mod asked;
+mod asked_rights;
 mod assertion;
 mod bases;
 mod changelog;
@@ -18,6 +19,7 @@ mod covered;
 mod dereference;
 #[cfg(test)]
 pub(crate) mod doubles;
+mod effective_rights;
 mod entry_writer;
 mod explain;
 mod explanation;

@@ -87,5 +87,17 @@ ldap::refusals! {
             "The dereference control names \"{attribute}\", whose values are not distinguished names";
         DereferenceTwice { attribute: String } = ResultCode::PROTOCOL_ERROR,
             "The dereference control names \"{attribute}\" more than once";
+
+        // The get effective rights control.
+        RightsOfNobody { value: String } = ResultCode::PROTOCOL_ERROR,
+            "\"{value}\" is not valid as the identity whose rights are asked for: write dn:NAME, or dn: for anonymous";
+        RightsOfNobodyBare { value: String } = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "\"{value}\" is not valid as the identity whose rights are asked for: write dn:NAME, or dn: for anonymous";
+        SecondEffectiveRightsControl = ResultCode::PROTOCOL_ERROR,
+            "The get effective rights control may be sent once: ask for the rights of one identity";
+        EffectiveRightsOfChanges = ResultCode::PROTOCOL_ERROR,
+            "A persistent search tells changes as they come: it takes no get effective rights control";
+        RightsTooLarge { mib: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "The effective rights would add more than {mib} MiB to one entry: ask for fewer attributes";
     }
 }

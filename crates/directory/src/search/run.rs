@@ -12,6 +12,7 @@ use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 use super::advice::Went;
 use super::covered::Covered;
 use super::dereference::{Budget, Dereferencing, Viewpoint};
+use super::effective_rights::{EffectiveRights, RightsPlace};
 use super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter, SNAPSHOT_AGE_MAX};
 use super::explain;
 use super::limits::Limits;
@@ -200,6 +201,7 @@ impl SearchPlan {
             items: &self.items,
             selection: &mut self.selection,
             dereferencing: self.dereferencing.as_deref_mut(),
+            effective_rights: self.effective_rights.as_deref(),
             visibility: self.visibility,
             names_subentries: false,
             limits: self.limits,
@@ -242,6 +244,7 @@ pub(super) struct Run<'r, O> {
     pub(super) items: &'r ItemRights,
     selection: &'r mut Selection,
     dereferencing: Option<&'r mut Dereferencing>,
+    effective_rights: Option<&'r EffectiveRights>,
     visibility: Visibility,
     /// The filter names the class of subentries, so that they are seen beside other entries.
     names_subentries: bool,
@@ -491,7 +494,14 @@ impl<O: EntryWriter> Run<'_, O> {
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
         let output = &mut *self.output;
         let reader = Reader { facts: self.facts, rights: &*self.rights };
-        let layout = Layout::new(reader, &entry, self.selection, self.values, &mut || output.long_entry())?;
+        let made;
+        let mut layout = Layout::new(reader, &entry, self.selection, self.values, &mut || output.long_entry())?;
+        if let Some(effective_rights) = self.effective_rights {
+            let look = &mut || look_at_clock(&self.limits, output);
+            let place = RightsPlace::Stored(self.part.backend, *view);
+            made = effective_rights.of_entry(reader, place, &entry, &layout, look)?;
+            layout.add(&entry, &made, self.values);
+        }
         if self.moment.as_ref().is_some_and(ReadMoment::is_spent) {
             return Err(Stop::lookthrough_limit(self.limits.lookthrough));
         }

@@ -5,6 +5,7 @@ use query::entry::EntryView;
 use query::filter::Truth;
 use query::rights::Reader;
 
+use super::effective_rights::{EffectiveRights, RightsPlace};
 use super::entry_writer::EntryWriter;
 use super::paged::{PageProgress, Position};
 use super::run::{check_page, check_size};
@@ -64,7 +65,8 @@ impl SearchPlan {
         let view = entry.view()?;
         self.selection.meet_tables();
         let reader = Reader { facts, rights: &*worker.rights };
-        send_entry(reader, &view, &mut self.selection, &mut worker.worker.values, output, done)
+        let effective_rights = self.effective_rights.as_deref();
+        send_entry(reader, &view, (&mut self.selection, effective_rights), &mut worker.worker.values, output, done)
     }
 }
 
@@ -72,12 +74,18 @@ impl SearchPlan {
 pub(super) fn send_entry(
     reader: Reader<'_>,
     view: &EntryView<'_>,
-    selection: &mut Selection,
+    (selection, effective_rights): (&mut Selection, Option<&EffectiveRights>),
     values: &mut Vec<u8>,
     output: &mut impl EntryWriter,
     done: &mut SearchDone,
 ) -> Result<(), Stop> {
-    let layout = Layout::new(reader, view, selection, values, &mut || output.long_entry())?;
+    let made;
+    let mut layout = Layout::new(reader, view, selection, values, &mut || output.long_entry())?;
+    if let Some(effective_rights) = effective_rights {
+        let look = &mut || if output.cancelled() { Err(Stop::Cancelled) } else { Ok(()) };
+        made = effective_rights.of_entry(reader, RightsPlace::Own, view, &layout, look)?;
+        layout.add(view, &made, values);
+    }
     let flow = output.entry(&ShownEntry::new(&layout, view, values))?;
     done.entries_sent += 1;
     if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }

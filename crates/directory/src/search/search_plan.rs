@@ -19,6 +19,7 @@ use crate::own::ChangeScan;
 use super::advice::Costly;
 use super::arrangement::Arrangement;
 use super::dereference::Dereferencing;
+use super::effective_rights::EffectiveRights;
 use super::explanation::Explanation;
 use super::kept_rights::KeptRights;
 use super::limits::Limits;
@@ -63,6 +64,8 @@ pub struct SearchPlan {
     pub(super) explanations: Option<Vec<Explanation>>,
     /// Which entries that others name are shown with them.
     pub(super) dereferencing: Option<Box<Dereferencing>>,
+    /// Whose rights to entries are shown with them.
+    pub(super) effective_rights: Option<Box<EffectiveRights>>,
     /// What is to be told when it has been run, when changes are to be told as they come.
     pub(super) persistent: Option<Box<Persistent>>,
 }
@@ -148,6 +151,7 @@ impl SearchPlan {
         self.explanations = None;
         self.persistent = None;
         self.dereferencing = None;
+        self.effective_rights = None;
         self.visibility = Visibility::default();
         self.rights = KeptRights::default();
         self.shows = Answer::default();

@@ -149,6 +149,17 @@ pub fn dereference(specs: &[(&str, &[&str])]) -> ControlBuf {
     })
 }
 
+/// The rights that somebody has to the entries found, to attributes asked for and to these: an authorization identity.
+#[must_use]
+pub fn effective_rights(authorization_id: &str, attributes: &[&str]) -> ControlBuf {
+    valued(oids::GET_EFFECTIVE_RIGHTS, |w| {
+        let list = w.begin(SEQUENCE);
+        w.octets(OCTET_STRING, authorization_id.as_bytes());
+        put_strings(w, attributes);
+        w.end(list);
+    })
+}
+
 /// Only subentries, or none of them (RFC 3672).
 #[must_use]
 pub fn subentries(visible: bool) -> ControlBuf {

@@ -1,10 +1,12 @@
 //! Controls (RFC 4511 §4.1.11): the list on a message, and the values of those that this project speaks.
 
+mod effective_rights;
 mod proxied;
 mod values;
 
 pub use crate::limits::CONTROLS_MAX;
-pub use proxied::{AuthorizationId, decode_proxied_authorization, decode_proxied_authorization_v1};
+pub use effective_rights::{EFFECTIVE_RIGHTS_ATTRIBUTES_MAX, EffectiveRightsRequest, RightsSubject};
+pub use proxied::{AuthorizationId, decode_proxied_authorization, decode_proxied_authorization_v1, name_after_dn};
 pub use values::*;
 
 use ber::{BOOLEAN, OCTET_STRING, Reader, SEQUENCE, Tag, Writer};

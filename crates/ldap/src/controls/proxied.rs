@@ -20,17 +20,24 @@ impl<'a> AuthorizationId<'a> {
     /// From its string form; none when it begins with neither `dn:` nor `u:`.
     #[must_use]
     pub fn parse(text: &'a [u8]) -> Option<Self> {
-        let after = |prefix: &[u8]| {
-            let (head, rest) = text.split_at_checked(prefix.len())?;
-            head.eq_ignore_ascii_case(prefix).then_some(rest)
-        };
-        match (text, after(b"dn:"), after(b"u:")) {
+        match (text, name_after_dn(text), after(text, b"u:")) {
             (b"", _, _) | (_, Some(b""), _) | (_, _, Some(b"")) => Some(Self::Anonymous),
             (_, Some(dn), _) => Some(Self::Dn(dn)),
             (_, _, Some(user)) => Some(Self::User(user)),
             _ => None,
         }
     }
+}
+
+/// The name of an authorization identity that begins with `dn:`; empty for nobody.
+#[must_use]
+pub fn name_after_dn(text: &[u8]) -> Option<&[u8]> {
+    after(text, b"dn:")
+}
+
+fn after<'a>(text: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
+    let (head, rest) = text.split_at_checked(prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
 /// Who a request with the proxied authorization control (version 2) acts as.

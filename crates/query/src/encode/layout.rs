@@ -6,6 +6,7 @@
 use std::ops::ControlFlow;
 
 use ber::element_size;
+use ldap::controls::NamedValues;
 use schema::{AttributeDescription, TypeIndex};
 use smallvec::SmallVec;
 use store::record::{Attribute, Header, put_value, value_size};
@@ -222,6 +223,22 @@ impl<'a> Layout<'a> {
             }
         }
         Ok(given)
+    }
+
+    /// Adds attributes that whoever asks for the layout has made. The scratch buffer is the one of [`Layout::new`].
+    #[cold]
+    pub fn add(&mut self, entry: &EntryView<'_>, made: &'a [NamedValues], scratch: &mut Vec<u8>) {
+        for (description, values) in made {
+            let start = scratch.len();
+            values.iter().for_each(|value| put_value(scratch, value));
+            self.push(description, Body::Computed(start), scratch.len() - start);
+        }
+        self.content = element_size(entry.dn.len()) + element_size(self.attributes);
+    }
+
+    /// The descriptions of its attributes.
+    pub fn descriptions(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.pieces.iter().map(|piece| piece.description)
     }
 
     /// The values of an attribute that are in a range.
