@@ -205,6 +205,37 @@ fn another_configuration_holds_from_the_next_search_on() {
     assert!(nobody.identity.is_anonymous() && nobody.idle_limit().is_none());
 }
 
+// S2-04
+#[test]
+fn anonymous_clients_get_few_entries_and_others_more() {
+    let rules = r#"
+        [limits.strangers]
+        type = "anonymous"
+        size-limit = 2
+        unindexed-search = true
+        [limits.members]
+        type = "authenticated"
+        unindexed-search = true
+    "#;
+    let rules = config::Config::parse(rules, std::path::Path::new("pando.toml")).unwrap().limits;
+    let aci = r#"aci: (targetattr="*")(version 3.0; acl "x"; allow (read,search) userdn="ldap:///anyone";)"#;
+    let ldif = ldif().replacen("objectClass: domain\n", &format!("objectClass: domain\n{aci}\n"), 1);
+    let mut it = Fixture::with(&[BASE], Vec::new(), &ldif, |config| {
+        few_indexed(config);
+        config.limits = rules;
+    });
+    let nobody = (it.directory.session(1, Instant::now()), Instant::now());
+    assert_eq!(found(&mut it, &nobody, 0, 0), (2, ResultCode::SIZE_LIMIT_EXCEEDED));
+    assert_eq!(found(&mut it, &nobody, 100, 0), (2, ResultCode::SIZE_LIMIT_EXCEEDED));
+    let ann = bound(&it, "uid=ann,dc=example,dc=com");
+    assert_eq!(found(&mut it, &ann, 0, 0), (12, ResultCode::SUCCESS));
+    // What does not show is none that is left out: the limit is no excess.
+    let rest = "(targetfilter=\"(!(uid=u0))\")(targetattr=\"description\")";
+    let hide = format!("{rest}(version 3.0; acl \"y\"; deny (search) userdn=\"ldap:///anyone\";)");
+    modify(&it, BASE, ModifyOperation::Add, "aci", &hide);
+    assert_eq!(found(&mut it, &nobody, 0, 0), (1, ResultCode::SUCCESS));
+}
+
 #[test]
 fn without_a_rule_an_unindexed_search_is_refused() {
     let mut it = Fixture::with(&[BASE], Vec::new(), &ldif(), few_indexed);

@@ -319,6 +319,35 @@ fn members_of_dynamic_groups_are_shown_where_that_is_allowed() {
 
 // S2-08
 #[test]
+fn members_of_a_dynamic_group_take_the_right_to_read_them() {
+    let url = format!("memberURL: ldap:///ou=people,{BASE}??one?(sn=dan)");
+    let deny = |what: &str| format!("aci: {what}(version 3.0; acl \"no\"; deny (all) userdn=\"ldap:///all\";)");
+    let denied = deny("(targetattr=\"member\")");
+    let groups: [(&str, &str, &[&str]); 2] =
+        [("open", "groupOfURLs", &[&url]), ("closed", "groupOfURLs", &[&url, &denied])];
+    let mut it = Fixture::with(&[BASE], default_indexes(), &ldif(&PEOPLE, &groups), |config| {
+        config.virtual_attributes.push(shown("member"));
+    });
+    let mut told = |identity: crate::Identity, name: &str, filter: &str| {
+        let base = group(name);
+        let found = it.search(&Asked { identity, attributes: &["member"], ..Asked::new(&base, filter) }).unwrap();
+        found
+            .entries
+            .into_iter()
+            .map(|(_, it)| short(it.get("member").cloned().unwrap_or_default()))
+            .collect::<Vec<_>>()
+    };
+    let (dan, lists_dan) = (vec!["dan".to_owned()], format!("(member={})", person("dan")));
+    for filter in ["(cn=*)", lists_dan.as_str()] {
+        assert_eq!(told(user(), "open", filter), std::slice::from_ref(&dan), "{filter}");
+        assert_eq!(told(root(), "closed", filter), std::slice::from_ref(&dan), "{filter}");
+    }
+    assert_eq!(told(user(), "closed", "(cn=*)"), [Vec::<String>::new()]);
+    assert_eq!(told(user(), "closed", &lists_dan), Vec::<Vec<String>>::new());
+}
+
+// S2-08
+#[test]
 fn telling_members_has_the_limits_of_the_requester() {
     let mut it = Fixture::with(&[BASE], default_indexes(), &everybody_dynamic(), |config| {
         config.virtual_attributes.push(shown("member"));
