@@ -162,18 +162,30 @@ impl<'s> Sitting<'s, '_, '_> {
         Ok(Verdict { judged, disclosure, readable_before: Readable::default(), is_asserted: false })
     }
 
-    /// Where a moved entry goes: missing and forbidden are the same.
+    /// Where a moved entry goes: missing and forbidden are the same, but for whoever everything shows to.
     fn superior(&self, held: &Held<'_>, request: &ModifyDnRequest<'_>) -> Result<Option<Held<'s>>, Denial> {
         let Some(dn) = request.new_superior else { return Ok(None) };
         let refused = || Denial::from(Refusal::MayNotMove { dn: shown(request.entry), superior: shown(dn) });
         let name = NormalizedDn::parse(&self.scene.facts.schema, dn).map_err(|_| refused())?;
-        let suffix = self.backend.suffix_of(name.as_bytes()).ok_or_else(refused)?;
+        let sees_all = self.rights.rights().bypasses_acl();
+        let Some(suffix) = self.backend.suffix_of(name.as_bytes()) else {
+            let missing = query::error::Refusal::no_such_object(&shown(dn), "");
+            return Err(if sees_all { missing.into() } else { refused() });
+        };
         if suffix.is_root() && name.is_root() {
-            return if self.rights.rights().bypasses_acl() { Ok(None) } else { Err(refused()) };
+            return if sees_all { Ok(None) } else { Err(refused()) };
         }
         let way = self.scene.way(suffix, &name)?;
         let found = way.entry().map(|superior| superior.id);
-        let Some(superior) = found.map(|id| self.scene.held(id)).transpose()?.flatten() else { return Err(refused()) };
+        let Some(superior) = found.map(|id| self.scene.held(id)).transpose()?.flatten() else {
+            if !sees_all {
+                return Err(refused());
+            }
+            if !self.matter.flags.has(Flags::MANAGE_DSA_IT) {
+                self.scene.check_referral(dn, &way)?;
+            }
+            return Err(self.scene.missing(dn, &way)?.into());
+        };
         if !self.scene.asker.may_move(&held.view()?, &superior.view()?)? {
             return Err(refused());
         }

@@ -64,6 +64,28 @@ fn bypass_acl_alone_does_not_write_everything() {
 }
 
 #[test]
+fn a_missing_new_superior_is_told_to_whoever_everything_shows_to() {
+    let mut bed = bed();
+    bed.add("ou=a,dc=example,dc=com", &[("objectClass", "organizationalUnit")]).ok();
+    let referral = [("objectClass", "referral"), ("objectClass", "extensibleObject"), ("ref", "ldap://x.example/ou=r")];
+    bed.add("ou=r,dc=example,dc=com", &referral).ok();
+    let moved = |bed: &Bed, superior: &str| {
+        let mut bytes = Vec::new();
+        client::modify_dn(&mut bytes, 1, ANN, "uid=ann", true, Some(superior), &[]);
+        bed.send(&bytes).0.result
+    };
+    let superiors = ["ou=none,ou=a,dc=example,dc=com", "dc=elsewhere", "ou=x,ou=r,dc=example,dc=com"];
+    let as_root = superiors.map(|superior| moved(&bed, superior));
+    assert_eq!(
+        as_root.each_ref().map(|result| result.code),
+        [ResultCode::NO_SUCH_OBJECT, ResultCode::NO_SUCH_OBJECT, ResultCode::REFERRAL]
+    );
+    assert_eq!(as_root[0].matched_dn, "ou=a,dc=example,dc=com");
+    become_lesser(&mut bed);
+    assert_eq!(superiors.map(|superior| moved(&bed, superior)), as_root);
+}
+
+#[test]
 fn values_that_name_no_privilege_are_refused() {
     let mut bed = bed();
     let bad = ResultCode::CONSTRAINT_VIOLATION;
