@@ -335,19 +335,13 @@ def later_error_masked(it: Difference) -> bool:
     return is_later and not it.opendj_shows(it.question.name)
 
 
-@rule("Ours: anonymous clients change nothing, which is said before anything is looked up; DJ asks the instructions")
-def anonymous_changes_nothing(it: Difference) -> bool:
-    return it.question.asker is None and bool(it.question.changes()) and it.pando.code == NO_ACCESS
-
-
-@rule("New superior missing: 50 (section 6); DJ says 64 where nothing is asked of instructions")
+@rule("New superior missing: 50 (section 6), and 32 with bypass-acl; DJ says 64 where nothing is asked of instructions")
 def missing_superior(it: Difference) -> bool:
     is_missing = isinstance(it.question, Rename) and it.question.new_superior not in (None, *NAMES)
-    return is_missing and it.opendj.code == NAMING_VIOLATION and it.pando.code == NO_ACCESS
+    return is_missing and it.opendj.code == NAMING_VIOLATION and it.pando.code in REFUSALS
 
 
 SINGLE = [
-    anonymous_changes_nothing,
     missing_superior,
     matched_as_for_a_missing_one,
     hidden_parent_is_missing,

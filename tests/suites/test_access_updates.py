@@ -26,6 +26,7 @@ SUBTREE_DELETE = ValueLessRequestControl("1.2.840.113556.1.4.805", criticality=T
 
 # Result codes.
 OK = 0
+STRONGER_AUTH = 8
 NO_CONTROL = 12
 NO_ATTRIBUTE = 16
 CONSTRAINT = 19
@@ -632,12 +633,26 @@ def test_an_entry_that_moves_leaves_its_rules(server, root, bob):
     rules(root)
 
 
-def test_anonymous_clients_change_nothing(server, root):
-    rules(root, aci("all", attrs("*"), who="ldap:///anyone"))
+def test_anonymous_clients_are_judged_like_others(server, root):
     nobody = ldap.initialize(server.url)
+    rules(root)
+    assert replace(nobody, ALICE, "title", "x") == replace(nobody, MISSING, "title", "x") == NO_SUCH
+    assert add(nobody, MISSING) == DENIED
+    see = aci("read", attrs("*"), who="ldap:///anyone")
+    rules(root, see)
     assert replace(nobody, ALICE, "title", "x") == DENIED
-    assert replace(nobody, MISSING, "title", "x") == DENIED
+    assert replace(nobody, MISSING, "title", "x") == NO_SUCH
     assert result(nobody.delete_s, ALICE) == DENIED
+    rules(root, see, aci("write", attrs("title"), who="ldap:///anyone"))
+    assert replace(nobody, ALICE, "title", "x") == OK
+    assert root.search_s(ALICE, ldap.SCOPE_BASE, attrlist=["modifiersName"]) == [(ALICE, {"modifiersName": [b""]})]
+    assert replace(nobody, ALICE, "sn", "x") == DENIED
+    # A rule of the authenticated is none of theirs.
+    rules(root, see, aci("write", attrs("title"), who="ldap:///all"))
+    assert replace(nobody, ALICE, "title", "y") == DENIED
+    # Passwords take a bind.
+    rules(root, see, aci("write", attrs("*"), who="ldap:///anyone"))
+    assert result(nobody.passwd_s, ALICE, "password", "x") == STRONGER_AUTH
     rules(root)
 
 

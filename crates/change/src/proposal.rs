@@ -7,7 +7,7 @@
 //! ```text
 //! version u8 · kind u8 · flags u16 · time µs u64 · CSN count u32 · CSN replica u16 · entryUUID 16 bytes ·
 //! connection u64 · operation u32 · authority u8 · authority's entry u64 ·
-//! of a user: what was judged (see [`judged`](crate::judged)) ·
+//! of all but root users: what was judged (see [`judged`](crate::judged)) ·
 //! then, each with a u32 length: authority's DN · assertion · pre-read · post-read · operation bytes
 //!                                                                                         (integers little-endian)
 //! ```
@@ -83,8 +83,11 @@ pub struct Flags(u16);
 /// Who stands behind the update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authority<'a> {
-    /// Nobody authenticated.
-    Anonymous,
+    /// Nobody authenticated: rights that everybody has were judged before.
+    Anonymous {
+        /// What was judged: `apply` changes nothing else.
+        judged: Judged,
+    },
     /// A root user of the configuration.
     Root {
         /// Its name.
@@ -168,8 +171,17 @@ impl<'a> Authority<'a> {
     #[must_use]
     pub fn dn(&self) -> &'a str {
         match self {
-            Authority::Anonymous => "",
+            Authority::Anonymous { .. } => "",
             Authority::Root { dn } | Authority::User { dn, .. } => dn,
+        }
+    }
+
+    /// What was judged: nothing has to be of a root user.
+    #[must_use]
+    pub fn judged(&self) -> Judged {
+        match *self {
+            Authority::Root { .. } => Judged::Unneeded,
+            Authority::Anonymous { judged } | Authority::User { judged, .. } => judged,
         }
     }
 
@@ -197,14 +209,14 @@ impl<'a> Proposal<'a> {
         out.extend_from_slice(&self.connection.to_le_bytes());
         out.extend_from_slice(&self.operation.to_le_bytes());
         let (authority, entry) = match self.authority {
-            Authority::Anonymous => (0, 0),
+            Authority::Anonymous { .. } => (0, 0),
             Authority::Root { .. } => (1, 0),
             Authority::User { entry, .. } => (2, entry),
         };
         out.push(authority);
         out.extend_from_slice(&entry.to_le_bytes());
-        if let Authority::User { judged, .. } = &self.authority {
-            judged.encode(&mut out);
+        if !self.authority.is_root() {
+            self.authority.judged().encode(&mut out);
         }
         for part in parts {
             // A request is some MiB at most (max-request-size), so that its length fits.
@@ -243,12 +255,12 @@ impl<'a> Proposal<'a> {
         let authority = input.byte()?;
         let entry = u64::from_le_bytes(*input.array()?);
         let judged = match authority {
-            2 if has_judgement => Judged::decode(&mut input.0)?,
+            0 | 2 if has_judgement => Judged::decode(&mut input.0)?,
             _ => Judged::Missing,
         };
         let dn = std::str::from_utf8(input.part()?).ok()?;
         let authority = match authority {
-            0 => Authority::Anonymous,
+            0 => Authority::Anonymous { judged },
             1 => Authority::Root { dn },
             2 => Authority::User { dn, entry, judged },
             _ => return None,
@@ -357,9 +369,10 @@ mod tests {
         let proposal = sample(b"operation");
         assert_eq!(Proposal::decode(&proposal.encode()), Ok(proposal));
         assert!(proposal.flags.has(Flags::NO_OP) && !proposal.flags.has(Flags::SUBTREE_DELETE));
-        let users = judgements().into_iter().map(|judged| Authority::User { dn: ANN, entry: 77, judged });
-        for authority in [Authority::Anonymous, Authority::Root { dn: "cn=Directory Manager" }].into_iter().chain(users)
-        {
+        let judged = judgements();
+        let users = judged.iter().map(|judged| Authority::User { dn: ANN, entry: 77, judged: *judged });
+        let anonymous = judged.iter().map(|judged| Authority::Anonymous { judged: *judged });
+        for authority in users.chain(anonymous).chain([Authority::Root { dn: "cn=Directory Manager" }]) {
             let proposal = Proposal { authority, ..sample(b"") };
             assert_eq!(Proposal::decode(&proposal.encode()), Ok(proposal));
         }
@@ -384,13 +397,15 @@ mod tests {
     #[test]
     fn a_proposal_of_version_1_is_read_as_one_that_nobody_judged() {
         let judged = Judged::Missing;
-        let proposal = Proposal { authority: Authority::User { dn: ANN, entry: 77, judged }, ..sample(b"x") };
-        let mut bytes = proposal.encode();
-        bytes[0] = VERSION_UNJUDGED;
-        // version, kind, flags, CSN, entryUUID, connection, operation, authority, its entry
-        let at = 1 + 1 + 2 + 14 + 16 + 8 + 4 + 1 + 8;
-        assert_eq!(bytes.remove(at), 0);
-        assert_eq!(Proposal::decode(&bytes), Ok(proposal));
+        for authority in [Authority::User { dn: ANN, entry: 77, judged }, Authority::Anonymous { judged }] {
+            let proposal = Proposal { authority, ..sample(b"x") };
+            let mut bytes = proposal.encode();
+            bytes[0] = VERSION_UNJUDGED;
+            // version, kind, flags, CSN, entryUUID, connection, operation, authority, its entry
+            let at = 1 + 1 + 2 + 14 + 16 + 8 + 4 + 1 + 8;
+            assert_eq!(bytes.remove(at), 0);
+            assert_eq!(Proposal::decode(&bytes), Ok(proposal));
+        }
     }
 
     #[test]

@@ -57,8 +57,6 @@ ldap::refusals! {
             "The attribute type {attribute} has no equality matching rule";
 
         // All updates.
-        AnonymousUpdate = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-            "Anonymous clients cannot change anything: authenticate with a bind request";
         UpdatesOff = ResultCode::UNWILLING_TO_PERFORM,
             "Updates are switched off (writability-mode in pando.toml)";
         MadeRequest { problem: String } = ResultCode::PROTOCOL_ERROR, "The request is malformed: {problem}";

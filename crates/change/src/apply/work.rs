@@ -101,12 +101,10 @@ impl<'w, 't> Work<'w, 't> {
 
     /// What was judged; none where nothing had to be. Refuses a proposal that nobody judged.
     pub(super) fn judged(&self) -> Result<Option<Judged>, ApplyError> {
-        match self.proposal.authority {
-            Authority::Root { .. } => Ok(None),
-            Authority::Anonymous => Err(Refusal::NotAuthenticated { what: "An update" }.into()),
-            Authority::User { judged: Judged::Unneeded, .. } => Ok(None),
-            Authority::User { judged: Judged::Missing, .. } => Err(self.not_judged()),
-            Authority::User { judged, .. } => Ok(Some(judged)),
+        match self.proposal.authority.judged() {
+            Judged::Unneeded => Ok(None),
+            Judged::Missing => Err(self.not_judged()),
+            judged => Ok(Some(judged)),
         }
     }
 
@@ -126,14 +124,14 @@ impl<'w, 't> Work<'w, 't> {
 
     /// Whether the asker may know of every entry.
     pub(super) fn may_know_all(&self) -> bool {
-        matches!(self.proposal.authority, Authority::Root { .. } | Authority::User { judged: Judged::Unneeded, .. })
+        self.proposal.authority.judged() == Judged::Unneeded
     }
 
     /// Refuses everybody but root.
     pub(super) fn require_root(&self, what: &'static str) -> Result<(), ApplyError> {
         match self.proposal.authority {
             Authority::Root { .. } => Ok(()),
-            Authority::Anonymous => Err(Refusal::NotAuthenticated { what }.into()),
+            Authority::Anonymous { .. } => Err(Refusal::NotAuthenticated { what }.into()),
             Authority::User { dn, .. } => Err(Refusal::NotAllowed { what, user: dn.to_owned() }.into()),
         }
     }

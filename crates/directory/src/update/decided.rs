@@ -30,7 +30,7 @@ pub(crate) struct Decided<'m> {
     pub(crate) controls: OwnedControls,
     pub(crate) op_bytes: Cow<'m, [u8]>,
     pub(crate) identity: Identity,
-    /// What was judged of it, if a user asks.
+    /// What was judged of it, if not everything is allowed.
     pub(crate) judged: Judged,
     /// How it is judged again, and what of its result may be told; none for whoever may do everything.
     pub(crate) review: Option<Box<Review>>,
@@ -66,7 +66,7 @@ impl Decided<'_> {
 
     pub(super) fn proposal(&self, csn: Csn, entry_uuid: [u8; 16]) -> Proposal<'_> {
         let authority = match &self.identity {
-            Identity::Anonymous => Authority::Anonymous,
+            Identity::Anonymous => Authority::Anonymous { judged: self.judged },
             // A root user who may not do everything is like others.
             Identity::Root { dn } if self.review.is_some() => Authority::User { dn, entry: 0, judged: self.judged },
             Identity::Root { dn } => Authority::Root { dn },

@@ -15,7 +15,7 @@ use super::decided::Decided;
 use super::done::ExtendedAnswer;
 use super::dynamic_state::SWITCH_ON;
 use super::expiry::{ExpiryThread, Worker};
-use super::order::{Order, Ready, check_authenticated};
+use super::order::{Order, Ready};
 use super::rights::Told;
 use crate::in_force::naming_contexts;
 use crate::open_error::OpenError;
@@ -70,7 +70,6 @@ impl UpdateContext<'_> {
             return Err(Refusal::NotDynamic { remedy: SWITCH_ON }.into());
         };
         let controls = self.update_controls(order, Kind::Refresh)?;
-        check_authenticated(&order.session.identity)?;
         let ttl_seconds = lifetime(&settings, wanted.ttl_seconds)?;
         let facts = self.facts();
         let dn = wanted.entry;

@@ -1,15 +1,13 @@
 //! An update as a client asked for it, and what it becomes before it is handed to a writer.
 //!
-//! Knows the request and its session; not how either is judged, but that an anonymous client changes nothing.
+//! Knows the request and its session; not how either is judged.
 
-use ldap::{Controls, LdapResult, Update};
+use ldap::{Controls, Update};
 use zeroize::Zeroizing;
 
 use super::decided::Decided;
 use crate::own::SchemaModification;
-use crate::refusal::Refusal;
 use crate::session::Session;
-use access::Identity;
 
 /// An update as a client asks for it.
 #[derive(Clone, Copy, Debug)]
@@ -48,12 +46,4 @@ pub(super) enum KeptUpdate {
     Entry(Zeroizing<Vec<u8>>),
     /// As [`PasswordModify::encode`](ldap::extended::PasswordModify::encode) wrote it.
     PasswordModify(Zeroizing<Vec<u8>>),
-}
-
-/// Anonymous clients change nothing: said before anything is looked up, so that the answer tells nothing.
-pub(super) fn check_authenticated(identity: &Identity) -> Result<(), LdapResult> {
-    if identity.is_anonymous() {
-        return Err(Refusal::AnonymousUpdate.into());
-    }
-    Ok(())
 }

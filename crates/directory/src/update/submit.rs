@@ -19,7 +19,7 @@ use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of, report_of, update_done};
 use super::judged_update::JudgedUpdate;
 use super::judging::Asked;
-use super::order::{KeptUpdate, Order, Ready, UpdateRequest, check_authenticated};
+use super::order::{KeptUpdate, Order, Ready, UpdateRequest};
 use super::passwords::{self, Prepared};
 use super::rights::{End, Told};
 use super::subtree_delete::SubtreeDelete;
@@ -137,7 +137,6 @@ impl UpdateContext<'_> {
         let dn = request.entry();
         let controls = self.update_controls(order, kind)?;
         let name = NormalizedDn::parse(&facts.schema, dn).map_err(|error| invalid_dn(dn, error))?;
-        check_authenticated(&order.session.identity)?;
         let slow = || Ready::Slow(KeptUpdate::Entry(update.encoded().to_vec().into()));
         if let Some(OwnUpdate::Schema(change)) = self.own_entry(order, controls.flags, request, &name)? {
             if controls.transaction.is_some() {

@@ -14,7 +14,7 @@ use super::committing::{Committing, Part};
 use super::context::UpdateContext;
 use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone};
-use super::order::{Order, check_authenticated};
+use super::order::Order;
 use super::rights::Refusal as RightsRefusal;
 use super::transaction_slot::{TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX, Transaction, Waiting};
 use crate::refusal::Refusal;
@@ -25,11 +25,10 @@ use query::error::shown;
 /// Begins a transaction on a connection; gives its identifier.
 ///
 /// # Errors
-/// The result to send: somebody anonymous, or a transaction that is open already.
+/// The result to send: a transaction is open already.
 pub(crate) fn start_transaction(session: &Session, controls: &Controls<'_>) -> Result<Vec<u8>, LdapResult> {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     check_no_critical(controls)?;
-    check_authenticated(&session.identity)?;
     let mut slot = session.transaction.borrow_mut();
     if slot.is_open() {
         return Err(Refusal::OpenTransaction.into());

@@ -111,6 +111,10 @@ impl Evaluation<'_, '_, '_> {
             SetExpression::This => Ok(Set::of(name_member(&self.work.facts.schema, self.name))),
             SetExpression::User => {
                 let dn = self.work.proposal.authority.dn();
+                // Nobody authenticated: as in OpenLDAP, there is no user.
+                if dn.is_empty() {
+                    return Ok(Set::default());
+                }
                 Ok(Set::of(name_member(&self.work.facts.schema, dn)))
             }
             SetExpression::Literal(text) => Ok(Set::of(Member::new(text.clone().into_bytes(), false))),

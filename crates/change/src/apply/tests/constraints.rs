@@ -190,6 +190,6 @@ fn rules_stay_what_they_are_over_a_restart() {
     assert_eq!(bed.replayed().picture(), bed.picture());
     bed.configure("").ok();
     bed.modify(&person("ann"), "add mail: a@x | b@x").ok();
-    let with = With { authority: Some(Authority::Anonymous), ..With::default() };
+    let with = With { authority: Some(Authority::Anonymous { judged: Judged::Missing }), ..With::default() };
     bed.propose(Kind::ConfigurePlugins, b"\0", with).refused(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "plugins");
 }

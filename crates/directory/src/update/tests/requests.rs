@@ -4,7 +4,7 @@ use ldap::oids::control;
 use ldap::{ControlBuf, ModifyOperation, ResultCode, client};
 
 use super::bed::{ANN, BEN, Bed, modify_message};
-use crate::Identity;
+use crate::{Identity, Session};
 
 fn rename(bed: &Bed, dn: &str, rdn: &str, superior: Option<&str>) -> super::bed::Done {
     let mut bytes = Vec::new();
@@ -28,14 +28,42 @@ fn entries_of_the_server_itself() {
 }
 
 #[test]
-fn anonymous_changes_nothing() {
+fn anonymous_clients_are_judged_like_others() {
     let mut bed = Bed::new();
-    bed.session.identity = Identity::Anonymous;
-    let denied = ResultCode::INSUFFICIENT_ACCESS_RIGHTS;
-    bed.replace(ANN, "sn", "x").refused(denied, "authenticate");
-    bed.add("uid=x,dc=example,dc=com", &[("objectClass", "device")]).refused(denied, "authenticate");
-    bed.delete("uid=no,dc=example,dc=com", &[]).refused(denied, "authenticate");
-    rename(&bed, ANN, "uid=x", None).refused(denied, "authenticate");
+    let (denied, missing) = (ResultCode::INSUFFICIENT_ACCESS_RIGHTS, ResultCode::NO_SUCH_OBJECT);
+    let (new, class) = ("cn=x,dc=example,dc=com", [("objectClass", "device")]);
+    let anonymous = || Session::of(Identity::Anonymous, 8);
+    // Without rights nothing exists, and nothing is told of what is.
+    bed.session = anonymous();
+    for dn in [ANN, "uid=no,dc=example,dc=com"] {
+        bed.replace(dn, "sn", "x").refused(missing, dn);
+        bed.delete(dn, &[]).refused(missing, dn);
+        rename(&bed, dn, "uid=x", None).refused(missing, dn);
+    }
+    bed.add(new, &class).refused(denied, "add");
+    bed.replace("cn=schema", "attributeTypes", "x").refused(denied, "update-schema");
+    // What shows is refused as what it is.
+    let anyone = |targets: &str, rights: &str| {
+        format!("{targets}(version 3.0; acl \"{rights}\"; allow ({rights}) userdn=\"ldap:///anyone\";)")
+    };
+    bed.session = Session::of(super::bed::root(), 7);
+    bed.replace("dc=example,dc=com", "aci", &anyone("(targetattr=\"*\")", "read")).ok();
+    bed.session = anonymous();
+    bed.replace(ANN, "sn", "x").refused(denied, "sn");
+    bed.delete(ANN, &[]).refused(denied, "delete");
+    rename(&bed, ANN, "uid=x", None).refused(denied, "uid");
+    bed.delete("uid=no,dc=example,dc=com", &[]).refused(missing, "uid=no");
+    // With rights it is done.
+    bed.session = Session::of(super::bed::root(), 7);
+    bed.replace("dc=example,dc=com", "aci", &anyone("(targetattr=\"sn || uid\")", "write,add,delete")).ok();
+    bed.session = anonymous();
+    bed.replace(ANN, "sn", "x").ok();
+    bed.replace(ANN, "cn", "x").refused(missing, ANN);
+    bed.add(new, &class).ok();
+    rename(&bed, ANN, "uid=anna", None).ok();
+    bed.delete(new, &[]).ok();
+    bed = bed.reopen();
+    assert_eq!(bed.values("uid=anna,dc=example,dc=com", "sn"), ["x"]);
 }
 
 #[test]
