@@ -14,7 +14,8 @@ pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec
         .filter_map(|name| {
             let lower = name.to_ascii_lowercase();
             let distance = distance(&wrong, &lower);
-            let related = wrong.len() >= 4 && (lower.contains(&wrong) || wrong.contains(&lower));
+            let is_part = |part: &str, whole: &str| part.len() >= 4 && whole.contains(part);
+            let related = is_part(&wrong, &lower) || is_part(&lower, &wrong);
             (distance <= tolerance || related).then_some((distance, name))
         })
         .collect();
@@ -32,22 +33,30 @@ pub fn hint(wrong: &str, known: &[&str]) -> String {
     }
 }
 
-/// Edits (insert, remove, replace) from one word to the other.
+/// Edits (insert, remove, replace, exchange two neighbours) from one word to the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut last = None;
     for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, y) in row.iter_mut().skip(1).zip(&b) {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = *cell;
-            *cell = replaced.min(diagonal + 1).min(left + 1);
-            left = *cell;
+        let mut next = Vec::with_capacity(row.len());
+        next.push(i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let at = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX - 1);
+            let replaced = at(&row, j) + usize::from(x != *y);
+            let mut least = replaced.min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
+            let left = j.checked_sub(1).and_then(|left| b.get(left).map(|known| (left, *known)));
+            if let (Some(last), Some((left, known))) = (last, left)
+                && last == *y
+                && known == x
+            {
+                least = least.min(at(&before, left) + 1);
+            }
+            next.push(least);
         }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
+        before = std::mem::replace(&mut row, next);
+        last = Some(x);
     }
     row.last().copied().unwrap_or(0)
 }
@@ -64,5 +73,7 @@ mod tests {
         assert_eq!(nearest("schema", known), ["check-schema"]);
         assert!(nearest("favourite-colour", known).is_empty());
         assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!((distance("emial", "mail"), distance("", "ab"), distance("ab", "ba")), (2, 2, 1));
+        assert_eq!(nearest("emial", ["l", "mail", "sn"]), ["mail"]);
     }
 }

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use access::Right;
 use clap::{Args, ValueEnum};
-use directory::{Asked, Decision};
-use ldap::{MadeUpdate, ModifyOperation};
+use directory::{Asked, Decision, Need};
+use ldap::{FilterNode, MadeUpdate, ModifyOperation};
+use schema::Schema;
 
 use super::client::ConnectionOptions;
+use super::names;
 use super::source::{Source, SourceOptions};
 use super::text;
 use crate::failure::{Context, Failure, Outcome};
@@ -33,8 +35,8 @@ pub struct Options {
     /// The entry
     #[arg(long = "dn", value_name = "DN", default_value = "")]
     dn: String,
-    /// An attribute that is searched for, read, compared or written [repeatable]
-    #[arg(long = "attr", value_name = "ATTRIBUTE")]
+    /// Attributes that are searched for, read, compared or written; * and + stand for those of the entry [repeatable]
+    #[arg(long = "attr", value_name = "ATTRIBUTE,…", value_delimiter = ',')]
     attributes: Vec<String>,
     /// The value that is written [repeatable]; of an add, ATTRIBUTE=VALUE
     #[arg(long = "value", value_name = "VALUE")]
@@ -106,8 +108,10 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let source = Source::open(directory, &options.source)?;
     let session = options.connection.session(&source.directory, &options.user)?;
     let now = options.connection.unix_seconds();
-    let decision =
-        options.request().decide(|asked| source.directory.explain(&session, asked, now).map_err(Failure::new))?;
+    let mut request = options.request();
+    request.check(&source.directory.schema())?;
+    request.attributes = names::expanded(&source.directory, &request.dn, &request.attributes)?;
+    let decision = request.decide(|asked| source.directory.explain(&session, asked, now).map_err(Failure::new))?;
     if options.json {
         let value: serde_json::Value = serde_json::from_str(&decision.to_json()).map_err(Failure::new)?;
         outln!("{value:#}");
@@ -150,16 +154,46 @@ impl Options {
 }
 
 impl Request {
-    /// Has it decided.
-    pub fn decide(&self, decide: impl FnOnce(Asked<'_, '_>) -> Result<Decision, Failure>) -> Result<Decision, Failure> {
+    /// Refuses attributes that the schema does not have.
+    pub fn check(&self, schema: &Schema) -> Result<(), Failure> {
+        let added = self.values.iter().filter(|_| self.operation == Operation::Add);
+        let added = added.filter_map(|value| value.split_once('=')).map(|(name, _)| name);
+        let named = self.attributes.iter().map(String::as_str);
+        named.chain(added).try_for_each(|name| names::check_attribute(schema, name))?;
+        let Some(filter) = self.filter()? else { return Ok(()) };
+        let searched = filter.filter();
+        let searched = searched.nodes().iter().filter_map(FilterNode::attribute);
+        searched.map(String::from_utf8_lossy).try_for_each(|name| names::check_attribute(schema, &name))
+    }
+
+    fn filter(&self) -> Result<Option<ldap::filter::FilterBuf>, Failure> {
+        let parse = |text: &str| ldap::filter::parse(text).context(format_args!("\"{text}\" is not a filter"));
+        self.filter.as_deref().map(parse).transpose()
+    }
+
+    /// Has it decided: of several attributes each, so that the refusal of one does not hide the others.
+    pub fn decide(&self, decide: impl Fn(Asked<'_, '_>) -> Result<Decision, Failure>) -> Result<Decision, Failure> {
+        let each = matches!(self.operation, Operation::Read | Operation::Compare | Operation::Modify);
+        if !each || self.attributes.is_empty() {
+            return self.decide_once(decide).map(without_repetition);
+        }
+        let mut all: Option<Decision> = None;
+        for attribute in &self.attributes {
+            let one = Self { attributes: vec![attribute.clone()], ..self.clone() };
+            let decision = one.decide_once(&decide)?;
+            all = Some(match all {
+                None => decision,
+                Some(before) => both(before, decision),
+            });
+        }
+        Ok(without_repetition(all.unwrap_or_default()))
+    }
+
+    fn decide_once(&self, decide: impl Fn(Asked<'_, '_>) -> Result<Decision, Failure>) -> Result<Decision, Failure> {
         let dn = self.dn.as_str();
         match self.operation {
             Operation::Search => {
-                let filter = self
-                    .filter
-                    .as_deref()
-                    .map(|text| ldap::filter::parse(text).context(format_args!("\"{text}\" is not a filter")));
-                let filter = filter.transpose()?;
+                let filter = self.filter()?;
                 let filter = filter.as_ref().map(|filter| filter.filter());
                 decide(Asked::Search { dn, filter: filter.as_ref(), attributes: &self.attributes })
             }
@@ -179,7 +213,7 @@ impl Request {
     fn attribute(&self) -> Result<&str, Failure> {
         match self.attributes.as_slice() {
             [only] => Ok(only),
-            _ => Err(Failure::new("name one attribute with --attr")),
+            _ => Err(Failure::new("name the attribute with --attr")),
         }
     }
 
@@ -230,4 +264,25 @@ impl Request {
             }
         })
     }
+}
+
+/// The decision about two parts of a request; the client is told of the first that is refused.
+fn both(mut first: Decision, second: Decision) -> Decision {
+    first.granted &= second.granted;
+    first.exists &= second.exists;
+    first.needs.extend(second.needs);
+    first.told = first.told.or(second.told);
+    first
+}
+
+/// Each need once.
+fn without_repetition(mut decision: Decision) -> Decision {
+    let mut needs: Vec<Need> = Vec::with_capacity(decision.needs.len());
+    for need in decision.needs {
+        if !needs.contains(&need) {
+            needs.push(need);
+        }
+    }
+    decision.needs = needs;
+    decision
 }

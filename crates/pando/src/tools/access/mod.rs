@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `source` | the directory that is asked, read from files |
 //! | `client` | who asks, over which connection, when |
+//! | `names` | attributes that a question names: checked, `*` and `+` expanded |
 //! | `explain` | why a request is granted or refused |
 //! | `lint` | what can be said against the instructions themselves |
 //! | `searching` | searches of it, by the code of the server |
@@ -18,6 +19,7 @@ mod client;
 mod explain;
 mod lint;
 mod marked;
+mod names;
 mod rehearse;
 mod searching;
 mod source;

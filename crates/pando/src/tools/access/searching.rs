@@ -38,23 +38,36 @@ pub fn search(
     most: usize,
 ) -> Result<Found, Failure> {
     let mut gathered = Gathered { most, ..Gathered::default() };
-    let result = run(directory, session, asked, unix_seconds, &mut gathered)?;
+    let result = run(directory, session, asked, Wanted { unix_seconds, values: false }, &mut gathered)?;
     Ok(Found { result, entries: gathered.entries, is_cut: gathered.is_cut })
 }
 
 /// The values that it shows, of all attributes and entries.
 pub fn values(directory: &Directory, session: &Session, asked: &Asked, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
     let mut gathered = Gathered { most, values: Some(Vec::new()), ..Gathered::default() };
-    run(directory, session, asked, 0, &mut gathered)?;
+    run(directory, session, asked, Wanted { unix_seconds: 0, values: true }, &mut gathered)?;
     Ok(gathered.values.unwrap_or_default())
+}
+
+/// How many entries it finds.
+pub fn count(directory: &Directory, session: &Session, asked: &Asked, unix_seconds: i64) -> Result<usize, Failure> {
+    let mut counted = Counted::default();
+    run(directory, session, asked, Wanted { unix_seconds, values: false }, &mut counted)?;
+    Ok(counted.entries)
+}
+
+/// When a search takes place, and whether it gives values.
+struct Wanted {
+    unix_seconds: i64,
+    values: bool,
 }
 
 fn run(
     directory: &Directory,
     session: &Session,
     asked: &Asked,
-    unix_seconds: i64,
-    gathered: &mut Gathered,
+    wanted: Wanted,
+    writer: &mut impl EntryWriter,
 ) -> Result<LdapResult, Failure> {
     let filter = ldap::filter::parse(&asked.filter).context(format_args!("\"{}\" is not a filter", asked.filter))?;
     let attributes: Vec<&str> = asked.attributes.iter().map(String::as_str).collect();
@@ -64,18 +77,39 @@ fn run(
         deref_aliases: DerefAliases::Never,
         size_limit: 0,
         time_limit_seconds: 0,
-        types_only: gathered.values.is_none(),
+        types_only: !wanted.values,
         filter: &filter,
         attributes: &attributes,
     });
     let operation = made.operation().context("the search")?;
     let Operation::Search(request) = &operation else { return Err(Failure::new("the search is none")) };
-    let time = RequestTime { started: Instant::now(), unix_seconds };
+    let time = RequestTime { started: Instant::now(), unix_seconds: wanted.unix_seconds };
     let mut worker = Worker::default();
     Ok(match directory.plan_search(&mut worker, session, request, &Controls::none(), time) {
-        Ok(mut plan) => plan.run(&mut worker, gathered).result,
+        Ok(mut plan) => plan.run(&mut worker, writer).result,
         Err(done) => done.result,
     })
+}
+
+/// Counts entries.
+#[derive(Default)]
+struct Counted {
+    entries: usize,
+}
+
+impl EntryWriter for Counted {
+    fn entry(&mut self, _entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
+        self.entries += 1;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn reference(&mut self, _urls: &[String]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Takes names and the names of attributes, and values where they are wanted.

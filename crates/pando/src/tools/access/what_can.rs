@@ -58,20 +58,32 @@ struct Alike {
     entries: Vec<String>,
 }
 
+/// What was found, and how many entries there are if not all of them were looked at.
+struct Looked {
+    alike: Vec<Alike>,
+    cut_of: Option<usize>,
+}
+
+impl Looked {
+    fn entries(&self) -> usize {
+        self.alike.iter().map(|alike| alike.entries.len()).sum()
+    }
+}
+
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let source = Source::open(directory, &options.source)?;
     let session = options.connection.session(&source.directory, &options.user)?;
-    let (alike, is_cut) = look(&source.directory, &session, options)?;
+    let looked = look(&source.directory, &session, options)?;
     let user = shown(name_of(&options.user));
     if options.json {
-        print_json(user, &alike, is_cut);
+        print_json(user, &looked);
     } else {
-        print_text(user, &alike, is_cut);
+        print_text(user, &looked);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn look(directory: &Directory, session: &Session, options: &Options) -> Result<(Vec<Alike>, bool), Failure> {
+fn look(directory: &Directory, session: &Session, options: &Options) -> Result<Looked, Failure> {
     let now = options.connection.unix_seconds();
     let root = directory.administrator_session(0, Instant::now());
     let bases: Vec<String> = match &options.below {
@@ -82,7 +94,7 @@ fn look(directory: &Directory, session: &Session, options: &Options) -> Result<(
         }
     };
     let mut alike: BTreeMap<Rights, Vec<String>> = BTreeMap::new();
-    let (mut left, mut is_cut) = (options.entries, false);
+    let (mut left, mut is_cut, mut asked_for) = (options.entries, false, Vec::new());
     for base in bases {
         let asked = searching::Asked {
             base,
@@ -95,11 +107,13 @@ fn look(directory: &Directory, session: &Session, options: &Options) -> Result<(
                 .collect(),
         };
         let found = search(directory, &root, &asked, now, left)?;
-        if !found.result.is_success() {
+        // A search that is ended here says that it was cancelled.
+        if !found.is_cut && !found.result.is_success() {
             return Err(Failure::new(found.result));
         }
         is_cut |= found.is_cut;
         left = left.saturating_sub(found.entries.len());
+        asked_for.push(asked);
         for (dn, attributes) in found.entries {
             let rights = rights(directory, session, &dn, &attributes, now)?;
             alike.entry(rights).or_default().push(dn);
@@ -107,7 +121,9 @@ fn look(directory: &Directory, session: &Session, options: &Options) -> Result<(
     }
     let mut alike: Vec<Alike> = alike.into_iter().map(|(rights, entries)| Alike { rights, entries }).collect();
     alike.sort_by_key(|alike| std::cmp::Reverse(alike.entries.len()));
-    Ok((alike, is_cut))
+    let counts = asked_for.iter().filter(|_| is_cut).map(|asked| searching::count(directory, &root, asked, now));
+    let total = counts.sum::<Result<usize, Failure>>()?;
+    Ok(Looked { alike, cut_of: is_cut.then_some(total) })
 }
 
 fn rights(
@@ -134,11 +150,10 @@ fn rights(
     Ok(rights)
 }
 
-fn print_text(user: &str, alike: &[Alike], is_cut: bool) {
-    let total: usize = alike.iter().map(|alike| alike.entries.len()).sum();
-    let more = if is_cut { "; there are more (--entries)" } else { "" };
-    outln!("What {user} may do with {total} entries{more}:");
-    for Alike { rights, entries } in alike {
+fn print_text(user: &str, looked: &Looked) {
+    let total = looked.entries();
+    outln!("What {user} may do with {total} {}:", if total == 1 { "entry" } else { "entries" });
+    for Alike { rights, entries } in &looked.alike {
         let example = entries.first().map_or("", String::as_str);
         match entries.len() {
             1 => outln!("\n\"{example}\""),
@@ -148,6 +163,9 @@ fn print_text(user: &str, alike: &[Alike], is_cut: bool) {
             outln!("    nothing: to {user} there is no such entry");
         }
         lines_of(rights).iter().for_each(|line| outln!("    {line}"));
+    }
+    if let Some(all) = looked.cut_of {
+        outln!("\nlooked at the first {total} of {all} entries; --entries looks at more");
     }
 }
 
@@ -168,8 +186,9 @@ fn lines_of(rights: &Rights) -> Vec<String> {
     by_names.into_iter().map(line).collect()
 }
 
-fn print_json(user: &str, alike: &[Alike], is_cut: bool) {
-    let classes: Vec<_> = alike
+fn print_json(user: &str, looked: &Looked) {
+    let classes: Vec<_> = looked
+        .alike
         .iter()
         .map(|Alike { rights, entries }| {
             let rights: serde_json::Map<String, serde_json::Value> =
@@ -177,7 +196,8 @@ fn print_json(user: &str, alike: &[Alike], is_cut: bool) {
             json!({ "entries": entries, "rights": rights })
         })
         .collect();
-    let value = json!({ "user": user, "classes": classes, "isCut": is_cut });
+    let (is_cut, all) = (looked.cut_of.is_some(), looked.cut_of.unwrap_or_else(|| looked.entries()));
+    let value = json!({ "user": user, "classes": classes, "isCut": is_cut, "entriesInAll": all });
     outln!("{value:#}");
 }
 

@@ -14,6 +14,7 @@ use nearest::hint;
 use serde_json::json;
 
 use super::client::{ANONYMOUS, ConnectionOptions};
+use super::names::check_attribute;
 use super::searching::{self, search};
 use super::source::{Source, SourceOptions};
 use super::text::place;
@@ -68,6 +69,9 @@ struct Class {
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let question = Question::parse(&options.question)?;
     let source = Source::open(directory, &options.source)?;
+    if let Some(name) = &question.attribute {
+        check_attribute(&source.directory.schema(), name)?;
+    }
     let classes = classes(&source.directory, &question, &options.connection)?;
     if options.json {
         print_json(&question, &classes);
@@ -103,9 +107,20 @@ impl Question {
         }
     }
 
-    fn shown(&self) -> String {
+    /// What so many users may do; 0: nobody.
+    fn answer(&self, users: usize) -> String {
         let attribute = self.attribute.as_ref().map_or(String::new(), |name| format!(" {name} of"));
-        format!("{}{attribute} \"{}\"", self.right.as_str(), self.dn)
+        let right = self.right.as_str();
+        let is_verb = matches!(
+            self.right,
+            Right::Read | Right::Search | Right::Compare | Right::Write | Right::Add | Right::Delete
+        );
+        let has = if users > 1 { "have" } else { "has" };
+        match is_verb {
+            true => format!("may {right}{attribute} \"{}\"", self.dn),
+            false if self.attribute.is_some() => format!("{has} the right {right} to{attribute} \"{}\"", self.dn),
+            false => format!("{has} the right {right} to \"{}\"", self.dn),
+        }
     }
 }
 
@@ -168,12 +183,12 @@ fn rule(considered: &Considered) -> String {
 fn print_text(question: &Question, classes: &[Class], list: bool) {
     let total: usize = classes.iter().map(|class| class.users.len()).sum();
     if total == 0 {
-        return outln!("Nobody may {}.", question.shown());
+        return outln!("Nobody {}.", question.answer(0));
     }
     let has_anonymous = classes.iter().any(|class| class.users.iter().any(|user| user == ANONYMOUS));
     let everybody = if has_anonymous { ", anonymous clients among them" } else { "" };
     let noun = if total == 1 { "user" } else { "users" };
-    outln!("{total} {noun}{everybody} may {}:\n", question.shown());
+    outln!("{total} {noun}{everybody} {}:\n", question.answer(total));
     let mut table = Table::new(&["Users", "Because of", "Rule"]);
     for class in classes {
         table.row(vec![class.users.len().to_string(), class.why.clone(), class.text.clone()]);

@@ -22,7 +22,7 @@ pub const FILE_BYTES_MAX: usize = 16 << 20;
 const DECISIONS_MAX: usize = 1_000_000;
 
 /// What `[[expect]]` may say.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "name",
     "as",
     "op",
@@ -42,6 +42,7 @@ const KEYS: [&str; 19] = [
     "at",
     "allowed",
     "because",
+    "missing",
 ];
 
 /// One decision that is expected.
@@ -61,6 +62,8 @@ pub struct Expected {
     pub allowed: bool,
     /// The name of the instruction that is to decide.
     pub because: Option<String>,
+    /// Whether there need not be such an entry.
+    pub may_be_missing: bool,
 }
 
 /// The decisions that a text expects, in its order.
@@ -171,6 +174,7 @@ impl<'t> Reading<'t> {
             oid: self.text(table, "oid"),
         };
         let connection = self.connection(table);
+        let may_be_missing = self.boolean(table, "missing").unwrap_or(false);
         let (name, because) = (self.text(table, "name").unwrap_or_default(), self.text(table, "because"));
         // Each attribute is a decision of its own, but for a search, which asks for all of them.
         let sets: Vec<Vec<String>> = match operation {
@@ -200,6 +204,7 @@ impl<'t> Reading<'t> {
                         connection: connection.clone(),
                         allowed,
                         because: because.clone(),
+                        may_be_missing,
                     });
                 }
             }

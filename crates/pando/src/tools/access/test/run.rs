@@ -4,16 +4,21 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
+use access::Right;
 use access::explanation::Reason;
 use clap::Args;
-use directory::{Decision, Directory};
+use directory::{Asked, Decision, Directory};
 use serde_json::{Value, json};
 
+use super::fault::{Fault, Faults};
 use super::file::{Expected, FILE_BYTES_MAX, parse};
 use crate::failure::{Context, Failure, Outcome};
 use crate::output::outln;
 use crate::tools::access::client::{name_of, shown};
+use crate::tools::access::explain::Operation;
+use crate::tools::access::names::is_wildcard;
 use crate::tools::access::source::{Source, SourceOptions};
 use crate::tools::access::text;
 
@@ -58,6 +63,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         expected.extend(found.into_iter().map(|one| (name.clone(), one)));
     }
     let source = Source::open(directory, &options.source)?;
+    check_names(&source.directory, &expected)?;
     let total = expected.len();
     let mut differences = Vec::new();
     for (file, one) in expected {
@@ -73,6 +79,49 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         print_text(total, &differences, options.quiet);
     }
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Refuses expectations about attributes or entries that are not there: a mistyped name would be refused for ever, as
+/// is expected of what is secret.
+fn check_names(directory: &Directory, expected: &[(String, Expected)]) -> Result<(), Failure> {
+    let root = directory.administrator_session(0, Instant::now());
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut known: HashMap<&str, bool> = HashMap::new();
+    for (file, one) in expected {
+        let request = &one.request;
+        let mut fault = |message: String| {
+            let fault = Fault { file: file.clone(), line: one.line, message };
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+        };
+        if let Some(name) = request.attributes.iter().find(|name| is_wildcard(name)) {
+            fault(format!("name the attributes: \"{name}\" is another list for each entry"));
+        } else if let Err(failure) = request.check(&directory.schema()) {
+            fault(failure.to_string());
+        }
+        if one.may_be_missing || !needs_entry(request.operation) {
+            continue;
+        }
+        let exists = match known.get(request.dn.as_str()) {
+            Some(exists) => *exists,
+            None => {
+                let asked = Asked::Right { dn: &request.dn, right: Right::Read, attribute: None };
+                let exists = directory.explain(&root, asked, one.connection.unix_seconds())?.exists;
+                known.insert(&request.dn, exists);
+                exists
+            }
+        };
+        if !exists {
+            fault(format!("there is no entry \"{}\"; if that is meant, write missing = true", request.dn));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Failure::new(Faults(faults))) }
+}
+
+/// Whether a request is about an entry that has to be there.
+fn needs_entry(operation: Operation) -> bool {
+    !matches!(operation, Operation::Add | Operation::Control | Operation::Extended)
 }
 
 fn decide(directory: &Directory, expected: &Expected) -> Result<Decision, Failure> {
@@ -141,10 +190,13 @@ fn print_text(total: usize, differences: &[Difference], quiet: bool) {
     }
     match differences.len() {
         0 if quiet => {}
+        0 if total == 1 => outln!("The decision is as expected."),
         0 => outln!("All {total} decisions are as expected."),
         count => {
             let noun = if by_place.len() == 1 { "expectation" } else { "expectations" };
-            outln!("{count} of {total} decisions are not as expected, in {} {noun}.", by_place.len());
+            let decisions = if total == 1 { "decision" } else { "decisions" };
+            let are = if count == 1 { "is" } else { "are" };
+            outln!("{count} of {total} {decisions} {are} not as expected, in {} {noun}.", by_place.len());
         }
     }
 }

@@ -1,0 +1,107 @@
+"""`pando access` tells what was asked, refuses names that are mistyped, and counts what it left out."""
+
+import json
+
+import pytest
+from pando_server import BASE, Pando
+
+ANN, BOB = f"uid=ann,{BASE}", f"uid=bob,{BASE}"
+PEOPLE = f"""dn: {BASE}
+objectClass: domain
+dc: example
+aci: (targetattr="objectClass || uid || cn || mail")(version 3.0; acl "people"; allow (read,search,compare) userdn="ldap:///all";)
+aci: (targetattr="cn || userPassword || aci")(version 3.0; acl "bob writes"; allow (write) userdn="ldap:///{BOB}";)
+
+dn: {ANN}
+objectClass: inetOrgPerson
+uid: ann
+cn: Ann Long
+sn: Long
+mail: ann@example.com
+userPassword: secret12
+
+dn: {BOB}
+objectClass: inetOrgPerson
+uid: bob
+cn: Bob Short
+sn: Short
+userPassword: secret12
+"""
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tools")
+    file = folder / "people.ldif"
+    file.write_text(PEOPLE)
+    instance = Pando(folder / "inst")
+    instance.setup("--accessProfile", "closed").import_ldif(file)
+    yield instance
+    instance.remove()
+
+
+def compared(people, tmp_path, text):
+    file = tmp_path / "expected.toml"
+    file.write_text(text)
+    return people.tool("access", "test", file, check=False)
+
+
+def explained(people, *more):
+    return people.tool("access", "explain", "--as", BOB, "--dn", ANN, *more, check=False)
+
+
+def test_what_can_stops_at_the_number_and_says_so(people):
+    done = people.tool("access", "what-can", BOB, "--entries", "1")
+    assert done.stdout.startswith(f"What {BOB} may do with 1 entry:\n")
+    assert done.stdout.endswith("\nlooked at the first 1 of 3 entries; --entries looks at more\n")
+    cut = json.loads(people.tool("access", "what-can", BOB, "--entries", "1", "--json").stdout)
+    assert (cut["isCut"], cut["entriesInAll"], sum(len(it["entries"]) for it in cut["classes"])) == (True, 3, 1)
+    assert "looked at" not in people.tool("access", "what-can", BOB, "--entries", "3").stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("explain", "--as", BOB, "--op", "read", "--dn", ANN, "--attr", "emial"),
+        ("explain", "--as", BOB, "--op", "search", "--dn", ANN, "--filter", "(emial=x)"),
+        ("explain", "--as", BOB, "--op", "add", "--dn", f"uid=new,{BASE}", "--value", "emial=x"),
+        ("who-can", "read", "emial", "on", ANN),
+    ],
+)
+def test_an_attribute_that_the_schema_does_not_have_is_an_error(people, words):
+    done = people.tool("access", *words, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert 'the schema has no attribute "emial": did you mean "mail"' in done.stderr
+
+
+def test_an_expectation_about_what_is_not_there_is_an_error(people, tmp_path):
+    text = f'[[expect]]\nas = "anonymous"\ndn = ["{ANN}", "uid=amn,{BASE}"]\nattr = "emial"\nallowed = false\n'
+    done = compared(people, tmp_path, text)
+    assert done.returncode == 1
+    assert 'expected.toml:1: the schema has no attribute "emial": did you mean "mail"' in done.stderr
+    assert f'expected.toml:1: there is no entry "uid=amn,{BASE}"; if that is meant, write missing = true' in done.stderr
+    meant = f'[[expect]]\nas = "anonymous"\ndn = "uid=amn,{BASE}"\nattr = "mail"\nallowed = false\nmissing = true\n'
+    done = compared(people, tmp_path, meant)
+    assert (done.returncode, done.stdout) == (0, "The decision is as expected.\n")
+    done = compared(people, tmp_path, f'[[expect]]\nas = "anonymous"\ndn = "{ANN}"\nattr = "*"\nallowed = false\n')
+    assert done.returncode == 1 and "name the attributes" in done.stderr
+
+
+def test_attributes_are_a_list_and_wildcards_those_of_the_entry(people):
+    done = explained(people, "--op", "read", "--attr", "mail,sn")
+    assert f'yes right to read mail of "{ANN}"' in done.stdout
+    assert f'NO  right to read sn of "{ANN}"' in done.stdout
+    done = explained(people, "--op", "search", "--attr", "*", "--json")
+    asked = [need["need"] for need in json.loads(done.stdout)["needs"]]
+    assert done.returncode == 1 and len(asked) > 6
+
+
+def test_a_modify_without_values_needs_each_attribute_once(people):
+    done = explained(people, "--op", "modify", "--attr", "sn", "--attr", "mail")
+    for name in ("sn", "mail"):
+        assert done.stdout.count(f'NO  right to write {name} of "{ANN}"') == 1
+
+
+def test_a_right_that_is_no_verb_is_named(people):
+    done = people.tool("access", "who-can", "moddn", "on", ANN)
+    assert done.stdout.startswith(f'1 user has the right moddn to "{ANN}":')
