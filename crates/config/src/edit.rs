@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use nearest::hint;
-use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value as TomlValue};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value as TomlValue};
 
+use crate::array::{become_values, text_of};
 use crate::config::Config;
 use crate::declare::{Default, Property, Variant};
 use crate::error::ConfigErrors;
@@ -229,6 +230,14 @@ impl Edit {
         let one_line = self.inline(path).is_some();
         let Some(table) = self.find(path) else { return Ok(()) };
         if let Some(old) = table.get_mut(name) {
+            let has_lines = old.to_string().contains('\n');
+            if has_lines && let Some(one) = item.as_value().filter(|value| !value.is_array()).cloned() {
+                item = toml_edit::value(Array::from_iter([one]));
+            }
+            if let (Some(old), Some(new)) = (old.as_array_mut(), item.as_array()) {
+                become_values(old, new);
+                return Ok(());
+            }
             // In its place: the comment above belongs to the key, the one behind to the value.
             if let (Some(decor), Some(new)) = (old.as_value().map(|old| old.decor().clone()), item.as_value_mut()) {
                 *new.decor_mut() = decor;
@@ -454,13 +463,9 @@ fn declared(path: &[Step<'_>], type_name: Option<&str>, property: &str) -> Resul
 
 /// The values of an item as texts.
 fn texts_of(item: &Item) -> Vec<String> {
-    let text = |value: &TomlValue| match value {
-        TomlValue::String(text) => text.value().clone(),
-        other => other.clone().decorated("", "").to_string(),
-    };
     match item.as_value() {
-        Some(TomlValue::Array(values)) => values.iter().map(text).collect(),
-        Some(value) => vec![text(value)],
+        Some(TomlValue::Array(values)) => values.iter().map(text_of).collect(),
+        Some(value) => vec![text_of(value)],
         None => Vec::new(),
     }
 }
@@ -521,6 +526,22 @@ size-limit = 10
         edit.change(&[BACKEND], "index-entry-limit", Change::Reset, &[]).unwrap();
         let config = edit.config().unwrap();
         assert_eq!((config.backends[0].indexes.len(), config.backends[0].index_entry_limit), (2, 4000));
+    }
+
+    #[test]
+    fn values_of_which_each_has_a_line_keep_their_comments() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pando.toml");
+        let one = "'(targetattr=\"cn\")(version 3.0; acl \"a\"; allow (read) userdn=\"ldap:///all\";)'";
+        let text = format!("[access-control-handler]\nglobal-aci = [\n  # Names.\n  {one}, # a\n]\n");
+        fs::write(&file, &text).unwrap();
+        let mut edit = Edit::open(&file).unwrap();
+        let two = one.trim_matches('\'').replace("cn", "sn");
+        let handler = [("access-control-handler", "")];
+        edit.change(&handler, "global-aci", Change::Add, &texts(&[&two])).unwrap();
+        assert_eq!(edit.text(), text.replace("# a\n", &format!("# a\n  '{two}',\n")));
+        edit.change(&handler, "global-aci", Change::Remove, &texts(&[&two])).unwrap();
+        assert_eq!(edit.text(), text);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! what is allowed, the typed views that the server reads, the file that `setup` writes and the reference manual. This
 //! crate does not know what any property does.
 
+mod array;
 mod changed;
 mod check;
 mod component;

@@ -158,9 +158,7 @@ impl Issue {
     pub const fn severity(&self) -> Severity {
         match self {
             Issue::Invalid(_) | Issue::ForeignTarget => Severity::Error,
-            Issue::AllButListed | Issue::UnknownAttribute(_) | Issue::Missing { .. } | Issue::Duplicate(_) => {
-                Severity::Note
-            }
+            Issue::AllButListed | Issue::Duplicate(_) => Severity::Note,
             _ => Severity::Warning,
         }
     }

@@ -154,6 +154,15 @@ fn what_setup_writes_has_no_mistakes() {
     }
 }
 
+/// The commonest typos fail a build that lints.
+#[test]
+fn a_name_that_does_not_exist_is_a_warning() {
+    let missing = Issue::Missing { name: "cn=adimns".to_owned(), effect: "nobody is a member of it" };
+    for issue in [missing, Issue::UnknownAttribute("teIephoneNumber".to_owned())] {
+        assert_eq!(issue.severity(), Severity::Warning, "{issue}");
+    }
+}
+
 #[test]
 fn every_issue_has_its_code() {
     let codes: BTreeSet<&str> = Issue::CODES.into_iter().collect();
