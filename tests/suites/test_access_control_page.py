@@ -7,7 +7,7 @@ PAGE = HERE.parent / "docs" / "access-control.md"
 
 
 def test_the_commands_of_the_page(tmp_path):
-    assert len(pages.steps(PAGE)) == 7
+    assert len(pages.steps(PAGE)) == 9
     pages.run(PAGE, tmp_path)
 
 

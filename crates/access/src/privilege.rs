@@ -191,6 +191,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_documentation_lists_every_privilege() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/access-rights.md");
+        let text = std::fs::read_to_string(file).unwrap();
+        let (_, table) = text.split_once("| privilege | what it is for | root users |\n|---|---|---|\n").unwrap();
+        let mut rows = table.lines().take_while(|line| line.starts_with('|'));
+        for privilege in Privilege::all() {
+            let cells: Vec<&str> = rows.next().unwrap().split('|').map(str::trim).collect();
+            let [_, name, what, of_root, _] = cells.as_slice() else { panic!("{cells:?}") };
+            let is_of_root = if PrivilegeSet::of_root().has(privilege) { "yes" } else { "no" };
+            assert_eq!((*name, *of_root), (format!("`{}`", privilege.name()).as_str(), is_of_root));
+            assert!(!what.is_empty(), "{name}");
+        }
+        assert_eq!(rows.next(), None);
+    }
+
+    #[test]
     fn privileges_are_given_and_taken_away_in_any_order() {
         let grants = |values: &[&str]| -> Vec<_> {
             values.iter().filter_map(|value| PrivilegeGrant::parse(value.as_bytes())).collect()

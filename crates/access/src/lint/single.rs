@@ -13,6 +13,7 @@ use super::anonymous::{Asker, Truth, admitting_negation, truth};
 use super::attributes::Attributes;
 use super::finding::{Finding, Issue};
 use super::instruction::{Read, range};
+use crate::profiles::Profile;
 
 /// Rights on attributes.
 const OF_ATTRIBUTES: [Right; 4] = [Right::Read, Right::Search, Right::Compare, Right::Write];
@@ -43,7 +44,9 @@ pub(super) fn look(facts: &Facts, read: &Read<'_>, has_secrets: bool, out: &mut 
             {
                 looker.say(Some(target.span), Issue::ForeignTarget);
             }
-            looker.names(aci);
+            if !is_written_by_setup(read) {
+                looker.names(aci);
+            }
             aci.permissions.iter().for_each(|permission| looker.permission(aci, permission));
         }
     }
@@ -186,6 +189,13 @@ impl Looker<'_> {
             }
         }
     }
+}
+
+/// The profiles name attributes of schema files that an instance may get later.
+fn is_written_by_setup(read: &Read<'_>) -> bool {
+    let profiles = [Profile::Closed, Profile::Addressbook, Profile::PosixLogins, Profile::OpendjCompatible];
+    let texts = |profile: Profile| profile.acis().into_iter().any(|own| own.text == read.held.text);
+    read.held.holder.is_none() && profiles.into_iter().any(texts)
 }
 
 fn has_wildcard(part: &TargetPart<Vec<AttributeTarget>>) -> bool {

@@ -47,7 +47,12 @@ pub(crate) fn check_privilege_names(facts: &Facts, request: &EntryRequest<'_>) -
             return Ok(());
         }
         match attribute.values.iter().find(|value| PrivilegeGrant::parse(value).is_none()) {
-            Some(value) => Err(Refusal::UnknownPrivilege { value: shown(value) }),
+            Some(value) => {
+                let value = shown(value);
+                let known: Vec<&str> = Privilege::all().map(Privilege::name).collect();
+                let hint = nearest::hint(value.trim().trim_start_matches('-'), &known);
+                Err(Refusal::UnknownPrivilege { value, hint })
+            }
             None => Ok(()),
         }
     };
