@@ -89,7 +89,7 @@ fn a_missing_new_superior_is_told_to_whoever_everything_shows_to() {
 fn values_that_name_no_privilege_are_refused() {
     let mut bed = bed();
     let bad = ResultCode::CONSTRAINT_VIOLATION;
-    bed.replace(ANN, "ds-privilege-name", "bypass-acls").refused(bad, "bypass-acls");
+    bed.replace(ANN, "ds-privilege-name", "bypass-acls").refused(bad, "did you mean bypass-acl");
     let lines = [("objectClass", "inetOrgPerson"), ("cn", "x"), ("sn", "x"), ("ds-privilege-name", "root")];
     bed.add("cn=x,dc=example,dc=com", &lines).refused(bad, "root");
     bed.modify(ANN, &[(ModifyOperation::Delete, "ds-privilege-name", "root")])
