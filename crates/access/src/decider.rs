@@ -28,6 +28,8 @@ const PLACES_MAX: usize = 10_000;
 #[derive(Default)]
 pub(crate) struct Memo {
     places: RefCell<HashMap<PlaceKey, Rc<Place>>>,
+    /// The one that was asked for last: consecutive entries mostly have the same parent.
+    last_place: RefCell<Option<(PlaceKey, Rc<Place>)>>,
     /// The place of the entry of the server's own that was looked at last, by its name.
     own: RefCell<Option<(Vec<u8>, Rc<Place>)>>,
     last: RefCell<Option<Last>>,
@@ -122,20 +124,27 @@ impl<'d> Decider<'d> {
         let Some((stored, seen)) = self.stored(entry) else { return self.own_place(facts, entry) };
         self.with_concerns(&stored, |concerns| {
             let parent = entry.record.parent();
-            let is_special = parent == EntryId::ROOT || concerns.holders.contains_key(&entry.id);
+            let is_special = parent == EntryId::ROOT || concerns.holders.get(entry.id).is_some();
             let key = (stored.backend, concerns.mark, parent, is_special.then_some(entry.id));
             // One that is to be added has no number yet.
             let may_keep = entry.id != EntryId::ROOT || !is_special;
-            if may_keep && let Some(known) = self.memo.places.borrow().get(&key) {
-                return Ok(Rc::clone(known));
+            if may_keep
+                && let Some((_, place)) = self.memo.last_place.borrow().as_ref().filter(|(last, _)| *last == key)
+            {
+                return Ok(Rc::clone(place));
             }
-            let place = Rc::new(self.find_place(facts, entry, &stored, &seen, concerns, is_special)?);
-            let mut places = self.memo.places.borrow_mut();
-            if places.len() >= PLACES_MAX {
-                places.clear();
-            }
+            let known = self.memo.places.borrow().get(&key).filter(|_| may_keep).cloned();
+            let place = match known {
+                Some(known) => known,
+                None => Rc::new(self.find_place(facts, entry, &stored, &seen, concerns, is_special)?),
+            };
             if may_keep {
+                let mut places = self.memo.places.borrow_mut();
+                if places.len() >= PLACES_MAX {
+                    places.clear();
+                }
                 places.insert(key, Rc::clone(&place));
+                *self.memo.last_place.borrow_mut() = Some((key, Rc::clone(&place)));
             }
             Ok(place)
         })
@@ -171,7 +180,7 @@ impl<'d> Decider<'d> {
         let (mut at, mut own_depth) = (if is_special { entry.id } else { parent }, depth(&name));
         let mut above = if is_special { Some(parent) } else { None };
         while at != EntryId::ROOT || above.is_some() {
-            if let Some(own) = concerns.holders.get(&at) {
+            if let Some(own) = concerns.holders.get(at) {
                 found.extend(own.iter().map(|concern| (own_depth, concern)));
             }
             at = match above.take() {

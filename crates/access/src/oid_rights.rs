@@ -78,7 +78,7 @@ impl Rights {
         let snapshot = backend.store.snapshot()?;
         let path = locate(&snapshot.view(), &suffix.normalized, name)?;
         for (steps, id) in path.entries.iter().enumerate() {
-            if let Some(own) = concerns.holders.get(id) {
+            if let Some(own) = concerns.holders.get(*id) {
                 found.extend(own.iter().map(|concern| (suffix.base_depth() + steps, concern)));
             }
         }

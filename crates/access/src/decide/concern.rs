@@ -1,6 +1,6 @@
 //! The instructions that concern one asker: what is left of them when all is decided that depends on the asker alone.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aci::{Effect, Right, Rights};
@@ -24,12 +24,38 @@ pub(crate) struct Concern {
 /// A concern with how many RDNs the name of its holder has.
 pub(crate) type HeldConcern = (usize, Concern);
 
+/// What concerns an asker, by the entry that holds it: ascending, because it is looked for at every entry of a search,
+/// and mostly has few.
+#[derive(Debug, Default)]
+pub(crate) struct ByHolder(Box<[(EntryId, Box<[Concern]>)]>);
+
+impl ByHolder {
+    /// Of entries in ascending order.
+    pub fn new(holders: Vec<(EntryId, Box<[Concern]>)>) -> ByHolder {
+        ByHolder(holders.into())
+    }
+
+    #[inline]
+    pub fn get(&self, holder: EntryId) -> Option<&[Concern]> {
+        let at = self.0.binary_search_by_key(&holder, |(id, _)| *id).ok()?;
+        self.0.get(at).map(|(_, concerns)| &**concerns)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (EntryId, &[Concern])> {
+        self.0.iter().map(|(id, concerns)| (*id, &**concerns))
+    }
+}
+
 /// The instructions of one backend, and those above it, that concern an asker.
 #[derive(Debug, Default)]
 pub(crate) struct BackendConcerns {
     /// [`store::Marks::access`] of the set that they are from.
     pub mark: u64,
-    pub holders: HashMap<EntryId, Box<[Concern]>>,
+    pub holders: ByHolder,
     /// By suffix of the backend (its normalized name): those of entries of other backends above it, each with how many
     /// RDNs the name of its holder has.
     pub above: Vec<(Box<[u8]>, Vec<HeldConcern>)>,

@@ -1,7 +1,5 @@
 //! Finds out what concerns an asker: reads its entry, and goes through the instructions.
 
-use std::collections::HashMap;
-
 use query::backend::{BackendIndex, Suffix, all_indices, numbered};
 use query::entry_place::EntryPlace;
 use query::facts::Facts;
@@ -11,7 +9,7 @@ use schema::NormalizedDn;
 use store::{EntryId, StoreError, View};
 
 use super::certain::{Certain, Spread};
-use super::concern::{BackendConcerns, Concern, concerns_of, holders_for};
+use super::concern::{BackendConcerns, ByHolder, Concern, concerns_of, holders_for};
 use super::open_rule::Subject;
 use super::place::depth;
 use crate::asker::{Asker, AskerEntry};
@@ -102,15 +100,16 @@ impl Making<'_> {
             let subject = Subject { facts: self.facts(), asker, entry };
             let mut is_computed = false;
             let set = self.sets.at(backend, self.loading, view)?;
-            let mut holders = HashMap::new();
+            let mut holders = Vec::new();
             for id in holders_for(&set, subject)? {
                 let Some(holder) = set.holder(id) else { continue };
                 let concerns = concerns_of(&holder.instructions, subject, &mut is_computed)?;
                 if !concerns.is_empty() {
-                    holders.insert(id, concerns.into());
+                    holders.push((id, concerns.into()));
                 }
             }
-            let mut concerns = BackendConcerns { mark: set.mark, holders, ..BackendConcerns::default() };
+            let mut concerns =
+                BackendConcerns { mark: set.mark, holders: ByHolder::new(holders), ..BackendConcerns::default() };
             self.add_above(subject, backend, view, &mut concerns, &mut is_computed)?;
             Ok((concerns, is_computed))
         })
@@ -218,9 +217,9 @@ impl Making<'_> {
                 above.iter().for_each(|(own, concern)| spread.add(schema, kinds, concern, *own, top));
             }
         }
-        for (id, own) in &concerns.holders {
+        for (id, own) in concerns.holders.iter() {
             for concern in own {
-                match Some(*id) == base {
+                match Some(id) == base {
                     true => spread.add(schema, kinds, concern, depth(top), top),
                     false => spread.add_below(kinds, concern),
                 }

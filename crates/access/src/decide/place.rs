@@ -52,8 +52,13 @@ pub(crate) struct Place {
     conditional: Vec<usize>,
     /// What the others grant.
     fixed: Parts,
-    tables: RefCell<HashMap<SmallVec<[u64; 1]>, Rc<Table>>>,
+    tables: RefCell<HashMap<Truths, Rc<Table>>>,
+    /// The one that was used last: most entries of a place have the same.
+    last: RefCell<Option<(Truths, Rc<Table>)>>,
 }
+
+/// Which of the conditional permissions hold for an entry, one bit each.
+type Truths = SmallVec<[u64; 1]>;
 
 /// The three rights to read, in the order of the tables.
 const READ: [Right; 3] = [Right::Search, Right::Read, Right::Compare];
@@ -162,7 +167,7 @@ impl Place {
                 conditional.push(at);
             }
         }
-        Place { all, conditional, fixed, tables: RefCell::default() }
+        Place { all, conditional, fixed, tables: RefCell::default(), last: RefCell::default() }
     }
 
     /// The table of an entry of which `applies` tells whether the conditions of a permission hold.
@@ -171,7 +176,7 @@ impl Place {
         kinds: &Kinds,
         mut applies: impl FnMut(&Applying) -> Result<bool, StoreError>,
     ) -> Result<Rc<Table>, StoreError> {
-        let mut truths: SmallVec<[u64; 1]> = SmallVec::from_elem(0, self.conditional.len().div_ceil(64));
+        let mut truths: Truths = SmallVec::from_elem(0, self.conditional.len().div_ceil(64));
         for (bit, at) in self.conditional.iter().enumerate() {
             if let Some(applying) = self.all.get(*at)
                 && applies(applying)?
@@ -180,8 +185,17 @@ impl Place {
                 *word |= 1 << (bit % 64);
             }
         }
-        if let Some(known) = self.tables.borrow().get(&truths) {
-            return Ok(Rc::clone(known));
+        if let Some((_, table)) = self.last.borrow().as_ref().filter(|(last, _)| *last == truths) {
+            return Ok(Rc::clone(table));
+        }
+        let table = self.table_of(kinds, &truths);
+        *self.last.borrow_mut() = Some((truths, Rc::clone(&table)));
+        Ok(table)
+    }
+
+    fn table_of(&self, kinds: &Kinds, truths: &Truths) -> Rc<Table> {
+        if let Some(known) = self.tables.borrow().get(truths) {
+            return Rc::clone(known);
         }
         let mut parts = self.fixed.clone();
         for (bit, at) in self.conditional.iter().enumerate() {
@@ -196,8 +210,8 @@ impl Place {
         if tables.len() >= TABLES_MAX {
             tables.clear();
         }
-        tables.insert(truths, Rc::clone(&table));
-        Ok(table)
+        tables.insert(truths.clone(), Rc::clone(&table));
+        table
     }
 }
 
