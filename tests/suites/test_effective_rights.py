@@ -81,9 +81,7 @@ def test_rights_are_told_as_opendj_tells_them(server):
     con = server.connect()
     found = ask(con, in_sequence(f"dn:{BOB}", "member"), ["cn", "mail", "title", "description", "aclRights"])
     assert {name: value for name, value in found.items() if name.startswith("acl")} == {
-        "aclRights;attributeLevel;cn": (
-            "search:1,read:1,compare:1,write:0,selfwrite_add:0,selfwrite_delete:0,proxy:0"
-        ),
+        "aclRights;attributeLevel;cn": ("search:1,read:1,compare:1,write:0,selfwrite_add:0,selfwrite_delete:0,proxy:0"),
         "aclRights;attributeLevel;mail": (
             "search:1,read:0,compare:1,write:0,selfwrite_add:0,selfwrite_delete:0,proxy:0"
         ),
@@ -177,9 +175,9 @@ def test_nothing_is_told_unless_it_is_asked_for_by_name(server):
     told = [name.rsplit(";", 1)[1] for name in found if ";attributeLevel;" in name]
     assert sorted(told) == ["cn", "mail", "objectClass", "sn", "uid", "userPassword"]
     control = LDAPControl(OID, True, encodedControlValue=b"dn:")
-    types = con.search_ext_s(
-        ALICE, ldap.SCOPE_BASE, attrlist=["aclRights", "cn"], attrsonly=1, serverctrls=[control]
-    )[0][1]
+    types = con.search_ext_s(ALICE, ldap.SCOPE_BASE, attrlist=["aclRights", "cn"], attrsonly=1, serverctrls=[control])[
+        0
+    ][1]
     assert types == {"cn": [], "aclRights;attributeLevel;cn": [], "aclRights;entryLevel": []}
 
 
