@@ -105,3 +105,25 @@ def test_a_modify_without_values_needs_each_attribute_once(people):
 def test_a_right_that_is_no_verb_is_named(people):
     done = people.tool("access", "who-can", "moddn", "on", ANN)
     assert done.stdout.startswith(f'1 user has the right moddn to "{ANN}":')
+
+
+def test_who_can_write_a_password_without_the_privilege_is_not_counted(people):
+    for name, privilege in (("userPassword", "password-reset"), ("aci", "modify-acl")):
+        done = people.tool("access", "who-can", "write", name, "on", ANN, "--list")
+        assert done.stdout.startswith(f'1 user may write {name} of "{ANN}":')
+        assert BOB not in done.stdout
+        assert done.stdout.endswith(f"\n1 user has the right, but not the privilege {privilege}.\n")
+    able = people.tool("access", "what-can", BOB, "--json").stdout
+    written = {dn: it["rights"].get("write", []) for it in json.loads(able)["classes"] for dn in it["entries"]}
+    assert written[ANN] == ["cn"] and written[BOB] == ["cn", "userPassword"]
+
+
+def test_a_filter_that_may_not_be_searched_names_its_attribute(people):
+    done = explained(people, "--op", "search", "--filter", "(sn=Long)", "--attr", "mail")
+    assert done.stdout.startswith(f"Refused to {BOB}: no right to search sn, which the filter needs\n")
+    assert "\nNO  the filter matches the entry: no right to search sn, which the filter needs\n" in done.stdout
+
+
+def test_the_usage_of_who_can_is_written_once(people):
+    help = people.tool("access", "who-can", "--help").stdout
+    assert "who-can [OPTIONS] <RIGHT> <[ATTRIBUTE] on> <DN>" in help

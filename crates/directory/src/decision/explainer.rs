@@ -21,7 +21,7 @@ use super::asked::Asked;
 use crate::in_force::InForce;
 use crate::needs::{Decision, FilterTruth, Need, What};
 use crate::own::MonitorSource;
-use crate::update::{End, Judge, Matter};
+use crate::update::{End, Judge, Matter, privilege_to_write};
 use change::history::History;
 use change::proposal::{Flags, Kind};
 
@@ -40,6 +40,7 @@ pub(crate) struct Explainer<'d> {
 struct Case<'c, 'm> {
     facts: &'c Facts,
     rights: &'c EntryRights<'m>,
+    asker: &'c Rights,
     entry: &'c EntryView<'c>,
     now_unix_seconds: i64,
     needs: Vec<Need>,
@@ -55,7 +56,7 @@ impl Explainer<'_> {
             Asked::Search { dn, filter, attributes } => self.of_entry(dn, |case| case.search(filter, attributes))?,
             Asked::Compare { dn, attribute } => self.of_entry(dn, |case| case.compare(attribute))?,
             Asked::Right { dn, right, attribute } => {
-                self.of_entry(dn, |case| case.right(right, attribute).map(drop))?
+                self.of_entry(dn, |case| case.right_and_privilege(right, attribute))?
             }
             Asked::Update(request) => self.of_update(request)?,
             Asked::Control { oid, dn } => {
@@ -151,7 +152,8 @@ impl Explainer<'_> {
         ask: impl FnOnce(&mut Case<'_, '_>) -> Result<(), StoreError>,
     ) -> Result<Decision, StoreError> {
         let now_unix_seconds = self.now_unix_seconds;
-        let mut case = Case { facts: &self.facts, rights, entry, now_unix_seconds, needs: Vec::new() };
+        let mut case =
+            Case { facts: &self.facts, rights, asker: &self.rights, entry, now_unix_seconds, needs: Vec::new() };
         ask(&mut case)?;
         let granted = case.needs.iter().all(|need| need.granted);
         Ok(Decision { granted, dn: dn.to_owned(), exists: true, needs: case.needs, ..Decision::default() })
@@ -222,6 +224,25 @@ impl Case<'_, '_> {
                 Ok(false)
             }
         }
+    }
+
+    /// The right, and the privilege that it takes to write some attributes.
+    fn right_and_privilege(&mut self, right: Right, attribute: Option<&str>) -> Result<(), StoreError> {
+        self.right(right, attribute)?;
+        if !matches!(right, Right::Write | Right::SelfWrite) {
+            return Ok(());
+        }
+        let known = attribute.and_then(|name| self.facts.schema.type_of_description(name.as_bytes()));
+        let own = NormalizedDn::parse(&self.facts.schema, self.asker.identity().dn().as_bytes());
+        let entry = NormalizedDn::parse(&self.facts.schema, self.dn().as_bytes());
+        let is_own = !self.asker.identity().is_anonymous() && own.is_ok() && own.ok() == entry.ok();
+        let privilege = known.and_then(|known| privilege_to_write(self.facts, known.index, is_own));
+        self.needs.extend(privilege.map(|privilege| Need {
+            what: What::Privilege(privilege),
+            granted: self.asker.has(privilege),
+            explanation: None,
+        }));
+        Ok(())
     }
 
     fn right_of_type(&mut self, right: Right, attribute: Option<TypeIndex>) -> Result<bool, StoreError> {

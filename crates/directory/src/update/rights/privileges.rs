@@ -17,7 +17,7 @@ const INSTRUCTIONS: [&[u8]; 2] = [b"aci", b"ds-cfg-global-aci"];
 const PASSWORDS: [&[u8]; 2] = [b"userPassword", b"authPassword"];
 
 /// What it takes to write an attribute, if it takes a privilege. `is_own` says that passwords are the asker's.
-pub(super) fn privilege_to_write(facts: &Facts, attribute: TypeIndex, is_own: bool) -> Option<Privilege> {
+pub(crate) fn privilege_to_write(facts: &Facts, attribute: TypeIndex, is_own: bool) -> Option<Privilege> {
     let is_one_of = |names: &[&[u8]]| names.iter().any(|name| is(&facts.schema, attribute, name));
     if is_one_of(&INSTRUCTIONS) {
         Some(Privilege::ModifyAcl)

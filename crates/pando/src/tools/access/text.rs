@@ -1,5 +1,6 @@
 //! A decision as people read it: the answer first, then why, then what came close.
 
+use access::Right;
 use access::explanation::{self, Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
 use directory::{Decision, FilterTruth, Need, What};
 
@@ -27,10 +28,22 @@ pub fn answer(decision: &Decision) -> String {
         (false, _) => format!("Refused: there is no entry \"{}\"", decision.dn),
         (true, true) => format!("Granted to {asker}"),
         (true, false) => match decision.refused().next() {
+            Some(Need { what: What::Filter(FilterTruth::MatchesForOthers), .. }) => {
+                format!("Refused to {asker}: {}", unsearchable(decision))
+            }
             Some(need) => format!("Refused to {asker}: {}", missing(need)),
             None => format!("Refused to {asker}"),
         },
     }
+}
+
+/// Which attributes of the filter may not be searched.
+fn unsearchable(decision: &Decision) -> String {
+    let names = decision.refused().filter_map(|need| match &need.what {
+        What::Right { right: Right::Search, attribute: Some(name), .. } => Some(name.as_str()),
+        _ => None,
+    });
+    format!("no right to search {}, which the filter needs", names.collect::<Vec<_>>().join(", "))
 }
 
 /// What a refused need comes to.
@@ -38,7 +51,7 @@ fn missing(need: &Need) -> String {
     match &need.what {
         What::Shows { dn } => format!("the entry \"{dn}\" does not show"),
         What::Filter(FilterTruth::NoMatch) => "the filter does not match the entry, whoever asks".to_owned(),
-        What::Filter(_) => "the filter matches only for who may search its attributes".to_owned(),
+        What::Filter(_) => "the filter has an attribute that may not be searched".to_owned(),
         other => format!("no {}", title(other)),
     }
 }
@@ -62,7 +75,7 @@ fn lines(decision: &Decision, all: bool, width: usize) -> Vec<String> {
     let mut out = vec![answer(decision)];
     for need in &decision.needs {
         out.push(String::new());
-        out.push(headline(need));
+        out.push(headline(decision, need));
         if let Some(explanation) = &need.explanation {
             put_explanation(&mut out, explanation, all, width);
         }
@@ -74,13 +87,13 @@ fn lines(decision: &Decision, all: bool, width: usize) -> Vec<String> {
     out
 }
 
-fn headline(need: &Need) -> String {
+fn headline(decision: &Decision, need: &Need) -> String {
     let mark = if need.granted { "yes" } else { "NO " };
     let text = match &need.what {
         What::Shows { dn } => format!("\"{dn}\" shows: some attribute of it may be read"),
         What::Filter(FilterTruth::Matches) => "the filter matches the entry".to_owned(),
         What::Filter(FilterTruth::MatchesForOthers) => {
-            "the filter matches the entry: only for who may search its attributes".to_owned()
+            format!("the filter matches the entry: {}", unsearchable(decision))
         }
         What::Filter(FilterTruth::NoMatch) => "the filter matches the entry: it does for nobody".to_owned(),
         other => title(other),
@@ -93,17 +106,31 @@ fn put_explanation(out: &mut Vec<String>, explanation: &Explanation, all: bool, 
         Reason::Allowed(at) | Reason::Denied(at) => Some(at),
         _ => None,
     };
+    // Of an entry that shows nothing, each attribute may be denied by another instruction.
+    let denials: Vec<&Considered> = match explanation.reason {
+        Reason::NobodyGrants if !explanation.granted => {
+            explanation.instructions.iter().filter(|it| it.outcome == Outcome::Denies).collect()
+        }
+        _ => Vec::new(),
+    };
+    let has_denial = !denials.is_empty();
     match explanation.reason {
         Reason::BypassAcl => out.push("    The privilege bypass-acl: instructions are not asked.".to_owned()),
         Reason::Allowed(_) => out.push("    Granted by:".to_owned()),
         Reason::Denied(_) => out.push("    Denied by:".to_owned()),
         Reason::NothingApplies => out.push("    No instruction is about this, and without one nobody may.".to_owned()),
+        Reason::NobodyGrants if has_denial => {}
         Reason::NobodyGrants => out.push("    No instruction grants it.".to_owned()),
     }
     if let Some(decided) = decided.and_then(|at| explanation.instructions.get(at)) {
         put_instruction(out, decided, width);
     }
-    let others = explanation.instructions.iter().enumerate().filter(|(at, _)| Some(*at) != decided).map(|(_, it)| it);
+    if has_denial {
+        out.push("    Denied by:".to_owned());
+        denials.iter().for_each(|denial| put_instruction(out, denial, width));
+    }
+    let is_told = |at: usize, it: &Considered| Some(at) == decided || (has_denial && it.outcome == Outcome::Denies);
+    let others = explanation.instructions.iter().enumerate().filter(|(at, it)| !is_told(*at, it)).map(|(_, it)| it);
     let mut close: Vec<&Considered> = others.filter(|it| all || is_close(it, explanation.granted)).collect();
     close.sort_by_key(|it| distance(&it.outcome));
     if close.is_empty() {
@@ -185,8 +212,6 @@ fn other(part: TargetPart) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use access::Right;
-
     use super::*;
 
     const TEXT: &str =

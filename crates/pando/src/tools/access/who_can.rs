@@ -38,7 +38,7 @@ const USERS: &str = "(|(userPassword=*)(authPassword=*)(objectClass=person)(obje
 )]
 pub struct Options {
     /// A right, an attribute where it is about one, "on" and the DN of the entry
-    #[arg(value_name = "RIGHT [ATTRIBUTE] on DN", required = true, num_args = 3..=4)]
+    #[arg(value_names = ["RIGHT", "[ATTRIBUTE] on", "DN"], required = true, num_args = 3..=4)]
     question: Vec<String>,
     /// Name every user
     #[arg(long = "list")]
@@ -66,17 +66,27 @@ struct Class {
     users: Vec<String>,
 }
 
+/// Who may, and how many have the right, but lack the privilege that is needed besides.
+struct Able {
+    classes: Vec<Class>,
+    without: BTreeMap<&'static str, usize>,
+}
+
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let question = Question::parse(&options.question)?;
     let source = Source::open(directory, &options.source)?;
     if let Some(name) = &question.attribute {
         check_attribute(&source.directory.schema(), name)?;
     }
-    let classes = classes(&source.directory, &question, &options.connection)?;
+    let able = able(&source.directory, &question, &options.connection)?;
     if options.json {
-        print_json(&question, &classes);
+        print_json(&question, &able);
     } else {
-        print_text(&question, &classes, options.list);
+        print_text(&question, &able.classes, options.list);
+        for (privilege, users) in &able.without {
+            let have = if *users == 1 { "user has" } else { "users have" };
+            outln!("\n{users} {have} the right, but not the privilege {privilege}.");
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -125,7 +135,7 @@ impl Question {
 }
 
 /// Asks for everybody: anonymous clients, root users, users with an entry.
-fn classes(directory: &Directory, question: &Question, connection: &ConnectionOptions) -> Result<Vec<Class>, Failure> {
+fn able(directory: &Directory, question: &Question, connection: &ConnectionOptions) -> Result<Able, Failure> {
     let now = connection.unix_seconds();
     let root = directory.administrator_session(0, Instant::now());
     let mut users = vec![String::new()];
@@ -142,6 +152,7 @@ fn classes(directory: &Directory, question: &Question, connection: &ConnectionOp
         users.extend(found.entries.into_keys());
     }
     let mut classes: BTreeMap<String, Class> = BTreeMap::new();
+    let mut without: BTreeMap<&'static str, usize> = BTreeMap::new();
     for user in users {
         let session = connection.session(directory, &user)?;
         let asked = Asked::Right { dn: &question.dn, right: question.right, attribute: question.attribute.as_deref() };
@@ -149,13 +160,20 @@ fn classes(directory: &Directory, question: &Question, connection: &ConnectionOp
         if !decision.exists {
             return Err(Failure::new(format_args!("there is no entry \"{}\"", question.dn)));
         }
+        let lacking = decision.refused().find_map(|need| match need.what {
+            What::Privilege(privilege) => Some(privilege),
+            _ => None,
+        });
+        if let Some(privilege) = lacking.filter(|_| decision.refused().count() == 1) {
+            *without.entry(privilege.name()).or_default() += 1;
+        }
         if decision.granted {
             let (why, text) = why(&decision);
             let class = classes.entry(why.clone()).or_insert_with(|| Class { why, text, users: Vec::new() });
             class.users.push(if user.is_empty() { ANONYMOUS.to_owned() } else { user });
         }
     }
-    Ok(classes.into_values().collect())
+    Ok(Able { classes: classes.into_values().collect(), without })
 }
 
 /// What gives the right, and the rule that says to whom.
@@ -204,8 +222,9 @@ fn print_text(question: &Question, classes: &[Class], list: bool) {
     }
 }
 
-fn print_json(question: &Question, classes: &[Class]) {
-    let classes: Vec<_> = classes
+fn print_json(question: &Question, able: &Able) {
+    let classes: Vec<_> = able
+        .classes
         .iter()
         .map(|class| {
             let count = class.users.len();
@@ -217,6 +236,7 @@ fn print_json(question: &Question, classes: &[Class]) {
         "attribute": question.attribute,
         "dn": question.dn,
         "classes": classes,
+        "withoutPrivilege": able.without,
     });
     outln!("{value:#}");
 }
