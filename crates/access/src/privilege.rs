@@ -123,6 +123,19 @@ pub enum PrivilegeGrant {
 }
 
 impl PrivilegeGrant {
+    /// The same of a value that somebody writes.
+    ///
+    /// # Errors
+    /// Says what may have been meant.
+    pub fn check(value: &[u8]) -> Result<PrivilegeGrant, UnknownPrivilege> {
+        PrivilegeGrant::parse(value).ok_or_else(|| {
+            let value = String::from_utf8_lossy(value.get(..SHOWN_BYTES).unwrap_or(value)).into_owned();
+            let known: Vec<&str> = Privilege::all().map(Privilege::name).collect();
+            let hint = nearest::hint(value.trim().trim_start_matches('-'), &known);
+            UnknownPrivilege { value, hint }
+        })
+    }
+
     /// What a value says; none when it names no privilege.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<PrivilegeGrant> {
@@ -132,6 +145,19 @@ impl PrivilegeGrant {
             None => Privilege::parse(value).map(PrivilegeGrant::Given),
         }
     }
+}
+
+/// Bytes of a value that a message repeats.
+const SHOWN_BYTES: usize = 100;
+
+/// A value of `ds-privilege-name` that names no privilege.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{value}\" is not a privilege: {hint} (see docs/reference/access-rights.md)")]
+pub struct UnknownPrivilege {
+    /// The value.
+    pub value: String,
+    /// What may have been meant.
+    pub hint: String,
 }
 
 /// A set of privileges.

@@ -12,10 +12,12 @@ const COLUMNS_AROUND: usize = 36;
 
 /// Why text is no access control instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("at character {position}: {fault}")]
+#[error("at character {character}: {fault}")]
 pub struct AciError {
     /// Byte offset.
     pub position: usize,
+    /// Which character of the text it is, for people: the first is 1.
+    pub character: usize,
     /// What is wrong there.
     pub fault: AciFault,
 }
@@ -88,7 +90,13 @@ pub enum AciFault {
 
 impl AciError {
     pub(crate) fn new(position: usize, fault: AciFault) -> AciError {
-        AciError { position, fault }
+        AciError { position, character: position + 1, fault }
+    }
+
+    /// The same, of that text: not every character is one byte.
+    pub(crate) fn of(self, text: &str) -> AciError {
+        let before = text.floor_char_boundary(self.position);
+        AciError { character: text[..before].chars().count() + 1, ..self }
     }
 
     pub(crate) fn unexpected(position: usize, found: String, expected: impl Into<Cow<'static, str>>) -> AciError {

@@ -422,28 +422,45 @@ fn a_mistake_is_named_with_its_place_and_what_may_stand_there() {
     let message = |text: &str| parse(text).unwrap_err().to_string();
     assert_eq!(
         message("(targettattr=\"cn\")(version 3.0; acl \"a\"; allow (read) userdn=\"ldap:///all\";)"),
-        "at character 1: \"targettattr\" is not the keyword of a target, or version; did you mean targetattr, target?"
+        "at character 2: \"targettattr\" is not the keyword of a target, or version; did you mean targetattr, target?"
     );
     assert_eq!(
         message("(version 3.0; acl \"a\"; allow (reed) userdn=\"ldap:///all\";)"),
-        "at character 30: \"reed\" is not a right; did you mean read?"
+        "at character 31: \"reed\" is not a right; did you mean read?"
     );
     assert_eq!(
         message("(version 3.0; acl \"a\"; allow (read) userdn=\"ldap:///all\" ssf=\"1\";)"),
-        "at character 57: found \"ssf\", expected and, or, or a semicolon after the bind rule"
+        "at character 58: found \"ssf\", expected and, or, or a semicolon after the bind rule"
     );
     assert_eq!(
         message("(version 3.0; acl \"a\"; allow (read) groupdn=\"ldap:///cn=a,dc\";)"),
-        "at character 60: \"cn=a,dc\" is not a valid distinguished name: an equals sign is missing after the attribute \
+        "at character 61: \"cn=a,dc\" is not a valid distinguished name: an equals sign is missing after the attribute \
          type"
     );
     assert_eq!(
         message("(version 3.0; acl \"a\"; allow (read) userdn=\"self\";)"),
-        "at character 44: found \"self\", expected a URL of the form ldap:///DN"
+        "at character 45: found \"self\", expected a URL of the form ldap:///DN"
+    );
+    assert_eq!(
+        message("(version 3.0; acl \"a\"; allow (read) userdn=\"ldap:///everyone\";)"),
+        "at character 53: \"everyone\" is not a valid value of userdn: after ldap:/// stands anyone (anonymous \
+         clients, too), all (every authenticated user), self, parent or the name of an entry"
+    );
+    assert_eq!(
+        message("(version 3.0; acl \"a\"; grant (read) userdn=\"ldap:///all\";)"),
+        "at character 24: found \"grant\", expected allow or deny"
+    );
+    assert_eq!(
+        message("(version 3.0; acl \"a\"; alow (read) userdn=\"ldap:///all\";)"),
+        "at character 24: \"alow\" is not allow or deny; did you mean allow?"
+    );
+    assert_eq!(
+        message("(targetattr=\"cn\")(version 3.0; acl \"zä\"; allow (reed) userdn=\"ldap:///all\";)"),
+        "at character 49: \"reed\" is not a right; did you mean read?"
     );
     assert_eq!(
         message("(version 3.0; acl \"a\""),
-        "at character 21: found the end of the text, expected a semicolon \
+        "at character 22: found the end of the text, expected a semicolon \
                                                        after the name"
     );
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use access::PrivilegeGrant;
 use access::not_obeyed::{NOT_OBEYED, NotObeyed};
 use aci::{Reading, Remark};
 use config::Config;
@@ -99,6 +100,10 @@ impl Import {
             overwrite: self.overwrite,
             skip_schema_validation: self.skip_schema_validation || !config.global.check_schema,
             check_instruction: Some(instruction_hook(schema, &quoted)),
+            // A server takes no other name either.
+            check_privilege: Some(Arc::new(|value| {
+                PrivilegeGrant::check(value).map(drop).map_err(|unknown| unknown.to_string())
+            })),
             hash_password: Some(password_hook(&config.passwords.scheme)?),
             threads: self.threads,
             temporary_directory: self.temporary_directory,
@@ -133,9 +138,9 @@ fn stamps(config: &Config) -> ImportStamps {
 fn instruction_hook(schema: &Arc<Schema>, quoted: &Arc<AtomicU64>) -> InstructionHook {
     let (schema, quoted) = (Arc::clone(schema), Arc::clone(quoted));
     Arc::new(move |holder, value| {
-        let text = str::from_utf8(value).map_err(|_| "is not UTF-8".to_owned())?;
+        let text = str::from_utf8(value).map_err(|_| "not UTF-8".to_owned())?;
         let parsed = aci::parse_as(text, Reading::Import)
-            .map_err(|error| format!("is not a valid access control instruction: {error}"))?;
+            .map_err(|error| format!("not a valid access control instruction: {error}"))?;
         check_target(&schema, holder, &parsed.aci).map_err(|error| error.to_string())?;
         if !parsed.warnings.iter().any(|warning| warning.remark == Remark::NotQuoted) {
             return Ok(None);

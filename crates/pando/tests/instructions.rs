@@ -18,7 +18,7 @@ fn an_import_refuses_instructions_that_are_not_valid_with_their_line() {
     let place = Place::new();
     place.setup();
     place.write("bad.ldif", &tree(&format!("(targetatr=\"cn\"){BODY}")));
-    let why = "entry \"dc=example,dc=com\": value of aci: is not a valid access control instruction: at character 1: \
+    let why = "entry \"dc=example,dc=com\": value of aci: not a valid access control instruction: at character 2: \
                \"targetatr\" is not the keyword of a target, or version; did you mean targetattr, target_to, target?";
     for options in ["", " --skipSchemaValidation"] {
         let line = format!("import-ldif --instance inst -l bad.ldif --quiet{options}");
@@ -31,6 +31,22 @@ fn an_import_refuses_instructions_that_are_not_valid_with_their_line() {
          \"ldap:///dc=elsewhere\" of the access control instruction \"a\" is not at or below the entry that holds it; \
          put the instruction on that entry, or leave the target out",
     );
+}
+
+#[test]
+fn an_import_refuses_names_that_are_no_privileges_with_their_line() {
+    let place = Place::new();
+    place.setup();
+    let tree = tree("").replace("aci: ", "ds-privilege-name: bypas-acl");
+    place.write("bad.ldif", &tree);
+    let why = "entry \"dc=example,dc=com\": value of ds-privilege-name: \"bypas-acl\" is not a privilege: did you mean \
+               bypass-acl? (see docs/reference/access-rights.md)";
+    for options in ["", " --skipSchemaValidation"] {
+        let line = format!("import-ldif --instance inst -l bad.ldif --quiet{options}");
+        place.refuses(&line, &format!("pando import-ldif: bad.ldif:4: {why}"));
+    }
+    place.write("good.ldif", &tree.replace("bypas-acl", "-BYPASS-acl"));
+    place.must("import-ldif --instance inst -l good.ldif --quiet");
 }
 
 #[test]

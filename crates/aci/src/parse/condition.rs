@@ -107,6 +107,12 @@ fn user(item: Item<'_>) -> Result<UserDn, AciError> {
     if let Some((_, word)) = words.into_iter().find(|(word, _)| path.is(word)) {
         return Ok(word);
     }
+    // A word that is no name: whoever wrote it meant one of those above.
+    if !path.text.is_empty() && !path.text.contains(['=', '*', '%', '?']) {
+        let expected = "after ldap:/// stands anyone (anonymous clients, too), all (every authenticated user), self, \
+                        parent or the name of an entry";
+        return Err(AciError::value(path.at, "userdn", path.text, expected));
+    }
     if path.text.contains('?') { url(item).map(UserDn::Url) } else { dn_pattern(path).map(UserDn::Name) }
 }
 

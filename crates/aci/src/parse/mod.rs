@@ -10,7 +10,7 @@ mod targets;
 
 pub use reading::Reading;
 
-use crate::error::{AciError, AciFault};
+use crate::error::{AciError, AciFault, excerpt};
 use crate::instruction::{Aci, Effect, Permission, Targets};
 use crate::limits::BYTES_MAX;
 use crate::right::{Right, Rights};
@@ -41,8 +41,12 @@ pub fn parse(text: &str) -> Result<Aci, AciError> {
 /// Says where it is wrong, and what may stand there.
 pub fn parse_as(text: &str, reading: Reading) -> Result<Parsed, AciError> {
     if text.len() > BYTES_MAX {
-        return Err(AciError::new(BYTES_MAX, AciFault::TooLong));
+        return Err(AciError::new(BYTES_MAX, AciFault::TooLong).of(text));
     }
+    instruction(text, reading).map_err(|error| error.of(text))
+}
+
+fn instruction(text: &str, reading: Reading) -> Result<Parsed, AciError> {
     let mut cursor = Cursor::new(text, reading);
     let mut targets = Targets::default();
     loop {
@@ -75,6 +79,9 @@ pub fn parse_as(text: &str, reading: Reading) -> Result<Parsed, AciError> {
     Ok(Parsed { aci: Aci { name, targets, permissions }, warnings: cursor.into_warnings() })
 }
 
+/// What a permission begins with.
+const EFFECTS: [&str; 2] = ["allow", "deny"];
+
 /// `allow (rights) rule;`
 fn permission(cursor: &mut Cursor<'_>) -> Result<Permission, AciError> {
     let word = cursor.word();
@@ -82,7 +89,11 @@ fn permission(cursor: &mut Cursor<'_>) -> Result<Permission, AciError> {
         _ if word.is("allow") => Effect::Allow,
         _ if word.is("deny") => Effect::Deny,
         "" => return Err(cursor.unexpected("allow, deny or the closing parenthesis")),
-        text => return Err(AciError::unknown(word.at, "allow or deny", text, &["allow", "deny"])),
+        text if nearest::nearest(text, EFFECTS).is_empty() => {
+            let found = format!("{:?}", excerpt(text));
+            return Err(AciError::unexpected(word.at, found, "allow or deny"));
+        }
+        text => return Err(AciError::unknown(word.at, "allow or deny", text, &EFFECTS)),
     };
     cursor.expect(b'(', "an opening parenthesis before the rights")?;
     let rights = rights(cursor)?;

@@ -208,7 +208,7 @@ fn a_refused_access_control_instruction_is_explained() {
     let error = instructions.validate(&schema, b"(targetatr=\"cn\")").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "is not a valid Sun-defined Access Control Information: at character 1: \"targetatr\" is not the keyword of a \
+        "is not a valid access control instruction: at character 2: \"targetatr\" is not the keyword of a \
          target, or version; did you mean targetattr, target_to, target?"
     );
 }

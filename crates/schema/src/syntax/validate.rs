@@ -12,6 +12,14 @@ use crate::rule;
 use crate::schema::{Schema, SchemaOptions};
 
 impl Syntax {
+    /// What a value of it is called in messages.
+    fn plain_name(&self) -> &str {
+        match &self.check {
+            Check::Kind(Kind::AccessControlInstruction) => "access control instruction",
+            _ => self.description(),
+        }
+    }
+
     /// Checks one value.
     pub fn validate(&self, schema: &Schema, value: &[u8]) -> Result<(), SyntaxError> {
         match &self.check {
@@ -19,7 +27,7 @@ impl Syntax {
                 Ok(true) => Ok(()),
                 Ok(false) if value.is_empty() => Err(SyntaxError::Empty { syntax: self.description().to_owned() }),
                 Ok(false) => Err(SyntaxError::Invalid { syntax: self.description().to_owned() }),
-                Err(reason) => Err(SyntaxError::Definition { syntax: self.description().to_owned(), reason }),
+                Err(reason) => Err(SyntaxError::Definition { syntax: self.plain_name().to_owned(), reason }),
             },
             Check::Enumeration(words) => {
                 let mut form = Vec::new();

@@ -37,6 +37,8 @@ pub(super) enum Use {
     Password,
     /// Access control instructions: stored as they are written here.
     Instruction,
+    /// Names of privileges: stored when there are such.
+    PrivilegeName,
     /// Computed by the server, so not stored.
     Virtual,
 }
@@ -46,6 +48,9 @@ const USER_PASSWORD_SYNTAX: &str = "1.3.6.1.4.1.26027.1.3.1";
 
 /// `userPassword` has the octet string syntax in RFC 4519.
 const USER_PASSWORD: &str = "2.5.4.35";
+
+/// The attribute whose values are names of privileges.
+const PRIVILEGE_NAME: &str = "ds-privilege-name";
 
 /// Attributes that the server computes: exported by some servers, never stored.
 const VIRTUAL: [&str; 7] = [
@@ -109,6 +114,7 @@ impl AttributeSelection {
         match attribute {
             Some(t) if is_password(t) => Use::Password,
             Some(t) if t.syntax.oid() == ACCESS_CONTROL_INFORMATION => Use::Instruction,
+            Some(t) if t.name() == PRIVILEGE_NAME => Use::PrivilegeName,
             _ => Use::Kept,
         }
     }

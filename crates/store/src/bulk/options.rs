@@ -44,6 +44,9 @@ pub type PasswordHook = Arc<dyn Fn(&[u8]) -> Result<Option<Vec<u8>>, String> + S
 /// keeps the value. The error is the reason of a reject.
 pub type InstructionHook = Arc<dyn Fn(&NormalizedDn, &[u8]) -> Result<Option<Vec<u8>>, String> + Send + Sync>;
 
+/// Checks a value. The error is the reason of a reject.
+pub type ValueHook = Arc<dyn Fn(&[u8]) -> Result<(), String> + Send + Sync>;
+
 /// Which entries and attributes are selected. Empty lists do not restrict.
 #[derive(Clone, Default)]
 pub struct Selection {
@@ -204,6 +207,8 @@ pub struct ImportOptions {
     pub hash_password: Option<PasswordHook>,
     /// Called for each access control instruction.
     pub check_instruction: Option<InstructionHook>,
+    /// Called for each value of `ds-privilege-name`.
+    pub check_privilege: Option<ValueHook>,
     /// Worker threads; 0: one for each core.
     pub threads: usize,
     /// Memory for sorting; 0: the default.
@@ -242,6 +247,7 @@ impl ImportOptions {
             overwrite: false,
             hash_password: None,
             check_instruction: None,
+            check_privilege: None,
             threads: 0,
             memory_bytes: 0,
             temporary_directory: None,

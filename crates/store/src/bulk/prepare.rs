@@ -183,10 +183,11 @@ impl<'p> Preparer<'p> {
     /// What is stored instead of a value of the file.
     fn stored_form(&self, use_of: Use, value: &[u8]) -> Result<Option<Vec<u8>>, String> {
         let options = &self.plan.options;
-        match (use_of, &options.hash_password, &options.check_instruction) {
-            (Use::Password, Some(hash), _) => hash(value),
-            (Use::Instruction, _, Some(check)) => check(&self.dn, value),
-            _ => Ok(None),
+        match use_of {
+            Use::Password => options.hash_password.as_ref().map_or(Ok(None), |hash| hash(value)),
+            Use::Instruction => options.check_instruction.as_ref().map_or(Ok(None), |check| check(&self.dn, value)),
+            Use::PrivilegeName => options.check_privilege.as_ref().map_or(Ok(()), |check| check(value)).map(|()| None),
+            Use::Dropped | Use::Kept | Use::Virtual => Ok(None),
         }
     }
 

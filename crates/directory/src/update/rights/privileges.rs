@@ -4,7 +4,6 @@
 
 use access::{Privilege, PrivilegeGrant};
 use ldap::{EntryRequest, ModifyOperation};
-use query::error::shown;
 use query::facts::Facts;
 use schema::{Schema, TypeIndex};
 
@@ -46,15 +45,8 @@ pub(crate) fn check_privilege_names(facts: &Facts, request: &EntryRequest<'_>) -
         if known.is_none() || known != facts.privilege_name {
             return Ok(());
         }
-        match attribute.values.iter().find(|value| PrivilegeGrant::parse(value).is_none()) {
-            Some(value) => {
-                let value = shown(value);
-                let known: Vec<&str> = Privilege::all().map(Privilege::name).collect();
-                let hint = nearest::hint(value.trim().trim_start_matches('-'), &known);
-                Err(Refusal::UnknownPrivilege { value, hint })
-            }
-            None => Ok(()),
-        }
+        let checked = attribute.values.iter().try_for_each(|value| PrivilegeGrant::check(value).map(drop));
+        checked.map_err(|unknown| Refusal::UnknownPrivilege { problem: unknown.to_string() })
     };
     match request {
         EntryRequest::Add(add) => add.attributes.iter().try_for_each(|attribute| check(&attribute)),

@@ -30,8 +30,7 @@ ldap::refusals! {
             "You do not have sufficient privileges to write {attribute}: it takes {privilege}";
         WriteSubentry = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You do not have sufficient privileges to change subentries: it takes subentry-write";
-        UnknownPrivilege { value: String, hint: String } = ResultCode::CONSTRAINT_VIOLATION,
-            "\"{value}\" is not a privilege: {hint} (see docs/reference/access-rights.md)";
+        UnknownPrivilege { problem: String } = ResultCode::CONSTRAINT_VIOLATION, "{problem}";
         ChangedAgain { times: usize } = ResultCode::BUSY,
             "What this update is about changed {times} times while your rights were decided: send it again";
         OncePerTransaction { dn: String } = ResultCode::UNWILLING_TO_PERFORM,
