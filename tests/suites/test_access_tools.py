@@ -70,21 +70,21 @@ def test_what_can_stops_at_the_number_and_says_so(people):
 )
 def test_an_attribute_that_the_schema_does_not_have_is_an_error(people, words):
     done = people.tool("access", *words, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert 'the schema has no attribute "emial": did you mean "mail"' in done.stderr
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f'pando access {words[0]}: the schema has no attribute "emial": did you mean "mail"' in done.stderr
 
 
 def test_an_expectation_about_what_is_not_there_is_an_error(people, tmp_path):
     text = f'[[expect]]\nas = "anonymous"\ndn = ["{ANN}", "uid=amn,{BASE}"]\nattr = "emial"\nallowed = false\n'
     done = compared(people, tmp_path, text)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert 'expected.toml:1: the schema has no attribute "emial": did you mean "mail"' in done.stderr
     assert f'expected.toml:1: there is no entry "uid=amn,{BASE}"; if that is meant, write missing = true' in done.stderr
     meant = f'[[expect]]\nas = "anonymous"\ndn = "uid=amn,{BASE}"\nattr = "mail"\nallowed = false\nmissing = true\n'
     done = compared(people, tmp_path, meant)
     assert (done.returncode, done.stdout) == (0, "The decision is as expected.\n")
     done = compared(people, tmp_path, f'[[expect]]\nas = "anonymous"\ndn = "{ANN}"\nattr = "*"\nallowed = false\n')
-    assert done.returncode == 1 and "name the attributes" in done.stderr
+    assert done.returncode == 2 and "name the attributes" in done.stderr
 
 
 def test_attributes_are_a_list_and_wildcards_those_of_the_entry(people):
@@ -127,3 +127,48 @@ def test_a_filter_that_may_not_be_searched_names_its_attribute(people):
 def test_the_usage_of_who_can_is_written_once(people):
     help = people.tool("access", "who-can", "--help").stdout
     assert "who-can [OPTIONS] <RIGHT> <[ATTRIBUTE] on> <DN>" in help
+
+
+FAILURES = [
+    (("explain", "--as", f"uid=amn,{BASE}", "--op", "delete", "--dn", ANN), f'no root user "uid=amn,{BASE}"'),
+    (("explain", "--as", BOB, "--op", "delete", "--dn", f"uid=amn,{BASE}"), f'there is no entry "uid=amn,{BASE}"\n'),
+    (("explain", "--as", BOB, "--op", "read", "--attr", "cn", "--dn", f"uid=amn,{BASE}"), "there is no entry"),
+    (("explain", "--as", BOB, "--op", "delete"), "name the entry with --dn"),
+    (
+        ("explain", "--as", BOB, "--op", "delete", "--dn", ANN, "--attr", "cn"),
+        "--attr is not for --op delete, which takes --dn",
+    ),
+    (
+        ("explain", "--as", BOB, "--op", "compare", "--dn", ANN, "--attr", "cn", "--value", "x"),
+        "--value is not for --op compare, which takes --dn, --attr",
+    ),
+    (
+        ("explain", "--as", BOB, "--op", "add", "--dn", f"uid=new,{BASE}", "--change", "replace"),
+        "--change is not for --op add, which takes --dn, --value",
+    ),
+    (
+        ("explain", "--as", BOB, "--op", "extended", "--oid", "1.2", "--dn", ANN),
+        "--dn is not for --op extended, which takes --oid",
+    ),
+    (("explain", "--as", BOB, "--op", "raed", "--dn", ANN), "raed"),
+    (("who-can", "reed", "on", ANN), "did you mean read"),
+    (("what-can", f"uid=amn,{BASE}"), f'no root user "uid=amn,{BASE}"'),
+    (
+        ("explain", "--as", BOB, "--op", "add", "--dn", f"uid=new,ou=none,{BASE}", "--value", "sn=x"),
+        f'there is no entry right above "uid=new,ou=none,{BASE}"',
+    ),
+    (("lint", "--ldif", "/nowhere/x.ldif"), "/nowhere/x.ldif"),
+    (("rehearse", "/nowhere/x.ldif"), "/nowhere/x.ldif"),
+]
+
+
+@pytest.mark.parametrize(("words", "why"), FAILURES)
+def test_a_question_without_an_answer_ends_with_2_and_the_name_of_the_tool(people, words, why):
+    done = people.tool("access", *words, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"pando access {words[0]}: ") and why in done.stderr
+
+
+def test_an_answer_ends_with_0_or_1(people):
+    assert explained(people, "--op", "read", "--attr", "mail").returncode == 0
+    assert explained(people, "--op", "read", "--attr", "sn").returncode == 1

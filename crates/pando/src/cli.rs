@@ -99,7 +99,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// The tool's name on the command line.
+    /// The tool's name on the command line, for messages.
     pub fn name(&self) -> &'static str {
         match self {
             Tool::Quickstart(_) => "quickstart",
@@ -116,7 +116,7 @@ impl Tool {
             Tool::RepairLog(_) => "repair-log",
             Tool::Backendstat(_) => "backendstat",
             Tool::IndexAdvice(_) => "index-advice",
-            Tool::Access(_) => "access",
+            Tool::Access(options) => options.name(),
             Tool::Undo(_) => "undo",
             Tool::Makeldif(_) => "makeldif",
             Tool::EncodePassword(_) => "encode-password",
@@ -199,7 +199,10 @@ fn report_usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let known: Vec<String> = Cli::command().get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
     let mut words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
     let tool = words.find(|word| known.iter().any(|tool| tool == word));
-    let program = tool.map_or("pando".to_owned(), |tool| format!("pando {tool}"));
+    let within = Cli::command().find_subcommand(tool.unwrap_or_default()).cloned();
+    let is_within = |word: &&str| within.as_ref().is_some_and(|tool| tool.find_subcommand(word).is_some());
+    let names = ["pando"].into_iter().chain(tool).chain(words.find(is_within));
+    let program = names.collect::<Vec<_>>().join(" ");
     errln!("{program}: {} (see {program} --help)", mistake(error, tool));
     ExitCode::from(USAGE_STATUS)
 }

@@ -9,6 +9,7 @@ use crate::output::errln;
 #[derive(Debug)]
 pub struct Failure {
     message: String,
+    status: u8,
 }
 
 /// What a tool ends with.
@@ -17,7 +18,12 @@ pub type Outcome = Result<ExitCode, Failure>;
 impl Failure {
     /// A failure with exit status 1.
     pub fn new(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string() }
+        Self { message: message.to_string(), status: 1 }
+    }
+
+    /// The same with another exit status.
+    pub fn with_status(self, status: u8) -> Self {
+        Self { status, ..self }
     }
 
     /// The message.
@@ -30,7 +36,7 @@ impl Failure {
         for line in self.message.lines() {
             errln!("pando {tool}: {line}");
         }
-        ExitCode::FAILURE
+        ExitCode::from(self.status)
     }
 }
 

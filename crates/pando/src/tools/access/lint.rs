@@ -19,7 +19,8 @@ pub const FOUND_STATUS: u8 = 1;
 #[command(
     after_long_help = "Examples:\n  pando access lint\n      looks at the instructions of the configuration and \
     of every entry\n  pando access lint --ldif new.ldif --fail-on error\n      looks at those of a file; only what \
-    does not do what it says fails\n\nThe exit status is 0 if nothing was found that is as bad as --fail-on, else 1."
+    does not do what it says fails\n\nThe exit status is 0 if nothing was found that is as bad as --fail-on, 1 if \
+    something was, 2 if that could not be found out."
 )]
 pub struct Options {
     #[command(flatten)]

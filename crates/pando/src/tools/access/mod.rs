@@ -7,6 +7,7 @@
 //! | `source` | the directory that is asked, read from files |
 //! | `client` | who asks, over which connection, when |
 //! | `names` | attributes that a question names: checked, `*` and `+` expanded |
+//! | `request` | what is asked for, in words |
 //! | `explain` | why a request is granted or refused |
 //! | `lint` | what can be said against the instructions themselves |
 //! | `searching` | searches of it, by the code of the server |
@@ -21,6 +22,7 @@ mod lint;
 mod marked;
 mod names;
 mod rehearse;
+mod request;
 mod searching;
 mod source;
 mod test;
@@ -56,13 +58,31 @@ enum Command {
     Lint(lint::Options),
 }
 
+/// Exit status when a question could not be answered: 1 is an answer.
+const FAILURE_STATUS: u8 = 2;
+
+impl Options {
+    /// The name of the tool and its subcommand, for messages.
+    pub fn name(&self) -> &'static str {
+        match &self.command {
+            Command::Explain(_) => "access explain",
+            Command::WhoCan(_) => "access who-can",
+            Command::WhatCan(_) => "access what-can",
+            Command::Rehearse(_) => "access rehearse",
+            Command::Test(_) => "access test",
+            Command::Lint(_) => "access lint",
+        }
+    }
+}
+
 pub fn run(directory: &Path, options: &Options) -> Outcome {
-    match &options.command {
+    let outcome = match &options.command {
         Command::Explain(own) => explain::run(directory, own),
         Command::WhoCan(own) => who_can::run(directory, own),
         Command::WhatCan(own) => what_can::run(directory, own),
         Command::Rehearse(own) => rehearse::run(directory, own),
         Command::Test(own) => test::run(directory, own),
         Command::Lint(own) => lint::run(directory, own),
-    }
+    };
+    outcome.map_err(|failure| failure.with_status(FAILURE_STATUS))
 }

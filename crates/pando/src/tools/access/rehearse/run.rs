@@ -28,7 +28,7 @@ const HOLDERS_MAX: usize = 1_000_000;
         decided otherwise\n  pando access rehearse new.ldif --follow 1h\n      the same of the next hour, as it \
         comes\n\nThe file holds what ldapmodify takes, or entries with the aci values that they are to have. Global \
         instructions are ds-cfg-global-aci of cn=Access Control Handler,cn=config.\n\nThe exit status is 0 if \
-        everything would be decided as it is now, 1 if something would not."
+        everything would be decided as it is now, 1 if something would not, 2 if that could not be found out."
 )]
 pub struct Options {
     /// The change

@@ -12,7 +12,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 use super::fault::{Fault, Faults};
 use crate::tools::access::client::{self, ConnectionOptions};
-use crate::tools::access::explain::{ChangeKind, Operation, Request};
+use crate::tools::access::request::{ChangeKind, Operation, Part, Request};
 use crate::tools::time;
 
 /// Longest file that is read.
@@ -157,6 +157,7 @@ impl<'t> Reading<'t> {
             Operation::Extended => vec![String::new()],
             _ => self.required_list(table, "dn"),
         };
+        self.check_parts(table, operation);
         let Some(allowed) = self.boolean(table, "allowed") else {
             return self.missing(table, "allowed", "allowed = true or allowed = false");
         };
@@ -207,6 +208,17 @@ impl<'t> Reading<'t> {
                         may_be_missing,
                     });
                 }
+            }
+        }
+    }
+
+    /// Refuses keys that the operation would ignore.
+    fn check_parts(&mut self, table: &Table<'_>, operation: Operation) {
+        for part in Part::ALL.into_iter().filter(|part| !operation.parts().contains(part)) {
+            if let Some(item) = table.table.get(part.key()) {
+                let taken = operation.parts().iter().map(|part| part.key()).collect::<Vec<_>>().join(", ");
+                let name = operation.name();
+                self.fault(item.span(), format!("\"{}\" is not for op = \"{name}\": it takes {taken}", part.key()));
             }
         }
     }
@@ -372,6 +384,10 @@ allowed = false
                 "t.toml:6: \"allowed\" must be true or false",
                 "t.toml:1: the expectation has no \"allowed\": write allowed = true or allowed = false",
             ]
+        );
+        assert_eq!(
+            faults("[[expect]]\nas = \"x\"\ndn = \"o=x\"\nop = \"delete\"\nattr = \"cn\"\nallowed = true\n"),
+            ["t.toml:5: \"attr\" is not for op = \"delete\": it takes dn"]
         );
         assert_eq!(faults("x = 1\n").len(), 2);
         assert_eq!(faults("[[expect]\n").len(), 1);

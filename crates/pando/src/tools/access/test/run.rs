@@ -17,8 +17,8 @@ use super::file::{Expected, FILE_BYTES_MAX, parse};
 use crate::failure::{Context, Failure, Outcome};
 use crate::output::outln;
 use crate::tools::access::client::{name_of, shown};
-use crate::tools::access::explain::Operation;
 use crate::tools::access::names::is_wildcard;
+use crate::tools::access::request::Operation;
 use crate::tools::access::source::{Source, SourceOptions};
 use crate::tools::access::text;
 
@@ -27,7 +27,8 @@ use crate::tools::access::text;
     after_long_help = "A file of expectations:\n  [names]\n  ann = \"uid=ann,ou=People,dc=example,dc=com\"\n\n  \
         [[expect]]\n  name = \"passwords are secret\"\n  as = [\"anonymous\", \"ann\"]\n  op = \"read\"\n  dn = \
         \"ann\"\n  attr = \"userPassword\"\n  allowed = false\n\nThe exit status is 0 if every decision is as \
-        expected. docs/access-tests.md says what an expectation may have."
+        expected, 1 if one is not, 2 if they could not be made (a file that is not valid, ...). \
+        docs/access-tests.md says what an expectation may have."
 )]
 pub struct Options {
     /// The expectations [repeatable]
