@@ -4,27 +4,41 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use query::answers::Answers;
-use query::asker_rights::{AskerRights, LookingAt, Which};
+use query::asker_rights::{AskerRights, Snapshots, Which};
+use query::backend::BackendIndex;
 use query::entry::EntryView;
 use query::facts::Facts;
 use query::rights::{Answer, ReadRight, ReadRights, Unrestricted};
 use schema::TypeIndex;
-use store::StoreError;
+use store::{Snapshot, StoreError};
 
 use crate::decider::{Decider, Memo};
 use crate::rights::Rights;
 use crate::visible::shows;
 
 impl AskerRights for Rights {
-    fn answers(self: Arc<Self>, at: LookingAt<'_>) -> Result<Answers, StoreError> {
+    fn answers(self: Arc<Self>, which: Which) -> Result<Answers, StoreError> {
         if self.bypasses_acl() {
             return Ok(Answers::Fixed(Arc::new(Unrestricted)));
         }
-        let certain = if at.which == Which::Stored { &self.stored } else { &self.own };
+        let certain = if which == Which::Stored { &self.stored } else { &self.own };
         if certain.is_fixed() {
-            return Ok(Answers::Fixed(Arc::new(FixedAnswers { rights: self, which: at.which })));
+            return Ok(Answers::Fixed(Arc::new(FixedAnswers { rights: self, which })));
         }
-        Ok(Answers::ByEntry(Rc::new(EntryAnswers { rights: self, which: at.which, memo: Memo::default() })))
+        Ok(Answers::ByEntry(Rc::new(EntryAnswers { rights: self, which, memo: Memo::default() })))
+    }
+
+    fn are_of(&self, backend: BackendIndex, snapshot: &Snapshot) -> bool {
+        Rights::are_of(self, backend, snapshot)
+    }
+
+    fn renewed(
+        &self,
+        snapshots: Snapshots<'_>,
+        now_unix_seconds: i64,
+    ) -> Result<Option<Arc<dyn AskerRights>>, StoreError> {
+        let renewed = Rights::renewed(self, snapshots, now_unix_seconds)?;
+        Ok(renewed.map(|rights| rights as Arc<dyn AskerRights>))
     }
 }
 

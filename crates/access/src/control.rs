@@ -4,11 +4,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use aci::Reading;
 use arc_swap::{ArcSwap, ArcSwapOption};
-use query::backend::{BackendIndex, numbered};
+use query::asker_rights::Snapshots;
+use query::backend::{Backend, BackendIndex, numbered};
 use query::entry_place::EntryPlace;
 use query::facts::Facts;
 use query::read_moment::ReadContext;
@@ -21,7 +22,7 @@ use crate::connection_facts::Known;
 use crate::decide::{Certain, Making, Subject, certain_of_own, concerns_of};
 use crate::identity::Identity;
 use crate::privilege::PrivilegeSet;
-use crate::rights::{Rights, Stamp};
+use crate::rights::{Rights, RightsMaker, Stamp, marks_of};
 use crate::session::Session;
 use crate::set::{Holder, LiveSets, Loading, Needs};
 use crate::settings::{AccessError, AccessSettings};
@@ -40,6 +41,8 @@ pub struct AccessControl {
     prepared: ArcSwapOption<Prepared>,
     /// The newest at the end.
     recent: Mutex<VecDeque<Arc<Rights>>>,
+    /// Itself, for the rights that it makes.
+    own: Weak<AccessControl>,
 }
 
 /// An instruction that is not valid.
@@ -62,6 +65,15 @@ pub struct AciUse {
     pub hits: u32,
 }
 
+/// Whose rights are made, under which schema, and by the instructions of which snapshots.
+struct RightsOf<'o> {
+    identity: &'o Identity,
+    connection: Connection,
+    facts: &'o Arc<Facts>,
+    /// Of other backends the instructions are those of now.
+    snapshots: Snapshots<'o>,
+}
+
 /// The settings, prepared for one schema.
 #[derive(Debug)]
 struct Prepared {
@@ -77,16 +89,17 @@ impl AccessControl {
     ///
     /// # Errors
     /// When an instruction is not valid.
-    pub fn new(settings: AccessSettings) -> Result<AccessControl, AccessError> {
+    pub fn new(settings: AccessSettings) -> Result<Arc<AccessControl>, AccessError> {
         check(&settings)?;
-        Ok(AccessControl {
+        Ok(Arc::new_cyclic(|own| AccessControl {
             settings: ArcSwap::from_pointee(settings),
             generation: AtomicU64::new(0),
             changing: Mutex::default(),
             sets: OnceLock::new(),
             prepared: ArcSwapOption::empty(),
             recent: Mutex::default(),
-        })
+            own: Weak::clone(own),
+        }))
     }
 
     /// Takes other settings, for everybody from the next request on. Returns whether they differ.
@@ -183,7 +196,11 @@ impl AccessControl {
         }
         let rights = match self.recent(session, facts, reading, now_unix_seconds) {
             Some(recent) => recent,
-            None => self.make_rights(session, facts, reading, now_unix_seconds)?,
+            None => {
+                let (identity, connection) = (&session.identity, connection_of(session));
+                let of = RightsOf { identity, connection, facts, snapshots: &[] };
+                self.make_rights(of, reading, now_unix_seconds)?
+            }
         };
         *session.rights.borrow_mut() = Some(Arc::clone(&rights));
         Ok(rights)
@@ -191,22 +208,23 @@ impl AccessControl {
 
     /// Whether rights are those of a session, and nothing changed that they depend on.
     fn holds(&self, rights: &Rights, session: &Session, facts: &Arc<Facts>, reading: &ReadContext, now: i64) -> bool {
-        let stamp = &rights.stamp;
-        let has_same_marks = |(backend, marks): (&query::backend::Backend, &PublishedMarks)| {
-            let now = backend.store.marks();
-            now.access == marks.access
-                && now.tree_generation == marks.tree_generation
-                && (now.membership == marks.membership || !(stamp.needs.groups || stamp.needs.roles))
-        };
         rights.identity == session.identity
-            && stamp.generation == self.generation.load(Ordering::Acquire)
             && Arc::ptr_eq(&rights.facts, facts)
-            && is_same_connection(stamp, session)
-            && !stamp.is_for_one_request
+            && is_same_connection(&rights.stamp, session)
+            && !rights.stamp.is_for_one_request
+            && self.holds_still(rights, reading, now)
+    }
+
+    /// Whether nothing changed that rights depend on beside their asker and the schema.
+    fn holds_still(&self, rights: &Rights, reading: &ReadContext, now: i64) -> bool {
+        let stamp = &rights.stamp;
+        let has_same_marks =
+            |(backend, marks): (&Backend, &PublishedMarks)| stamp.has_marks(marks, &backend.store.marks());
+        stamp.generation == self.generation.load(Ordering::Acquire)
             && stamp.until.is_none_or(|until| now < until)
             && (!stamp.needs.time || now >= rights.asker.now_unix_seconds)
             && reading.backends.iter().zip(&stamp.marks).all(has_same_marks)
-            && stamp.entry_counter == entry_counter(&session.identity, reading)
+            && stamp.entry_counter == entry_counter(&rights.identity, reading)
     }
 
     fn recent(&self, session: &Session, facts: &Arc<Facts>, reading: &ReadContext, now: i64) -> Option<Arc<Rights>> {
@@ -215,28 +233,23 @@ impl AccessControl {
     }
 
     #[cold]
-    fn make_rights(
-        &self,
-        session: &Session,
-        facts: &Arc<Facts>,
-        reading: &ReadContext,
-        now_unix_seconds: i64,
-    ) -> Result<Arc<Rights>, StoreError> {
+    fn make_rights(&self, of: RightsOf<'_>, reading: &ReadContext, now: i64) -> Result<Arc<Rights>, StoreError> {
+        let RightsOf { identity, connection, facts, snapshots } = of;
         // In this order: what changes while the rest is read is seen by the next look at the numbers.
         let generation = self.generation.load(Ordering::Acquire);
-        let marks = reading.backends.iter().map(|backend| backend.store.marks()).collect();
-        let entry_counter = entry_counter(&session.identity, reading);
+        let marks = marks(reading, snapshots);
+        let entry_counter = entry_counter(identity, reading);
         let settings = self.settings.load_full();
         let prepared = self.prepared(&settings, generation, facts);
         let sets = self.live_sets(reading);
         let loading = Loading { facts, most: settings.acis_per_entry_max };
-        let moment = reading.moment(facts, now_unix_seconds);
-        let making = Making { context: reading, moment: &moment, sets, loading };
+        let moment = reading.moment(facts, now);
+        let making = Making { context: reading, moment: &moment, sets, loading, snapshots };
         let needs = making.needs(prepared.needs)?;
-        let mut asker = asker_of(session, facts);
-        asker.set_clock(now_unix_seconds, needs.time);
+        let mut asker = asker_of(identity, connection, facts);
+        asker.set_clock(now, needs.time);
         making.fill(&mut asker, needs)?;
-        let privileges = privileges(&settings, &session.identity, &asker);
+        let privileges = privileges(&settings, identity, &asker);
         let had_host = asker.connection.host.known() != Known::NotYet;
         let stamp = Stamp {
             generation,
@@ -246,11 +259,11 @@ impl AccessControl {
             had_host,
             connection: asker.connection.clone(),
             // Rules look at minutes.
-            until: needs.time.then(|| now_unix_seconds - now_unix_seconds.rem_euclid(60) + 60),
+            until: needs.time.then(|| now - now.rem_euclid(60) + 60),
             is_for_one_request: asker.is_computed,
         };
         let mut rights = Rights {
-            identity: session.identity.clone(),
+            identity: identity.clone(),
             privileges,
             stamp,
             asker,
@@ -263,12 +276,14 @@ impl AccessControl {
             backends: Vec::new(),
             stored: Arc::new(Certain::default()),
             own: Arc::new(Certain::default()),
+            maker: Weak::<AccessControl>::clone(&self.own),
         };
         if !rights.bypasses_acl() {
             add_concerns(&mut rights, &making, &prepared)?;
         }
         let rights = Arc::new(rights);
-        if !rights.stamp.is_for_one_request {
+        // Those of a snapshot may be older than what others read.
+        if !rights.stamp.is_for_one_request && snapshots.is_empty() {
             self.keep(&rights);
         }
         Ok(rights)
@@ -297,6 +312,27 @@ impl AccessControl {
         self.prepared.store(Some(Arc::clone(&prepared)));
         prepared
     }
+}
+
+impl RightsMaker for AccessControl {
+    fn renewed(&self, rights: &Rights, snapshots: Snapshots<'_>, now: i64) -> Result<Option<Arc<Rights>>, StoreError> {
+        let Rights { identity, stamp, facts, context, .. } = rights;
+        let are_of = snapshots.iter().all(|(backend, snapshot)| rights.are_of(*backend, snapshot));
+        if are_of && self.holds_still(rights, context, now) {
+            return Ok(None);
+        }
+        let of = RightsOf { identity, connection: stamp.connection.clone(), facts, snapshots };
+        self.make_rights(of, context, now).map(Some)
+    }
+}
+
+/// The marks under which rights are made.
+fn marks(reading: &ReadContext, snapshots: Snapshots<'_>) -> Vec<PublishedMarks> {
+    let of = |(at, backend): (BackendIndex, &Backend)| match snapshots.iter().find(|(of, _)| *of == at) {
+        Some((_, snapshot)) => marks_of(snapshot),
+        None => backend.store.marks(),
+    };
+    numbered(&reading.backends).map(of).collect()
 }
 
 fn check(settings: &AccessSettings) -> Result<(), AccessError> {
@@ -335,15 +371,18 @@ fn entry_counter(identity: &Identity, reading: &ReadContext) -> u32 {
     }
 }
 
-fn asker_of(session: &Session, facts: &Facts) -> Asker {
-    let connection = Connection {
+fn connection_of(session: &Session) -> Connection {
+    Connection {
         address: session.address,
         host: session.host_name.clone(),
         authentication: session.authentication.clone(),
         strength_bits: session.security_strength_bits,
-    };
+    }
+}
+
+fn asker_of(identity: &Identity, connection: Connection, facts: &Facts) -> Asker {
     let name_of = |dn: &str| NormalizedDn::parse(&facts.schema, dn.as_bytes()).ok().map(|it| it.as_bytes().into());
-    let (name, place) = match &session.identity {
+    let (name, place) = match identity {
         Identity::Anonymous => (None, None),
         Identity::Root { dn } => (name_of(dn), None),
         Identity::User { dn, backend, entry } => {
@@ -372,8 +411,8 @@ fn add_concerns(rights: &mut Rights, making: &Making<'_>, prepared: &Prepared) -
         concerns_of(&prepared.global, Subject { facts: &rights.facts, asker, entry }, &mut is_computed)
     })?;
     for (at, backend) in making.context.backends.iter().enumerate() {
-        let snapshot = backend.store.snapshot()?;
-        let (concerns, is_from_computed) = making.concerns(asker, BackendIndex(at), &snapshot.view())?;
+        let at = BackendIndex(at);
+        let (concerns, is_from_computed) = making.with_view(at, backend, |view| making.concerns(asker, at, view))?;
         is_computed |= is_from_computed;
         rights.backends.push(concerns);
     }

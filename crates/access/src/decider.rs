@@ -76,6 +76,7 @@ impl<'d> Decider<'d> {
             moment: self.moment(),
             sets: &rights.sets,
             loading: Loading { facts: &rights.facts, most: rights.settings.acis_per_entry_max },
+            snapshots: &[],
         }
     }
 

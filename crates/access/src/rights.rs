@@ -4,14 +4,15 @@
 //! what is found out about single entries is in [`crate::EntryRights`], which belongs to one operation.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use query::asker_rights::Which;
+use query::asker_rights::{Snapshots, Which};
+use query::backend::BackendIndex;
 use query::facts::Facts;
 use query::read_moment::ReadContext;
 use query::rights::{Answer, ReadRight};
 use schema::TypeIndex;
-use store::PublishedMarks;
+use store::{PublishedMarks, Snapshot, StoreError};
 
 use crate::asker::{Asker, Connection};
 use crate::compiled::Kinds;
@@ -40,6 +41,20 @@ pub struct Rights {
     pub(crate) stored: Arc<Certain>,
     /// What is certain of the server's own entries.
     pub(crate) own: Arc<Certain>,
+    /// Who made them, and makes them anew.
+    pub(crate) maker: Weak<dyn RightsMaker>,
+}
+
+/// Makes rights.
+pub(crate) trait RightsMaker: Send + Sync {
+    /// The rights that the same asker has now, by the instructions that `snapshots` have; none where `rights` are
+    /// still right.
+    fn renewed(
+        &self,
+        rights: &Rights,
+        snapshots: Snapshots<'_>,
+        now_unix_seconds: i64,
+    ) -> Result<Option<Arc<Rights>>, StoreError>;
 }
 
 /// What has to be the same for rights to hold.
@@ -61,7 +76,38 @@ pub(crate) struct Stamp {
     pub is_for_one_request: bool,
 }
 
+impl Stamp {
+    /// Whether marks of a backend are those under which rights were made, as far as these depend on them.
+    pub fn has_marks(&self, of_backend: &PublishedMarks, now: &PublishedMarks) -> bool {
+        now.access == of_backend.access
+            && now.tree_generation == of_backend.tree_generation
+            && (now.membership == of_backend.membership || !(self.needs.groups || self.needs.roles))
+    }
+}
+
+/// The marks that a snapshot has.
+pub(crate) fn marks_of(snapshot: &Snapshot) -> PublishedMarks {
+    let marks = snapshot.marks();
+    PublishedMarks { access: marks.access, membership: marks.membership, tree_generation: snapshot.tree_generation() }
+}
+
 impl Rights {
+    /// Whether instructions, names and groups are in a snapshot what they were when these rights were made.
+    #[must_use]
+    pub fn are_of(&self, backend: BackendIndex, snapshot: &Snapshot) -> bool {
+        let is_of = |marks| self.stamp.has_marks(marks, &marks_of(snapshot));
+        self.bypasses_acl() || self.stamp.marks.get(backend.0).is_some_and(is_of)
+    }
+
+    /// The rights that the asker has now, by the instructions that `snapshots` have; none where these are still right.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn renewed(&self, snapshots: Snapshots<'_>, now_unix_seconds: i64) -> Result<Option<Arc<Rights>>, StoreError> {
+        let maker = self.maker.upgrade().ok_or(StoreError::Closed)?;
+        maker.renewed(self, snapshots, now_unix_seconds)
+    }
+
     /// Who asks.
     #[must_use]
     pub fn identity(&self) -> &Identity {

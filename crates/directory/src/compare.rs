@@ -11,13 +11,15 @@ use crate::refusal::Refusal;
 use crate::search::{RequestTime, SearchContext, assert_on};
 use crate::session::Session;
 use query::answers::Answers;
-use query::asker_rights::LookingAt;
 use query::base::{Base, Following};
 use query::entry::{DnParts, EntrySource, EntryView, StoredAt};
 use query::error::{self, shown};
 use query::facts::Facts;
 use query::filter::{Matcher, Truth};
 use query::rights::{Answer, ReadRight, Reader};
+
+/// How often an entry is looked at whose instructions change each time.
+const LOOKED_MOST: usize = 8;
 
 impl SearchContext<'_> {
     /// Compares; the result is `compareTrue`, `compareFalse`, or why neither can be said.
@@ -45,11 +47,10 @@ impl SearchContext<'_> {
             .map_err(|problem| error::invalid_dn(request.entry, problem))?;
         let rights = self.rights_of(session, &facts, time.unix_seconds)?;
         let failure = |problem: StoreError| error::store_failure(&problem);
-        let (which, now_unix_seconds) = (self.which(&dn), time.unix_seconds);
-        let at = LookingAt { facts: &facts, reading: self.reading, which, now_unix_seconds };
-        let answers = self.asker(&rights, session).answers(at).map_err(failure)?;
-        let reader = Reader { facts: &facts, rights: &*answers };
-        let asked = Asked { reader, request, wanted: &wanted, time };
+        let which = self.which(&dn);
+        let mut asker = self.asker(&rights, session);
+        let mut answers = Arc::clone(&asker).answers(which).map_err(failure)?;
+        let asked = Asked { reader: Reader { facts: &facts, rights: &*answers }, request, wanted: &wanted, time };
         let own = self.in_force.ask_own_entries(self.history, self.monitor, &facts, &dn, |tree, context| {
             tree.check_read(&rights)?;
             tree.find(context, &dn, request.entry)
@@ -58,11 +59,25 @@ impl SearchContext<'_> {
             return asked.answer(entry.view());
         }
         let manage_dsa_it = wanted.manage_dsa_it;
-        let following = Following { aliases: false, manage_dsa_it, scope: None, rights: reader.rights };
-        let base = self.find_base(&facts, &dn, request.entry, following)?;
-        let answer = self.compare_stored(&asked, &answers, &facts, &base);
-        // The right to compare is enough to be told; whatever else is wrong would tell that there is such an entry.
-        answer.map_err(|refusal| base.hidden.map_or(refusal, |missing| *missing))
+        for _ in 0..LOOKED_MOST {
+            let asked = Asked { reader: Reader { facts: &facts, rights: &*answers }, request, wanted: &wanted, time };
+            let following = Following { aliases: false, manage_dsa_it, scope: None, rights: &*answers };
+            let base = self.find_base(&facts, &dn, request.entry, following)?;
+            // Instructions may have come together with what they hide.
+            if !asker.are_of(base.backend, &base.snapshot)
+                && let Some(renewed) =
+                    asker.renewed(&[(base.backend, &base.snapshot)], time.unix_seconds).map_err(failure)?
+            {
+                answers = Arc::clone(&renewed).answers(which).map_err(failure)?;
+                asker = renewed;
+                continue;
+            }
+            let answer = self.compare_stored(&asked, &answers, &facts, &base);
+            // The right to compare is enough to be told; whatever else is wrong would tell that there is such an
+            // entry.
+            return answer.map_err(|refusal| base.hidden.map_or(refusal, |missing| *missing));
+        }
+        Err(Refusal::AccessChanges.into())
     }
 
     /// Compares with an entry of a backend.

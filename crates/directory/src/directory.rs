@@ -40,7 +40,7 @@ pub struct Directory {
     pub(crate) config: Config,
     pub(crate) backends: Arc<[Backend]>,
     pub(crate) limits: LiveLimits,
-    pub(crate) access_control: AccessControl,
+    pub(crate) access_control: Arc<AccessControl>,
     pub(crate) updates: UpdateState,
     pub(crate) index_work: IndexWork,
     pub(crate) roots: ArcSwap<RootUsers>,

@@ -53,6 +53,8 @@ ldap::refusals! {
             "The schema has no attribute type {attribute}";
         NotComparedByYou { attribute: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You may not compare values of {attribute}";
+        AccessChanges = ResultCode::BUSY,
+            "The access control instructions changed each time that the entry was looked at: try again";
         NoEquality { attribute: String } = ResultCode::INAPPROPRIATE_MATCHING,
             "The attribute type {attribute} has no equality matching rule";
 

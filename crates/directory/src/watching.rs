@@ -10,6 +10,7 @@ use crate::search::{Persistent, RequestTime, SearchDone, SearchPlan};
 use crate::watch::{Present, WatchOutput, Watched};
 use access::Rights;
 use change::history::History;
+use query::backend::all_indices;
 use query::notices::Notices;
 
 impl Directory {
@@ -34,13 +35,18 @@ impl Watched for Directory {
         Present::now(&self.reading, self.facts())
     }
 
-    fn plan_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult> {
-        self.searching().prepare_again(persistent)
+    fn plan_again(&self, persistent: &Persistent, rights: &Arc<Rights>) -> Result<Box<SearchPlan>, LdapResult> {
+        self.searching().prepare_again(persistent, rights)
     }
 
-    fn rights_now(&self, session: &access::Session) -> Result<Arc<Rights>, StoreError> {
+    fn rights_at(&self, present: &Present, session: &access::Session) -> Result<Arc<Rights>, StoreError> {
         let now_unix_seconds = RequestTime::now().unix_seconds;
-        self.access_control.rights_of(session, &self.facts(), &self.reading, now_unix_seconds)
+        let rights = self.access_control.rights_of(session, &self.facts(), &self.reading, now_unix_seconds)?;
+        let snapshots: Vec<_> = all_indices(&self.backends).zip(&present.snapshots).collect();
+        if snapshots.iter().all(|(backend, snapshot)| rights.are_of(*backend, snapshot)) {
+            return Ok(rights);
+        }
+        Ok(rights.renewed(&snapshots, now_unix_seconds)?.unwrap_or(rights))
     }
 
     fn administrator_notices(&self) -> &Notices {

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use store::StoreError;
+use store::{Snapshot, StoreError};
 
 pub use crate::answers::Answers;
-use crate::facts::Facts;
-use crate::read_moment::ReadContext;
+use crate::backend::BackendIndex;
 
 /// Which entries an operation looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,26 +16,31 @@ pub enum Which {
     Own,
 }
 
-/// What an operation knows when it begins to look at entries.
-#[derive(Clone, Copy)]
-pub struct LookingAt<'l> {
-    /// The schema.
-    pub facts: &'l Arc<Facts>,
-    /// The backends.
-    pub reading: &'l ReadContext,
-    /// Which entries will be asked about.
-    pub which: Which,
-    /// The time of the operation.
-    pub now_unix_seconds: i64,
-}
+/// The snapshots that an operation reads from, each with its backend.
+pub type Snapshots<'s> = &'s [(BackendIndex, &'s Snapshot)];
 
 /// The rights of one asker. Kept with a search, which may go on on another thread.
 pub trait AskerRights: Send + Sync {
     /// The answers for one operation, about entries of all backends (where one is stored says
-    /// [`EntrySource::stored`](crate::entry::EntrySource::stored)), or about the server's own. They are those of now: a
-    /// search that goes on at another moment asks for others.
+    /// [`EntrySource::stored`](crate::entry::EntrySource::stored)), or about the server's own. They are for the moment
+    /// of these rights: see [`AskerRights::are_of`].
     ///
     /// # Errors
     /// When something cannot be read.
-    fn answers(self: Arc<Self>, at: LookingAt<'_>) -> Result<Answers, StoreError>;
+    fn answers(self: Arc<Self>, which: Which) -> Result<Answers, StoreError>;
+
+    /// Whether instructions, names and groups are in a snapshot what they were when these rights were made. If not,
+    /// the rights have to be [renewed](AskerRights::renewed) before an entry of the snapshot is judged: it may hold
+    /// what only newer instructions hide.
+    fn are_of(&self, backend: BackendIndex, snapshot: &Snapshot) -> bool;
+
+    /// The rights that the asker has now, by the instructions that `snapshots` have; none where these are still right.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    fn renewed(
+        &self,
+        snapshots: Snapshots<'_>,
+        now_unix_seconds: i64,
+    ) -> Result<Option<Arc<dyn AskerRights>>, StoreError>;
 }

@@ -1,6 +1,7 @@
 //! Finds out what concerns an asker: reads its entry, and goes through the instructions.
 
-use query::backend::{BackendIndex, Suffix, all_indices, numbered};
+use query::asker_rights::Snapshots;
+use query::backend::{Backend, BackendIndex, Suffix, all_indices, numbered};
 use query::entry_place::EntryPlace;
 use query::facts::Facts;
 use query::locate::locate;
@@ -23,6 +24,8 @@ pub(crate) struct Making<'m> {
     pub moment: &'m ReadMoment,
     pub sets: &'m LiveSets,
     pub loading: Loading<'m>,
+    /// Instructions are taken from these snapshots, and of other backends from newer ones.
+    pub snapshots: Snapshots<'m>,
 }
 
 /// Takes an entry: its backend, the moment of that, and how many RDNs its name has.
@@ -31,6 +34,19 @@ pub(crate) type EachAbove<'e> = &'e mut dyn FnMut(BackendIndex, &View<'_>, Entry
 impl Making<'_> {
     fn facts(&self) -> &Facts {
         self.loading.facts
+    }
+
+    /// Calls `look` with the moment of a backend from which instructions are taken.
+    pub fn with_view<T>(
+        &self,
+        at: BackendIndex,
+        backend: &Backend,
+        look: impl FnOnce(&View<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        match self.snapshots.iter().find(|(of, _)| *of == at) {
+            Some((_, snapshot)) => look(&snapshot.view()),
+            None => look(&backend.store.snapshot()?.view()),
+        }
     }
 
     /// Calls `with` with the entry of an asker, if it has one that is there.
@@ -54,8 +70,7 @@ impl Making<'_> {
     pub fn needs(&self, global: Needs) -> Result<Needs, StoreError> {
         let mut needs = global;
         for (at, backend) in numbered(&self.context.backends) {
-            let snapshot = backend.store.snapshot()?;
-            needs = needs.with(self.sets.at(at, self.loading, &snapshot.view())?.needs());
+            needs = needs.with(self.with_view(at, backend, |view| self.sets.at(at, self.loading, view))?.needs());
         }
         Ok(needs)
     }
@@ -191,13 +206,13 @@ impl Making<'_> {
         if concerns.holders.is_empty() {
             return Ok(vec![None; backend.suffixes.len()]);
         }
-        let snapshot = backend.store.snapshot()?;
-        let view = snapshot.view();
-        let base = |suffix: &Suffix| match suffix.is_root() {
-            true => Ok(None),
-            false => suffix.top(&view),
-        };
-        backend.suffixes.iter().map(base).collect()
+        self.with_view(at, backend, |view| {
+            let base = |suffix: &Suffix| match suffix.is_root() {
+                true => Ok(None),
+                false => suffix.top(view),
+            };
+            backend.suffixes.iter().map(base).collect()
+        })
     }
 
     fn spread(

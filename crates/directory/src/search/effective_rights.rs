@@ -11,6 +11,7 @@ use std::sync::Arc;
 use access::explanation::Reason;
 use access::{EntryRights, Question, Right, Rights, WrittenValue};
 use ldap::controls::NamedValues;
+use query::asker_rights::Snapshots;
 use query::backend::BackendIndex;
 use query::encode::Layout;
 use query::entry::{EntrySource, EntryView};
@@ -22,6 +23,7 @@ use schema::{AttributeDescription, TypeIndex};
 use store::{StoreError, View};
 
 use super::refusal::SearchRefusal;
+use super::request_time::RequestTime;
 use super::stop::Stop;
 
 /// The attribute that tells rights.
@@ -120,6 +122,14 @@ impl Named {
 }
 
 impl EffectiveRights {
+    /// Takes the rights that are had now, by the instructions of the snapshots.
+    pub(super) fn renew(&mut self, snapshots: Snapshots<'_>) -> Result<(), StoreError> {
+        if let Some(renewed) = self.rights.renewed(snapshots, RequestTime::now().unix_seconds)? {
+            self.rights = renewed;
+        }
+        Ok(())
+    }
+
     /// What is told of an entry that is laid out for `reader`. `look` is called from time to time, and may end it.
     #[cold]
     pub(super) fn of_entry(

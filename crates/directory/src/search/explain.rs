@@ -82,7 +82,7 @@ pub(super) fn answer(
     plan.unindexed = false;
     plan.matcher.match_all();
     // What is sent is about indexes, and not an entry that instructions could be about.
-    (plan.rights, plan.shows) = (KeptRights::server(), Answer::Yes);
+    (plan.rights, plan.shows) = (KeptRights::Server, Answer::Yes);
     plan.items = ItemRights::default();
     plan.synthetic.push(Arc::new(entry));
     Ok(())

@@ -88,11 +88,15 @@ impl SearchContext<'_> {
         }))
     }
 
-    /// Takes the request of a persistent search again, under the schema of now.
+    /// Takes the request of a persistent search again, under the schema of now and for these rights.
     ///
     /// # Errors
     /// When it is none any more.
-    pub(crate) fn prepare_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult> {
+    pub(crate) fn prepare_again(
+        &self,
+        persistent: &Persistent,
+        rights: &Arc<Rights>,
+    ) -> Result<Box<SearchPlan>, LdapResult> {
         let unreadable = |_| LdapResult::from(SearchRefusal::UnreadableAgain);
         let controls = Controls::decode(&persistent.controls).map_err(unreadable)?;
         let request = SearchRequest::decode(&persistent.request).map_err(unreadable)?;
@@ -103,10 +107,9 @@ impl SearchContext<'_> {
         let facts = self.facts();
         let own = self.limits_finder(&facts).of_session(&session, time.started);
         let mut again = Box::<SearchPlan>::default();
-        let rights = self.rights_of(&session, &facts, time.unix_seconds)?;
         let (session, request, wanted, own) = (&session, &request, &wanted, &own);
-        let asked = Asked { facts: &facts, session, request, wanted, own, time, rights: &rights };
-        let answers = self.take_rights(&mut again, &asked, self.asker(&rights, session), Which::Stored)?;
+        let asked = Asked { facts: &facts, session, request, wanted, own, time, rights };
+        let answers = self.take_rights(&mut again, self.asker(rights, session), Which::Stored)?;
         self.compile(&mut again, &asked, &*answers)?;
         Ok(again)
     }

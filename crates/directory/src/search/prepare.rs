@@ -24,10 +24,13 @@ use crate::session::Session;
 use access::Privilege;
 use access::limits::SessionLimits;
 use query::answers::Answers;
-use query::asker_rights::{AskerRights, LookingAt, Which};
+use query::asker_rights::{AskerRights, Which};
 use query::error::store_failure;
 use query::filter::ItemRights;
 use query::rights::{Answer, ReadRight, ReadRights};
+
+/// How often a search is planned whose rights change meanwhile. What it sends is judged by rights of then anyway.
+const PLANNED_MOST: usize = 4;
 
 impl SearchContext<'_> {
     /// Decides what a search has to look at.
@@ -43,14 +46,18 @@ impl SearchContext<'_> {
         time: RequestTime,
     ) -> Result<Box<SearchPlan>, Box<SearchDone>> {
         let mut plan = worker.plans.pop().unwrap_or_default();
-        match self.fill_plan(&mut plan, worker, session, request, controls, time) {
-            Ok(()) => Ok(plan),
-            Err(result) => {
+        for _ in 0..PLANNED_MOST {
+            if let Err(result) = self.fill_plan(&mut plan, worker, session, request, controls, time) {
                 let done = SearchDone { unindexed: plan.unindexed, ..SearchDone::of(result) };
                 worker.recycle(plan);
-                Err(Box::new(done))
+                return Err(Box::new(done));
             }
+            if plan.has_rights_of_its_snapshots() {
+                break;
+            }
+            plan.clear();
         }
+        Ok(plan)
     }
 
     fn fill_plan(
@@ -73,7 +80,7 @@ impl SearchContext<'_> {
         // Below the root DSE are the backends.
         let is_above_all = worker.base.is_root() && request.scope != Scope::BaseObject;
         let which = if is_above_all { Which::Stored } else { self.which(&worker.base) };
-        let answers = self.take_rights(plan, &asked, self.asker(&rights, session), which)?;
+        let answers = self.take_rights(plan, self.asker(&rights, session), which)?;
         let worker = &mut WorkerFor { worker, rights: answers };
         self.compile(plan, &asked, &*worker.rights)?;
         if plan.is_refused() {
@@ -92,13 +99,10 @@ impl SearchContext<'_> {
     pub(super) fn take_rights(
         &self,
         plan: &mut SearchPlan,
-        asked: &Asked<'_, '_, '_>,
         asker: Arc<dyn AskerRights>,
         which: Which,
     ) -> Result<Answers, LdapResult> {
-        let now_unix_seconds = asked.time.unix_seconds;
-        let at = LookingAt { facts: asked.facts, reading: self.reading, which, now_unix_seconds };
-        let (kept, answers) = KeptRights::of(asker, at).map_err(|problem| store_failure(&problem))?;
+        let (kept, answers) = KeptRights::of(asker, which).map_err(|problem| store_failure(&problem))?;
         (plan.rights, plan.shows) = (kept, answers.shows_entries());
         Ok(answers)
     }

@@ -35,6 +35,8 @@ ldap::refusals! {
         CookieOfOtherSearch = ResultCode::UNWILLING_TO_PERFORM,
             "The cookie of the paged results control belongs to another search: send the same base, scope, filter, \
              attributes and controls again";
+        SortNotAllowedNow = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "While this search was running you lost the right to search by an attribute that it sorts by";
         CriticalSort { problem: String } = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, "{problem}";
         SortTooLarge { mib: usize } = ResultCode::ADMIN_LIMIT_EXCEEDED,
             "Sorting this result takes more than {mib} MiB of memory: ask for pages, set a size limit, or narrow the \

@@ -12,9 +12,10 @@ use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 use super::advice::Went;
 use super::covered::Covered;
 use super::dereference::{Budget, Dereferencing, Viewpoint};
-use super::effective_rights::{EffectiveRights, RightsPlace};
+use super::effective_rights::RightsPlace;
 use super::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter, SNAPSHOT_AGE_MAX};
 use super::explain;
+use super::kept_rights::InForce;
 use super::limits::Limits;
 use super::paged::{PageProgress, Position};
 use super::part::Part;
@@ -145,20 +146,27 @@ impl SearchPlan {
         each: impl FnOnce(&mut Run<'_, O>, Snapshot, &mut Vec<EntryId>) -> Result<Option<Snapshot>, Stop>,
     ) -> Result<(), Stop> {
         let WorkerFor { worker, rights } = worker;
-        let rights = rights.clone();
-        let mut moment = self.moment().map(|moment| moment.for_asker(&rights));
+        let moment = self.moment();
         let (Some(facts), Some(backends)) = (&self.facts, &self.backends) else { return Ok(()) };
         let Some(part) = self.parts.get_mut(at) else { return Ok(()) };
         let Some(backend) = backends.get(part.backend.0) else { return Ok(()) };
-        let mut snapshot = match part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX) {
-            Some(snapshot) => {
-                if let Some(definitions) = &part.definitions {
-                    moment = moment.map(|moment| moment.knowing(part.backend, Some(definitions.clone())));
-                }
-                snapshot
-            }
+        let mut in_force = InForce {
+            kept: &mut self.rights,
+            items: &mut self.items,
+            shows: &mut self.shows,
+            effective: self.effective_rights.as_deref_mut(),
+        };
+        let known = part.snapshot.take().filter(|snapshot| snapshot.age() < SNAPSHOT_AGE_MAX);
+        let definitions = part.definitions.clone().filter(|_| known.is_some());
+        let mut snapshot = match known {
+            Some(snapshot) => snapshot,
             None => backend.store.snapshot()?,
         };
+        in_force.meet(facts, &self.matcher, (part.backend, &snapshot), rights)?;
+        let mut moment = moment.map(|moment| moment.for_asker(rights));
+        if definitions.is_some() {
+            moment = moment.map(|moment| moment.knowing(part.backend, definitions));
+        }
         if let Some(members) = &part.members {
             let seen = moment.as_ref().map(|moment| moment.at(part.backend, snapshot.view()).groups());
             let deadline = self.limits.deadline;
@@ -178,7 +186,8 @@ impl SearchPlan {
             // Looking members up may have taken long.
             if snapshot.age() >= SNAPSHOT_AGE_MAX {
                 snapshot = backend.store.snapshot()?;
-                moment = moment.map(|moment| moment.renewed());
+                in_force.meet(facts, &self.matcher, (part.backend, &snapshot), rights)?;
+                moment = moment.map(|moment| moment.renewed().for_asker(rights));
             }
         }
         let known = worker.backends.get_mut(part.backend.0);
@@ -193,15 +202,15 @@ impl SearchPlan {
             trail,
             facts,
             backend,
-            is_exact: is_exact(part, &snapshot),
+            is_exact: is_exact(part, &snapshot) && !in_force.kept.are_renewed(),
             part,
             matcher: &self.matcher,
-            shows: self.shows,
-            rights,
-            items: &self.items,
+            seq: snapshot.seq(),
+            shows: *in_force.shows,
+            rights: rights.clone(),
+            in_force,
             selection: &mut self.selection,
             dereferencing: self.dereferencing.as_deref_mut(),
-            effective_rights: self.effective_rights.as_deref(),
             visibility: self.visibility,
             names_subentries: false,
             limits: self.limits,
@@ -217,6 +226,7 @@ impl SearchPlan {
         run.look_for_subentries();
         let mut ids = std::mem::take(&mut worker.ids);
         let ended = each(&mut run, snapshot, &mut ids);
+        *rights = run.rights.clone();
         worker.ids = ids;
         part.snapshot = ended?;
         Ok(())
@@ -238,13 +248,15 @@ pub(super) struct Run<'r, O> {
     /// Candidates match the filter, so that it need not be tried.
     is_exact: bool,
     matcher: &'r Matcher,
+    /// The last change that the snapshot has.
+    seq: u64,
+    /// What follows from the rights of who asks.
+    in_force: InForce<'r>,
     /// Which entries show.
     shows: Answer,
     rights: Answers,
-    pub(super) items: &'r ItemRights,
     selection: &'r mut Selection,
     dereferencing: Option<&'r mut Dereferencing>,
-    effective_rights: Option<&'r EffectiveRights>,
     visibility: Visibility,
     /// The filter names the class of subentries, so that they are seen beside other entries.
     names_subentries: bool,
@@ -316,9 +328,37 @@ impl<O: EntryWriter> Run<'_, O> {
         let snapshot = self.backend.store.snapshot()?;
         self.known.refresh(self.facts, &snapshot);
         self.look_for_subentries();
-        self.is_exact = is_exact(self.part, &snapshot);
-        self.moment = self.moment.take().map(|moment| moment.renewed());
+        self.meet(&snapshot)?;
+        self.is_exact = is_exact(self.part, &snapshot) && !self.in_force.kept.are_renewed();
         Ok(snapshot)
+    }
+
+    /// Entries are read from another snapshot from now on: they are judged by the instructions that it has.
+    fn meet(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        let snapshots = [(self.part.backend, snapshot)];
+        if let Some(answers) = self.in_force.renew(self.facts, self.matcher, &snapshots)? {
+            (self.rights, self.shows) = (answers, *self.in_force.shows);
+            self.selection.meet_tables();
+            if let Some(dereferencing) = &mut self.dereferencing {
+                dereferencing.meet_tables();
+            }
+        } else if snapshot.seq() != self.seq {
+            // What was found out of entries is of the moment before.
+            self.rights = self.in_force.kept.answers()?;
+        }
+        self.seq = snapshot.seq();
+        self.moment = self.moment.take().map(|moment| moment.renewed().for_asker(&self.rights));
+        Ok(())
+    }
+
+    /// Whether the search was planned by other rights.
+    pub(super) fn has_new_rights(&self) -> bool {
+        self.in_force.kept.are_renewed()
+    }
+
+    /// Which of the filter's assertions the asker may make.
+    pub(super) fn items(&self) -> &ItemRights {
+        self.in_force.items
     }
 
     /// Whether every entry of the backend is visible: none is a referral, an alias or a subentry.
@@ -352,7 +392,7 @@ impl<O: EntryWriter> Run<'_, O> {
     /// Whether something has to be asked with each entry.
     #[inline]
     pub(super) fn asks(&self) -> bool {
-        self.shows != Answer::Yes || self.items.asks()
+        self.shows != Answer::Yes || self.items().asks()
     }
 
     /// A candidate of which it has to be asked whether it shows, or whether it may be tested.
@@ -400,12 +440,12 @@ impl<O: EntryWriter> Run<'_, O> {
     /// Whether all assertions of the filter may be made of the entry: what its candidates have in common must not be
     /// counted otherwise.
     fn may_be_tested(&self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, StoreError> {
-        if !self.items.asks() {
+        if !self.items().asks() {
             return Ok(true);
         }
         let source = StoredAt::new(self.part.backend, *view);
         let entry = EntryView { id, record, dn: DnParts::default(), source: &source };
-        self.items.may_assert_all(self.matcher, self.facts, &*self.rights, ReadRight::Search, &entry)
+        self.items().may_assert_all(self.matcher, self.facts, &*self.rights, ReadRight::Search, &entry)
     }
 
     /// Counts a candidate that the asker may know of; `false` for others.
@@ -463,7 +503,7 @@ impl<O: EntryWriter> Run<'_, O> {
         let stored = StoredAt::new(self.part.backend, *view);
         let source: &dyn EntrySource = at.as_ref().map_or(&stored, |at| at);
         let entry = EntryView { id, record, dn: DnParts { rdn: record.rdn(), parent }, source };
-        let asker = Asker { rights: &*self.rights, right: ReadRight::Search, items: self.items };
+        let asker = Asker { rights: &*self.rights, right: ReadRight::Search, items: self.in_force.items };
         let matches = self.matcher.matches(self.facts, &entry, asker, self.filter)? == Truth::True;
         if self.moment.as_ref().is_some_and(ReadMoment::overflowed) {
             return Err(Stop::chain_limit());
@@ -496,7 +536,7 @@ impl<O: EntryWriter> Run<'_, O> {
         let reader = Reader { facts: self.facts, rights: &*self.rights };
         let made;
         let mut layout = Layout::new(reader, &entry, self.selection, self.values, &mut || output.long_entry())?;
-        if let Some(effective_rights) = self.effective_rights {
+        if let Some(effective_rights) = self.in_force.effective.as_deref() {
             let look = &mut || look_at_clock(&self.limits, output);
             let place = RightsPlace::Stored(self.part.backend, *view);
             made = effective_rights.of_entry(reader, place, &entry, &layout, look)?;

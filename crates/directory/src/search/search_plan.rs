@@ -116,6 +116,15 @@ impl SearchPlan {
         }
     }
 
+    /// Whether the rights that it was planned by are those of the moments that it was planned on.
+    pub(super) fn has_rights_of_its_snapshots(&self) -> bool {
+        let is_of = |part: &Part| match &part.snapshot {
+            Some(snapshot) => self.rights.are_of(part.backend, snapshot),
+            None => true,
+        };
+        self.parts.iter().all(is_of)
+    }
+
     /// Who asks, for the filter.
     pub(super) fn asker<'a>(&'a self, rights: &'a dyn ReadRights) -> Asker<'a> {
         Asker { rights, right: ReadRight::Search, items: &self.items }

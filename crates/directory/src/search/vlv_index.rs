@@ -64,7 +64,7 @@ pub(super) fn index_for<O: EntryWriter>(
     sorting: &Sorting,
 ) -> Result<Option<IndexId>, StoreError> {
     // Its keys are made of what is stored, and it counts entries whether they show or not.
-    if run.part.program.is_some() || run.asks() || !run.items.is_all() || !sorting.asks.is_empty() {
+    if run.part.program.is_some() || run.asks() || !run.items().is_all() || !sorting.asks.is_empty() {
         return Ok(None);
     }
     let is_asked = |index: &&VlvIndex| {

@@ -219,7 +219,7 @@ impl Watches {
     fn prepare(&mut self, shared: &Shared, directory: &dyn Watched, moment: &Present) {
         let mut failed = Vec::new();
         for watch in self.all.values_mut() {
-            if let Err(result) = watch.prepare(directory, &moment.facts) {
+            if let Err(result) = watch.prepare(directory, moment) {
                 failed.push((watch.id, result));
             }
         }

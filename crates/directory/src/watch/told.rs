@@ -24,7 +24,6 @@ use query::backend::BackendIndex;
 use query::encode::{EncodeError, EntryChange, Layout, ShownEntry};
 use query::entry::{DnParts, EntrySource, EntryView, plain};
 use query::error;
-use query::facts::Facts;
 use query::read_moment::{ReadAt, ReadMoment};
 use query::rights::{Answer, Reader};
 
@@ -132,11 +131,11 @@ impl Watch {
     }
 
     /// Prepares filter and selection anew when the schema is another one, or the rights of who asks are.
-    pub fn prepare(&mut self, directory: &dyn Watched, facts: &Arc<Facts>) -> Result<(), LdapResult> {
-        let rights = directory.rights_now(&self.persistent.session);
+    pub fn prepare(&mut self, directory: &dyn Watched, present: &Present) -> Result<(), LdapResult> {
+        let rights = directory.rights_at(present, &self.persistent.session);
         let rights = rights.map_err(|problem| error::store_failure(&problem))?;
-        if !self.plan.is_under(facts) || !Arc::ptr_eq(&rights, &self.persistent.rights) {
-            self.plan = directory.plan_again(&self.persistent)?;
+        if !self.plan.is_under(&present.facts) || !Arc::ptr_eq(&rights, &self.persistent.rights) {
+            self.plan = directory.plan_again(&self.persistent, &rights)?;
             self.persistent.rights = rights;
             self.selected_in = None;
         }

@@ -19,11 +19,11 @@ pub(crate) trait Watched: Send + Sync {
     /// The backends now.
     fn present(&self) -> Result<Present, StoreError>;
 
-    /// Prepares a search anew under the schema in force.
-    fn plan_again(&self, persistent: &Persistent) -> Result<Box<SearchPlan>, LdapResult>;
+    /// Prepares a search anew under the schema in force, for the rights that its asker has.
+    fn plan_again(&self, persistent: &Persistent, rights: &Arc<Rights>) -> Result<Box<SearchPlan>, LdapResult>;
 
-    /// What the session of a search may do now.
-    fn rights_now(&self, session: &access::Session) -> Result<Arc<Rights>, StoreError>;
+    /// What the session of a search may do at a moment.
+    fn rights_at(&self, present: &Present, session: &access::Session) -> Result<Arc<Rights>, StoreError>;
 
     /// Where an administrator is told what goes wrong.
     fn administrator_notices(&self) -> &Notices;

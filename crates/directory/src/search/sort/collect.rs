@@ -30,6 +30,8 @@ pub(in crate::search) struct Collector {
     keep: Option<usize>,
     /// Places up to here are not taken.
     after: Option<Position>,
+    /// Entries up to here, by the values that are stored, were sent.
+    walked: Option<Position>,
     bytes: usize,
     reserved: Reserved,
 }
@@ -93,8 +95,26 @@ impl Collector {
         Collector::within(&ALL, keep, after)
     }
 
+    /// Keeps the least `keep` entries, or all, of those that the walk of an index has not sent before it came to
+    /// `walked`. Their keys may be others now: of values that may not be searched any more.
+    pub(in crate::search) fn of_the_rest(keep: Option<usize>, walked: Option<Position>) -> Collector {
+        Collector { walked, ..Collector::new(keep, None) }
+    }
+
+    /// The place up to which entries were sent, by the values that are stored.
+    pub(in crate::search) fn walked(&self) -> Option<&Position> {
+        self.walked.as_ref()
+    }
+
     fn within(budget: &'static Budget, keep: Option<usize>, after: Option<Position>) -> Collector {
-        Collector { kept: BinaryHeap::new(), keep, after, bytes: 0, reserved: Reserved { budget, bytes: 0 } }
+        Collector {
+            kept: BinaryHeap::new(),
+            keep,
+            after,
+            walked: None,
+            bytes: 0,
+            reserved: Reserved { budget, bytes: 0 },
+        }
     }
 
     /// Takes a place; `key` is only kept if the place is.

@@ -19,7 +19,7 @@ use store::index::{SortKey, SortOrder, SortOrderError};
 
 use query::error::shown;
 use query::facts::Facts;
-use query::rights::{Answer, ReadRight, ReadRights};
+use query::rights::{Answer, ReadRight, ReadRights, Reader};
 
 pub(super) use collect::{Collector, Reserved, too_much};
 pub(super) use run::{collect, run, send_positions};
@@ -32,6 +32,27 @@ pub(super) struct Sorting {
     pub(super) filter: String,
     /// Attributes in the order that the asker may search in some entries only: there they count as missing.
     pub(super) asks: Vec<TypeIndex>,
+}
+
+impl Sorting {
+    /// The attributes in the order, with their subtypes.
+    fn attributes(&self, facts: &Facts) -> impl Iterator<Item = TypeIndex> {
+        self.order.keys().iter().flat_map(|key| facts.schema.subtypes(key.attribute)).copied()
+    }
+
+    /// Whether all of them may be searched in every entry.
+    fn is_open(&self, reader: Reader<'_>) -> bool {
+        self.attributes(reader.facts).all(|attribute| may_search(reader, attribute) == Answer::Yes)
+    }
+
+    /// Whether some attribute that the request names may be searched in no entry.
+    fn is_closed(&self, reader: Reader<'_>) -> bool {
+        self.order.keys().iter().any(|key| may_search(reader, key.attribute) == Answer::No)
+    }
+}
+
+fn may_search(reader: Reader<'_>, attribute: TypeIndex) -> Answer {
+    reader.rights.of_type(reader.facts, ReadRight::Search, attribute)
 }
 
 /// Why a result cannot be sorted as asked.

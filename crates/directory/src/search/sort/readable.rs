@@ -36,19 +36,26 @@ impl IndexedEntry for Readable<'_, '_> {
     }
 }
 
-/// Appends the key by which an entry is sorted for its reader.
+/// Appends the key by which an entry is sorted for its reader; `are_rights_new`: they are not those that the search was
+/// planned by.
 pub(super) fn put_key(
     sorting: &Sorting,
     reader: Reader<'_>,
+    are_rights_new: bool,
     entry: &EntryView<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), StoreError> {
     let order: &SortOrder = &sorting.order;
     let mut hidden = SmallVec::new();
-    for attribute in &sorting.asks {
-        if !reader.may(ReadRight::Search, entry, *attribute)? {
-            hidden.push(*attribute);
+    let mut ask = |attribute: TypeIndex| {
+        if !reader.may(ReadRight::Search, entry, attribute)? {
+            hidden.push(attribute);
         }
+        Ok::<_, StoreError>(())
+    };
+    match are_rights_new {
+        false => sorting.asks.iter().try_for_each(|attribute| ask(*attribute))?,
+        true => sorting.attributes(reader.facts).try_for_each(&mut ask)?,
     }
     match hidden.is_empty() {
         true => order.put_key(&reader.facts.schema, &entry.record, out),

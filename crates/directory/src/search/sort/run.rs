@@ -30,7 +30,8 @@ pub(in crate::search) fn run(
         done.controls.extend(page.map(|page| page.response(None, plan.estimate(), 0)));
         return Ok(());
     }
-    let mut progress = Progress { after: page.and_then(|page| page.start.clone()), room: page.map(|page| page.size) };
+    let (after, room) = (page.and_then(|page| page.start.clone()), page.map(|page| page.size));
+    let mut progress = Progress { after, room, is_walked: false };
     let ended = match run_walked(plan, sorting, page, worker, output, done, &mut progress) {
         Ok(true) => Ok(()),
         Ok(false) => run_collected(plan, sorting, &mut progress, worker, output, done),
@@ -55,6 +56,8 @@ struct Progress {
     after: Option<Position>,
     /// What room is left on the page.
     room: Option<u64>,
+    /// An index was walked up to there.
+    is_walked: bool,
 }
 
 /// Walks an index; `false` when none pays, or it was dropped on the way.
@@ -75,11 +78,12 @@ fn run_walked(
     let mut is_walked = false;
     plan.one_part(0, None, worker, output, done, |run, snapshot, ids| {
         let index = walk::index_for(run, &snapshot.view(), sorting, wanted)?;
-        let Some(mut walk) = index.and_then(|index| Walk::new(run, &sorting.order, index, page)) else {
+        let Some(mut walk) = index.and_then(|index| Walk::new(run, sorting, index, page)) else {
             return Ok(Some(snapshot));
         };
         let ended = walk.run(snapshot, ids);
         (progress.after, progress.room) = walk.progress();
+        progress.is_walked = true;
         is_walked = matches!(ended, Ok(Ended::Complete));
         ended.map(|_| None)
     })?;
@@ -98,7 +102,10 @@ fn run_collected(
     // One more than is sent, to know whether there is more.
     let keep = [progress.room, left].into_iter().flatten().min().map(|least| least.saturating_add(1));
     let keep = keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
-    let collector = Collector::new(keep, progress.after.clone());
+    let collector = match progress.is_walked {
+        true => Collector::of_the_rest(keep, progress.after.clone()),
+        false => Collector::new(keep, progress.after.clone()),
+    };
     let (mut positions, _reserved) = collect(plan, sorting, collector, worker, output, done)?.into_sorted();
     let room = progress.room.map_or(usize::MAX, |room| usize::try_from(room).unwrap_or(usize::MAX));
     let has_more = positions.len() > room;
@@ -127,7 +134,8 @@ pub(in crate::search) fn collect(
             && let (Some(facts), Some(entry)) = (&plan.facts, plan.synthetic.get(at))
         {
             key.clear();
-            put_key(sorting, Reader { facts, rights: &*worker.rights }, &entry.view()?, &mut key)?;
+            let reader = Reader { facts, rights: &*worker.rights };
+            put_key(sorting, reader, false, &entry.view()?, &mut key)?;
             collector.offer(&key, Position::synthetic(at)).map_err(too_much)?;
         }
     }
@@ -161,9 +169,18 @@ fn collect_part<O: EntryWriter>(
                     run.count_candidate()?;
                 }
                 key.clear();
+                if let Some(walked) = collector.walked() {
+                    sorting.order.put_key(&run.facts.schema, &record, key);
+                    let was_sent = (&*key, run.part.backend, run.part.base, id)
+                        <= (&walked.key, walked.backend, walked.base, walked.id);
+                    if was_sent {
+                        continue;
+                    }
+                    key.clear();
+                }
                 let source = StoredAt::new(run.part.backend, view);
                 let entry = EntryView { id, record, dn: DnParts::default(), source: &source };
-                put_key(sorting, run.reader(), &entry, key)?;
+                put_key(sorting, run.reader(), run.has_new_rights(), &entry, key)?;
                 collector.offer(key, Position::of(run.part, id)).map_err(too_much)?;
             }
         }

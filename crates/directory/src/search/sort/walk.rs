@@ -19,6 +19,7 @@ use super::too_much;
 use super::{Collector, Reserved, Sorting, forced};
 use crate::search::entry_writer::{CANDIDATES_PER_LOOK, EntryWriter};
 use crate::search::paged::{Page, Position};
+use crate::search::refusal::SearchRefusal;
 use crate::search::run::{Run, is_gone, next_candidates};
 use crate::search::stop::Stop;
 use crate::search::vlv_index;
@@ -50,7 +51,7 @@ pub(super) fn index_for<O: EntryWriter>(
     wanted: Option<u64>,
 ) -> Result<Option<Ordered>, StoreError> {
     // An index tells of values and entries that the asker may not know.
-    if run.asks() || !sorting.asks.is_empty() {
+    if run.asks() || !sorting.asks.is_empty() || (run.has_new_rights() && !sorting.is_open(run.reader())) {
         return Ok(None);
     }
     let all = view.entry_count()?;
@@ -75,6 +76,7 @@ fn index_of<'v>(view: &View<'v>, order: &SortOrder) -> Option<&'v Index> {
 /// One walk.
 pub(super) struct Walk<'w, 'r, O> {
     run: &'w mut Run<'r, O>,
+    sorting: &'w Sorting,
     order: &'w SortOrder,
     first: &'w SortKey,
     index: Ordered,
@@ -118,7 +120,7 @@ struct WalkPosition {
 pub(super) enum Ended {
     /// Everything was sent.
     Complete,
-    /// The index was dropped meanwhile: the rest is to be found otherwise.
+    /// The index was dropped meanwhile, or may not be used any more: the rest is to be found otherwise.
     IndexGone,
 }
 
@@ -126,12 +128,14 @@ impl<'w, 'r, O: EntryWriter> Walk<'w, 'r, O> {
     /// Over the entries of `run`'s part, behind what earlier pages had.
     pub(super) fn new(
         run: &'w mut Run<'r, O>,
-        order: &'w SortOrder,
+        sorting: &'w Sorting,
         index: Ordered,
         page: Option<&'w Page>,
     ) -> Option<Self> {
+        let order = &sorting.order;
         Some(Walk {
             run,
+            sorting,
             order,
             first: order.keys().first()?,
             index,
@@ -171,7 +175,7 @@ impl<'w, 'r, O: EntryWriter> Walk<'w, 'r, O> {
             while let Some(next) = self.piece(&snapshot.view(), place)? {
                 place = next;
                 snapshot = self.run.breathe(snapshot)?;
-                if !snapshot.view().indexes().is_trusted(self.index.id) {
+                if !snapshot.view().indexes().is_trusted(self.index.id) || !self.may_walk()? {
                     return Ok(Ended::IndexGone);
                 }
             }
@@ -181,6 +185,17 @@ impl<'w, 'r, O: EntryWriter> Walk<'w, 'r, O> {
         }
         self.run.referrals(&snapshot.view())?;
         Ok(Ended::Complete)
+    }
+
+    /// Whether the index may still be walked for who asks. No order is told by values that may not be searched.
+    fn may_walk(&self) -> Result<bool, Stop> {
+        if !self.run.has_new_rights() {
+            return Ok(true);
+        }
+        if self.sorting.is_closed(self.run.reader()) {
+            return Err(SearchRefusal::SortNotAllowedNow.into());
+        }
+        Ok(self.sorting.is_open(self.run.reader()) && !self.run.asks())
     }
 
     /// Whether the index is walked from its end.

@@ -4,13 +4,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use query::answers::Answers;
-use query::asker_rights::{AskerRights, LookingAt, Which};
+use query::asker_rights::{AskerRights, Snapshots, Which};
 use query::backend::BackendIndex;
 use query::entry::EntryView;
 use query::facts::Facts;
 use query::rights::{Answer, ReadRight, ReadRights};
 use schema::TypeIndex;
-use store::{Content, StoreError};
+use store::{Content, Snapshot, StoreError};
 
 use crate::Identity;
 use crate::search::doubles;
@@ -33,11 +33,19 @@ impl ByMark {
 }
 
 impl AskerRights for ByMark {
-    fn answers(self: Arc<Self>, at: LookingAt<'_>) -> Result<Answers, StoreError> {
-        Ok(match at.which {
+    fn answers(self: Arc<Self>, which: Which) -> Result<Answers, StoreError> {
+        Ok(match which {
             Which::Stored => Answers::ByEntry(Rc::new(ByMark)),
             Which::Own => Answers::Fixed(Arc::new(query::rights::Unrestricted)),
         })
+    }
+
+    fn are_of(&self, _backend: BackendIndex, _snapshot: &Snapshot) -> bool {
+        true
+    }
+
+    fn renewed(&self, _snapshots: Snapshots<'_>, _now: i64) -> Result<Option<Arc<dyn AskerRights>>, StoreError> {
+        Ok(None)
     }
 }
 

@@ -13,4 +13,5 @@ mod limits;
 mod pages;
 mod presentation;
 mod random;
+mod renewed;
 mod writer;

@@ -22,7 +22,7 @@ pub const NOW: i64 = 1_700_570_096;
 /// See the module.
 pub struct AccessBed {
     pub bed: Bed,
-    pub control: AccessControl,
+    pub control: Arc<AccessControl>,
 }
 
 /// The name of somebody below `ou=People`.

@@ -109,7 +109,12 @@ impl Judge {
         let view = snapshot.view();
         let moment = self.reading.moment(&self.facts, now_unix_seconds());
         let source = moment.at(at, view);
-        let rights = self.rights.at(source)?;
+        // Instructions may have come together with what they hide.
+        let renewed = match self.rights.are_of(at, &snapshot) {
+            true => None,
+            false => self.rights.renewed(&[(at, &snapshot)], now_unix_seconds())?,
+        };
+        let rights = renewed.as_ref().unwrap_or(&self.rights).at(source)?;
         let granted = Granted { facts: &self.facts, rights: &rights };
         let noting = needs.map(|needs| Noting { granted, needs });
         let asker: &dyn Asker = noting.as_ref().map_or(&granted, |noting| noting);
