@@ -3,7 +3,7 @@
 //! What was found out about places is in a [`Memo`], which belongs to one operation.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use aci::{Effect, Right};
@@ -11,6 +11,7 @@ use query::asker_rights::Which;
 use query::backend::BackendIndex;
 use query::entry::{EntryView, StoredAt};
 use query::facts::Facts;
+use query::filter::FilterScratch;
 use query::read_moment::{ReadAt, ReadMoment};
 use query::rights::{Answer, ReadRight};
 use schema::{NormalizedDn, TypeIndex};
@@ -24,16 +25,22 @@ use crate::set::Loading;
 /// Places that one operation remembers.
 const PLACES_MAX: usize = 10_000;
 
+/// Slots for the places that were asked for last.
+const RECENT: usize = 16;
+
 /// What was found out in one operation.
 #[derive(Default)]
 pub(crate) struct Memo {
-    places: RefCell<HashMap<PlaceKey, Rc<Place>>>,
-    /// The one that was asked for last: consecutive entries mostly have the same parent.
-    last_place: RefCell<Option<(PlaceKey, Rc<Place>)>>,
+    places: RefCell<BTreeMap<PlaceKey, Rc<Place>>>,
+    /// Those that were asked for last, each in the slot of its parent's number: consecutive entries mostly have the
+    /// same few parents.
+    recent: RefCell<[Option<KnownPlace>; RECENT]>,
     /// The place of the entry of the server's own that was looked at last, by its name.
     own: RefCell<Option<(Vec<u8>, Rc<Place>)>>,
     last: RefCell<Option<Last>>,
     moment: OnceCell<ReadMoment>,
+    /// Buffers of the filters of instructions.
+    scratch: RefCell<FilterScratch>,
     /// What concerns the asker at a moment that is not that of its rights.
     concerns: RefCell<HashMap<(BackendIndex, u64), Rc<BackendConcerns>>>,
     pub looked_at_content: Cell<bool>,
@@ -42,9 +49,15 @@ pub(crate) struct Memo {
 /// The children of an entry, or one entry that is special: a base entry, or one that holds instructions.
 type PlaceKey = (BackendIndex, u64, EntryId, Option<EntryId>);
 
+/// A place with what it was found by.
+type KnownPlace = (PlaceKey, Rc<Place>);
+
+/// An entry as it lies in memory: where its record is tells it from those of the same number in other backends.
+type Image = (EntryId, *const u8);
+
 /// The table of the entry that was asked about last.
 struct Last {
-    of: (Option<BackendIndex>, EntryId, *const u8),
+    image: Image,
     table: Rc<Table>,
 }
 
@@ -104,12 +117,9 @@ impl<'d> Decider<'d> {
         with(&concerns)
     }
 
-    pub fn stored<'e>(&self, entry: &'e EntryView<'_>) -> Option<(StoredAt<'e>, ReadAt<'e>)>
-    where
-        'd: 'e,
-    {
-        let stored = entry.source.stored().filter(|_| self.which == Which::Stored)?;
-        Some((stored, self.moment().at(stored.backend, stored.view)))
+    /// Where an entry of a backend is stored.
+    pub fn stored<'e>(&self, entry: &'e EntryView<'_>) -> Option<StoredAt<'e>> {
+        if self.which == Which::Stored { entry.source.stored() } else { None }
     }
 
     /// The moment at which an entry of a backend is looked at.
@@ -117,35 +127,42 @@ impl<'d> Decider<'d> {
     where
         'd: 'e,
     {
-        self.stored(entry).map(|(_, seen)| seen)
+        self.stored(entry).map(|stored| self.moment().at(stored.backend, stored.view))
     }
 
     /// The place of an entry.
     pub fn place(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<Rc<Place>, StoreError> {
-        let Some((stored, seen)) = self.stored(entry) else { return self.own_place(facts, entry) };
+        let Some(stored) = self.stored(entry) else { return self.own_place(facts, entry) };
         self.with_concerns(&stored, |concerns| {
             let parent = entry.record.parent();
             let is_special = parent == EntryId::ROOT || concerns.holders.get(entry.id).is_some();
             let key = (stored.backend, concerns.mark, parent, is_special.then_some(entry.id));
             // One that is to be added has no number yet.
             let may_keep = entry.id != EntryId::ROOT || !is_special;
+            let slot = parent.0 as usize % RECENT;
             if may_keep
-                && let Some((_, place)) = self.memo.last_place.borrow().as_ref().filter(|(last, _)| *last == key)
+                && let Some(Some((last, place))) = self.memo.recent.borrow().get(slot)
+                && *last == key
             {
                 return Ok(Rc::clone(place));
             }
             let known = self.memo.places.borrow().get(&key).filter(|_| may_keep).cloned();
+            let is_known = known.is_some();
             let place = match known {
                 Some(known) => known,
-                None => Rc::new(self.find_place(facts, entry, &stored, &seen, concerns, is_special)?),
+                None => Rc::new(self.find_place(facts, entry, &stored, concerns, is_special)?),
             };
             if may_keep {
-                let mut places = self.memo.places.borrow_mut();
-                if places.len() >= PLACES_MAX {
-                    places.clear();
+                if !is_known {
+                    let mut places = self.memo.places.borrow_mut();
+                    if places.len() >= PLACES_MAX {
+                        places.clear();
+                    }
+                    places.insert(key, Rc::clone(&place));
                 }
-                places.insert(key, Rc::clone(&place));
-                *self.memo.last_place.borrow_mut() = Some((key, Rc::clone(&place)));
+                if let Some(recent) = self.memo.recent.borrow_mut().get_mut(slot) {
+                    *recent = Some((key, Rc::clone(&place)));
+                }
             }
             Ok(place)
         })
@@ -156,11 +173,11 @@ impl<'d> Decider<'d> {
         facts: &Facts,
         entry: &EntryView<'_>,
         stored: &StoredAt<'_>,
-        seen: &ReadAt<'_>,
         concerns: &BackendConcerns,
         is_special: bool,
     ) -> Result<Place, StoreError> {
         let mut name = Vec::new();
+        let seen = self.moment().at(stored.backend, stored.view);
         let parent = entry.record.parent();
         match (is_special, stored.view.entry(parent)?) {
             (false, Some(record)) => {
@@ -240,7 +257,11 @@ impl<'d> Decider<'d> {
         if applying.is_fixed() {
             return Ok(true);
         }
-        let Applies { applies, looked_at_content } = self.with_conditions(facts, entry, |them| them.of(applying))?;
+        self.with_conditions(facts, entry, |them| self.applies_by(them, applying))
+    }
+
+    fn applies_by(&self, conditions: &Conditions<'_>, applying: &Applying) -> Result<bool, StoreError> {
+        let Applies { applies, looked_at_content } = conditions.of(applying)?;
         if looked_at_content {
             self.memo.looked_at_content.set(true);
         }
@@ -259,24 +280,39 @@ impl<'d> Decider<'d> {
             asker: &self.rights.asker,
             entry,
             stored: self.stored(entry),
+            moment: self.moment(),
+            scratch: &self.memo.scratch,
             with_asker: &|with| self.making().with_entry(self.rights.asker.place, |own| with(own)),
         })
     }
 
     /// The table of attribute types of an entry.
     pub fn table(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<Rc<Table>, StoreError> {
-        let backend = entry.source.stored().map(|stored| stored.backend);
-        let of = (backend, entry.id, entry.record.rdn().as_ptr());
-        let can_keep = entry.id != EntryId::ROOT && backend.is_some();
-        if can_keep && let Some(last) = self.memo.last.borrow().as_ref().filter(|last| last.of == of) {
+        let image = self.image_of(entry);
+        if let Some(image) = image
+            && let Some(last) = self.memo.last.borrow().as_ref().filter(|last| last.image == image)
+        {
             return Ok(Rc::clone(&last.table));
         }
         let place = self.place(facts, entry)?;
-        let table = place.table(&self.rights.kinds, |applying| self.applies(facts, entry, applying))?;
-        if can_keep {
-            *self.memo.last.borrow_mut() = Some(Last { of, table: Rc::clone(&table) });
+        let kinds = &self.rights.kinds;
+        let table = match place.is_same_for_all() {
+            true => place.table(kinds, |_| Ok(true))?,
+            false => self.with_conditions(facts, entry, |conditions| {
+                place.table(kinds, |applying| self.applies_by(conditions, applying))
+            })?,
+        };
+        if let Some(image) = image.filter(|_| entry.source.stored().is_some()) {
+            *self.memo.last.borrow_mut() = Some(Last { image, table: Rc::clone(&table) });
         }
         Ok(table)
+    }
+
+    /// None of an entry whose table is not remembered.
+    #[inline]
+    fn image_of(&self, entry: &EntryView<'_>) -> Option<Image> {
+        let is_kept = self.which == Which::Stored && entry.id != EntryId::ROOT;
+        is_kept.then(|| (entry.id, entry.record.rdn().as_ptr()))
     }
 
     /// Whether an attribute of an entry may be searched, read or compared.
@@ -287,6 +323,11 @@ impl<'d> Decider<'d> {
         entry: &EntryView<'_>,
         attribute: TypeIndex,
     ) -> Result<bool, StoreError> {
+        if let Some(image) = self.image_of(entry)
+            && let Some(last) = self.memo.last.borrow().as_ref().filter(|last| last.image == image)
+        {
+            return Ok(last.table.grants(right, attribute));
+        }
         match self.rights.of_type(self.which, right, attribute) {
             Answer::Yes => Ok(true),
             Answer::No => Ok(false),

@@ -1,5 +1,6 @@
 //! Whether the conditions of a permission hold for an entry: its name, what a rule asks of it, its filter.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use aci::Effect;
@@ -7,7 +8,7 @@ use query::entry::{DnParts, EntryView, StoredAt, plain};
 use query::entry_place::EntryPlace;
 use query::facts::Facts;
 use query::filter::{FilterScratch, Truth};
-use query::read_moment::ReadAt;
+use query::read_moment::{ReadAt, ReadMoment};
 use schema::NormalizedDn;
 use store::{Content, EntryId, StoreError};
 
@@ -24,8 +25,12 @@ pub(crate) struct Conditions<'c> {
     pub facts: &'c Facts,
     pub asker: &'c Asker,
     pub entry: &'c EntryView<'c>,
-    /// Where it is stored, and the whole moment of that.
-    pub stored: Option<(StoredAt<'c>, ReadAt<'c>)>,
+    /// Where it is stored.
+    pub stored: Option<StoredAt<'c>>,
+    /// The moment of all backends.
+    pub moment: &'c ReadMoment,
+    /// Buffers of the filters.
+    pub scratch: &'c RefCell<FilterScratch>,
     /// Reads the entry of the asker.
     pub with_asker: &'c WithAsker<'c>,
 }
@@ -41,7 +46,12 @@ pub(crate) struct Applies {
     pub looked_at_content: bool,
 }
 
-impl Conditions<'_> {
+impl<'c> Conditions<'c> {
+    /// The moment at which the entry is looked at.
+    fn seen(&self) -> Option<ReadAt<'c>> {
+        self.stored.as_ref().map(|stored| self.moment.at(stored.backend, stored.view))
+    }
+
     /// Whether a permission applies. What nobody can tell does not apply if it grants, and does if it denies.
     pub fn of(&self, applying: &Applying) -> Result<Applies, StoreError> {
         let mut looked = false;
@@ -93,9 +103,10 @@ impl Conditions<'_> {
     /// The normalized name of the entry.
     pub fn name(&self) -> Result<Vec<u8>, StoreError> {
         let mut name = Vec::new();
-        match &self.stored {
-            Some((stored, seen)) => {
-                seen.groups().put_form(stored.backend, &self.entry.record, &mut name)?;
+        match self.seen() {
+            Some(seen) => {
+                let groups = seen.groups();
+                groups.put_form(groups.own(), &self.entry.record, &mut name)?;
             }
             None => {
                 let mut dn = Vec::new();
@@ -109,29 +120,32 @@ impl Conditions<'_> {
 
     /// Whether the entry matches, as it is shown.
     pub fn matches(&self, filter: &FilterTest) -> Result<Truth, StoreError> {
-        let mut scratch = FilterScratch::default();
+        // Whoever looks at another entry in between has buffers of its own.
+        let (mut own, mut shared) = (FilterScratch::default(), self.scratch.try_borrow_mut());
+        let scratch = shared.as_deref_mut().unwrap_or(&mut own);
         let now = self.asker.now_unix_seconds;
-        let Some((stored, seen)) = &self.stored else {
-            return filter.matches(self.facts, self.entry, now, &mut scratch);
+        let Some(seen) = self.seen() else {
+            return filter.matches(self.facts, self.entry, now, scratch);
         };
         let mut entry = *self.entry;
         if entry.source.groups().is_none() {
-            entry.source = seen;
+            entry.source = &seen;
         }
         let mut parent = Vec::new();
         if filter.needs_dn() && entry.dn.is_empty() {
             if entry.record.parent() != EntryId::ROOT {
-                seen.groups().put_dn(EntryPlace { backend: stored.backend, id: entry.record.parent() }, &mut parent)?;
+                let groups = seen.groups();
+                groups.put_dn(EntryPlace { backend: groups.own(), id: entry.record.parent() }, &mut parent)?;
             }
             entry.dn = DnParts { rdn: entry.record.rdn(), parent: &parent };
-            return filter.matches(self.facts, &entry, now, &mut scratch);
+            return filter.matches(self.facts, &entry, now, scratch);
         }
-        filter.matches(self.facts, &entry, now, &mut scratch)
+        filter.matches(self.facts, &entry, now, scratch)
     }
 
     /// What the entry answers; `looked` is set when that took what it holds.
     pub fn answer(&self, question: EntryQuestion<'_>, looked: &mut bool) -> Result<Truth, StoreError> {
-        let here = self.stored.as_ref().map(|(stored, _)| stored.backend);
+        let here = self.stored.as_ref().map(|stored| stored.backend);
         match (question, self.asker.place) {
             (EntryQuestion::Says(test), _) => self.says(test, looked),
             (EntryQuestion::IsSelf, Some(own)) if here.is_some() => {
@@ -174,14 +188,14 @@ impl Conditions<'_> {
     }
 
     fn above_says(&self, test: &EntryTest, level: u8) -> Result<Truth, StoreError> {
-        let Some((stored, seen)) = &self.stored else { return Ok(Truth::False) };
+        let (Some(stored), Some(seen)) = (&self.stored, self.seen()) else { return Ok(Truth::False) };
         let mut at = self.entry.record.parent();
         for _ in 1..level {
             let Some(record) = stored.view.entry(at)? else { return Ok(Truth::False) };
             at = record.view()?.parent();
         }
         let Some(record) = stored.view.entry(at)? else { return Ok(Truth::False) };
-        self.entry_says(test, &EntryView { id: at, record: record.view()?, dn: DnParts::default(), source: seen })
+        self.entry_says(test, &EntryView { id: at, record: record.view()?, dn: DnParts::default(), source: &seen })
     }
 
     fn entry_says(&self, test: &EntryTest, entry: &EntryView<'_>) -> Result<Truth, StoreError> {
@@ -196,7 +210,7 @@ impl Conditions<'_> {
             EntryTestKind::Group { base } => self.any_value(test, entry, &mut |value| {
                 let Ok(group) = NormalizedDn::parse(&self.facts.schema, value) else { return Ok(false) };
                 let is_below = base.as_ref().is_none_or(|base| group.as_bytes().starts_with(base));
-                let Some((_, seen)) = self.stored.as_ref().filter(|_| is_below) else { return Ok(false) };
+                let Some(seen) = self.seen().filter(|_| is_below) else { return Ok(false) };
                 let place = seen.groups().locate(group.as_bytes())?;
                 Ok(place.is_some_and(|place| self.asker.groups.contains(&place)))
             }),
@@ -243,9 +257,9 @@ impl Conditions<'_> {
             };
             if matches!(outcome, Ok(Truth::False)) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        match &self.stored {
-            Some((_, seen)) => {
-                shown_values(seen, entry, test.attribute, &mut each)?;
+        match self.seen() {
+            Some(seen) => {
+                shown_values(&seen, entry, test.attribute, &mut each)?;
             }
             None => query::entry::each_stored(entry, test.attribute, &mut each)?,
         }

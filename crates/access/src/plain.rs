@@ -83,7 +83,7 @@ impl Asked<'_> {
     /// The instructions of the entry, of those above it, and of the configuration.
     fn written(&self) -> Result<Vec<Written>, StoreError> {
         let mut all = Vec::new();
-        if let Some((stored, _)) = self.decider.stored(self.entry) {
+        if let Some(stored) = self.decider.stored(self.entry) {
             // One that is to be added holds nothing yet.
             let (mut at, mut own_depth) = match self.entry.id {
                 EntryId::ROOT => (self.entry.record.parent(), depth(self.name).saturating_sub(1)),

@@ -67,7 +67,8 @@ impl ClassSet {
 pub struct Tables {
     descriptions: Vec<Arc<str>>,
     description_ids: HashMap<Arc<str>, DescId>,
-    by_type: HashMap<u32, Vec<DescId>>,
+    /// By the number of the type: filters look here for each entry.
+    by_type: Vec<Vec<DescId>>,
     types: Vec<Option<u32>>,
     names: Vec<Arc<[u8]>>,
     name_ids: HashMap<Arc<[u8]>, NameId>,
@@ -107,7 +108,7 @@ impl Tables {
     /// Descriptions whose type is `type_index` or a subtype of it, with whatever options.
     #[inline]
     pub fn by_type(&self, type_index: u32) -> &[DescId] {
-        self.by_type.get(&type_index).map_or(&[], |ids| ids)
+        self.by_type.get(type_index as usize).map_or(&[], |ids| ids)
     }
 
     /// The attribute type of a description.
@@ -210,8 +211,11 @@ impl Tables {
         }
         self.types.push(types.first().copied());
         for type_index in types {
-            let ids = self.by_type.entry(type_index).or_default();
-            if !ids.contains(&id) {
+            let at = type_index as usize;
+            if self.by_type.len() <= at {
+                self.by_type.resize_with(at + 1, Vec::new);
+            }
+            if let Some(ids) = self.by_type.get_mut(at).filter(|ids| !ids.contains(&id)) {
                 ids.push(id);
             }
         }

@@ -53,6 +53,7 @@ fn prepared(facts: &Facts, filter: &FilterBuf, now_unix_seconds: i64) -> Matcher
     let mut matcher = Matcher::default();
     matcher.compile(facts, &filter.filter(), MatchContext { now_unix_seconds });
     matcher.take_undefined_for_false();
+    matcher.settle_forms(facts);
     matcher
 }
 

@@ -170,6 +170,11 @@ impl Place {
         Place { all, conditional, fixed, tables: RefCell::default(), last: RefCell::default() }
     }
 
+    /// Whether no permission to read depends on the entry.
+    pub fn is_same_for_all(&self) -> bool {
+        self.conditional.is_empty()
+    }
+
     /// The table of an entry of which `applies` tells whether the conditions of a permission hold.
     pub fn table(
         &self,

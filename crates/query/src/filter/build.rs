@@ -100,7 +100,7 @@ impl Matcher {
     fn push_test(&mut self, facts: &Facts, attribute: &AttributeType, test: Test) {
         let target = Target::of(facts, attribute.index);
         let rule = if test == Test::Present { None } else { attribute.equality };
-        let item = Item { target, test, rule, with_dn: false };
+        let item = Item { target, test, rule, with_dn: false, is_settled: false };
         self.needs_groups |= item.asks_for_groups();
         self.nodes.push(Node::Item(item));
     }
@@ -132,6 +132,6 @@ impl Matcher {
         self.needs_dn |= other.needs_dn;
         self.needs_groups |= item.asks_for_groups();
         self.asks_for_members |= other.asks_for_members;
-        Item { target, test, rule: item.rule, with_dn: item.with_dn }
+        Item { target, test, rule: item.rule, with_dn: item.with_dn, is_settled: item.is_settled }
     }
 }

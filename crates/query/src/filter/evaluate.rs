@@ -62,7 +62,7 @@ impl Matcher {
         scratch: &mut FilterScratch,
     ) -> Result<Truth, StoreError> {
         let computed = entry.source.computed()?;
-        self.decide(&mut Trial { facts, entry, asker, computed, scratch })
+        self.decide(&mut Trial { facts, entry, asker, computed, allowed: None, scratch })
     }
 
     /// Matches one entry for an asker, who needs `right` to make assertions: the answers about them and the buffers are
@@ -158,6 +158,11 @@ impl Matcher {
     #[inline]
     fn value_matches(&self, facts: &Facts, item: &Item, value: &[u8], form: &mut Vec<u8>) -> bool {
         let Some(rule) = item.rule else { return true };
+        if let (true, Test::Equal(range)) = (item.is_settled, &item.test)
+            && value == self.form(range)
+        {
+            return true;
+        }
         form.clear();
         // A stored value without a normal form matches nothing.
         rule.normalize(&facts.schema, value, form).is_ok() && self.form_matches(&item.test, form)
@@ -223,6 +228,8 @@ struct Trial<'t, 'e> {
     asker: Asker<'t>,
     /// What the entry is given, where it can be told.
     computed: Option<&'t dyn GivenValues>,
+    /// The type of the assertion that is tried, which may be made of this entry.
+    allowed: Option<TypeIndex>,
     scratch: &'t mut FilterScratch,
 }
 
@@ -256,12 +263,14 @@ impl TryItem for Trial<'_, '_> {
 impl Trial<'_, '_> {
     /// Whether the asker may make an assertion, the one at `at`, of this entry.
     #[cold]
-    fn may_assert(&self, at: NodeIndex, item: &Item) -> Result<bool, StoreError> {
+    fn may_assert(&mut self, at: NodeIndex, item: &Item) -> Result<bool, StoreError> {
         match (self.asker.items.of_node(at), item.target) {
             (Answer::Yes, _) => Ok(true),
             (Answer::No, _) | (Answer::Ask, Target::Every) => Ok(false),
             (Answer::Ask, Target::Type(attribute) | Target::Tagged(attribute, _) | Target::Virtual(attribute, _)) => {
-                self.may_test(attribute)
+                let may = self.asker.rights.of_entry(self.facts, self.asker.right, self.entry, attribute)?;
+                self.allowed = may.then_some(attribute);
+                Ok(may)
             }
         }
     }
@@ -280,8 +289,9 @@ impl Trial<'_, '_> {
 
     #[cold]
     fn may_test_type_of(&self, desc: DescId) -> Result<bool, StoreError> {
-        match self.entry.record.tables().type_of(desc) {
-            Some(attribute) => self.may_test(TypeIndex(attribute)),
+        match self.entry.record.tables().type_of(desc).map(TypeIndex) {
+            Some(attribute) if self.allowed == Some(attribute) => Ok(true),
+            Some(attribute) => self.may_test(attribute),
             None => Ok(self.asker.rights.of_unknown(self.asker.right) == Answer::Yes),
         }
     }

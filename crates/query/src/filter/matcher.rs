@@ -84,6 +84,9 @@ pub struct Item {
     pub rule: Option<&'static MatchingRule>,
     /// Values in the entry's name count too (`:dn:`).
     pub with_dn: bool,
+    /// The form of an equality is its own normal form: a value of the same bytes matches without being normalized.
+    /// Found out for filters that are kept ([`Matcher::settle_forms`]).
+    pub is_settled: bool,
 }
 
 impl Item {
@@ -193,12 +196,26 @@ impl Matcher {
                 Some(value) => self.equality(facts, attribute.equality?, value, context)?,
                 None => (Test::Present, None),
             };
-            Some(Item { target, test, rule, with_dn: false })
+            Some(Item { target, test, rule, with_dn: false, is_settled: false })
         });
         self.needs_groups = item.as_ref().is_some_and(Item::asks_for_groups);
         self.asks_for_members = item.as_ref().is_some_and(|item| item.asks_for_members(facts));
         self.nodes.push(item.map_or(Node::Undefined, Node::Item));
         self.needs_dn = true;
+    }
+
+    /// Finds out which equalities need not normalize a value that is the form already. Worth it for a filter that is
+    /// tried on many entries.
+    pub fn settle_forms(&mut self, facts: &Facts) {
+        let mut again = Vec::new();
+        for node in &mut self.nodes {
+            if let Node::Item(Item { test: Test::Equal(range), rule: Some(rule), is_settled, .. }) = node
+                && let Some(form) = self.forms.get(range.clone())
+            {
+                again.clear();
+                *is_settled = rule.normalize(&facts.schema, form, &mut again).is_ok() && again == form;
+            }
+        }
     }
 
     /// Takes out assertions on attributes that are secret: what configuration and entries define must not tell them.
@@ -349,7 +366,7 @@ impl Matcher {
             }
             _ => (Test::Present, None),
         };
-        Some(Item { target, test, rule, with_dn: false })
+        Some(Item { target, test, rule, with_dn: false, is_settled: false })
     }
 
     /// An equality rule is bytes against bytes, except for those few (stored passwords) that are a trial.
@@ -390,7 +407,7 @@ impl Matcher {
             Assertion::InChain(form) => return self.in_chain(target, attribute?, &form),
             assertion => self.keep(assertion),
         };
-        Some(Item { target, test, rule: Some(rule), with_dn: it.dn_attributes })
+        Some(Item { target, test, rule: Some(rule), with_dn: it.dn_attributes, is_settled: false })
     }
 
     /// The groups of an entry are those at any distance already; of other computed attributes, and of names, there are
@@ -402,7 +419,7 @@ impl Matcher {
             Target::Type(_) | Target::Tagged(..) => Test::InChain(form),
             Target::Virtual(..) | Target::Every => return None,
         };
-        Some(Item { target, test, rule: attribute.equality, with_dn: false })
+        Some(Item { target, test, rule: attribute.equality, with_dn: false, is_settled: false })
     }
 
     fn target<'f>(&mut self, facts: &'f Facts, description: &[u8]) -> Option<(Target, &'f AttributeType)> {

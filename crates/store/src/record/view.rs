@@ -164,10 +164,16 @@ impl<'a> Iterator for AttributeIter<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Attribute<'a>> {
-        let mut rest = self.rest;
-        let head = varint::take(&mut rest)?;
-        let count = varint::take(&mut rest)?;
-        let bytes = varint::take(&mut rest)?;
+        let (head, count, bytes, mut rest) = match self.rest {
+            // Mostly each of the three is one byte.
+            [head, count, bytes, rest @ ..] if (head | count | bytes) < 0x80 => {
+                (u64::from(*head), u64::from(*count), u64::from(*bytes), rest)
+            }
+            _ => {
+                let mut rest = self.rest;
+                (varint::take(&mut rest)?, varint::take(&mut rest)?, varint::take(&mut rest)?, rest)
+            }
+        };
         let desc = DescId(u32::try_from(head >> 1).ok()?);
         let content = if head & 1 == 1 {
             Content::Large(LargeStub { count, bytes })
