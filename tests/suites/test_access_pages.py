@@ -1,10 +1,10 @@
-"""docs/who-may-see-this.md and docs/access-tests.md are true."""
+"""docs/who-may-see-this.md, docs/access-tests.md and docs/access-shadow.md are true."""
 
 import pages
 import pytest
 from pando_server import HERE
 
-PAGES = [HERE.parent / "docs" / name for name in ("who-may-see-this.md", "access-tests.md")]
+PAGES = [HERE.parent / "docs" / name for name in ("who-may-see-this.md", "access-tests.md", "access-shadow.md")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

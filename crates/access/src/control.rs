@@ -37,7 +37,8 @@ pub struct AccessControl {
     generation: AtomicU64,
     /// Held while they are replaced, so that no two settings get the same number.
     changing: Mutex<()>,
-    sets: OnceLock<Arc<LiveSets>>,
+    /// Shared with the control of proposed settings.
+    sets: Arc<OnceLock<Arc<LiveSets>>>,
     prepared: ArcSwapOption<Prepared>,
     /// The newest at the end.
     recent: Mutex<VecDeque<Arc<Rights>>>,
@@ -90,12 +91,28 @@ impl AccessControl {
     /// # Errors
     /// When an instruction is not valid.
     pub fn new(settings: AccessSettings) -> Result<Arc<AccessControl>, AccessError> {
+        Self::with_sets(settings, Arc::default())
+    }
+
+    /// Access control of the same entries with other settings, for whoever wants to know how these would decide. It
+    /// shares what was read of the entries.
+    ///
+    /// # Errors
+    /// When an instruction is not valid.
+    pub fn with_other(&self, settings: AccessSettings) -> Result<Arc<AccessControl>, AccessError> {
+        Self::with_sets(settings, Arc::clone(&self.sets))
+    }
+
+    fn with_sets(
+        settings: AccessSettings,
+        sets: Arc<OnceLock<Arc<LiveSets>>>,
+    ) -> Result<Arc<AccessControl>, AccessError> {
         check(&settings)?;
         Ok(Arc::new_cyclic(|own| AccessControl {
             settings: ArcSwap::from_pointee(settings),
             generation: AtomicU64::new(0),
             changing: Mutex::default(),
-            sets: OnceLock::new(),
+            sets,
             prepared: ArcSwapOption::empty(),
             recent: Mutex::default(),
             own: Weak::clone(own),
@@ -194,16 +211,30 @@ impl AccessControl {
         {
             return Ok(Arc::clone(kept));
         }
-        let rights = match self.recent(session, facts, reading, now_unix_seconds) {
-            Some(recent) => recent,
+        let rights = self.rights_apart(session, facts, reading, now_unix_seconds)?;
+        *session.rights.borrow_mut() = Some(Arc::clone(&rights));
+        Ok(rights)
+    }
+
+    /// The same without looking at what the session kept, and without changing it: of proposed settings.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn rights_apart(
+        &self,
+        session: &Session,
+        facts: &Arc<Facts>,
+        reading: &ReadContext,
+        now_unix_seconds: i64,
+    ) -> Result<Arc<Rights>, StoreError> {
+        match self.recent(session, facts, reading, now_unix_seconds) {
+            Some(recent) => Ok(recent),
             None => {
                 let (identity, connection) = (&session.identity, connection_of(session));
                 let of = RightsOf { identity, connection, facts, snapshots: &[] };
-                self.make_rights(of, reading, now_unix_seconds)?
+                self.make_rights(of, reading, now_unix_seconds)
             }
-        };
-        *session.rights.borrow_mut() = Some(Arc::clone(&rights));
-        Ok(rights)
+        }
     }
 
     /// Whether rights are those of a session, and nothing changed that they depend on.

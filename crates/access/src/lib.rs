@@ -56,6 +56,7 @@ pub use control::{AccessControl, AciProblem, AciUse};
 pub use entry_rights::EntryRights;
 pub use identity::Identity;
 pub use limits::{Allowance, Bound, Most, Page, PagedTotal, SessionLimits};
+pub use oid_rights::OidDecision;
 pub use privilege::{Privilege, PrivilegeGrant, PrivilegeSet, UnknownPrivilege};
 pub use question::{Question, WrittenValue};
 pub use refusal::Refusal;

@@ -13,6 +13,18 @@ use crate::compiled::Instruction;
 use crate::decide::{About, Concern, EntryQuestion, depth, name_test};
 use crate::rights::Rights;
 
+/// The instruction that decides about the use of a control or of an extended operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OidDecision {
+    /// Whether it allows it.
+    pub granted: bool,
+    /// How many RDNs the name of the entry has that holds it, at or above the one that is asked about; 0: it is in the
+    /// configuration.
+    pub holder_depth: usize,
+    /// Its position among the values of the holder.
+    pub position: usize,
+}
+
 impl Rights {
     /// Whether the asker may use a control in a request about the entry with that name, there or not. Of proxied
     /// authorization, `target` is the asker's own name.
@@ -20,7 +32,7 @@ impl Rights {
     /// # Errors
     /// When something cannot be read.
     pub fn may_use_control(&self, oid: &str, target: &NormalizedDn) -> Result<bool, StoreError> {
-        self.may_use(target.as_bytes(), &|it| it.oids.as_ref().is_some_and(|oids| oids.is_about_control(oid)))
+        Ok(self.bypasses_acl() || self.control_decision(oid, target)?.is_some_and(|it| it.granted))
     }
 
     /// Whether the asker may use an extended operation. Instructions of the entry of the asker, and above it, are about
@@ -29,34 +41,56 @@ impl Rights {
     /// # Errors
     /// When something cannot be read.
     pub fn may_use_extended(&self, oid: &str) -> Result<bool, StoreError> {
-        let own = self.asker.name.as_deref().unwrap_or_default();
-        self.may_use(own, &|it| it.oids.as_ref().is_some_and(|oids| oids.is_about_extended(oid)))
+        Ok(self.bypasses_acl() || self.extended_decision(oid)?.is_some_and(|it| it.granted))
     }
 
-    fn may_use(&self, name: &[u8], is_about: &dyn Fn(&Instruction) -> bool) -> Result<bool, StoreError> {
-        if self.bypasses_acl() {
-            return Ok(true);
-        }
-        let mut is_allowed = false;
-        for concern in self.global.iter().filter(|it| is_about(&it.instruction)) {
-            match self.effect_on(name, 0, concern)? {
-                Some(Effect::Deny) => return Ok(false),
-                Some(Effect::Allow) => is_allowed = true,
-                None => {}
+    /// Which instruction decides about a control; none: nobody may use it.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn control_decision(&self, oid: &str, target: &NormalizedDn) -> Result<Option<OidDecision>, StoreError> {
+        self.decide_use(target.as_bytes(), &|it| it.oids.as_ref().is_some_and(|oids| oids.is_about_control(oid)))
+    }
+
+    /// The same of an extended operation.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn extended_decision(&self, oid: &str) -> Result<Option<OidDecision>, StoreError> {
+        let own = self.asker.name.as_deref().unwrap_or_default();
+        self.decide_use(own, &|it| it.oids.as_ref().is_some_and(|oids| oids.is_about_extended(oid)))
+    }
+
+    /// A deny, else the first allow.
+    fn decide_use(
+        &self,
+        name: &[u8],
+        is_about: &dyn Fn(&Instruction) -> bool,
+    ) -> Result<Option<OidDecision>, StoreError> {
+        let mut allowed = None;
+        let mut decide = |holder_depth: usize, concern: &Concern| -> Result<Option<OidDecision>, StoreError> {
+            if !is_about(&concern.instruction) {
+                return Ok(None);
+            }
+            let Some(effect) = self.effect_on(name, holder_depth, concern)? else { return Ok(None) };
+            let granted = effect == Effect::Allow;
+            let decision = OidDecision { granted, holder_depth, position: concern.instruction.position as usize };
+            if granted {
+                allowed.get_or_insert(decision);
+            }
+            Ok(Some(decision).filter(|_| !granted))
+        };
+        for concern in &self.global {
+            if let Some(denied) = decide(0, concern)? {
+                return Ok(Some(denied));
             }
         }
         for (holder_depth, concern) in self.of_holders_above(name)? {
-            let effect = match is_about(&concern.instruction) {
-                true => self.effect_on(name, holder_depth, concern)?,
-                false => None,
-            };
-            match effect {
-                Some(Effect::Deny) => return Ok(false),
-                Some(Effect::Allow) => is_allowed = true,
-                None => {}
+            if let Some(denied) = decide(holder_depth, concern)? {
+                return Ok(Some(denied));
             }
         }
-        Ok(is_allowed)
+        Ok(allowed)
     }
 
     /// What concerns the asker and is held by entries at or above a name, each with the depth of its holder. Where no

@@ -134,6 +134,13 @@ impl Rights {
         self.privileges
     }
 
+    /// The name (`acl "…"`) of a global instruction, by its position.
+    #[must_use]
+    pub fn name_of_global(&self, position: usize) -> String {
+        let text = self.settings.global_acis.get(position).map_or("", String::as_str);
+        aci::parse_as(text, aci::Reading::Import).map_or_else(|_| String::new(), |parsed| parsed.aci.name)
+    }
+
     /// What holds for a type in all entries.
     #[inline]
     pub(crate) fn of_type(&self, which: Which, right: ReadRight, attribute: TypeIndex) -> Answer {

@@ -102,14 +102,16 @@ impl Check<'_> {
     /// Instructions that cannot be read, each with the place of the mistake where the file shows it.
     fn global_acis(&mut self) {
         for object in Self::of(self.objects, "access-control-handler") {
-            for (value, offset) in object.settings.get("global-aci").iter().flat_map(|setting| &setting.values) {
+            let given = |name| object.settings.get(name).into_iter().flat_map(|setting| &setting.values);
+            let names = ["global-aci", "proposed-global-aci"];
+            for (name, (value, offset)) in names.into_iter().flat_map(|name| given(name).map(move |it| (name, it))) {
                 let text = value.to_string();
                 let Err(error) = aci::parse(&text) else { continue };
                 let source = self.places.0.get(*offset..).unwrap_or_default();
                 // A literal string has no escapes: what stands in the file is the instruction.
                 let is_literal = source.strip_prefix('\'').is_some_and(|source| source.starts_with(&text));
                 let place = if is_literal { offset + 1 + error.position } else { *offset };
-                self.fault(place, format!("\"global-aci\" is not a valid instruction: {error}"));
+                self.fault(place, format!("\"{name}\" is not a valid instruction: {error}"));
             }
         }
     }

@@ -61,7 +61,7 @@ pub use value::{PATTERN_BYTES_MAX, Value};
 pub use views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior,
     DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule,
-    LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDefaults, RootDn,
+    LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage, ProposalMode, RetentionPolicy, RootDefaults, RootDn,
     RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};

@@ -17,8 +17,8 @@ use crate::value::Value;
 use crate::views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope,
     ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,
-    ListenAddress, LogFileConfig, PasswordStorage, RetentionPolicy, RootDefaults, RootDn, RotationPolicy, SchemaConfig,
-    Severity, TlsConfig, VlvIndexConfig, Writability,
+    ListenAddress, LogFileConfig, PasswordStorage, ProposalMode, RetentionPolicy, RootDefaults, RootDn, RotationPolicy,
+    SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 
 /// Reads the values of one object; a property that is not set has its declared default.
@@ -198,7 +198,12 @@ pub(crate) fn root_dn(object: &Object, instance: &Path) -> RootDn {
 
 pub(crate) fn access_control(object: &Object, instance: &Path) -> AccessControlConfig {
     let get = Get { object, instance };
-    AccessControlConfig { enabled: get.boolean("enabled"), global_acis: get.texts("global-aci") }
+    AccessControlConfig {
+        enabled: get.boolean("enabled"),
+        global_acis: get.texts("global-aci"),
+        proposed_global_acis: get.texts("proposed-global-aci"),
+        proposal_mode: get.word("proposed-global-aci-mode", ProposalMode::from_word, ProposalMode::Add),
+    }
 }
 
 pub(crate) fn root_defaults(object: &Object, instance: &Path) -> RootDefaults {

@@ -126,6 +126,10 @@ pub struct AccessControlConfig {
     pub enabled: bool,
     /// `global-aci`
     pub global_acis: Vec<String>,
+    /// `proposed-global-aci`
+    pub proposed_global_acis: Vec<String>,
+    /// `proposed-global-aci-mode`
+    pub proposal_mode: ProposalMode,
 }
 
 /// `[root-dn]`
@@ -432,6 +436,15 @@ words! {
         Reject = "reject",
         /// Accepted, with a line in the error log.
         Warn = "warn",
+    }
+}
+words! {
+    /// How proposed global instructions go with those in force.
+    ProposalMode {
+        /// Both are tried together.
+        Add = "add",
+        /// The proposed ones are tried alone.
+        Replace = "replace",
     }
 }
 words! {

@@ -3,11 +3,12 @@
 //! Knows the names of properties and privileges; what they allow is for the crate `access`.
 
 use access::{AccessSettings, Privilege, PrivilegeGrant, PrivilegeSet};
-use config::Config;
+use config::{Config, ProposalMode};
 use query::configured::ConfiguredError;
 use schema::{NormalizedDn, Schema};
 
 use crate::open_error::OpenError;
+use crate::shadow::Proposal;
 
 /// The name of who administrates over the instance's own socket, in logs and in `modifiersName`.
 pub(crate) const LOCAL_ADMINISTRATOR: &str = "cn=local administrator";
@@ -41,6 +42,22 @@ pub(crate) fn access_settings(config: &Config, schema: &Schema) -> Result<Access
         disabled_privileges,
         ..AccessSettings::default()
     })
+}
+
+/// The instructions that are tried beside those in force, if some are proposed.
+pub(crate) fn proposal(config: &Config, in_force: &AccessSettings) -> Option<Proposal> {
+    let configured = &config.access_control;
+    if configured.proposed_global_acis.is_empty() {
+        return None;
+    }
+    let mut global_acis = match configured.proposal_mode {
+        ProposalMode::Add => in_force.global_acis.clone(),
+        ProposalMode::Replace => Vec::new(),
+    };
+    let kept = global_acis.len();
+    global_acis.extend_from_slice(&configured.proposed_global_acis);
+    let settings = AccessSettings { global_acis, ..in_force.clone() };
+    Some(Proposal { in_force: in_force.clone(), settings, kept })
 }
 
 #[cfg(test)]
@@ -90,5 +107,23 @@ mod tests {
         );
         assert_eq!(names(found.privileges_of[2].1), ["bypass-acl", "proxied-auth"]);
         assert_eq!(names(found.disabled_privileges), ["bypass-acl", "unindexed-search"], "enabled is off");
+    }
+
+    #[test]
+    fn proposed_instructions_come_after_those_in_force_or_instead_of_them() {
+        let aci = |name: &str| {
+            format!("(targetattr=\"cn\")(version 3.0; acl \"{name}\"; allow (read) userdn=\"ldap:///all\";)")
+        };
+        let proposed = |lines: &str| {
+            let text = format!("[access-control-handler]\nglobal-aci = ['{}']\n{lines}", aci("old"));
+            let config = Config::parse(&text, Path::new("pando.toml")).unwrap();
+            proposal(&config, &access_settings(&config, &Schema::standard()).unwrap())
+        };
+        assert_eq!(proposed("proposed-global-aci-mode = \"replace\"\n"), None, "nothing is proposed");
+        let new = format!("proposed-global-aci = ['{}']\n", aci("new"));
+        let added = proposed(&new).unwrap();
+        assert_eq!((added.settings.global_acis, added.kept), (vec![aci("old"), aci("new")], 1));
+        let replaced = proposed(&format!("{new}proposed-global-aci-mode = \"replace\"\n")).unwrap();
+        assert_eq!((replaced.settings.global_acis, replaced.kept), (vec![aci("new")], 0));
     }
 }

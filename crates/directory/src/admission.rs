@@ -13,6 +13,7 @@ use crate::directory::Directory;
 use crate::refusal::Refusal;
 use crate::search::RequestTime;
 use crate::session::Session;
+use crate::shadowing::Uses;
 use access::inactive::inactive;
 use access::{Identity, Privilege, Question, Right, Rights};
 use query::backend::holder;
@@ -93,6 +94,11 @@ impl Directory {
         let asker = acting.as_deref().unwrap_or(session);
         let rights = self.rights_of(asker, time.unix_seconds).map_err(failure)?;
         let extended = extended_oid(operation);
+        if self.tries_proposed_instructions() {
+            let written = target(operation).unwrap_or(asker.identity.dn().as_bytes());
+            let name = NormalizedDn::parse(&self.schema(), written).unwrap_or_default();
+            self.compare_uses(asker, &rights, &Uses { extended, controls, written, target: &name }, time);
+        }
         if let Some(oid) = extended
             && !rights.may_use_extended(&shown(oid)).map_err(failure)?
         {
@@ -167,12 +173,13 @@ impl Directory {
         if !rights.has(Privilege::ProxiedAuth) {
             return Err(Refusal::NotProxied.into());
         }
-        self.authorized(&rights, asked, time).map(Some)
+        self.authorized(session, &rights, asked, time).map(Some)
     }
 
     /// Finds somebody whom the asker may act as. Whatever is missing, the answer is the same.
     fn authorized(
         &self,
+        session: &Session,
         rights: &Rights,
         asked: AuthorizationId<'_>,
         time: RequestTime,
@@ -188,7 +195,7 @@ impl Directory {
         let Some((place, snapshot)) = found.map_err(|error| store_failure(&error))? else {
             return Err(Refusal::NotProxied.into());
         };
-        let may = self.may_proxy(rights, place, &snapshot, time).map_err(|error| store_failure(&error))?;
+        let may = self.may_proxy(session, rights, (place, &snapshot), time).map_err(|error| store_failure(&error))?;
         may.ok_or_else(|| Refusal::NotProxied.into())
     }
 
@@ -205,9 +212,9 @@ impl Directory {
     /// The entry as an identity, if the asker has the right `proxy` to it and the account is in use.
     fn may_proxy(
         &self,
+        session: &Session,
         rights: &Rights,
-        place: EntryPlace,
-        snapshot: &Snapshot,
+        (place, snapshot): (EntryPlace, &Snapshot),
         time: RequestTime,
     ) -> Result<Option<Identity>, StoreError> {
         let facts = self.facts();
@@ -217,9 +224,11 @@ impl Directory {
         let seen = moment.at(place.backend, view);
         let entry =
             EntryView { id: place.id, record: record.view()?, dn: DnParts::whole(dn.as_bytes()), source: &seen };
-        if !rights.at(seen)?.may(&facts, &entry, Question::entry(Right::Proxy))?
-            || inactive(&self.reading, &facts, place, snapshot)?.is_some()
-        {
+        let may = rights.at(seen)?.may(&facts, &entry, Question::entry(Right::Proxy))?;
+        if self.tries_proposed_instructions() {
+            self.compare_proxy((session, &facts), (seen, &entry), may, time);
+        }
+        if !may || inactive(&self.reading, &facts, place, snapshot)?.is_some() {
             return Ok(None);
         }
         Ok(Some(Identity::User { dn: dn.into(), backend: place.backend, entry: place.id }))

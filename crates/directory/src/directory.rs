@@ -22,6 +22,7 @@ use crate::root_users::RootUsers;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::session::Session;
+use crate::shadow::Shadow;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
 use access::limits::{LimitsFinder, LiveLimits};
@@ -41,6 +42,8 @@ pub struct Directory {
     pub(crate) backends: Arc<[Backend]>,
     pub(crate) limits: LiveLimits,
     pub(crate) access_control: Arc<AccessControl>,
+    /// Proposed instructions, tried beside those in force.
+    pub(crate) shadow: Shadow,
     pub(crate) updates: UpdateState,
     pub(crate) index_work: IndexWork,
     pub(crate) roots: ArcSwap<RootUsers>,
@@ -184,6 +187,7 @@ impl MonitorSource for Directory {
         told.push(self.history.monitor_entry());
         told.push(self.watches.monitor_entry());
         told.push(self.access_monitor_entry());
+        told.extend(self.shadow.monitor_entry());
         if let Some(provider) = self.monitor.get() {
             told.extend(provider.monitor_entries());
         }

@@ -9,6 +9,7 @@ mod admission;
 mod bind;
 mod check;
 mod compare;
+mod comparison;
 mod controls;
 mod decision;
 mod default_referral;
@@ -33,6 +34,8 @@ mod root_passwords;
 mod root_users;
 mod search;
 mod session;
+mod shadow;
+mod shadowing;
 mod subject;
 mod update;
 mod user_name;
@@ -50,6 +53,7 @@ pub use access::{
 pub use admission::{Admitted, needs_admission};
 pub use bind::{BindDone, BindFailure, BindStep, HashJob};
 pub use check::{check_configuration, open_read_only};
+pub use comparison::{Bounds, Change, Comparison, Difference, Side, Sides, Untold};
 pub use decision::Asked;
 pub use directory::Directory;
 pub use index_builder::IndexNotice;
@@ -67,6 +71,7 @@ pub use root_passwords::{
 };
 pub use search::{EntryWriter, RequestTime, SearchDone, SearchPlan, Worker};
 pub use session::Session;
+pub use shadowing::ShadowRequest;
 pub use subject::SubjectError;
 pub use update::{
     FollowedName, InternalLog, LogNote, SlowUpdate, Submitted, TRANSACTION_BYTES_MAX, TRANSACTION_UPDATES_MAX,

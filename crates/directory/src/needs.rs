@@ -80,3 +80,22 @@ impl Decision {
         self.needs.iter().filter(|need| !need.granted)
     }
 }
+
+/// The first thing that two decisions need and that is granted in one of them only. Whether it is asked for any value
+/// or for one does not matter: who may write any value is not asked for each.
+pub(crate) fn first_other<'n>(now: &'n [Need], then: &'n [Need]) -> Option<(&'n Need, &'n Need)> {
+    now.iter().find_map(|need| {
+        let other = then.iter().find(|other| other.what.without_value() == need.what.without_value())?;
+        (other.granted != need.granted).then_some((need, other))
+    })
+}
+
+impl What {
+    fn without_value(&self) -> What {
+        let mut what = self.clone();
+        if let What::Right { value, .. } = &mut what {
+            *value = None;
+        }
+        what
+    }
+}

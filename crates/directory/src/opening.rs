@@ -11,7 +11,7 @@ use config::{BackendConfig, Config};
 use store::BackendOptions;
 use store::index::IndexConfigs;
 
-use crate::access_settings::access_settings;
+use crate::access_settings::{access_settings, proposal};
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
 use crate::in_force::InForce;
@@ -20,6 +20,7 @@ use crate::open_error::OpenError;
 use crate::root_users::RootUsers;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
+use crate::shadow::Shadow;
 use crate::update::UpdateState;
 use crate::watch::Watches;
 use access::limits::LiveLimits;
@@ -136,11 +137,16 @@ fn assembled(
     let in_force = InForce::new(Arc::clone(&facts), &backends)
         .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
     let groups = Arc::new(GroupService::new(group_options, &notices));
+    let proposed = proposal(config, &access);
+    let access_control = AccessControl::new(access)?;
+    let shadow = Shadow::new(backends.len());
+    shadow.set(&access_control, proposed)?;
     Ok(Directory {
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
         reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
         limits: LiveLimits::new(config, &facts.schema)?,
-        access_control: AccessControl::new(access)?,
+        access_control,
+        shadow,
         updates: UpdateState::new(config),
         index_work: IndexWork::default(),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),

@@ -2,6 +2,8 @@
 //!
 //! Hands each the parts of the directory that it needs, and nothing else.
 
+use std::sync::Arc;
+
 use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operation, SearchRequest};
 
 use crate::bind::{BindContext, BindStep, bind_controls};
@@ -12,8 +14,8 @@ use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
 use crate::session::Session;
 use crate::subject::{SubjectError, identity_of};
 use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
-use access::Identity;
 use access::lint::{Finding, Instruction, lint};
+use access::{Identity, Rights};
 use query::error::store_failure;
 use store::StoreError;
 
@@ -87,6 +89,7 @@ impl Directory {
             limits: &self.limits,
             reading: &self.reading,
             access_control: &self.access_control,
+            shadow: &self.shadow,
             history: self.history(),
             roots: &self.roots,
             default_referral: &self.default_referral,
@@ -129,13 +132,23 @@ impl Directory {
         asked: Asked<'_, '_>,
         now_unix_seconds: i64,
     ) -> Result<Decision, StoreError> {
+        self.explain_with(self.rights_of(session, now_unix_seconds)?, asked, now_unix_seconds)
+    }
+
+    /// The same with the rights of whoever asks.
+    pub(crate) fn explain_with(
+        &self,
+        rights: Arc<Rights>,
+        asked: Asked<'_, '_>,
+        now_unix_seconds: i64,
+    ) -> Result<Decision, StoreError> {
         let explainer = Explainer {
             facts: self.facts(),
             in_force: &self.in_force,
             history: self.history(),
             monitor: self,
             reading: &self.reading,
-            rights: self.rights_of(session, now_unix_seconds)?,
+            rights,
             now_unix_seconds,
         };
         explainer.explain(asked)

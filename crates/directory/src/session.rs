@@ -37,6 +37,11 @@ impl Session {
         Self { asker: self.asker.acting_as(identity), transaction: RefCell::default() }
     }
 
+    /// The same connection outside of any transaction, for what is found out beside its requests.
+    pub(crate) fn apart(&self) -> Self {
+        Self { asker: self.asker.clone(), transaction: RefCell::default() }
+    }
+
     /// Takes over what a bind decided, at `now`.
     pub fn take(&mut self, bound: Bound, now: Instant) {
         self.transaction.borrow_mut().abort();

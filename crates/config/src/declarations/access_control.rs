@@ -56,6 +56,26 @@ pub(super) static ACCESS_CONTROL_HANDLER: Class = Class {
             .absent("Nobody may do anything that no instruction in an entry (attribute aci) allows.")
             .multi()
             .live(Applier::AccessControl),
+            property(
+                "proposed-global-aci",
+                "AccessControlConfig.proposed_global_acis",
+                Syntax::Aci,
+                "Instructions that are tried beside those in force (shadow mode): every request of users without the \
+                 privilege bypass-acl is decided with them, too, and cn=Proposed Access Control,cn=monitor counts what \
+                 would be decided otherwise. Answers do not depend on them.",
+            )
+            .absent("Nothing is tried.")
+            .multi()
+            .live(Applier::AccessControl),
+            property(
+                "proposed-global-aci-mode",
+                "AccessControlConfig.proposal_mode",
+                Syntax::Choice(&["add", "replace"]),
+                "Whether proposed-global-aci is tried beside the instructions of global-aci (add), or instead of all \
+                 of them (replace).",
+            )
+            .default(&["add"])
+            .live(Applier::AccessControl),
         ],
     )],
     children: &[],

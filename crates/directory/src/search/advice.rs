@@ -283,7 +283,8 @@ fn value(shape: &str, scope: u8, totals: &Totals, remedies: &[&Remedy]) -> Strin
     })
 }
 
-fn generalized_time(unix_seconds: i64) -> String {
+/// As attributes of the monitor say a time.
+pub(crate) fn generalized_time(unix_seconds: i64) -> String {
     let ms = u64::try_from(unix_seconds).unwrap_or(0).saturating_mul(1000);
     let mut text = Vec::with_capacity(15);
     Timestamp { ms, has_ms: false }.write(&mut text);

@@ -10,6 +10,7 @@ use super::state::UpdateState;
 use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
+use crate::shadow::Shadow;
 use access::AccessControl;
 use access::limits::{LimitsFinder, LiveLimits};
 use change::history::History;
@@ -28,6 +29,7 @@ pub(crate) struct UpdateContext<'d> {
     pub(crate) limits: &'d LiveLimits,
     pub(crate) reading: &'d ReadContext,
     pub(crate) access_control: &'d AccessControl,
+    pub(crate) shadow: &'d Shadow,
     pub(crate) history: &'d Arc<History>,
     pub(crate) roots: &'d ArcSwap<RootUsers>,
     pub(crate) default_referral: &'d DefaultReferral,

@@ -63,7 +63,11 @@ impl UpdateContext<'_> {
             wants_pre_read: !controls.pre_read.is_empty(),
             most_below: if order.may_be_slow { usize::MAX } else { MOST_BELOW_AT_ONCE },
         };
-        let verdict = judge.judge(matter)?;
+        let judged = judge.judge(matter);
+        if self.shadow.is_on() {
+            self.compare_judgement(order.session, &judge, matter, judged.as_ref().map(drop));
+        }
+        let verdict = judged?;
         let assertion = if verdict.is_asserted { std::mem::take(&mut controls.assertion) } else { Vec::new() };
         Ok((verdict.judged, Some(Box::new(Review::new(judge, verdict, assertion)))))
     }

@@ -37,6 +37,7 @@ mod requestor;
 mod review;
 mod rights;
 mod schema_change;
+mod shadowed;
 mod state;
 mod submit;
 mod subtree_delete;

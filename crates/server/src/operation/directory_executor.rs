@@ -25,11 +25,19 @@ const SEARCH_NICENESS: i32 = 10;
 /// Niceness of the threads that check passwords: before long searches, behind the event loops.
 const HASH_NICENESS: i32 = 5;
 
+/// Requests that wait to be compared with proposed access control instructions. Further ones are counted only.
+const SHADOW_QUEUE: usize = 512;
+
+/// Niceness of the thread that compares them: behind everything else.
+const SHADOW_NICENESS: i32 = 15;
+
 /// The pools that all loops share: one for each kind of work, so that a bind never waits for a search.
 #[derive(Debug, Clone)]
 pub(crate) struct Pools {
     pub(crate) search: Pool,
     pub(crate) hash: Pool,
+    /// Compares requests with proposed access control instructions.
+    pub(crate) shadow: Pool,
     pub(crate) host_names: HostNames,
 }
 
@@ -46,9 +54,12 @@ impl Pools {
         };
         let searches =
             PoolLimits { threads_max: cores * SEARCH_THREADS_PER_PLACE, niceness: SEARCH_NICENESS, ..limits };
+        let shadow =
+            PoolLimits { running_max: 1, queue_max: SHADOW_QUEUE, threads_max: 1, niceness: SHADOW_NICENESS, ..limits };
         Self {
             search: Pool::new("search", searches),
             hash: Pool::new("hash", limits),
+            shadow: Pool::new("shadow", shadow),
             host_names: HostNames::default(),
         }
     }
@@ -56,6 +67,7 @@ impl Pools {
     pub(crate) fn stop(&self) {
         self.search.stop();
         self.hash.stop();
+        self.shadow.stop();
         self.host_names.stop();
     }
 }

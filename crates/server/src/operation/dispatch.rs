@@ -1,11 +1,13 @@
 //! Who executes which operation.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use directory::{Admitted, Bound, RequestTime, Session};
 use ldap::oids::control;
 use ldap::{ControlBuf, LdapResult, Message, Operation, ResultCode, encode};
 use runtime::listener::Audience;
+use runtime::pool::Admission;
 
 use super::directory_executor::{DirectoryExecutor, time_of, write_result};
 use crate::answer::Answer;
@@ -43,6 +45,9 @@ impl Executor for DirectoryExecutor {
         {
             return Step::Done(explained);
         }
+        if self.directory.tries_proposed_instructions() {
+            self.try_proposed(call, message);
+        }
         match &message.operation {
             Operation::Search(request) => self.search(call, message, request),
             Operation::Bind(request) => self.bind(call, message, request),
@@ -68,6 +73,18 @@ impl Executor for DirectoryExecutor {
 }
 
 impl DirectoryExecutor {
+    /// Has a request compared with what proposed access control instructions say of it, when there is time.
+    #[cold]
+    fn try_proposed(&self, call: &Call<'_>, message: &Message<'_>) {
+        let request = self.directory.shadow_request(call.session, &message.operation, time_of(call));
+        let Some(request) = request else { return };
+        let directory = Arc::clone(&self.directory);
+        self.pools.shadow.submit(move |admission| match admission {
+            Admission::Running(_) => directory.compare_with_proposed(&request),
+            Admission::Refused => request.leave_out(),
+        });
+    }
+
     /// The answer to a request that asks why it would be granted or refused, instead of being done.
     fn explain(&self, call: &mut Call<'_>, message: &Message<'_>) -> Option<Answer> {
         let time = time_of(call);

@@ -19,6 +19,28 @@ pub struct Asked {
     pub attributes: Vec<String>,
 }
 
+impl Asked {
+    /// The request, of names alone.
+    pub fn request(&self) -> Result<MadeSearch, Failure> {
+        self.made(false)
+    }
+
+    fn made(&self, values: bool) -> Result<MadeSearch, Failure> {
+        let filter = ldap::filter::parse(&self.filter).context(format_args!("\"{}\" is not a filter", self.filter))?;
+        let attributes: Vec<&str> = self.attributes.iter().map(String::as_str).collect();
+        Ok(MadeSearch::new(&Search {
+            base: &self.base,
+            scope: self.scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_seconds: 0,
+            types_only: !values,
+            filter: &filter,
+            attributes: &attributes,
+        }))
+    }
+}
+
 /// What it gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -69,18 +91,7 @@ fn run(
     wanted: Wanted,
     writer: &mut impl EntryWriter,
 ) -> Result<LdapResult, Failure> {
-    let filter = ldap::filter::parse(&asked.filter).context(format_args!("\"{}\" is not a filter", asked.filter))?;
-    let attributes: Vec<&str> = asked.attributes.iter().map(String::as_str).collect();
-    let made = MadeSearch::new(&Search {
-        base: &asked.base,
-        scope: asked.scope,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_seconds: 0,
-        types_only: !wanted.values,
-        filter: &filter,
-        attributes: &attributes,
-    });
+    let made = asked.made(wanted.values)?;
     let operation = made.operation().context("the search")?;
     let Operation::Search(request) = &operation else { return Err(Failure::new("the search is none")) };
     let time = RequestTime { started: Instant::now(), unix_seconds: wanted.unix_seconds };

@@ -1,20 +1,21 @@
-//! One operation of the log, decided as things are and as they would be.
+//! One operation of the log, decided as things are and as they would be, and in words what differs.
 //!
-//! A search is run on both, and what it shows is compared; of everything else the decisions are.
+//! The directory decides and compares.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use access::Right;
 use access::explanation::Reason;
-use directory::{Asked, Decision, Directory, Need, Session};
-use ldap::MadeUpdate;
+use directory::{Asked, Bounds, Change, Comparison, Directory, Need, RequestTime, Session, Side, Sides};
+use ldap::{MadeUpdate, Operation};
 
 use super::logged::{Client, Logged, Request, TLS_BITS};
 use super::proposed::Both;
 use super::written::Written;
 use crate::failure::{Context, Failure};
 use crate::tools::access::client::ConnectionOptions;
-use crate::tools::access::searching::{self, search};
+use crate::tools::access::searching;
 use crate::tools::access::text::place;
 
 /// Entries of one search that are compared.
@@ -88,20 +89,25 @@ impl<'b> Comparer<'b> {
         else {
             return Ok(Compared::Untold(Untold::UserGone));
         };
-        let sides = Sides { now: (&self.both.now, now), then: (&self.both.then, then), time };
+        let sides = &Sides {
+            now: Side::new(&self.both.now, now),
+            then: Side::new(&self.both.then, then),
+            time: RequestTime { started: Instant::now(), unix_seconds: time },
+            bounds: Bounds { entries_max: ENTRIES_MAX, until: None },
+        };
         match &logged.request {
-            Request::Search(asked) => sides.search(asked),
-            Request::Compare { dn, attribute } => sides.decisions(Asked::Compare { dn, attribute }),
+            Request::Search(asked) => search(sides, asked),
+            Request::Compare { dn, attribute } => decisions(sides, Asked::Compare { dn, attribute }),
             // The entry is there by now: the right to add it is asked of it as it is.
-            Request::Add { dn } => sides.decisions(Asked::Right { dn, right: Right::Add, attribute: None }),
-            Request::Extended { oid } => sides.decisions(Asked::Extended { oid }),
-            Request::Delete { dn } => sides.update(&MadeUpdate::delete(dn.as_bytes())),
+            Request::Add { dn } => decisions(sides, Asked::Right { dn, right: Right::Add, attribute: None }),
+            Request::Extended { oid } => decisions(sides, Asked::Extended { oid }),
+            Request::Delete { dn } => update(sides, &MadeUpdate::delete(dn.as_bytes())),
             Request::ModifyDn { dn, new_rdn, delete_old_rdn, new_superior } => {
-                sides.update(&MadeUpdate::modify_dn(dn, new_rdn, *delete_old_rdn, new_superior.as_deref()))
+                update(sides, &MadeUpdate::modify_dn(dn, new_rdn, *delete_old_rdn, new_superior.as_deref()))
             }
             Request::Modify { .. } => {
                 match self.written.modify(logged.connection, logged.operation, logged.unix_seconds) {
-                    Some(made) => sides.update(&made),
+                    Some(made) => update(sides, &made),
                     None => Ok(Compared::Untold(Untold::NotWritten)),
                 }
             }
@@ -119,82 +125,33 @@ fn session(directory: &Directory, client: &Client) -> Result<Session, Failure> {
     options.session(directory, &client.dn)
 }
 
-/// Both directories, with a session of the client in each.
-struct Sides<'b> {
-    now: (&'b Directory, Session),
-    then: (&'b Directory, Session),
-    time: i64,
+/// Decides a request twice, and puts into words what differs.
+fn decisions(sides: &Sides<'_>, asked: Asked<'_, '_>) -> Result<Compared, Failure> {
+    Ok(worded(sides.decide(asked)?))
 }
 
-impl Sides<'_> {
-    fn explain(&self, asked: Asked<'_, '_>) -> Result<(Decision, Decision), Failure> {
-        let ((now, now_session), (then, then_session)) = (&self.now, &self.then);
-        Ok((now.explain(now_session, asked, self.time)?, then.explain(then_session, asked, self.time)?))
-    }
+fn update(sides: &Sides<'_>, made: &MadeUpdate) -> Result<Compared, Failure> {
+    let update = made.update().context("an update of the log")?;
+    decisions(sides, Asked::Update(update.request()))
+}
 
-    fn update(&self, made: &MadeUpdate) -> Result<Compared, Failure> {
-        let update = made.update().context("an update of the log")?;
-        self.decisions(Asked::Update(update.request()))
-    }
+fn search(sides: &Sides<'_>, asked: &searching::Asked) -> Result<Compared, Failure> {
+    let made = asked.request()?;
+    let operation = made.operation().context("the search")?;
+    let Operation::Search(request) = &operation else { return Err(Failure::new("the search is none")) };
+    Ok(worded(sides.search(request)?))
+}
 
-    fn decisions(&self, asked: Asked<'_, '_>) -> Result<Compared, Failure> {
-        let (now, then) = self.explain(asked)?;
-        if !now.exists && !then.exists {
-            return Ok(Compared::Untold(Untold::EntryGone));
+fn worded(comparison: Comparison) -> Compared {
+    match comparison {
+        Comparison::Same => Compared::Same,
+        Comparison::Different(differences) => {
+            let mut differences: Vec<Difference> = differences.iter().map(difference).collect();
+            differences.sort();
+            Compared::Different(differences)
         }
-        if now.granted == then.granted {
-            return Ok(Compared::Same);
-        }
-        let what = if now.granted { "it would be refused" } else { "it would be granted" };
-        Ok(Compared::Different(vec![difference(&now, &then, what.to_owned())]))
-    }
-
-    fn search(&self, asked: &searching::Asked) -> Result<Compared, Failure> {
-        let ((now, now_session), (then, then_session)) = (&self.now, &self.then);
-        let before = search(now, now_session, asked, self.time, ENTRIES_MAX)?;
-        let after = search(then, then_session, asked, self.time, ENTRIES_MAX)?;
-        if before.is_cut || after.is_cut {
-            return Ok(Compared::Untold(Untold::TooMany));
-        }
-        let mut differences = Vec::new();
-        let changed = |ours: &searching::Found, theirs: &searching::Found| {
-            ours.entries.keys().filter(|dn| !theirs.entries.contains_key(*dn)).cloned().collect::<Vec<_>>()
-        };
-        for (entries, verb) in [(changed(&before, &after), "lost"), (changed(&after, &before), "found")] {
-            if let Some(first) = entries.first() {
-                let filter = ldap::filter::parse(&asked.filter).context("a filter of the log")?;
-                let filter = filter.filter();
-                let asked = Asked::Search { dn: first, filter: Some(&filter), attributes: &[] };
-                let (now, then) = self.explain(asked)?;
-                let what = format!("{} would be {verb}, such as \"{first}\"", count(entries.len(), "entry", "entries"));
-                let is_lost = verb == "lost";
-                differences.push(Difference { is_lost, ..difference(&now, &then, what) });
-            }
-        }
-        let mut attributes: HashMap<(bool, String), Vec<String>> = HashMap::new();
-        for (dn, names) in &before.entries {
-            let Some(others) = after.entries.get(dn) else { continue };
-            let lost = names.difference(others).map(|name| (true, name));
-            let gained = others.difference(names).map(|name| (false, name));
-            for (is_lost, name) in lost.chain(gained) {
-                attributes.entry((is_lost, name.clone())).or_default().push(dn.clone());
-            }
-        }
-        for ((is_lost, name), entries) in attributes {
-            let Some(first) = entries.first() else { continue };
-            let (now, then) = self.explain(Asked::Right { dn: first, right: Right::Read, attribute: Some(&name) })?;
-            let verb = if is_lost { "would not be sent any more" } else { "would be sent" };
-            let entries = count(entries.len(), "entry", "entries");
-            let what = format!("{name} of {entries} {verb}, such as of \"{first}\"");
-            differences.push(Difference { is_lost, ..difference(&now, &then, what) });
-        }
-        if before.result.code != after.result.code && differences.is_empty() {
-            let what = format!("the result would be {} instead of {}", after.result.code, before.result.code);
-            let because = after.result.message.clone();
-            differences.push(Difference { is_lost: before.result.is_success(), what, because });
-        }
-        differences.sort();
-        Ok(if differences.is_empty() { Compared::Same } else { Compared::Different(differences) })
+        Comparison::Untold(directory::Untold::EntryGone) => Compared::Untold(Untold::EntryGone),
+        Comparison::Untold(_) => Compared::Untold(Untold::TooMany),
     }
 }
 
@@ -202,14 +159,25 @@ fn count(number: usize, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
-/// The difference with the instruction that makes it.
-fn difference(now: &Decision, then: &Decision, what: String) -> Difference {
-    let is_lost = now.granted;
-    let pairs = now.needs.iter().filter_map(|need| {
-        let other = then.needs.iter().find(|other| other.what == need.what)?;
-        (other.granted != need.granted).then_some((need, other))
-    });
-    let because = pairs.map(|(now, then)| because(now, then)).next();
+/// A difference with the instruction that makes it.
+fn difference(found: &directory::Difference) -> Difference {
+    let is_lost = found.is_lost;
+    let what = match &found.change {
+        Change::Request => format!("it would be {}", if is_lost { "refused" } else { "granted" }),
+        Change::Entries { count: number, first } => {
+            let verb = if is_lost { "lost" } else { "found" };
+            format!("{} would be {verb}, such as \"{first}\"", count(*number, "entry", "entries"))
+        }
+        Change::Attribute { name, count: number, first } => {
+            let verb = if is_lost { "would not be sent any more" } else { "would be sent" };
+            format!("{name} of {} {verb}, such as of \"{first}\"", count(*number, "entry", "entries"))
+        }
+        Change::Result { before, after } => format!("the result would be {} instead of {}", after.code, before.code),
+    };
+    let because = match &found.change {
+        Change::Result { after, .. } => Some(after.message.clone()),
+        _ => found.needs().map(|(now, then)| because(now, then)),
+    };
     Difference { is_lost, what, because: because.unwrap_or_else(|| "another decision comes before".to_owned()) }
 }
 

@@ -1,0 +1,94 @@
+//! An update judged a second time, by proposed instructions: what differs is counted, and the update goes on as it was
+//! judged the first time.
+//!
+//! Here and not later, because an update changes the entries that it is judged by.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use access::Right;
+use change::proposal::Kind;
+
+use super::context::UpdateContext;
+use super::rights::{End, Judge, Matter};
+use crate::needs::{Need, first_other};
+use crate::search::RequestTime;
+use crate::session::Session;
+use crate::shadow::{LeftOut, Observed, Request};
+
+impl UpdateContext<'_> {
+    /// Compares with how a request was judged.
+    #[cold]
+    pub(super) fn compare_judgement(
+        &self,
+        session: &Session,
+        judge: &Judge,
+        matter: Matter<'_, '_>,
+        judged: Result<(), &End>,
+    ) {
+        let Some(proposed) = self.shadow.proposed().filter(|_| !judge.rights.bypasses_acl()) else { return };
+        // It is judged again on a pool.
+        if matches!(judged, Err(End::TakesLong)) {
+            return;
+        }
+        proposed.guard(|| {
+            let Judge { identity, facts, reading, .. } = judge;
+            let now_unix_seconds = RequestTime::now().unix_seconds;
+            let other = Judge {
+                rights: proposed.control.rights_apart(session, facts, reading, now_unix_seconds)?,
+                identity: identity.clone(),
+                facts: Arc::clone(facts),
+                reading: reading.clone(),
+            };
+            let is_granted = judged.is_ok();
+            let would_be = match other.judge(matter) {
+                Err(End::TakesLong) => {
+                    proposed.tally.left_out(LeftOut::TookLong);
+                    return Ok(());
+                }
+                judged => judged.is_ok(),
+            };
+            let mut differences = Vec::new();
+            if would_be != is_granted {
+                let entry = String::from_utf8_lossy(matter.request.entry());
+                let of = Observed::of(session, request_of(matter.kind), (right_of(matter.kind), &entry));
+                let of = Observed { is_lost: is_granted, ..of };
+                let (now, then) = (needs(judge, matter), needs(&other, matter));
+                differences.push(match first_other(&now, &then) {
+                    Some(both) => of.decided(both, proposed.numbering()),
+                    None => of,
+                });
+            }
+            proposed.tally.compared(differences);
+            Ok(())
+        });
+    }
+}
+
+/// What a judgement asks for, with reasons.
+fn needs(judge: &Judge, matter: Matter<'_, '_>) -> Vec<Need> {
+    let needs = RefCell::default();
+    // How it ends is known.
+    let _ = judge.explain(matter, &needs);
+    needs.into_inner()
+}
+
+fn request_of(kind: Kind) -> Request {
+    match kind {
+        Kind::Add => Request::Add,
+        Kind::Delete => Request::Delete,
+        Kind::ModifyDn => Request::ModifyDn,
+        Kind::PasswordModify => Request::PasswordModify,
+        Kind::Refresh => Request::Refresh,
+        _ => Request::Modify,
+    }
+}
+
+/// What is needed first.
+fn right_of(kind: Kind) -> Right {
+    match kind {
+        Kind::Add => Right::Add,
+        Kind::Delete => Right::Delete,
+        _ => Right::Write,
+    }
+}
