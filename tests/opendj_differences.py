@@ -323,12 +323,6 @@ def unknown_type_is_told(it: Difference) -> bool:
     return asked and it.opendj.code == NO_SUCH_ATTRIBUTE and it.pando.code in (UNDEFINED_TYPE, NO_ACCESS)
 
 
-@rule("access first, then values, schema (section 6, end); DJ says 68 of a readable name first")
-def existing_name_before_access(it: Difference) -> bool:
-    is_add = isinstance(it.question, Add) and it.question.name in NAMES
-    return is_add and (it.opendj.code, it.pando.code) == (ALREADY_EXISTS, NO_ACCESS)
-
-
 @rule("Every later error about an unreadable entry is masked as 32 (section 6); DJ masks not all of them")
 def later_error_masked(it: Difference) -> bool:
     is_later = it.opendj.code not in (SUCCESS, *REFUSALS) and it.pando.code == NO_SUCH_OBJECT
@@ -346,7 +340,6 @@ SINGLE = [
     matched_as_for_a_missing_one,
     hidden_parent_is_missing,
     unknown_type_is_told,
-    existing_name_before_access,
     later_error_masked,
     values_before_access,
     move_below_itself_before_access,

@@ -10,7 +10,7 @@ use store::{EntryId, StoreError, View};
 
 use crate::about::is_about;
 use crate::compiled::{Instruction, NamePattern, Rule};
-use crate::decide::{OpenRule, Subject, depth};
+use crate::decide::{Additions, OpenRule, Subject, depth};
 use crate::decider::Decider;
 use crate::entry_conditions::Conditions;
 use crate::explanation::{Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
@@ -262,7 +262,7 @@ impl Asked<'_> {
         let rule = Rule::of_condition(self.facts, condition);
         let asker = &self.decider.rights.asker;
         let open = self.decider.making().with_entry(asker.place, |entry| {
-            OpenRule::of(&rule, Subject { facts: self.facts, asker, entry }, &mut false)
+            OpenRule::of(&rule, Subject { facts: self.facts, asker, entry }, Additions::Undefined, &mut false)
         })?;
         self.with(|conditions| open.truth(&mut |question| conditions.answer(question, &mut false)))
     }

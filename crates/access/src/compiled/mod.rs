@@ -9,7 +9,7 @@ mod rule;
 mod type_set;
 
 pub(crate) use filter_test::{FilterTest, url_of_value};
-pub(crate) use instruction::{Instruction, ValueTests};
+pub(crate) use instruction::{Instruction, Permission, ValueTests};
 pub(crate) use name_pattern::NamePattern;
 pub(crate) use rule::{EntryTest, EntryTestKind, Rule, Test};
 pub(crate) use type_set::{Kinds, TypeSet};

@@ -7,7 +7,7 @@ use aci::{Effect, Right, Rights};
 use query::filter::Truth;
 use store::{EntryId, StoreError};
 
-use super::open_rule::{OpenRule, Subject};
+use super::open_rule::{Additions, OpenRule, Subject};
 use crate::compiled::Instruction;
 use crate::set::{AciSet, Key};
 
@@ -70,7 +70,8 @@ pub(crate) fn concerns_of(
     let mut concerns = Vec::new();
     for instruction in instructions {
         for permission in &instruction.permissions {
-            let rule = match (OpenRule::of(&permission.rule, subject, computed)?, permission.effect) {
+            let additions = Additions::of(permission.effect, permission.rights);
+            let rule = match (OpenRule::of(&permission.rule, subject, additions, computed)?, permission.effect) {
                 (OpenRule::Decided(Truth::False), _) | (OpenRule::Decided(Truth::Undefined), Effect::Allow) => continue,
                 (OpenRule::Decided(_), _) => None,
                 (open, _) => Some(open),

@@ -17,5 +17,5 @@ mod place;
 pub(crate) use certain::Certain;
 pub(crate) use concern::{BackendConcerns, Concern, concerns_of};
 pub(crate) use making::{Making, certain_of_own};
-pub(crate) use open_rule::{EntryQuestion, OpenRule, Subject};
+pub(crate) use open_rule::{Additions, EntryQuestion, OpenRule, Subject};
 pub(crate) use place::{About, Applying, FindChild, NameTest, Place, Table, depth, name_test};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aci::AuthMethod;
+use aci::{AuthMethod, Effect, Right, Rights};
 use query::facts::Facts;
 use query::filter::Truth;
 use store::StoreError;
@@ -31,14 +31,46 @@ pub(crate) struct Subject<'s> {
     pub entry: Option<&'s AskerEntry<'s>>,
 }
 
+/// What a rule says of entries that are to be added: what such an entry says of whoever adds it is undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Additions {
+    /// Nothing: it is not about the right `add`.
+    None,
+    /// A test that is undefined grants as little as a false one.
+    AsFalse,
+    /// A test that is undefined is not a false one: it refuses, or its opposite is undefined, too.
+    Undefined,
+}
+
+impl Additions {
+    /// Of a rule that gives or takes these rights.
+    pub fn of(effect: Effect, rights: Rights) -> Additions {
+        match effect {
+            _ if !rights.contains(Right::Add) => Additions::None,
+            Effect::Allow => Additions::AsFalse,
+            Effect::Deny => Additions::Undefined,
+        }
+    }
+
+    /// Of a rule that is negated.
+    fn negated(self) -> Additions {
+        if self == Additions::None { self } else { Additions::Undefined }
+    }
+}
+
 impl OpenRule {
     /// What is left of `rule`; `computed` is set when something was computed from other entries.
-    pub fn of(rule: &Rule, subject: Subject<'_>, computed: &mut bool) -> Result<OpenRule, StoreError> {
+    pub fn of(
+        rule: &Rule,
+        subject: Subject<'_>,
+        additions: Additions,
+        computed: &mut bool,
+    ) -> Result<OpenRule, StoreError> {
         Ok(match rule {
             Rule::And(rules) => {
                 let mut open = Vec::new();
                 for rule in rules {
-                    match OpenRule::of(rule, subject, computed)? {
+                    match OpenRule::of(rule, subject, additions, computed)? {
                         OpenRule::Decided(Truth::False) => return Ok(OpenRule::Decided(Truth::False)),
                         OpenRule::Decided(Truth::True) => {}
                         left => open.push(left),
@@ -49,7 +81,7 @@ impl OpenRule {
             Rule::Or(rules) => {
                 let mut open = Vec::new();
                 for rule in rules {
-                    match OpenRule::of(rule, subject, computed)? {
+                    match OpenRule::of(rule, subject, additions, computed)? {
                         OpenRule::Decided(Truth::True) => return Ok(OpenRule::Decided(Truth::True)),
                         OpenRule::Decided(Truth::False) => {}
                         left => open.push(left),
@@ -57,11 +89,11 @@ impl OpenRule {
                 }
                 joined(open, Truth::False, OpenRule::Or)
             }
-            Rule::Not(rule) => match OpenRule::of(rule, subject, computed)? {
+            Rule::Not(rule) => match OpenRule::of(rule, subject, additions.negated(), computed)? {
                 OpenRule::Decided(truth) => OpenRule::Decided(truth.opposite()),
                 left => OpenRule::Not(Arc::new(left)),
             },
-            Rule::Test(test) => subject.of_test(test, computed)?,
+            Rule::Test(test) => subject.of_test(test, additions, computed)?,
         })
     }
 
@@ -120,7 +152,7 @@ fn joined(mut open: Vec<OpenRule>, empty: Truth, join: fn(Arc<[OpenRule]>) -> Op
 }
 
 impl Subject<'_> {
-    fn of_test(self, test: &Test, computed: &mut bool) -> Result<OpenRule, StoreError> {
+    fn of_test(self, test: &Test, additions: Additions, computed: &mut bool) -> Result<OpenRule, StoreError> {
         let asker = self.asker;
         let name = asker.name.as_deref();
         let truth = |is: bool| OpenRule::Decided(Truth::from(is));
@@ -142,6 +174,9 @@ impl Subject<'_> {
             },
             Test::Group(group) => truth(self.is_in_group(group)?),
             Test::Role(role) => truth(asker.roles.contains(role)),
+            Test::Entry(test) if additions == Additions::Undefined && test.levels.contains(0) => {
+                OpenRule::Entry(Arc::clone(test))
+            }
             Test::Entry(test) => self.of_entry_test(test, computed)?,
             Test::Address(ranges) => {
                 truth(asker.connection.address.is_some_and(|address| ranges.iter().any(|it| it.contains(address))))

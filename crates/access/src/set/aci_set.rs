@@ -90,7 +90,7 @@ impl Holder {
     fn keys(&self) -> BTreeSet<Key> {
         let mut keys = BTreeSet::new();
         for permission in self.instructions.iter().flat_map(|it| &it.permissions) {
-            add_keys(&permission.rule, &mut keys);
+            add_keys(permission, &mut keys);
         }
         keys
     }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::compiled::{EntryTestKind, Rule, Test};
+use aci::{Effect, Right};
+
+use crate::compiled::{EntryTestKind, Permission, Rule, Test};
 
 /// A condition on the asker alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,12 +59,23 @@ impl Needs {
 }
 
 /// Adds the keys of a rule: it is false of whom none of them is about.
-pub(crate) fn add_keys(rule: &Rule, keys: &mut BTreeSet<Key>) {
+pub(crate) fn add_keys(permission: &Permission, keys: &mut BTreeSet<Key>) {
+    let rule = &permission.rule;
+    // What an entry that is to be added says is undefined, whoever asks, and then the rule refuses.
+    let refuses_additions = permission.effect == Effect::Deny && permission.rights.contains(Right::Add);
     match keys_of(rule) {
-        Some(own) => keys.extend(own),
-        None => {
+        Some(own) if !(refuses_additions && asks_the_entry(rule)) => keys.extend(own),
+        _ => {
             keys.insert(Key::Everybody);
         }
+    }
+}
+
+fn asks_the_entry(rule: &Rule) -> bool {
+    match rule {
+        Rule::And(rules) | Rule::Or(rules) => rules.iter().any(asks_the_entry),
+        Rule::Not(rule) => asks_the_entry(rule),
+        Rule::Test(test) => matches!(test, Test::Entry(test) if test.levels.contains(0)),
     }
 }
 

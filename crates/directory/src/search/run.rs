@@ -448,9 +448,14 @@ impl<O: EntryWriter> Run<'_, O> {
         self.items().may_assert_all(self.matcher, self.facts, &*self.rights, ReadRight::Search, &entry)
     }
 
-    /// Counts a candidate that the asker may know of; `false` for others.
+    /// Counts a candidate that the asker may know of; `false` for others. Whether entries out of scope are candidates
+    /// depends on how many entries there are, so that they do not count where something has to be asked.
     pub(super) fn counts(&mut self, view: &View<'_>, id: EntryId, record: RecordView<'_>) -> Result<bool, Stop> {
-        if self.asks() && !(self.shows(view, id, record)? && self.may_be_tested(view, id, record)?) {
+        let is_counted = !self.asks()
+            || (self.in_scope(view, id, &record)?
+                && self.shows(view, id, record)?
+                && self.may_be_tested(view, id, record)?);
+        if !is_counted {
             return Ok(false);
         }
         self.count_candidate()?;

@@ -33,7 +33,7 @@ mod watched;
 mod watches;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use event::Present;
 pub use output::{WatchOutput, WatchWaker};

@@ -1,7 +1,8 @@
 //! The names of the groups of one class that list an entry in one attribute (OpenLDAP: memberof-memberof-ad for such a
 //! pair).
 //!
-//! The equality index of the attribute with the members is the reverse index, as for `memberOf`: nothing is stored.
+//! The equality index of the attribute with the members is the reverse index, as for `memberOf`: nothing is stored. As
+//! there, an asker is told of groups that show.
 
 use schema::TypeIndex;
 use store::StoreError;
@@ -28,7 +29,8 @@ impl ValueSource for FromGroups {
         entry: &EntryView<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Priority>, StoreError> {
-        let groups = at.entries().groups();
+        // Groups that do not show are not named.
+        let groups = at.entries().shown_groups();
         let mut form = Vec::new();
         if !at.entries().put_form(&entry.record, &mut form)? {
             return Ok(None);

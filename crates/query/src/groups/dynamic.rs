@@ -16,7 +16,7 @@ use store::StoreError;
 
 use crate::entry::EntryView;
 use crate::facts::Facts;
-use crate::filter::Asker;
+use crate::filter::{Asker, ItemRights};
 use crate::filter::{FilterScratch, Matcher, Truth};
 use crate::rights::{ReadRight, Reader};
 
@@ -92,6 +92,23 @@ impl MemberUrl {
             Some(reader) => self.matcher.matches_one(facts, entry, ReadRight::Search, reader.rights)?,
         };
         Ok(truth == Truth::True)
+    }
+
+    /// What has to be asked before the filter is tried, where rights depend on the entry.
+    pub(super) fn items(&self, reader: Reader<'_>) -> ItemRights {
+        ItemRights::of(&self.matcher, reader.facts, ReadRight::Search, reader.rights)
+    }
+
+    /// Whether an asker may know that it does not describe the entry, whose normalized name is `name`.
+    pub(super) fn may_be_tested(
+        &self,
+        items: &ItemRights,
+        reader: Reader<'_>,
+        entry: &EntryView<'_>,
+        name: &[u8],
+    ) -> Result<bool, StoreError> {
+        let Reader { facts, rights } = reader;
+        Ok(self.has_in_scope(name) && items.may_assert_all(&self.matcher, facts, rights, ReadRight::Search, entry)?)
     }
 }
 

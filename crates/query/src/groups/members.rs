@@ -125,14 +125,12 @@ impl GroupsAt<'_> {
         };
         let mut scratch = FilterScratch::default();
         let (mut form, mut dn) = (Vec::new(), Vec::new());
+        let items = self.asker().map(|reader| (reader, url.items(reader)));
         for id in ids {
             let Some(record) = view.entry(id)? else { continue };
             let record = record.view()?;
             if !self.shows(EntryPlace { backend: self.own, id }, &record)? {
                 continue;
-            }
-            if !self.spend() {
-                return Ok(());
             }
             form.clear();
             dn.clear();
@@ -143,7 +141,16 @@ impl GroupsAt<'_> {
             }
             let source = StoredAt::new(self.own, view);
             let entry = EntryView { id, record, dn: DnParts::whole(&dn), source: &source };
-            if url.describes(self.facts(), &entry, &form, self.asker(), &mut scratch)? {
+            let is_described = url.describes(self.facts(), &entry, &form, self.asker(), &mut scratch)?;
+            // That the indexes have it among the candidates must not be counted where it may not be known.
+            let is_counted = match &items {
+                Some((reader, items)) if !is_described => url.may_be_tested(items, *reader, &entry, &form)?,
+                _ => true,
+            };
+            if is_counted && !self.spend() {
+                return Ok(());
+            }
+            if is_described {
                 each(&entry, &dn)?;
             }
         }

@@ -177,6 +177,12 @@ fn limits_count_what_shows() {
     assert_eq!(sized(&mut it, 0).done.candidates, 1, "only uid=cid may be tested");
     let one = it.search(&ask(BASE, "(cn=somebody)")).unwrap();
     assert_eq!(one.done.candidates, 3);
+    // How many entries there are decides whether candidates out of scope are left out before they are looked at.
+    let sort = [controls::sort_request(&[sort_key()])];
+    for controls in [&[][..], &sort] {
+        let asked = Asked { controls, ..ask("ou=Closed,dc=example,dc=com", "(|(cn=somebody)(cn=inside))") };
+        assert_eq!(it.search(&asked).unwrap().done.candidates, 1, "the others are out of scope");
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::Identity;
 use crate::search::doubles;
 
 /// Attributes that are seen of some entries only.
-const PRIVATE: [&str; 4] = ["sn", "telephoneNumber", "member", "aliasedObjectName"];
+const PRIVATE: [&str; 5] = ["sn", "telephoneNumber", "member", "roleOccupant", "aliasedObjectName"];
 
 /// An entry shows if it has `employeeType: seen`; `PRIVATE` may be had of those that also have `employeeType: open`,
 /// passwords of none.

@@ -97,8 +97,18 @@ fn case_14_what_a_new_entry_says_of_who_adds_it_is_undefined() {
         bed.add_value(&person("bob"), "manager", &alice);
         assert_eq!(bed.may_add_entry("alice", &people, "cn=new", &[("cn", "new"), ("manager", &alice)]), may, "{rule}");
     }
+    // Also where no entry could say so of who asks: bob is in no group, and an anonymous client is nobody.
+    for rule in ["not userattr=\"parent[0].seeAlso#GROUPDN\"", "userattr!=\"manager#USERDN\""] {
+        let bed = AccessBed::new(&[(BASE, &aci("", &format!("allow (add) {rule}")))]);
+        assert!(!bed.may_add_entry("bob", &people, "cn=new", &[("cn", "new")]), "{rule}");
+        assert!(!bed.may_add_entry("", &people, "cn=new", &[("cn", "new")]), "{rule}");
+    }
     // In a deny, undefined refuses.
     let deny = aci("", "deny (add) userattr=\"manager#USERDN\"");
+    let everybody = aci("", "allow (add) userdn=\"ldap:///anyone\"");
+    let bed = AccessBed::new(&[(BASE, &everybody), (&people, &deny)]);
+    assert!(!bed.may_add_entry("", &people, "cn=new", &[("cn", "new")]));
+    assert!(bed.may_add_entry("", BASE, "cn=new", &[("cn", "new")]));
     let bed = AccessBed::new(&[(BASE, &aci("", "allow (add) userdn=\"ldap:///all\"")), (&people, &deny)]);
     assert!(!bed.may_add_entry("alice", &people, "cn=new", &[("cn", "new")]));
     assert!(bed.may_add_entry("alice", BASE, "cn=new", &[("cn", "new")]));

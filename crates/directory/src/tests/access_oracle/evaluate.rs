@@ -174,18 +174,18 @@ impl<'w> Decider<'w> {
             // The level is read as a part of an attribute name.
             return Some(false);
         }
-        // Of who has no name, no group or not the value, no entry can say so, also none that is to be.
+        // Of who has no name, no group or not the value, no entry that is there can say so.
         let may_be = self.asker.name.as_ref().is_some_and(|own| match holds {
             Holds::UserDn => true,
             Holds::GroupDn(_) => !self.groups.is_empty(),
             Holds::Value(value) => self.world.tree.values(own, kind).contains(value),
         });
-        if !may_be {
-            return Some(false);
-        }
         let level = |level: &usize| {
             if *level == 0 && entry.is_new {
                 return None;
+            }
+            if !may_be {
+                return Some(false);
             }
             let place = entry.name.and_ancestors().nth(*level);
             let values = match &place {

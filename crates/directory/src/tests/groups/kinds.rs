@@ -364,6 +364,40 @@ fn telling_members_has_the_limits_of_the_requester() {
     assert!(cut.entries.is_empty(), "half a group is none");
 }
 
+/// Names of groups that do not show are told under no attribute.
+// S0-07
+#[test]
+fn a_table_of_membership_names_groups_that_show() {
+    let deny = "aci: (targetattr=\"* || +\")(version 3.0; acl \"no\"; deny (all) userdn=\"ldap:///all\";)";
+    let listed = format!("roleOccupant: {}", person("ann"));
+    let mut it = Fixture::with(
+        &[BASE],
+        default_indexes(),
+        &ldif(
+            &["ann"],
+            &[("seen", "organizationalRole", &[&listed]), ("hidden", "organizationalRole", &[&listed, deny])],
+        ),
+        |config| {
+            let text = "[virtual-attribute.x]\ntype = \"group-membership\"\nattribute-type = \"secretary\"\n\
+                        group-class = \"organizationalRole\"\nmember-attribute = \"roleOccupant\"\n";
+            let tables = config::Config::parse(text, std::path::Path::new("pando.toml")).unwrap();
+            config.virtual_attributes = tables.virtual_attributes;
+        },
+    );
+    let mut told = |identity: crate::Identity, filter: &str| {
+        let asked = Asked { identity, attributes: &["secretary"], ..Asked::new(BASE, filter) };
+        let found = it.search(&asked).unwrap().entries;
+        found.into_iter().map(|(_, it)| short(it.get("secretary").cloned().unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let [both, one] = [&["hidden", "seen"][..], &["seen"]].map(|names| names.iter().map(ToString::to_string).collect());
+    assert_eq!(told(root(), "(uid=ann)"), [Vec::clone(&both)]);
+    assert_eq!(told(user(), "(uid=ann)"), [Vec::clone(&one)]);
+    let by_hidden = format!("(secretary={})", group("hidden"));
+    assert_eq!(told(root(), &by_hidden), [both]);
+    assert_eq!(told(user(), &by_hidden), Vec::<Vec<String>>::new());
+    assert_eq!(told(user(), &format!("(secretary={})", group("seen"))), [one]);
+}
+
 fn everybody_dynamic() -> String {
     let people: Vec<String> = (0..30).map(|at| format!("p{at}")).collect();
     let people: Vec<&str> = people.iter().map(String::as_str).collect();

@@ -82,7 +82,7 @@ pub fn notices(it: &Fixture) -> Arc<Mutex<Vec<String>>> {
 }
 
 /// A second backend for `base` with the default indexes.
-pub(super) fn second_backend(first: &BackendConfig, base: &str) -> BackendConfig {
+pub(crate) fn second_backend(first: &BackendConfig, base: &str) -> BackendConfig {
     BackendConfig {
         id: "second".to_owned(),
         base_dns: vec![base.to_owned()],

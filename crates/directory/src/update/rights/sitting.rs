@@ -135,6 +135,13 @@ impl<'s> Sitting<'s, '_, '_> {
             (None, _, None) if self.is_base(&name) => None,
             _ => return Err(nowhere()?.into()),
         };
+        // The first thing that is told, as in OpenDJ: whoever sees the entry knows of it anyway.
+        let exists = || Disclosure::Open.tell_denial(ApplyRefusal::EntryExists { dn: shown(dn) }.into());
+        if let Some(existing) = existing
+            && self.scene.shows(existing)?
+        {
+            return Err(exists().into());
+        }
         let parent_shows = parent.as_ref().map_or(Ok(true), |parent| self.scene.shows(parent))?;
         let parent_id = parent.as_ref().map_or(EntryId::ROOT, |parent| parent.id);
         let new = new_entry(self.scene.facts, parent_id, request)?;
@@ -146,10 +153,9 @@ impl<'s> Sitting<'s, '_, '_> {
             let told = Disclosure::Open.tell_denial(denial);
             return Err(if parent_shows { told.into() } else { instead(nowhere()?, told).into() });
         }
-        if let Some(existing) = existing {
-            let exists = Disclosure::Open.tell_denial(ApplyRefusal::EntryExists { dn: shown(dn) }.into());
+        if existing.is_some() {
             let refused = LdapResult::from(Refusal::MayNotAdd { dn: shown(dn) });
-            return Err(if self.scene.shows(existing)? { exists } else { instead(refused, exists) }.into());
+            return Err(instead(refused, exists()).into());
         }
         let judged = match &parent {
             Some(parent) => Judged::New { parent: self.judged(&parent.view()?) },

@@ -41,7 +41,7 @@ fn fixture() -> Fixture {
 
 /// The client of one watch.
 #[derive(Clone, Default)]
-struct Client(Arc<(Mutex<Seen>, Condvar)>);
+pub(crate) struct Client(Arc<(Mutex<Seen>, Condvar)>);
 
 #[derive(Default)]
 struct Seen {
@@ -57,12 +57,12 @@ struct Seen {
 
 /// A change as the client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Told {
+pub(crate) struct Told {
     change_type: u8,
-    dn: String,
+    pub(crate) dn: String,
     previous_dn: Option<String>,
     number: i64,
-    attributes: BTreeMap<String, Vec<String>>,
+    pub(crate) attributes: BTreeMap<String, Vec<String>>,
 }
 
 impl Told {
@@ -140,6 +140,11 @@ impl Client {
             let left = until.checked_duration_since(Instant::now()).expect("nothing was told");
             seen = self.0.1.wait_timeout(seen, left).unwrap().0;
         }
+    }
+
+    /// The changes up to the one that `is_last` says so of, when that is told.
+    pub(crate) fn told_until(&self, is_last: impl Fn(&Told) -> bool) -> Vec<Told> {
+        self.wait(|seen| Some(decode(&seen.bytes)).filter(|told| told.iter().any(&is_last)))
     }
 
     /// The first `count` changes, when they are told.
