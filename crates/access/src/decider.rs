@@ -18,7 +18,7 @@ use schema::{NormalizedDn, TypeIndex};
 use store::{EntryId, StoreError};
 
 use crate::decide::{About, Applying, BackendConcerns, Concern, FindChild, Making, Place, Table, depth, name_test};
-use crate::entry_conditions::{Applies, Conditions};
+use crate::entry_conditions::{Applies, Conditions, Looked};
 use crate::rights::Rights;
 use crate::set::Loading;
 
@@ -43,7 +43,7 @@ pub(crate) struct Memo {
     scratch: RefCell<FilterScratch>,
     /// What concerns the asker at a moment that is not that of its rights.
     concerns: RefCell<HashMap<(BackendIndex, u64), Rc<BackendConcerns>>>,
-    pub looked_at_content: Cell<bool>,
+    pub looked: Cell<Looked>,
 }
 
 /// The children of an entry, or one entry that is special: a base entry, or one that holds instructions.
@@ -261,9 +261,9 @@ impl<'d> Decider<'d> {
     }
 
     fn applies_by(&self, conditions: &Conditions<'_>, applying: &Applying) -> Result<bool, StoreError> {
-        let Applies { applies, looked_at_content } = conditions.of(applying)?;
-        if looked_at_content {
-            self.memo.looked_at_content.set(true);
+        let Applies { applies, looked } = conditions.of(applying)?;
+        if looked != Looked::default() {
+            self.memo.looked.set(self.memo.looked.get().with(looked));
         }
         Ok(applies)
     }

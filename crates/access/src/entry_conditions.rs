@@ -39,11 +39,27 @@ pub(crate) struct Conditions<'c> {
 pub(crate) type WithAsker<'c> =
     dyn Fn(&mut dyn FnMut(Option<&AskerEntry<'_>>) -> Result<bool, StoreError>) -> Result<bool, StoreError> + 'c;
 
-/// Whether a permission applies, and whether that took what the entry holds.
+/// Whether a permission applies, and what that took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Applies {
     pub applies: bool,
-    pub looked_at_content: bool,
+    pub looked: Looked,
+}
+
+/// What entries held that was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Looked {
+    /// The entry itself.
+    pub at_content: bool,
+    /// So many entries above it.
+    pub levels: u8,
+}
+
+impl Looked {
+    /// This and that.
+    pub fn with(self, other: Looked) -> Looked {
+        Looked { at_content: self.at_content || other.at_content, levels: self.levels.max(other.levels) }
+    }
 }
 
 impl<'c> Conditions<'c> {
@@ -54,16 +70,16 @@ impl<'c> Conditions<'c> {
 
     /// Whether a permission applies. What nobody can tell does not apply if it grants, and does if it denies.
     pub fn of(&self, applying: &Applying) -> Result<Applies, StoreError> {
-        let mut looked = false;
+        let mut looked = Looked::default();
         let truth = self.truth(applying, &mut looked)?;
         let applies = match applying.concern.effect {
             Effect::Allow => truth == Truth::True,
             Effect::Deny => truth != Truth::False,
         };
-        Ok(Applies { applies, looked_at_content: looked })
+        Ok(Applies { applies, looked })
     }
 
-    fn truth(&self, applying: &Applying, looked: &mut bool) -> Result<Truth, StoreError> {
+    fn truth(&self, applying: &Applying, looked: &mut Looked) -> Result<Truth, StoreError> {
         let instruction = &applying.concern.instruction;
         if !self.has_name(&applying.name, instruction)? {
             return Ok(Truth::False);
@@ -75,7 +91,7 @@ impl<'c> Conditions<'c> {
         if truth != Truth::False
             && let Some(filter) = &instruction.filter
         {
-            *looked = true;
+            looked.at_content = true;
             let matches = self.matches(&filter.value)?;
             truth = truth.min(if filter.negated { matches.opposite() } else { matches });
         }
@@ -144,7 +160,7 @@ impl<'c> Conditions<'c> {
     }
 
     /// What the entry answers; `looked` is set when that took what it holds.
-    pub fn answer(&self, question: EntryQuestion<'_>, looked: &mut bool) -> Result<Truth, StoreError> {
+    pub fn answer(&self, question: EntryQuestion<'_>, looked: &mut Looked) -> Result<Truth, StoreError> {
         let here = self.stored.as_ref().map(|stored| stored.backend);
         match (question, self.asker.place) {
             (EntryQuestion::Says(test), _) => self.says(test, looked),
@@ -168,16 +184,19 @@ impl<'c> Conditions<'c> {
 
     /// What the entry, or those above it, say of the asker: one that says so is enough. What an entry that is to be
     /// added says of who adds it cannot be told: it could name oneself.
-    fn says(&self, test: &EntryTest, looked: &mut bool) -> Result<Truth, StoreError> {
+    fn says(&self, test: &EntryTest, looked: &mut Looked) -> Result<Truth, StoreError> {
         let mut truth = Truth::False;
         for level in test.levels.iter() {
             let said = match level {
                 0 if self.stored.is_some() && self.entry.id == EntryId::ROOT => Truth::Undefined,
                 0 => {
-                    *looked = true;
+                    looked.at_content = true;
                     self.entry_says(test, self.entry)?
                 }
-                level => self.above_says(test, level)?,
+                level => {
+                    looked.levels = looked.levels.max(level);
+                    self.above_says(test, level)?
+                }
             };
             truth = truth.max(said);
             if truth == Truth::True {

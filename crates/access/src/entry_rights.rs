@@ -129,7 +129,13 @@ impl<'m> EntryRights<'m> {
     /// Whether some decision so far took what an entry holds: then it has to be made again when the entry changes.
     #[must_use]
     pub fn looked_at_content(&self) -> bool {
-        self.memo.looked_at_content.get()
+        self.memo.looked.get().at_content
+    }
+
+    /// How many entries above the one asked about were looked at, of which the same goes.
+    #[must_use]
+    pub fn looked_above(&self) -> u8 {
+        self.memo.looked.get().levels
     }
 
     /// The same answer as [`EntryRights::may`] with its reasons: every instruction is evaluated as it is written. Slow:

@@ -12,7 +12,7 @@ use crate::about::is_about;
 use crate::compiled::{Instruction, NamePattern, Rule};
 use crate::decide::{Additions, OpenRule, Subject, depth};
 use crate::decider::Decider;
-use crate::entry_conditions::Conditions;
+use crate::entry_conditions::{Conditions, Looked};
 use crate::explanation::{Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
 use crate::question::Question;
 use crate::set::values_of;
@@ -264,7 +264,7 @@ impl Asked<'_> {
         let open = self.decider.making().with_entry(asker.place, |entry| {
             OpenRule::of(&rule, Subject { facts: self.facts, asker, entry }, Additions::Undefined, &mut false)
         })?;
-        self.with(|conditions| open.truth(&mut |question| conditions.answer(question, &mut false)))
+        self.with(|conditions| open.truth(&mut |question| conditions.answer(question, &mut Looked::default())))
     }
 
     fn with<T>(&self, with: impl FnOnce(&Conditions<'_>) -> T) -> T {

@@ -5,16 +5,22 @@
 //! no clock. Knows no request and no right.
 //!
 //! ```text
-//! which u8 (0 missing, 1 none needed, 2 an entry, 3 an entry and its new superior, 4 the parent of a new entry) ·
+//! which u8 (0 missing, 1 none needed, 2 an entry, 3 an entry and its new superior, 4 the parent of a new entry,
+//!           5 an entry with what is below it) ·
 //! of each entry:
-//! number u64 · content u8 (0 not looked at, 1 looked at, without CSN, 2 with) ·
-//! with 2: time µs u64, count u32, replica u16                                              (integers little-endian)
+//! number u64 · content u8 (0 not looked at, 1 looked at, without CSN, 2 with; 4 more where entries above count) ·
+//! with 2: time µs u64, count u32, replica u16 · with 4: levels u8, digest 16 bytes ·
+//! with which 5: the subtree, see [`judged_tree`](crate::judged_tree)                        (integers little-endian)
 //! ```
 
-use store::record::Header;
-use store::{EntryId, RecordView};
+use store::{EntryId, RecordView, StoreError, View};
 
 use crate::csn::Csn;
+use crate::judged_content::{ContentDigest, csn_of, digest_upwards};
+use crate::judged_tree::JudgedTree;
+
+/// Added to what is said of the content of an entry when entries above it count.
+const WITH_ABOVE: u8 = 4;
 
 /// What was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +41,13 @@ pub enum Judged {
         /// Its parent; [`JudgedEntry::NONE`] for a base entry.
         parent: JudgedEntry,
     },
+    /// The entry that is deleted with everything below it, and what of that is deleted next.
+    Tree {
+        /// The entry.
+        entry: JudgedEntry,
+        /// What is deleted next.
+        tree: JudgedTree,
+    },
     /// Nothing: a proposal of older versions of the program, where `apply` judged. It can be read, and is not applied.
     Missing,
 }
@@ -44,6 +57,16 @@ pub enum Judged {
 pub struct JudgedEntry {
     id: u64,
     content: JudgedContent,
+    /// What entries above it contained, if that counted.
+    above: Option<Above>,
+}
+
+/// The content of entries above one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Above {
+    /// So many of them.
+    levels: u8,
+    digest: ContentDigest,
 }
 
 /// Whether the content of an entry mattered.
@@ -59,19 +82,37 @@ enum JudgedContent {
 
 impl JudgedEntry {
     /// No entry: above a base entry there is none.
-    pub const NONE: JudgedEntry = JudgedEntry { id: 0, content: JudgedContent::Any };
+    pub const NONE: JudgedEntry = JudgedEntry { id: 0, content: JudgedContent::Any, above: None };
 
     /// An entry of which only the name and the place mattered.
     #[must_use]
     pub fn whatever_it_contains(id: EntryId) -> Self {
-        Self { id: id.0, content: JudgedContent::Any }
+        Self { id: id.0, content: JudgedContent::Any, above: None }
     }
 
     /// An entry whose content mattered.
     #[must_use]
     pub fn as_it_is(id: EntryId, record: &RecordView<'_>) -> Self {
         let csn = csn_of(record.header());
-        Self { id: id.0, content: csn.map_or(JudgedContent::Unstamped, JudgedContent::Of) }
+        Self { id: id.0, content: csn.map_or(JudgedContent::Unstamped, JudgedContent::Of), above: None }
+    }
+
+    /// The same, where the content of so many entries above it mattered, too.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn with_above(self, record: &RecordView<'_>, view: &View<'_>, levels: u8) -> Result<Self, StoreError> {
+        let above = match levels {
+            0 => None,
+            levels => Some(Above { levels, digest: digest_upwards(view, record.parent(), levels)? }),
+        };
+        Ok(Self { above, ..self })
+    }
+
+    /// Whether it counts what entries contain.
+    #[must_use]
+    pub fn depends_on_content(&self) -> bool {
+        self.content != JudgedContent::Any || self.above.is_some()
     }
 
     /// Its number; [`EntryId::ROOT`] for none.
@@ -80,9 +121,20 @@ impl JudgedEntry {
         EntryId(self.id)
     }
 
-    /// Whether this is the entry that was judged, and unchanged if that matters.
-    #[must_use]
-    pub fn is(&self, id: EntryId, record: &RecordView<'_>) -> bool {
+    /// Whether this is the entry that was judged, and unchanged if that matters; and those above it, if that does.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn is(&self, id: EntryId, record: &RecordView<'_>, view: &View<'_>) -> Result<bool, StoreError> {
+        Ok(self.is_itself(id, record)
+            && match self.above {
+                None => true,
+                Some(Above { levels, digest }) => digest_upwards(view, record.parent(), levels)? == digest,
+            })
+    }
+
+    /// The same, but for the entries above it.
+    pub(crate) fn is_itself(&self, id: EntryId, record: &RecordView<'_>) -> bool {
         self.id == id.0
             && match self.content {
                 JudgedContent::Any => true,
@@ -93,31 +145,42 @@ impl JudgedEntry {
 
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.id.to_le_bytes());
+        let with_above = if self.above.is_some() { WITH_ABOVE } else { 0 };
         match self.content {
-            JudgedContent::Any => out.push(0),
-            JudgedContent::Unstamped => out.push(1),
+            JudgedContent::Any => out.push(with_above),
+            JudgedContent::Unstamped => out.push(1 + with_above),
             JudgedContent::Of(csn) => {
-                out.push(2);
+                out.push(2 + with_above);
                 out.extend_from_slice(&csn.time_us.to_le_bytes());
                 out.extend_from_slice(&csn.count.to_le_bytes());
                 out.extend_from_slice(&csn.replica.to_le_bytes());
             }
         }
+        if let Some(Above { levels, digest }) = &self.above {
+            out.push(*levels);
+            out.extend_from_slice(digest);
+        }
     }
 
     fn decode(rest: &mut &[u8]) -> Option<Self> {
         let id = u64::from_le_bytes(take(rest)?);
-        let content = match take(rest)? {
-            [0] => JudgedContent::Any,
-            [1] => JudgedContent::Unstamped,
-            [2] => JudgedContent::Of(Csn {
+        let [what] = take(rest)?;
+        let has_above = what & WITH_ABOVE != 0;
+        let content = match what & !WITH_ABOVE {
+            0 => JudgedContent::Any,
+            1 => JudgedContent::Unstamped,
+            2 => JudgedContent::Of(Csn {
                 time_us: u64::from_le_bytes(take(rest)?),
                 count: u32::from_le_bytes(take(rest)?),
                 replica: u16::from_le_bytes(take(rest)?),
             }),
             _ => return None,
         };
-        Some(Self { id, content })
+        let above = match has_above {
+            true => Some(Above { levels: u8::from_le_bytes(take(rest)?), digest: take(rest)? }),
+            false => None,
+        };
+        Some(Self { id, content, above })
     }
 }
 
@@ -140,6 +203,11 @@ impl Judged {
                 out.push(4);
                 parent.encode(out);
             }
+            Judged::Tree { entry, tree } => {
+                out.push(5);
+                entry.encode(out);
+                tree.encode(out);
+            }
         }
     }
 
@@ -151,13 +219,10 @@ impl Judged {
             [2] => Judged::Entry(JudgedEntry::decode(rest)?),
             [3] => Judged::Move { entry: JudgedEntry::decode(rest)?, superior: JudgedEntry::decode(rest)? },
             [4] => Judged::New { parent: JudgedEntry::decode(rest)? },
+            [5] => Judged::Tree { entry: JudgedEntry::decode(rest)?, tree: JudgedTree::decode(rest)? },
             _ => return None,
         })
     }
-}
-
-fn csn_of(header: &Header<'_>) -> Option<Csn> {
-    header.csn.map(|parts| Csn { time_us: parts.us, count: parts.count, replica: parts.replica })
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {

@@ -9,6 +9,8 @@ pub mod csn;
 pub mod history;
 pub mod index_proposal;
 pub mod judged;
+mod judged_content;
+pub mod judged_tree;
 pub mod parts;
 pub mod proposal;
 mod refusal;

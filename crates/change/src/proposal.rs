@@ -185,6 +185,19 @@ impl<'a> Authority<'a> {
         }
     }
 
+    /// The same when what is below a judged entry has been compared.
+    pub(crate) fn without_tree(self) -> Self {
+        let judged = match self.judged() {
+            Judged::Tree { entry, .. } => Judged::Entry(entry),
+            judged => judged,
+        };
+        match self {
+            Authority::Root { .. } => self,
+            Authority::Anonymous { .. } => Authority::Anonymous { judged },
+            Authority::User { dn, entry, .. } => Authority::User { dn, entry, judged },
+        }
+    }
+
     /// Whether it is a root user.
     #[must_use]
     pub fn is_root(&self) -> bool {
@@ -344,6 +357,16 @@ mod tests {
         builder.finish().unwrap()
     }
 
+    /// An entry whose content did not count, but that of two entries above it; and a subtree of at most 128 entries.
+    fn with_above_and_tree() -> Judged {
+        let parts: [&[u8]; 6] = [&[5], &7u64.to_le_bytes(), &[4, 2], &[9; 16], &[128, 0, 0, 0, 1], &[8; 16]];
+        let bytes = parts.concat();
+        let mut rest = &bytes[..];
+        let judged = Judged::decode(&mut rest).unwrap();
+        assert!(rest.is_empty() && matches!(judged, Judged::Tree { entry, .. } if entry.depends_on_content()));
+        judged
+    }
+
     fn judgements() -> Vec<Judged> {
         let tables = Tables::new(std::sync::Arc::new(NoTypes));
         let csn = Csn { time_us: 1_795_256_100_000_001, count: 5, replica: 2 };
@@ -361,6 +384,7 @@ mod tests {
             Judged::Move { entry: unstamped, superior: plain },
             Judged::Move { entry: stamped, superior: JudgedEntry::NONE },
             Judged::New { parent: unstamped },
+            with_above_and_tree(),
         ]
     }
 
@@ -387,9 +411,9 @@ mod tests {
         for (at, view) in views.iter().enumerate() {
             let judged = JudgedEntry::as_it_is(EntryId(3), view);
             for (other, now) in views.iter().enumerate() {
-                assert_eq!(judged.is(EntryId(3), now), at == other);
-                assert!(!judged.is(EntryId(4), now));
-                assert!(JudgedEntry::whatever_it_contains(EntryId(3)).is(EntryId(3), now));
+                assert_eq!(judged.is_itself(EntryId(3), now), at == other);
+                assert!(!judged.is_itself(EntryId(4), now));
+                assert!(JudgedEntry::whatever_it_contains(EntryId(3)).is_itself(EntryId(3), now));
             }
         }
     }

@@ -107,6 +107,7 @@ impl Directory {
         self.history.stop();
         self.updates.dynamic.stop();
         self.updates.references.stop();
+        self.updates.judging_again.stop();
         let mut first = Ok(());
         for backend in self.backends.iter() {
             if let Err(error) = backend.store.close()

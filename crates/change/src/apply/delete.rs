@@ -1,7 +1,7 @@
 //! Delete (RFC 4511 §4.8), and of whole subtrees (draft-armijo-ldap-treedelete).
 
 use schema::NormalizedDn;
-use store::{EntryId, RecordView, StoreError, View};
+use store::{EntryId, RecordView, StoreError};
 
 use super::change_notes::Note;
 use super::error::ApplyError;
@@ -9,20 +9,22 @@ use super::marks::mark_removed;
 use super::plugins::{self, Moved};
 use super::work::{Target, Work};
 use crate::history::ChangeKind;
+use crate::judged_tree::{SLICE_ENTRIES, doomed};
 use crate::proposal::Flags;
 use crate::refusal::Refusal;
 use query::error::Refusal as NameRefusal;
 use query::error::shown;
 
-/// Entries that one proposal deletes, some milliseconds of work: a larger subtree goes slice by slice, other updates
-/// between them.
-pub const SLICE_ENTRIES: usize = 128;
-
 /// Applies a delete request. With the subtree delete control and more than [`SLICE_ENTRIES`] to delete, the entries
 /// that are deepest below the first child go, and the report asks for the same proposal again.
 pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyError> {
-    let judged = work.judged_entry()?;
+    let (judged, tree) = work.judged_tree()?;
     let target = work.find(dn, judged)?;
+    if let Some(tree) = tree
+        && !tree.is(&work.view(), target.id)?
+    {
+        return Err(ApplyError::JudgedElse);
+    }
     work.read_before(target.id)?;
     let children = work.view().children(target.id)?.count();
     if children > 0 && !work.has(Flags::SUBTREE_DELETE) {
@@ -32,7 +34,7 @@ pub(super) fn delete(work: &mut Work<'_, '_>, dn: &[u8]) -> Result<(), ApplyErro
             false => Refusal::HasSomeChildren { dn }.into(),
         });
     }
-    let doomed = slice(&work.view(), target.id, SLICE_ENTRIES)?;
+    let doomed = doomed(&work.view(), target.id, SLICE_ENTRIES)?;
     work.has_more = doomed.last() != Some(&target.id);
     let mut gone = Vec::new();
     if work.rules.plugins.follows_references() {
@@ -81,26 +83,4 @@ fn note(work: &mut Work<'_, '_>, id: EntryId, target: &Target) -> Result<(), App
     let dn = work.view().dn_of(id)?.unwrap_or_default();
     let note = Note { dn: &dn, ..requested(&record) };
     Ok(work.rules.notes.deleted(work.txn, id, &record, &note)?)
-}
-
-/// At most `limit` entries at or below `top`, each after everything below it; the last is `top` if they are all.
-fn slice(view: &View<'_>, top: EntryId, limit: usize) -> Result<Vec<EntryId>, StoreError> {
-    let mut found = Vec::new();
-    // The way down: an entry, and which of its children was done last.
-    let mut way = vec![(top, EntryId::ROOT)];
-    while let Some((id, done)) = way.last_mut()
-        && found.len() < limit
-    {
-        match view.child_after(*id, *done)? {
-            Some(child) => {
-                *done = child;
-                way.push((child, EntryId::ROOT));
-            }
-            None => {
-                found.push(*id);
-                way.pop();
-            }
-        }
-    }
-    Ok(found)
 }

@@ -57,7 +57,6 @@ mod write;
 mod tests;
 
 pub use base_dns::{BASE_DNS_KEY, base_dns_bytes};
-pub use delete::SLICE_ENTRIES;
 pub use modify_schema::{SCHEMA_KEY, schema_text};
 pub use outcome::{ReferenceReport, Report};
 pub use plugins::dynamic::{ExpirySlice, expired};

@@ -7,7 +7,6 @@ use store::log::LogPlace;
 use store::{Outcome, StoreError, Txn};
 
 use super::base_dns::{self, BASE_DNS_KEY, base_dns_of};
-use super::delete::SLICE_ENTRIES;
 use super::error::ApplyError;
 use super::modify_schema::{SCHEMA_KEY, schema_text};
 use super::outcome::{ReferenceReport, Report};
@@ -16,12 +15,10 @@ use super::rules::{RULES_VERSION, UpdateRules};
 use super::transaction::TransactionReport;
 use super::work::Work;
 use super::{add, delete, indexes, modify, modify_dn, modify_schema, refresh};
+use crate::judged_tree::{SLICE_ENTRIES, SLICES_MAX};
 use crate::parts::split;
 use crate::proposal::{Flags, Kind, Proposal};
 use crate::refusal::Refusal;
-
-/// Slices of subtree deletes in one transaction: it is one change, and other updates wait for it.
-const SLICES_MAX: usize = 80;
 
 impl UpdateRules {
     fn run(&mut self, txn: &mut Txn<'_>, proposal: &Proposal<'_>) -> Result<Report, StoreError> {
@@ -100,13 +97,16 @@ impl UpdateRules {
         slices: &mut usize,
     ) -> Result<Report, StoreError> {
         let mut references: Option<ReferenceReport> = None;
+        let mut proposal = *proposal;
         loop {
-            let mut report = self.run(txn, proposal)?;
+            let mut report = self.run(txn, &proposal)?;
             references = ReferenceReport::join(references, report.references.take());
             if !report.has_more {
                 report.references = references;
                 return Ok(report);
             }
+            // All of the subtree was judged, and is what it was.
+            proposal.authority = proposal.authority.without_tree();
             *slices += 1;
             if *slices > SLICES_MAX {
                 return Ok(Report::of(Refusal::TooManySlices { most: SLICES_MAX * SLICE_ENTRIES }.into()));

@@ -12,6 +12,7 @@ use super::error::ApplyError;
 use super::outcome::ReferenceReport;
 use super::rules::UpdateRules;
 use crate::judged::{Judged, JudgedEntry};
+use crate::judged_tree::JudgedTree;
 use crate::proposal::{Authority, Flags, Proposal};
 use crate::refusal::Refusal;
 use query::backend::Suffix;
@@ -117,6 +118,15 @@ impl<'w, 't> Work<'w, 't> {
         }
     }
 
+    /// The entry that an update deletes, and what of a subtree is deleted next, as they were judged. What older
+    /// versions of the program proposed says nothing of the subtree.
+    pub(super) fn judged_tree(&self) -> Result<(Option<JudgedEntry>, Option<JudgedTree>), ApplyError> {
+        match self.judged()? {
+            Some(Judged::Tree { entry, tree }) if self.has(Flags::SUBTREE_DELETE) => Ok((Some(entry), Some(tree))),
+            _ => Ok((self.judged_entry()?, None)),
+        }
+    }
+
     /// The refusal of a proposal of which something else was judged than what it does.
     pub(super) fn not_judged(&self) -> ApplyError {
         Refusal::NotJudged { user: self.proposal.authority.dn().to_owned() }.into()
@@ -180,7 +190,7 @@ impl<'w, 't> Work<'w, 't> {
         let missing = name.len().saturating_sub(depth);
         let target = self.read(deepest, name, suffix)?;
         if let Some(expected) = expected
-            && !(expected.missing == missing && expected.entry.is(target.id, &target.record()?))
+            && !(expected.missing == missing && expected.entry.is(target.id, &target.record()?, &self.view())?)
         {
             return Err(ApplyError::JudgedElse);
         }

@@ -21,7 +21,7 @@ use super::asked::Asked;
 use crate::in_force::InForce;
 use crate::needs::{Decision, FilterTruth, Need, What};
 use crate::own::MonitorSource;
-use crate::update::{End, Judge, Matter, privilege_to_write};
+use crate::update::{End, Judge, Matter, TreePart, privilege_to_write};
 use change::history::History;
 use change::proposal::{Flags, Kind};
 
@@ -97,6 +97,7 @@ impl Explainer<'_> {
             assertion: b"",
             wants_pre_read: false,
             most_below: usize::MAX,
+            tree: TreePart::first(false),
         };
         let needs = RefCell::default();
         let told = match judge.explain(matter, &needs) {

@@ -13,6 +13,7 @@ use super::controls::OwnedControls;
 use super::decided::Decided;
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of};
 use super::intake::Intake;
+use super::judging_again::{JudgeAgain, JudgingAgain};
 use super::references::ReferenceKeeper;
 use super::rights::Told;
 use change::apply::{Report, TransactionReport};
@@ -36,6 +37,7 @@ pub(super) struct Committing {
     pub(super) intake: Arc<Intake>,
     pub(super) backends: Arc<[Backend]>,
     pub(super) references: Arc<ReferenceKeeper>,
+    pub(super) judging_again: Arc<JudgingAgain>,
     /// At least one.
     pub(super) parts: Vec<Part>,
     pub(super) identity: Identity,
@@ -47,7 +49,7 @@ pub(super) struct Committing {
 }
 
 impl Committing {
-    /// Proposes it. After the first time it is called on the store's thread.
+    /// Proposes it.
     pub(super) fn go_on(self) {
         let (intake, backends) = (Arc::clone(&self.intake), Arc::clone(&self.backends));
         let at = self.parts.first().map(|part| part.decided.backend).unwrap_or_default();
@@ -77,7 +79,7 @@ impl Committing {
         intake.submit(backend, connection, proposal, Box::new(then));
     }
 
-    fn went(mut self, outcome: Result<store::Outcome, store::StoreError>, csn: Csn) {
+    fn went(self, outcome: Result<store::Outcome, store::StoreError>, csn: Csn) {
         let phases = Some(self.phases);
         let outcome = match outcome {
             Ok(outcome) => outcome,
@@ -90,10 +92,8 @@ impl Committing {
             return (self.done)(UpdateDone { phases, ..refused });
         };
         if reports.last().is_some_and(|report| report.is_judged_else) {
-            return match self.judge_again() {
-                Ok(()) => self.go_on(),
-                Err((id, told)) => (self.done)(UpdateDone { phases, ..failed(Some(id), told) }),
-            };
+            let judging_again = Arc::clone(&self.judging_again);
+            return judging_again.hand_over(Box::new(self));
         }
         if let Some(report) = reports.pop_if(|report| !report.result.is_success()) {
             let part = self.parts.get(reports.len());
@@ -122,6 +122,22 @@ impl Committing {
     /// Gives the message id of the first update that is refused now.
     fn judge_again(&mut self) -> Result<(), (i32, Told)> {
         self.parts.iter_mut().try_for_each(|part| part.decided.judge_again().map_err(|told| (part.message_id, *told)))
+    }
+}
+
+impl JudgeAgain for Committing {
+    fn judge(mut self: Box<Self>) {
+        match self.judge_again() {
+            Ok(()) => self.go_on(),
+            Err((id, told)) => (self.done)(UpdateDone { phases: Some(self.phases), ..failed(Some(id), told) }),
+        }
+    }
+
+    fn give_up(self: Box<Self>) {
+        let of_part = |part: &Part| (part.message_id, part.decided.too_much_changes());
+        let first = self.parts.iter().find(|part| part.decided.review.is_some()).map(of_part);
+        let (id, told) = first.map_or_else(|| (None, Told::open(out_of_service())), |(id, told)| (Some(id), told));
+        (self.done)(UpdateDone { phases: Some(self.phases), ..failed(id, told) });
     }
 }
 

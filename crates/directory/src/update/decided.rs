@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use ldap::LdapResult;
 
 use super::controls::OwnedControls;
-use super::done::ExtendedAnswer;
+use super::done::{ExtendedAnswer, out_of_service};
 use super::review::Review;
 use super::rights::{LogNote, Told};
 use crate::refusal::Refusal;
@@ -98,6 +98,14 @@ impl Decided<'_> {
             self.judged = review.judge_again(self.backend, self.kind, &self.controls, &self.op_bytes)?;
         }
         Ok(())
+    }
+
+    /// It cannot be judged again now.
+    pub(super) fn too_much_changes(&self) -> Told {
+        match &self.review {
+            Some(review) => review.changed_again(),
+            None => Told::open(out_of_service()),
+        }
     }
 
     /// A refusal as the asker is told.

@@ -1,7 +1,7 @@
 //! An update of somebody whose rights were judged, on its way: when what it is about changed since, it is judged and
 //! proposed again.
 //!
-//! Knows outcomes; not what is judged.
+//! Knows outcomes; not what is judged. It is judged again on a thread for that, never on the writer's.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use store::Phases;
 use super::decided::Decided;
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of, report_of, update_done};
 use super::intake::Intake;
+use super::judging_again::{JudgeAgain, JudgingAgain};
 use super::references::ReferenceKeeper;
 use change::csn::Csn;
 use query::backend::Backend;
@@ -19,6 +20,7 @@ pub(super) struct JudgedUpdate {
     pub(super) intake: Arc<Intake>,
     pub(super) backends: Arc<[Backend]>,
     pub(super) references: Arc<ReferenceKeeper>,
+    pub(super) judging_again: Arc<JudgingAgain>,
     pub(super) decided: Decided<'static>,
     pub(super) entry_uuid: [u8; 16],
     pub(super) done: UpdateCallback,
@@ -27,7 +29,7 @@ pub(super) struct JudgedUpdate {
 }
 
 impl JudgedUpdate {
-    /// Proposes it. After the first time it is called on the store's thread.
+    /// Proposes it.
     pub(super) fn go_on(self) {
         let (intake, backends) = (Arc::clone(&self.intake), Arc::clone(&self.backends));
         let Some(backend) = backends.get(self.decided.backend.0) else {
@@ -42,14 +44,12 @@ impl JudgedUpdate {
         intake.submit(backend, connection, proposal, Box::new(then));
     }
 
-    fn went(mut self, outcome: Result<store::Outcome, store::StoreError>, csn: Csn) {
+    fn went(self, outcome: Result<store::Outcome, store::StoreError>, csn: Csn) {
         let report = report_of(outcome);
         let phases = Some(self.phases);
         if report.as_ref().is_ok_and(|report| report.is_judged_else) {
-            return match self.decided.judge_again() {
-                Ok(()) => self.go_on(),
-                Err(told) => (self.done)(UpdateDone { phases, ..UpdateDone::told(*told) }),
-            };
+            let judging_again = Arc::clone(&self.judging_again);
+            return judging_again.hand_over(Box::new(self));
         }
         let Decided { connection, operation, .. } = self.decided;
         if let Ok(report) = &report {
@@ -57,5 +57,19 @@ impl JudgedUpdate {
         }
         let (report, log) = self.decided.disclose(report);
         (self.done)(UpdateDone { phases, log, ..update_done(report, csn, self.decided.answer) });
+    }
+}
+
+impl JudgeAgain for JudgedUpdate {
+    fn judge(mut self: Box<Self>) {
+        match self.decided.judge_again() {
+            Ok(()) => self.go_on(),
+            Err(told) => (self.done)(UpdateDone { phases: Some(self.phases), ..UpdateDone::told(*told) }),
+        }
+    }
+
+    fn give_up(self: Box<Self>) {
+        let told = self.decided.too_much_changes();
+        (self.done)(UpdateDone { phases: Some(self.phases), ..UpdateDone::told(told) });
     }
 }

@@ -17,7 +17,7 @@ use super::context::UpdateContext;
 use super::controls::OwnedControls;
 use super::order::Order;
 use super::review::Review;
-use super::rights::{End, Judge, MOST_BELOW_AT_ONCE, Matter, Told, may_everything};
+use super::rights::{End, Judge, MOST_BELOW_AT_ONCE, Matter, Told, TreePart, may_everything};
 use crate::refusal::Refusal;
 
 /// What of a request is judged.
@@ -54,6 +54,7 @@ impl UpdateContext<'_> {
             return Ok((Judged::Unneeded, None));
         }
         let judge = Judge { rights, identity: asked.identity.clone(), facts, reading: self.reading.clone() };
+        let tree = TreePart::first(controls.transaction.is_some());
         let matter = Matter {
             backend: asked.backend,
             kind: asked.kind,
@@ -62,6 +63,7 @@ impl UpdateContext<'_> {
             assertion: &controls.assertion,
             wants_pre_read: !controls.pre_read.is_empty(),
             most_below: if order.may_be_slow { usize::MAX } else { MOST_BELOW_AT_ONCE },
+            tree,
         };
         let judged = judge.judge(matter);
         if self.shadow.is_on() {
@@ -69,7 +71,7 @@ impl UpdateContext<'_> {
         }
         let verdict = judged?;
         let assertion = if verdict.is_asserted { std::mem::take(&mut controls.assertion) } else { Vec::new() };
-        Ok((verdict.judged, Some(Box::new(Review::new(judge, verdict, assertion)))))
+        Ok((verdict.judged, Some(Box::new(Review::new(judge, verdict, assertion, tree)))))
     }
 
     /// The same of a modify request that was made for another one.

@@ -8,7 +8,7 @@
 //! | `decided` | a decided update, all of a proposal but its time |
 //! | `rights` | whether the asker may make it, and what of its result may be told |
 //! | `committing` | a transaction that is being done |
-//! | `judging`, `review`, `judged_update` | an update that is judged, and on its way |
+//! | `judging`, `review`, `judged_update`, `judging_again` | an update that is judged, and on its way |
 //! | `done` | what became of it |
 //! | `intake` | the way into the queues of the backends |
 //! | `state` | what updates keep while the server runs |
@@ -27,6 +27,7 @@ mod inbound;
 mod intake;
 mod judged_update;
 mod judging;
+mod judging_again;
 mod kept_settings;
 mod order;
 mod password_modify;
@@ -55,7 +56,7 @@ pub use order::UpdateRequest;
 pub(crate) use plugins::check_declared_plugins;
 pub use references::{FollowedName, InternalLog};
 pub use rights::LogNote;
-pub(crate) use rights::{End, Judge, Matter, privilege_to_write};
+pub(crate) use rights::{End, Judge, Matter, TreePart, privilege_to_write};
 pub(crate) use schema_change::bind_schema;
 pub(crate) use state::UpdateState;
 pub use submit::{SlowUpdate, Submitted};

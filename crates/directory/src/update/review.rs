@@ -10,7 +10,9 @@ use ldap::{EntryUpdate, LdapResult};
 use query::backend::BackendIndex;
 
 use super::controls::OwnedControls;
-use super::rights::{Disclosure, End, Judge, LogNote, Matter, Readable, Refusal, Told, Verdict, name_of, shown_of};
+use super::rights::{
+    Disclosure, End, Judge, LogNote, Matter, Readable, Refusal, Told, TreePart, Verdict, name_of, shown_of,
+};
 use crate::refusal::Refusal as OwnRefusal;
 
 /// How often an update is judged before its asker is told to come again.
@@ -24,14 +26,15 @@ pub(crate) struct Review {
     readable_before: Readable,
     /// The filter of the assertion control, in BER, which the judgement evaluates.
     assertion: Vec<u8>,
+    tree: TreePart,
     times: usize,
 }
 
 impl Review {
     /// After the first judgement; `assertion` is what it evaluated.
-    pub(super) fn new(judge: Judge, verdict: Verdict, assertion: Vec<u8>) -> Self {
+    pub(super) fn new(judge: Judge, verdict: Verdict, assertion: Vec<u8>, tree: TreePart) -> Self {
         let Verdict { disclosure, readable_before, .. } = verdict;
-        Self { judge, disclosure, readable_before, assertion, times: 1 }
+        Self { judge, disclosure, readable_before, assertion, tree, times: 1 }
     }
 
     /// Judges the request again.
@@ -44,8 +47,10 @@ impl Review {
     ) -> Result<Judged, Box<Told>> {
         let changed_again = Refusal::ChangedAgain { times: self.times };
         if self.times >= JUDGED_MOST {
-            return Err(changed_again.into());
+            return Err(Box::new(self.changed_again()));
         }
+        // What the asker may do has changed perhaps.
+        self.judge.renew()?;
         self.times += 1;
         let update =
             EntryUpdate::decode(op_bytes).map_err(|error| OwnRefusal::MadeRequest { problem: error.to_string() })?;
@@ -57,6 +62,7 @@ impl Review {
             assertion: &self.assertion,
             wants_pre_read: !controls.pre_read.is_empty(),
             most_below: usize::MAX,
+            tree: self.tree,
         };
         match self.judge.judge(matter) {
             Ok(verdict) => {
@@ -69,9 +75,16 @@ impl Review {
         }
     }
 
+    /// The asker is told to come again.
+    pub(super) fn changed_again(&self) -> Told {
+        Told::from(Refusal::ChangedAgain { times: self.times })
+    }
+
     /// A part was done: an assertion held when the update was begun, and is not made again.
     pub(super) fn go_on(&mut self) {
         self.assertion.clear();
+        self.tree.is_begun = true;
+        self.times = 0;
     }
 
     /// A result as the asker is told.

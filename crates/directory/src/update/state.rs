@@ -10,6 +10,7 @@ use config::{Config, Writability};
 use super::dynamic_state::DynamicState;
 use super::inbound::Inbound;
 use super::intake::Intake;
+use super::judging_again::JudgingAgain;
 use super::references::ReferenceKeeper;
 use password::Scheme;
 
@@ -19,6 +20,7 @@ pub(crate) struct UpdateState {
     pub(super) intake: Arc<Intake>,
     pub(super) inbound: ArcSwap<Inbound>,
     pub(crate) references: Arc<ReferenceKeeper>,
+    pub(crate) judging_again: Arc<JudgingAgain>,
     pub(crate) dynamic: DynamicState,
     pub(crate) scheme: Scheme,
     pub(super) allow_pre_encoded: bool,
@@ -36,6 +38,7 @@ impl UpdateState {
             intake: Arc::default(),
             inbound: ArcSwap::default(),
             references: Arc::default(),
+            judging_again: Arc::default(),
             dynamic: DynamicState::default(),
             scheme: Scheme::from_name(&config.passwords.scheme).unwrap_or(Scheme::SaltedSha512),
             allow_pre_encoded: config.passwords.allow_pre_encoded_passwords,

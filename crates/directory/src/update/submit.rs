@@ -234,10 +234,12 @@ impl UpdateContext<'_> {
         if decided.controls.flags.has(Flags::SUBTREE_DELETE) {
             let (intake, backends) = (Arc::clone(intake), Arc::clone(self.backends));
             let references = Arc::clone(&self.updates.references);
+            let judging_again = Arc::clone(&self.updates.judging_again);
             return SubtreeDelete {
                 intake,
                 backends,
                 references,
+                judging_again,
                 decided: decided.owned(),
                 done,
                 slices: 0,
@@ -252,8 +254,11 @@ impl UpdateContext<'_> {
         if decided.review.is_some() {
             let (intake, backends) = (Arc::clone(intake), Arc::clone(self.backends));
             let references = Arc::clone(&self.updates.references);
+            let judging_again = Arc::clone(&self.updates.judging_again);
             let (decided, phases) = (decided.owned(), Phases::default());
-            return JudgedUpdate { intake, backends, references, decided, entry_uuid, done, phases }.go_on();
+            let judged =
+                JudgedUpdate { intake, backends, references, judging_again, decided, entry_uuid, done, phases };
+            return judged.go_on();
         }
         let (csn, proposal) = intake.encode(&decided, entry_uuid);
         let answer = decided.answer;

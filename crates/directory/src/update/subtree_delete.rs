@@ -2,7 +2,8 @@
 //!
 //! Each is one change of a few milliseconds, so that other updates get their turn. Hence a subtree of more than
 //! [`SLICE_ENTRIES`] is not deleted in one step: readers see it shrink from below, and after a crash, or when a later
-//! step is refused, what was deleted stays deleted (as in OpenDJ). It knows nothing of what is deleted.
+//! step is refused, what was deleted stays deleted (as in OpenDJ). Of whoever may not do everything each step is judged
+//! anew, not on the store's thread: entries may have come meanwhile. It knows nothing of what is deleted.
 
 use std::sync::Arc;
 
@@ -12,10 +13,12 @@ use store::Phases;
 use super::decided::Decided;
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of, report_of, update_done};
 use super::intake::Intake;
+use super::judging_again::{JudgeAgain, JudgingAgain};
 use super::references::ReferenceKeeper;
 use super::rights::Told;
-use change::apply::{Report, SLICE_ENTRIES};
+use change::apply::Report;
 use change::csn::Csn;
+use change::judged_tree::SLICE_ENTRIES;
 use query::backend::Backend;
 
 /// What is needed to go on.
@@ -23,6 +26,7 @@ pub(super) struct SubtreeDelete {
     pub(super) intake: Arc<Intake>,
     pub(super) backends: Arc<[Backend]>,
     pub(super) references: Arc<ReferenceKeeper>,
+    pub(super) judging_again: Arc<JudgingAgain>,
     pub(super) decided: Decided<'static>,
     pub(super) done: UpdateCallback,
     /// Slices that are gone.
@@ -57,15 +61,19 @@ impl SubtreeDelete {
                 self.slices += 1;
                 // The entry may change meanwhile, but the request was granted.
                 self.decided.controls.assertion.clear();
-                if let Some(review) = &mut self.decided.review {
-                    review.go_on();
+                match &mut self.decided.review {
+                    Some(review) => {
+                        review.go_on();
+                        let judging_again = Arc::clone(&self.judging_again);
+                        judging_again.hand_over(Box::new(self));
+                    }
+                    None => self.go_on(),
                 }
-                self.go_on();
             }
-            Ok(report) if report.is_judged_else => match self.decided.judge_again() {
-                Ok(()) => self.go_on(),
-                Err(told) => self.refused(*told),
-            },
+            Ok(report) if report.is_judged_else => {
+                let judging_again = Arc::clone(&self.judging_again);
+                judging_again.hand_over(Box::new(self));
+            }
             Ok(report) if report.result.is_success() => {
                 let phases = Some(self.phases);
                 let (report, log) = self.decided.disclose(Ok(report));
@@ -86,5 +94,19 @@ impl SubtreeDelete {
             result.message = format!("{message} ({gone} entries were deleted: send the request again for the rest)");
         }
         (self.done)(UpdateDone { phases: Some(self.phases), log, ..UpdateDone::refused(result) });
+    }
+}
+
+impl JudgeAgain for SubtreeDelete {
+    fn judge(mut self: Box<Self>) {
+        match self.decided.judge_again() {
+            Ok(()) => self.go_on(),
+            Err(told) => self.refused(*told),
+        }
+    }
+
+    fn give_up(self: Box<Self>) {
+        let told = self.decided.too_much_changes();
+        self.refused(told);
     }
 }

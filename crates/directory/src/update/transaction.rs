@@ -21,6 +21,7 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use change::judged::{Judged, JudgedEntry};
 use query::error::shown;
+use schema::{NormalizedDn, Schema};
 
 /// Begins a transaction on a connection; gives its identifier.
 ///
@@ -41,7 +42,7 @@ pub(crate) fn start_transaction(session: &Session, controls: &Controls<'_>) -> R
 impl UpdateContext<'_> {
     /// Puts an update into the transaction that its control names, for later.
     pub(super) fn enlist(&self, order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> UpdateDone {
-        let enlisted = enlist(order, identifier, decided);
+        let enlisted = enlist(order, identifier, decided, &self.facts().schema);
         UpdateDone::refused(enlisted.err().unwrap_or_else(LdapResult::success))
     }
 
@@ -62,12 +63,25 @@ impl UpdateContext<'_> {
         }
         let (intake, backends) = (Arc::clone(&self.updates.intake), Arc::clone(self.backends));
         let references = Arc::clone(&self.updates.references);
+        let judging_again = Arc::clone(&self.updates.judging_again);
         let (connection, operation, phases) = (order.session.connection, order.operation, Phases::default());
-        Committing { intake, backends, references, parts, identity, connection, operation, phases, done }.go_on();
+        let committing = Committing {
+            intake,
+            backends,
+            references,
+            judging_again,
+            parts,
+            identity,
+            connection,
+            operation,
+            phases,
+            done,
+        };
+        committing.go_on();
     }
 }
 
-fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Result<(), LdapResult> {
+fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>, schema: &Schema) -> Result<(), LdapResult> {
     let unknown = || Refusal::no_transaction(identifier);
     let slot = order.session.transaction.borrow();
     let mut open = slot.lock().ok_or_else(unknown)?;
@@ -91,7 +105,7 @@ fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Res
         }
         .into());
     }
-    if depends_on_earlier(&open.updates, &decided) {
+    if depends_on_earlier(&open.updates, &decided, schema) {
         let dn = EntryRequest::decode(&decided.op_bytes).map(|request| shown(request.entry())).unwrap_or_default();
         return Err(RightsRefusal::OncePerTransaction { dn }.into());
     }
@@ -103,19 +117,35 @@ fn enlist(order: &Order<'_, '_>, identifier: &[u8], decided: Decided<'_>) -> Res
 
 /// Whether rights to an update were decided by what an entry holds that an earlier update of the transaction changes:
 /// then it would not be what was judged.
-fn depends_on_earlier(earlier: &[Waiting], decided: &Decided<'_>) -> bool {
+fn depends_on_earlier(earlier: &[Waiting], decided: &Decided<'_>, schema: &Schema) -> bool {
     let changed = |entry: JudgedEntry| {
         let is_changed = |other: &Waiting| match other.decided.judged {
-            Judged::Entry(other) | Judged::Move { entry: other, .. } => other.id() == entry.id(),
+            Judged::Entry(other) | Judged::Move { entry: other, .. } | Judged::Tree { entry: other, .. } => {
+                other.id() == entry.id()
+            }
             Judged::New { .. } | Judged::Unneeded | Judged::Missing => false,
         };
-        entry != JudgedEntry::whatever_it_contains(entry.id()) && earlier.iter().any(is_changed)
+        entry.depends_on_content() && earlier.iter().any(is_changed)
     };
     match decided.judged {
         Judged::Entry(entry) | Judged::New { parent: entry } => changed(entry),
+        Judged::Tree { entry, .. } => changed(entry) || earlier.iter().any(|other| is_in_tree(other, decided, schema)),
         Judged::Move { entry, superior } => changed(entry) || changed(superior),
         Judged::Unneeded | Judged::Missing => false,
     }
+}
+
+/// Whether an update is about an entry of a subtree that `delete` deletes.
+fn is_in_tree(update: &Waiting, delete: &Decided<'_>, schema: &Schema) -> bool {
+    let normal = |dn: &[u8]| NormalizedDn::parse(schema, dn).ok();
+    let Ok(delete) = EntryRequest::decode(&delete.op_bytes) else { return false };
+    let Ok(update) = EntryRequest::decode(&update.decided.op_bytes) else { return false };
+    let superior = match &update {
+        EntryRequest::ModifyDn(rename) => rename.new_superior,
+        _ => None,
+    };
+    let Some(top) = normal(delete.entry()) else { return false };
+    [Some(update.entry()), superior].into_iter().flatten().filter_map(normal).any(|dn| top.is_ancestor_or_equal(&dn))
 }
 
 /// Ends the transaction that a request names, and gives its updates if they are to be done.

@@ -5,6 +5,7 @@ use ldap::ResultCode;
 use super::bed::{Bed, Outcome, SUFFIX, With, add_op, delete_op, modify_op, rename_op};
 use crate::apply::TransactionReport;
 use crate::judged::{Judged, JudgedEntry};
+use crate::judged_tree::{JudgedTree, SLICE_ENTRIES};
 use crate::parts::join;
 use crate::proposal::{Authority, Flags, Kind};
 use store::EntryId;
@@ -173,6 +174,34 @@ fn a_subtree_goes_slice_by_slice_after_one_judgement() {
     assert!(!bed.delete_with(PEOPLE, with).ok().has_more);
     assert!(bed.entry(PEOPLE).is_none());
     bed.verify();
+}
+
+#[test]
+fn what_comes_below_a_judged_subtree_is_judged_again() {
+    let mut bed = people();
+    let tree = |bed: &Bed| {
+        let snapshot = bed.backend.snapshot().unwrap();
+        let tree = JudgedTree::new(&snapshot.view(), EntryId(bed.id_of(PEOPLE)), SLICE_ENTRIES, 0).unwrap();
+        Judged::Tree { entry: bed.judged(PEOPLE, false), tree }
+    };
+    let mut flags = Flags::default();
+    flags.set(Flags::SUBTREE_DELETE);
+    let changes: [fn(&mut Bed); 4] = [
+        |bed| bed.person("cid"),
+        |bed| drop(bed.modify(ANN, "add description: other").ok()),
+        |bed| drop(bed.rename(ANN, "uid=ann", true, Some(GROUPS)).ok()),
+        |bed| drop(bed.delete(BEN).ok()),
+    ];
+    for change in changes {
+        let judged = tree(&bed);
+        change(&mut bed);
+        let before = bed.picture();
+        judged_else(bed.delete_with(PEOPLE, With { flags, ..by(judged) }));
+        assert_eq!(bed.picture(), before);
+    }
+    let judged = tree(&bed);
+    bed.delete_with(PEOPLE, With { flags, ..by(judged) }).ok();
+    assert_eq!(bed.replayed().picture(), bed.picture());
 }
 
 #[test]

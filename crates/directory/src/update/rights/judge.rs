@@ -1,6 +1,6 @@
 //! Who judges updates: with the rights of one asker, on a snapshot, before a proposal is made.
 //!
-//! Owns what it needs, so that an update whose entry changed meanwhile can be judged again on the writer's thread.
+//! Owns what it needs, so that an update whose entry changed meanwhile can be judged again on another thread.
 //! Knows moments; what is asked of the asker is said by `sitting`.
 
 use std::cell::{Cell, RefCell};
@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use access::{EntryRights, Identity, Privilege, Rights};
+use ldap::LdapResult;
 use query::backend::{Backend, BackendIndex};
+use query::error::store_failure;
 use query::facts::Facts;
 use query::read_moment::ReadContext;
 use schema::NormalizedDn;
@@ -59,6 +61,18 @@ impl Judge {
     /// Why it may not be done, or not on this thread.
     pub(crate) fn judge(&self, matter: Matter<'_, '_>) -> Result<Verdict, End> {
         self.decide(matter, None)
+    }
+
+    /// Takes the rights that the asker has now.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub(crate) fn renew(&mut self) -> Result<(), LdapResult> {
+        let renewed = self.rights.renewed(&[], now_unix_seconds());
+        if let Some(renewed) = renewed.map_err(|error| store_failure(&error))? {
+            self.rights = renewed;
+        }
+        Ok(())
     }
 
     /// The same, with every question that is asked of the asker noted.

@@ -14,6 +14,8 @@ ldap::refusals! {
             "You do not have the right to delete \"{dn}\"";
         MayNotDeleteBelow { dn: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You do not have the right to delete everything below \"{dn}\": nothing was deleted";
+        MayNotDeleteRest { dn: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You do not have the right to delete an entry that came or changed below \"{dn}\" while the others went";
         MayNotRename { dn: String, attribute: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "You do not have the right to write {attribute}, which the new name of \"{dn}\" changes";
         MayNotMove { dn: String, superior: String } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,

@@ -7,8 +7,8 @@ use std::cell::Cell;
 
 use access::{EntryRights, Privilege};
 use change::Refusal as ApplyRefusal;
-use change::apply::SLICE_ENTRIES;
 use change::judged::{Judged, JudgedEntry};
+use change::judged_tree::{JudgedTree, SLICE_ENTRIES, doomed};
 use change::proposal::{Flags, Kind};
 use ldap::{AddRequest, EntryRequest, Filter, LdapResult, ModifyDnRequest, ResultCode};
 use query::backend::Backend;
@@ -80,8 +80,10 @@ impl<'s> Sitting<'s, '_, '_> {
             }
             EntryRequest::Delete(_) => {
                 case.delete(&entry).map_err(told)?;
-                if self.matter.flags.has(Flags::SUBTREE_DELETE) {
-                    self.check_below(&case, held, &disclosure)?;
+                match self.matter.flags.has(Flags::SUBTREE_DELETE) {
+                    true if self.matter.tree.is_begun => self.check_next(&case, held, &disclosure)?,
+                    true => self.check_below(&case, held, &disclosure)?,
+                    false => {}
                 }
             }
             EntryRequest::Add(_) => {}
@@ -93,12 +95,17 @@ impl<'s> Sitting<'s, '_, '_> {
         };
         let judged = match (self.matter.request, &superior) {
             (EntryRequest::ModifyDn(ModifyDnRequest { new_superior: Some(_), .. }), None) => {
-                Judged::Move { entry: self.judged(&entry), superior: JudgedEntry::NONE }
+                Judged::Move { entry: self.judged(&entry)?, superior: JudgedEntry::NONE }
             }
             (_, Some(superior)) => {
-                Judged::Move { entry: self.judged(&entry), superior: self.judged(&superior.view()?) }
+                Judged::Move { entry: self.judged(&entry)?, superior: self.judged(&superior.view()?)? }
             }
-            (_, None) => Judged::Entry(self.judged(&entry)),
+            (EntryRequest::Delete(_), None) if self.matter.flags.has(Flags::SUBTREE_DELETE) => {
+                let (entries, above) = (self.matter.tree.entries, self.rights.looked_above());
+                let tree = JudgedTree::new(&self.scene.view, held.id, entries, above)?;
+                Judged::Tree { entry: self.judged(&entry)?, tree }
+            }
+            (_, None) => Judged::Entry(self.judged(&entry)?),
         };
         let disclosure = match (disclosure, superior) {
             (Disclosure::Open, Some(superior)) if !self.scene.shows(&superior)? => {
@@ -158,7 +165,7 @@ impl<'s> Sitting<'s, '_, '_> {
             return Err(instead(refused, exists()).into());
         }
         let judged = match &parent {
-            Some(parent) => Judged::New { parent: self.judged(&parent.view()?) },
+            Some(parent) => Judged::New { parent: self.judged_above(&parent.view()?)? },
             None => Judged::New { parent: JudgedEntry::NONE },
         };
         let disclosure = match parent_shows {
@@ -249,6 +256,23 @@ impl<'s> Sitting<'s, '_, '_> {
         Ok(())
     }
 
+    /// The entries below that are deleted next, some being deleted already. All were judged before, but others may have
+    /// come since.
+    fn check_next(&self, case: &Case<'_>, top: &Held<'_>, disclosure: &Disclosure) -> Result<(), End> {
+        for id in doomed(&self.scene.view, top.id, self.matter.tree.entries)? {
+            let Some(held) = self.scene.held(id)?.filter(|held| held.id != top.id) else { continue };
+            match case.delete(&held.view()?) {
+                Ok(()) => {}
+                Err(Denial::Failed(error)) => return Err(StoreError::into(*error)),
+                Err(Denial::Refused(_)) => {
+                    let refusal = Refusal::MayNotDeleteRest { dn: shown(self.matter.request.entry()) };
+                    return Err(disclosure.tell_denial(refusal.into()).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Evaluates an assertion control; tells whether there was one.
     fn assertion(&self, case: &Case<'_>, entry: &EntryView<'_>) -> Result<bool, Denial> {
         let Some(filter) = self.asserted()? else { return Ok(false) };
@@ -298,12 +322,23 @@ impl<'s> Sitting<'s, '_, '_> {
         !self.own_dn.is_empty() && own.is_ok_and(|own| own == *name)
     }
 
-    /// An entry as it was judged: as it is, if what it holds has counted.
-    fn judged(&self, entry: &EntryView<'_>) -> JudgedEntry {
-        match self.took_values.get() || self.rights.looked_at_content() {
+    /// An entry as it was judged: as it is, if what it holds has counted; and those above it, if what they hold has.
+    fn judged(&self, entry: &EntryView<'_>) -> Result<JudgedEntry, StoreError> {
+        self.judged_as(entry, false, self.rights.looked_above())
+    }
+
+    /// The same of the parent of an entry that is to be.
+    fn judged_above(&self, parent: &EntryView<'_>) -> Result<JudgedEntry, StoreError> {
+        let levels = self.rights.looked_above();
+        self.judged_as(parent, levels > 0, levels.saturating_sub(1))
+    }
+
+    fn judged_as(&self, entry: &EntryView<'_>, has_counted: bool, levels: u8) -> Result<JudgedEntry, StoreError> {
+        let judged = match has_counted || self.took_values.get() || self.rights.looked_at_content() {
             true => JudgedEntry::as_it_is(entry.id, &entry.record),
             false => JudgedEntry::whatever_it_contains(entry.id),
-        }
+        };
+        judged.with_above(&entry.record, &self.scene.view, levels)
     }
 }
 

@@ -5,6 +5,7 @@
 pub(crate) mod bed;
 mod binds;
 mod consequences;
+mod judgements;
 mod passwords;
 mod privileges;
 mod requests;

@@ -9,7 +9,7 @@ use ldap::{ControlBuf, MadeUpdate, Message, ModifyOperation, ResultCode, client,
 use super::bed::{ANN, BEN, Bed, Done, asked, modify_message, none};
 use crate::update::controls::OwnedControls;
 use crate::update::review::Review;
-use crate::update::rights::{Judge, Matter};
+use crate::update::rights::{Judge, Matter, TreePart};
 use crate::update::{Submitted, UpdateDone};
 use crate::{Identity, Session};
 use change::proposal::{Flags, Kind};
@@ -197,7 +197,7 @@ fn a_subtree_with_a_subentry_is_not_deleted_in_part() {
 fn many_entries_are_judged_on_a_pool() {
     let mut bed = bed();
     bed.add("ou=a,dc=example,dc=com", &[("objectClass", "organizationalUnit")]).ok();
-    for at in 0..=change::apply::SLICE_ENTRIES {
+    for at in 0..=change::judged_tree::SLICE_ENTRIES {
         bed.add(&format!("cn={at},ou=a,dc=example,dc=com"), &[("objectClass", "device")]).ok();
     }
     become_lesser(&mut bed);
@@ -221,9 +221,10 @@ fn what_changes_again_and_again_is_judged_eight_times() {
     let (backend, kind, flags) = (BackendIndex(0), Kind::Modify, Flags::default());
     let update = made.update().unwrap();
     let request = update.request();
-    let matter = Matter { backend, kind, flags, request, assertion: &[], wants_pre_read: false, most_below: 0 };
+    let tree = TreePart::first(false);
+    let matter = Matter { backend, kind, flags, request, assertion: &[], wants_pre_read: false, most_below: 0, tree };
     let verdict = judge.judge(matter).unwrap();
-    let mut review = Review::new(judge, verdict, Vec::new());
+    let mut review = Review::new(judge, verdict, Vec::new(), tree);
     let mut again = || review.judge_again(backend, kind, &OwnedControls::default(), update.encoded());
     for _ in 1..8 {
         again().unwrap();

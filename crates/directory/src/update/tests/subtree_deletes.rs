@@ -7,7 +7,7 @@ use ldap::{ControlBuf, Message, ResultCode, client};
 
 use super::bed::{ANN, Bed, asked};
 use crate::update::{Submitted, UpdateDone};
-use change::apply::SLICE_ENTRIES;
+use change::judged_tree::SLICE_ENTRIES;
 
 /// `ou=big` with three times as many entries as a slice has, two levels deep.
 fn with_big_tree(bed: &mut Bed) {
