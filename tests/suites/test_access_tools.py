@@ -172,3 +172,79 @@ def test_a_question_without_an_answer_ends_with_2_and_the_name_of_the_tool(peopl
 def test_an_answer_ends_with_0_or_1(people):
     assert explained(people, "--op", "read", "--attr", "mail").returncode == 0
     assert explained(people, "--op", "read", "--attr", "sn").returncode == 1
+
+
+def test_everything_that_an_update_lacks_is_told_at_once(people):
+    lacking = ("sn", "mail", "title")
+    words = [word for name in (*lacking, "cn", "userPassword") for word in ("--attr", name)]
+    done = explained(people, "--op", "modify", *words, "--value", "x")
+    assert done.returncode == 1
+    missing = [line for line in done.stdout.splitlines() if line.startswith("NO  ")]
+    assert missing == ["NO  privilege password-reset"] + [
+        f'NO  right to write {name} of "{ANN}" (value "x")' for name in lacking
+    ]
+    assert f'yes right to write cn of "{ANN}"' in done.stdout
+    assert "\nThe client is told: 50 " in done.stdout
+    done = explained(people, "--op", "moddn", "--newRDN", "sn=x")
+    missing = [line for line in done.stdout.splitlines() if line.startswith("NO  ")]
+    assert missing == [
+        f'NO  right to write sn of "{ANN}" (value "x")',
+        f'NO  right to write uid of "{ANN}" (value "ann")',
+    ]
+
+
+@pytest.fixture
+def other(tmp_path):
+    """An instance whose instructions name what is not there."""
+    file = tmp_path / "tree.ldif"
+    rule = '(targetattr="*")(version 3.0; acl "%s"; allow (read,search) groupdn="ldap:///%s";)'
+    groups = {"gone": f"cn=gone,{BASE}", "person": ANN, "far": "cn=g,dc=elsewhere"}
+    rules = "\n".join("aci: " + rule % group for group in groups.items())
+    file.write_text(PEOPLE.replace("aci: ", f"{rules}\naci: ", 1))
+    instance = Pando(tmp_path / "inst")
+    instance.setup("--accessProfile", "closed").import_ldif(file)
+    yield instance
+    instance.remove()
+
+
+def test_groups_that_are_none_are_named(other):
+    done = explained(other, "--op", "read", "--attr", "sn")
+    for wrong in (
+        f'there is no entry "cn=gone,{BASE}", so nobody is a member of it',
+        f'"{ANN}" is not a group, so nobody is a member of it',
+        'no backend of this server holds "cn=g,dc=elsewhere", so nobody is a member of it',
+    ):
+        assert f"        -> the marked condition is not true of this client\n        -> {wrong}\n" in done.stdout
+    needs = json.loads(explained(other, "--op", "read", "--attr", "sn", "--json").stdout)["needs"]
+    wrong = [it["missing"][0]["wrongNames"] for it in needs[0]["instructions"] if "missing" in it]
+    assert wrong[0] == [f'there is no entry "cn=gone,{BASE}", so nobody is a member of it']
+    found = other.tool("access", "lint", check=False).stdout
+    for kind in ("missing-entry", "no-group", "foreign-name"):
+        assert found.count(f"[{kind}]") == 1, found
+
+
+def test_what_refuses_a_client_before_its_rights_are_asked_comes_first(other):
+    other.config.write_text(other.config.read_text().replace("[global]", '[global]\ndenied-client = ["192.0.2.0/24"]'))
+    done = explained(other, "--op", "read", "--attr", "mail", "--ip", "192.0.2.7")
+    first = f"Refused to {BOB} before rights are asked: the server takes no connection from 192.0.2.7 "
+    assert done.returncode == 1 and done.stdout.startswith(first)
+    assert f"\nGranted to {BOB}\n" in done.stdout
+    assert explained(other, "--op", "read", "--attr", "mail", "--ip", "192.0.3.7").returncode == 0
+    asked = ("--op", "read", "--attr", "mail", "--ip", "192.0.2.7", "--json")
+    assert "192.0.2.7" in json.loads(explained(other, *asked).stdout)["beforeRights"][0]
+
+
+def test_a_search_without_an_index_takes_a_privilege(other, tmp_path):
+    text = other.config.read_text()
+    other.config.write_text(text.replace("[backend.userRoot]", "[backend.userRoot]\nindex-entry-limit = 2", 1))
+    other.import_ldif(tmp_path / "tree.ldif")
+    done = explained(other, "--op", "search", "--filter", "(description=x)", "--attr", "mail")
+    assert "unindexed" not in done.stdout, "an attribute that may not be searched finds nothing"
+    done = explained(other, "--op", "search", "--filter", "(cn~=ann)", "--attr", "mail")
+    lacks = f'no index that answers the filter below "{BASE}", nor the privilege unindexed-search'
+    assert done.returncode == 1 and done.stdout.startswith(f"Refused to {BOB}: {lacks}\n")
+    needs = json.loads(explained(other, "--op", "search", "--filter", "(cn~=ann)", "--json").stdout)["needs"]
+    assert needs[0] == {"need": "index", "privilege": "unindexed-search", "base": BASE, "granted": False}
+    asked = ("explain", "--op", "search", "--dn", ANN, "--filter", "(cn>=a)", "--as", "cn=Directory Manager")
+    assert other.tool("access", *asked).stdout.startswith("Granted to cn=Directory Manager\n")
+    assert explained(other, "--op", "search", "--filter", "(cn=Ann*)", "--attr", "mail").returncode == 0

@@ -570,6 +570,11 @@ def test_an_entry_that_does_not_show_does_not_exist(server, root, bob):
     # The log has both.
     until(lambda: "result=32" in server.access_log() and "maskedResult=50" in server.access_log())
     assert re.search(r"result=32 .*accessReason=MayNotWrite maskedResult=50", server.access_log())
+    for scope in (ldap.SCOPE_BASE, ldap.SCOPE_SUBTREE):
+        with pytest.raises(ldap.NO_SUCH_OBJECT):
+            bob.search_s(ALICE, scope)
+    reason = r"SEARCH RES .*result=32 .*accessReason=BaseDoesNotShow maskedResult=0"
+    until(lambda: len(re.findall(reason, server.access_log())) == 2)
 
 
 def test_rights_work_on_entries_that_do_not_show(server, root, bob):

@@ -78,6 +78,8 @@ pub struct FailedCondition {
     pub span: Range<usize>,
     /// Whether it could not be told (such conditions grant nothing, and deny).
     pub is_undefined: bool,
+    /// What is wrong with names in it: no such entry, no group. Filled in by whoever can look entries up.
+    pub wrong_names: Vec<String>,
 }
 
 /// The part of an instruction that says what it is about.

@@ -251,7 +251,8 @@ impl Asked<'_> {
                 let truth = self.of_condition(condition)?;
                 if truth != Truth::from(wanted) {
                     let is_undefined = truth == Truth::Undefined;
-                    failed.push(FailedCondition { span: condition.span.range(), is_undefined });
+                    let span = condition.span.range();
+                    failed.push(FailedCondition { span, is_undefined, wrong_names: Vec::new() });
                 }
                 truth
             }

@@ -49,6 +49,21 @@ impl IpRange {
             _ => false,
         }
     }
+
+    /// Whether some address is in both.
+    #[must_use]
+    pub fn overlaps(&self, other: &IpRange) -> bool {
+        match (*self, *other) {
+            (IpRange::V4 { network, mask }, IpRange::V4 { network: others, mask: others_mask }) => {
+                network & others_mask == others & mask
+            }
+            (IpRange::V6 { network, prefix }, IpRange::V6 { network: others, prefix: others_prefix }) => {
+                let mask = v6_mask(prefix.min(others_prefix));
+                network & mask == others & mask
+            }
+            _ => false,
+        }
+    }
 }
 
 /// The mask of the first `prefix` bits.

@@ -204,7 +204,7 @@ impl Sides<'_> {
             let mut changed = have.keys().filter(|dn| !have_not.contains_key(*dn));
             let Some(first) = changed.next().cloned() else { continue };
             let count = 1 + changed.count();
-            let asked = Asked::Search { dn: &first, filter: Some(&request.filter), attributes: &[] };
+            let asked = Asked::Search { dn: &first, within: None, filter: Some(&request.filter), attributes: &[] };
             let (now, then) = self.explain(asked)?;
             differences.push(Difference { is_lost, change: Change::Entries { count, first }, now, then });
         }
@@ -216,7 +216,7 @@ impl Sides<'_> {
         }
         if before.result.code != after.result.code && differences.is_empty() {
             let base = String::from_utf8_lossy(request.base);
-            let (now, then) = self.explain(Asked::Search { dn: &base, filter: None, attributes: &[] })?;
+            let (now, then) = self.explain(Asked::Search { dn: &base, within: None, filter: None, attributes: &[] })?;
             let is_lost = before.result.is_success();
             let change = Change::Result { before: Box::new(before.result), after: Box::new(after.result) };
             differences.push(Difference { is_lost, change, now, then });

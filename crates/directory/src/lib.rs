@@ -14,6 +14,7 @@ mod controls;
 mod decision;
 mod default_referral;
 mod directory;
+mod explaining;
 mod in_force;
 mod index_builder;
 mod index_progress;

@@ -42,6 +42,11 @@ pub enum What {
         /// The entry.
         dn: String,
     },
+    /// An index answers the filter, or the asker has the privilege `unindexed-search`.
+    Unindexed {
+        /// Where the search begins.
+        base: String,
+    },
     /// The filter matches the entry by what may be searched.
     Filter(FilterTruth),
     /// A right to an entry, to an attribute of it, or to write a value.

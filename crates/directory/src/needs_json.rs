@@ -2,12 +2,13 @@
 //!
 //! # Members
 //! `granted`, `asker` (empty: anonymous), `dn`, `exists`, `told` (what the client of a refused update is told:
-//! `resultCode`, `message`), `needs`: a list of objects with `need` (`shows`, `filter`,
+//! `resultCode`, `message`), `needs`: a list of objects with `need` (`shows`, `index`, `filter`,
 //! `right`, `privilege`, `control`, `extendedOperation`), `granted`, what it is about (`dn`, `right`, `attribute`,
 //! `value`, `privilege`, `oid`, `matches`), and where instructions decided `reason`, `decidedBy` and `instructions`. Of
 //! an instruction: `holder` (none: the configuration), `number` among the values of the holder, `name`, `text`,
 //! `outcome`, and `missing`: the parts of the text that are not true of the asker.
 
+use access::Privilege;
 use access::explanation::{Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
 use query::json::JsonWriter;
 
@@ -39,6 +40,11 @@ fn put_need(json: &mut JsonWriter, need: &Need) {
             What::Shows { dn } => {
                 json.key("need").text("shows");
                 json.key("dn").text(dn);
+            }
+            What::Unindexed { base } => {
+                json.key("need").text("index");
+                json.key("privilege").text(Privilege::UnindexedSearch.name());
+                json.key("base").text(base);
             }
             What::Filter(truth) => {
                 json.key("need").text("filter");
@@ -113,6 +119,9 @@ fn put_instruction(json: &mut JsonWriter, considered: &Considered) {
                     json.object(|json| {
                         json.key("condition").text(considered.text.get(failed.span.clone()).unwrap_or_default());
                         json.key("isUndefined").truth(failed.is_undefined);
+                        if !failed.wrong_names.is_empty() {
+                            json.key("wrongNames").list(|json| failed.wrong_names.iter().for_each(|it| json.text(it)));
+                        }
                     });
                 }
             });

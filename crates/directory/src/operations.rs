@@ -2,22 +2,15 @@
 //!
 //! Hands each the parts of the directory that it needs, and nothing else.
 
-use std::sync::Arc;
-
-use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operation, SearchRequest};
+use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest};
 
 use crate::bind::{BindContext, BindStep, bind_controls};
-use crate::decision::{Asked, Explainer, by_control, held};
 use crate::directory::Directory;
-use crate::needs::Decision;
 use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
 use crate::session::Session;
 use crate::subject::{SubjectError, identity_of};
 use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
-use access::lint::{Finding, Instruction, lint};
-use access::{Identity, Rights};
-use query::error::store_failure;
-use store::StoreError;
+use access::Identity;
 
 impl Directory {
     /// What searches need.
@@ -109,79 +102,6 @@ impl Directory {
     /// When nobody has it, or the entry cannot be read.
     pub fn identity_of(&self, name: &str) -> Result<Identity, SubjectError> {
         identity_of(name, &self.facts(), &self.backends, &self.roots.load())
-    }
-
-    /// What can be said against the access control instructions that are held, and the instructions.
-    ///
-    /// # Errors
-    /// When something cannot be read.
-    pub fn lint(&self) -> Result<(Vec<Instruction>, Vec<Finding>), StoreError> {
-        let facts = self.facts();
-        let instructions = held::instructions(&facts, &self.config().access_control.global_acis, &self.backends)?;
-        let findings = lint(&facts, &instructions, &mut |name| held::presence(&self.backends, name))?;
-        Ok((instructions, findings))
-    }
-
-    /// How a request of the session would be decided at that time, and why; nothing of it is done.
-    ///
-    /// # Errors
-    /// When something cannot be read.
-    pub fn explain(
-        &self,
-        session: &Session,
-        asked: Asked<'_, '_>,
-        now_unix_seconds: i64,
-    ) -> Result<Decision, StoreError> {
-        self.explain_with(self.rights_of(session, now_unix_seconds)?, asked, now_unix_seconds)
-    }
-
-    /// The same with the rights of whoever asks.
-    pub(crate) fn explain_with(
-        &self,
-        rights: Arc<Rights>,
-        asked: Asked<'_, '_>,
-        now_unix_seconds: i64,
-    ) -> Result<Decision, StoreError> {
-        let explainer = Explainer {
-            facts: self.facts(),
-            in_force: &self.in_force,
-            history: self.history(),
-            monitor: self,
-            reading: &self.reading,
-            rights,
-            now_unix_seconds,
-        };
-        explainer.explain(asked)
-    }
-
-    /// Answers the control that asks why a request would be granted or refused: the decision as JSON, or why it is not
-    /// told; none where the request has no such control.
-    pub fn explain_by_control(
-        &self,
-        session: &Session,
-        operation: &Operation<'_>,
-        controls: &Controls<'_>,
-        time: RequestTime,
-    ) -> Option<Result<String, LdapResult>> {
-        let control = by_control::find(controls)?;
-        let failure = |error: StoreError| store_failure(&error);
-        let explain = || {
-            if !self.rights_of(session, time.unix_seconds).map_err(failure)?.bypasses_acl() {
-                return Err(by_control::Refusal::TakesBypass.into());
-            }
-            let other = match by_control::subject(&control)? {
-                Some(name) => {
-                    let unknown = |error: SubjectError| by_control::Refusal::NoSubject { reason: error.to_string() };
-                    Some(session.acting_as(self.identity_of(&name).map_err(unknown)?))
-                }
-                None => None,
-            };
-            by_control::with_asked(operation, |asked| {
-                let decision = self.explain(other.as_ref().unwrap_or(session), asked, time.unix_seconds);
-                Ok(decision.map_err(failure)?.to_json())
-            })
-        };
-        Some(explain())
     }
 
     /// Begins a transaction on a connection; gives its identifier.

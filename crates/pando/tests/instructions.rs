@@ -11,7 +11,7 @@ fn tree(aci: &str) -> String {
     format!("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\naci: {aci}\n")
 }
 
-const BODY: &str = "(version 3.0; acl \"a\"; allow (read) userdn=\"ldap:///all\";)";
+const BODY: &str = "(version 3.0; acl \"a\"; allow (read,search) userdn=\"ldap:///all\";)";
 
 #[test]
 fn an_import_refuses_instructions_that_are_not_valid_with_their_line() {

@@ -92,6 +92,35 @@ pub enum Issue {
         /// What comes of it.
         effect: &'static str,
     },
+    /// A name that no backend would hold.
+    #[error("no backend of this server holds \"{name}\", so {effect}")]
+    HeldNowhere {
+        /// The name.
+        name: String,
+        /// What comes of it.
+        effect: &'static str,
+    },
+    /// A `groupdn` that names something else.
+    #[error("\"{name}\" is not a group, so nobody is a member of it")]
+    NoGroup {
+        /// The name.
+        name: String,
+    },
+    /// Two conditions that contradict each other.
+    #[error("these conditions are never true together")]
+    NeverTrue,
+    /// `targetattr` where all rights are about the entry.
+    #[error("targetattr has no effect: {} is about the whole entry", listed(*.0))]
+    AttributesWithoutEffect(Rights),
+    /// Rights other than `read` on controls and extended operations.
+    #[error("{} has no effect with targetcontrol and extop: only the right read counts there", listed(*.0))]
+    RightsOfNoControl(Rights),
+    /// `search`, where nothing may be read.
+    #[error("it grants search, and no instruction at this entry, above it or below it grants read: nothing is shown")]
+    SearchWithoutRead,
+    /// `read`, where nothing may be searched.
+    #[error("it grants read, and no instruction at this entry, above it or below it grants search: no filter matches")]
+    ReadWithoutSearch,
     /// Rights on attributes without `targetattr`.
     #[error("without targetattr it grants no {}; it is about the entry, not about its attributes", listed(*.0))]
     NoAttributes(Rights),
@@ -125,6 +154,13 @@ impl Issue {
             Issue::AllButListed => "all-but-listed",
             Issue::UnknownAttribute(_) => "unknown-attribute",
             Issue::Missing { .. } => "missing-entry",
+            Issue::HeldNowhere { .. } => "foreign-name",
+            Issue::NoGroup { .. } => "no-group",
+            Issue::NeverTrue => "never-true",
+            Issue::AttributesWithoutEffect(_) => "targetattr-without-effect",
+            Issue::RightsOfNoControl(_) => "rights-without-effect",
+            Issue::SearchWithoutRead => "search-without-read",
+            Issue::ReadWithoutSearch => "read-without-search",
             Issue::NoAttributes(_) => "no-targetattr",
             Issue::WritesAccessControl(_) => "writes-access-control",
             Issue::SelfWriteOfNoName(_) => "selfwrite-of-no-name",
@@ -134,7 +170,7 @@ impl Issue {
     }
 
     /// All of the codes.
-    pub const CODES: [&'static str; 16] = [
+    pub const CODES: [&'static str; 23] = [
         "invalid",
         "foreign-target",
         "anyone-may-write",
@@ -146,6 +182,13 @@ impl Issue {
         "all-but-listed",
         "unknown-attribute",
         "missing-entry",
+        "foreign-name",
+        "no-group",
+        "never-true",
+        "targetattr-without-effect",
+        "rights-without-effect",
+        "search-without-read",
+        "read-without-search",
         "no-targetattr",
         "writes-access-control",
         "selfwrite-of-no-name",

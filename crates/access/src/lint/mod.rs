@@ -8,6 +8,8 @@
 //! | `instruction` | the instructions that are looked at |
 //! | `finding` | what can be said against one |
 //! | `single` | what is said of one by itself |
+//! | `named` | the names of entries in one |
+//! | `never_true` | conditions that contradict each other |
 //! | `pairs` | what is said of one beside the others |
 //! | `anonymous` | of whom a rule is true |
 //! | `attributes` | which attributes a `targetattr` is about |
@@ -16,25 +18,33 @@ mod anonymous;
 mod attributes;
 mod finding;
 mod instruction;
+mod named;
+mod never_true;
 mod pairs;
 mod single;
 
 pub use finding::{Finding, Issue, Severity};
 pub use instruction::Instruction;
 
+use aci::{Reading, parse_as};
 use query::facts::Facts;
 use schema::NormalizedDn;
 
 use instruction::Read;
+use named::{NameRole, Named, named_entries};
 
 /// Whether an entry of a name is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is.
+    /// It is, and is no group.
     There,
+    /// It is, and is a group.
+    Group,
     /// The server would hold it, and does not.
     Missing,
-    /// It would be in no backend: an entry that the server makes itself, or one of another server.
+    /// The server makes it itself, or it is a root user of the configuration.
+    OfServer,
+    /// No backend would hold it.
     Elsewhere,
 }
 
@@ -52,12 +62,11 @@ pub fn lint<E>(
     for one in &read {
         let target = one.exact_target(&facts.schema).map(|target| presence(&target)).transpose()?;
         // What the server makes itself, such as the root DSE, has no passwords.
-        single::look(facts, one, target != Some(Presence::Elsewhere), &mut found);
+        let has_secrets = !matches!(target, Some(Presence::OfServer | Presence::Elsewhere));
+        single::look(facts, one, has_secrets, &mut found);
         let Ok(aci) = &one.parsed else { continue };
-        for (span, name, effect) in single::named_entries(aci) {
-            let Ok(normalized) = NormalizedDn::parse(&facts.schema, name.as_bytes()) else { continue };
-            if !normalized.is_root() && presence(&normalized)? == Presence::Missing {
-                let issue = Issue::Missing { name, effect };
+        for Named { span, name, role } in named_entries(aci) {
+            if let Some(issue) = issue_of_name(facts, name, role, presence)? {
                 found.push(Finding { instruction: one.at, span: Some(span.range()), issue });
             }
         }
@@ -65,6 +74,51 @@ pub fn lint<E>(
     pairs::Held::new(facts, &read).look(&mut found);
     found.sort_by_key(|finding| (finding.instruction, std::cmp::Reverse(finding.issue.severity())));
     Ok(found)
+}
+
+/// What is wrong with the names in the part of an instruction that begins at a byte: of conditions that are not true.
+///
+/// # Errors
+/// Those of `presence`.
+pub fn wrong_names<E>(
+    facts: &Facts,
+    text: &str,
+    part: usize,
+    presence: &mut dyn FnMut(&NormalizedDn) -> Result<Presence, E>,
+) -> Result<Vec<Issue>, E> {
+    let Ok(parsed) = parse_as(text, Reading::Import) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for Named { span, name, role } in named_entries(&parsed.aci) {
+        if span.range().start == part
+            && let Some(issue) = issue_of_name(facts, name, role, presence)?
+        {
+            found.push(issue);
+        }
+    }
+    Ok(found)
+}
+
+/// What is wrong with a name of an entry, if something is.
+fn issue_of_name<E>(
+    facts: &Facts,
+    name: String,
+    role: NameRole,
+    presence: &mut dyn FnMut(&NormalizedDn) -> Result<Presence, E>,
+) -> Result<Option<Issue>, E> {
+    let Ok(normalized) = NormalizedDn::parse(&facts.schema, name.as_bytes()) else { return Ok(None) };
+    if normalized.is_root() {
+        return Ok(None);
+    }
+    let effect = role.effect();
+    Ok(match (presence(&normalized)?, role) {
+        (Presence::Missing, _) => Some(Issue::Missing { name, effect }),
+        // A target outside of the holder is another finding.
+        (Presence::Elsewhere, NameRole::User | NameRole::Group | NameRole::Role) => {
+            Some(Issue::HeldNowhere { name, effect })
+        }
+        (Presence::There | Presence::OfServer, NameRole::Group) => Some(Issue::NoGroup { name }),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use aci::{Aci, BindRule, Condition, ConditionTest, Effect, Permission, TargetScope, Targets, UserDn};
+use aci::{Aci, BindRule, Condition, ConditionTest, Effect, Permission, Right, TargetScope, Targets, UserDn};
 use query::facts::Facts;
 use schema::NormalizedDn;
 
@@ -44,9 +44,36 @@ impl<'r> Held<'r> {
                 if let Some(other) = self.denial(position, read, aci, permission) {
                     let span = Some(permission.span.range());
                     out.push(Finding { instruction: read.at, span, issue: Issue::Shadowed(other.to_owned()) });
+                } else if let Some(issue) = self.half(position, read, aci, permission) {
+                    out.push(Finding { instruction: read.at, span: Some(permission.span.range()), issue });
                 }
             }
         }
+    }
+
+    /// What is missing where only one of the rights `read` and `search` is granted: a search takes both.
+    fn half(&self, position: usize, read: &Read<'_>, aci: &Aci, allowed: &Permission) -> Option<Issue> {
+        let of_attributes = |targets: &Targets| {
+            targets.attributes.is_some() && targets.controls.is_none() && targets.extended_operations.is_none()
+        };
+        let (missing, issue) = match (allowed.rights.contains(Right::Read), allowed.rights.contains(Right::Search)) {
+            (true, false) => (Right::Search, Issue::ReadWithoutSearch),
+            (false, true) => (Right::Read, Issue::SearchWithoutRead),
+            _ => return None,
+        };
+        let holder = read.holder();
+        let is_near = |other: &Read<'_>| {
+            let other = other.holder();
+            holder.is_ancestor_or_equal(&other) || other.is_ancestor_or_equal(&holder)
+        };
+        let grants =
+            |permission: &Permission| permission.effect == Effect::Allow && permission.rights.contains(missing);
+        let mut all = self.all.iter().enumerate();
+        let is_granted = all.any(|(at, (other, it))| {
+            let is_here = at == position || is_near(other);
+            is_here && of_attributes(&it.targets) && it.permissions.iter().any(grants)
+        });
+        (of_attributes(&aci.targets) && !is_granted).then_some(issue)
     }
 
     /// Where another one stands that says the same for all of the holder's subtree.

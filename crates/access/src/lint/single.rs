@@ -1,9 +1,6 @@
 //! What is said of one instruction by itself.
 
-use aci::{
-    Aci, AttributeTarget, ConditionTest, DnPattern, DnText, Effect, Permission, Remark, Right, Rights, Span,
-    TargetPart, UserDn,
-};
+use aci::{Aci, AttributeTarget, ConditionTest, Effect, Permission, Remark, Right, Rights, Span, TargetPart, UserDn};
 use ldap::FilterBuf;
 use query::facts::Facts;
 use schema::instruction::check_target;
@@ -13,6 +10,7 @@ use super::anonymous::{Asker, Truth, admitting_negation, truth};
 use super::attributes::Attributes;
 use super::finding::{Finding, Issue};
 use super::instruction::{Read, range};
+use super::never_true::never_true;
 use crate::profiles::Profile;
 
 /// Rights on attributes.
@@ -65,10 +63,14 @@ impl Looker<'_> {
     }
 
     fn permission(&mut self, aci: &Aci, permission: &Permission) {
+        let targets = &aci.targets;
+        if let Some(span) = never_true(&permission.rule) {
+            self.say(Some(span), Issue::NeverTrue);
+        }
+        self.useless_rights(aci, permission);
         if permission.effect == Effect::Deny {
             return;
         }
-        let targets = &aci.targets;
         if targets.controls.is_some() || targets.extended_operations.is_some() {
             self.negation(permission);
             return;
@@ -83,6 +85,24 @@ impl Looker<'_> {
             Some(_) => {}
         }
         self.writing(aci, permission);
+    }
+
+    /// Rights that what the instruction is about does not take.
+    fn useless_rights(&mut self, aci: &Aci, permission: &Permission) {
+        let targets = &aci.targets;
+        let rights = permission.rights;
+        let is_all = rights.intersection(Rights::ALL) == Rights::ALL;
+        if targets.controls.is_some() || targets.extended_operations.is_some() {
+            let others: Rights = rights.iter().filter(|right| *right != Right::Read).collect();
+            if !others.is_empty() && !is_all {
+                self.say(Some(permission.span), Issue::RightsOfNoControl(others));
+            }
+        } else if let Some(part) = &targets.attributes {
+            let is_of_entries = |right: Right| !OF_ATTRIBUTES.contains(&right) && right != Right::SelfWrite;
+            if !rights.is_empty() && rights.iter().all(is_of_entries) {
+                self.say(Some(part.span), Issue::AttributesWithoutEffect(rights));
+            }
+        }
     }
 
     /// Whether a negation lets anonymous clients in.
@@ -208,32 +228,4 @@ fn filter_names(filter: &FilterBuf) -> Vec<String> {
     let names = parsed.nodes().iter().filter_map(ldap::FilterNode::attribute);
     let names = names.map(|name| name.split(|byte| *byte == b';').next().unwrap_or_default());
     names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
-}
-
-/// The names of entries that an instruction is about or for: where they stand, and what it means that one is missing.
-pub(super) fn named_entries(aci: &Aci) -> Vec<(Span, String, &'static str)> {
-    let mut found = Vec::new();
-    if let Some(part) = &aci.targets.target
-        && let DnPattern::Exact(name) = &part.value
-    {
-        found.push((part.span, name.as_str().to_owned(), "the target never matches"));
-    }
-    for condition in aci.permissions.iter().flat_map(|permission| permission.rule.conditions()) {
-        let (names, effect): (Vec<&str>, &str) = match &condition.test {
-            ConditionTest::GroupDn(groups) => {
-                (groups.iter().map(|group| group.0.as_str()).collect(), "nobody is a member of it")
-            }
-            ConditionTest::RoleDn(roles) => (roles.iter().map(DnText::as_str).collect(), "nobody has that role"),
-            ConditionTest::UserDn(users) => {
-                let exact = users.iter().filter_map(|user| match user {
-                    UserDn::Name(DnPattern::Exact(name)) => Some(name.as_str()),
-                    _ => None,
-                });
-                (exact.collect(), "nobody has that name")
-            }
-            _ => continue,
-        };
-        found.extend(names.into_iter().map(|name| (condition.span, name.to_owned(), effect)));
-    }
-    found
 }

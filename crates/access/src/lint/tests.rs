@@ -19,14 +19,25 @@ fn held(facts: &Facts, holder: Option<&str>, number: usize, text: &str) -> Instr
     Instruction { holder, place: format!("number {number}"), text: text.to_owned() }
 }
 
-/// Looks at instructions of these holders; entries are there but for `cn=gone`.
+/// Grants what a search takes, so that nothing is said of rights that are missing.
+const SEARCH: &str = "(targetattr=\"ou\")(version 3.0; acl \"b\"; allow (read,search) userdn=\"ldap:///all\";)";
+
+/// Looks at instructions of these holders; entries are there but for `cn=gone`, groups are named `cn`.
 fn look(texts: &[(&str, &str)]) -> Vec<(usize, Issue, String)> {
     let facts = facts();
     let gone = NormalizedDn::parse(&facts.schema, format!("cn=gone,{BASE}").as_bytes()).unwrap();
     let instructions: Vec<Instruction> =
         (0..).zip(texts).map(|(at, (holder, text))| held(&facts, Some(holder), at, text)).collect();
-    let mut presence =
-        |name: &NormalizedDn| Ok::<_, ()>(if *name == gone { Presence::Missing } else { Presence::There });
+    let mut presence = |name: &NormalizedDn| {
+        let text = String::from_utf8_lossy(name.as_bytes()).into_owned();
+        Ok::<_, ()>(match text {
+            _ if *name == gone => Presence::Missing,
+            text if text.contains("elsewhere") => Presence::Elsewhere,
+            text if text.contains("person") => Presence::There,
+            text if text.contains("root") => Presence::OfServer,
+            _ => Presence::Group,
+        })
+    };
     let found = lint(&facts, &instructions, &mut presence).unwrap();
     let part = |finding: &Finding| {
         let text = texts[finding.instruction].1;
@@ -37,7 +48,8 @@ fn look(texts: &[(&str, &str)]) -> Vec<(usize, Issue, String)> {
 
 /// The codes of what is said of one instruction.
 fn codes(text: &str) -> Vec<&'static str> {
-    look(&[(BASE, text)]).iter().map(|(_, issue, _)| issue.code()).collect()
+    let found = look(&[(BASE, text), (BASE, SEARCH)]);
+    found.iter().filter(|(at, ..)| *at == 0).map(|(_, issue, _)| issue.code()).collect()
 }
 
 fn rule(attributes: &str, rights: &str, rule: &str) -> String {
@@ -100,7 +112,7 @@ fn every_mistake_is_named_and_what_is_meant_so_is_not() {
 
 #[test]
 fn the_part_that_is_at_fault_is_pointed_at() {
-    let text = rule("=\"cn\"", "read", "ssf>=\"1\" and not (groupdn=\"ldap:///cn=a,dc=example,dc=com\")");
+    let text = rule("=\"cn\"", "read,search", "ssf>=\"1\" and not (groupdn=\"ldap:///cn=a,dc=example,dc=com\")");
     let found = look(&[(BASE, &text)]);
     let [(0, Issue::NegationAdmitsAnonymous, part)] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!(part, "groupdn=\"ldap:///cn=a,dc=example,dc=com\"");
@@ -132,7 +144,7 @@ fn what_is_denied_to_everybody_is_not_granted() {
 #[test]
 fn what_is_said_twice_is_said_once_too_often() {
     let below = format!("ou=People,{BASE}");
-    let text = rule("=\"cn\"", "read", "userdn=\"ldap:///self\"");
+    let text = rule("=\"cn\"", "read,search", "userdn=\"ldap:///self\"");
     let renamed = text.replace("acl \"a\"", "acl \"other\"").replace("allow", "  Allow");
     let found = look(&[(BASE, &text), (&below, &renamed), (BASE, &renamed)]);
     let issues: Vec<_> = found.iter().map(|(at, issue, _)| (*at, issue.clone())).collect();
@@ -167,4 +179,75 @@ fn a_name_that_does_not_exist_is_a_warning() {
 fn every_issue_has_its_code() {
     let codes: BTreeSet<&str> = Issue::CODES.into_iter().collect();
     assert_eq!(codes.len(), Issue::CODES.len());
+}
+
+#[test]
+fn names_that_stand_for_nobody_are_found() {
+    for (condition, expected) in [
+        ("groupdn=\"ldap:///cn=g,dc=elsewhere\"", vec!["foreign-name"]),
+        ("userdn=\"ldap:///cn=u,dc=elsewhere\"", vec!["foreign-name"]),
+        ("userdn=\"ldap:///cn=root\"", vec![]),
+        ("groupdn=\"ldap:///cn=root\"", vec!["no-group"]),
+        ("groupdn=\"ldap:///uid=person,dc=example,dc=com\"", vec!["no-group"]),
+        ("userdn=\"ldap:///uid=person,dc=example,dc=com\"", vec![]),
+        ("groupdn=\"ldap:///cn=g,dc=example,dc=com\"", vec![]),
+    ] {
+        assert_eq!(codes(&rule("=\"cn\"", "read", condition)), expected, "{condition}");
+    }
+}
+
+#[test]
+fn conditions_that_contradict_each_other_are_found() {
+    for (condition, is_found) in [
+        ("ip=\"10.0.0.1\" and ip=\"10.0.0.2\"", true),
+        ("ip=\"10.0.0.0/8\" and ip=\"10.0.0.2\"", false),
+        ("ip=\"10.0.0.1,10.0.0.2\" and ip=\"10.0.0.2,10.0.0.3\"", false),
+        ("ip=\"2001:db8::/32\" and ip=\"2001:db8:1::/48\"", false),
+        ("ip=\"2001:db8::/32\" and ip=\"2001:db9::/32\"", true),
+        ("ip=\"10.0.0.1\" and ip=\"::1\"", true),
+        ("ip=\"10.0.0.1\" or ip=\"10.0.0.2\"", false),
+        ("ip=\"10.0.0.1\" and ip!=\"10.0.0.1\"", false),
+        ("ssf>=\"128\" and ssf<\"56\"", true),
+        ("ssf>=\"56\" and ssf<\"128\"", false),
+        ("dayofweek=\"sat,sun\" and dayofweek=\"mon\"", true),
+        ("dayofweek=\"sat,sun\" and dayofweek!=\"sat\"", false),
+        ("timeofday>\"1800\" and timeofday<\"0600\"", true),
+        ("timeofday>\"0600\" and timeofday<\"1800\"", false),
+        ("authmethod=\"simple\" and authmethod=\"ssl\"", true),
+        ("authmethod=\"simple\" and authmethod=\"none\"", false),
+        ("userdn=\"ldap:///self\" or (ssf=\"0\" and ip=\"::1\" and ssf=\"1\")", true),
+    ] {
+        let text = rule("=\"cn\"", "read", &format!("userdn=\"ldap:///all\" and ({condition})"));
+        assert_eq!(codes(&text).contains(&"never-true"), is_found, "{condition}");
+    }
+    let text = rule("=\"cn\"", "read", "ip=\"10.0.0.1\" and ssf>\"0\" and ip=\"10.0.0.2\"");
+    let found = look(&[(BASE, &text), (BASE, SEARCH)]);
+    assert_eq!(found[0].2, "ip=\"10.0.0.1\" and ssf>\"0\" and ip=\"10.0.0.2\"");
+}
+
+#[test]
+fn rights_without_effect_are_found() {
+    let all = "userdn=\"ldap:///all\"";
+    let extended = |rights: &str| format!("(extop=\"1.2\")(version 3.0; acl \"a\"; allow ({rights}) {all};)");
+    for (text, expected) in [
+        (rule("=\"cn\"", "add,delete", all), vec!["targetattr-without-effect"]),
+        (rule("=\"cn\"", "add,write", all), vec![]),
+        (rule("=\"cn\"", "all", all), vec![]),
+        (extended("read"), vec![]),
+        (extended("all"), vec![]),
+        (extended("read,write"), vec!["rights-without-effect"]),
+    ] {
+        assert_eq!(codes(&text), expected, "{text}");
+    }
+    let half = |right: &str| rule("=\"cn\"", right, all);
+    let below = format!("ou=x,{BASE}");
+    let said = |texts: &[(&str, &str)]| look(texts).iter().map(|(_, issue, _)| issue.code()).collect::<Vec<_>>();
+    assert_eq!(said(&[(BASE, &half("read"))]), ["read-without-search"]);
+    assert_eq!(said(&[(BASE, &half("search"))]), ["search-without-read"]);
+    assert_eq!(said(&[(BASE, &half("search")), (&below, &half("read"))]), [""; 0]);
+    let beside = format!("ou=y,{BASE}");
+    assert_eq!(
+        said(&[(&beside, &half("search")), (&below, &half("read"))]),
+        ["search-without-read", "read-without-search"]
+    );
 }

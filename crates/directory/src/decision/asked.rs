@@ -1,7 +1,7 @@
 //! The requests that can be asked about.
 
 use access::Right;
-use ldap::{EntryRequest, Filter};
+use ldap::{EntryRequest, Filter, Scope};
 
 /// See the module. Nothing of it is done.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +10,8 @@ pub enum Asked<'a, 'f> {
     Search {
         /// The entry.
         dn: &'a str,
+        /// Where the search begins and how far it goes; none: the whole suffix.
+        within: Option<(&'a str, Scope)>,
         /// The filter; none is `(objectClass=*)`.
         filter: Option<&'a Filter<'f>>,
         /// The attributes that are to be sent, as a request lists them.

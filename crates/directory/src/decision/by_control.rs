@@ -46,7 +46,8 @@ pub(crate) fn with_asked<T>(
         Operation::Search(search) => {
             let attributes: Vec<String> = search.attributes.iter().map(text).collect();
             let dn = text(search.base);
-            explain(Asked::Search { dn: &dn, filter: Some(&search.filter), attributes: &attributes })
+            let within = Some((dn.as_str(), search.scope));
+            explain(Asked::Search { dn: &dn, within, filter: Some(&search.filter), attributes: &attributes })
         }
         Operation::Compare(compare) => {
             let (dn, attribute) = (text(compare.entry), text(compare.attribute));

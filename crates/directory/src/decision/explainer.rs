@@ -1,6 +1,5 @@
 //! Finds the entry that a request is about, and asks for each thing that the request needs.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use super::asked::Asked;
 use crate::in_force::InForce;
 use crate::needs::{Decision, FilterTruth, Need, What};
 use crate::own::MonitorSource;
-use crate::update::{End, Judge, Matter, TreePart, privilege_to_write};
+use crate::update::{End, Judge, Matter, Notes, TreePart, privilege_to_write};
 use change::history::History;
 use change::proposal::{Flags, Kind};
 
@@ -53,7 +52,9 @@ impl Explainer<'_> {
     /// When something cannot be read.
     pub(crate) fn explain(&self, asked: Asked<'_, '_>) -> Result<Decision, StoreError> {
         let decision = match asked {
-            Asked::Search { dn, filter, attributes } => self.of_entry(dn, |case| case.search(filter, attributes))?,
+            Asked::Search { dn, filter, attributes, .. } => {
+                self.of_entry(dn, |case| case.search(filter, attributes))?
+            }
             Asked::Compare { dn, attribute } => self.of_entry(dn, |case| case.compare(attribute))?,
             Asked::Right { dn, right, attribute } => {
                 self.of_entry(dn, |case| case.right_and_privilege(right, attribute))?
@@ -99,12 +100,18 @@ impl Explainer<'_> {
             most_below: usize::MAX,
             tree: TreePart::first(false),
         };
-        let needs = RefCell::default();
-        let told = match judge.explain(matter, &needs) {
+        let notes = Notes::default();
+        let told = match judge.explain(matter, &notes) {
             Ok(_) | Err(End::TakesLong) => None,
             Err(End::Refused(told)) => Some(told.result),
         };
-        let needs = needs.into_inner();
+        let mut needs = notes.needs.into_inner();
+        // Judged again, to find what is missing besides.
+        if needs.iter().any(|need| !need.granted) {
+            let notes = Notes { goes_on: true, ..Notes::default() };
+            let _ = judge.explain(matter, &notes);
+            needs = notes.needs.into_inner();
+        }
         let granted = !needs.is_empty() && needs.iter().all(|need: &Need| need.granted);
         // An entry that is there already does not make an add a matter of rights.
         let told = told.filter(|_| !granted);

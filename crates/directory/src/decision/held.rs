@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use access::explanation::place;
 use access::lint::{Instruction, Presence};
 use query::backend::{Backend, holder};
+use query::class_flags::ClassFlags;
 use query::entry::{DnParts, EntryView, each_stored};
 use query::facts::Facts;
 use query::locate::locate;
@@ -74,11 +75,20 @@ fn read(
     Ok(())
 }
 
-/// Whether an entry of that name is there.
-pub(crate) fn presence(backends: &[Backend], name: &NormalizedDn) -> Result<Presence, StoreError> {
+/// Classes of groups.
+const GROUPS: ClassFlags = ClassFlags::MEMBER_GROUP
+    .with(ClassFlags::UNIQUE_MEMBER_GROUP)
+    .with(ClassFlags::DYNAMIC_GROUP)
+    .with(ClassFlags::VIRTUAL_STATIC_GROUP);
+
+/// Whether an entry of that name is there, in a backend.
+pub(crate) fn presence(facts: &Facts, backends: &[Backend], name: &NormalizedDn) -> Result<Presence, StoreError> {
     let Some((backend, suffix)) = holder(backends, name.as_bytes()) else { return Ok(Presence::Elsewhere) };
     let Some(backend) = backends.get(backend.0) else { return Ok(Presence::Elsewhere) };
     let snapshot = backend.store.snapshot()?;
-    let found = locate(&snapshot.view(), &suffix.normalized, name.as_bytes())?.found();
-    Ok(if found.is_some() { Presence::There } else { Presence::Missing })
+    let view = snapshot.view();
+    let Some(id) = locate(&view, &suffix.normalized, name.as_bytes())?.found() else { return Ok(Presence::Missing) };
+    let Some(record) = view.entry(id)? else { return Ok(Presence::Missing) };
+    let is_group = facts.class_flags(record.view()?.object_classes()).has(GROUPS);
+    Ok(if is_group { Presence::Group } else { Presence::There })
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ldap::{LdapResult, Scope};
+use ldap::{LdapResult, ResultCode, Scope};
 use store::StoreError;
 
 use super::alias;
@@ -77,6 +77,7 @@ impl SearchContext<'_> {
         if plan.shows == Answer::No
             && let Some(missing) = plan.hidden_base.take()
         {
+            plan.masked = Some(ResultCode::SUCCESS);
             return Err(*missing);
         }
         let dn = worker.base.as_bytes().to_vec();

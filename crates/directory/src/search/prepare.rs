@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ldap::{Controls, LdapResult, Scope, SearchRequest};
+use ldap::{Controls, LdapResult, ResultCode, Scope, SearchRequest};
 
 use super::advice::{Costly, EXAMINED_MIN, Went};
 use super::asked::Asked;
@@ -48,7 +48,8 @@ impl SearchContext<'_> {
         let mut plan = worker.plans.pop().unwrap_or_default();
         for _ in 0..PLANNED_MOST {
             if let Err(result) = self.fill_plan(&mut plan, worker, session, request, controls, time) {
-                let done = SearchDone { unindexed: plan.unindexed, ..SearchDone::of(result) };
+                let (unindexed, masked) = (plan.unindexed, plan.masked);
+                let done = SearchDone { unindexed, masked, ..SearchDone::of(result) };
                 worker.recycle(plan);
                 return Err(Box::new(done));
             }
@@ -92,7 +93,13 @@ impl SearchContext<'_> {
         }
         let planned = self.plan_stored(plan, worker, &asked);
         // Whatever else is wrong would tell that there is such an entry.
-        planned.map_err(|refusal| plan.hidden_base.take().map_or(refusal, |missing| *missing))
+        planned.map_err(|refusal| match plan.hidden_base.take() {
+            Some(missing) => {
+                plan.masked = Some(refusal.code);
+                *missing
+            }
+            None => refusal,
+        })
     }
 
     /// Takes the rights of who asks into the plan; gives the answers to plan by.
@@ -133,6 +140,7 @@ impl SearchContext<'_> {
         let needs_base =
             request.scope == Scope::BaseObject || plan.is_persistent() || is_explained || wanted.assertion.is_some();
         if needs_base && let Some(missing) = plan.hidden_base.take() {
+            plan.masked = Some(ResultCode::SUCCESS);
             return Err(*missing);
         }
         if plan.is_persistent() {

@@ -81,6 +81,7 @@ impl SearchPlan {
         let page = self.arrangement.as_ref().and_then(|arrangement| arrangement.page.as_ref());
         let is_first_page = page.is_none_or(|page| page.sent_before == 0);
         if is_first_page && done.entries_sent == 0 && done.references_sent == 0 && !done.is_cancelled {
+            done.masked = Some(done.result.code);
             done.result = (**missing).clone();
             done.controls.clear();
         }

@@ -1,6 +1,6 @@
 //! How a search ended.
 
-use ldap::{ControlBuf, LdapResult};
+use ldap::{ControlBuf, LdapResult, ResultCode};
 
 /// How a search ended, for the client and for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct SearchDone {
     pub candidates: u64,
     /// Whether the search was abandoned, cancelled or its client went away, so that nobody waits for the result.
     pub is_cancelled: bool,
+    /// What the result would have been but for the base, which does not show: for the log only.
+    pub masked: Option<ResultCode>,
     /// Controls of the response.
     pub controls: Vec<ControlBuf>,
 }
@@ -32,6 +34,7 @@ impl SearchDone {
             unindexed: false,
             candidates: 0,
             is_cancelled: false,
+            masked: None,
             controls: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ldap::LdapResult;
+use ldap::{LdapResult, ResultCode};
 use smallvec::SmallVec;
 
 use query::backend::Backend;
@@ -46,6 +46,8 @@ pub struct SearchPlan {
     pub(super) shows: Answer,
     /// The answer where nothing is sent, because the base does not show.
     pub(super) hidden_base: Option<Box<LdapResult>>,
+    /// What the result would have been where that was told instead.
+    pub(super) masked: Option<ResultCode>,
     pub(super) visibility: Visibility,
     pub(super) parts: SmallVec<[Part; 1]>,
     pub(super) synthetic: Vec<Arc<SyntheticEntry>>,
@@ -165,5 +167,6 @@ impl SearchPlan {
         self.rights = KeptRights::default();
         self.shows = Answer::default();
         self.hidden_base = None;
+        self.masked = None;
     }
 }

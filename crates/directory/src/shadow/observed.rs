@@ -138,7 +138,7 @@ impl Observed {
                 self.entry = cut(dn);
                 self.attribute.clone_from(attribute);
             }
-            What::Filter(_) | What::Privilege(_) | What::Control(_) | What::Extended(_) => {}
+            What::Unindexed { .. } | What::Filter(_) | What::Privilege(_) | What::Control(_) | What::Extended(_) => {}
         }
         self.by_now = Numbering::InForce.decider(now);
         self.by_then = proposed.decider(then);

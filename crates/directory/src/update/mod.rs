@@ -56,7 +56,7 @@ pub use order::UpdateRequest;
 pub(crate) use plugins::check_declared_plugins;
 pub use references::{FollowedName, InternalLog};
 pub use rights::LogNote;
-pub(crate) use rights::{End, Judge, Matter, TreePart, privilege_to_write};
+pub(crate) use rights::{End, Judge, Matter, Notes, TreePart, privilege_to_write};
 pub(crate) use schema_change::bind_schema;
 pub(crate) use state::UpdateState;
 pub use submit::{SlowUpdate, Submitted};

@@ -3,14 +3,13 @@
 //!
 //! Here and not later, because an update changes the entries that it is judged by.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use access::Right;
 use change::proposal::Kind;
 
 use super::context::UpdateContext;
-use super::rights::{End, Judge, Matter};
+use super::rights::{End, Judge, Matter, Notes};
 use crate::needs::{Need, first_other};
 use crate::search::RequestTime;
 use crate::session::Session;
@@ -67,10 +66,10 @@ impl UpdateContext<'_> {
 
 /// What a judgement asks for, with reasons.
 fn needs(judge: &Judge, matter: Matter<'_, '_>) -> Vec<Need> {
-    let needs = RefCell::default();
+    let notes = Notes::default();
     // How it ends is known.
-    let _ = judge.explain(matter, &needs);
-    needs.into_inner()
+    let _ = judge.explain(matter, &notes);
+    notes.needs.into_inner()
 }
 
 fn request_of(kind: Kind) -> Request {

@@ -3,7 +3,7 @@
 //! Owns what it needs, so that an update whose entry changed meanwhile can be judged again on another thread.
 //! Knows moments; what is asked of the asker is said by `sitting`.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,11 +18,10 @@ use store::StoreError;
 
 use super::asker::{Asker, Granted};
 use super::matter::Matter;
-use super::noting::Noting;
+use super::noting::{Notes, Noting};
 use super::scene::Scene;
 use super::sitting::Sitting;
 use super::verdict::{End, Readable, Verdict};
-use crate::needs::Need;
 
 /// The privileges that some update takes.
 const ALL_PRIVILEGES: [Privilege; 6] = [
@@ -79,16 +78,16 @@ impl Judge {
     ///
     /// # Errors
     /// Why it may not be done.
-    pub(crate) fn explain(&self, matter: Matter<'_, '_>, needs: &RefCell<Vec<Need>>) -> Result<Verdict, End> {
-        self.decide(matter, Some(needs))
+    pub(crate) fn explain(&self, matter: Matter<'_, '_>, notes: &Notes) -> Result<Verdict, End> {
+        self.decide(matter, Some(notes))
     }
 
-    fn decide(&self, matter: Matter<'_, '_>, needs: Option<&RefCell<Vec<Need>>>) -> Result<Verdict, End> {
+    fn decide(&self, matter: Matter<'_, '_>, notes: Option<&Notes>) -> Result<Verdict, End> {
         let own = match &self.identity {
             Identity::User { backend, entry, .. } if *backend == matter.backend => Some(*entry),
             _ => None,
         };
-        self.at_once(matter.backend, needs, |backend, scene, rights| {
+        self.at_once(matter.backend, notes, |backend, scene, rights| {
             let now_unix_seconds = now_unix_seconds();
             let took_values = Cell::new(false);
             let own_dn = self.identity.dn();
@@ -115,7 +114,7 @@ impl Judge {
     fn at_once<T, E: From<StoreError>>(
         &self,
         at: BackendIndex,
-        needs: Option<&RefCell<Vec<Need>>>,
+        notes: Option<&Notes>,
         look: impl FnOnce(&Backend, Scene<'_>, &EntryRights<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let backend = self.reading.backends.get(at.0).ok_or(StoreError::Closed)?;
@@ -130,7 +129,7 @@ impl Judge {
         };
         let rights = renewed.as_ref().unwrap_or(&self.rights).at(source)?;
         let granted = Granted { facts: &self.facts, rights: &rights };
-        let noting = needs.map(|needs| Noting { granted, needs });
+        let noting = notes.map(|notes| Noting { granted, notes });
         let asker: &dyn Asker = noting.as_ref().map_or(&granted, |noting| noting);
         look(backend, Scene { facts: &self.facts, asker, view, source: &source }, &rights)
     }

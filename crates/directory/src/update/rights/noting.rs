@@ -1,6 +1,7 @@
 //! An asker whose every answer is noted with its reasons: for whoever wants to know why an update is granted, or not.
 //!
-//! Decides nothing itself.
+//! Decides nothing itself. It may say yes to everything, so that a judgement does not end with the first refusal and
+//! all of them are noted.
 
 use std::cell::RefCell;
 
@@ -12,13 +13,26 @@ use store::StoreError;
 use super::asker::{Asker, Granted};
 use crate::needs::{Need, What};
 
+/// What was asked of the asker.
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub(crate) needs: RefCell<Vec<Need>>,
+    /// Whether the judgement goes on behind what is refused.
+    pub(crate) goes_on: bool,
+}
+
 /// See the module.
 pub(super) struct Noting<'r, 'm> {
     pub(super) granted: Granted<'r, 'm>,
-    pub(super) needs: &'r RefCell<Vec<Need>>,
+    pub(super) notes: &'r Notes,
 }
 
 impl Noting<'_, '_> {
+    /// What the judgement is told.
+    fn told(&self, granted: bool) -> bool {
+        granted || self.notes.goes_on
+    }
+
     fn note(&self, entry: &EntryView<'_>, question: Question<'_>, granted: bool) -> Result<(), StoreError> {
         let Granted { facts, rights } = self.granted;
         let explanation = rights.explain(facts, entry, question)?;
@@ -33,7 +47,7 @@ impl Noting<'_, '_> {
             WrittenValue::Every => None,
         });
         let attribute = attribute.map(|it| it.name().to_owned());
-        let mut needs = self.needs.borrow_mut();
+        let mut needs = self.notes.needs.borrow_mut();
         // A right to write just these values is asked for where there is none to write any.
         if needs.last().is_some_and(|last| !last.granted && is_of(last, question.right, attribute.as_deref())) {
             needs.pop();
@@ -59,14 +73,15 @@ fn name_of(entry: &EntryView<'_>) -> String {
 impl Asker for Noting<'_, '_> {
     fn has(&self, privilege: Privilege) -> bool {
         let granted = self.granted.has(privilege);
-        self.needs.borrow_mut().push(Need { what: What::Privilege(privilege), granted, explanation: None });
-        granted
+        self.notes.needs.borrow_mut().push(Need { what: What::Privilege(privilege), granted, explanation: None });
+        self.told(granted)
     }
 
     fn may(&self, entry: &EntryView<'_>, question: Question<'_>) -> Result<bool, StoreError> {
         let granted = self.granted.may(entry, question)?;
         self.note(entry, question, granted)?;
-        Ok(granted)
+        // Where not every value may be written, each of the values is asked about.
+        Ok(if matches!(question.value, Some(WrittenValue::Every)) { granted } else { self.told(granted) })
     }
 
     fn may_move(&self, entry: &EntryView<'_>, superior: &EntryView<'_>) -> Result<bool, StoreError> {
@@ -79,7 +94,7 @@ impl Asker for Noting<'_, '_> {
                 self.note(of, question, is_held)?;
             }
         }
-        Ok(granted)
+        Ok(self.told(granted))
     }
 
     fn shows(&self, entry: &EntryView<'_>) -> Result<bool, StoreError> {

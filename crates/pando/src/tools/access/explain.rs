@@ -7,8 +7,9 @@ use clap::Args;
 use directory::Decision;
 use ldap::ResultCode;
 
-use super::client::ConnectionOptions;
+use super::client::{ConnectionOptions, shown};
 use super::names;
+use super::outside::obstacles;
 use super::request::{ChangeKind, Operation, Part, Request};
 use super::source::{Source, SourceOptions};
 use super::text;
@@ -77,15 +78,26 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let now = options.connection.unix_seconds();
     request.check(&source.directory.schema())?;
     request.attributes = names::expanded(&source.directory, &request.dn, &request.attributes)?;
-    let decision = request.decide(|asked| source.directory.explain(&session, asked, now).map_err(Failure::new))?;
+    let mut decision = request.decide(|asked| source.directory.explain(&session, asked, now).map_err(Failure::new))?;
     check_exists(&decision, options.operation)?;
+    source.directory.note_wrong_names(&mut decision)?;
+    let obstacles = obstacles(&source.directory, &session)?;
     if options.json {
-        let value: serde_json::Value = serde_json::from_str(&decision.to_json()).map_err(Failure::new)?;
+        let mut value: serde_json::Value = serde_json::from_str(&decision.to_json()).map_err(Failure::new)?;
+        if !obstacles.is_empty() {
+            value["beforeRights"] = obstacles.clone().into();
+        }
         outln!("{value:#}");
     } else {
+        for obstacle in &obstacles {
+            outln!("Refused to {} before rights are asked: {obstacle}", shown(&decision.asker));
+        }
+        if !obstacles.is_empty() {
+            outln!("\nIf it came so far:\n");
+        }
         text::print(&decision, options.all);
     }
-    Ok(if decision.granted { ExitCode::SUCCESS } else { ExitCode::from(REFUSED_STATUS) })
+    Ok(if decision.granted && obstacles.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REFUSED_STATUS) })
 }
 
 /// Without an entry nothing is granted or refused.

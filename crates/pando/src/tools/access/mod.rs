@@ -7,6 +7,7 @@
 //! | `source` | the directory that is asked, read from files |
 //! | `client` | who asks, over which connection, when |
 //! | `names` | attributes that a question names: checked, `*` and `+` expanded |
+//! | `outside` | what keeps a client out before its rights are asked |
 //! | `request` | what is asked for, in words |
 //! | `explain` | why a request is granted or refused |
 //! | `lint` | what can be said against the instructions themselves |
@@ -21,6 +22,7 @@ mod explain;
 mod lint;
 mod marked;
 mod names;
+mod outside;
 mod rehearse;
 mod request;
 mod searching;

@@ -164,7 +164,7 @@ impl Request {
 
     /// Has it decided: of several attributes each, so that the refusal of one does not hide the others.
     pub fn decide(&self, decide: impl Fn(Asked<'_, '_>) -> Result<Decision, Failure>) -> Result<Decision, Failure> {
-        let each = matches!(self.operation, Operation::Read | Operation::Compare | Operation::Modify);
+        let each = matches!(self.operation, Operation::Read | Operation::Compare);
         if !each || self.attributes.is_empty() {
             return self.decide_once(decide).map(without_repetition);
         }
@@ -186,7 +186,7 @@ impl Request {
             Operation::Search => {
                 let filter = self.filter()?;
                 let filter = filter.as_ref().map(|filter| filter.filter());
-                decide(Asked::Search { dn, filter: filter.as_ref(), attributes: &self.attributes })
+                decide(Asked::Search { dn, within: None, filter: filter.as_ref(), attributes: &self.attributes })
             }
             Operation::Read => decide(Asked::Right { dn, right: Right::Read, attribute: Some(self.attribute()?) }),
             Operation::Compare => decide(Asked::Compare { dn, attribute: self.attribute()? }),

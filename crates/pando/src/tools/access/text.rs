@@ -58,6 +58,9 @@ fn missing(need: &Need) -> String {
 
 fn title(what: &What) -> String {
     match what {
+        What::Unindexed { base } => {
+            format!("index that answers the filter below \"{base}\", nor the privilege unindexed-search")
+        }
         What::Shows { dn } => format!("sight of \"{dn}\""),
         What::Filter(_) => "match of the filter".to_owned(),
         What::Right { right, dn, attribute, value } => {
@@ -96,6 +99,9 @@ fn headline(decision: &Decision, need: &Need) -> String {
             format!("the filter matches the entry: {}", unsearchable(decision))
         }
         What::Filter(FilterTruth::NoMatch) => "the filter matches the entry: it does for nobody".to_owned(),
+        What::Unindexed { base } => format!(
+            "an index answers the filter: none does below \"{base}\", so it takes the privilege unindexed-search"
+        ),
         other => title(other),
     };
     format!("{mark} {text}")
@@ -179,6 +185,8 @@ fn put_instruction(out: &mut Vec<String>, considered: &Considered, width: usize)
     let room = width.saturating_sub(8);
     out.extend(marked(&considered.text, &spans, room).into_iter().map(|line| format!("        {line}")));
     out.push(format!("        -> {note}"));
+    let wrong = parts.iter().flat_map(|failed| &failed.wrong_names);
+    out.extend(wrong.map(|wrong| format!("        -> {wrong}")));
 }
 
 /// Where an instruction stands.
@@ -239,7 +247,11 @@ mod tests {
     #[test]
     fn a_refusal_shows_what_came_close_and_what_was_missing() {
         let begin = TEXT.find("groupdn").unwrap();
-        let failed = FailedCondition { span: begin..begin + 30, is_undefined: false };
+        let failed = FailedCondition {
+            span: begin..begin + 30,
+            is_undefined: false,
+            wrong_names: vec!["no such group".to_owned()],
+        };
         let refused = decision(false, Reason::NobodyGrants, Outcome::AllowsOthers(vec![failed]));
         let carets = format!("        {}{}", " ".repeat(begin), "^".repeat(30));
         assert_eq!(
@@ -254,6 +266,7 @@ mod tests {
                 &format!("        {TEXT}"),
                 &carets,
                 "        -> the marked condition is not true of this client",
+                "        -> no such group",
             ]
         );
     }

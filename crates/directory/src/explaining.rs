@@ -1,0 +1,187 @@
+//! Questions about access control, for tools and for the control: what can be said against its instructions, and how a
+//! request would be decided.
+//!
+//! Does nothing of what it is asked about.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use access::explanation::Outcome;
+use access::inactive::inactive;
+use access::lint::{Finding, Instruction, Presence, lint, wrong_names};
+use access::{Identity, Rights};
+use ldap::client::Search;
+use ldap::{Controls, DerefAliases, Filter, LdapResult, MadeSearch, Operation, ResultCode, Scope};
+use query::backend::holder;
+use query::entry_place::EntryPlace;
+use query::error::store_failure;
+use query::facts::Facts;
+use schema::NormalizedDn;
+use store::StoreError;
+
+use crate::decision::{Asked, Explainer, by_control, held};
+use crate::directory::Directory;
+use crate::needs::{Decision, Need, What};
+use crate::search::{RequestTime, Worker};
+use crate::session::Session;
+use crate::subject::SubjectError;
+
+impl Directory {
+    /// What can be said against the access control instructions that are held, and the instructions.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn lint(&self) -> Result<(Vec<Instruction>, Vec<Finding>), StoreError> {
+        let facts = self.facts();
+        let instructions = held::instructions(&facts, &self.config().access_control.global_acis, &self.backends)?;
+        let findings = lint(&facts, &instructions, &mut |name| self.presence(&facts, name))?;
+        Ok((instructions, findings))
+    }
+
+    /// Whether an entry of that name is there.
+    fn presence(&self, facts: &Arc<Facts>, name: &NormalizedDn) -> Result<Presence, StoreError> {
+        let is_of_server = || {
+            let own = self.in_force.ask_own_entries(self.history(), self, facts, name, |_, _| ());
+            own.is_some() || self.roots.load().user(name).is_some()
+        };
+        Ok(match held::presence(facts, &self.backends, name)? {
+            Presence::Missing | Presence::Elsewhere if is_of_server() => Presence::OfServer,
+            other => other,
+        })
+    }
+
+    /// Notes what is wrong with names in conditions that are not true: no such entry, no group.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn note_wrong_names(&self, decision: &mut Decision) -> Result<(), StoreError> {
+        let facts = self.facts();
+        let explanations = decision.needs.iter_mut().filter_map(|need| need.explanation.as_mut());
+        for considered in explanations.flat_map(|explanation| &mut explanation.instructions) {
+            let (Outcome::AllowsOthers(failed) | Outcome::DeniesOthers(failed)) = &mut considered.outcome else {
+                continue;
+            };
+            for one in failed {
+                let issues =
+                    wrong_names(&facts, &considered.text, one.span.start, &mut |name| self.presence(&facts, name))?;
+                one.wrong_names = issues.iter().map(ToString::to_string).collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the account of a user is out of use, so that it cannot bind.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn is_out_of_use(&self, identity: &Identity) -> Result<bool, StoreError> {
+        let Identity::User { backend, entry, .. } = identity else { return Ok(false) };
+        let Some(held) = self.backends.get(backend.0) else { return Ok(false) };
+        let place = EntryPlace { backend: *backend, id: *entry };
+        Ok(inactive(&self.reading, &self.facts(), place, &held.store.snapshot()?)?.is_some())
+    }
+
+    /// How a request of the session would be decided at that time, and why; nothing of it is done.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn explain(
+        &self,
+        session: &Session,
+        asked: Asked<'_, '_>,
+        now_unix_seconds: i64,
+    ) -> Result<Decision, StoreError> {
+        let mut decision = self.explain_with(self.rights_of(session, now_unix_seconds)?, asked, now_unix_seconds)?;
+        if let Asked::Search { dn, within, filter: Some(filter), .. } = asked
+            && decision.exists
+            && let Some(base) = self.unindexed_base(session, dn, within, filter, now_unix_seconds)
+        {
+            decision.granted = false;
+            decision.needs.insert(0, Need { what: What::Unindexed { base }, granted: false, explanation: None });
+        }
+        Ok(decision)
+    }
+
+    /// What rights alone say, those of whoever asks.
+    pub(crate) fn explain_with(
+        &self,
+        rights: Arc<Rights>,
+        asked: Asked<'_, '_>,
+        now_unix_seconds: i64,
+    ) -> Result<Decision, StoreError> {
+        let explainer = Explainer {
+            facts: self.facts(),
+            in_force: &self.in_force,
+            history: self.history(),
+            monitor: self,
+            reading: &self.reading,
+            rights,
+            now_unix_seconds,
+        };
+        explainer.explain(asked)
+    }
+
+    /// Where a search begins that is refused because no index answers its filter; none if it is not.
+    fn unindexed_base(
+        &self,
+        session: &Session,
+        dn: &str,
+        within: Option<(&str, Scope)>,
+        filter: &Filter<'_>,
+        unix_seconds: i64,
+    ) -> Option<String> {
+        let name = NormalizedDn::parse(&self.schema(), dn.as_bytes()).ok()?;
+        let suffix = holder(&self.backends, name.as_bytes()).map(|(_, suffix)| suffix.dn.as_str());
+        let (base, scope) = within.or(suffix.map(|suffix| (suffix, Scope::WholeSubtree)))?;
+        let filter = ldap::filter::parse(&filter.to_string()).ok()?;
+        let made = MadeSearch::new(&Search {
+            base,
+            scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_seconds: 0,
+            types_only: false,
+            filter: &filter,
+            attributes: &[],
+        });
+        let operation = made.operation().ok()?;
+        let Operation::Search(request) = &operation else { return None };
+        let time = RequestTime { started: Instant::now(), unix_seconds };
+        let planned = self.plan_search(&mut Worker::default(), session, request, &Controls::none(), time);
+        let refused =
+            planned.err().filter(|done| done.unindexed && done.result.code == ResultCode::INSUFFICIENT_ACCESS_RIGHTS);
+        refused.map(|_| base.to_owned())
+    }
+
+    /// Answers the control that asks why a request would be granted or refused: the decision as JSON, or why it is not
+    /// told; none where the request has no such control.
+    pub fn explain_by_control(
+        &self,
+        session: &Session,
+        operation: &Operation<'_>,
+        controls: &Controls<'_>,
+        time: RequestTime,
+    ) -> Option<Result<String, LdapResult>> {
+        let control = by_control::find(controls)?;
+        let failure = |error: StoreError| store_failure(&error);
+        let explain = || {
+            if !self.rights_of(session, time.unix_seconds).map_err(failure)?.bypasses_acl() {
+                return Err(by_control::Refusal::TakesBypass.into());
+            }
+            let other = match by_control::subject(&control)? {
+                Some(name) => {
+                    let unknown = |error: SubjectError| by_control::Refusal::NoSubject { reason: error.to_string() };
+                    Some(session.acting_as(self.identity_of(&name).map_err(unknown)?))
+                }
+                None => None,
+            };
+            by_control::with_asked(operation, |asked| {
+                let decision = self.explain(other.as_ref().unwrap_or(session), asked, time.unix_seconds);
+                let mut decision = decision.map_err(failure)?;
+                self.note_wrong_names(&mut decision).map_err(failure)?;
+                Ok(decision.to_json())
+            })
+        };
+        Some(explain())
+    }
+}
