@@ -248,3 +248,53 @@ def test_a_search_without_an_index_takes_a_privilege(other, tmp_path):
     asked = ("explain", "--op", "search", "--dn", ANN, "--filter", "(cn>=a)", "--as", "cn=Directory Manager")
     assert other.tool("access", *asked).stdout.startswith("Granted to cn=Directory Manager\n")
     assert explained(other, "--op", "search", "--filter", "(cn=Ann*)", "--attr", "mail").returncode == 0
+
+
+FAR = {
+    "staff": ('(targetattr="sn")(targetfilter="(title=x)")', "its targetfilter does not match this entry"),
+    "bare": ("", "it has no targetattr, so it is about the entry and not about its attributes"),
+    "children": ('(targetattr="sn")(targetscope="base")', "its targetscope does not reach this entry"),
+}
+OPEN = 'aci: (targetattr="l")(version 3.0; acl "open"; allow (read) ip="192.0.2.*" and ssf>"1" and timeofday>"0000";)'
+
+
+@pytest.fixture
+def far(tmp_path):
+    """An instance with instructions that are about something else, and one about the connection."""
+    file = tmp_path / "tree.ldif"
+    rule = 'aci: %s(version 3.0; acl "%s"; allow (read,search,add) userdn="ldap:///all";)'
+    rules = "\n".join([rule % (target, name) for name, (target, _) in FAR.items()] + [OPEN])
+    file.write_text(PEOPLE.replace("aci: ", f"{rules}\naci: ", 1))
+    instance = Pando(tmp_path / "inst")
+    instance.setup("--accessProfile", "closed").import_ldif(file)
+    yield instance
+    instance.remove()
+
+
+def test_instructions_that_miss_by_one_part_are_shown_with_the_part(far):
+    told = explained(far, "--op", "read", "--attr", "sn").stdout
+    assert "    No instruction of the entry, above it or of the configuration is about this: nobody may.\n" in told
+    _, nearest = told.split("    Nearest to it are:\n")
+    for name, (_, part) in FAR.items():
+        assert f' "{name}"\n' in nearest and f"        -> {part}\n" in nearest
+    assert nearest.index('"staff"') < nearest.index('"bare"') < nearest.index('"children"')
+    assert "Root DSE" not in nearest
+
+
+def test_what_is_taken_of_the_connection_is_said_where_rules_look_at_it(far):
+    told = explained(far, "--op", "read", "--attr", "l").stdout
+    assert told.endswith(" (--at).\n")
+    assert "\nRules look at the address of the client, which is not given (--ip): they grant nothing, and deny.\n" in told
+    assert "it is taken to have 0 bits (--ssf).\n" in told
+    granted = explained(far, "--op", "read", "--attr", "l", "--ip", "192.0.2.7", "--ssf", "128", "--at", "2026-11-21 10:00")
+    assert granted.returncode == 0 and "Rules look at" not in granted.stdout
+
+
+def test_an_entry_that_shows_by_a_computed_attribute_alone_says_by_which_instruction(far, tmp_path):
+    tree = (tmp_path / "tree.ldif").read_text().replace('"objectClass || uid || cn || mail"', '"entryDN || hasSubordinates"')
+    (tmp_path / "tree.ldif").write_text(tree)
+    far.import_ldif(tmp_path / "tree.ldif")
+    told = explained(far, "--op", "read", "--attr", "mail", "--json").stdout
+    assert json.loads(told)["granted"] is False
+    told = explained(far, "--op", "search", "--filter", "(&)", "--attr", "mail").stdout
+    assert f'yes "{ANN}" shows: some attribute of it may be read\n    Granted by:\n' in told

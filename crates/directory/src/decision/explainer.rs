@@ -288,8 +288,10 @@ impl Case<'_, '_> {
     /// Why some attribute, or none, may be read: of each instruction what brought it nearest to a grant.
     fn of_any_attribute(&self, granted: bool) -> Result<Explanation, StoreError> {
         let record = &self.entry.record;
-        let mut types: Vec<TypeIndex> =
-            record.attributes().filter_map(|stored| record.tables().type_of(stored.desc)).map(TypeIndex).collect();
+        let mut types: Vec<TypeIndex> = Vec::new();
+        record.for_each(&mut Vec::new(), |stored| types.extend(record.tables().type_of(stored.desc).map(TypeIndex)));
+        // What is computed is shown, too.
+        types.extend(self.facts.virtual_types().iter().map(|(index, _)| *index).filter(|_| granted));
         types.dedup();
         let mut nearest: BTreeMap<(Option<String>, usize), Considered> = BTreeMap::new();
         for attribute in types {

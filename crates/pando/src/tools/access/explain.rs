@@ -13,6 +13,7 @@ use super::outside::obstacles;
 use super::request::{ChangeKind, Operation, Part, Request};
 use super::source::{Source, SourceOptions};
 use super::text;
+use super::unsaid::unsaid;
 use crate::failure::{Failure, Outcome};
 use crate::output::outln;
 
@@ -96,6 +97,11 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
             outln!("\nIf it came so far:\n");
         }
         text::print(&decision, options.all);
+        let unsaid = unsaid(&decision, &options.connection);
+        if !unsaid.is_empty() {
+            outln!("");
+            unsaid.iter().for_each(|line| outln!("{line}"));
+        }
     }
     Ok(if decision.granted && obstacles.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REFUSED_STATUS) })
 }

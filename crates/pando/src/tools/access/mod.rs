@@ -15,6 +15,7 @@
 //! | `who_can`, `what_can` | everybody who has a right; everything that somebody may |
 //! | `rehearse` | what a change would decide otherwise of what the access log has |
 //! | `test` | expected decisions, compared with those that are made |
+//! | `unsaid` | what a question leaves open of the connection |
 //! | `text`, `marked` | decisions for people |
 
 mod client;
@@ -29,6 +30,7 @@ mod searching;
 mod source;
 mod test;
 mod text;
+mod unsaid;
 mod what_can;
 mod who_can;
 

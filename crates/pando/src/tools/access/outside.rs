@@ -21,7 +21,7 @@ pub fn obstacles(directory: &Directory, session: &Session) -> Result<Vec<String>
         ));
     }
     if let Some(address) = session.address {
-        found.extend(kept_out(&config, address));
+        found.extend(kept_out(config, address));
     }
     let bits = session.security_strength_bits;
     let is_local = session.authentication == Authentication::LocalSocket;

@@ -8,6 +8,9 @@ use super::client::shown;
 use super::marked::{columns, marked};
 use crate::output::outln;
 
+/// What is said where no instruction is about something.
+const NOTHING: &str = "    No instruction of the entry, above it or of the configuration is about this: nobody may.";
+
 /// Instructions that came close and are shown.
 const CLOSE_MAX: usize = 5;
 
@@ -76,11 +79,21 @@ fn title(what: &What) -> String {
 
 fn lines(decision: &Decision, all: bool, width: usize) -> Vec<String> {
     let mut out = vec![answer(decision)];
+    let mut told: Vec<(Vec<String>, String)> = Vec::new();
     for need in &decision.needs {
         out.push(String::new());
         out.push(headline(decision, need));
+        let mut why = Vec::new();
         if let Some(explanation) = &need.explanation {
-            put_explanation(&mut out, explanation, all, width);
+            put_explanation(&mut why, explanation, all, width);
+        }
+        // Several lines are worth repeating once.
+        match told.iter().find(|(lines, _)| *lines == why && why.len() > 1) {
+            Some((_, before)) => out.push(format!("    As above, under: {before}")),
+            None => {
+                out.extend(why.iter().cloned());
+                told.push((why, short(&need.what)));
+            }
         }
     }
     if let Some(told) = &decision.told {
@@ -88,6 +101,14 @@ fn lines(decision: &Decision, all: bool, width: usize) -> Vec<String> {
         out.push(format!("The client is told: {told}"));
     }
     out
+}
+
+/// What a need is called further below.
+fn short(what: &What) -> String {
+    match what {
+        What::Shows { dn } => format!("\"{dn}\" shows"),
+        other => title(other),
+    }
 }
 
 fn headline(decision: &Decision, need: &Need) -> String {
@@ -124,7 +145,7 @@ fn put_explanation(out: &mut Vec<String>, explanation: &Explanation, all: bool, 
         Reason::BypassAcl => out.push("    The privilege bypass-acl: instructions are not asked.".to_owned()),
         Reason::Allowed(_) => out.push("    Granted by:".to_owned()),
         Reason::Denied(_) => out.push("    Denied by:".to_owned()),
-        Reason::NothingApplies => out.push("    No instruction is about this, and without one nobody may.".to_owned()),
+        Reason::NothingApplies => out.push(NOTHING.to_owned()),
         Reason::NobodyGrants if has_denial => {}
         Reason::NobodyGrants => out.push("    No instruction grants it.".to_owned()),
     }
@@ -137,12 +158,22 @@ fn put_explanation(out: &mut Vec<String>, explanation: &Explanation, all: bool, 
     }
     let is_told = |at: usize, it: &Considered| Some(at) == decided || (has_denial && it.outcome == Outcome::Denies);
     let others = explanation.instructions.iter().enumerate().filter(|(at, it)| !is_told(*at, it)).map(|(_, it)| it);
-    let mut close: Vec<&Considered> = others.filter(|it| all || is_close(it, explanation.granted)).collect();
+    let others: Vec<&Considered> = others.collect();
+    let wanted = |wanted: &dyn Fn(&Considered) -> bool| -> Vec<&Considered> {
+        others.iter().copied().filter(|it| all || wanted(it)).collect()
+    };
+    let mut close = wanted(&|it| is_close(it, explanation.granted));
+    let mut heading = if all { "    Looked at besides:" } else { "    These came close:" };
+    if close.is_empty() && !explanation.granted && !has_denial && decided.is_none() {
+        close = wanted(&|it| nearness(it).is_some());
+        close.sort_by_key(|it| nearness(it));
+        heading = "    Nearest to it are:";
+    }
     close.sort_by_key(|it| distance(&it.outcome));
     if close.is_empty() {
         return;
     }
-    out.push(if all { "    Looked at besides:" } else { "    These came close:" }.to_owned());
+    out.push(heading.to_owned());
     let shown = if all { close.len() } else { CLOSE_MAX };
     close.iter().take(shown).for_each(|it| put_instruction(out, it, width));
     if let Some(more @ 1..) = close.len().checked_sub(shown) {
@@ -156,6 +187,25 @@ fn is_close(considered: &Considered, granted: bool) -> bool {
         Outcome::AllowsOthers(_) | Outcome::Invalid(_) => !granted,
         Outcome::Denies => true,
         _ => false,
+    }
+}
+
+/// How near an instruction about something else is to being about this: 0 is nearest; none, if it is far.
+fn nearness(considered: &Considered) -> Option<usize> {
+    let Outcome::IsAboutOther(part) = considered.outcome else { return None };
+    let parsed = aci::parse_as(&considered.text, aci::Reading::Import).ok()?;
+    if !parsed.aci.permissions.iter().any(|permission| permission.effect == aci::Effect::Allow) {
+        return None;
+    }
+    // Those of the configuration that are about one entry, such as the root DSE, are far from all others.
+    let is_of_entry = considered.holder.is_some();
+    match part {
+        TargetPart::Filter => Some(0),
+        TargetPart::Attribute | TargetPart::ValueFilter => Some(1),
+        TargetPart::Scope if is_of_entry => Some(2),
+        TargetPart::Right if is_of_entry => Some(3),
+        TargetPart::Target if is_of_entry => Some(4),
+        _ => None,
     }
 }
 
@@ -178,7 +228,7 @@ fn put_instruction(out: &mut Vec<String>, considered: &Considered, width: usize)
         Outcome::AllowsOthers(failed) | Outcome::DeniesOthers(failed) => (failed, failed_note(failed)),
         Outcome::Allows => (&[], "it allows this".to_owned()),
         Outcome::Denies => (&[], "it denies this".to_owned()),
-        Outcome::IsAboutOther(part) => (&[], other(*part).to_owned()),
+        Outcome::IsAboutOther(part) => (&[], other(*part, &considered.text).to_owned()),
         Outcome::Invalid(why) => (&[], format!("it is not valid, so it denies everything here: {why}")),
     };
     let spans: Vec<_> = parts.iter().map(|failed| failed.span.clone()).collect();
@@ -205,11 +255,14 @@ fn failed_note(failed: &[FailedCondition]) -> String {
     }
 }
 
-fn other(part: TargetPart) -> &'static str {
+fn other(part: TargetPart, text: &str) -> &'static str {
+    let has_attributes =
+        || aci::parse_as(text, aci::Reading::Import).is_ok_and(|it| it.aci.targets.attributes.is_some());
     match part {
         TargetPart::Target => "its target is other entries",
         TargetPart::Scope => "its targetscope does not reach this entry",
-        TargetPart::Attribute => "its targetattr does not list this attribute, or it has none",
+        TargetPart::Attribute if has_attributes() => "its targetattr does not list this attribute",
+        TargetPart::Attribute => "it has no targetattr, so it is about the entry and not about its attributes",
         TargetPart::Filter => "its targetfilter does not match this entry",
         TargetPart::ValueFilter => "its targattrfilters do not match the values",
         TargetPart::Move => "its target_from or target_to is another place",
@@ -278,8 +331,33 @@ mod tests {
         assert_eq!(lines[0], "Granted to uid=bob,o=x");
         assert_eq!(lines[3..5], ["    Granted by:", "      aci number 2 of \"o=x\" \"staff\""]);
         let elsewhere = decision(false, Reason::NothingApplies, Outcome::IsAboutOther(TargetPart::Attribute));
-        assert_eq!(super::lines(&elsewhere, false, 120).len(), 4);
+        assert_eq!(super::lines(&elsewhere, false, 120)[3..5], [NOTHING, "    Nearest to it are:",]);
         assert!(super::lines(&elsewhere, true, 120).iter().any(|line| line.contains("targetattr does not list")));
+    }
+
+    #[test]
+    fn what_was_told_is_not_told_again() {
+        let mut refused = decision(false, Reason::NobodyGrants, Outcome::AllowsOthers(Vec::new()));
+        let what = What::Shows { dn: "uid=ann,o=x".to_owned() };
+        refused.needs.insert(0, Need { what, ..refused.needs[0].clone() });
+        let lines = lines(&refused, false, 120);
+        assert_eq!(lines.last().unwrap(), "    As above, under: \"uid=ann,o=x\" shows");
+        assert_eq!(lines.iter().filter(|line| line.contains("staff")).count(), 2);
+    }
+
+    #[test]
+    fn what_has_no_targetattr_is_said_to_have_none() {
+        let far = |text: &str| {
+            let outcome = Outcome::IsAboutOther(TargetPart::Attribute);
+            let one = Considered { text: text.to_owned(), ..considered(outcome) };
+            (nearness(&one), other(TargetPart::Attribute, &one.text))
+        };
+        assert_eq!(far(TEXT), (Some(1), "its targetattr does not list this attribute"));
+        let without = TEXT.trim_start_matches("(targetattr=\"mail\")");
+        assert!(far(without).1.starts_with("it has no targetattr"));
+        assert_eq!(far(&TEXT.replace("allow", "deny")).0, None);
+        let global = Considered { holder: None, ..considered(Outcome::IsAboutOther(TargetPart::Right)) };
+        assert_eq!(nearness(&global), None);
     }
 
     #[test]
