@@ -577,6 +577,15 @@ def test_an_entry_that_does_not_show_does_not_exist(server, root, bob):
     until(lambda: len(re.findall(reason, server.access_log())) == 2)
 
 
+def test_an_instruction_that_names_nothing_is_taken_and_told_to_the_log(server, root):
+    rules(root, aci("read", attrs("sn"), f"ldap:///uid=mistyped,{PEOPLE}"), aci("read", attrs("sm")))
+    lines = (
+        f'userdn="ldap:///uid=mistyped,{PEOPLE}": there is no entry "uid=mistyped,{PEOPLE}", so nobody has that name',
+        f'An instruction was written for "{BASE}", targetattr="sm": the schema has no attribute sm',
+    )
+    until(lambda: all(line in server.error_log() for line in lines))
+
+
 def test_rights_work_on_entries_that_do_not_show(server, root, bob):
     rules(root, aci("write", attrs("title")))
     assert replace(bob, ALICE, "title", "old") == OK

@@ -22,6 +22,7 @@ use store::StoreError;
 use crate::decision::{Asked, Explainer, by_control, held};
 use crate::directory::Directory;
 use crate::needs::{Decision, Need, What};
+use crate::presence::Holders;
 use crate::search::{RequestTime, Worker};
 use crate::session::Session;
 use crate::subject::SubjectError;
@@ -39,15 +40,9 @@ impl Directory {
     }
 
     /// Whether an entry of that name is there.
-    fn presence(&self, facts: &Arc<Facts>, name: &NormalizedDn) -> Result<Presence, StoreError> {
-        let is_of_server = || {
-            let own = self.in_force.ask_own_entries(self.history(), self, facts, name, |_, _| ());
-            own.is_some() || self.roots.load().user(name).is_some()
-        };
-        Ok(match held::presence(facts, &self.backends, name)? {
-            Presence::Missing | Presence::Elsewhere if is_of_server() => Presence::OfServer,
-            other => other,
-        })
+    fn presence(&self, facts: &Facts, name: &NormalizedDn) -> Result<Presence, StoreError> {
+        let (backends, in_force, history) = (&*self.backends, &self.in_force, self.history());
+        Holders { facts, backends, in_force, history, roots: &self.roots.load() }.presence(name)
     }
 
     /// Notes what is wrong with names in conditions that are not true: no such entry, no group.

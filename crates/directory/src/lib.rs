@@ -29,6 +29,7 @@ mod open_error;
 mod opening;
 mod operations;
 mod own;
+mod presence;
 mod reconfigure;
 mod refusal;
 mod root_passwords;

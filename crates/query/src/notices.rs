@@ -23,6 +23,8 @@ pub enum NoticeKind {
     PersistentSearch,
     /// Attributes that other servers obey and this one does not yet.
     NotObeyed,
+    /// Access control instructions that name what is not there.
+    Instruction,
     /// Dynamic entries whose time is over and that stay.
     Expiry,
 }

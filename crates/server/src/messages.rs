@@ -53,6 +53,8 @@ runtime::message_kinds! {
     INSTRUCTION_NOT_VALID = 84, Core, Warning, "An entry holds an access control instruction that is not valid: what \
         it covers is closed to everybody without the privilege bypass-acl.";
     INSTRUCTIONS_UNREADABLE = 85, Core, Warning, "Access control instructions of entries cannot be read.";
+    INSTRUCTION_NAMES_NOTHING = 86, Core, Warning, "An access control instruction was written that names an attribute, \
+        a user, a group or a role that is not there.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

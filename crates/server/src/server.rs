@@ -141,6 +141,7 @@ impl Server {
                 NoticeKind::History => messages::HISTORY_TROUBLE,
                 NoticeKind::PersistentSearch => messages::WATCH_TROUBLE,
                 NoticeKind::NotObeyed => messages::NOT_OBEYED,
+                NoticeKind::Instruction => messages::INSTRUCTION_NAMES_NOTHING,
                 NoticeKind::Expiry => messages::EXPIRY_FAILED,
             };
             errors.report(kind, sentence);

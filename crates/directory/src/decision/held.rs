@@ -4,12 +4,10 @@
 use std::ops::ControlFlow;
 
 use access::explanation::place;
-use access::lint::{Instruction, Presence};
-use query::backend::{Backend, holder};
-use query::class_flags::ClassFlags;
+use access::lint::Instruction;
+use query::backend::Backend;
 use query::entry::{DnParts, EntryView, each_stored};
 use query::facts::Facts;
-use query::locate::locate;
 use schema::{NormalizedDn, TypeIndex};
 use store::index::PRESENCE_KEY;
 use store::{EntryId, IndexKey, StoreError, View};
@@ -73,22 +71,4 @@ fn read(
         text,
     }));
     Ok(())
-}
-
-/// Classes of groups.
-const GROUPS: ClassFlags = ClassFlags::MEMBER_GROUP
-    .with(ClassFlags::UNIQUE_MEMBER_GROUP)
-    .with(ClassFlags::DYNAMIC_GROUP)
-    .with(ClassFlags::VIRTUAL_STATIC_GROUP);
-
-/// Whether an entry of that name is there, in a backend.
-pub(crate) fn presence(facts: &Facts, backends: &[Backend], name: &NormalizedDn) -> Result<Presence, StoreError> {
-    let Some((backend, suffix)) = holder(backends, name.as_bytes()) else { return Ok(Presence::Elsewhere) };
-    let Some(backend) = backends.get(backend.0) else { return Ok(Presence::Elsewhere) };
-    let snapshot = backend.store.snapshot()?;
-    let view = snapshot.view();
-    let Some(id) = locate(&view, &suffix.normalized, name.as_bytes())?.found() else { return Ok(Presence::Missing) };
-    let Some(record) = view.entry(id)? else { return Ok(Presence::Missing) };
-    let is_group = facts.class_flags(record.view()?.object_classes()).has(GROUPS);
-    Ok(if is_group { Presence::Group } else { Presence::There })
 }

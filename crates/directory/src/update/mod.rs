@@ -29,6 +29,7 @@ mod judged_update;
 mod judging;
 mod judging_again;
 mod kept_settings;
+mod new_instructions;
 mod order;
 mod password_modify;
 mod passwords;

@@ -19,6 +19,7 @@ use super::decided::{Decided, uuid_for};
 use super::done::{UpdateCallback, UpdateDone, out_of_service, phases_of, report_of, update_done};
 use super::judged_update::JudgedUpdate;
 use super::judging::Asked;
+use super::new_instructions;
 use super::order::{KeptUpdate, Order, Ready, UpdateRequest};
 use super::passwords::{self, Prepared};
 use super::rights::{End, Told};
@@ -169,6 +170,7 @@ impl UpdateContext<'_> {
         self.updates.inbound.load().check_seven_bit(&facts.schema, &name, request).map_err(told)?;
         self.updates.dynamic.check_add(&facts, request).map_err(told)?;
         tell_of_request(self.notices, &facts, request);
+        new_instructions::tell(self, &facts, &name, request);
         let prepared = passwords::prepare(self, &facts, order, request, at, &name);
         let op_bytes = match prepared.map_err(told)? {
             Prepared::Unchanged => update.encoded().into(),
