@@ -298,3 +298,15 @@ def test_an_entry_that_shows_by_a_computed_attribute_alone_says_by_which_instruc
     assert json.loads(told)["granted"] is False
     told = explained(far, "--op", "search", "--filter", "(&)", "--attr", "mail").stdout
     assert f'yes "{ANN}" shows: some attribute of it may be read\n    Granted by:\n' in told
+
+
+def test_instructions_that_the_running_server_does_not_use_are_noted(far):
+    assert far.tool("access", "lint", "--unused", check=False).returncode == 2, "no server"
+    far.start()
+    bob = far.connect(BOB, "secret12")
+    assert bob.search_s(ANN, 0, "(uid=ann)", ["mail"])
+    found = far.tool("access", "lint", "--unused", "--json", check=False)
+    unused = {it["place"] for it in json.loads(found.stdout)["findings"] if it["kind"] == "never-used"}
+    # The people's rule is the fifth of the base entry, the one about the connection the fourth.
+    assert f'aci number 5 of "{BASE}"' not in unused and f'aci number 6 of "{BASE}"' in unused, unused
+    far.stop()

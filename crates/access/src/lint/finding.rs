@@ -133,6 +133,9 @@ pub enum Issue {
     /// A deny leaves nothing of it.
     #[error("nothing is granted: {0} denies it")]
     Shadowed(String),
+    /// It took part in no decision; found by whoever asks a running server.
+    #[error("it took part in no decision since the server was started")]
+    NeverUsed,
     /// Another one says the same.
     #[error("{0} says the same")]
     Duplicate(String),
@@ -165,12 +168,13 @@ impl Issue {
             Issue::WritesAccessControl(_) => "writes-access-control",
             Issue::SelfWriteOfNoName(_) => "selfwrite-of-no-name",
             Issue::Shadowed(_) => "shadowed",
+            Issue::NeverUsed => "never-used",
             Issue::Duplicate(_) => "duplicate",
         }
     }
 
     /// All of the codes.
-    pub const CODES: [&'static str; 23] = [
+    pub const CODES: [&'static str; 24] = [
         "invalid",
         "foreign-target",
         "anyone-may-write",
@@ -193,6 +197,7 @@ impl Issue {
         "writes-access-control",
         "selfwrite-of-no-name",
         "shadowed",
+        "never-used",
         "duplicate",
     ];
 
@@ -201,7 +206,7 @@ impl Issue {
     pub const fn severity(&self) -> Severity {
         match self {
             Issue::Invalid(_) | Issue::ForeignTarget => Severity::Error,
-            Issue::AllButListed | Issue::Duplicate(_) => Severity::Note,
+            Issue::AllButListed | Issue::NeverUsed | Issue::Duplicate(_) => Severity::Note,
             _ => Severity::Warning,
         }
     }

@@ -1,16 +1,24 @@
 //! `access lint`: what can be said against the access control instructions before they do harm.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::ExitCode;
 
+use access::explanation::place;
 use access::lint::{Finding, Instruction, Issue, Severity};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use ldap::Scope;
 
 use super::marked::{columns, marked};
 use super::source::{Source, SourceOptions};
-use crate::failure::Outcome;
+use crate::client::Client;
+use crate::failure::{Failure, Outcome};
+use crate::instance;
 use crate::output::outln;
+
+/// Where the server counts what instructions are used.
+const MONITOR: &str = "cn=Access Control,cn=monitor";
 
 /// Exit status when something was found.
 pub const FOUND_STATUS: u8 = 1;
@@ -25,6 +33,9 @@ pub const FOUND_STATUS: u8 = 1;
 pub struct Options {
     #[command(flatten)]
     source: SourceOptions,
+    /// Ask the running server, too: note what took part in no decision since it was started
+    #[arg(long = "unused", conflicts_with = "ldif")]
+    unused: bool,
     /// How bad a finding must be for the exit status 1
     #[arg(long = "fail-on", value_name = "SEVERITY", value_enum, default_value = "warning")]
     fail_on: FailOn,
@@ -57,6 +68,12 @@ impl FailOn {
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let source = Source::open(directory, &options.source)?;
     let (instructions, mut findings) = source.directory.lint()?;
+    if options.unused {
+        let unused = unused(directory)?;
+        let found = instructions.iter().enumerate().filter(|(_, it)| unused.contains(&it.place));
+        findings.extend(found.map(|(instruction, _)| Finding { instruction, span: None, issue: Issue::NeverUsed }));
+        findings.sort_by_key(|finding| finding.instruction);
+    }
     findings.retain(|finding| !options.ignored.iter().any(|code| code == finding.issue.code()));
     if options.json {
         outln!("{:#}", json(&instructions, &findings));
@@ -65,6 +82,27 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     }
     let is_bad = findings.iter().any(|finding| finding.issue.severity() >= options.fail_on.severity());
     Ok(if is_bad { ExitCode::from(FOUND_STATUS) } else { ExitCode::SUCCESS })
+}
+
+/// Where the instructions stand that the running server has not used.
+fn unused(directory: &Path) -> Result<HashSet<String>, Failure> {
+    let config = instance::open(directory)?;
+    let Some(process) = instance::running(&config.instance) else {
+        let instance = config.instance.directory().display();
+        return Err(Failure::new(format_args!("no server runs on {instance}, so --unused cannot ask it")));
+    };
+    let mut client = Client::of_administrator(&config.instance, process)?;
+    let found = client.search(MONITOR, Scope::BaseObject, "(objectClass=*)", &[])?;
+    let uses = found.iter().flat_map(|entry| entry.values("instruction-uses"));
+    Ok(uses.filter_map(|value| unused_place(value)).collect())
+}
+
+/// The place in `HOLDER#NUMBER: HITS`, if there is no hit.
+fn unused_place(value: &str) -> Option<String> {
+    let (which, hits) = value.rsplit_once(": ")?;
+    let (holder, number) = which.rsplit_once('#')?;
+    let holder = Some(holder).filter(|holder| *holder != "global-aci");
+    (hits == "0").then(|| number.parse().ok()).flatten().map(|number| place(holder, number))
 }
 
 /// Each instruction with what was found, its text with the part at fault marked, and the counts at the end.
@@ -106,4 +144,16 @@ fn json(instructions: &[Instruction], findings: &[Finding]) -> serde_json::Value
         }))
     });
     serde_json::json!({ "instructions": instructions.len(), "findings": found.collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_counts_leads_to_the_instruction() {
+        assert_eq!(unused_place("global-aci#3: 0").as_deref(), Some("global-aci number 3 of the configuration"));
+        assert_eq!(unused_place("cn=a: #1,dc=x#12: 0").as_deref(), Some("aci number 12 of \"cn=a: #1,dc=x\""));
+        assert_eq!(unused_place("dc=x#1: 70"), None);
+    }
 }
