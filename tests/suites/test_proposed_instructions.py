@@ -1,10 +1,14 @@
 """Shadow mode: proposed global instructions are tried beside those in force, and change no answer."""
 
+import contextlib
 import json
+import re
+import tomllib
 
 import ldap
 import pytest
 from ldap.controls import SimplePagedResultsControl
+from ldap.controls.simple import ProxyAuthzControl
 from ldap.extop import ExtendedRequest
 from pando_server import BASE, Pando, until
 
@@ -33,6 +37,7 @@ ANN, BEN = f"uid=ann,{BASE}", f"uid=ben,{BASE}"
 MAIL_IS_PRIVATE = (
     '(targetattr="mail")(version 3.0; acl "mail is private"; deny (read,search,compare) userdn!="ldap:///self";)'
 )
+ELSEWHERE = f'(target="ldap:///{BEN}")(targetattr="cn")(version 3.0; acl "x"; allow (read) userdn="ldap:///all";)'
 ANN_WRITES = (
     f'(targetattr="sn || mail")(version 3.0; acl "ann writes"; allow (write,add,delete) userdn="ldap:///{ANN}";)'
 )
@@ -156,6 +161,123 @@ def test_a_set_that_replaces_takes_everything_else_away(served):
     assert by_operation["search"]["dn"] == BASE
     with pytest.raises(ldap.LDAPError):
         con.extop_s(ExtendedRequest("1.2.3.4", b""))
+
+
+def test_instructions_of_entries_are_proposed_by_a_file(served, tmp_path):
+    root = served.connect()
+    old = '(targetattr="sn")(version 3.0; acl "sn is private"; deny (read) userdn="ldap:///all";)'
+    root.modify_s(BASE, [(ldap.MOD_ADD, "aci", old.encode())])
+    con = served.connect(BEN, "secret12")
+    assert con.search_s(ANN, ldap.SCOPE_BASE, attrlist=["cn", "sn", "mail"]) == [
+        (ANN, {"cn": [b"Ann"], "mail": [b"ann@example.com"]})
+    ]
+    file = served.dir / "proposed.ldif"
+    file.write_text(
+        f"dn: {BASE}\nchangetype: modify\ndelete: aci\naci: {old}\n\n"
+        f"dn: {ANN}\nchangetype: modify\nadd: aci\naci: {MAIL_IS_PRIVATE}\n"
+    )
+    propose(served, "--set", "proposed-aci-file:proposed.ldif")
+    asked = lambda: con.search_s(ANN, ldap.SCOPE_BASE, attrlist=["cn", "sn", "mail"])  # noqa: E731
+    assert asked() == [(ANN, {"cn": [b"Ann"], "mail": [b"ann@example.com"]})], "answers do not change"
+    said = compared(served, 1)
+    assert said["proposed-entries"] == ["2"] and said["proposed-global-instructions"] == ["0"]
+    assert sorted(said["difference-count"]) == ["gains search read: 1", "loses search read: 1"]
+    by_attribute = {example["attribute"]: example for example in examples(said)}
+    assert by_attribute["sn"]["inForceBy"] == f'aci number 1 of "{BASE}" "sn is private"'
+    assert by_attribute["sn"]["proposedBy"].startswith("global-aci number 5 of the configuration")
+    assert by_attribute["mail"]["proposedBy"] == f'aci number 1 of "{ANN}" "mail is private"'
+
+    # A proposal follows the entry, and other changes of instructions are on both sides.
+    root.rename_s(ANN, "uid=anna", delold=1)
+    more = '(targetattr="cn")(version 3.0; acl "cn is private"; deny (read) userdn="ldap:///all";)'
+    root.modify_s(BASE, [(ldap.MOD_ADD, "aci", more.encode())])
+    assert con.search_s(f"uid=anna,{BASE}", ldap.SCOPE_BASE, attrlist=["cn", "mail"]) == [
+        (f"uid=anna,{BASE}", {"mail": [b"ann@example.com"]})
+    ]
+    said = compared(served, 2)
+    assert sorted(said["difference-count"]) == ["gains search read: 1", "loses search read: 2"]
+
+    # The next start reads the file again, and has no entry of that name: it says so, and goes on without.
+    served.stop()
+    served.start()
+    until(lambda: "not tried" in served.error_log(), say=served.error_log)
+    assert 'proposed.ldif:6: "uid=ann,dc=example,dc=com": there is no such entry' in served.error_log()
+    with pytest.raises(ldap.NO_SUCH_OBJECT):
+        told(served)
+
+
+@pytest.mark.parametrize(
+    "text,message",
+    [
+        (f"uid=nobody,{BASE}\nchangetype: modify\nadd: aci\naci: {MAIL_IS_PRIVATE}\n", ":1: .*there is no such entry"),
+        ("cn=config\nchangetype: modify\ndelete: aci\n", ":1: .*proposed with proposed-global-aci"),
+        (f"{ANN}\nchangetype: modify\nadd: aci\naci: (reed)\n", ":3: .*is not a valid instruction: at character"),
+        (f"{ANN}\nchangetype: modify\ndelete: aci\naci: {MAIL_IS_PRIVATE}\n", ":3: .*the entry has no instruction"),
+        (f"{ANN}\nchangetype: modify\nreplace: sn\nsn: x\n", ":3: .*only its instructions can be proposed.*not of sn"),
+        (f"{ANN}\nchangetype: delete\n", ":1: .*only its instructions can be proposed"),
+        (f"{ANN}\nchangetype: modify\nadd: aci\naci: {ELSEWHERE}\n", ":3: .*is not at or below the entry"),
+        ("", "it changes no instruction"),
+    ],
+)
+def test_a_file_that_cannot_be_tried_is_refused_with_its_line(served, text, message):
+    (served.dir / "proposed.ldif").write_text(text and f"dn: {text}")
+    done = propose(served, "--set", "proposed-aci-file:proposed.ldif", check=False)
+    assert done.returncode == 1 and re.search(f"proposed.ldif{message}|{message}", done.stderr), done.stderr
+    with pytest.raises(ldap.NO_SUCH_OBJECT):
+        told(served)
+
+
+def test_what_is_in_force_already_makes_no_difference(served):
+    """The same set on both sides: whatever is asked for is decided alike."""
+    root = served.connect()
+    branch = '(targetattr="sn")(targetfilter="(uid=b*)")(version 3.0; acl "b"; deny (all) userdn="ldap:///self";)'
+    root.modify_s(BASE, [(ldap.MOD_ADD, "aci", branch.encode())])
+    in_force = tomllib.loads(served.config.read_text())["access-control-handler"]["global-aci"]
+    changes = [word for aci in in_force for word in ("--add", f"proposed-global-aci:{aci}")]
+    propose(served, "--set", "proposed-global-aci-mode:replace", *changes)
+    asked = 0
+    for who, password in ((ANN, "secret12"), (BEN, "secret12"), ("", "")):
+        con = served.connect(who, password)
+        for base in (BASE, ANN, BEN, "", "cn=schema", "cn=monitor", f"uid=none,{BASE}"):
+            for scope in (ldap.SCOPE_BASE, ldap.SCOPE_SUBTREE):
+                for filter_text in ("(objectClass=*)", "(sn=*)", "(!(sn=Short))", "(|(mail=a*)(userPassword=*))"):
+                    if base == "" and scope == ldap.SCOPE_SUBTREE:
+                        continue
+                    with contextlib.suppress(ldap.LDAPError):
+                        con.search_s(base, scope, filter_text, ["*", "+"])
+                    asked += 1
+        for dn in (ANN, BEN):
+            for request in (
+                lambda dn=dn: con.compare_s(dn, "sn", b"Long"),
+                lambda dn=dn: con.modify_s(dn, [(ldap.MOD_REPLACE, "description", [b"x"])]),
+                lambda dn=dn: con.modify_s(dn, [(ldap.MOD_DELETE, "sn", None)]),
+                lambda dn=dn: con.rename_s(dn, "uid=other"),
+                lambda dn=dn: con.delete_s(dn),
+                lambda: con.whoami_s(),
+            ):
+                with contextlib.suppress(ldap.LDAPError):
+                    request()
+                asked += 1
+    said = compared(served, asked)
+    assert said["differing-requests"] == ["0"], said["difference-example"]
+
+
+def test_acting_as_somebody_else_is_compared(served):
+    root = served.connect()
+    proxy = '(targetcontrol="2.16.840.1.113730.3.4.18")(version 3.0; acl "c"; allow (read) userdn="ldap:///all";)'
+    right = f'(version 3.0; acl "ann acts"; allow (proxy) userdn="ldap:///{ANN}";)'
+    root.modify_s(BASE, [(ldap.MOD_ADD, "aci", [proxy.encode(), right.encode()])])
+    root.modify_s(ANN, [(ldap.MOD_ADD, "ds-privilege-name", b"proxied-auth")])
+    propose(served, "--add", f"proposed-global-aci:{right.replace('allow', 'deny').replace('ann acts', 'no proxy')}")
+    con = served.connect(ANN, "secret12")
+    acting = ProxyAuthzControl(True, f"dn:{BEN}".encode())
+    assert con.search_ext_s(BEN, ldap.SCOPE_BASE, attrlist=["uid"], serverctrls=[acting]) == [(BEN, {"uid": [b"ben"]})]
+    said = compared(served, 3)
+    assert said["difference-count"] == ["loses proxiedAuthorization proxy: 1"]
+    (example,) = examples(said)
+    assert (example["asker"], example["dn"]) == (ANN, BEN)
+    assert example["inForceBy"] == f'aci number 2 of "{BASE}" "ann acts"'
+    assert example["proposedBy"] == 'proposed-global-aci number 1 "no proxy"'
 
 
 def test_proposals_change_while_the_server_runs(served):

@@ -24,7 +24,7 @@ use crate::identity::Identity;
 use crate::privilege::PrivilegeSet;
 use crate::rights::{Rights, RightsMaker, Stamp, marks_of};
 use crate::session::Session;
-use crate::set::{Holder, LiveSets, Loading, Needs};
+use crate::set::{Holder, LiveSets, Loading, Needs, ProposedInstructions};
 use crate::settings::{AccessError, AccessSettings};
 
 /// Rights of sessions that are kept for the next session of the same user: clients that bind for each search.
@@ -94,13 +94,23 @@ impl AccessControl {
         Self::with_sets(settings, Arc::default())
     }
 
-    /// Access control of the same entries with other settings, for whoever wants to know how these would decide. It
-    /// shares what was read of the entries.
+    /// Access control of the same entries, those of so many backends, with other settings and other instructions of
+    /// entries: for whoever wants to know how these would decide. What was read of the entries is shared where
+    /// nothing is proposed for them.
     ///
     /// # Errors
     /// When an instruction is not valid.
-    pub fn with_other(&self, settings: AccessSettings) -> Result<Arc<AccessControl>, AccessError> {
-        Self::with_sets(settings, Arc::clone(&self.sets))
+    pub fn with_other(
+        &self,
+        settings: AccessSettings,
+        backends: usize,
+        proposed: &ProposedInstructions,
+    ) -> Result<Arc<AccessControl>, AccessError> {
+        let sets = match proposed.is_empty() {
+            true => Arc::clone(&self.sets),
+            false => Arc::new(OnceLock::from(Arc::new(LiveSets::new(backends, proposed.clone())))),
+        };
+        Self::with_sets(settings, sets)
     }
 
     fn with_sets(
@@ -150,7 +160,7 @@ impl AccessControl {
     /// # Errors
     /// When something cannot be read.
     pub fn problems(&self, facts: &Arc<Facts>, reading: &ReadContext) -> Result<Vec<AciProblem>, StoreError> {
-        let loading = Loading { facts, most: self.settings.load().acis_per_entry_max };
+        let loading = Loading { facts, most: self.settings.load().acis_per_entry_max, proposed: None };
         let mut problems = Vec::new();
         for (at, backend) in numbered(&reading.backends) {
             let snapshot = backend.store.snapshot()?;
@@ -179,7 +189,7 @@ impl AccessControl {
             hits: it.hits(),
         };
         let mut uses: Vec<AciUse> = global.iter().map(|it| of(&None, it)).collect();
-        let loading = Loading { facts, most: settings.acis_per_entry_max };
+        let loading = Loading { facts, most: settings.acis_per_entry_max, proposed: None };
         for (at, backend) in numbered(&reading.backends) {
             let snapshot = backend.store.snapshot()?;
             let view = snapshot.view();
@@ -192,7 +202,7 @@ impl AccessControl {
     }
 
     fn live_sets(&self, reading: &ReadContext) -> &Arc<LiveSets> {
-        self.sets.get_or_init(|| Arc::new(LiveSets::new(reading.backends.len())))
+        self.sets.get_or_init(|| Arc::new(LiveSets::new(reading.backends.len(), ProposedInstructions::default())))
     }
 
     /// What the session may do now. What it kept is given again as long as it holds.
@@ -273,7 +283,7 @@ impl AccessControl {
         let settings = self.settings.load_full();
         let prepared = self.prepared(&settings, generation, facts);
         let sets = self.live_sets(reading);
-        let loading = Loading { facts, most: settings.acis_per_entry_max };
+        let loading = Loading { facts, most: settings.acis_per_entry_max, proposed: None };
         let moment = reading.moment(facts, now);
         let making = Making { context: reading, moment: &moment, sets, loading, snapshots };
         let needs = making.needs(prepared.needs)?;
@@ -334,7 +344,7 @@ impl AccessControl {
         if let Some(known) = known.filter(|it| it.generation == generation && Arc::ptr_eq(&it.facts, facts)) {
             return known;
         }
-        let loading = Loading { facts, most: usize::MAX };
+        let loading = Loading { facts, most: usize::MAX, proposed: None };
         let global = Holder::of(loading, settings.global_acis.iter().map(String::as_bytes));
         let needs = global.as_ref().map(Holder::needs).unwrap_or_default();
         let global = global.map(|holder| holder.instructions).unwrap_or_default();

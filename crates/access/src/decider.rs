@@ -88,7 +88,7 @@ impl<'d> Decider<'d> {
             context: &rights.context,
             moment: self.moment(),
             sets: &rights.sets,
-            loading: Loading { facts: &rights.facts, most: rights.settings.acis_per_entry_max },
+            loading: Loading { facts: &rights.facts, most: rights.settings.acis_per_entry_max, proposed: None },
             snapshots: &[],
         }
     }

@@ -62,5 +62,6 @@ pub use question::{Question, WrittenValue};
 pub use refusal::Refusal;
 pub use rights::Rights;
 pub use session::Session;
+pub use set::{ProposedChange, ProposedInstructions};
 pub use settings::{ACIS_PER_ENTRY_MAX, AccessError, AccessSettings};
 pub use standing::Standing;

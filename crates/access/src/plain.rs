@@ -90,7 +90,7 @@ impl Asked<'_> {
                 id => (id, depth(self.name)),
             };
             while at != EntryId::ROOT {
-                self.add_values(&stored.view, at, own_depth, &mut all)?;
+                self.add_values((stored.backend, &stored.view), at, own_depth, &mut all)?;
                 let Some(record) = stored.view.entry(at)? else { break };
                 (at, own_depth) = (record.view()?.parent(), own_depth.saturating_sub(1));
             }
@@ -108,21 +108,22 @@ impl Asked<'_> {
         // The base DN that holds the entry: the longest.
         let holding = suffixes.iter().filter(|it| self.name.starts_with(it.normalized.as_bytes()));
         let Some(suffix) = holding.max_by_key(|it| it.normalized.as_bytes().len()) else { return Ok(()) };
-        making.each_above(backend, view, suffix, &mut |_, there, id, own_depth| {
-            self.add_values(there, id, own_depth, all)
+        making.each_above(backend, view, suffix, &mut |at, there, id, own_depth| {
+            self.add_values((at, there), id, own_depth, all)
         })
     }
 
     fn add_values(
         &self,
-        view: &View<'_>,
+        (backend, view): (BackendIndex, &View<'_>),
         id: EntryId,
         own_depth: usize,
         all: &mut Vec<Written>,
     ) -> Result<(), StoreError> {
         let (Some(aci), Some(record)) = (self.facts.aci, view.entry(id)?) else { return Ok(()) };
         let entry = EntryView { id, record: record.view()?, dn: DnParts::default(), source: view };
-        let values = values_of(&entry, aci)?;
+        let mut values = values_of(&entry, aci)?;
+        self.decider.rights.sets.proposed().apply(backend, id, &mut values);
         if values.is_empty() {
             return Ok(());
         }

@@ -203,6 +203,7 @@ pub(crate) fn access_control(object: &Object, instance: &Path) -> AccessControlC
         global_acis: get.texts("global-aci"),
         proposed_global_acis: get.texts("proposed-global-aci"),
         proposal_mode: get.word("proposed-global-aci-mode", ProposalMode::from_word, ProposalMode::Add),
+        proposed_aci_file: get.one("proposed-aci-file").map(|_| get.path("proposed-aci-file")),
     }
 }
 

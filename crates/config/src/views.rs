@@ -130,6 +130,8 @@ pub struct AccessControlConfig {
     pub proposed_global_acis: Vec<String>,
     /// `proposed-global-aci-mode`
     pub proposal_mode: ProposalMode,
+    /// `proposed-aci-file`
+    pub proposed_aci_file: Option<PathBuf>,
 }
 
 /// `[root-dn]`

@@ -2,13 +2,15 @@
 //!
 //! Knows the names of properties and privileges; what they allow is for the crate `access`.
 
+use std::sync::Arc;
+
 use access::{AccessSettings, Privilege, PrivilegeGrant, PrivilegeSet};
 use config::{Config, ProposalMode};
 use query::configured::ConfiguredError;
 use schema::{NormalizedDn, Schema};
 
 use crate::open_error::OpenError;
-use crate::shadow::Proposal;
+use crate::shadow::{Proposal, ProposedEntries};
 
 /// The name of who administrates over the instance's own socket, in logs and in `modifiersName`.
 pub(crate) const LOCAL_ADMINISTRATOR: &str = "cn=local administrator";
@@ -44,20 +46,24 @@ pub(crate) fn access_settings(config: &Config, schema: &Schema) -> Result<Access
     })
 }
 
-/// The instructions that are tried beside those in force, if some are proposed.
-pub(crate) fn proposal(config: &Config, in_force: &AccessSettings) -> Option<Proposal> {
+/// The instructions that are tried beside those in force, if some are proposed: of the configuration, and of entries.
+pub(crate) fn proposal(
+    config: &Config,
+    in_force: &AccessSettings,
+    entries: Option<Arc<ProposedEntries>>,
+) -> Option<Proposal> {
     let configured = &config.access_control;
-    if configured.proposed_global_acis.is_empty() {
+    if configured.proposed_global_acis.is_empty() && entries.is_none() {
         return None;
     }
     let mut global_acis = match configured.proposal_mode {
-        ProposalMode::Add => in_force.global_acis.clone(),
-        ProposalMode::Replace => Vec::new(),
+        ProposalMode::Replace if !configured.proposed_global_acis.is_empty() => Vec::new(),
+        _ => in_force.global_acis.clone(),
     };
     let kept = global_acis.len();
     global_acis.extend_from_slice(&configured.proposed_global_acis);
     let settings = AccessSettings { global_acis, ..in_force.clone() };
-    Some(Proposal { in_force: in_force.clone(), settings, kept })
+    Some(Proposal { in_force: in_force.clone(), settings, kept, entries })
 }
 
 #[cfg(test)]
@@ -117,7 +123,7 @@ mod tests {
         let proposed = |lines: &str| {
             let text = format!("[access-control-handler]\nglobal-aci = ['{}']\n{lines}", aci("old"));
             let config = Config::parse(&text, Path::new("pando.toml")).unwrap();
-            proposal(&config, &access_settings(&config, &Schema::standard()).unwrap())
+            proposal(&config, &access_settings(&config, &Schema::standard()).unwrap(), None)
         };
         assert_eq!(proposed("proposed-global-aci-mode = \"replace\"\n"), None, "nothing is proposed");
         let new = format!("proposed-global-aci = ['{}']\n", aci("new"));

@@ -16,6 +16,7 @@ use store::StoreError;
 use crate::decision::Asked;
 use crate::directory::Directory;
 use crate::needs::{Decision, Need, first_other};
+use crate::one_moment::at_one_moment;
 use crate::search::advice::ShapeTable;
 use crate::search::{EntryWriter, RequestTime, SearchContext, Worker};
 use crate::session::Session;
@@ -175,6 +176,34 @@ impl Sides<'_> {
     /// # Errors
     /// When something cannot be read.
     pub fn decide(&self, asked: Asked<'_, '_>) -> Result<Comparison, StoreError> {
+        self.settled(|| self.decide_once(asked))
+    }
+
+    /// Runs a search on both sides, without controls.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn search(&self, request: &SearchRequest<'_>) -> Result<Comparison, StoreError> {
+        self.settled(|| self.search_once(request))
+    }
+
+    /// A comparison of both sides at the same moment. Where entries change all the time, only differences count for
+    /// which another decision was found.
+    fn settled(&self, compare: impl Fn() -> Result<Comparison, StoreError>) -> Result<Comparison, StoreError> {
+        let is_settled = |comparison: &Comparison| !matches!(comparison, Comparison::Different(_));
+        let (mut comparison, is_still) = at_one_moment(&self.now.directory.backends, is_settled, compare)?;
+        if let Comparison::Different(differences) = &mut comparison
+            && !is_still
+        {
+            differences.retain(|difference| difference.needs().is_some());
+            if differences.is_empty() {
+                comparison = Comparison::Same;
+            }
+        }
+        Ok(comparison)
+    }
+
+    fn decide_once(&self, asked: Asked<'_, '_>) -> Result<Comparison, StoreError> {
         let (now, then) = self.explain(asked)?;
         Ok(match now.granted == then.granted {
             _ if !now.exists && !then.exists => Comparison::Untold(Untold::EntryGone),
@@ -185,11 +214,7 @@ impl Sides<'_> {
         })
     }
 
-    /// Runs a search on both sides, without controls.
-    ///
-    /// # Errors
-    /// When something cannot be read.
-    pub fn search(&self, request: &SearchRequest<'_>) -> Result<Comparison, StoreError> {
+    fn search_once(&self, request: &SearchRequest<'_>) -> Result<Comparison, StoreError> {
         let before = self.now.search(request, self.time, self.bounds);
         let after = self.then.search(request, self.time, self.bounds);
         if before.took_long() || after.took_long() {

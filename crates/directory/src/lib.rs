@@ -25,6 +25,7 @@ mod monitor;
 mod needs;
 mod needs_json;
 mod not_obeyed;
+mod one_moment;
 mod open_error;
 mod opening;
 mod operations;

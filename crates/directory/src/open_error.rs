@@ -2,6 +2,7 @@
 
 use store::StoreError;
 
+use crate::shadow::ProposedEntriesError;
 use access::AccessError;
 use access::limits::LimitsError;
 use change::history::HistoryOpenError;
@@ -20,6 +21,9 @@ pub enum OpenError {
     /// What is configured of access control is not valid.
     #[error(transparent)]
     AccessControl(#[from] AccessError),
+    /// A file with proposed instructions cannot be tried.
+    #[error(transparent)]
+    Proposed(#[from] ProposedEntriesError),
     /// There is no such backend.
     #[error("there is no backend \"{backend}\" in service")]
     NoBackend {

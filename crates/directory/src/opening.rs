@@ -11,7 +11,7 @@ use config::{BackendConfig, Config};
 use store::BackendOptions;
 use store::index::IndexConfigs;
 
-use crate::access_settings::{access_settings, proposal};
+use crate::access_settings::access_settings;
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
 use crate::in_force::InForce;
@@ -69,6 +69,7 @@ impl Directory {
         directory.indexing().settle()?;
         directory.updating().set_base_dns()?;
         directory.updating().set_plugins(config)?;
+        directory.propose_at_start(config)?;
         directory.history.start(&directory.notices).map_err(|error| OpenError::Thread { error })?;
         Ok(directory)
     }
@@ -138,16 +139,12 @@ fn assembled(
     let in_force = InForce::new(Arc::clone(&facts), &backends)
         .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
     let groups = Arc::new(GroupService::new(group_options, &notices));
-    let proposed = proposal(config, &access);
-    let access_control = AccessControl::new(access)?;
-    let shadow = Shadow::new(backends.len());
-    shadow.set(&access_control, proposed)?;
     Ok(Directory {
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
         reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
         limits: LiveLimits::new(config, &facts.schema)?,
-        access_control,
-        shadow,
+        access_control: AccessControl::new(access)?,
+        shadow: Shadow::new(backends.len()),
         updates: UpdateState::new(config),
         index_work: IndexWork::default(),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),

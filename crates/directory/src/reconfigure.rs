@@ -9,7 +9,7 @@ use config::{Applier, AtRestart, Config};
 use store::StoreError;
 use store::bulk::RebuildWhich;
 
-use crate::access_settings::{access_settings, proposal};
+use crate::access_settings::access_settings;
 use crate::directory::Directory;
 use crate::index_builder::IndexNotice;
 use crate::index_progress::{IndexBuild, index_build};
@@ -68,7 +68,7 @@ impl Directory {
         let mut done = Reconfigured { at_restart: self.config.changes_to(new).at_restart, ..Reconfigured::default() };
         let root_users = RootUsers::new(new, &self.schema())?;
         let access = access_settings(new, &self.schema())?;
-        let proposed = proposal(new, &access);
+        let proposed = self.proposal(new, &access)?;
         AccessControl::new(access.clone())?;
         self.updating().check_plugins(new)?;
         check_tables(&self.facts(), &new.virtual_attributes)?;
@@ -78,7 +78,7 @@ impl Directory {
         if self.access_control.set(access)? {
             done.applied(Applier::AccessControl, "The global access control instructions or the privileges changed");
         }
-        if self.shadow.set(&self.access_control, proposed)? {
+        if self.propose(proposed)? {
             done.applied(Applier::AccessControl, "The proposed access control instructions changed");
         }
         if self.set_root_users(root_users) {

@@ -7,22 +7,26 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use access::{EntryRights, OidDecision, Question, Right, Rights};
+use access::{AccessError, AccessSettings, EntryRights, OidDecision, Question, Right, Rights};
+use config::Config;
 use ldap::{Controls, Operation, SearchRequest};
 use query::entry::EntryView;
 use query::error::shown;
 use query::facts::Facts;
+use query::notices::NoticeKind;
 use query::read_moment::ReadAt;
 use schema::NormalizedDn;
 use store::StoreError;
 
+use crate::access_settings::{access_settings, proposal};
 use crate::comparison::{Bounds, Change, Comparison, Difference, Side, Sides, Untold};
 use crate::decision::Asked;
 use crate::directory::Directory;
 use crate::needs::{Need, What};
+use crate::open_error::OpenError;
 use crate::search::RequestTime;
 use crate::session::Session;
-use crate::shadow::{LeftOut, Observed, Proposed, Request};
+use crate::shadow::{Entries, LeftOut, Observed, Proposal, Proposed, ProposedEntries, Request};
 
 /// Bytes of a request that is kept to be compared.
 const REQUEST_BYTES_MAX: usize = 64 * 1024;
@@ -53,6 +57,50 @@ impl Directory {
     #[must_use]
     pub fn tries_proposed_instructions(&self) -> bool {
         self.shadow.is_on()
+    }
+
+    /// What a configuration proposes.
+    ///
+    /// # Errors
+    /// When the file with instructions of entries cannot be tried.
+    pub(crate) fn proposal(&self, config: &Config, in_force: &AccessSettings) -> Result<Option<Proposal>, OpenError> {
+        let entries = match &config.access_control.proposed_aci_file {
+            None => None,
+            Some(path) => {
+                let before = self.shadow.proposed();
+                let before = before.as_ref().and_then(|before| before.entries());
+                let entries = Entries { facts: &self.facts(), backends: &self.backends };
+                Some(Arc::new(ProposedEntries::read(path, entries, before.map(|before| &**before))?))
+            }
+        };
+        Ok(proposal(config, in_force, entries))
+    }
+
+    /// Tries a proposal from now on. Returns whether it is another one.
+    ///
+    /// # Errors
+    /// When an instruction is not valid.
+    pub(crate) fn propose(&self, proposal: Option<Proposal>) -> Result<bool, AccessError> {
+        self.shadow.set(&self.access_control, proposal, |control| {
+            // What cannot be read is counted when requests are compared.
+            let _ = control.problems(&self.facts(), &self.reading);
+        })
+    }
+
+    /// Tries what is configured when the directory opens. A file that cannot be tried any more keeps nobody from
+    /// starting.
+    ///
+    /// # Errors
+    /// When an instruction of the configuration is not valid.
+    pub(crate) fn propose_at_start(&self, config: &Config) -> Result<(), OpenError> {
+        let in_force = access_settings(config, &self.schema())?;
+        let proposed = self.proposal(config, &in_force).unwrap_or_else(|error| {
+            let sentence = format!("The proposed instructions of entries are not tried: {error}");
+            self.notices.warn(NoticeKind::Proposal, &sentence);
+            proposal(config, &in_force, None)
+        });
+        self.propose(proposed)?;
+        Ok(())
     }
 
     /// A search or compare of somebody whom instructions are asked about, to be given to

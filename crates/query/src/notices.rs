@@ -27,6 +27,8 @@ pub enum NoticeKind {
     Instruction,
     /// Dynamic entries whose time is over and that stay.
     Expiry,
+    /// Proposed access control instructions that are not tried.
+    Proposal,
 }
 
 /// Takes a sentence.

@@ -55,6 +55,8 @@ runtime::message_kinds! {
     INSTRUCTIONS_UNREADABLE = 85, Core, Warning, "Access control instructions of entries cannot be read.";
     INSTRUCTION_NAMES_NOTHING = 86, Core, Warning, "An access control instruction was written that names an attribute, \
         a user, a group or a role that is not there.";
+    PROPOSAL_NOT_TRIED = 87, Core, Warning, "Proposed access control instructions of entries are not tried, because \
+        their file is not valid any more.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

@@ -143,6 +143,7 @@ impl Server {
                 NoticeKind::NotObeyed => messages::NOT_OBEYED,
                 NoticeKind::Instruction => messages::INSTRUCTION_NAMES_NOTHING,
                 NoticeKind::Expiry => messages::EXPIRY_FAILED,
+                NoticeKind::Proposal => messages::PROPOSAL_NOT_TRIED,
             };
             errors.report(kind, sentence);
         }));

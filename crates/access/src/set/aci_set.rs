@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aci::Reading;
 use imbl::{OrdMap, OrdSet};
+use query::backend::BackendIndex;
 use query::entry::{DnParts, EntryView};
 use query::facts::Facts;
 use schema::TypeIndex;
@@ -15,6 +16,7 @@ use store::index::PRESENCE_KEY;
 use store::{EntryId, IndexKey, StoreError, View};
 
 use super::key::{Key, Needs, add_keys};
+use super::proposed::ProposedInstructions;
 use crate::compiled::Instruction;
 
 /// See the module.
@@ -61,6 +63,8 @@ pub(crate) struct Loading<'l> {
     pub facts: &'l Arc<Facts>,
     /// Instructions that one entry may hold.
     pub most: usize,
+    /// What is proposed for entries of the backend, where that is tried.
+    pub proposed: Option<(&'l ProposedInstructions, BackendIndex)>,
 }
 
 impl Holder {
@@ -117,6 +121,9 @@ impl AciSet {
             counts: Counts::default(),
         };
         let Some(aci) = loading.facts.aci else { return Ok(set) };
+        for id in loading.proposed.into_iter().flat_map(|(proposed, backend)| proposed.entries(backend)) {
+            set.read(loading, view, aci, id)?;
+        }
         let indexes = view.indexes();
         match indexes.set().presence(aci).filter(|index| indexes.is_trusted(index.id)) {
             _ if view.tables().by_type(aci.0).is_empty() => {}
@@ -155,6 +162,9 @@ impl AciSet {
         if let Some(record) = view.entry(id)? {
             let entry = EntryView { id, record: record.view()?, dn: DnParts::default(), source: view };
             values = values_of(&entry, aci)?;
+            if let Some((proposed, backend)) = loading.proposed {
+                proposed.apply(backend, id, &mut values);
+            }
         }
         self.put(id, Holder::of(loading, values.iter().map(Vec::as_slice)));
         Ok(())

@@ -12,13 +12,18 @@ use query::facts::Facts;
 use store::{StoreError, View};
 
 use super::aci_set::{AciSet, Loading};
+use super::proposed::ProposedInstructions;
 
 /// Sets of one backend that are kept.
 const KEPT_MAX: usize = 8;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct LiveSets(Box<[Live]>);
+pub(crate) struct LiveSets {
+    backends: Box<[Live]>,
+    /// What is proposed for entries, if these are sets of what is tried.
+    proposed: ProposedInstructions,
+}
 
 #[derive(Debug, Default)]
 struct Live {
@@ -28,13 +33,21 @@ struct Live {
 }
 
 impl LiveSets {
-    pub fn new(backends: usize) -> LiveSets {
-        LiveSets((0..backends).map(|_| Live::default()).collect())
+    /// Of so many backends, with what is proposed for their entries.
+    pub fn new(backends: usize, proposed: ProposedInstructions) -> LiveSets {
+        LiveSets { backends: (0..backends).map(|_| Live::default()).collect(), proposed }
+    }
+
+    /// What is proposed for entries.
+    pub fn proposed(&self) -> &ProposedInstructions {
+        &self.proposed
     }
 
     /// The set of a backend at the moment of `view`.
     pub fn at(&self, backend: BackendIndex, loading: Loading<'_>, view: &View<'_>) -> Result<Arc<AciSet>, StoreError> {
-        let Some(live) = self.0.get(backend.0) else { return Ok(Arc::new(AciSet::load(loading, view)?)) };
+        let proposed = Some((&self.proposed, backend)).filter(|(proposed, _)| !proposed.is_empty());
+        let loading = Loading { proposed, ..loading };
+        let Some(live) = self.backends.get(backend.0) else { return Ok(Arc::new(AciSet::load(loading, view)?)) };
         let mark = view.marks().access;
         let is_it = |set: &Arc<AciSet>, facts: &Arc<Facts>| set.mark == mark && Arc::ptr_eq(&set.facts, facts);
         if let Some(newest) = live.newest.load_full().filter(|set| is_it(set, loading.facts)) {
@@ -65,11 +78,11 @@ impl LiveSets {
 
     /// The newest sets of all backends, as far as they were made.
     pub fn all_newest(&self) -> Vec<Arc<AciSet>> {
-        self.0.iter().filter_map(|live| live.newest.load_full()).collect()
+        self.backends.iter().filter_map(|live| live.newest.load_full()).collect()
     }
 
     /// The newest set of a backend, if one was made.
     pub fn newest(&self, backend: BackendIndex) -> Option<Arc<AciSet>> {
-        self.0.get(backend.0)?.newest.load_full()
+        self.backends.get(backend.0)?.newest.load_full()
     }
 }

@@ -76,6 +76,16 @@ pub(super) static ACCESS_CONTROL_HANDLER: Class = Class {
             )
             .default(&["add"])
             .live(Applier::AccessControl),
+            property(
+                "proposed-aci-file",
+                "AccessControlConfig.proposed_aci_file",
+                Syntax::Path,
+                "An LDIF file with changes of the instructions of entries (attribute aci) that are tried, too: \
+                 modifications of aci, or entries with the values that they are to have. It is read when the \
+                 configuration is.",
+            )
+            .absent("The instructions of entries are tried as they are.")
+            .live(Applier::AccessControl),
         ],
     )],
     children: &[],

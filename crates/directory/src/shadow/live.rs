@@ -11,6 +11,7 @@ use arc_swap::ArcSwapOption;
 use query::monitor_entry::MonitorEntry;
 use store::StoreError;
 
+use super::entries::ProposedEntries;
 use super::observed::Numbering;
 use super::tally::{LeftOut, Tally};
 use crate::search::advice::ShapeTable;
@@ -24,6 +25,8 @@ pub(crate) struct Proposal {
     pub(crate) settings: AccessSettings,
     /// How many of its global instructions are those in force; the proposed ones follow.
     pub(crate) kept: usize,
+    /// Proposed instructions of entries.
+    pub(crate) entries: Option<Arc<ProposedEntries>>,
 }
 
 /// Access control by what is proposed, and what came of comparing it.
@@ -44,6 +47,11 @@ pub(crate) struct Shadow {
 }
 
 impl Proposed {
+    /// What is proposed for entries.
+    pub(crate) fn entries(&self) -> Option<&Arc<ProposedEntries>> {
+        self.proposal.entries.as_ref()
+    }
+
     /// How its global instructions are numbered.
     pub(crate) fn numbering(&self) -> Numbering {
         Numbering::Proposed { kept: self.proposal.kept }
@@ -75,11 +83,17 @@ impl Shadow {
     }
 
     /// Takes another proposal, or none. The counts begin anew when the proposal or what it is compared with changes,
-    /// and stay when nothing is proposed any more. Returns whether what is proposed changed. Called by one at a time.
+    /// and stay when nothing is proposed any more. `load` has everything read that is needed, so that no request waits
+    /// for it. Returns whether what is proposed changed. Called by one at a time.
     ///
     /// # Errors
     /// When an instruction is not valid; then nothing changes.
-    pub(crate) fn set(&self, access: &AccessControl, proposal: Option<Proposal>) -> Result<bool, AccessError> {
+    pub(crate) fn set(
+        &self,
+        access: &AccessControl,
+        proposal: Option<Proposal>,
+        load: impl FnOnce(&AccessControl),
+    ) -> Result<bool, AccessError> {
         let before = self.proposed();
         let Some(proposal) = proposal else {
             self.is_on.store(false, Ordering::Relaxed);
@@ -88,9 +102,13 @@ impl Shadow {
         if before.as_ref().is_some_and(|before| before.proposal == proposal) {
             return Ok(false);
         }
-        let is_other = |before: &Arc<Proposed>| before.proposal.settings != proposal.settings;
+        let is_other = |before: &Arc<Proposed>| {
+            before.proposal.settings != proposal.settings || before.proposal.entries != proposal.entries
+        };
         let differs = before.as_ref().is_none_or(is_other);
-        let control = access.with_other(proposal.settings.clone())?;
+        let instructions = proposal.entries.as_ref().map(|entries| entries.instructions.clone()).unwrap_or_default();
+        let control = access.with_other(proposal.settings.clone(), self.backends, &instructions)?;
+        load(&control);
         let shapes = (0..self.backends).map(|_| ShapeTable::default()).collect();
         self.last.store(Some(Arc::new(Proposed { proposal, control, shapes, tally: Tally::begun_now() })));
         self.is_on.store(true, Ordering::Release);
@@ -103,7 +121,8 @@ impl Shadow {
         let proposed = last.proposal.settings.global_acis.len() - last.proposal.kept;
         let entry = MonitorEntry::new("Proposed Access Control")
             .with("shadow-mode", if self.is_on() { "on" } else { "off" })
-            .with("proposed-global-instructions", proposed);
+            .with("proposed-global-instructions", proposed)
+            .with("proposed-entries", last.proposal.entries.as_ref().map_or(0, |it| it.instructions.len()));
         Some(last.tally.put(entry))
     }
 }
@@ -116,7 +135,11 @@ mod tests {
 
     fn proposal(text: &str) -> Proposal {
         let settings = AccessSettings { global_acis: vec![text.to_owned()], ..AccessSettings::default() };
-        Proposal { in_force: AccessSettings::default(), settings, kept: 0 }
+        Proposal { in_force: AccessSettings::default(), settings, kept: 0, entries: None }
+    }
+
+    fn set(shadow: &Shadow, access: &AccessControl, proposal: Option<Proposal>) -> Result<bool, AccessError> {
+        shadow.set(access, proposal, |_| {})
     }
 
     fn counted(shadow: &Shadow, name: &str) -> String {
@@ -128,25 +151,25 @@ mod tests {
     fn counts_begin_anew_with_another_proposal_and_stay_without_one() {
         let access = AccessControl::new(AccessSettings::default()).unwrap();
         let shadow = Shadow::new(1);
-        assert!(!shadow.set(&access, None).unwrap() && !shadow.is_on());
+        assert!(!set(&shadow, &access, None).unwrap() && !shadow.is_on());
         assert_eq!(shadow.monitor_entry(), None);
 
-        assert!(shadow.set(&access, Some(proposal(ACI))).unwrap());
+        assert!(set(&shadow, &access, Some(proposal(ACI))).unwrap());
         shadow.proposed().unwrap().tally.compared(Vec::new());
-        assert!(!shadow.set(&access, Some(proposal(ACI))).unwrap(), "the same again");
+        assert!(!set(&shadow, &access, Some(proposal(ACI))).unwrap(), "the same again");
         assert_eq!(counted(&shadow, "compared-requests"), "1");
 
-        assert!(shadow.set(&access, Some(proposal("nonsense"))).is_err());
+        assert!(set(&shadow, &access, Some(proposal("nonsense"))).is_err());
         assert_eq!(counted(&shadow, "compared-requests"), "1", "what is not valid changes nothing");
 
-        assert!(shadow.set(&access, None).unwrap());
+        assert!(set(&shadow, &access, None).unwrap());
         assert!(shadow.proposed().is_none());
         assert_eq!(
             (counted(&shadow, "shadow-mode"), counted(&shadow, "compared-requests")),
             ("off".into(), "1".into())
         );
 
-        assert!(shadow.set(&access, Some(proposal(&ACI.replace("cn", "sn")))).unwrap());
+        assert!(set(&shadow, &access, Some(proposal(&ACI.replace("cn", "sn")))).unwrap());
         assert_eq!((counted(&shadow, "shadow-mode"), counted(&shadow, "compared-requests")), ("on".into(), "0".into()));
     }
 
@@ -154,7 +177,7 @@ mod tests {
     fn filters_can_ask_for_what_the_monitor_says() {
         let access = AccessControl::new(AccessSettings::default()).unwrap();
         let shadow = Shadow::new(1);
-        shadow.set(&access, Some(proposal(ACI))).unwrap();
+        set(&shadow, &access, Some(proposal(ACI))).unwrap();
         let schema = schema::Schema::standard();
         for (name, _) in shadow.monitor_entry().unwrap().attributes {
             assert!(schema.attribute_type(name.as_bytes()).is_some(), "{name} is not in 06-monitor.ldif");
@@ -169,7 +192,7 @@ mod tests {
     fn faults_are_counted_and_go_no_further() {
         let access = AccessControl::new(AccessSettings::default()).unwrap();
         let shadow = Shadow::new(1);
-        shadow.set(&access, Some(proposal(ACI))).unwrap();
+        set(&shadow, &access, Some(proposal(ACI))).unwrap();
         let proposed = shadow.proposed().unwrap();
         proposed.guard(|| Err(StoreError::Closed));
         proposed.guard(|| panic!("a defect"));

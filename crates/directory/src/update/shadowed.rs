@@ -9,8 +9,9 @@ use access::Right;
 use change::proposal::Kind;
 
 use super::context::UpdateContext;
-use super::rights::{End, Judge, Matter, Notes};
+use super::rights::{End, Judge, Matter, Notes, Verdict};
 use crate::needs::{Need, first_other};
+use crate::one_moment::at_one_moment;
 use crate::search::RequestTime;
 use crate::session::Session;
 use crate::shadow::{LeftOut, Observed, Request};
@@ -40,15 +41,19 @@ impl UpdateContext<'_> {
                 reading: reading.clone(),
             };
             let is_granted = judged.is_ok();
-            let would_be = match other.judge(matter) {
-                Err(End::TakesLong) => {
-                    proposed.tally.left_out(LeftOut::TookLong);
-                    return Ok(());
-                }
-                judged => judged.is_ok(),
-            };
+            let mut would_be = other.judge(matter);
+            if would_be.is_ok() != is_granted {
+                let is_same = |(now, then): &(Result<Verdict, End>, Result<Verdict, End>)| now.is_ok() == then.is_ok();
+                let both = || Ok((judge.judge(matter), other.judge(matter)));
+                let ((_, again), _) = at_one_moment(&reading.backends, is_same, both)?;
+                would_be = again;
+            }
+            if matches!(would_be, Err(End::TakesLong)) {
+                proposed.tally.left_out(LeftOut::TookLong);
+                return Ok(());
+            }
             let mut differences = Vec::new();
-            if would_be != is_granted {
+            if would_be.is_ok() != is_granted {
                 let entry = String::from_utf8_lossy(matter.request.entry());
                 let of = Observed::of(session, request_of(matter.kind), (right_of(matter.kind), &entry));
                 let of = Observed { is_lost: is_granted, ..of };
