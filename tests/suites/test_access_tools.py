@@ -1,9 +1,10 @@
 """`pando access` tells what was asked, refuses names that are mistyped, and counts what it left out."""
 
 import json
+import subprocess
 
 import pytest
-from pando_server import BASE, Pando
+from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
 
 ANN, BOB = f"uid=ann,{BASE}", f"uid=bob,{BASE}"
 PEOPLE = f"""dn: {BASE}
@@ -310,3 +311,36 @@ def test_instructions_that_the_running_server_does_not_use_are_noted(far):
     # The people's rule is the fifth of the base entry, the one about the connection the fourth.
     assert f'aci number 5 of "{BASE}"' not in unused and f'aci number 6 of "{BASE}"' in unused, unused
     far.stop()
+
+
+def test_the_instruction_that_decides_about_a_control_is_shown(far):
+    paged = "1.2.840.113556.1.4.319"
+    rules = (
+        f"dn: {ANN}\nchangetype: modify\nadd: aci\n"
+        f'aci: (targetcontrol="{paged}")(version 3.0; acl "pages"; allow (read) userdn="ldap:///{BOB}";)\n'
+    )
+    far.start()
+    done = subprocess.run(
+        ["ldapmodify", "-x", "-H", far.url, "-D", ROOT_DN, "-w", ROOT_PW], input=rules, text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    told = explained(far, "--op", "control", "--oid", paged).stdout
+    assert f'Granted by:\n      aci number 1 of "{ANN}" "pages"\n' in told
+    told = far.tool("access", "explain", "--as", BOB, "--op", "extended", "--oid", "1.3.6.1.4.1.4203.1.11.3").stdout
+    assert ' of the configuration "Extended operations for everybody"\n' in told
+    told = far.tool("access", "explain", "--as", ANN, "--op", "control", "--oid", paged, "--dn", ANN, check=False).stdout
+    assert told.endswith(f"NO  right to use the control {paged}\n    No instruction grants it.\n")
+    far.stop()
+
+
+def test_clients_that_are_anonymous_and_root_users_who_lack_bypass_acl_are_said_to_be(other):
+    asked = ("explain", "--op", "read", "--attr", "sn", "--dn", ANN, "--as")
+    assert "\nThe client is anonymous: it has not bound, or its bind was refused" in other.tool(
+        "access", *asked, "anonymous", check=False
+    ).stdout
+    text = other.config.read_text()
+    named = 'alternate-bind-dn = "cn=Directory Manager"'
+    other.config.write_text(text.replace(named, f'{named}\nprivilege-name = ["-bypass-acl"]'))
+    told = other.tool("access", *asked, ROOT_DN, check=False)
+    assert told.returncode == 1
+    assert f"\n{ROOT_DN} is a root user without the privilege bypass-acl" in told.stdout

@@ -54,6 +54,12 @@ pub fn place(holder: Option<&str>, number: usize) -> String {
     }
 }
 
+/// The name of an instruction (`acl "…"`) by its text; empty of one that is not valid.
+#[must_use]
+pub fn name_of(text: &str) -> String {
+    aci::parse_as(text, aci::Reading::Import).map_or(String::new(), |parsed| parsed.aci.name)
+}
+
 /// What came of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {

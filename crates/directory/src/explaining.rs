@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use access::explanation::Outcome;
+use access::explanation::{Considered, Explanation, Outcome, Reason, name_of};
 use access::inactive::inactive;
 use access::lint::{Finding, Instruction, Presence, lint, wrong_names};
-use access::{Identity, Rights};
+use access::{Identity, OidDecision, Rights};
 use ldap::client::Search;
 use ldap::{Controls, DerefAliases, Filter, LdapResult, MadeSearch, Operation, ResultCode, Scope};
 use query::backend::holder;
@@ -86,7 +86,12 @@ impl Directory {
         asked: Asked<'_, '_>,
         now_unix_seconds: i64,
     ) -> Result<Decision, StoreError> {
-        let mut decision = self.explain_with(self.rights_of(session, now_unix_seconds)?, asked, now_unix_seconds)?;
+        let rights = self.rights_of(session, now_unix_seconds)?;
+        let mut decision = self.explain_with(Arc::clone(&rights), asked, now_unix_seconds)?;
+        if let Asked::Control { .. } | Asked::Extended { .. } = asked {
+            let explanation = self.explain_use(&rights, asked)?;
+            decision.needs.iter_mut().for_each(|need| need.explanation.clone_from(&explanation));
+        }
         if let Asked::Search { dn, within, filter: Some(filter), .. } = asked
             && decision.exists
             && let Some(base) = self.unindexed_base(session, dn, within, filter, now_unix_seconds)
@@ -114,6 +119,44 @@ impl Directory {
             now_unix_seconds,
         };
         explainer.explain(asked)
+    }
+
+    /// Which instruction decides about the use of a control or an extended operation.
+    fn explain_use(&self, rights: &Rights, asked: Asked<'_, '_>) -> Result<Option<Explanation>, StoreError> {
+        let schema = self.schema();
+        let (decided, dn) = match asked {
+            Asked::Control { oid, dn } => {
+                let target = NormalizedDn::parse(&schema, dn.as_bytes()).unwrap_or_default();
+                (rights.control_decision(oid, &target)?, dn.to_owned())
+            }
+            Asked::Extended { oid } => (rights.extended_decision(oid)?, rights.identity().dn().to_owned()),
+            _ => return Ok(None),
+        };
+        if rights.bypasses_acl() {
+            return Ok(Some(Explanation { granted: true, reason: Reason::BypassAcl, instructions: Vec::new() }));
+        }
+        let Some(decided) = decided else {
+            return Ok(Some(Explanation { granted: false, reason: Reason::NobodyGrants, instructions: Vec::new() }));
+        };
+        let OidDecision { granted, holder_depth, position } = decided;
+        let holder = (holder_depth > 0).then(|| upper_part(&dn, holder_depth));
+        let global = &self.config().access_control.global_acis;
+        let text = match &holder {
+            None => global.get(position).cloned(),
+            Some(holder) => {
+                let wanted = NormalizedDn::parse(&schema, holder.as_bytes()).ok();
+                let mut held = held::instructions(&self.facts(), &[], &self.backends)?.into_iter();
+                held.by_ref().filter(|it| it.holder == wanted).nth(position).map(|it| it.text)
+            }
+        };
+        let text = text.unwrap_or_default();
+        let name = name_of(&text);
+        let (outcome, reason) = match granted {
+            true => (Outcome::Allows, Reason::Allowed(0)),
+            false => (Outcome::Denies, Reason::Denied(0)),
+        };
+        let instructions = vec![Considered { holder, position, name, text, outcome }];
+        Ok(Some(Explanation { granted, reason, instructions }))
     }
 
     /// Where a search begins that is refused because no index answers its filter; none if it is not.
@@ -179,4 +222,11 @@ impl Directory {
         };
         Some(explain())
     }
+}
+
+/// The last RDNs of a name.
+fn upper_part(dn: &str, rdns: usize) -> String {
+    let parsed = ldap::Dn::parse(dn);
+    let parts = parsed.map(|dn| dn.rdns().iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap_or_default();
+    parts.get(parts.len().saturating_sub(rdns)..).unwrap_or_default().join(",")
 }

@@ -97,7 +97,7 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
             outln!("\nIf it came so far:\n");
         }
         text::print(&decision, options.all);
-        let unsaid = unsaid(&decision, &options.connection);
+        let unsaid = unsaid(&decision, &session.identity, &options.connection);
         if !unsaid.is_empty() {
             outln!("");
             unsaid.iter().for_each(|line| outln!("{line}"));

@@ -119,7 +119,7 @@ fn headline(decision: &Decision, need: &Need) -> String {
         What::Filter(FilterTruth::MatchesForOthers) => {
             format!("the filter matches the entry: {}", unsearchable(decision))
         }
-        What::Filter(FilterTruth::NoMatch) => "the filter matches the entry: it does for nobody".to_owned(),
+        What::Filter(FilterTruth::NoMatch) => "the filter matches the entry: it does not, whoever asks".to_owned(),
         What::Unindexed { base } => format!(
             "an index answers the filter: none does below \"{base}\", so it takes the privilege unindexed-search"
         ),

@@ -1,17 +1,31 @@
-//! What a question leaves open of the connection and the moment, where rules look at it.
+//! What a question leaves open of the client, the connection and the moment, where rules look at it.
 
+use access::Identity;
 use access::explanation::Outcome;
 use aci::{ConditionTest, Reading};
 use directory::Decision;
 
 use super::client::ConnectionOptions;
 
-/// What is taken of which option, as sentences: only what rules looked at that did not grant, or denied.
-pub fn unsaid(decision: &Decision, connection: &ConnectionOptions) -> Vec<String> {
+/// Who the client is taken for, and what is taken of which option, as sentences: only what has to do with a refusal.
+pub fn unsaid(decision: &Decision, identity: &Identity, connection: &ConnectionOptions) -> Vec<String> {
     let explanations = decision.refused().filter_map(|need| need.explanation.as_ref());
     let considered = explanations.flat_map(|explanation| &explanation.instructions);
     let texts = considered.filter(|it| !matches!(it.outcome, Outcome::Allows | Outcome::IsAboutOther(_)));
-    let mut found: Vec<String> = Vec::new();
+    let who = match identity {
+        Identity::Anonymous => Some(
+            "The client is anonymous: it has not bound, or its bind was refused; the lines BIND RES of its conn in the \
+             access log say why."
+                .to_owned(),
+        ),
+        Identity::Root { dn } => Some(format!(
+            "{dn} is a root user without the privilege bypass-acl (privilege-name, default-root-privilege-name), so \
+             instructions are asked."
+        )),
+        Identity::User { .. } => None,
+    };
+    let is_by_rights = decision.refused().any(|need| need.explanation.is_some());
+    let mut found: Vec<String> = who.filter(|_| is_by_rights).into_iter().collect();
     for text in texts.map(|considered| considered.text.as_str()) {
         let Ok(parsed) = aci::parse_as(text, Reading::Import) else { continue };
         for condition in parsed.aci.permissions.iter().flat_map(|permission| permission.rule.conditions()) {
