@@ -29,8 +29,9 @@ from ldap.controls import LDAPControl
 from ldap.controls.simple import ProxyAuthzControl
 
 SUBTREE_DELETE = "1.2.840.113556.1.4.805"
-# What each server decides by itself; that the attribute came is compared, not its values.
+# What each server decides by itself, or is told in own words; that the attribute came is compared, not its values.
 OWN_VALUES = {
+    "aci",
     "userpassword",
     "entryuuid",
     "createtimestamp",
@@ -41,7 +42,7 @@ OWN_VALUES = {
     "structuralobjectclass",
 }
 # Operational attributes that both have; `+` gives further ones on each.
-COMMON_OPERATIONAL = OWN_VALUES | {"aci", "ismemberof", "ds-privilege-name"}
+COMMON_OPERATIONAL = OWN_VALUES | {"ismemberof", "ds-privilege-name"}
 NEW_PERSON = "uid=newcomer"
 SCOPES = {"base": ldap.SCOPE_BASE, "one": ldap.SCOPE_ONELEVEL, "sub": ldap.SCOPE_SUBTREE}
 
@@ -389,6 +390,11 @@ class Asked:
                 # The old attribute may be the entry's only one, so that it stays until the scene's values are put back.
                 self.root.rename_s(question.new_name(), *question.name.split(",", 1), 0)
                 self.put(question.name)
+                # What OpenDJ has in memory of instructions is not the same after a holder was moved there and back.
+                for name in self.scene.below(question.name):
+                    if acis := [aci.encode() for aci in self.scene.acis.get(name, [])]:
+                        self.root.modify_s(name, [(ldap.MOD_DELETE, "aci", None)])
+                        self.root.modify_s(name, [(ldap.MOD_ADD, "aci", acis)])
             case Modify():
                 self.put_password(question)
                 self.put(question.name)

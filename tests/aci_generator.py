@@ -1,8 +1,7 @@
 """Random access control instructions in the words that both OpenDJ and Pando know.
 
-Knows the grammar and the names of the scene; knows nothing of what an instruction grants. What one server is known to
-read otherwise than the other is a *peculiarity*: it is only written when asked for, and its name stands beside the
-text.
+Knows the grammar and the names of the scene; knows nothing of what an instruction grants. What OpenDJ is known to read
+otherwise is a *peculiarity*: it is only written when asked for, and beside it stands how to tell OpenDJ the same.
 """
 
 from dataclasses import dataclass
@@ -25,22 +24,25 @@ from access_scene import (
 
 
 class Peculiarity(Enum):
-    """What the two servers take differently, so that a difference may come from it."""
+    """What OpenDJ takes otherwise, with the sentence of the reference on its access control that calls it a fault."""
 
-    MIXED_PAIRS = "an allow pair and a deny pair in one instruction"
-    TIME_EQUALS = "timeofday with = or !="
-    NOT_WITHOUT_PARENTHESES = "`not` before a mix of operators without parentheses"
+    MIXED_PAIRS = "DJ: an ACI with an allow and a deny pair denies what its allow pair matches (T4)"
+    TIME_EQUALS = "DJ's `=` and `!=` are swapped (section 4, timeofday)"
+    NOT_WITHOUT_PARENTHESES = (
+        "In DJ `and not X or Y` = `and not (X or Y)`; here `not` binds tightest (section 4, Booleans)"
+    )
 
 
 @dataclass(frozen=True)
 class Aci:
-    """The value of the attribute; `rights` are what all its pairs name together."""
+    """The value of the attribute; `rights` are what all its pairs name together. `for_opendj` are the values by which
+    OpenDJ is told the same."""
 
     text: str
+    for_opendj: tuple[str, ...]
     effects: frozenset[str]
     rights: frozenset[str]
     has_targetattr: bool
-    peculiarities: frozenset[Peculiarity] = frozenset()
 
 
 USER_TYPES = ["cn", "sn", "description", "title", "l", "mail", "uid", "manager", "seeAlso", "telephoneNumber"]
@@ -263,15 +265,24 @@ def random_aci(random: Random, name: str, holder: str, peculiarity: Peculiarity 
     """One instruction for the holder; with a peculiarity it has that one and is otherwise like the others."""
     targets, has_targetattr = random_targets(random, holder)
     effects = random_effects(random, peculiarity)
-    rights, pairs = set(), []
+    rights, pairs, pairs_for_opendj = set(), [], []
     for effect in effects:
         names = weighted(random, RIGHT_LISTS)
         rights |= set(names)
-        pairs.append(f"{effect} ({', '.join(names)}) {random_rule(random, peculiarity)};")
-    text = f'{"".join(targets)}(version 3.0; acl "{name}"; {" ".join(pairs)})'
-    return Aci(
-        text, frozenset(effects), frozenset(rights), has_targetattr, frozenset([peculiarity] if peculiarity else [])
-    )
+        rule, rule_for_opendj = random_rule(random, peculiarity)
+        pairs.append(f"{effect} ({', '.join(names)}) {rule};")
+        pairs_for_opendj.append(f"{effect} ({', '.join(names)}) {rule_for_opendj};")
+
+    def with_pairs(*some: str) -> str:
+        return f'{"".join(targets)}(version 3.0; acl "{name}"; {" ".join(some)})'
+
+    if peculiarity is Peculiarity.MIXED_PAIRS:
+        for_opendj = tuple(with_pairs(pair) for pair in pairs_for_opendj)
+    else:
+        for_opendj = (with_pairs(*pairs_for_opendj),)
+    # In a pattern OpenDJ takes a blank before the comma as part of the value; names are compared without (section 3).
+    for_opendj = tuple(text.replace("* ,", "*,") for text in for_opendj)
+    return Aci(with_pairs(*pairs), for_opendj, frozenset(effects), frozenset(rights), has_targetattr)
 
 
 def random_targets(random: Random, holder: str) -> tuple[list[str], bool]:
@@ -296,14 +307,18 @@ def random_effects(random: Random, peculiarity: Peculiarity | None) -> list[str]
     return [effect] * (2 if random.random() < 0.08 else 1)
 
 
-def random_rule(random: Random, peculiarity: Peculiarity | None) -> str:
+def random_rule(random: Random, peculiarity: Peculiarity | None) -> tuple[str, str]:
+    """A rule, and how OpenDJ has to be told the same."""
     if peculiarity is Peculiarity.TIME_EQUALS:
         other_time = (datetime.now() + timedelta(hours=7)).strftime("%H%M")
-        return f'timeofday{equals(random, 0.5)}"{other_time}"'
+        operators = random.choice([("=", "!="), ("!=", "=")])
+        return tuple(f'timeofday{operator}"{other_time}"' for operator in operators)
     if peculiarity is Peculiarity.NOT_WITHOUT_PARENTHESES:
         operator = random.choice(["and", "or"])
-        return f"{condition(random)} and not {condition(random)} {operator} {condition(random)}"
-    return right_associative(random) if random.random() < 0.1 else bind_rule(random)
+        first, second, third = (condition(random) for _ in range(3))
+        return f"{first} and not {second} {operator} {third}", f"{first} and ((not {second}) {operator} {third})"
+    rule = right_associative(random) if random.random() < 0.1 else bind_rule(random)
+    return rule, rule
 
 
 def basic_acis(random: Random) -> list[tuple[str, Aci]]:
@@ -321,7 +336,7 @@ def basic_acis(random: Random) -> list[tuple[str, Aci]]:
         return []
     targets, whom, rights = chosen
     text = f'{targets}(version 3.0; acl "basic"; allow ({rights}) userdn="{whom}";)'
-    return [(BASE, Aci(text, frozenset(["allow"]), frozenset(READING), True))]
+    return [(BASE, Aci(text, (text,), frozenset(["allow"]), frozenset(READING), True))]
 
 
 def random_acis(random: Random, peculiarity: Peculiarity | None = None) -> list[tuple[str, Aci]]:

@@ -1,16 +1,18 @@
 """Why OpenDJ and Pando may answer differently: named rules, each with the sentence of the reference on OpenDJ's access
 control that calls it a fault of OpenDJ or a choice of ours. A difference that no rule explains is a fault of Pando's.
+What OpenDJ reads otherwise in an instruction itself is no such rule: it is told the same in other words
+(`aci_generator.Peculiarity`).
 
 Knows the question, both answers and the instructions in force; asks OpenDJ again where that makes a rule narrower.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from access_questions import Add, Answer, Attributes, Compare, Delete, Modify, Question, Rename, Search, normalised
 from access_scene import DYNAMIC, DYNAMIC_BY, NAMES, Scene
-from aci_generator import Aci, Peculiarity
+from aci_generator import Aci
 
 SUCCESS, NO_SUCH_OBJECT, NO_ACCESS, ALREADY_EXISTS = 0, 32, 50, 68
 NO_SUCH_ATTRIBUTE, UNDEFINED_TYPE, VALUE_EXISTS, UNWILLING, NAMING_VIOLATION, CLASS_VIOLATION = 16, 17, 20, 53, 64, 65
@@ -29,11 +31,9 @@ class Difference:
     pando: Answer
     ask_opendj: Callable[[Question], Answer]
 
-    def some_aci(self, test: Callable[[Aci], bool]) -> bool:
-        return any(test(aci) for _, aci in self.acis)
-
-    def has(self, peculiarity: Peculiarity) -> bool:
-        return self.some_aci(lambda aci: peculiarity in aci.peculiarities)
+    def some_aci(self, test: Callable[[Aci], bool], name: str) -> bool:
+        """Whether the test says so of an instruction at the entry of that name, or above it."""
+        return any(test(aci) for holder, aci in self.acis if normalised(name).endswith(normalised(holder)))
 
     def alone(self, name: str, attributes: tuple[str, ...]) -> Attributes | None:
         """What OpenDJ shows of an entry when the search finds nothing else; none when it shows no such entry."""
@@ -46,6 +46,10 @@ class Difference:
 
     def opendj_finds(self, name: str, filterstr: str) -> bool:
         return bool(self.ask_opendj(Search(self.question.asker, name, "base", filterstr, ("1.1",))).entries)
+
+    def opendj_may_search(self, name: str, kind: str) -> bool:
+        """Whether OpenDJ grants the right to search an attribute of an entry, which may have it or not."""
+        return self.opendj_finds(name, f"(|({kind}=*)(!({kind}=*)))")
 
     def opendj_refuses_more(self) -> bool:
         return (
@@ -68,38 +72,12 @@ def rule(because: str):
 
 def explanations(it: Difference) -> list[str] | None:
     """The names of the rules that explain the difference together, or none."""
-    for general in (time_equals_is_swapped, not_binds_what_follows, mixed_pairs_refuse):
-        if general(it):
-            return [general.__name__]
     if isinstance(it.question, Search):
         return search_explanations(it)
     for single in SINGLE:
         if single(it):
             return [single.__name__]
     return None
-
-
-# What an instruction may bring to every question
-
-
-@rule("DJ's `=` and `!=` are swapped (section 4, timeofday)")
-def time_equals_is_swapped(it: Difference) -> bool:
-    return it.has(Peculiarity.TIME_EQUALS)
-
-
-@rule("In DJ `and not X or Y` = `and not (X or Y)`; here `not` binds tightest (section 4, Booleans)")
-def not_binds_what_follows(it: Difference) -> bool:
-    return it.has(Peculiarity.NOT_WITHOUT_PARENTHESES)
-
-
-@rule("DJ: an ACI with an allow and a deny pair denies what its allow pair matches (T4)")
-def mixed_pairs_refuse(it: Difference) -> bool:
-    if not it.has(Peculiarity.MIXED_PAIRS):
-        return False
-    if it.opendj.code != it.pando.code:
-        return it.opendj_refuses_more() or (it.opendj.code == NO_SUCH_OBJECT and it.pando.code == NO_ACCESS)
-    opendj, pando = it.opendj.by_name(), it.pando.by_name()
-    return all(set(opendj[name]) - {"objectclass"} <= set(pando.get(name, ())) for name in opendj)
 
 
 # Searches
@@ -130,11 +108,14 @@ def entry_explanations(it: Difference, name: str, opendj: Attributes | None, pan
     found: set[str] = set()
     alone = it.alone(name, it.question.attributes)
     if opendj is None:
-        if alone is not None and undefined_item_counts(it):
+        if alone is not None and undefined_item_counts(it, name):
             found.add(undefined_item_counts.__name__)
             opendj = alone
-        elif alone is None and entry_hidden_by_deny(it):
+        elif alone is None and entry_hidden_by_deny(it, name):
             return {entry_hidden_by_deny.__name__}
+        elif alone is not None and pando is not None and is_in_no_group_that_shows(it, name):
+            found.add(only_groups_that_show.__name__)
+            opendj = alone
         else:
             return set()
     if pando is None:
@@ -142,7 +123,9 @@ def entry_explanations(it: Difference, name: str, opendj: Attributes | None, pan
             return {unknown_type_is_undefined.__name__}
         if "isMemberOf" in it.question.filter and not it.opendj_finds(name, f"({DYNAMIC_BY}=*)"):
             return {only_groups_that_show.__name__}
-        return {leak_between_entries.__name__} if alone is None else set()
+        # OpenDJ itself shows and finds it only behind others.
+        is_leak = alone is None or not it.opendj_finds(name, it.question.filter)
+        return {leak_between_entries.__name__} if is_leak else set()
     if opendj != pando and alone is not None and alone != opendj:
         found.add(leak_between_entries.__name__)
         opendj = alone
@@ -153,6 +136,8 @@ def entry_explanations(it: Difference, name: str, opendj: Attributes | None, pan
             found.add(object_class_always_sent.__name__)
         elif kind == "ismemberof" and groups_that_show(it, name, opendj.get(kind, ()), pando.get(kind, ())):
             found.add(only_groups_that_show.__name__)
+        elif kind not in pando and attribute_check_skipped(it, name, kind):
+            found.add(attribute_check_skipped.__name__)
         else:
             return set()
     return found
@@ -168,12 +153,19 @@ def hidden_base(it: Difference) -> bool:
 
 @rule("Proxied authorization for oneself: DJ takes privilege and right proxy; 0 without any right here (section 8)")
 def acts_as_oneself(it: Difference) -> bool:
-    return it.question.acts_as is not None and it.question.acts_as == it.question.asker
+    if it.question.acts_as is None or it.question.acts_as != it.question.asker:
+        return False
+    # Without the control the answers are the same, or another rule says why not.
+    question = replace(it.question, acts_as=None)
+    plain = replace(it, question=question, opendj=it.ask_opendj(question))
+    return plain.opendj.same(it.pando) or bool(explanations(plain))
 
 
 @rule("DJ: one missing right to search and the entry is not returned; the item is Undefined here (section 5, filter)")
-def undefined_item_counts(it: Difference) -> bool:
-    return "(|" in it.question.filter or "(&" in it.question.filter
+def undefined_item_counts(it: Difference, name: str) -> bool:
+    kinds = set(re.findall(r"\(([\w-]+)=", it.question.filter))
+    is_combined = "(|" in it.question.filter or "(&" in it.question.filter
+    return is_combined and not all(it.opendj_may_search(name, kind) for kind in kinds)
 
 
 @rule("An item of an unknown type is Undefined, also when negated (RFC 4511 4.5.1.7); DJ takes it for false")
@@ -182,12 +174,17 @@ def unknown_type_is_undefined(it: Difference) -> bool:
 
 
 @rule("DJ: no-targetattr ACI with read and a deny with targetattr hides the whole entry (T5)")
-def entry_hidden_by_deny(it: Difference) -> bool:
+def entry_hidden_by_deny(it: Difference, name: str) -> bool:
     reads = it.some_aci(
-        lambda aci: "allow" in aci.effects and not aci.has_targetattr and bool({"read", "all"} & aci.rights)
+        lambda aci: "allow" in aci.effects and not aci.has_targetattr and bool({"read", "all"} & aci.rights), name
     )
     denies = it.some_aci(
-        lambda aci: "deny" in aci.effects and aci.has_targetattr and bool({"read", "all"} & aci.rights)
+        lambda aci: (
+            "deny" in aci.effects
+            and (aci.has_targetattr or "targattrfilters" in aci.text)
+            and bool({"read", "all"} & aci.rights)
+        ),
+        name,
     )
     return reads and denies
 
@@ -195,6 +192,11 @@ def entry_hidden_by_deny(it: Difference) -> bool:
 @rule("DJ leaks attributes across entries of one search (T1)")
 def leak_between_entries(it: Difference) -> bool:
     return True
+
+
+@rule("DJ skips the check of attributes (T1), also in one entry: asked for by its own name the attribute does not come")
+def attribute_check_skipped(it: Difference, name: str, kind: str) -> bool:
+    return kind not in (it.alone(name, (kind,)) or {})
 
 
 @rule("DJ: objectClass is always sent when asked or `*`, even under deny; here not (section 5, search attributes)")
@@ -205,6 +207,12 @@ def object_class_always_sent(it: Difference) -> bool:
 @rule("isMemberOf tells of invisible entries; decide each (T3)")
 def only_groups_that_show(it: Difference) -> bool:
     return True
+
+
+def is_in_no_group_that_shows(it: Difference, name: str) -> bool:
+    """A filter that asks for entries in no group finds the entry, whose groups do not show."""
+    groups = it.alone(name, ("isMemberOf",)).get("ismemberof", ())
+    return "(!" in it.question.filter and bool(groups) and groups_that_show(it, name, groups, ())
 
 
 def groups_that_show(it: Difference, name: str, opendj: tuple[str, ...], pando: tuple[str, ...]) -> bool:
@@ -233,7 +241,7 @@ def move_below_itself_before_access(it: Difference) -> bool:
 
 @rule("delete attribute / empty replace of an absent attribute: DJ no check at all; check write first (section 5)")
 def absent_attribute_unchecked(it: Difference) -> bool:
-    if not isinstance(it.question, Modify) or it.pando.code not in REFUSALS:
+    if not isinstance(it.question, Modify) or it.pando.code not in REFUSALS or it.opendj.code in REFUSALS:
         return False
     entry = it.scene.stored(it.question.name) if it.question.name in NAMES else {}
     return any(
@@ -269,34 +277,41 @@ def children_unchecked(it: Difference) -> bool:
 
 @rule("rename: DJ a deny write of any attribute forbids renaming; 389 not, as here (section 5)")
 def deny_forbids_renaming(it: Difference) -> bool:
-    denies = it.some_aci(lambda aci: "deny" in aci.effects and bool({"write", "all"} & aci.rights))
-    return isinstance(it.question, Rename) and it.opendj_refuses_more() and denies
+    if not isinstance(it.question, Rename) or not it.opendj_refuses_more():
+        return False
+    return it.some_aci(lambda aci: "deny" in aci.effects and bool({"write", "all"} & aci.rights), it.question.name)
 
 
 @rule("On add level 0 is undefined; DJ's `not` makes undefined true and its and/or make it false (section 1)")
 def undefined_in_boolean(it: Difference) -> bool:
     def combines(aci: Aci) -> bool:
-        return "userattr" in aci.text and bool(re.search(r"userattr!=| and | or |not ", aci.text))
+        asks_the_entry = re.search(r'userattr!?="(?!parent\[1)', aci.text)
+        is_combined = re.search(r"userattr!=| and | or |not ", aci.text)
+        return bool({"add", "all"} & aci.rights) and bool(asks_the_entry) and bool(is_combined)
 
     codes = {it.opendj.code, it.pando.code}
-    return isinstance(it.question, Add) and NO_ACCESS in codes and it.some_aci(combines)
+    is_add = isinstance(it.question, Add) and NO_ACCESS in codes
+    return is_add and it.some_aci(combines, it.question.name)
 
 
 @rule(
     "DJ: no-targetattr ACI with read and a deny with targetattr hides the whole entry (T5), so that 50 is masked as 32"
 )
 def refusal_masked_by_deny(it: Difference) -> bool:
-    return it.opendj.code == NO_SUCH_OBJECT and it.pando.code == NO_ACCESS and entry_hidden_by_deny(it)
+    return (
+        it.opendj.code == NO_SUCH_OBJECT and it.pando.code == NO_ACCESS and entry_hidden_by_deny(it, it.question.name)
+    )
 
 
 @rule(
-    "DJ applies the modifications before it asks the ACIs (section 6), and masks by what the changed entry would show"
+    "DJ applies the modifications before it asks the ACIs (section 6), and masks by what the changed entry has stored"
 )
 def masked_by_the_changed_entry(it: Difference) -> bool:
     masked = {it.opendj.code, it.pando.code} == set(REFUSALS)
-    by_content = it.some_aci(lambda aci: "targetfilter" in aci.text or "userattr" in aci.text)
-    shows = it.opendj_shows(it.question.name)
-    return isinstance(it.question, Modify) and masked and by_content and shows == (it.pando.code == NO_ACCESS)
+    if not isinstance(it.question, Modify) or not masked:
+        return False
+    # Searched for, the entry as it is shows to the asker at OpenDJ just as Pando says.
+    return it.opendj_shows(it.question.name) == (it.pando.code == NO_ACCESS)
 
 
 @rule(
@@ -329,6 +344,19 @@ def later_error_masked(it: Difference) -> bool:
     return is_later and not it.opendj_shows(it.question.name)
 
 
+@rule("Every error about an unreadable entry is masked as 32 (section 6); DJ tells of a missing privilege first")
+def privilege_before_visibility(it: Difference) -> bool:
+    if not isinstance(it.question, Modify) or (it.opendj.code, it.pando.code) != (NO_ACCESS, NO_SUCH_OBJECT):
+        return False
+    kinds = {kind for _, kind, _ in it.question.modifications}
+    is_of_privilege = "sufficient privileges" in it.opendj.message
+    return (
+        bool(kinds & {"ds-privilege-name", "aci", "userPassword"})
+        and is_of_privilege
+        and not it.opendj_shows(it.question.name)
+    )
+
+
 @rule("New superior missing: 50 (section 6), and 32 with bypass-acl; DJ says 64 where nothing is asked of instructions")
 def missing_superior(it: Difference) -> bool:
     is_missing = isinstance(it.question, Rename) and it.question.new_superior not in (None, *NAMES)
@@ -336,6 +364,7 @@ def missing_superior(it: Difference) -> bool:
 
 
 SINGLE = [
+    privilege_before_visibility,
     missing_superior,
     matched_as_for_a_missing_one,
     hidden_parent_is_missing,

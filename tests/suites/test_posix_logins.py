@@ -7,6 +7,7 @@ import subprocess
 import ldap
 import ldap3
 import pytest
+from client_programs import run
 from ldap.controls import SimplePagedResultsControl
 from nslcd_client import nslcd
 from pando_server import BASE, HERE, Pando
@@ -183,17 +184,35 @@ def test_a_user_cares_for_the_own_account_only(server):
     server.connect(BEN, "ben-another").passwd_s(BEN, "ben-another", "ben-password")
 
 
-def test_ldapsearch_pages_through_accounts_of_nobody(server):
-    command = ["ldapsearch", "-x", "-LLL", "-H", server.url, "-b", BASE, "-E", "pr=1/noprompt", "(uid=*)", "uid"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+@pytest.mark.parametrize("bound", [[], ["-D", CORA, "-w", "cora-password"]], ids=["anonymous", "user"])
+def test_ldap_utils_look_accounts_up(server, bound):
+    asked = ["-x", "-H", server.url, *bound]
+    search = ["ldapsearch", *asked, "-LLL", "-b", BASE, "-E", "pr=1/noprompt", "(objectClass=posixAccount)", "uid"]
+    done = subprocess.run(search, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert [line for line in done.stdout.splitlines() if line.startswith("uid:")] == ["uid: ann", "uid: ben"]
+    found = ["uid: ann", "uid: ben"]
+    assert [line for line in done.stdout.splitlines() if line.startswith("uid:")] == found
+    compare = ["ldapcompare", *asked, ANN, "userPassword:ann-password"]
+    assert subprocess.run(compare, capture_output=True, timeout=60).returncode == 50
+    delete = ["ldapdelete", *asked, ANN]
+    assert subprocess.run(delete, capture_output=True, timeout=60).returncode == 50
 
 
-def test_ldap3_looks_accounts_up_as_nobody(server):
+@pytest.mark.parametrize("bound", [{}, {"user": CORA, "password": "cora-password"}], ids=["anonymous", "user"])
+def test_ldap3_looks_accounts_up(server, bound):
     host = ldap3.Server("127.0.0.1", port=server.port, get_info=ldap3.ALL)
-    con = ldap3.Connection(host, auto_bind=True)
+    con = ldap3.Connection(host, auto_bind=True, **bound)
     assert con.server.info.naming_contexts == [BASE]
     assert con.search(BASE, "(&(objectClass=posixAccount)(uid=ann))", attributes=["uidNumber", "userPassword", "mail"])
-    assert con.entries[0].uidNumber.value == 10001 and not con.entries[0].userPassword and not con.entries[0].mail
+    assert con.entries[0].uidNumber.value == 10001 and not con.entries[0].userPassword
+    pages = con.extend.standard.paged_search(BASE, "(objectClass=posixAccount)", attributes=["uid"], paged_size=1)
+    assert [entry["dn"] for entry in pages] == [ANN, BEN]
+    assert not con.modify(ANN, {"loginShell": [(ldap3.MODIFY_REPLACE, ["/bin/true"])]})
+    assert con.result["result"] == 50
     con.unbind()
+
+
+def test_go_ldap_looks_accounts_up(server):
+    command = ["go", "test", "-count=1", "-v", "-run", "TestLogins", "./..."]
+    who = {"PANDO_LOGIN_DN": CORA, "PANDO_LOGIN_PW": "cora-password"}
+    run(command, "go", server, "--- PASS: TestLogins", **who)

@@ -12,6 +12,7 @@ use store::EntryId;
 use super::evaluate::{MADE_BY_SERVER, World};
 use super::generate::BASE;
 use super::model::{Asker, Attributes, Name};
+use super::roles;
 use crate::search::RequestTime;
 use crate::search::tests::fixture::{Asked, Collector, Fixture, root};
 use crate::update::tests::bed::asked;
@@ -36,7 +37,7 @@ pub fn ldif(world: &World) -> String {
         }
         text.push('\n');
     }
-    text
+    text + &roles::ldif()
 }
 
 /// What is stored of an entry: without what the server makes by itself, with the texts of its instructions.
@@ -78,6 +79,10 @@ impl Real {
         };
         if let Some(host) = asker.host {
             session.host_name.resolve(Some(host));
+        }
+        if asker.is_proxied {
+            let identity = std::mem::replace(&mut session.identity, root());
+            session = session.acting_as(identity);
         }
         session
     }

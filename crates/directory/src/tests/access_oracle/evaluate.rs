@@ -7,10 +7,12 @@ use super::instruction::{
     AttributeTarget, Condition, Effect, Holds, Instruction, NamePattern, PartPattern, Right, Rule, Scope, Sign, User,
 };
 use super::model::{Asker, Attributes, Name, Tree, Url};
+use super::roles::ROLES;
 
 /// Operational attributes that every entry has.
 pub const MADE_BY_SERVER: [&str; 3] = ["entryuuid", "createtimestamp", "subschemasubentry"];
-const OPERATIONAL: [&str; 5] = ["entryuuid", "createtimestamp", "subschemasubentry", "aci", "modifytimestamp"];
+const OPERATIONAL: [&str; 6] =
+    ["entryuuid", "createtimestamp", "subschemasubentry", "aci", "modifytimestamp", "nsroledn"];
 /// Attributes whose values are names.
 pub const NAMES: [&str; 3] = ["manager", "seealso", "member"];
 
@@ -141,6 +143,7 @@ impl<'w> Decider<'w> {
         Some(match condition {
             Condition::UserDn(users) => users.iter().any(|user| self.is_user(user, entry)),
             Condition::GroupDn(groups) => groups.iter().any(|group| self.groups.contains(group)),
+            Condition::RoleDn(roles) => roles.iter().any(|role| self.has_role(&role.to_string())),
             Condition::UserAttr { levels, kind, holds } => return self.user_attr(levels, kind, holds, entry),
             Condition::Ip(network, bits) => match self.asker.address {
                 std::net::IpAddr::V4(address) => {
@@ -170,13 +173,13 @@ impl<'w> Decider<'w> {
     }
 
     fn user_attr(&self, levels: &[usize], kind: &str, holds: &Holds, entry: Target<'_>) -> Option<bool> {
-        if matches!(holds, Holds::Value(_)) && !levels.is_empty() {
+        if matches!(holds, Holds::Value(_) | Holds::RoleDn) && !levels.is_empty() {
             // The level is read as a part of an attribute name.
             return Some(false);
         }
         // Of who has no name, no group or not the value, no entry that is there can say so.
         let may_be = self.asker.name.as_ref().is_some_and(|own| match holds {
-            Holds::UserDn => true,
+            Holds::UserDn | Holds::RoleDn => true,
             Holds::GroupDn(_) => !self.groups.is_empty(),
             Holds::Value(value) => self.world.tree.values(own, kind).contains(value),
         });
@@ -198,10 +201,17 @@ impl<'w> Decider<'w> {
         any(if levels.is_empty() { &[0] } else { levels }.iter().map(level))
     }
 
+    /// Of managed roles: the asker's entry names them.
+    fn has_role(&self, role: &str) -> bool {
+        let own = self.asker.name.as_ref().map(|own| self.world.tree.values(own, "nsroledn"));
+        ROLES.contains(&role) && own.is_some_and(|roles| roles.iter().any(|it| it == role))
+    }
+
     fn holds(&self, kind: &str, values: &[String], holds: &Holds) -> bool {
         let Some(own) = &self.asker.name else { return false };
         match holds {
             Holds::UserDn => values.contains(&own.to_string()),
+            Holds::RoleDn => values.iter().any(|value| self.has_role(value)),
             Holds::GroupDn(base) => self.groups.iter().any(|group| {
                 values.contains(&group.to_string()) && base.as_ref().is_none_or(|base| group.is_at_or_below(base))
             }),

@@ -11,6 +11,7 @@ use super::instruction::{
 };
 use super::model::{Asker, Attributes, Name, Tree, Url, UrlScope};
 use super::random::Random;
+use super::roles::ROLES;
 
 pub const BASE: &str = "dc=example,dc=com";
 const PLACES: [&str; 5] = [
@@ -30,10 +31,11 @@ const PEOPLE: [&str; 6] = [
 ];
 const DEVICES: [&str; 2] =
     ["cn=phone,uid=ann,ou=people,dc=example,dc=com", "cn=phone,uid=eve,ou=other,dc=example,dc=com"];
-const GROUPS: [&str; 3] = [
+const GROUPS: [&str; 4] = [
     "cn=static,ou=groups,dc=example,dc=com",
     "cn=nested,ou=groups,dc=example,dc=com",
     "cn=dynamic,ou=groups,dc=example,dc=com",
+    "cn=virtual,ou=groups,dc=example,dc=com",
 ];
 /// Attributes that people have, with values.
 pub const TEXTS: [(&str, &[&str]); 4] = [
@@ -80,6 +82,7 @@ pub fn askers(random: &mut Random) -> Vec<Asker> {
         ]),
         ssf: random.one_of(&[0, 128, 256]),
         host: random.one_of(&[None, Some("client.example.com"), Some("client.example.org")]),
+        is_proxied: random.chance(30),
     };
     names.into_iter().map(|name| asker(name, random)).collect()
 }
@@ -100,6 +103,10 @@ pub fn world(random: &mut Random) -> World {
         let fixed = [("uid", uid.clone()), ("cn", uid), ("sn", sn)];
         let mut attributes = entry(random, "inetorgperson", &fixed, &["description", "title", "l"]);
         names_in(random, &mut attributes, "manager");
+        if random.chance(50) {
+            let roles = random.some_of(&ROLES, 2).into_iter().map(str::to_owned).collect();
+            attributes.insert("nsroledn".to_owned(), roles);
+        }
         tree.entries.insert(name, attributes);
     }
     for device in DEVICES {
@@ -108,7 +115,7 @@ pub fn world(random: &mut Random) -> World {
     }
     for (at, group) in GROUPS.into_iter().enumerate() {
         let name = Name::of(group);
-        let class = if at == 2 { "groupofurls" } else { "groupofnames" };
+        let class = ["groupofnames", "groupofnames", "groupofurls", "groupofentries"][at];
         let cn = name.0[0].1.clone();
         let mut attributes = entry(random, class, &[("cn", cn)], &["description"]);
         if at == 2 {
@@ -116,6 +123,9 @@ pub fn world(random: &mut Random) -> World {
             let url = url_of_people(random);
             attributes.insert("memberurl".to_owned(), vec![url.to_string()]);
             urls.insert(name.clone(), url);
+        } else if at == 3 {
+            attributes.get_mut("objectclass").unwrap().push("ds-virtual-static-group".to_owned());
+            attributes.insert("ds-target-group-dn".to_owned(), vec![GROUPS[random.below(3)].to_owned()]);
         } else {
             let mut members: Vec<String> = random.some_of(&PEOPLE, 3).into_iter().map(str::to_owned).collect();
             if at == 1 {
@@ -155,7 +165,11 @@ fn entry(random: &mut Random, class: &str, fixed: &[(&str, String)], optional: &
 
 fn names_in(random: &mut Random, attributes: &mut Attributes, kind: &str) {
     if random.chance(60) {
-        let name = if random.chance(70) { random.one_of(&PEOPLE) } else { random.one_of(&GROUPS) };
+        let name = match random.below(10) {
+            0..=5 => random.one_of(&PEOPLE),
+            6..=8 => random.one_of(&GROUPS),
+            _ => random.one_of(&ROLES),
+        };
         attributes.insert(kind.to_owned(), vec![name.to_owned()]);
     }
 }
@@ -305,7 +319,7 @@ fn item(random: &mut Random) -> Filter {
         0 => Filter::Unknown,
         1 | 2 => Filter::Present(kind),
         3 | 4 => Filter::Begins(kind, value[..1].to_owned()),
-        5 => Filter::Present(random.one_of(&["objectclass", "cn", "uid", "manager", "seealso", "member", "entryuuid"])),
+        5 => Filter::Present(random.one_of(&["objectclass", "cn", "uid", "manager", "seealso", "entryuuid"])),
         6 => Filter::Equal("objectclass", random.one_of(&["inetorgperson", "device", "groupofnames"]).to_owned()),
         7 => Filter::Equal("manager", random.one_of(&PEOPLE).to_owned()),
         _ => Filter::Equal(kind, value.to_owned()),
@@ -336,7 +350,8 @@ fn rule(random: &mut Random, depth: usize) -> Rule {
 }
 
 fn condition(random: &mut Random) -> Condition {
-    match random.below(20) {
+    match random.below(21) {
+        20 => Condition::RoleDn(random.some_of(&ROLES, 2).into_iter().map(Name::of).collect()),
         0..=8 => {
             let users = (0..1 + random.below(2)).map(|_| user(random)).collect();
             Condition::UserDn(users)
@@ -377,7 +392,8 @@ fn user(random: &mut Random) -> User {
 fn user_attr(random: &mut Random) -> Condition {
     let levels = random.one_of(&[vec![], vec![], vec![0], vec![1], vec![0, 1], vec![1, 2]]);
     let kind = random.one_of(&["manager", "seealso", "member"]);
-    match random.below(5) {
+    match random.below(6) {
+        5 => Condition::UserAttr { levels, kind, holds: Holds::RoleDn },
         0 => {
             let (kind, values) = random.one_of(&TEXTS[..3]);
             Condition::UserAttr { levels, kind, holds: Holds::Value(random.one_of(values).to_owned()) }

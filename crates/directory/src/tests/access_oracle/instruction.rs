@@ -99,6 +99,7 @@ pub enum Rule {
 pub enum Condition {
     UserDn(Vec<User>),
     GroupDn(Vec<Name>),
+    RoleDn(Vec<Name>),
     UserAttr {
         levels: Vec<usize>,
         kind: &'static str,
@@ -131,6 +132,7 @@ pub enum User {
 #[derive(Clone, Debug)]
 pub enum Holds {
     UserDn,
+    RoleDn,
     GroupDn(Option<Name>),
     Value(String),
 }
@@ -270,6 +272,10 @@ impl Condition {
                 let groups = joined(groups.iter().map(|group| format!("ldap:///{group}")), " || ");
                 write!(f, "groupdn{sign}\"{groups}\"")
             }
+            Condition::RoleDn(roles) => {
+                let roles = joined(roles.iter().map(|role| format!("ldap:///{role}")), " || ");
+                write!(f, "roledn{sign}\"{roles}\"")
+            }
             Condition::UserAttr { levels, kind, holds } => put_user_attr(f, sign, levels, kind, holds),
             Condition::Ip(address, bits) => write!(f, "ip{sign}\"{address}/{bits}\""),
             Condition::Dns(suffix) => write!(f, "dns{sign}\"*.{suffix}\""),
@@ -295,6 +301,7 @@ fn put_user_attr(f: &mut fmt::Formatter<'_>, sign: Sign, levels: &[usize], kind:
     };
     match holds {
         Holds::UserDn => write!(f, "userattr{sign}\"{levels}{kind}#USERDN\""),
+        Holds::RoleDn => write!(f, "userattr{sign}\"{levels}{kind}#ROLEDN\""),
         Holds::GroupDn(None) => write!(f, "userattr{sign}\"{levels}{kind}#GROUPDN\""),
         Holds::GroupDn(Some(base)) => write!(f, "userattr{sign}\"ldap:///{base}?{levels}{kind}#GROUPDN\""),
         Holds::Value(value) => write!(f, "userattr{sign}\"{levels}{kind}#{value}\""),

@@ -13,6 +13,7 @@ mod instruction;
 mod model;
 mod questions;
 mod random;
+mod roles;
 
 use evaluate::World;
 use random::Random;

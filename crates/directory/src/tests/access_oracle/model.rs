@@ -63,6 +63,8 @@ pub struct Asker {
     pub is_simple: bool,
     /// What is known of the client's host name: nothing yet, or the name.
     pub host: Option<&'static str>,
+    /// Somebody else is bound, and acts as the asker.
+    pub is_proxied: bool,
 }
 
 /// Where a URL looks.
@@ -116,7 +118,8 @@ impl Tree {
         while let Some(member) = open.pop() {
             let text = member.to_string();
             for (group, attributes) in &self.entries {
-                let is_named = ["member", "uniquemember"]
+                // Whoever is in a group is in those that have it as their target.
+                let is_named = ["member", "uniquemember", "ds-target-group-dn"]
                     .iter()
                     .any(|kind| attributes.get(*kind).is_some_and(|values| values.contains(&text)));
                 let is_found = urls

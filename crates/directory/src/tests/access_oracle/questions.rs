@@ -187,7 +187,7 @@ impl<'w> Questions<'w, '_> {
         let is_allowed = match kind {
             "manager" | "title" => class == "inetorgperson",
             "seealso" => !matches!(class, "groupofurls"),
-            "l" => !matches!(class, "groupofnames" | "groupofurls"),
+            "l" => !matches!(class, "groupofnames" | "groupofurls" | "groupofentries"),
             _ => true,
         };
         let is_there = entry.attributes.get(kind).is_some_and(|values| values.contains(&value));
