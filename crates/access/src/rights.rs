@@ -17,6 +17,7 @@ use store::{PublishedMarks, Snapshot, StoreError};
 use crate::asker::{Asker, Connection};
 use crate::compiled::Kinds;
 use crate::decide::{BackendConcerns, Certain, Concern};
+use crate::explanation::name_of;
 use crate::identity::Identity;
 use crate::privilege::{Privilege, PrivilegeSet};
 use crate::set::{LiveSets, Needs};
@@ -138,7 +139,7 @@ impl Rights {
     #[must_use]
     pub fn name_of_global(&self, position: usize) -> String {
         let text = self.settings.global_acis.get(position).map_or("", String::as_str);
-        aci::parse_as(text, aci::Reading::Import).map_or_else(|_| String::new(), |parsed| parsed.aci.name)
+        name_of(text)
     }
 
     /// What holds for a type in all entries.
