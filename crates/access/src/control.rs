@@ -165,7 +165,7 @@ impl AccessControl {
         for (at, backend) in numbered(&reading.backends) {
             let snapshot = backend.store.snapshot()?;
             let view = snapshot.view();
-            for (id, why) in self.live_sets(reading).at(at, loading, &view)?.problems() {
+            for (id, why) in self.live_sets(reading).at((at, backend), loading, &view)?.problems() {
                 let holder = view.dn_of(id)?.unwrap_or_default();
                 problems.push(AciProblem { holder, why: why.to_string() });
             }
@@ -193,7 +193,7 @@ impl AccessControl {
         for (at, backend) in numbered(&reading.backends) {
             let snapshot = backend.store.snapshot()?;
             let view = snapshot.view();
-            for (id, holder) in self.live_sets(reading).at(at, loading, &view)?.holders() {
+            for (id, holder) in self.live_sets(reading).at((at, backend), loading, &view)?.holders() {
                 let dn = view.dn_of(id)?;
                 uses.extend(holder.instructions.iter().map(|it| of(&dn, it)));
             }
@@ -202,7 +202,8 @@ impl AccessControl {
     }
 
     fn live_sets(&self, reading: &ReadContext) -> &Arc<LiveSets> {
-        self.sets.get_or_init(|| Arc::new(LiveSets::new(reading.backends.len(), ProposedInstructions::default())))
+        let new = || LiveSets::new(reading.backends.len(), ProposedInstructions::default());
+        self.sets.get_or_init(|| Arc::new(new().telling(reading.groups.notices())))
     }
 
     /// What the session may do now. What it kept is given again as long as it holds.

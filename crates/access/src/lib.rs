@@ -7,6 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `control` | what is configured, and the rights of whoever asks |
+//! | `holders` | which entries hold instructions |
 //! | `set` | which instructions there are: by holder, and by whom they may concern; kept up to date by what changed |
 //! | `compiled` | instructions in the form in which they decide |
 //! | `asker` | who asks, as rules look at it |
@@ -32,6 +33,7 @@ mod decider;
 mod entry_conditions;
 mod entry_rights;
 pub mod explanation;
+pub mod holders;
 mod identity;
 pub mod inactive;
 pub mod limits;

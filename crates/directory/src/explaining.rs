@@ -191,36 +191,31 @@ impl Directory {
         refused.map(|_| base.to_owned())
     }
 
-    /// Answers the control that asks why a request would be granted or refused: the decision as JSON, or why it is not
-    /// told; none where the request has no such control.
-    pub fn explain_by_control(
+    /// Takes a request with the control that asks why it would be granted or refused, to be explained on another
+    /// thread; or says why it is not told. None where the request has no such control.
+    pub fn explanation_by_control(
         &self,
         session: &Session,
         operation: &Operation<'_>,
         controls: &Controls<'_>,
         time: RequestTime,
-    ) -> Option<Result<String, LdapResult>> {
+    ) -> Option<Result<AskedExplanation, LdapResult>> {
         let control = by_control::find(controls)?;
-        let failure = |error: StoreError| store_failure(&error);
-        let explain = || {
+        let take = || {
             if !self.rights_of(session, time.unix_seconds).map_err(failure)?.bypasses_acl() {
                 return Err(by_control::Refusal::TakesBypass.into());
             }
-            let other = match by_control::subject(&control)? {
+            let session = match by_control::subject(&control)? {
                 Some(name) => {
                     let unknown = |error: SubjectError| by_control::Refusal::NoSubject { reason: error.to_string() };
-                    Some(session.acting_as(self.identity_of(&name).map_err(unknown)?))
+                    session.acting_as(self.identity_of(&name).map_err(unknown)?)
                 }
-                None => None,
+                None => session.apart(),
             };
-            by_control::with_asked(operation, |asked| {
-                let decision = self.explain(other.as_ref().unwrap_or(session), asked, time.unix_seconds);
-                let mut decision = decision.map_err(failure)?;
-                self.note_wrong_names(&mut decision).map_err(failure)?;
-                Ok(decision.to_json())
-            })
+            let (asked, unix_seconds) = (by_control::Kept::of(operation)?, time.unix_seconds);
+            Ok(AskedExplanation { session: Box::new(session), asked, unix_seconds })
         };
-        Some(explain())
+        Some(take())
     }
 }
 
@@ -229,4 +224,29 @@ fn upper_part(dn: &str, rdns: usize) -> String {
     let parsed = ldap::Dn::parse(dn);
     let parts = parsed.map(|dn| dn.rdns().iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap_or_default();
     parts.get(parts.len().saturating_sub(rdns)..).unwrap_or_default().join(",")
+}
+
+/// A request to be explained. Takes long: not for event loops.
+pub struct AskedExplanation {
+    session: Box<Session>,
+    asked: by_control::Kept,
+    unix_seconds: i64,
+}
+
+impl AskedExplanation {
+    /// How the request would be decided, and why, as JSON.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn explain(&self, directory: &Directory) -> Result<String, LdapResult> {
+        self.asked.with(|asked| {
+            let mut decision = directory.explain(&self.session, asked, self.unix_seconds).map_err(failure)?;
+            directory.note_wrong_names(&mut decision).map_err(failure)?;
+            Ok(decision.to_json())
+        })
+    }
+}
+
+fn failure(error: StoreError) -> LdapResult {
+    store_failure(&error)
 }

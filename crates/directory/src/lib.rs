@@ -59,6 +59,7 @@ pub use check::{check_configuration, open_read_only};
 pub use comparison::{Bounds, Change, Comparison, Difference, Side, Sides, Untold};
 pub use decision::Asked;
 pub use directory::Directory;
+pub use explaining::AskedExplanation;
 pub use index_builder::IndexNotice;
 pub use index_progress::IndexBuild;
 pub use monitor::MonitorProvider;

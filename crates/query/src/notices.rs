@@ -29,6 +29,8 @@ pub enum NoticeKind {
     Expiry,
     /// Proposed access control instructions that are not tried.
     Proposal,
+    /// Access control instructions that are found slowly.
+    AccessControl,
 }
 
 /// Takes a sentence.

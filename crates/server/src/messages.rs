@@ -57,6 +57,8 @@ runtime::message_kinds! {
         a user, a group or a role that is not there.";
     PROPOSAL_NOT_TRIED = 87, Core, Warning, "Proposed access control instructions of entries are not tried, because \
         their file is not valid any more.";
+    INSTRUCTIONS_NOT_INDEXED = 88, Core, Warning, "The entries that hold access control instructions are found \
+        without the presence index of aci: every entry is read when the server starts.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

@@ -144,6 +144,7 @@ impl Server {
                 NoticeKind::Instruction => messages::INSTRUCTION_NAMES_NOTHING,
                 NoticeKind::Expiry => messages::EXPIRY_FAILED,
                 NoticeKind::Proposal => messages::PROPOSAL_NOT_TRIED,
+                NoticeKind::AccessControl => messages::INSTRUCTIONS_NOT_INDEXED,
             };
             errors.report(kind, sentence);
         }));

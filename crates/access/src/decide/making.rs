@@ -1,5 +1,7 @@
 //! Finds out what concerns an asker: reads its entry, and goes through the instructions.
 
+use std::sync::Arc;
+
 use query::asker_rights::Snapshots;
 use query::backend::{Backend, BackendIndex, Suffix, all_indices, numbered};
 use query::entry_place::EntryPlace;
@@ -15,7 +17,7 @@ use super::open_rule::Subject;
 use super::place::depth;
 use crate::asker::{Asker, AskerEntry};
 use crate::compiled::Kinds;
-use crate::set::{LiveSets, Loading, Needs};
+use crate::set::{AciSet, LiveSets, Loading, Needs};
 
 /// What it takes to find out about an asker.
 #[derive(Clone, Copy)]
@@ -34,6 +36,12 @@ pub(crate) type EachAbove<'e> = &'e mut dyn FnMut(BackendIndex, &View<'_>, Entry
 impl Making<'_> {
     fn facts(&self) -> &Facts {
         self.loading.facts
+    }
+
+    /// The instructions of a backend at the moment of `view`.
+    fn set_at(&self, at: BackendIndex, view: &View<'_>) -> Result<Arc<AciSet>, StoreError> {
+        let backend = self.context.backends.get(at.0).ok_or(StoreError::Closed)?;
+        self.sets.at((at, backend), self.loading, view)
     }
 
     /// Calls `look` with the moment of a backend from which instructions are taken.
@@ -70,7 +78,7 @@ impl Making<'_> {
     pub fn needs(&self, global: Needs) -> Result<Needs, StoreError> {
         let mut needs = global;
         for (at, backend) in numbered(&self.context.backends) {
-            needs = needs.with(self.with_view(at, backend, |view| self.sets.at(at, self.loading, view))?.needs());
+            needs = needs.with(self.with_view(at, backend, |view| self.set_at(at, view))?.needs());
         }
         Ok(needs)
     }
@@ -114,7 +122,7 @@ impl Making<'_> {
         self.with_entry(asker.place, |entry| {
             let subject = Subject { facts: self.facts(), asker, entry };
             let mut is_computed = false;
-            let set = self.sets.at(backend, self.loading, view)?;
+            let set = self.set_at(backend, view)?;
             let mut holders = Vec::new();
             for id in holders_for(&set, subject)? {
                 let Some(holder) = set.holder(id) else { continue };
@@ -143,7 +151,7 @@ impl Making<'_> {
         for suffix in suffixes {
             let mut above = Vec::new();
             self.each_above(backend, view, suffix, &mut |at, there, id, depth| {
-                let set = self.sets.at(at, self.loading, there)?;
+                let set = self.set_at(at, there)?;
                 if let Some(holder) = set.holder(id) {
                     let found = concerns_of(&holder.instructions, subject, is_computed)?;
                     above.extend(found.into_iter().map(|concern| (depth, concern)));

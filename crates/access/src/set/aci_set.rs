@@ -12,12 +12,12 @@ use query::backend::BackendIndex;
 use query::entry::{DnParts, EntryView};
 use query::facts::Facts;
 use schema::TypeIndex;
-use store::index::PRESENCE_KEY;
-use store::{EntryId, IndexKey, StoreError, View};
+use store::{EntryId, StoreError, View};
 
 use super::key::{Key, Needs, add_keys};
 use super::proposed::ProposedInstructions;
 use crate::compiled::Instruction;
+use crate::holders::{Scan, each_holder};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct AciSet {
     by_key: OrdMap<Key, Places>,
     problems: OrdMap<EntryId, Arc<str>>,
     counts: Counts,
+    /// Why all entries were looked at when it was loaded, if they were.
+    pub scan: Option<Scan>,
 }
 
 /// The instructions of one entry.
@@ -119,25 +121,13 @@ impl AciSet {
             by_key: OrdMap::new(),
             problems: OrdMap::new(),
             counts: Counts::default(),
+            scan: None,
         };
         let Some(aci) = loading.facts.aci else { return Ok(set) };
         for id in loading.proposed.into_iter().flat_map(|(proposed, backend)| proposed.entries(backend)) {
             set.read(loading, view, aci, id)?;
         }
-        let indexes = view.indexes();
-        match indexes.set().presence(aci).filter(|index| indexes.is_trusted(index.id)) {
-            _ if view.tables().by_type(aci.0).is_empty() => {}
-            Some(index) => {
-                for id in view.postings(&IndexKey::new(index.id, PRESENCE_KEY))?.iter() {
-                    set.read(loading, view, aci, id)?;
-                }
-            }
-            None => {
-                for id in view.all()?.iter() {
-                    set.read(loading, view, aci, id)?;
-                }
-            }
-        }
+        set.scan = each_holder(view, aci, |id| set.read(loading, view, aci, id))?;
         Ok(set)
     }
 
@@ -148,7 +138,7 @@ impl AciSet {
         view: &View<'_>,
         changed: impl Iterator<Item = EntryId>,
     ) -> Result<AciSet, StoreError> {
-        let mut set = AciSet { mark: view.marks().access, ..self.clone() };
+        let mut set = AciSet { mark: view.marks().access, scan: None, ..self.clone() };
         let Some(aci) = loading.facts.aci else { return Ok(set) };
         for id in changed {
             set.read(loading, view, aci, id)?;

@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
-use query::backend::BackendIndex;
+use query::backend::{Backend, BackendIndex};
 use query::facts::Facts;
+use query::notices::{NoticeKind, Notices};
 use store::{StoreError, View};
 
 use super::aci_set::{AciSet, Loading};
@@ -23,6 +24,8 @@ pub(crate) struct LiveSets {
     backends: Box<[Live]>,
     /// What is proposed for entries, if these are sets of what is tried.
     proposed: ProposedInstructions,
+    /// Where it is told that a backend has no index of its instructions.
+    notices: Option<Arc<Notices>>,
 }
 
 #[derive(Debug, Default)]
@@ -35,7 +38,12 @@ struct Live {
 impl LiveSets {
     /// Of so many backends, with what is proposed for their entries.
     pub fn new(backends: usize, proposed: ProposedInstructions) -> LiveSets {
-        LiveSets { backends: (0..backends).map(|_| Live::default()).collect(), proposed }
+        LiveSets { backends: (0..backends).map(|_| Live::default()).collect(), proposed, notices: None }
+    }
+
+    /// The same; that a backend has no index of its instructions is told.
+    pub fn telling(self, notices: &Arc<Notices>) -> LiveSets {
+        LiveSets { notices: Some(Arc::clone(notices)), ..self }
     }
 
     /// What is proposed for entries.
@@ -44,10 +52,15 @@ impl LiveSets {
     }
 
     /// The set of a backend at the moment of `view`.
-    pub fn at(&self, backend: BackendIndex, loading: Loading<'_>, view: &View<'_>) -> Result<Arc<AciSet>, StoreError> {
-        let proposed = Some((&self.proposed, backend)).filter(|(proposed, _)| !proposed.is_empty());
+    pub fn at(
+        &self,
+        (at, backend): (BackendIndex, &Backend),
+        loading: Loading<'_>,
+        view: &View<'_>,
+    ) -> Result<Arc<AciSet>, StoreError> {
+        let proposed = Some((&self.proposed, at)).filter(|(proposed, _)| !proposed.is_empty());
         let loading = Loading { proposed, ..loading };
-        let Some(live) = self.backends.get(backend.0) else { return Ok(Arc::new(AciSet::load(loading, view)?)) };
+        let Some(live) = self.backends.get(at.0) else { return Ok(Arc::new(AciSet::load(loading, view)?)) };
         let mark = view.marks().access;
         let is_it = |set: &Arc<AciSet>, facts: &Arc<Facts>| set.mark == mark && Arc::ptr_eq(&set.facts, facts);
         if let Some(newest) = live.newest.load_full().filter(|set| is_it(set, loading.facts)) {
@@ -63,6 +76,9 @@ impl LiveSets {
             Some((set, changed)) => set.updated(loading, view, changed)?,
             None => AciSet::load(loading, view)?,
         });
+        if let (Some(scan), Some(notices)) = (set.scan, &self.notices) {
+            notices.warn_once_of(NoticeKind::AccessControl, scan.sentence(backend));
+        }
         let is_newest = kept.back().is_none_or(|newest| newest.mark <= set.mark);
         if is_newest {
             kept.push_back(Arc::clone(&set));

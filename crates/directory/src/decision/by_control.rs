@@ -6,10 +6,12 @@
 
 use ldap::controls::name_after_dn;
 use ldap::oids::control;
-use ldap::{Control, Controls, LdapResult, Operation, ResultCode, Update};
+use ldap::{Control, Controls, EntryUpdate, LdapResult, Operation, ResultCode, SearchRequest, Update};
 use query::error::shown;
+use zeroize::Zeroizing;
 
 use super::asked::Asked;
+use crate::refusal::Refusal as OwnRefusal;
 
 ldap::refusals! {
     /// See the module.
@@ -36,24 +38,51 @@ pub(crate) fn subject(control: &Control<'_>) -> Result<Option<String>, LdapResul
     name.map(|name| Some(name.to_owned())).ok_or_else(|| Refusal::BadSubject { value: shown(value) }.into())
 }
 
-/// Calls `explain` with what a request asks for.
-pub(crate) fn with_asked<T>(
-    operation: &Operation<'_>,
-    explain: impl FnOnce(Asked<'_, '_>) -> Result<T, LdapResult>,
-) -> Result<T, LdapResult> {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    match operation {
-        Operation::Search(search) => {
-            let attributes: Vec<String> = search.attributes.iter().map(text).collect();
-            let dn = text(search.base);
-            let within = Some((dn.as_str(), search.scope));
-            explain(Asked::Search { dn: &dn, within, filter: Some(&search.filter), attributes: &attributes })
+/// What a request asks for, kept for another thread.
+pub(crate) enum Kept {
+    /// As [`SearchRequest::encoded`] gave it.
+    Search(Box<[u8]>),
+    Compare {
+        dn: String,
+        attribute: String,
+    },
+    /// As [`EntryUpdate::encoded`] gave it.
+    Update(Zeroizing<Vec<u8>>),
+}
+
+impl Kept {
+    /// Of a request that can be asked about.
+    pub(crate) fn of(operation: &Operation<'_>) -> Result<Kept, LdapResult> {
+        match operation {
+            Operation::Search(search) => Ok(Kept::Search(search.encoded().into())),
+            Operation::Compare(compare) => {
+                Ok(Kept::Compare { dn: text(compare.entry), attribute: text(compare.attribute) })
+            }
+            Operation::Update(Update::Entry(update)) => Ok(Kept::Update(update.encoded().to_vec().into())),
+            _ => Err(Refusal::OtherOperation.into()),
         }
-        Operation::Compare(compare) => {
-            let (dn, attribute) = (text(compare.entry), text(compare.attribute));
-            explain(Asked::Compare { dn: &dn, attribute: &attribute })
-        }
-        Operation::Update(Update::Entry(update)) => explain(Asked::Update(update.request())),
-        _ => Err(Refusal::OtherOperation.into()),
     }
+
+    /// Calls `explain` with it.
+    pub(crate) fn with<T>(
+        &self,
+        explain: impl FnOnce(Asked<'_, '_>) -> Result<T, LdapResult>,
+    ) -> Result<T, LdapResult> {
+        let malformed = |error: ldap::DecodeError| OwnRefusal::MadeRequest { problem: error.to_string() };
+        match self {
+            Kept::Search(encoded) => {
+                let search = SearchRequest::decode(encoded).map_err(malformed)?;
+                let attributes: Vec<String> = search.attributes.iter().map(text).collect();
+                let dn = text(search.base);
+                let within = Some((dn.as_str(), search.scope));
+                explain(Asked::Search { dn: &dn, within, filter: Some(&search.filter), attributes: &attributes })
+            }
+            Kept::Compare { dn, attribute } => explain(Asked::Compare { dn, attribute }),
+            Kept::Update(encoded) => explain(Asked::Update(EntryUpdate::decode(encoded).map_err(malformed)?.request())),
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }

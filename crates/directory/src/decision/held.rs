@@ -4,13 +4,13 @@
 use std::ops::ControlFlow;
 
 use access::explanation::place;
+use access::holders::each_holder;
 use access::lint::Instruction;
 use query::backend::Backend;
 use query::entry::{DnParts, EntryView, each_stored};
 use query::facts::Facts;
 use schema::{NormalizedDn, TypeIndex};
-use store::index::PRESENCE_KEY;
-use store::{EntryId, IndexKey, StoreError, View};
+use store::{EntryId, StoreError, View};
 
 /// Those of the configuration, then those of the entries of every backend.
 pub(crate) fn instructions(
@@ -28,22 +28,9 @@ pub(crate) fn instructions(
     for backend in backends {
         let snapshot = backend.store.snapshot()?;
         let view = snapshot.view();
-        for id in holders(&view, aci)? {
-            read(facts, &view, aci, id, &mut found)?;
-        }
+        each_holder(&view, aci, |id| read(facts, &view, aci, id, &mut found))?;
     }
     Ok(found)
-}
-
-/// The entries that hold instructions: by the presence index, or all where there is none.
-fn holders(view: &View<'_>, aci: TypeIndex) -> Result<Vec<EntryId>, StoreError> {
-    let indexes = view.indexes();
-    let index = indexes.set().presence(aci).filter(|index| indexes.is_trusted(index.id));
-    Ok(match index {
-        _ if view.tables().by_type(aci.0).is_empty() => Vec::new(),
-        Some(index) => view.postings(&IndexKey::new(index.id, PRESENCE_KEY))?.iter().collect(),
-        None => view.all()?.iter().collect(),
-    })
 }
 
 fn read(

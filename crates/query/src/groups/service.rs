@@ -96,6 +96,12 @@ impl GroupOptions {
 }
 
 impl GroupService {
+    /// What administrators should know is told here.
+    #[must_use]
+    pub fn notices(&self) -> &Arc<Notices> {
+        &self.notices
+    }
+
     /// A service that tells `notices` each thing once.
     #[must_use]
     pub fn new(options: GroupOptions, notices: &Arc<Notices>) -> GroupService {

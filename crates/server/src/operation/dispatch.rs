@@ -9,9 +9,10 @@ use ldap::{ControlBuf, LdapResult, Message, Operation, ResultCode, encode};
 use runtime::listener::Audience;
 use runtime::pool::Admission;
 
-use super::directory_executor::{DirectoryExecutor, time_of, write_result};
+use super::directory_executor::{DirectoryExecutor, on_loss, time_of, write_result};
 use crate::answer::Answer;
 use crate::executor::{Call, Executor, Step};
+use crate::refusal::Refusal;
 
 impl Executor for DirectoryExecutor {
     fn session(&self, connection: u64, audience: Audience, now: Instant) -> Session {
@@ -41,9 +42,9 @@ impl Executor for DirectoryExecutor {
 
     fn execute(&mut self, call: &mut Call<'_>, message: &Message<'_>) -> Step {
         if !message.controls.is_empty()
-            && let Some(explained) = self.explain(call, message)
+            && let Some(step) = self.explain(call, message)
         {
-            return Step::Done(explained);
+            return step;
         }
         if self.directory.tries_proposed_instructions() {
             self.try_proposed(call, message);
@@ -85,21 +86,35 @@ impl DirectoryExecutor {
         });
     }
 
-    /// The answer to a request that asks why it would be granted or refused, instead of being done.
-    fn explain(&self, call: &mut Call<'_>, message: &Message<'_>) -> Option<Answer> {
+    /// The answer to a request that asks why it would be granted or refused, instead of being done. It reads entries
+    /// and evaluates every instruction, so a pool's thread makes it.
+    fn explain(&self, call: &mut Call<'_>, message: &Message<'_>) -> Option<Step> {
         let time = time_of(call);
-        let explained = self.directory.explain_by_control(call.session, &message.operation, &message.controls, time)?;
-        let response = message.operation.response_tag()?;
-        let (result, controls) = match explained {
-            Ok(json) => {
-                let control = ControlBuf::new(control::ACCESS_EXPLANATION, Some(json.into_bytes()));
-                (
-                    LdapResult::new(ResultCode::NO_OPERATION, "Nothing was done: the answer is in the control"),
-                    vec![control],
-                )
-            }
-            Err(refused) => (refused, Vec::new()),
+        let asked = self.directory.explanation_by_control(call.session, &message.operation, &message.controls, time)?;
+        let (id, response) = (message.id, message.operation.response_tag()?);
+        let asked = match asked {
+            Ok(asked) => asked,
+            Err(refused) => return Some(Step::Done(write_result(call.out, id, response, refused, &[]))),
         };
-        Some(write_result(call.out, message.id, response, result, &controls))
+        let remote = call.remote(false, on_loss(id, response));
+        let directory = Arc::clone(&self.directory);
+        self.pools.search.submit(move |admission| {
+            let explained = match admission {
+                Admission::Running(_) => asked.explain(&directory),
+                Admission::Refused => Err(Refusal::SearchesWait.into()),
+            };
+            remote.finish(move |out| {
+                let (result, controls) = match explained {
+                    Ok(json) => {
+                        let control = ControlBuf::new(control::ACCESS_EXPLANATION, Some(json.into_bytes()));
+                        let told = "Nothing was done: the answer is in the control";
+                        (LdapResult::new(ResultCode::NO_OPERATION, told), vec![control])
+                    }
+                    Err(refused) => (refused, Vec::new()),
+                };
+                write_result(out, id, response, result, &controls)
+            });
+        });
+        Some(Step::Pending)
     }
 }

@@ -289,3 +289,45 @@ fn groups_members_and_children_that_do_not_show_are_not_there() {
     assert_eq!(values(&mut it, "uid=ann,dc=example,dc=com", "hasSubordinates"), ["FALSE"]);
     assert_eq!(it.dns(&Asked { scope: Scope::BaseObject, ..ask(BASE, "(numSubordinates=7)") }), [BASE]);
 }
+
+/// Instructions are found by the presence index of `aci`; that they are found without it is told once.
+#[test]
+fn who_holds_instructions_is_found_without_an_index_and_that_is_told() {
+    let open = "(targetattr=\"*\")(version 3.0; acl \"x\"; allow (read,search) userdn=\"ldap:///all\";)";
+    let ldif = LDIF.replacen("employeeType: seen\n", &format!("employeeType: seen\naci: {open}\n"), 1);
+    let presence = config::IndexKind::Presence;
+    let with_index = vec![config::IndexConfig::new("aci", &[presence])];
+    let create = "dsconfig create-backend-index --backend-name userRoot --index-name aci --set index-type:presence";
+    let building = "it is being built";
+    let cases = [
+        (Fixture::with(&[BASE], Vec::new(), &ldif, |config| config.access_control.global_acis.clear()), create),
+        (
+            Fixture::partly_built(
+                &[BASE],
+                with_index,
+                &ldif,
+                |config| config.access_control.global_acis.clear(),
+                |_| false,
+            ),
+            building,
+        ),
+    ];
+    for (mut it, command) in cases {
+        let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let tell = std::sync::Arc::clone(&told);
+        it.directory.set_notices(Box::new(move |_, sentence| tell.lock().unwrap().push(sentence.to_owned())));
+        for identity in [super::fixture::user(), crate::Identity::Anonymous] {
+            let asked = Asked { identity, scope: Scope::BaseObject, ..Asked::new(BASE, "(objectClass=*)") };
+            let _ = it.search(&asked);
+        }
+        let found = it.search(&Asked {
+            identity: super::fixture::user(),
+            scope: Scope::BaseObject,
+            ..Asked::new(BASE, "(objectClass=*)")
+        });
+        assert_eq!(found.unwrap().entries.len(), 1);
+        let told = told.lock().unwrap().clone();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("backend \"userRoot\"") && told[0].ends_with(command), "{}", told[0]);
+    }
+}
