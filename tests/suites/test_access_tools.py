@@ -171,6 +171,7 @@ def test_a_question_without_an_answer_ends_with_2_and_the_name_of_the_tool(peopl
 
 
 def test_an_answer_ends_with_0_or_1(people):
+    assert "or 2 where there is no answer" in " ".join(people.tool("access", "--help").stdout.split())
     assert explained(people, "--op", "read", "--attr", "mail").returncode == 0
     assert explained(people, "--op", "read", "--attr", "sn").returncode == 1
 

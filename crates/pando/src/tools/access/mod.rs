@@ -41,6 +41,11 @@ use clap::{Args, Subcommand};
 use crate::failure::Outcome;
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0, or 1 where the answer is no (refused, not as expected, something found, something \
+    decided otherwise), or 2 where there is no answer: a command line or a file that is not valid, no such user or \
+    entry, no instance."
+)]
 pub struct Options {
     #[command(subcommand)]
     command: Command,
