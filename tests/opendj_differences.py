@@ -290,7 +290,7 @@ def undefined_in_boolean(it: Difference) -> bool:
         return bool({"add", "all"} & aci.rights) and bool(asks_the_entry) and bool(is_combined)
 
     codes = {it.opendj.code, it.pando.code}
-    is_add = isinstance(it.question, Add) and NO_ACCESS in codes
+    is_add = isinstance(it.question, Add) and bool(codes & set(REFUSALS))
     return is_add and it.some_aci(combines, it.question.name)
 
 
@@ -338,6 +338,14 @@ def unknown_type_is_told(it: Difference) -> bool:
     return asked and it.opendj.code == NO_SUCH_ATTRIBUTE and it.pando.code in (UNDEFINED_TYPE, NO_ACCESS)
 
 
+@rule("add of an entry that exists: with add right and no read 50 (case 23); DJ looks at what the new entry would show")
+def existing_name_by_the_new_entry(it: Difference) -> bool:
+    codes = (it.opendj.code, it.pando.code)
+    if not isinstance(it.question, Add) or codes not in ((ALREADY_EXISTS, NO_ACCESS), (NO_ACCESS, ALREADY_EXISTS)):
+        return False
+    return it.opendj_shows(it.question.name) == (it.pando.code == ALREADY_EXISTS)
+
+
 @rule("Every later error about an unreadable entry is masked as 32 (section 6); DJ masks not all of them")
 def later_error_masked(it: Difference) -> bool:
     is_later = it.opendj.code not in (SUCCESS, *REFUSALS) and it.pando.code == NO_SUCH_OBJECT
@@ -364,6 +372,7 @@ def missing_superior(it: Difference) -> bool:
 
 
 SINGLE = [
+    existing_name_by_the_new_entry,
     privilege_before_visibility,
     missing_superior,
     matched_as_for_a_missing_one,
