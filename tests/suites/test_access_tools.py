@@ -286,14 +286,22 @@ def test_instructions_that_miss_by_one_part_are_shown_with_the_part(far):
 def test_what_is_taken_of_the_connection_is_said_where_rules_look_at_it(far):
     told = explained(far, "--op", "read", "--attr", "l").stdout
     assert told.endswith(" (--at).\n")
-    assert "\nRules look at the address of the client, which is not given (--ip): they grant nothing, and deny.\n" in told
+    assert (
+        "\nRules look at the address of the client, which is not given (--ip): they grant nothing, and deny.\n" in told
+    )
     assert "it is taken to have 0 bits (--ssf).\n" in told
-    granted = explained(far, "--op", "read", "--attr", "l", "--ip", "192.0.2.7", "--ssf", "128", "--at", "2026-11-21 10:00")
+    granted = explained(
+        far, "--op", "read", "--attr", "l", "--ip", "192.0.2.7", "--ssf", "128", "--at", "2026-11-21 10:00"
+    )
     assert granted.returncode == 0 and "Rules look at" not in granted.stdout
 
 
 def test_an_entry_that_shows_by_a_computed_attribute_alone_says_by_which_instruction(far, tmp_path):
-    tree = (tmp_path / "tree.ldif").read_text().replace('"objectClass || uid || cn || mail"', '"entryDN || hasSubordinates"')
+    tree = (
+        (tmp_path / "tree.ldif")
+        .read_text()
+        .replace('"objectClass || uid || cn || mail"', '"entryDN || hasSubordinates"')
+    )
     (tmp_path / "tree.ldif").write_text(tree)
     far.import_ldif(tmp_path / "tree.ldif")
     told = explained(far, "--op", "read", "--attr", "mail", "--json").stdout
@@ -329,16 +337,19 @@ def test_the_instruction_that_decides_about_a_control_is_shown(far):
     assert f'Granted by:\n      aci number 1 of "{ANN}" "pages"\n' in told
     told = far.tool("access", "explain", "--as", BOB, "--op", "extended", "--oid", "1.3.6.1.4.1.4203.1.11.3").stdout
     assert ' of the configuration "Extended operations for everybody"\n' in told
-    told = far.tool("access", "explain", "--as", ANN, "--op", "control", "--oid", paged, "--dn", ANN, check=False).stdout
+    told = far.tool(
+        "access", "explain", "--as", ANN, "--op", "control", "--oid", paged, "--dn", ANN, check=False
+    ).stdout
     assert told.endswith(f"NO  right to use the control {paged}\n    No instruction grants it.\n")
     far.stop()
 
 
 def test_clients_that_are_anonymous_and_root_users_who_lack_bypass_acl_are_said_to_be(other):
     asked = ("explain", "--op", "read", "--attr", "sn", "--dn", ANN, "--as")
-    assert "\nThe client is anonymous: it has not bound, or its bind was refused" in other.tool(
-        "access", *asked, "anonymous", check=False
-    ).stdout
+    assert (
+        "\nThe client is anonymous: it has not bound, or its bind was refused"
+        in other.tool("access", *asked, "anonymous", check=False).stdout
+    )
     text = other.config.read_text()
     named = 'alternate-bind-dn = "cn=Directory Manager"'
     other.config.write_text(text.replace(named, f'{named}\nprivilege-name = ["-bypass-acl"]'))

@@ -8,7 +8,11 @@ BODY = '(version 3.0; acl "a"; allow (read) userdn="ldap:///self";)'
 REFUSED = [
     (f'(targetatr="cn"){BODY}', "at character 2", "did you mean targetattr"),
     (f"(targetattr=cn){BODY}", "at character 13", "a value in quotation marks"),
-    ('(version 3.0; acl "a"; allow (reed) userdn="ldap:///self";)', "is not a valid access control instruction: at character 31", "did you mean read"),
+    (
+        '(version 3.0; acl "a"; allow (reed) userdn="ldap:///self";)',
+        "is not a valid access control instruction: at character 31",
+        "did you mean read",
+    ),
     (f'(target="ldap:///dc=elsewhere"){BODY}', "is not at or below the entry", "put the instruction on that entry"),
 ]
 
