@@ -135,12 +135,16 @@ fn step(class: &Class) -> String {
     }
 }
 
+const A_GLOBAL_ACI: &str =
+    r#"(targetattr="title")(version 3.0; acl "titles"; allow (read,search,compare) userdn="ldap:///all";)"#;
+
 /// What else has to be set for a value to count, or to be allowed.
 fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str, &'static str)] {
     match (variant.type_name, property.name) {
         (_, "use-ssl" | "allow-start-tls" | "ssl-protocol") => &[("key-manager-provider", "one")],
         (_, "proxy-protocol-enabled") => &[("proxy-protocol-allowed-client", "10.0.0.9")],
         (_, "proxy-protocol-allowed-client") => &[("proxy-protocol-enabled", "true")],
+        (_, "proposed-global-aci-mode") => &[("global-aci", A_GLOBAL_ACI), ("proposed-global-aci", A_GLOBAL_ACI)],
         (_, "index-extensible-matching-rule") => &[("index-type", "extensible")],
         ("constraint", "size") | ("attribute-cleanup", "remove-inbound-attributes") => &[],
         ("constraint", _) => &[("size", "9 kb")],

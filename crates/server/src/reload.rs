@@ -89,8 +89,25 @@ fn apply(directory: &Directory, config: &Config, parts: &LiveParts) -> Result<Re
 mod tests {
     use config::Effect;
     use config::variations::variations;
+    use directory::{Identity, Session, Submitted, UpdateRequest};
+    use ldap::{Controls, MadeUpdate, Update};
+    use std::sync::mpsc;
 
     use super::*;
+
+    /// The entry that a proposed-aci-file is about.
+    fn add_base_entry(directory: &Directory) {
+        let attributes = [(&b"objectClass"[..], [&b"domain"[..]]), (b"dc", [b"example"])];
+        let made = MadeUpdate::add(b"dc=example,dc=com", attributes);
+        let update = Update::Entry(made.update().unwrap());
+        let root = Session::of(Identity::Root { dn: "cn=Directory Manager".into() }, 1);
+        let (sender, results) = mpsc::channel();
+        let controls = Controls::default();
+        let request = UpdateRequest { update: &update, controls: &controls, operation: 1, message_id: 1 };
+        let submitted = directory.submit(&root, request, Box::new(move |done| sender.send(done.result).unwrap()));
+        assert!(matches!(submitted, Submitted::Queued));
+        assert!(results.recv().unwrap().is_success());
+    }
 
     /// Nothing can be declared live and be ignored: a running server that gets another value says that the part that
     /// the declaration names had something to apply.
@@ -100,6 +117,13 @@ mod tests {
         let config = |text: &str| Config::parse(text, &folder.path().join("pando.toml")).unwrap();
         let live: Vec<_> = variations().into_iter().filter(|it| it.property.is_live()).collect();
         let directory = Directory::open(&config(&live[0].before)).unwrap();
+        add_base_entry(&directory);
+        for name in ["one", "two"] {
+            let change =
+                "dn: dc=example,dc=com\nchangetype: modify\nadd: aci\naci: (targetattr=\"*\")(version 3.0; acl";
+            let text = format!("{change} \"{name}\"; allow (read) userdn=\"ldap:///all\";)\n");
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
         let parts =
             LiveParts { stalls: Arc::new(Stalls::new(ErrorLog::stderr(), None)), connection_rules: Arc::default() };
         let mut appliers = std::collections::BTreeSet::new();
