@@ -5,6 +5,7 @@ import subprocess
 import ldap
 import pytest
 from ldap.controls import LDAPControl
+from ldap.extop import ExtendedRequest
 from pando_server import BASE, until
 
 V2 = "2.16.840.1.113730.3.4.18"
@@ -85,3 +86,30 @@ def test_ldapwhoami_takes_the_control(people):
     command = ["ldapwhoami", "-x", "-H", people.url, "-D", APP, "-w", "secret12", "-e", f"!authzid=dn:{ANN}"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout == f"dn:{ANN}\n", done.stderr
+
+
+def test_parts_of_a_transaction_act_as_different_users(people):
+    con = people.connect(APP, "secret12")
+    people.connect().modify_s(BEN, [(ldap.MOD_ADD, "aci", [PROXY.encode()])])
+
+    def transaction(*parts):
+        _, number = con.extop_s(ExtendedRequest("1.3.6.1.1.21.1", None))
+        part_of = LDAPControl("1.3.6.1.1.21.2", True, encodedControlValue=number)
+        for dn, who, text in parts:
+            controls = [part_of, *(acting_as(f"dn:{who}") if who else [])]
+            con.modify_ext_s(dn, [(ldap.MOD_REPLACE, "description", [text])], serverctrls=controls)
+        end = bytes([0x30, len(number) + 2, 0x04, len(number)]) + number
+        con.extop_s(ExtendedRequest("1.3.6.1.1.21.3", end))
+
+    def shown(dn):
+        return people.connect().search_s(dn, ldap.SCOPE_BASE, attrlist=["description", "modifiersName"])[0][1]
+
+    transaction((ANN, ANN, b"by ann"), (BEN, BEN, b"by ben"))
+    for dn, text in ((ANN, b"by ann"), (BEN, b"by ben")):
+        assert shown(dn) == {"description": [text], "modifiersName": [dn.encode()]}
+    # Each part has the rights of whom it acts as, and no others.
+    for parts in ([(ANN, ANN, b"again"), (ANN, BEN, b"no")], [(ANN, ANN, b"again"), (ANN, None, b"no")]):
+        with pytest.raises(ldap.INSUFFICIENT_ACCESS):
+            transaction(*parts)
+        con = people.connect(APP, "secret12")
+    assert shown(ANN)["description"] == [b"by ann"]

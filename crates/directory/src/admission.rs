@@ -145,9 +145,6 @@ impl Directory {
         if items.next().is_some() {
             return Err(Refusal::TwoProxiedAuthorizations.into());
         }
-        if controls.iter().any(|item| item.oid == control::TRANSACTION_SPECIFICATION.as_bytes()) {
-            return Err(Refusal::ProxiedInTransaction.into());
-        }
         if !item.critical {
             return Err(Refusal::ProxiedNotCritical.into());
         }

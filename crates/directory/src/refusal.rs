@@ -23,8 +23,6 @@ ldap::refusals! {
         ProxiedNotCritical = ResultCode::PROTOCOL_ERROR, "A proxied authorization control must be critical";
         TwoProxiedAuthorizations = ResultCode::PROTOCOL_ERROR,
             "A request has one proxied authorization control at most";
-        ProxiedInTransaction = ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
-            "In a transaction every update acts as the user of the connection: leave proxied authorization out";
         PagesAndListView = ResultCode::CONSTRAINT_VIOLATION,
             "The paged results control and the virtual list view control exclude each other";
         RealAndVirtualOnly = ResultCode::CONSTRAINT_VIOLATION,

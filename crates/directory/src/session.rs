@@ -31,10 +31,11 @@ impl Session {
         session
     }
 
-    /// The same connection for one request that acts as somebody else, outside of any transaction.
+    /// The same connection for one request that acts as somebody else. It may be a part of the connection's
+    /// transaction.
     #[must_use]
     pub fn acting_as(&self, identity: Identity) -> Self {
-        Self { asker: self.asker.acting_as(identity), transaction: RefCell::default() }
+        Self { asker: self.asker.acting_as(identity), transaction: self.transaction.clone() }
     }
 
     /// The same connection outside of any transaction, for what is found out beside its requests.

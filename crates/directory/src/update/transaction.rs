@@ -52,8 +52,11 @@ impl UpdateContext<'_> {
             Ok(updates) => updates,
             Err(result) => return done(UpdateDone::refused(result)),
         };
-        let Some(first) = updates.first() else { return done(UpdateDone::refused(LdapResult::success())) };
-        let identity = first.decided.identity.clone();
+        if updates.is_empty() {
+            return done(UpdateDone::refused(LdapResult::success()));
+        }
+        // Whoever ends it; each part says as whom it acts.
+        let identity = order.session.identity.clone();
         let mut parts = Vec::with_capacity(updates.len());
         for Waiting { message_id, decided } in updates {
             match uuid_for(decided.kind) {
