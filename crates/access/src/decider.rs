@@ -132,8 +132,19 @@ impl<'d> Decider<'d> {
 
     /// The place of an entry.
     pub fn place(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<Rc<Place>, StoreError> {
-        let Some(stored) = self.stored(entry) else { return self.own_place(facts, entry) };
-        self.with_concerns(&stored, |concerns| {
+        match self.stored(entry) {
+            Some(stored) => self.stored_place(facts, entry, &stored),
+            None => self.own_place(facts, entry),
+        }
+    }
+
+    fn stored_place(
+        &self,
+        facts: &Facts,
+        entry: &EntryView<'_>,
+        stored: &StoredAt<'_>,
+    ) -> Result<Rc<Place>, StoreError> {
+        self.with_concerns(stored, |concerns| {
             let parent = entry.record.parent();
             let is_special = parent == EntryId::ROOT || concerns.holders.get(entry.id).is_some();
             let key = (stored.backend, concerns.mark, parent, is_special.then_some(entry.id));
@@ -150,7 +161,7 @@ impl<'d> Decider<'d> {
             let is_known = known.is_some();
             let place = match known {
                 Some(known) => known,
-                None => Rc::new(self.find_place(facts, entry, &stored, concerns, is_special)?),
+                None => Rc::new(self.find_place(facts, entry, stored, concerns, is_special)?),
             };
             if may_keep {
                 if !is_known {
@@ -275,11 +286,21 @@ impl<'d> Decider<'d> {
         entry: &EntryView<'_>,
         with: impl FnOnce(&Conditions<'_>) -> T,
     ) -> T {
+        self.with_conditions_at(facts, entry, self.stored(entry), with)
+    }
+
+    fn with_conditions_at<T>(
+        &self,
+        facts: &Facts,
+        entry: &EntryView<'_>,
+        stored: Option<StoredAt<'_>>,
+        with: impl FnOnce(&Conditions<'_>) -> T,
+    ) -> T {
         with(&Conditions {
             facts,
             asker: &self.rights.asker,
             entry,
-            stored: self.stored(entry),
+            stored,
             moment: self.moment(),
             scratch: &self.memo.scratch,
             with_asker: &|with| self.making().with_entry(self.rights.asker.place, |own| with(own)),
@@ -294,15 +315,19 @@ impl<'d> Decider<'d> {
         {
             return Ok(Rc::clone(&last.table));
         }
-        let place = self.place(facts, entry)?;
+        let stored = self.stored(entry);
+        let place = match &stored {
+            Some(stored) => self.stored_place(facts, entry, stored)?,
+            None => self.own_place(facts, entry)?,
+        };
         let kinds = &self.rights.kinds;
         let table = match place.is_same_for_all() {
             true => place.table(kinds, |_| Ok(true))?,
-            false => self.with_conditions(facts, entry, |conditions| {
+            false => self.with_conditions_at(facts, entry, stored, |conditions| {
                 place.table(kinds, |applying| self.applies_by(conditions, applying))
             })?,
         };
-        if let Some(image) = image.filter(|_| entry.source.stored().is_some()) {
+        if let Some(image) = image.filter(|_| stored.is_some()) {
             *self.memo.last.borrow_mut() = Some(Last { image, table: Rc::clone(&table) });
         }
         Ok(table)

@@ -21,14 +21,13 @@ pub(crate) fn shows(decider: Decider<'_>, facts: &Facts, entry: &EntryView<'_>) 
         Answer::Ask => {}
     }
     let table = decider.table(facts, entry)?;
+    if table.always_shows && decider.which == Which::Stored {
+        return Ok(true);
+    }
     if !table.can_read_something() {
         return Ok(false);
     }
     let reads = |attribute: TypeIndex| table.grants(ReadRight::Read, attribute);
-    let kinds = &decider.rights.kinds;
-    if decider.which == Which::Stored && kinds.always_shown.iter().any(|it| reads(*it)) {
-        return Ok(true);
-    }
     let tables = entry.record.tables();
     let mut found = false;
     entry.record.for_each(&mut Vec::new(), |stored| {

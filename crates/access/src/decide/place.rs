@@ -89,6 +89,8 @@ pub(crate) struct Table {
     unknown: [bool; 3],
     /// A deny of reading the entry as such.
     pub hidden: bool,
+    /// Something that every entry of a backend shows may be read.
+    pub always_shows: bool,
 }
 
 impl Table {
@@ -143,12 +145,14 @@ impl Parts {
         self.hidden |= concern.instruction.is_invalid;
     }
 
-    fn into_table(self) -> Table {
+    fn into_table(self, kinds: &Kinds) -> Table {
         let mut granted = self.granted;
         for (set, denied) in granted.iter_mut().zip(&self.denied) {
             set.remove_all(denied);
         }
-        Table { granted, unknown: self.unknown.map(|it| it.granted && !it.denied), hidden: self.hidden }
+        let [_, read, _] = &granted;
+        let always_shows = !self.hidden && kinds.always_shown.iter().any(|it| read.contains(*it));
+        Table { granted, unknown: self.unknown.map(|it| it.granted && !it.denied), hidden: self.hidden, always_shows }
     }
 }
 
@@ -210,7 +214,7 @@ impl Place {
                 applying.concern.instruction.hit();
             }
         }
-        let table = Rc::new(parts.into_table());
+        let table = Rc::new(parts.into_table(kinds));
         let mut tables = self.tables.borrow_mut();
         if tables.len() >= TABLES_MAX {
             tables.clear();

@@ -159,6 +159,12 @@ pub struct AttributeIter<'a> {
     rest: &'a [u8],
 }
 
+/// The three numbers in front of an attribute's values, and what follows them.
+#[inline(never)]
+fn long_numbers(mut rest: &[u8]) -> Option<(u64, u64, u64, &[u8])> {
+    Some((varint::take(&mut rest)?, varint::take(&mut rest)?, varint::take(&mut rest)?, rest))
+}
+
 impl<'a> Iterator for AttributeIter<'a> {
     type Item = Attribute<'a>;
 
@@ -169,10 +175,7 @@ impl<'a> Iterator for AttributeIter<'a> {
             [head, count, bytes, rest @ ..] if (head | count | bytes) < 0x80 => {
                 (u64::from(*head), u64::from(*count), u64::from(*bytes), rest)
             }
-            _ => {
-                let mut rest = self.rest;
-                (varint::take(&mut rest)?, varint::take(&mut rest)?, varint::take(&mut rest)?, rest)
-            }
+            rest => long_numbers(rest)?,
         };
         let desc = DescId(u32::try_from(head >> 1).ok()?);
         let content = if head & 1 == 1 {
