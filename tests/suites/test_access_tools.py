@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import ldap
 import pytest
 from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
 
@@ -319,6 +320,16 @@ def test_instructions_that_the_running_server_does_not_use_are_noted(far):
     unused = {it["place"] for it in json.loads(found.stdout)["findings"] if it["kind"] == "never-used"}
     # The people's rule is the fifth of the base entry, the one about the connection the fourth.
     assert f'aci number 5 of "{BASE}"' not in unused and f'aci number 6 of "{BASE}"' in unused, unused
+    # Another instruction of the same entry leaves the counts of the others.
+    root = far.connect(ROOT_DN, ROOT_PW)
+    root.modify_s(BASE, [(ldap.MOD_ADD, "aci", OPEN.removeprefix("aci: ").replace("open", "late").encode())])
+    uses = root.search_s("cn=Access Control,cn=monitor", 0, "(objectClass=*)", ["instruction-uses"])[0][1]
+    counts = dict(value.decode().rsplit(": ", 1) for value in uses["instruction-uses"])
+    found = far.tool("access", "lint", "--unused", "--json", check=False)
+    unused = {it["place"] for it in json.loads(found.stdout)["findings"] if it["kind"] == "never-used"}
+    assert counts[f"{BASE}#5"] != "0" and f'aci number 5 of "{BASE}"' not in unused, (counts, unused)
+    of_base = {f'aci number {place.rsplit("#")[1]} of "{BASE}"': n for place, n in counts.items() if BASE in place}
+    assert {place for place, n in of_base.items() if n == "0"} <= unused
     far.stop()
 
 

@@ -174,8 +174,8 @@ impl AccessControl {
     }
 
     /// How often each instruction took part in a decision since it was loaded: in a table that tells which attributes
-    /// may be read at a place or by an asker, which serves many entries, or in an answer about an update. One that was
-    /// changed begins again.
+    /// may be read at a place or by an asker, which serves many entries, or in an answer about an update. One whose
+    /// text was changed begins again; the others of its holder go on.
     ///
     /// # Errors
     /// When something cannot be read.
@@ -342,11 +342,13 @@ impl AccessControl {
 
     fn prepared(&self, settings: &AccessSettings, generation: u64, facts: &Arc<Facts>) -> Arc<Prepared> {
         let known = self.prepared.load_full();
-        if let Some(known) = known.filter(|it| it.generation == generation && Arc::ptr_eq(&it.facts, facts)) {
-            return known;
+        let is_it = |it: &&Arc<Prepared>| it.generation == generation && Arc::ptr_eq(&it.facts, facts);
+        if let Some(known) = known.as_ref().filter(is_it) {
+            return Arc::clone(known);
         }
+        let earlier = known.as_ref().map(|it| &*it.global).unwrap_or_default();
         let loading = Loading { facts, most: usize::MAX, proposed: None };
-        let global = Holder::of(loading, settings.global_acis.iter().map(String::as_bytes));
+        let global = Holder::of(loading, settings.global_acis.iter().map(String::as_bytes), earlier);
         let needs = global.as_ref().map(Holder::needs).unwrap_or_default();
         let global = global.map(|holder| holder.instructions).unwrap_or_default();
         let kinds = Arc::new(Kinds::of(facts));

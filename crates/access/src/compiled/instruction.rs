@@ -28,6 +28,8 @@ pub(crate) struct Instruction {
     /// Controls and extended operations: then it is about nothing else.
     pub oids: Option<Box<OidTests>>,
     pub permissions: Box<[Permission]>,
+    /// Of its text, by which it is known again when its holder changes.
+    text_hash: u64,
     /// How often it took part in a decision.
     hits: AtomicU32,
 }
@@ -109,6 +111,7 @@ impl Instruction {
             moves: (from.is_some() || to.is_some()).then(|| Box::new(MoveTest { from, to })),
             oids: (controls.is_some() || extended.is_some()).then(|| Box::new(OidTests { controls, extended })),
             permissions: aci.permissions.iter().map(permission).collect(),
+            text_hash: 0,
             hits: AtomicU32::new(0),
         }
     }
@@ -134,8 +137,18 @@ impl Instruction {
             moves: None,
             oids: None,
             permissions: Box::new([Permission { effect: Effect::Deny, rights, rule }]),
+            text_hash: 0,
             hits: AtomicU32::new(0),
         }
+    }
+
+    /// The same with the hash of its text. It goes on counting where an earlier one of this text stopped.
+    pub fn counting_on(self, text_hash: u64, earlier: Option<&Instruction>) -> Instruction {
+        Instruction { text_hash, hits: AtomicU32::new(earlier.map_or(0, Instruction::hits)), ..self }
+    }
+
+    pub fn text_hash(&self) -> u64 {
+        self.text_hash
     }
 
     /// It took part in a decision.

@@ -2,7 +2,8 @@
 //!
 //! A change makes another set, which shares everything that did not change: it costs the same however many there are.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -70,8 +71,13 @@ pub(crate) struct Loading<'l> {
 }
 
 impl Holder {
-    /// From the values of an entry.
-    pub fn of<'v>(loading: Loading<'_>, values: impl IntoIterator<Item = &'v [u8]>) -> Option<Holder> {
+    /// From the values of an entry. What it held before and still holds goes on counting.
+    pub fn of<'v>(
+        loading: Loading<'_>,
+        values: impl IntoIterator<Item = &'v [u8]>,
+        earlier: &[Arc<Instruction>],
+    ) -> Option<Holder> {
+        let earlier: HashMap<u64, &Arc<Instruction>> = earlier.iter().map(|it| (it.text_hash(), it)).collect();
         let mut instructions = Vec::new();
         let mut problem: Option<Arc<str>> = None;
         for (position, value) in values.into_iter().enumerate() {
@@ -82,13 +88,16 @@ impl Holder {
                 break;
             }
             let text = String::from_utf8_lossy(value);
-            instructions.push(Arc::new(match aci::parse_as(&text, Reading::Import) {
+            let instruction = match aci::parse_as(&text, Reading::Import) {
                 Ok(parsed) => Instruction::of(loading.facts, &parsed.aci, number),
                 Err(error) => {
                     problem.get_or_insert_with(|| format!("value {}: {error}", position + 1).into());
                     Instruction::closing(number)
                 }
-            }));
+            };
+            let hash = hash_of(value);
+            let same = earlier.get(&hash).map(|it| &***it);
+            instructions.push(Arc::new(instruction.counting_on(hash, same)));
         }
         (!instructions.is_empty()).then(|| Holder { instructions: instructions.into(), problem })
     }
@@ -112,8 +121,9 @@ impl Holder {
 }
 
 impl AciSet {
-    /// Reads all of a backend: by the presence index of `aci`, or where there is none by a scan.
-    pub fn load(loading: Loading<'_>, view: &View<'_>) -> Result<AciSet, StoreError> {
+    /// Reads all of a backend: by the presence index of `aci`, or where there is none by a scan. What an earlier set
+    /// has of it goes on counting.
+    pub fn load(loading: Loading<'_>, view: &View<'_>, earlier: Option<&AciSet>) -> Result<AciSet, StoreError> {
         let mut set = AciSet {
             facts: Arc::clone(loading.facts),
             mark: view.marks().access,
@@ -125,9 +135,9 @@ impl AciSet {
         };
         let Some(aci) = loading.facts.aci else { return Ok(set) };
         for id in loading.proposed.into_iter().flat_map(|(proposed, backend)| proposed.entries(backend)) {
-            set.read(loading, view, aci, id)?;
+            set.read(loading, view, (aci, id), earlier)?;
         }
-        set.scan = each_holder(view, aci, |id| set.read(loading, view, aci, id))?;
+        set.scan = each_holder(view, aci, |id| set.read(loading, view, (aci, id), earlier))?;
         Ok(set)
     }
 
@@ -141,13 +151,19 @@ impl AciSet {
         let mut set = AciSet { mark: view.marks().access, scan: None, ..self.clone() };
         let Some(aci) = loading.facts.aci else { return Ok(set) };
         for id in changed {
-            set.read(loading, view, aci, id)?;
+            set.read(loading, view, (aci, id), Some(self))?;
         }
         Ok(set)
     }
 
     /// Takes what an entry holds now.
-    fn read(&mut self, loading: Loading<'_>, view: &View<'_>, aci: TypeIndex, id: EntryId) -> Result<(), StoreError> {
+    fn read(
+        &mut self,
+        loading: Loading<'_>,
+        view: &View<'_>,
+        (aci, id): (TypeIndex, EntryId),
+        earlier: Option<&AciSet>,
+    ) -> Result<(), StoreError> {
         let mut values: Vec<Vec<u8>> = Vec::new();
         if let Some(record) = view.entry(id)? {
             let entry = EntryView { id, record: record.view()?, dn: DnParts::default(), source: view };
@@ -156,7 +172,8 @@ impl AciSet {
                 proposed.apply(backend, id, &mut values);
             }
         }
-        self.put(id, Holder::of(loading, values.iter().map(Vec::as_slice)));
+        let earlier = earlier.and_then(|set| set.holder(id)).map(|it| &*it.instructions).unwrap_or_default();
+        self.put(id, Holder::of(loading, values.iter().map(Vec::as_slice), earlier));
         Ok(())
     }
 
@@ -268,6 +285,13 @@ impl AciSet {
     pub fn has_oids(&self) -> bool {
         self.counts.oids > 0
     }
+}
+
+/// By what a text is known again; the text itself is not kept.
+fn hash_of(text: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The values of `aci` of an entry.

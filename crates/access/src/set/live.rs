@@ -60,7 +60,7 @@ impl LiveSets {
     ) -> Result<Arc<AciSet>, StoreError> {
         let proposed = Some((&self.proposed, at)).filter(|(proposed, _)| !proposed.is_empty());
         let loading = Loading { proposed, ..loading };
-        let Some(live) = self.backends.get(at.0) else { return Ok(Arc::new(AciSet::load(loading, view)?)) };
+        let Some(live) = self.backends.get(at.0) else { return Ok(Arc::new(AciSet::load(loading, view, None)?)) };
         let mark = view.marks().access;
         let is_it = |set: &Arc<AciSet>, facts: &Arc<Facts>| set.mark == mark && Arc::ptr_eq(&set.facts, facts);
         if let Some(newest) = live.newest.load_full().filter(|set| is_it(set, loading.facts)) {
@@ -70,11 +70,12 @@ impl LiveSets {
         if let Some(found) = kept.iter().find(|set| is_it(set, loading.facts)) {
             return Ok(Arc::clone(found));
         }
-        let before = kept.back().filter(|set| Arc::ptr_eq(&set.facts, loading.facts));
+        let last = kept.back();
+        let before = last.filter(|set| Arc::ptr_eq(&set.facts, loading.facts));
         let changed = before.and_then(|set| Some((set, view.marks().holders_since(set.mark)?)));
         let set = Arc::new(match changed {
             Some((set, changed)) => set.updated(loading, view, changed)?,
-            None => AciSet::load(loading, view)?,
+            None => AciSet::load(loading, view, last.map(|set| &**set))?,
         });
         if let (Some(scan), Some(notices)) = (set.scan, &self.notices) {
             notices.warn_once_of(NoticeKind::AccessControl, scan.sentence(backend));

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use access::{Privilege, Right};
+use access::{AccessSettings, Privilege, Right};
+use query::facts::Facts;
+use schema::Schema;
 
 use super::bed::{AccessBed, BASE, aci, person};
 
@@ -89,4 +91,36 @@ fn controls_and_extended_operations_by_oid() {
         assert!(!bed.rights(&bed.session(who)).may_use_extended("1.2.3").unwrap());
     }
     assert!(!bed.shows("alice", BASE), "an instruction about controls does nothing else");
+}
+
+// Writing one instruction of an entry says nothing of the others: they are as much in use as before.
+#[test]
+fn what_is_unchanged_of_a_holder_goes_on_counting() {
+    let global = aci("(targetattr=\"uid\")", READ);
+    let people = format!("ou=People,{BASE}");
+    let allow = aci("(targetattr=\"title\")", READ);
+    let deny = aci("(targetattr=\"title\")", "deny (read) userdn=\"ldap:///all\"");
+    let bed = AccessBed::with_global(&[&global], &[(&people, &allow), (&people, &deny)]);
+    let uses_under = |facts: &Arc<Facts>| {
+        let uses = bed.control.uses(facts, &bed.bed.directory.reading).unwrap();
+        uses.iter().map(|it| it.hits).collect::<Vec<u32>>()
+    };
+    let uses = || uses_under(&bed.facts());
+    bed.may("alice", Right::Read, &person("bob"), "title");
+    let before = uses();
+    assert!(before.len() == 3 && before.iter().all(|hits| *hits > 0), "{before:?}");
+    // The deny stands where the other stood, and behind it one that is new.
+    bed.delete_value(&people, "aci", &allow);
+    bed.add_value(&people, "aci", &aci("(targetattr=\"mail\")", READ));
+    assert_eq!(uses(), [before[0], before[2], 0]);
+    bed.delete_value(&people, "aci", &deny);
+    assert_eq!(uses(), [before[0], 0]);
+    bed.add_value(&people, "aci", &deny);
+    assert_eq!(uses(), [before[0], 0, 0], "it was gone in between");
+    let other = aci("(targetattr=\"cn\")", READ);
+    let settings = AccessSettings { global_acis: vec![other, global], ..AccessSettings::default() };
+    assert!(bed.control.set(settings).unwrap());
+    assert_eq!(uses(), [0, before[0], 0, 0]);
+    let facts = Arc::new(Facts::new(Schema::standard()));
+    assert_eq!(uses_under(&facts), [0, before[0], 0, 0], "under another schema");
 }
