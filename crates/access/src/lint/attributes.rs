@@ -45,6 +45,11 @@ impl<'a> Attributes<'a> {
         })
     }
 
+    /// Whether both are about some attribute.
+    pub(super) fn overlap(&self, other: &Attributes<'_>) -> bool {
+        self.facts.schema.attribute_types().iter().any(|it| self.contain(it) && other.contain(it))
+    }
+
     /// The first attribute that only its owner may see, among those that it is about.
     pub(super) fn secret(&self) -> Option<String> {
         let mut types = self.facts.schema.attribute_types().iter();

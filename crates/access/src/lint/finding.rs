@@ -69,6 +69,18 @@ pub enum Issue {
         /// A secret attribute.
         attribute: String,
     },
+    /// Some clients get at passwords that are not their own.
+    #[error(
+        "clients for whom the rule is true get {} on passwords of others ({attribute}); if that is not meant, list \
+         attributes without them",
+        listed(*.rights)
+    )]
+    OthersSeeSecrets {
+        /// The rights.
+        rights: Rights,
+        /// A secret attribute.
+        attribute: String,
+    },
     /// The rule is true of anonymous clients only because something is negated.
     #[error("the negation is true of anonymous clients, too; add: and userdn=\"ldap:///all\"")]
     NegationAdmitsAnonymous,
@@ -90,7 +102,7 @@ pub enum Issue {
         /// The name.
         name: String,
         /// What comes of it.
-        effect: &'static str,
+        effect: String,
     },
     /// A name that no backend would hold.
     #[error("no backend of this server holds \"{name}\", so {effect}")]
@@ -98,17 +110,28 @@ pub enum Issue {
         /// The name.
         name: String,
         /// What comes of it.
-        effect: &'static str,
+        effect: String,
     },
     /// A `groupdn` that names something else.
-    #[error("\"{name}\" is not a group, so nobody is a member of it")]
+    #[error("\"{name}\" is not a group, so {effect}")]
     NoGroup {
         /// The name.
         name: String,
+        /// What comes of it.
+        effect: String,
     },
-    /// Two conditions that contradict each other.
-    #[error("these conditions are never true together")]
+    /// A condition that nothing makes true, or two that contradict each other.
+    #[error("this is never true")]
     NeverTrue,
+    /// A condition that restricts nothing.
+    #[error("this condition is always true")]
+    AlwaysTrue,
+    /// A deny of `read` that hides values badly.
+    #[error("it denies read and leaves search: values can be found out by filters; deny search, too")]
+    DenyLeavesSearch,
+    /// A deny of `read` that is about entries.
+    #[error("without targetattr, a deny of read hides whole entries; with targetattr it hides attributes")]
+    HidesEntries,
     /// `targetattr` where all rights are about the entry.
     #[error("targetattr has no effect: {} is about the whole entry", listed(*.0))]
     AttributesWithoutEffect(Rights),
@@ -134,7 +157,7 @@ pub enum Issue {
     #[error("nothing is granted: {0} denies it")]
     Shadowed(String),
     /// It took part in no decision; found by whoever asks a running server.
-    #[error("it took part in no decision since the server was started")]
+    #[error("it took part in no decision since the server was started, or since it was written")]
     NeverUsed,
     /// Another one says the same.
     #[error("{0} says the same")]
@@ -151,6 +174,7 @@ impl Issue {
             Issue::AnyoneMayWrite(_) => "anyone-may-write",
             Issue::AnyoneSeesSecrets { .. } => "anyone-sees-passwords",
             Issue::UsersSeeSecrets { .. } => "users-see-passwords",
+            Issue::OthersSeeSecrets { .. } => "others-see-passwords",
             Issue::NegationAdmitsAnonymous => "negation-admits-anonymous",
             Issue::MixedOperators => "mixed-operators",
             Issue::Remarked(_) => "unclear",
@@ -160,6 +184,9 @@ impl Issue {
             Issue::HeldNowhere { .. } => "foreign-name",
             Issue::NoGroup { .. } => "no-group",
             Issue::NeverTrue => "never-true",
+            Issue::AlwaysTrue => "always-true",
+            Issue::DenyLeavesSearch => "deny-leaves-search",
+            Issue::HidesEntries => "hides-entries",
             Issue::AttributesWithoutEffect(_) => "targetattr-without-effect",
             Issue::RightsOfNoControl(_) => "rights-without-effect",
             Issue::SearchWithoutRead => "search-without-read",
@@ -174,12 +201,13 @@ impl Issue {
     }
 
     /// All of the codes.
-    pub const CODES: [&'static str; 24] = [
+    pub const CODES: [&'static str; 28] = [
         "invalid",
         "foreign-target",
         "anyone-may-write",
         "anyone-sees-passwords",
         "users-see-passwords",
+        "others-see-passwords",
         "negation-admits-anonymous",
         "mixed-operators",
         "unclear",
@@ -189,6 +217,9 @@ impl Issue {
         "foreign-name",
         "no-group",
         "never-true",
+        "always-true",
+        "deny-leaves-search",
+        "hides-entries",
         "targetattr-without-effect",
         "rights-without-effect",
         "search-without-read",
@@ -206,7 +237,12 @@ impl Issue {
     pub const fn severity(&self) -> Severity {
         match self {
             Issue::Invalid(_) | Issue::ForeignTarget => Severity::Error,
-            Issue::AllButListed | Issue::NeverUsed | Issue::Duplicate(_) => Severity::Note,
+            Issue::OthersSeeSecrets { .. }
+            | Issue::DenyLeavesSearch
+            | Issue::HidesEntries
+            | Issue::AllButListed
+            | Issue::NeverUsed
+            | Issue::Duplicate(_) => Severity::Note,
             _ => Severity::Warning,
         }
     }

@@ -9,7 +9,7 @@
 //! | `finding` | what can be said against one |
 //! | `single` | what is said of one by itself |
 //! | `named` | the names of entries in one |
-//! | `never_true` | conditions that contradict each other |
+//! | `never_true` | conditions that are never or always true |
 //! | `pairs` | what is said of one beside the others |
 //! | `anonymous` | of whom a rule is true |
 //! | `attributes` | which attributes a `targetattr` is about |
@@ -65,9 +65,9 @@ pub fn lint<E>(
         let has_secrets = !matches!(target, Some(Presence::OfServer | Presence::Elsewhere));
         single::look(facts, one, has_secrets, &mut found);
         let Ok(aci) = &one.parsed else { continue };
-        for Named { span, name, role } in named_entries(aci) {
-            if let Some(issue) = issue_of_name(facts, name, role, presence)? {
-                found.push(Finding { instruction: one.at, span: Some(span.range()), issue });
+        for named in named_entries(aci) {
+            if let Some(issue) = issue_of_name(facts, &named, presence)? {
+                found.push(Finding { instruction: one.at, span: Some(named.span.range()), issue });
             }
         }
     }
@@ -88,9 +88,9 @@ pub fn wrong_names<E>(
 ) -> Result<Vec<Issue>, E> {
     let Ok(parsed) = parse_as(text, Reading::Import) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
-    for Named { span, name, role } in named_entries(&parsed.aci) {
-        if span.range().start == part
-            && let Some(issue) = issue_of_name(facts, name, role, presence)?
+    for named in named_entries(&parsed.aci) {
+        if named.span.range().start == part
+            && let Some(issue) = issue_of_name(facts, &named, presence)?
         {
             found.push(issue);
         }
@@ -101,22 +101,21 @@ pub fn wrong_names<E>(
 /// What is wrong with a name of an entry, if something is.
 fn issue_of_name<E>(
     facts: &Facts,
-    name: String,
-    role: NameRole,
+    named: &Named,
     presence: &mut dyn FnMut(&NormalizedDn) -> Result<Presence, E>,
 ) -> Result<Option<Issue>, E> {
-    let Ok(normalized) = NormalizedDn::parse(&facts.schema, name.as_bytes()) else { return Ok(None) };
+    let Ok(normalized) = NormalizedDn::parse(&facts.schema, named.name.as_bytes()) else { return Ok(None) };
     if normalized.is_root() {
         return Ok(None);
     }
-    let effect = role.effect();
-    Ok(match (presence(&normalized)?, role) {
+    let (name, effect) = (named.name.clone(), named.effect());
+    Ok(match (presence(&normalized)?, named.role) {
         (Presence::Missing, _) => Some(Issue::Missing { name, effect }),
         // A target outside of the holder is another finding.
         (Presence::Elsewhere, NameRole::User | NameRole::Group | NameRole::Role) => {
             Some(Issue::HeldNowhere { name, effect })
         }
-        (Presence::There | Presence::OfServer, NameRole::Group) => Some(Issue::NoGroup { name }),
+        (Presence::There | Presence::OfServer, NameRole::Group) => Some(Issue::NoGroup { name, effect }),
         _ => None,
     })
 }

@@ -1,11 +1,13 @@
-//! Conditions that are never true together.
+//! Conditions that are never true, by themselves or together, and those that are always true.
 
 use aci::{AuthMethod, BindRule, Condition, ConditionTest, MINUTES_MAX, SSF_MAX, Span};
 
-/// The first two conditions that contradict each other and both have to be true: the text from one to the other.
+/// The first condition that is never true, or the first two that contradict each other and both have to be true: the
+/// text from one to the other.
 pub(super) fn never_true(rule: &BindRule) -> Option<Span> {
     match rule {
-        BindRule::Test(_) | BindRule::Not(_) => None,
+        BindRule::Test(condition) => contradict(condition, condition).then_some(condition.span),
+        BindRule::Not(_) => None,
         BindRule::Or(rules) => rules.iter().find_map(never_true),
         BindRule::And(rules) => {
             let tests: Vec<&Condition> = rules
@@ -22,6 +24,12 @@ pub(super) fn never_true(rule: &BindRule) -> Option<Span> {
             found.or_else(|| rules.iter().find_map(never_true))
         }
     }
+}
+
+/// Whether a condition restricts nothing: its negation is never true.
+pub(super) fn is_always_true(condition: &Condition) -> bool {
+    let negation = Condition { negated: !condition.negated, ..condition.clone() };
+    contradict(&negation, &negation)
 }
 
 /// Whether no client and no moment makes both true, as far as the two say so by themselves.

@@ -48,32 +48,50 @@ impl<'r> Held<'r> {
                     out.push(Finding { instruction: read.at, span: Some(permission.span.range()), issue });
                 }
             }
+            for permission in aci.permissions.iter().filter(|permission| permission.effect == Effect::Deny) {
+                if self.leaves_search(position, read, aci, permission) {
+                    let span = Some(permission.span.range());
+                    out.push(Finding { instruction: read.at, span, issue: Issue::DenyLeavesSearch });
+                }
+            }
         }
     }
 
     /// What is missing where only one of the rights `read` and `search` is granted: a search takes both.
     fn half(&self, position: usize, read: &Read<'_>, aci: &Aci, allowed: &Permission) -> Option<Issue> {
-        let of_attributes = |targets: &Targets| {
-            targets.attributes.is_some() && targets.controls.is_none() && targets.extended_operations.is_none()
-        };
         let (missing, issue) = match (allowed.rights.contains(Right::Read), allowed.rights.contains(Right::Search)) {
             (true, false) => (Right::Search, Issue::ReadWithoutSearch),
             (false, true) => (Right::Read, Issue::SearchWithoutRead),
             _ => return None,
         };
-        let holder = read.holder();
-        let is_near = |other: &Read<'_>| {
-            let other = other.holder();
-            holder.is_ancestor_or_equal(&other) || other.is_ancestor_or_equal(&holder)
-        };
         let grants =
             |permission: &Permission| permission.effect == Effect::Allow && permission.rights.contains(missing);
         let mut all = self.all.iter().enumerate();
         let is_granted = all.any(|(at, (other, it))| {
-            let is_here = at == position || is_near(other);
+            let is_here = at == position || is_near(read, other);
             is_here && of_attributes(&it.targets) && it.permissions.iter().any(grants)
         });
         (of_attributes(&aci.targets) && !is_granted).then_some(issue)
+    }
+
+    /// Whether a deny hides values that may still be searched for.
+    fn leaves_search(&self, position: usize, read: &Read<'_>, aci: &Aci, denied: &Permission) -> bool {
+        if !denied.rights.contains(Right::Read) || denied.rights.contains(Right::Search) || !of_attributes(&aci.targets)
+        {
+            return false;
+        }
+        let Some(hidden) = Attributes::of(self.facts, &aci.targets) else { return false };
+        let grants = |it: &Permission| it.effect == Effect::Allow && it.rights.contains(Right::Search);
+        let is_granted = self.all.iter().any(|(other, it)| {
+            is_near(read, other)
+                && of_attributes(&it.targets)
+                && it.permissions.iter().any(grants)
+                && Attributes::of(self.facts, &it.targets).is_some_and(|granted| granted.overlap(&hidden))
+        });
+        let search = Permission { rights: [Right::Search].into_iter().collect(), ..denied.clone() };
+        is_granted
+            && !aci.permissions.iter().any(|own| denies_all(own, &search))
+            && self.denial(position, read, aci, &search).is_none()
     }
 
     /// Where another one stands that says the same for all of the holder's subtree.
@@ -129,6 +147,16 @@ impl<'r> Held<'r> {
             && attributes
             && reaches_all_below(targets)
     }
+}
+
+fn of_attributes(targets: &Targets) -> bool {
+    targets.attributes.is_some() && targets.controls.is_none() && targets.extended_operations.is_none()
+}
+
+/// Whether one is held at, above or below the entry that holds the other.
+fn is_near(one: &Read<'_>, other: &Read<'_>) -> bool {
+    let (one, other) = (one.holder(), other.holder());
+    one.is_ancestor_or_equal(&other) || other.is_ancestor_or_equal(&one)
 }
 
 fn denies_all(denied: &Permission, allowed: &Permission) -> bool {

@@ -1,6 +1,9 @@
 //! What is said of one instruction by itself.
 
-use aci::{Aci, AttributeTarget, ConditionTest, Effect, Permission, Remark, Right, Rights, Span, TargetPart, UserDn};
+use aci::{
+    Aci, AttributeTarget, BindRule, ConditionTest, Effect, Permission, Remark, Right, Rights, Span, TargetPart,
+    Targets, UserDn,
+};
 use ldap::FilterBuf;
 use query::facts::Facts;
 use schema::instruction::check_target;
@@ -10,7 +13,7 @@ use super::anonymous::{Asker, Truth, admitting_negation, truth};
 use super::attributes::Attributes;
 use super::finding::{Finding, Issue};
 use super::instruction::{Read, range};
-use super::never_true::never_true;
+use super::never_true::{is_always_true, never_true};
 use crate::profiles::Profile;
 
 /// Rights on attributes.
@@ -67,8 +70,12 @@ impl Looker<'_> {
         if let Some(span) = never_true(&permission.rule) {
             self.say(Some(span), Issue::NeverTrue);
         }
+        for condition in permission.rule.conditions().into_iter().filter(|it| is_always_true(it)) {
+            self.say(Some(condition.span), Issue::AlwaysTrue);
+        }
         self.useless_rights(aci, permission);
         if permission.effect == Effect::Deny {
+            self.hiding(targets, permission);
             return;
         }
         if targets.controls.is_some() || targets.extended_operations.is_some() {
@@ -79,6 +86,7 @@ impl Looker<'_> {
         if !is_admitted_by_negation {
             self.breadth(aci, permission);
         }
+        self.secrets(aci, permission);
         match &targets.attributes {
             None => self.no_attributes(aci, permission),
             Some(part) if part.negated && !has_wildcard(part) => self.say(Some(part.span), Issue::AllButListed),
@@ -117,23 +125,40 @@ impl Looker<'_> {
     fn breadth(&mut self, aci: &Aci, permission: &Permission) {
         let is_for_anyone = truth(&permission.rule, Asker::Anonymous) == Truth::True;
         let attributes = Attributes::of(self.facts, &aci.targets);
-        let span = Some(permission.span);
         // Without targetattr, rights on attributes grant nothing.
         let on_attributes: Rights = OF_ATTRIBUTES.into_iter().chain([Right::SelfWrite]).collect();
         let in_force = permission.rights.iter().filter(|it| attributes.is_some() || !on_attributes.contains(*it));
         let writing: Rights = in_force.filter(|right| !SEEING.contains(right)).collect();
         if is_for_anyone && !writing.is_empty() {
-            self.say(span, Issue::AnyoneMayWrite(writing));
+            self.say(Some(permission.span), Issue::AnyoneMayWrite(writing));
         }
+    }
+
+    /// Who sees passwords of others.
+    fn secrets(&mut self, aci: &Aci, permission: &Permission) {
+        let (attributes, span) = (Attributes::of(self.facts, &aci.targets), Some(permission.span));
         let rights = permission.rights.intersection(SEEING.into_iter().collect());
         let Some(attribute) = attributes.and_then(|it| it.secret()).filter(|_| !rights.is_empty() && self.has_secrets)
         else {
             return;
         };
-        if is_for_anyone {
+        if truth(&permission.rule, Asker::Anonymous) == Truth::True {
             self.say(span, Issue::AnyoneSeesSecrets { rights, attribute });
         } else if truth(&permission.rule, Asker::AnyUser) == Truth::True {
             self.say(span, Issue::UsersSeeSecrets { rights, attribute });
+        } else if !is_for_owners(&permission.rule) {
+            self.say(span, Issue::OthersSeeSecrets { rights, attribute });
+        }
+    }
+
+    /// A deny that is about whole entries, where attributes may be meant.
+    fn hiding(&mut self, targets: &Targets, permission: &Permission) {
+        let is_of_entries = targets.attributes.is_none()
+            && targets.value_filters.is_none()
+            && targets.controls.is_none()
+            && targets.extended_operations.is_none();
+        if is_of_entries && permission.rights.contains(Right::Read) {
+            self.say(Some(permission.span), Issue::HidesEntries);
         }
     }
 
@@ -208,6 +233,19 @@ impl Looker<'_> {
                 self.say(span, Issue::UnknownAttribute(name));
             }
         }
+    }
+}
+
+/// Whether a rule is true of nobody but the user whose entry it is.
+fn is_for_owners(rule: &BindRule) -> bool {
+    match rule {
+        BindRule::And(rules) => rules.iter().any(is_for_owners),
+        BindRule::Or(rules) => rules.iter().all(is_for_owners),
+        BindRule::Not(_) => false,
+        BindRule::Test(condition) => match &condition.test {
+            ConditionTest::UserDn(users) => !condition.negated && users.iter().all(|it| *it == UserDn::OneSelf),
+            _ => false,
+        },
     }
 }
 
