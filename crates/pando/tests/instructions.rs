@@ -93,6 +93,37 @@ fn lint_looks_at_the_configuration_and_at_every_entry() {
     assert_eq!((&only["part"], &json["instructions"]), (&"userdn!=\"ldap:///self\"".into(), &2.into()));
 }
 
+#[test]
+fn a_rehearsal_says_what_lint_finds_in_the_change_alone() {
+    let place = Place::new();
+    place.setup();
+    place.write("tree.ldif", &tree(&format!("(targetattr=\"*\"){BODY}")));
+    place.must("import-ldif --instance inst -l tree.ldif --quiet");
+    place.write("access.log", "");
+    let text = "(targetattr=\"emial\")(version 3.0; acl \"new\"; deny (read,search) \
+                groupdn!=\"ldap:///cn=gone,dc=example,dc=com\";)";
+    let change = format!("dn: dc=example,dc=com\nchangetype: modify\nadd: aci\naci: {text}\n");
+    place.write("change.ldif", &change);
+    let line = "access rehearse change.ldif --instance inst --log access.log";
+    let done = place.must(line);
+    for finding in [
+        "  warning: the schema has no attribute emial [unknown-attribute]\n",
+        "  warning: there is no entry \"cn=gone,dc=example,dc=com\", so nobody is a member of it, and this denies \
+         everybody [missing-entry]\n",
+        "aci number 2 of \"dc=example,dc=com\"\n",
+    ] {
+        assert!(done.out.contains(finding), "{}", done.out);
+    }
+    assert!(!done.out.contains("users-see-passwords"), "it is no part of the change: {}", done.out);
+    let json: serde_json::Value = serde_json::from_str(&place.must(&format!("{line} --json")).out).unwrap();
+    let kinds: Vec<_> = json["findings"].as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["unknown-attribute", "missing-entry"]);
+    let clean = change.replace("emial", "mail").replace("groupdn!=\"ldap:///cn=gone,dc=example,dc=com\"", "ssf=\"0\"");
+    place.write("change.ldif", &clean);
+    let done = place.must(line);
+    assert!(!done.out.contains("lint finds"), "{}", done.out);
+}
+
 /// The configuration that `setup` wrote, without its instructions.
 fn without_handler(place: &Place) -> String {
     let text = place.read("inst/pando.toml");

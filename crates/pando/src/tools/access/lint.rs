@@ -33,7 +33,7 @@ pub const FOUND_STATUS: u8 = 1;
 pub struct Options {
     #[command(flatten)]
     source: SourceOptions,
-    /// Ask the running server, too: note what took part in no decision since it was started
+    /// Ask the running server, too: note what took part in no decision since the start, or since it was written
     #[arg(long = "unused", conflicts_with = "ldif")]
     unused: bool,
     /// How bad a finding must be for the exit status 1
@@ -76,7 +76,8 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     }
     findings.retain(|finding| !options.ignored.iter().any(|code| code == finding.issue.code()));
     if options.json {
-        outln!("{:#}", json(&instructions, &findings));
+        let found = json_of_findings(&instructions, &findings);
+        outln!("{:#}", serde_json::json!({ "instructions": instructions.len(), "findings": found }));
     } else {
         lines(&instructions, &findings, columns()).iter().for_each(|line| outln!("{line}"));
     }
@@ -105,8 +106,8 @@ fn unused_place(value: &str) -> Option<String> {
     (hits == "0").then(|| number.parse().ok()).flatten().map(|number| place(holder, number))
 }
 
-/// Each instruction with what was found, its text with the part at fault marked, and the counts at the end.
-fn lines(instructions: &[Instruction], findings: &[Finding], width: usize) -> Vec<String> {
+/// Each instruction with what was found, its text with the part at fault marked.
+pub(super) fn lines_of_findings(instructions: &[Instruction], findings: &[Finding], width: usize) -> Vec<String> {
     let mut out = Vec::new();
     for found in findings.chunk_by(|one, other| one.instruction == other.instruction) {
         let Some(instruction) = found.first().and_then(|it| instructions.get(it.instruction)) else { continue };
@@ -119,6 +120,12 @@ fn lines(instructions: &[Instruction], findings: &[Finding], width: usize) -> Ve
         }
         out.push(String::new());
     }
+    out
+}
+
+/// The same with the counts at the end.
+fn lines(instructions: &[Instruction], findings: &[Finding], width: usize) -> Vec<String> {
+    let mut out = lines_of_findings(instructions, findings, width);
     let count = |severity| findings.iter().filter(|finding| finding.issue.severity() == severity).count();
     out.push(format!(
         "Instructions: {}; errors: {}, warnings: {}, notes: {}",
@@ -130,7 +137,7 @@ fn lines(instructions: &[Instruction], findings: &[Finding], width: usize) -> Ve
     out
 }
 
-fn json(instructions: &[Instruction], findings: &[Finding]) -> serde_json::Value {
+pub(super) fn json_of_findings(instructions: &[Instruction], findings: &[Finding]) -> Vec<serde_json::Value> {
     let found = findings.iter().filter_map(|finding| {
         let instruction = instructions.get(finding.instruction)?;
         let part = finding.span.clone().and_then(|span| instruction.text.get(span));
@@ -143,7 +150,7 @@ fn json(instructions: &[Instruction], findings: &[Finding]) -> serde_json::Value
             "part": part,
         }))
     });
-    serde_json::json!({ "instructions": instructions.len(), "findings": found.collect::<Vec<_>>() })
+    found.collect()
 }
 
 #[cfg(test)]

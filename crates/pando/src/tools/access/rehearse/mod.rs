@@ -9,12 +9,14 @@
 //! | `logged` | operations with who asked for them, from lines |
 //! | `log_files` | the lines of a log and of what was put aside of it, also as they come |
 //! | `proposed` | the change that is rehearsed, and the directory with and without it |
+//! | `findings` | what `access lint` finds in the change |
 //! | `written` | what updates wrote, from the history of changes |
 //! | `compared` | one operation, decided on both |
 //! | `report` | differences by user and cause |
 //! | `run` | all of it in order |
 
 mod compared;
+mod findings;
 mod log_files;
 mod log_line;
 mod logged;

@@ -103,7 +103,7 @@ impl Report {
     }
 
     /// For programs.
-    pub fn print_json(&self, left_out: LeftOut) {
+    pub fn print_json(&self, left_out: LeftOut, findings: &[serde_json::Value]) {
         let groups: Vec<_> = self
             .groups
             .iter()
@@ -124,8 +124,13 @@ impl Report {
             .collect();
         let notes: Vec<_> =
             self.notes(left_out).into_iter().map(|(count, why)| json!({ "count": count, "what": why })).collect();
-        let value =
-            json!({ "operations": self.compared, "different": self.different, "groups": groups, "notDecided": notes });
+        let value = json!({
+            "operations": self.compared,
+            "different": self.different,
+            "groups": groups,
+            "notDecided": notes,
+            "findings": findings,
+        });
         outln!("{value:#}");
     }
 }

@@ -9,6 +9,7 @@ use directory::Directory;
 use ldap::Scope;
 
 use super::compared::Comparer;
+use super::findings::NewFindings;
 use super::log_files::{files, read};
 use super::logged::Follower;
 use super::proposed::Both;
@@ -61,6 +62,12 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     let written = Written::read(&both.now)?;
     let files = files(both.now.config(), &options.logs)?;
     let by_time = looks_at_time(&both.now)? || looks_at_time(&both.then)?;
+    let findings = NewFindings::of(&both)?;
+    if !options.json {
+        let noun = if both.changes == 1 { "change" } else { "changes" };
+        errln!("{}: {} {noun}, tried in memory.", options.file.display(), both.changes);
+        findings.print();
+    }
     let started = now();
     let since = match options.follow {
         Some(_) => Some(started),
@@ -95,12 +102,8 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
              can be chosen by time: leave --since, --until and --follow out"
         )));
     }
-    if !options.json {
-        let noun = if both.changes == 1 { "change" } else { "changes" };
-        errln!("{}: {} {noun}, tried in memory.", options.file.display(), both.changes);
-    }
     match options.json {
-        true => report.print_json(follower.left_out),
+        true => report.print_json(follower.left_out, &findings.json()),
         false => report.print(follower.left_out),
     }
     Ok(if report.has_differences() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
