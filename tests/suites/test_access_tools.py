@@ -135,7 +135,13 @@ FAILURES = [
     (("explain", "--as", f"uid=amn,{BASE}", "--op", "delete", "--dn", ANN), f'no root user "uid=amn,{BASE}"'),
     (("explain", "--as", BOB, "--op", "delete", "--dn", f"uid=amn,{BASE}"), f'there is no entry "uid=amn,{BASE}"\n'),
     (("explain", "--as", BOB, "--op", "read", "--attr", "cn", "--dn", f"uid=amn,{BASE}"), "there is no entry"),
-    (("explain", "--as", BOB, "--op", "delete"), "name the entry with --dn"),
+    (("explain", "--as", BOB, "--op", "delete"), "name the entry with --dn\n"),
+    (("explain", "--as", BOB, "--op", "search"), 'name the entry with --dn; --dn "" is the root DSE'),
+    (("explain", "--as", BOB, "--op", "read", "--dn", "foo", "--attr", "cn"), '"foo" is not a distinguished name'),
+    (("who-can", "read", "cn", "on", "foo"), '"foo" is not a distinguished name'),
+    (("explain", "--as", BOB, "--op", "control", "--oid", "foo"), '"foo" is not an OID: write numbers with dots'),
+    (("explain", "--as", BOB, "--op", "search", "--dn", ANN, "--filter", "(foo=bar)"), 'no attribute "foo"\n'),
+    (("who-can", "delete", "cn", "on", ANN), f"to delete values takes write, as in who-can write cn on {ANN}\n"),
     (
         ("explain", "--as", BOB, "--op", "delete", "--dn", ANN, "--attr", "cn"),
         "--attr is not for --op delete, which takes --dn",
@@ -276,7 +282,8 @@ def far(tmp_path):
 
 def test_instructions_that_miss_by_one_part_are_shown_with_the_part(far):
     told = explained(far, "--op", "read", "--attr", "sn").stdout
-    assert "    No instruction of the entry, above it or of the configuration is about this: nobody may.\n" in told
+    nothing = "No instruction of the entry, above it or of the configuration is about this: nobody but users with"
+    assert f"    {nothing} bypass-acl may.\n" in told
     _, nearest = told.split("    Nearest to it are:\n")
     for name, (_, part) in FAR.items():
         assert f' "{name}"\n' in nearest and f"        -> {part}\n" in nearest
@@ -367,3 +374,116 @@ def test_clients_that_are_anonymous_and_root_users_who_lack_bypass_acl_are_said_
     told = other.tool("access", *asked, ROOT_DN, check=False)
     assert told.returncode == 1
     assert f"\n{ROOT_DN} is a root user without the privilege bypass-acl" in told.stdout
+
+
+DENYING = f"""aci: (targetattr="*")(version 3.0; acl "nothing for bob"; deny (all) userdn="ldap:///{BOB}";)
+aci: (targetattr="sn")(version 3.0; acl "staff only"; deny (read) groupdn!="ldap:///cn=gone,{BASE}";)
+aci: (target="ldap:///{BOB}")(version 3.0; acl "bob is hidden"; deny (read) userdn="ldap:///{ANN}";)
+"""
+
+
+@pytest.fixture
+def denying(tmp_path):
+    """An instance with instructions that deny, and a limit in ann's entry."""
+    file = tmp_path / "tree.ldif"
+    limited = PEOPLE.replace("uid: ann\n", "uid: ann\nds-rlim-lookthrough-limit: 3\n")
+    file.write_text(limited.replace("aci: ", f"{DENYING}aci: ", 1))
+    instance = Pando(tmp_path / "inst")
+    instance.setup("--accessProfile", "closed").import_ldif(file)
+    yield instance
+    instance.remove()
+
+
+def test_an_entry_of_which_every_granted_attribute_is_denied_names_what_denies(denying):
+    done = explained(denying, "--op", "search", "--filter", "(uid=ann)")
+    shows, _ = done.stdout.split("\n\nNO  the filter")
+    why = "    Instructions grant it, but every attribute that they grant is denied by:\n"
+    assert f'{why}      aci number 1 of "{BASE}" "nothing for bob"\n' in shows
+    assert "No instruction grants it" not in shows
+    everything = explained(denying, "--op", "search", "--filter", "(uid=ann)", "--all").stdout.split("\n\n")[1]
+    assert '"nothing for bob"' in everything.split("    Looked at besides:\n")[0]
+    found = json.loads(explained(denying, "--op", "search", "--json").stdout)["needs"][0]
+    assert found["reason"] == "every attribute that is granted is denied"
+
+
+def test_all_that_denies_is_told_together_with_groups_that_are_none(denying):
+    told = explained(denying, "--op", "read", "--attr", "sn").stdout
+    denials = told.split("    Denied by:\n")[1].split("    These came close:")[0]
+    assert '"nothing for bob"\n' in denials and '"staff only"\n' in denials
+    assert f'        -> there is no entry "cn=gone,{BASE}", so ' in denials
+    assert told.count("-> it denies this") == 2
+    needs = json.loads(explained(denying, "--op", "read", "--attr", "sn", "--json").stdout)["needs"]
+    assert [it["name"] for it in needs[0]["instructions"] if "wrongNames" in it] == ["staff only"]
+
+
+def test_what_can_says_which_entries_do_not_show(denying):
+    told = denying.tool("access", "what-can", ANN).stdout
+    hidden = f'\n"{BOB}"\n    does not show in searches: denied by aci number 3 of "{BASE}" "bob is hidden"\n'
+    assert hidden in told
+    assert told.count("does not show") == 1
+    classes = json.loads(denying.tool("access", "what-can", ANN, "--json").stdout)["classes"]
+    assert {dn: it["shows"] for it in classes for dn in it["entries"]} == {BASE: True, ANN: True, BOB: False}
+
+
+def test_a_search_that_is_granted_names_the_limits_that_may_end_it(denying):
+    asked = ("explain", "--as", ANN, "--dn", ANN, "--op", "search", "--filter", "(uid=ann)", "--attr", "cn")
+    done = denying.tool("access", *asked)
+    assert done.stdout.startswith(f"Granted to {ANN}\n")
+    assert "\n    1000 entries sent: result 4 (size-limit of [global])\n" in done.stdout
+    assert done.stdout.endswith(
+        "\n    3 entries looked at: result 11 (ds-rlim-lookthrough-limit of the client's entry)\n"
+    )
+    limits = json.loads(denying.tool("access", *asked, "--json").stdout)["limits"]
+    assert [(it["limit"], it["most"], it["result"]) for it in limits] == [
+        ("size-limit", 1000, 4),
+        ("time-limit", 60, 3),
+        ("lookthrough-limit", 3, 11),
+    ]
+    rule = '\n[limits."slow"]\ntype = "authenticated"\ntime-limit = "5 seconds"\n'
+    denying.config.write_text(denying.config.read_text() + rule)
+    assert '\n    5 seconds: result 3 (time-limit of [limits."slow"])\n' in denying.tool("access", *asked).stdout
+
+
+def test_an_attribute_that_the_entry_does_not_have_is_said_to_be_absent(people):
+    asked = ("access", "explain", "--as", ANN, "--op", "read", "--attr", "cn,mail", "--dn")
+    assert people.tool(*asked, BOB).stdout.endswith("\n\nThe entry has no mail.\n")
+    assert json.loads(people.tool(*asked, BOB, "--json").stdout)["absent"] == ["mail"]
+    assert "The entry has no" not in people.tool(*asked, ANN).stdout
+
+
+def test_who_can_says_what_it_takes_of_the_connection(far):
+    told = far.tool("access", "who-can", "read", "l", "on", ANN).stdout
+    assert "\nRules look at the address of the client, which is not given (--ip): they grant nothing," in told
+    assert "Rules look at" not in far.tool("access", "who-can", "read", "mail", "on", ANN).stdout
+
+
+def test_change_records_are_for_the_rehearsal(people, tmp_path):
+    file = tmp_path / "change.ldif"
+    file.write_text(f"dn: {ANN}\nchangetype: modify\nreplace: sn\nsn: x\n")
+    done = explained(people, "--op", "read", "--attr", "sn", "--ldif", file)
+    assert done.returncode == 2
+    assert done.stderr.endswith("; --ldif takes entries: to try changes, use pando access rehearse\n")
+
+
+def logged(connection, dn, attributes):
+    at = "[21/Nov/2026:09:00:00 +0000]"
+    return (
+        f"{at} CONNECT conn={connection} from=192.0.2.7:50000 to=192.0.2.1:1389 protocol=LDAP\n"
+        f'{at} BIND REQ conn={connection} op=0 msgID=1 version=3 type=SIMPLE dn="{dn}"\n'
+        f'{at} BIND RES conn={connection} op=0 msgID=1 result=0 authDN="{dn}" etime=1\n'
+        f"{at} SEARCH REQ conn={connection} op=1 msgID=2 "
+        f'base="{ANN}" scope=base filter="(uid=ann)" attrs="{attributes}"\n'
+        f"{at} SEARCH RES conn={connection} op=1 msgID=2 result=0 nentries=1 etime=0\n"
+    )
+
+
+def test_a_rehearsal_counts_operations_and_says_what_the_change_itself_writes(people, tmp_path):
+    log, change = tmp_path / "access.log", tmp_path / "change.ldif"
+    log.write_text(logged(1, BOB, "cn,sn,userPassword") + logged(2, ROOT_DN, "cn,aci"))
+    rule = f'(targetattr="sn || userPassword")(version 3.0; acl "more"; allow (read) userdn="ldap:///{BOB}";)'
+    change.write_text(f"dn: {ANN}\nchangetype: modify\nadd: aci\naci: {rule}\n")
+    done = people.tool("access", "rehearse", change, "--log", log, check=False)
+    assert done.returncode == 1
+    assert "\n2 operations were decided; 2 would be decided otherwise.\n" in "\n" + done.stdout
+    assert f'\n{BOB} gains in 1 operation: aci number 1 of "{ANN}" "more" would grant it\n' in done.stdout
+    assert f"\n{ROOT_DN} gains in 1 operation: the change writes aci of the entry\n" in done.stdout

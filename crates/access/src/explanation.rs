@@ -28,6 +28,8 @@ pub enum Reason {
     NothingApplies,
     /// Instructions are about it, and none grants it to the asker (OpenDJ: no acis matched the subject).
     NobodyGrants,
+    /// Of an entry that does not show: instructions grant attributes, and each of these is denied.
+    GrantsAreDenied,
 }
 
 /// One instruction that was looked at.
@@ -43,6 +45,8 @@ pub struct Considered {
     pub text: String,
     /// What came of it.
     pub outcome: Outcome,
+    /// Of one that denies: what is wrong with names in its rule. Filled in by whoever can look entries up.
+    pub wrong_names: Vec<String>,
 }
 
 /// Where an instruction stands, for people: which of them, counted from 1, of which entry or of the configuration.

@@ -52,7 +52,7 @@ pub(crate) fn explain(
     for written in asked.written()? {
         let (name, outcome) = asked.outcome(&written)?;
         let Written { holder, position, text, .. } = written;
-        instructions.push(Considered { holder, position, name, text, outcome });
+        instructions.push(Considered { holder, position, name, text, outcome, wrong_names: Vec::new() });
     }
     let is = |wanted: fn(&Outcome) -> bool| instructions.iter().position(|it| wanted(&it.outcome));
     let denied = is(|it| matches!(it, Outcome::Denies | Outcome::Invalid(_)));

@@ -205,7 +205,7 @@ impl Edit {
         }
         let is_wrong = |value: &&String| parse(declared.syntax, value).is_none();
         if let Some(wrong) = values.iter().find(is_wrong).filter(|_| change != Change::Remove) {
-            let (allowed, wrong) = (declared.syntax.allowed(), shown(declared, wrong));
+            let (allowed, wrong) = (declared.syntax.allowed_instead_of(wrong), shown(declared, wrong));
             return Err(EditError::Refused(format!(
                 "\"{property}\" of {object}: \"{wrong}\" is not valid; it must be {allowed}"
             )));

@@ -211,7 +211,7 @@ impl Reader<'_> {
         };
         let parsed = parse(property.syntax, &text);
         if parsed.is_none() {
-            let (name, allowed) = (property.name, property.syntax.allowed());
+            let (name, allowed) = (property.name, property.syntax.allowed_instead_of(&text));
             self.fault(
                 offset,
                 match property.syntax {

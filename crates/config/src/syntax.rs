@@ -71,7 +71,25 @@ pub enum Syntax {
     Reference(&'static str),
 }
 
+/// Of a longer list, those are shown that look like what was written.
+const CHOICES_SHOWN: usize = 10;
+
 impl Syntax {
+    /// What is allowed instead of a wrong text, as the end of "must be …": of many names those that look like it.
+    #[must_use]
+    pub fn allowed_instead_of(&self, wrong: &str) -> String {
+        let (what, known): (String, &[&str]) = match self {
+            Syntax::PrivilegeChange => ("the name of a privilege".to_owned(), &PRIVILEGES),
+            Syntax::Choice(words) if words.len() > CHOICES_SHOWN => (format!("one of {} words", words.len()), words),
+            _ => return self.allowed(),
+        };
+        let close = nearest::nearest(wrong.trim().trim_start_matches('-'), known.iter().copied());
+        match close.is_empty() {
+            true => self.allowed(),
+            false => format!("{what}: did you mean {}?", close.join(", ")),
+        }
+    }
+
     /// What is allowed, as the end of "must be …".
     #[must_use]
     pub fn allowed(&self) -> String {

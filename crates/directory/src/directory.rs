@@ -173,7 +173,7 @@ impl Directory {
     }
 
     /// Finds out what sessions may spend.
-    fn limits_finder<'d>(&'d self, facts: &'d Arc<Facts>) -> LimitsFinder<'d> {
+    pub(crate) fn limits_finder<'d>(&'d self, facts: &'d Arc<Facts>) -> LimitsFinder<'d> {
         LimitsFinder { live: &self.limits, facts, context: &self.reading }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use access::explanation::{Considered, Explanation, Outcome, Reason, name_of};
 use access::inactive::inactive;
+use access::limits::SearchLimit;
 use access::lint::{Finding, Instruction, Presence, lint, wrong_names};
 use access::{Identity, OidDecision, Rights};
 use ldap::client::Search;
@@ -45,7 +46,8 @@ impl Directory {
         Holders { facts, backends, in_force, history, roots: &self.roots.load() }.presence(name)
     }
 
-    /// Notes what is wrong with names in conditions that are not true: no such entry, no group.
+    /// Notes what is wrong with names in conditions that are not true, and in instructions that deny: no such entry, no
+    /// group.
     ///
     /// # Errors
     /// When something cannot be read.
@@ -53,16 +55,38 @@ impl Directory {
         let facts = self.facts();
         let explanations = decision.needs.iter_mut().filter_map(|need| need.explanation.as_mut());
         for considered in explanations.flat_map(|explanation| &mut explanation.instructions) {
-            let (Outcome::AllowsOthers(failed) | Outcome::DeniesOthers(failed)) = &mut considered.outcome else {
-                continue;
+            let text = &considered.text;
+            let wrong = |part: usize| -> Result<Vec<String>, StoreError> {
+                let issues = wrong_names(&facts, text, part, &mut |name| self.presence(&facts, name))?;
+                Ok(issues.iter().map(ToString::to_string).collect())
             };
-            for one in failed {
-                let issues =
-                    wrong_names(&facts, &considered.text, one.span.start, &mut |name| self.presence(&facts, name))?;
-                one.wrong_names = issues.iter().map(ToString::to_string).collect();
+            match &mut considered.outcome {
+                Outcome::AllowsOthers(failed) | Outcome::DeniesOthers(failed) => {
+                    for one in failed {
+                        one.wrong_names = wrong(one.span.start)?;
+                    }
+                }
+                Outcome::Denies => {
+                    let Ok(parsed) = aci::parse_as(text, aci::Reading::Import) else { continue };
+                    let denying = parsed.aci.permissions.iter().filter(|it| it.effect == aci::Effect::Deny);
+                    let mut found = Vec::new();
+                    for condition in denying.flat_map(|permission| permission.rule.conditions()) {
+                        found.extend(wrong(condition.span.range().start)?);
+                    }
+                    considered.wrong_names = found;
+                }
+                _ => {}
             }
         }
         Ok(())
+    }
+
+    /// The limits of a user's searches, and where they come from.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn search_limits(&self, identity: &Identity) -> Result<Vec<SearchLimit>, StoreError> {
+        self.limits_finder(&self.facts()).search_limits(identity)
     }
 
     /// Whether the account of a user is out of use, so that it cannot bind.
@@ -155,7 +179,7 @@ impl Directory {
             true => (Outcome::Allows, Reason::Allowed(0)),
             false => (Outcome::Denies, Reason::Denied(0)),
         };
-        let instructions = vec![Considered { holder, position, name, text, outcome }];
+        let instructions = vec![Considered { holder, position, name, text, outcome, wrong_names: Vec::new() }];
         Ok(Some(Explanation { granted, reason, instructions }))
     }
 

@@ -6,7 +6,7 @@
 //! `right`, `privilege`, `control`, `extendedOperation`), `granted`, what it is about (`dn`, `right`, `attribute`,
 //! `value`, `privilege`, `oid`, `matches`), and where instructions decided `reason`, `decidedBy` and `instructions`. Of
 //! an instruction: `holder` (none: the configuration), `number` among the values of the holder, `name`, `text`,
-//! `outcome`, and `missing`: the parts of the text that are not true of the asker.
+//! `outcome`, `missing`: the parts of the text that are not true of the asker, and of one that denies `wrongNames`.
 
 use access::Privilege;
 use access::explanation::{Considered, Explanation, FailedCondition, Outcome, Reason, TargetPart};
@@ -88,6 +88,7 @@ fn put_explanation(json: &mut JsonWriter, explanation: &Explanation) {
         Reason::Denied(at) => ("denied", Some(at)),
         Reason::NothingApplies => ("no instruction is about it", None),
         Reason::NobodyGrants => ("no instruction grants it", None),
+        Reason::GrantsAreDenied => ("every attribute that is granted is denied", None),
     };
     json.key("reason").text(reason);
     if let Some(decided) = by.and_then(|at| explanation.instructions.get(at)) {
@@ -125,6 +126,9 @@ fn put_instruction(json: &mut JsonWriter, considered: &Considered) {
                     });
                 }
             });
+        }
+        if !considered.wrong_names.is_empty() {
+            json.key("wrongNames").list(|json| considered.wrong_names.iter().for_each(|it| json.text(it)));
         }
         if let Outcome::Invalid(why) = &considered.outcome {
             json.key("why").text(why);

@@ -16,7 +16,10 @@ pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec
             let distance = distance(&wrong, &lower);
             let is_part = |part: &str, whole: &str| part.len() >= 4 && whole.contains(part);
             let related = is_part(&wrong, &lower) || is_part(&lower, &wrong);
-            (distance <= tolerance || related).then_some((distance, name))
+            // Of a short word little is left after two edits: every other short word would be near.
+            let longer = wrong.chars().count().max(lower.chars().count());
+            let is_near = distance <= 1 || (distance <= tolerance && distance * 2 < longer);
+            (is_near || related).then_some((distance, name))
         })
         .collect();
     scored.sort_unstable();
@@ -75,5 +78,9 @@ mod tests {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!((distance("emial", "mail"), distance("", "ab"), distance("ab", "ba")), (2, 2, 1));
         assert_eq!(nearest("emial", ["l", "mail", "sn"]), ["mail"]);
+        assert!(nearest("foo", ["c-o", "co", "o", "title"]).is_empty());
+        assert_eq!(nearest("fo", ["co", "o", "sn"]), ["co", "o"]);
+        assert_eq!(nearest("acces", ["backendstat", "access", "setup"]), ["access"]);
+        assert_eq!(nearest("stauts", ["start", "setup", "status"])[0], "status");
     }
 }

@@ -221,7 +221,7 @@ fn mistake(error: &clap::Error, tool: Option<&str>) -> String {
     match (error.kind(), given(ContextKind::InvalidSubcommand).as_slice(), given(ContextKind::InvalidArg).as_slice()) {
         (ErrorKind::InvalidSubcommand, [name], _) => {
             let what = if tool.is_some() { "subcommand" } else { "tool" };
-            format!("there is no {what} \"{name}\"{}", hint(ContextKind::SuggestedSubcommand))
+            format!("there is no {what} \"{name}\"{}", meant(name, tool))
         }
         (ErrorKind::UnknownArgument, _, [option]) if option.starts_with('-') => {
             format!("there is no option \"{option}\"{}", hint(ContextKind::SuggestedArg))
@@ -237,6 +237,16 @@ fn mistake(error: &clap::Error, tool: Option<&str>) -> String {
             lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
         }
     }
+}
+
+/// The tool, or subcommand of a tool, that was probably meant.
+fn meant(name: &str, tool: Option<&str>) -> String {
+    let command = Cli::command();
+    let within = tool.and_then(|tool| command.find_subcommand(tool)).unwrap_or(&command);
+    let shown = within.get_subcommands().filter(|known| !known.is_hide_set());
+    nearest::nearest(name, shown.flat_map(Command::get_name_and_visible_aliases))
+        .first()
+        .map_or(String::new(), |name| format!("; did you mean \"{name}\"?"))
 }
 
 #[cfg(test)]

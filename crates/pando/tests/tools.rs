@@ -41,6 +41,8 @@ fn a_command_line_without_sense_is_told_so_in_one_line() {
         ("stop now", "pando stop: \"now\" is not expected here"),
         ("help stopp", "pando: there is no tool \"stopp\""),
         ("backendstat list", "pando backendstat: there is no subcommand \"list\"; did you mean"),
+        ("acces", "pando: there is no tool \"acces\"; did you mean \"access\"?"),
+        ("stauts", "pando: there is no tool \"stauts\"; did you mean \"status\"?"),
         ("serv", "pando: there is no tool \"serv\"; did you mean \"serve\"?"),
         ("stop --tmeout 3", "pando stop: there is no option \"--tmeout\"; did you mean \"--timeout\"?"),
         ("export-ldif --instance x", "pando export-ldif: --ldifFile <FILE> is missing"),

@@ -10,7 +10,9 @@ mod kept;
 mod live;
 mod own;
 mod rules;
+mod search_limit;
 mod session;
+mod sources;
 
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ pub use kept::Kept;
 pub use live::LiveLimits;
 pub use own::{OwnLimits, given_limits};
 pub use rules::LimitRules;
+pub use search_limit::{LimitKind, LimitSource, SearchLimit};
 pub use session::LimitsFinder;
 
 /// A rule of the configuration that is not valid.

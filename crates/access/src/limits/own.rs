@@ -58,6 +58,11 @@ impl OwnLimits {
         Ok(found)
     }
 
+    /// Which of them are there.
+    pub(super) fn are_set(self) -> [bool; 4] {
+        self.0.map(|limit| limit.is_some())
+    }
+
     /// What these leave of `others`: each limit by itself, soft and hard alike.
     pub fn over(self, others: SessionLimits) -> SessionLimits {
         let [size, seconds, lookthrough, idle_seconds] = self.0;
@@ -80,7 +85,17 @@ pub fn given_limits(
     place: EntryPlace,
     snapshot: &Snapshot,
 ) -> Result<Option<OwnLimits>, StoreError> {
-    let types = &facts.own_limits;
+    given_by(&facts.own_limits, context, facts, place, snapshot)
+}
+
+/// The same, of these attributes.
+pub(super) fn given_by(
+    types: &OwnLimitTypes,
+    context: &ReadContext,
+    facts: &Arc<Facts>,
+    place: EntryPlace,
+    snapshot: &Snapshot,
+) -> Result<Option<OwnLimits>, StoreError> {
     context.if_given(facts, place, snapshot, types.iter(), |computed, entry| {
         OwnLimits::read_by(types, |index, each| computed.values_of(entry, index, each))
     })

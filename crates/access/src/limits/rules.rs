@@ -11,6 +11,7 @@ use schema::{NormalizedDn, Schema};
 use store::StoreError;
 
 use super::LimitsError;
+use super::search_limit::LimitKind;
 use super::{Allowance, Most, PagedTotal, SessionLimits};
 
 /// Bytes that one compiled pattern may take.
@@ -31,7 +32,8 @@ type RulesSource = (SessionLimits, Vec<LimitsRule>);
 
 /// One rule.
 #[derive(Debug)]
-struct Rule {
+pub(super) struct Rule {
+    name: String,
     selector: Selector,
     gives: Gives,
 }
@@ -83,10 +85,10 @@ impl LimitRules {
             generation,
             ..SessionLimits::UNLIMITED
         };
-        let first = rules.iter().find(|rule| matches!(rule.selector, Selector::Anonymous | Selector::Everyone));
-        let anonymous = first.map_or(everybody, |rule| rule.gives.over(everybody));
         let source = (SessionLimits { generation: 0, ..everybody }, config.limits.clone());
-        Ok(LimitRules { everybody, anonymous, rules, source })
+        let mut made = LimitRules { everybody, anonymous: everybody, rules, source };
+        made.anonymous = made.anonymous_rule().map_or(everybody, |rule| rule.gives.over(everybody));
+        Ok(made)
     }
 
     /// Whether both were made of the same.
@@ -123,12 +125,26 @@ impl LimitRules {
         is_member: &mut dyn FnMut(&NormalizedDn) -> Result<bool, StoreError>,
     ) -> Result<SessionLimits, StoreError> {
         let inherited = self.without_rules(subject.is_root);
+        Ok(self.rule_of(subject, is_member)?.map_or(inherited, |rule| rule.gives.over(inherited)))
+    }
+
+    /// The rule that speaks of an authenticated client.
+    pub(super) fn rule_of(
+        &self,
+        subject: &Subject<'_>,
+        is_member: &mut dyn FnMut(&NormalizedDn) -> Result<bool, StoreError>,
+    ) -> Result<Option<&Rule>, StoreError> {
         for rule in &self.rules {
             if rule.selector.speaks_of(subject, is_member)? {
-                return Ok(rule.gives.over(inherited));
+                return Ok(Some(rule));
             }
         }
-        Ok(inherited)
+        Ok(None)
+    }
+
+    /// The rule that speaks of anonymous clients.
+    pub(super) fn anonymous_rule(&self) -> Option<&Rule> {
+        self.rules.iter().find(|rule| matches!(rule.selector, Selector::Anonymous | Selector::Everyone))
     }
 
     /// The same where there are no rules.
@@ -178,7 +194,20 @@ impl Rule {
             paged_total,
             unindexed_search: rule.unindexed_search,
         };
-        Ok(Rule { selector, gives })
+        Ok(Rule { name: rule.name.clone(), selector, gives })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it says something of this limit.
+    pub(super) fn sets(&self, kind: LimitKind) -> bool {
+        match kind {
+            LimitKind::Size => self.gives.size != (None, None),
+            LimitKind::Time => self.gives.time_ms != (None, None),
+            LimitKind::Lookthrough => self.gives.lookthrough.is_some(),
+        }
     }
 }
 

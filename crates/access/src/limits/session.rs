@@ -82,7 +82,7 @@ impl LimitsFinder<'_> {
         limits
     }
 
-    fn find_limits(&self, identity: &Identity) -> Result<SessionLimits, StoreError> {
+    pub(super) fn find_limits(&self, identity: &Identity) -> Result<SessionLimits, StoreError> {
         let facts = self.facts;
         let rules = self.live.rules();
         match identity {
@@ -156,7 +156,7 @@ impl LimitsFinder<'_> {
 
     /// Whether the entry `group` lists `dn` as a member. One look-up per attribute, however many members there are;
     /// groups in groups and dynamic groups do not count.
-    fn is_member(&self, group: &NormalizedDn, dn: &str) -> Result<bool, StoreError> {
+    pub(super) fn is_member(&self, group: &NormalizedDn, dn: &str) -> Result<bool, StoreError> {
         match self.find_group(group)? {
             Some((snapshot, id)) => lists_member(self.facts, &snapshot, id, dn),
             None => Ok(false),

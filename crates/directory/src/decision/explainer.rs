@@ -35,6 +35,12 @@ pub(crate) struct Explainer<'d> {
     pub(crate) now_unix_seconds: i64,
 }
 
+/// Where an instruction stands: its holder, and its position there.
+type HeldAt = (Option<String>, usize);
+
+/// How an instruction counts for one of several attributes (the least is told), and what comes of it there.
+type Nearest = ((usize, usize), Considered);
+
 /// An entry that is asked about.
 struct Case<'c, 'm> {
     facts: &'c Facts,
@@ -293,25 +299,35 @@ impl Case<'_, '_> {
         // What is computed is shown, too.
         types.extend(self.facts.virtual_types().iter().map(|(index, _)| *index).filter(|_| granted));
         types.dedup();
-        let mut nearest: BTreeMap<(Option<String>, usize), Considered> = BTreeMap::new();
+        let mut nearest: BTreeMap<HeldAt, Nearest> = BTreeMap::new();
+        let mut is_any_grant_denied = false;
         for attribute in types {
             let question = Question::attribute(Right::Read, attribute);
             let explanation = self.rights.explain(self.facts, self.entry, question)?;
             if granted && explanation.granted {
                 return Ok(explanation);
             }
+            // What denies an attribute that another instruction grants is what hides the entry.
+            let is_grant_denied = explanation.instructions.iter().any(|it| it.outcome == Outcome::Allows);
+            is_any_grant_denied |= is_grant_denied;
+            let rank = |outcome: &Outcome| match outcome {
+                Outcome::Denies | Outcome::Invalid(_) if is_grant_denied => (0, 0),
+                other => (1, distance(other)),
+            };
             for considered in explanation.instructions {
                 let key = (considered.holder.clone(), considered.position);
+                let own = rank(&considered.outcome);
                 match nearest.get_mut(&key) {
-                    Some(known) if distance(&known.outcome) <= distance(&considered.outcome) => {}
-                    Some(known) => *known = considered,
-                    None => drop(nearest.insert(key, considered)),
+                    Some((known, _)) if *known <= own => {}
+                    Some(known) => *known = (own, considered),
+                    None => drop(nearest.insert(key, (own, considered))),
                 }
             }
         }
-        let instructions: Vec<Considered> = nearest.into_values().collect();
+        let instructions: Vec<Considered> = nearest.into_values().map(|(_, considered)| considered).collect();
         let is_about = |it: &Considered| !matches!(it.outcome, Outcome::IsAboutOther(_));
         let reason = match instructions.iter().any(is_about) {
+            _ if is_any_grant_denied && !granted => Reason::GrantsAreDenied,
             true => Reason::NobodyGrants,
             false => Reason::NothingApplies,
         };

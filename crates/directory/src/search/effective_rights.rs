@@ -298,7 +298,7 @@ impl Telling<'_, '_> {
                     Reason::Allowed(at) => ("evaluated allow", named(at)),
                     Reason::Denied(at) => ("evaluated deny", named(at)),
                     Reason::NothingApplies => (NOTHING_APPLIES, None),
-                    Reason::NobodyGrants => ("no acis matched the subject", None),
+                    Reason::NobodyGrants | Reason::GrantsAreDenied => ("no acis matched the subject", None),
                 }
             }
             _ if self.rights.rights().bypasses_acl() => (BYPASS, None),

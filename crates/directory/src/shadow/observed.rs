@@ -101,7 +101,7 @@ impl Numbering {
     fn decider(self, need: &Need) -> String {
         let decided = need.explanation.as_ref().and_then(|explanation| match explanation.reason {
             Reason::Allowed(at) | Reason::Denied(at) => explanation.instructions.get(at),
-            Reason::BypassAcl | Reason::NothingApplies | Reason::NobodyGrants => None,
+            Reason::BypassAcl | Reason::NothingApplies | Reason::NobodyGrants | Reason::GrantsAreDenied => None,
         });
         match decided {
             Some(it) => cut(&format!("{} \"{}\"", self.place(it.holder.as_deref(), it.position), it.name)),

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use access::Right;
 use clap::Args;
-use directory::Decision;
+use directory::{Decision, Directory, Need, What};
 use ldap::ResultCode;
 
 use super::client::{ConnectionOptions, shown};
+use super::ending_early;
 use super::names;
 use super::outside::obstacles;
 use super::request::{ChangeKind, Operation, Part, Request};
@@ -33,7 +35,7 @@ pub struct Options {
     /// What is asked for
     #[arg(long = "op", value_name = "OPERATION", value_enum)]
     operation: Operation,
-    /// The entry; without it, the root DSE
+    /// The entry; "" is the root DSE, which of a control is taken where no entry is named
     #[arg(long = "dn", value_name = "DN")]
     dn: Option<String>,
     /// Attributes that are searched for, read, compared or written; * and + stand for those of the entry [repeatable]
@@ -83,10 +85,21 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
     check_exists(&decision, options.operation)?;
     source.directory.note_wrong_names(&mut decision)?;
     let obstacles = obstacles(&source.directory, &session)?;
+    let absent = absent(&source.directory, &request, &decision)?;
+    let limits = match options.operation {
+        Operation::Search if decision.granted => source.directory.search_limits(&session.identity)?,
+        _ => Vec::new(),
+    };
     if options.json {
         let mut value: serde_json::Value = serde_json::from_str(&decision.to_json()).map_err(Failure::new)?;
         if !obstacles.is_empty() {
             value["beforeRights"] = obstacles.clone().into();
+        }
+        if !absent.is_empty() {
+            value["absent"] = absent.into();
+        }
+        if !limits.is_empty() {
+            value["limits"] = ending_early::json(&limits);
         }
         outln!("{value:#}");
     } else {
@@ -97,13 +110,37 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
             outln!("\nIf it came so far:\n");
         }
         text::print(&decision, options.all);
+        let of_absent = absent.iter().map(|name| format!("The entry has no {name}."));
         let unsaid = unsaid(&decision, &session.identity, &options.connection);
-        if !unsaid.is_empty() {
-            outln!("");
-            unsaid.iter().for_each(|line| outln!("{line}"));
+        for lines in [of_absent.collect(), ending_early::lines(&limits), unsaid] {
+            if !lines.is_empty() {
+                outln!("");
+                lines.iter().for_each(|line| outln!("{line}"));
+            }
         }
     }
     Ok(if decision.granted && obstacles.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(REFUSED_STATUS) })
+}
+
+/// The attributes that are asked for and granted, of which the entry has no value.
+fn absent(directory: &Directory, request: &Request, decision: &Decision) -> Result<Vec<String>, Failure> {
+    if !matches!(request.operation, Operation::Search | Operation::Read | Operation::Compare) {
+        return Ok(Vec::new());
+    }
+    let is_granted = |name: &String| {
+        let is_it = |need: &Need| {
+            matches!(&need.what, What::Right { attribute: Some(of), right, .. }
+            if of.eq_ignore_ascii_case(name) && *right != Right::Search)
+        };
+        decision.needs.iter().any(|need| need.granted && is_it(need))
+    };
+    let mut absent = Vec::new();
+    for name in request.attributes.iter().filter(|name| is_granted(name)) {
+        if !names::is_held(directory, &decision.dn, name)? {
+            absent.push(name.clone());
+        }
+    }
+    Ok(absent)
 }
 
 /// Without an entry nothing is granted or refused.
@@ -148,7 +185,12 @@ impl Options {
             )));
         }
         if self.dn.is_none() && !operation.may_be_without_dn() {
-            return Err(Failure::new("name the entry with --dn"));
+            return Err(Failure::new(match operation {
+                Operation::Search | Operation::Read | Operation::Compare => {
+                    "name the entry with --dn; --dn \"\" is the root DSE"
+                }
+                _ => "name the entry with --dn",
+            }));
         }
         Ok(Request {
             operation,

@@ -8,6 +8,7 @@
 //! | `client` | who asks, over which connection, when |
 //! | `names` | attributes that a question names: checked, `*` and `+` expanded |
 //! | `outside` | what keeps a client out before its rights are asked |
+//! | `ending_early` | the limits that end a search early |
 //! | `request` | what is asked for, in words |
 //! | `explain` | why a request is granted or refused |
 //! | `lint` | what can be said against the instructions themselves |
@@ -19,6 +20,7 @@
 //! | `text`, `marked` | decisions for people |
 
 mod client;
+mod ending_early;
 mod explain;
 mod lint;
 mod marked;

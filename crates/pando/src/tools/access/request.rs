@@ -122,10 +122,9 @@ impl Operation {
         }
     }
 
-    /// Whether it may be about the root DSE, which has no name.
+    /// Whether no entry need be named.
     pub const fn may_be_without_dn(self) -> bool {
-        matches!(self, Operation::Search | Operation::Read | Operation::Compare | Operation::Control)
-            || matches!(self, Operation::Extended)
+        matches!(self, Operation::Control | Operation::Extended)
     }
 }
 
@@ -145,8 +144,15 @@ pub struct Request {
 }
 
 impl Request {
-    /// Refuses attributes that the schema does not have.
+    /// Refuses names and OIDs that are none, and attributes that the schema does not have.
     pub fn check(&self, schema: &Schema) -> Result<(), Failure> {
+        let dns = [Some(&self.dn), self.new_superior.as_ref()].into_iter().flatten();
+        dns.map(String::as_str).try_for_each(|dn| names::check_dn(schema, dn))?;
+        if let Some(oid) = self.oid.as_ref().filter(|oid| !is_oid(oid)) {
+            return Err(Failure::new(format_args!(
+                "\"{oid}\" is not an OID: write numbers with dots, such as 1.2.840.113556.1.4.319"
+            )));
+        }
         let added = self.values.iter().filter(|_| self.operation == Operation::Add);
         let added = added.filter_map(|value| value.split_once('=')).map(|(name, _)| name);
         let named = self.attributes.iter().map(String::as_str);
@@ -248,13 +254,18 @@ impl Request {
                     ChangeKind::Increment => ModifyOperation::Increment,
                 };
                 if self.attributes.is_empty() {
-                    return Err(Failure::new("name the attribute that is written with --attr"));
+                    return Err(Failure::new("name the attribute to be written: --attr"));
                 }
                 let values = || self.values.iter().map(String::as_bytes);
                 MadeUpdate::modify(dn, self.attributes.iter().map(|name| (how, name.as_bytes(), values())))
             }
         })
     }
+}
+
+fn is_oid(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.contains('.') && text.split('.').all(is_number)
 }
 
 /// The decision about two parts of a request; the client is told of the first that is refused.

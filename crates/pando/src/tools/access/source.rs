@@ -9,7 +9,7 @@ use config::{BackendConfig, Config};
 use directory::Directory;
 use jobs::files::{Reader, Target};
 use jobs::import::Import;
-use ldap::ldif::LdifEntry;
+use ldap::ldif::{LdifEntry, LdifError, LdifFault};
 use schema::NormalizedDn;
 use store::bulk::LdifSource;
 use tempfile::TempDir;
@@ -100,12 +100,21 @@ fn imported(mut config: Config, files: &[PathBuf], folder: &Path) -> Result<Conf
     Ok(config)
 }
 
+/// Why a file is not read.
+fn unread(file: &Path, error: &LdifError) -> Failure {
+    let instead = match error.fault {
+        LdifFault::ChangeInContent(_) => "; --ldif takes entries: to try changes, use pando access rehearse",
+        _ => "",
+    };
+    Failure::new(format_args!("{}: {error}{instead}", file.display()))
+}
+
 /// The names of entries that no other entry of the files is above.
 fn add_bases(schema: &schema::Schema, file: &Path, bases: &mut Vec<(NormalizedDn, String)>) -> Result<(), Failure> {
     let open = std::fs::File::open(file).context(file.display())?;
     let mut reader = ldap::ldif::Reader::new(std::io::BufReader::new(open));
     let mut entry = LdifEntry::default();
-    while reader.next_into(&mut entry).context(file.display())? {
+    while reader.next_into(&mut entry).map_err(|error| unread(file, &error))? {
         let name = instance::normalized(schema, &entry.dn).context(file.display())?;
         if !bases.iter().any(|(base, _)| base.is_ancestor_or_equal(&name)) {
             bases.retain(|(base, _)| !name.is_ancestor_or_equal(base));

@@ -9,7 +9,11 @@ use super::marked::{columns, marked};
 use crate::output::outln;
 
 /// What is said where no instruction is about something.
-const NOTHING: &str = "    No instruction of the entry, above it or of the configuration is about this: nobody may.";
+const NOTHING: &str = "    No instruction of the entry, above it or of the configuration is about this: nobody but \
+                       users with bypass-acl may.";
+
+/// What is said where every attribute that is granted is denied, too.
+const GRANTS_ARE_DENIED: &str = "    Instructions grant it, but every attribute that they grant is denied by:";
 
 /// Instructions that came close and are shown.
 const CLOSE_MAX: usize = 5;
@@ -50,7 +54,7 @@ fn unsearchable(decision: &Decision) -> String {
 }
 
 /// What a refused need comes to.
-fn missing(need: &Need) -> String {
+pub fn missing(need: &Need) -> String {
     match &need.what {
         What::Shows { dn } => format!("the entry \"{dn}\" does not show"),
         What::Filter(FilterTruth::NoMatch) => "the filter does not match the entry, whoever asks".to_owned(),
@@ -129,42 +133,33 @@ fn headline(decision: &Decision, need: &Need) -> String {
 }
 
 fn put_explanation(out: &mut Vec<String>, explanation: &Explanation, all: bool, width: usize) {
-    let decided = match explanation.reason {
-        Reason::Allowed(at) | Reason::Denied(at) => Some(at),
-        _ => None,
-    };
-    // Of an entry that shows nothing, each attribute may be denied by another instruction.
-    let denials: Vec<&Considered> = match explanation.reason {
-        Reason::NobodyGrants if !explanation.granted => {
-            explanation.instructions.iter().filter(|it| it.outcome == Outcome::Denies).collect()
-        }
-        _ => Vec::new(),
-    };
-    let has_denial = !denials.is_empty();
+    let instructions = &explanation.instructions;
+    // What denies is told whole: each of them has to go before anything is granted.
+    let (mut told, mut others): (Vec<&Considered>, Vec<&Considered>) =
+        instructions.iter().partition(|it| !explanation.granted && is_denial(&it.outcome));
+    let has_denial = !told.is_empty();
     match explanation.reason {
         Reason::BypassAcl => out.push("    The privilege bypass-acl: instructions are not asked.".to_owned()),
-        Reason::Allowed(_) => out.push("    Granted by:".to_owned()),
+        Reason::Allowed(at) => {
+            out.push("    Granted by:".to_owned());
+            told = instructions.get(at).into_iter().collect();
+            others.retain(|it| !told.contains(it));
+        }
         Reason::Denied(_) => out.push("    Denied by:".to_owned()),
         Reason::NothingApplies => out.push(NOTHING.to_owned()),
-        Reason::NobodyGrants if has_denial => {}
-        Reason::NobodyGrants => out.push("    No instruction grants it.".to_owned()),
+        Reason::NobodyGrants => {
+            out.push("    No instruction grants it.".to_owned());
+            out.extend(has_denial.then(|| "    Besides, it is denied by:".to_owned()));
+        }
+        Reason::GrantsAreDenied => out.push(GRANTS_ARE_DENIED.to_owned()),
     }
-    if let Some(decided) = decided.and_then(|at| explanation.instructions.get(at)) {
-        put_instruction(out, decided, width);
-    }
-    if has_denial {
-        out.push("    Denied by:".to_owned());
-        denials.iter().for_each(|denial| put_instruction(out, denial, width));
-    }
-    let is_told = |at: usize, it: &Considered| Some(at) == decided || (has_denial && it.outcome == Outcome::Denies);
-    let others = explanation.instructions.iter().enumerate().filter(|(at, it)| !is_told(*at, it)).map(|(_, it)| it);
-    let others: Vec<&Considered> = others.collect();
+    told.iter().for_each(|it| put_instruction(out, it, width));
     let wanted = |wanted: &dyn Fn(&Considered) -> bool| -> Vec<&Considered> {
         others.iter().copied().filter(|it| all || wanted(it)).collect()
     };
     let mut close = wanted(&|it| is_close(it, explanation.granted));
     let mut heading = if all { "    Looked at besides:" } else { "    These came close:" };
-    if close.is_empty() && !explanation.granted && !has_denial && decided.is_none() {
+    if close.is_empty() && !explanation.granted && !has_denial {
         close = wanted(&|it| nearness(it).is_some());
         close.sort_by_key(|it| nearness(it));
         heading = "    Nearest to it are:";
@@ -184,10 +179,14 @@ fn put_explanation(out: &mut Vec<String>, explanation: &Explanation, all: bool, 
 /// Whether it says something to who asks why.
 fn is_close(considered: &Considered, granted: bool) -> bool {
     match considered.outcome {
-        Outcome::AllowsOthers(_) | Outcome::Invalid(_) => !granted,
-        Outcome::Denies => true,
+        Outcome::AllowsOthers(_) => !granted,
         _ => false,
     }
+}
+
+/// Whether it refuses what another one grants.
+pub const fn is_denial(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Denies | Outcome::Invalid(_))
 }
 
 /// How near an instruction about something else is to being about this: 0 is nearest; none, if it is far.
@@ -219,11 +218,7 @@ fn distance(outcome: &Outcome) -> usize {
 
 /// Where it stands, its text with what counts marked, and what came of it.
 fn put_instruction(out: &mut Vec<String>, considered: &Considered, width: usize) {
-    let name = match considered.name.as_str() {
-        "" => String::new(),
-        name => format!(" \"{name}\""),
-    };
-    out.push(format!("      {}{name}", place(considered)));
+    out.push(format!("      {}", place_and_name(considered)));
     let (parts, note): (&[FailedCondition], String) = match &considered.outcome {
         Outcome::AllowsOthers(failed) | Outcome::DeniesOthers(failed) => (failed, failed_note(failed)),
         Outcome::Allows => (&[], "it allows this".to_owned()),
@@ -235,8 +230,16 @@ fn put_instruction(out: &mut Vec<String>, considered: &Considered, width: usize)
     let room = width.saturating_sub(8);
     out.extend(marked(&considered.text, &spans, room).into_iter().map(|line| format!("        {line}")));
     out.push(format!("        -> {note}"));
-    let wrong = parts.iter().flat_map(|failed| &failed.wrong_names);
+    let wrong = parts.iter().flat_map(|failed| &failed.wrong_names).chain(&considered.wrong_names);
     out.extend(wrong.map(|wrong| format!("        -> {wrong}")));
+}
+
+/// Where an instruction stands, and its name.
+pub fn place_and_name(considered: &Considered) -> String {
+    match considered.name.as_str() {
+        "" => place(considered),
+        name => format!("{} \"{name}\"", place(considered)),
+    }
 }
 
 /// Where an instruction stands.
@@ -280,7 +283,8 @@ mod tests {
 
     fn considered(outcome: Outcome) -> Considered {
         let holder = Some("o=x".to_owned());
-        Considered { holder, position: 1, name: "staff".to_owned(), text: TEXT.to_owned(), outcome }
+        let (name, text, wrong_names) = ("staff".to_owned(), TEXT.to_owned(), Vec::new());
+        Considered { holder, position: 1, name, text, outcome, wrong_names }
     }
 
     fn decision(granted: bool, reason: Reason, outcome: Outcome) -> Decision {
@@ -333,6 +337,34 @@ mod tests {
         let elsewhere = decision(false, Reason::NothingApplies, Outcome::IsAboutOther(TargetPart::Attribute));
         assert_eq!(super::lines(&elsewhere, false, 120)[3..5], [NOTHING, "    Nearest to it are:",]);
         assert!(super::lines(&elsewhere, true, 120).iter().any(|line| line.contains("targetattr does not list")));
+    }
+
+    #[test]
+    fn everything_that_denies_is_told_before_what_came_close() {
+        let explanation = Explanation {
+            granted: false,
+            reason: Reason::Denied(0),
+            instructions: vec![
+                Considered { name: "first".to_owned(), ..considered(Outcome::Denies) },
+                Considered { name: "others".to_owned(), ..considered(Outcome::AllowsOthers(Vec::new())) },
+                Considered {
+                    name: "second".to_owned(),
+                    wrong_names: vec!["there is no such group".to_owned()],
+                    ..considered(Outcome::Denies)
+                },
+            ],
+        };
+        let mut refused = decision(false, Reason::NobodyGrants, Outcome::Denies);
+        refused.needs[0].explanation = Some(explanation.clone());
+        let told = lines(&refused, false, 120);
+        let at = |wanted: &str| told.iter().position(|line| line.contains(wanted)).unwrap();
+        let places = ["    Denied by:", "\"first\"", "\"second\"", "no such group", "came close", "\"others\""].map(at);
+        assert!(places.is_sorted(), "{told:#?}");
+        let reason = Reason::GrantsAreDenied;
+        refused.needs[0].explanation = Some(Explanation { reason, ..explanation });
+        let told = lines(&refused, true, 120);
+        assert_eq!(told[3], GRANTS_ARE_DENIED);
+        assert!(!told.iter().any(|line| line.contains("No instruction grants")), "{told:#?}");
     }
 
     #[test]

@@ -6,14 +6,16 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use access::Right;
+use access::explanation::Reason;
 use clap::Args;
-use directory::{Asked, Directory, Session};
+use directory::{Asked, Directory, Need, Session, What};
 use ldap::Scope;
 use serde_json::json;
 
 use super::client::{ConnectionOptions, name_of, shown};
 use super::searching::{self, search};
 use super::source::{Source, SourceOptions};
+use super::{names, text};
 use crate::failure::{Failure, Outcome};
 use crate::output::outln;
 
@@ -52,9 +54,17 @@ pub struct Options {
 /// What may be done with an entry: rights, and of those to attributes which.
 type Rights = BTreeMap<Right, BTreeSet<String>>;
 
+/// What may be done with an entry, and whether it shows.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Able {
+    rights: Rights,
+    /// Why it does not show; none if it does.
+    hidden: Option<String>,
+}
+
 /// Entries with which the same may be done.
 struct Alike {
-    rights: Rights,
+    able: Able,
     entries: Vec<String>,
 }
 
@@ -73,6 +83,9 @@ impl Looked {
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let source = Source::open(directory, &options.source)?;
     let session = options.connection.session(&source.directory, &options.user)?;
+    if let Some(below) = &options.below {
+        names::check_dn(&source.directory.schema(), below)?;
+    }
     let looked = look(&source.directory, &session, options)?;
     let user = shown(name_of(&options.user));
     if options.json {
@@ -93,7 +106,7 @@ fn look(directory: &Directory, session: &Session, options: &Options) -> Result<L
             suffixes.map(|suffix| suffix.dn.clone()).collect()
         }
     };
-    let mut alike: BTreeMap<Rights, Vec<String>> = BTreeMap::new();
+    let mut alike: BTreeMap<Able, Vec<String>> = BTreeMap::new();
     let (mut left, mut is_cut, mut asked_for) = (options.entries, false, Vec::new());
     for base in bases {
         let asked = searching::Asked {
@@ -116,14 +129,33 @@ fn look(directory: &Directory, session: &Session, options: &Options) -> Result<L
         asked_for.push(asked);
         for (dn, attributes) in found.entries {
             let rights = rights(directory, session, &dn, &attributes, now)?;
-            alike.entry(rights).or_default().push(dn);
+            let hidden = if rights.is_empty() { None } else { hidden(directory, session, &dn, now)? };
+            alike.entry(Able { rights, hidden }).or_default().push(dn);
         }
     }
-    let mut alike: Vec<Alike> = alike.into_iter().map(|(rights, entries)| Alike { rights, entries }).collect();
+    let mut alike: Vec<Alike> = alike.into_iter().map(|(able, entries)| Alike { able, entries }).collect();
     alike.sort_by_key(|alike| std::cmp::Reverse(alike.entries.len()));
     let counts = asked_for.iter().filter(|_| is_cut).map(|asked| searching::count(directory, &root, asked, now));
     let total = counts.sum::<Result<usize, Failure>>()?;
     Ok(Looked { alike, cut_of: is_cut.then_some(total) })
+}
+
+/// Why the entry does not show to the user, if it does not.
+fn hidden(directory: &Directory, session: &Session, dn: &str, now: i64) -> Result<Option<String>, Failure> {
+    let asked = Asked::Search { dn, within: None, filter: None, attributes: &[] };
+    let decision = directory.explain(session, asked, now)?;
+    let is_sight = |need: &&Need| !need.granted && matches!(need.what, What::Shows { .. });
+    Ok(decision.needs.iter().find(is_sight).map(|need| {
+        let explanation = need.explanation.as_ref();
+        let is_denied = explanation.is_some_and(|it| matches!(it.reason, Reason::Denied(_) | Reason::GrantsAreDenied));
+        let instructions = explanation.into_iter().flat_map(|it| &it.instructions).filter(|_| is_denied);
+        let denials: Vec<String> =
+            instructions.filter(|it| text::is_denial(&it.outcome)).map(text::place_and_name).collect();
+        match denials.is_empty() {
+            true => "no attribute of it may be read".to_owned(),
+            false => format!("denied by {}", denials.join(", ")),
+        }
+    }))
 }
 
 fn rights(
@@ -153,7 +185,7 @@ fn rights(
 fn print_text(user: &str, looked: &Looked) {
     let total = looked.entries();
     outln!("What {user} may do with {total} {}:", if total == 1 { "entry" } else { "entries" });
-    for Alike { rights, entries } in &looked.alike {
+    for Alike { able: Able { rights, hidden }, entries } in &looked.alike {
         let example = entries.first().map_or("", String::as_str);
         match entries.len() {
             1 => outln!("\n\"{example}\""),
@@ -161,6 +193,9 @@ fn print_text(user: &str, looked: &Looked) {
         }
         if rights.is_empty() {
             outln!("    nothing: to {user} there is no such entry");
+        }
+        if let Some(why) = hidden {
+            outln!("    does not show in searches: {why}");
         }
         lines_of(rights).iter().for_each(|line| outln!("    {line}"));
     }
@@ -190,10 +225,11 @@ fn print_json(user: &str, looked: &Looked) {
     let classes: Vec<_> = looked
         .alike
         .iter()
-        .map(|Alike { rights, entries }| {
+        .map(|Alike { able: Able { rights, hidden }, entries }| {
+            let shows = !rights.is_empty() && hidden.is_none();
             let rights: serde_json::Map<String, serde_json::Value> =
                 rights.iter().map(|(right, names)| (right.as_str().to_owned(), json!(names))).collect();
-            json!({ "entries": entries, "rights": rights })
+            json!({ "entries": entries, "rights": rights, "shows": shows, "hiddenBecause": hidden })
         })
         .collect();
     let (is_cut, all) = (looked.cut_of.is_some(), looked.cut_of.unwrap_or_else(|| looked.entries()));

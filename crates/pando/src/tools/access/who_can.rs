@@ -14,10 +14,11 @@ use nearest::hint;
 use serde_json::json;
 
 use super::client::{ANONYMOUS, ConnectionOptions};
-use super::names::check_attribute;
+use super::names::{check_attribute, check_dn};
 use super::searching::{self, search};
 use super::source::{Source, SourceOptions};
-use super::text::place;
+use super::text::place_and_name;
+use super::unsaid;
 use crate::failure::{Failure, Outcome};
 use crate::output::outln;
 use crate::table::Table;
@@ -70,11 +71,14 @@ struct Class {
 struct Able {
     classes: Vec<Class>,
     without: BTreeMap<&'static str, usize>,
+    /// What is taken of the connection, where rules look at it.
+    assumed: Vec<String>,
 }
 
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     let question = Question::parse(&options.question)?;
     let source = Source::open(directory, &options.source)?;
+    check_dn(&source.directory.schema(), &question.dn)?;
     if let Some(name) = &question.attribute {
         check_attribute(&source.directory.schema(), name)?;
     }
@@ -86,6 +90,10 @@ pub fn run(directory: &Path, options: &Options) -> Outcome {
         for (privilege, users) in &able.without {
             let have = if *users == 1 { "user has" } else { "users have" };
             outln!("\n{users} {have} the right, but not the privilege {privilege}.");
+        }
+        if !able.assumed.is_empty() {
+            outln!("");
+            able.assumed.iter().for_each(|line| outln!("{line}"));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -109,10 +117,18 @@ impl Question {
                 "{0} is a right to an attribute: name it, as in who-can {0} mail on {dn}",
                 right.as_str()
             ))),
-            (false, Some(_)) => Err(Failure::new(format_args!(
-                "{0} is a right to a whole entry: name no attribute, as in who-can {0} on {dn}",
-                right.as_str()
-            ))),
+            (false, Some(attribute)) => {
+                let values = match right {
+                    Right::Add | Right::Delete => {
+                        format!("; to {} values takes write, as in who-can write {attribute} on {dn}", right.as_str())
+                    }
+                    _ => String::new(),
+                };
+                Err(Failure::new(format_args!(
+                    "{0} is a right to a whole entry: name no attribute, as in who-can {0} on {dn}{values}",
+                    right.as_str()
+                )))
+            }
             _ => Ok(Self { right, attribute, dn: dn.clone() }),
         }
     }
@@ -153,6 +169,7 @@ fn able(directory: &Directory, question: &Question, connection: &ConnectionOptio
     }
     let mut classes: BTreeMap<String, Class> = BTreeMap::new();
     let mut without: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut assumed = Vec::new();
     for user in users {
         let session = connection.session(directory, &user)?;
         let asked = Asked::Right { dn: &question.dn, right: question.right, attribute: question.attribute.as_deref() };
@@ -160,6 +177,7 @@ fn able(directory: &Directory, question: &Question, connection: &ConnectionOptio
         if !decision.exists {
             return Err(Failure::new(format_args!("there is no entry \"{}\"", question.dn)));
         }
+        decision.needs.iter().for_each(|need| unsaid::assumed(need, connection, &mut assumed));
         let lacking = decision.refused().find_map(|need| match need.what {
             What::Privilege(privilege) => Some(privilege),
             _ => None,
@@ -173,7 +191,7 @@ fn able(directory: &Directory, question: &Question, connection: &ConnectionOptio
             class.users.push(if user.is_empty() { ANONYMOUS.to_owned() } else { user });
         }
     }
-    Ok(Able { classes: classes.into_values().collect(), without })
+    Ok(Able { classes: classes.into_values().collect(), without, assumed })
 }
 
 /// What gives the right, and the rule that says to whom.
@@ -182,7 +200,7 @@ fn why(decision: &Decision) -> (String, String) {
     let explanation = rights.filter_map(|need| need.explanation.as_ref()).next_back();
     match explanation.map(|explanation| (explanation.reason, explanation)) {
         Some((Reason::Allowed(at), explanation)) => match explanation.instructions.get(at) {
-            Some(considered) => (format!("{} \"{}\"", place(considered), considered.name), rule(considered)),
+            Some(considered) => (place_and_name(considered), rule(considered)),
             None => (String::new(), String::new()),
         },
         Some((Reason::BypassAcl, _)) => ("the privilege bypass-acl".to_owned(), String::new()),
@@ -237,6 +255,7 @@ fn print_json(question: &Question, able: &Able) {
         "dn": question.dn,
         "classes": classes,
         "withoutPrivilege": able.without,
+        "assumed": able.assumed,
     });
     outln!("{value:#}");
 }
@@ -259,7 +278,11 @@ mod tests {
         );
         assert_eq!(parse("DELETE on o=x").unwrap().right, Right::Delete);
         assert!(parse("read on o=x").err().unwrap().contains("name it"));
-        assert!(parse("delete cn on o=x").err().unwrap().contains("name no attribute"));
+        assert!(parse("delete cn on o=x").err().unwrap().ends_with(
+            "to delete values takes write, as in who-can \
+                                                                    write cn on o=x"
+        ));
+        assert!(parse("proxy cn on o=x").err().unwrap().ends_with("name no attribute, as in who-can proxy on o=x"));
         assert_eq!(parse("reed cn on o=x").err().unwrap(), "\"reed\" is not a right: did you mean read?");
         assert!(parse("read cn of o=x").err().unwrap().contains("who-can RIGHT"));
     }

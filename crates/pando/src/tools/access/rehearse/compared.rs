@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use access::Right;
 use access::explanation::Reason;
-use directory::{Asked, Bounds, Change, Comparison, Directory, Need, RequestTime, Session, Side, Sides};
+use directory::{Asked, Bounds, Change, Comparison, Decision, Directory, FilterTruth, Need, RequestTime, Session};
+use directory::{Side, Sides, What};
 use ldap::{MadeUpdate, Operation};
 
 use super::logged::{Client, Logged, Request, TLS_BITS};
@@ -16,7 +17,7 @@ use super::written::Written;
 use crate::failure::{Context, Failure};
 use crate::tools::access::client::ConnectionOptions;
 use crate::tools::access::searching;
-use crate::tools::access::text::place;
+use crate::tools::access::text::{missing, place_and_name};
 
 /// Entries of one search that are compared.
 const ENTRIES_MAX: usize = 100_000;
@@ -174,18 +175,41 @@ fn difference(found: &directory::Difference) -> Difference {
         }
         Change::Result { before, after } => format!("the result would be {} instead of {}", after.code, before.code),
     };
-    let because = match &found.change {
-        Change::Result { after, .. } => Some(after.message.clone()),
-        _ => found.needs().map(|(now, then)| because(now, then)),
+    let because = match (&found.change, found.needs()) {
+        (Change::Result { after, .. }, _) => after.message.clone(),
+        (_, Some((now, then))) => because(now, then),
+        (_, None) => otherwise(found),
     };
-    Difference { is_lost, what, because: because.unwrap_or_else(|| "another decision comes before".to_owned()) }
+    Difference { is_lost, what, because }
+}
+
+/// Why, where no right is decided otherwise: what the change writes besides instructions, or what is missing on the
+/// side that refuses.
+fn otherwise(found: &directory::Difference) -> String {
+    let directory::Difference { change, now, then, .. } = found;
+    let is_unmatched = |it: &Decision| it.needs.iter().any(|need| need.what == What::Filter(FilterTruth::NoMatch));
+    let refused = now.refused().chain(then.refused()).next();
+    match (now.exists, then.exists) {
+        (false, true) => "the change adds the entry".to_owned(),
+        (true, false) => "the change deletes the entry".to_owned(),
+        _ if is_unmatched(now) && !is_unmatched(then) => "the change writes values that the filter matches".to_owned(),
+        _ if is_unmatched(then) && !is_unmatched(now) => {
+            "the change writes values that the filter no longer matches".to_owned()
+        }
+        _ => match (change, refused) {
+            (Change::Attribute { name, .. }, None) => format!("the change writes {name} of the entry"),
+            (_, None) => "the change writes the entry".to_owned(),
+            (_, Some(need)) if found.is_lost => format!("with the change {}", missing(need)),
+            (_, Some(need)) => format!("without the change {}", missing(need)),
+        },
+    }
 }
 
 fn because(now: &Need, then: &Need) -> String {
     let by = |need: &Need, wanted: fn(Reason) -> Option<usize>| {
         let explanation = need.explanation.as_ref()?;
         let decided = explanation.instructions.get(wanted(explanation.reason)?)?;
-        Some(format!("{} \"{}\"", place(decided), decided.name))
+        Some(place_and_name(decided))
     };
     let allowed = |reason| if let Reason::Allowed(at) = reason { Some(at) } else { None };
     let denied = |reason| if let Reason::Denied(at) = reason { Some(at) } else { None };

@@ -32,6 +32,8 @@ struct Key {
 #[derive(Debug, Default)]
 struct Group {
     operations: u64,
+    /// The last one of them, by its number.
+    last: Option<u64>,
     examples: Vec<Example>,
 }
 
@@ -57,7 +59,11 @@ impl Report {
         for Difference { is_lost, what, because } in differences {
             let key = Key { user: logged.client.dn.clone(), is_lost, because };
             let group = self.groups.entry(key).or_default();
-            group.operations += 1;
+            // Several attributes of one operation may differ by the same cause.
+            if group.last != Some(self.compared) {
+                group.last = Some(self.compared);
+                group.operations += 1;
+            }
             if group.examples.len() < EXAMPLES_MAX && !group.examples.iter().any(|known| known.what == what) {
                 group.examples.push(Example { request: request_text(logged), what });
             }

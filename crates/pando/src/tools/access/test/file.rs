@@ -368,7 +368,7 @@ allowed = false
         assert_eq!(
             faults("[[expect]]\nas = \"x\"\ndn = \"o=x\"\natr = \"cn\"\nallowed = true\n"),
             [
-                "t.toml:4: there is no \"atr\": did you mean at, attr, as?",
+                "t.toml:4: there is no \"atr\": did you mean at, attr?",
                 "t.toml:1: the expectation has no \"attr\": write attr = \"mail\"",
             ]
         );
