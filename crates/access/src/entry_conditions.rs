@@ -164,6 +164,7 @@ impl<'c> Conditions<'c> {
         let here = self.stored.as_ref().map(|stored| stored.backend);
         match (question, self.asker.place) {
             (EntryQuestion::Says(test), _) => self.says(test, looked),
+            (EntryQuestion::IsAddition, _) => Ok(if self.is_addition() { Truth::Undefined } else { Truth::False }),
             (EntryQuestion::IsSelf, Some(own)) if here.is_some() => {
                 let is_own = here == Some(own.backend) && self.entry.id == own.id && own.id != EntryId::ROOT;
                 Ok(is_own.into())
@@ -182,13 +183,17 @@ impl<'c> Conditions<'c> {
         }
     }
 
+    fn is_addition(&self) -> bool {
+        self.stored.is_some() && self.entry.id == EntryId::ROOT
+    }
+
     /// What the entry, or those above it, say of the asker: one that says so is enough. What an entry that is to be
     /// added says of who adds it cannot be told: it could name oneself.
     fn says(&self, test: &EntryTest, looked: &mut Looked) -> Result<Truth, StoreError> {
         let mut truth = Truth::False;
         for level in test.levels.iter() {
             let said = match level {
-                0 if self.stored.is_some() && self.entry.id == EntryId::ROOT => Truth::Undefined,
+                0 if self.is_addition() => Truth::Undefined,
                 0 => {
                     looked.at_content = true;
                     self.entry_says(test, self.entry)?

@@ -138,6 +138,7 @@ impl Rights {
                         is_child.into()
                     }
                     EntryQuestion::Says(_) => Truth::Undefined,
+                    EntryQuestion::IsAddition => Truth::False,
                 })
             })?,
         };

@@ -21,6 +21,8 @@ pub(crate) enum OpenRule {
     OneSelf,
     Parent,
     Entry(Arc<EntryTest>),
+    /// False of an entry that is there, whatever it says of the asker; of one that is to be added it is undefined.
+    OfAddition,
 }
 
 /// The asker, with its entry if it has one.
@@ -125,6 +127,7 @@ impl OpenRule {
             OpenRule::OneSelf => answer(EntryQuestion::IsSelf),
             OpenRule::Parent => answer(EntryQuestion::IsChildOfAsker),
             OpenRule::Entry(test) => answer(EntryQuestion::Says(test)),
+            OpenRule::OfAddition => answer(EntryQuestion::IsAddition),
         }
     }
 }
@@ -138,6 +141,8 @@ pub(crate) enum EntryQuestion<'q> {
     IsChildOfAsker,
     /// Whether it says so.
     Says(&'q EntryTest),
+    /// Undefined of an entry that is to be added, false of others.
+    IsAddition,
 }
 
 fn joined(mut open: Vec<OpenRule>, empty: Truth, join: fn(Arc<[OpenRule]>) -> OpenRule) -> OpenRule {
@@ -174,10 +179,12 @@ impl Subject<'_> {
             },
             Test::Group(group) => truth(self.is_in_group(group)?),
             Test::Role(role) => truth(asker.roles.contains(role)),
-            Test::Entry(test) if additions == Additions::Undefined && test.levels.contains(0) => {
-                OpenRule::Entry(Arc::clone(test))
-            }
-            Test::Entry(test) => self.of_entry_test(test, computed)?,
+            Test::Entry(test) => match self.of_entry_test(test, computed)? {
+                OpenRule::Decided(_) if additions == Additions::Undefined && test.levels.contains(0) => {
+                    OpenRule::OfAddition
+                }
+                left => left,
+            },
             Test::Address(ranges) => {
                 truth(asker.connection.address.is_some_and(|address| ranges.iter().any(|it| it.contains(address))))
             }

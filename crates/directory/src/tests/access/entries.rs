@@ -103,6 +103,12 @@ fn case_14_what_a_new_entry_says_of_who_adds_it_is_undefined() {
         assert!(!bed.may_add_entry("bob", &people, "cn=new", &[("cn", "new")]), "{rule}");
         assert!(!bed.may_add_entry("", &people, "cn=new", &[("cn", "new")]), "{rule}");
     }
+    // Of entries that are there it is as false as before: alice does not have the value that bob has.
+    let bed = AccessBed::new(&[(BASE, &aci("", "allow (add,delete) userattr!=\"l#north\""))]);
+    bed.add_value(&person("bob"), "l", "north");
+    assert!(bed.may_entry("alice", Right::Delete, &person("bob")));
+    bed.add_value(&alice, "l", "north");
+    assert!(!bed.may_entry("alice", Right::Delete, &person("bob")));
     // In a deny, undefined refuses.
     let deny = aci("", "deny (add) userattr=\"manager#USERDN\"");
     let everybody = aci("", "allow (add) userdn=\"ldap:///anyone\"");
