@@ -57,7 +57,11 @@ fn unsearchable(decision: &Decision) -> String {
 pub fn missing(need: &Need) -> String {
     match &need.what {
         What::Shows { dn } => format!("the entry \"{dn}\" does not show"),
-        What::Filter(FilterTruth::NoMatch) => "the filter does not match the entry, whoever asks".to_owned(),
+        What::Filter(FilterTruth::NoMatch) => {
+            "the filter does not match the entry, whoever asks (--dn names the entry \
+            that should be found, not the base of the search)"
+                .to_owned()
+        }
         What::Filter(_) => "the filter has an attribute that may not be searched".to_owned(),
         other => format!("no {}", title(other)),
     }
