@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use ber::{OCTET_STRING, Writer};
 use ldap::client::Search;
-use ldap::{Controls, DerefAliases, FilterBuf, LdapResult, MadeSearch, Operation, Scope};
+use ldap::{Controls, FilterBuf, LdapResult, MadeSearch, Operation, Scope};
 
 use crate::directory::Directory;
 use crate::refusal::Refusal;
@@ -46,17 +46,8 @@ impl Directory {
         let session = self.administrator_session(0, time.started);
         let mut found = Names::default();
         for suffix in self.backends.iter().flat_map(|backend| &backend.suffixes) {
-            let search = Search {
-                base: &suffix.dn,
-                scope: Scope::WholeSubtree,
-                deref_aliases: DerefAliases::Never,
-                size_limit: 2,
-                time_limit_seconds: 0,
-                types_only: false,
-                filter: &filter,
-                attributes: &["1.1"],
-            };
-            let made = MadeSearch::new(&search);
+            let search = Search::new(&suffix.dn, Scope::WholeSubtree, &filter, &["1.1"]);
+            let made = MadeSearch::new(&Search { size_limit: 2, ..search });
             let Ok(Operation::Search(request)) = made.operation() else { return Ok(None) };
             let mut worker = Worker::default();
             // A base that does not exist has no users.

@@ -13,7 +13,7 @@ use config::{Config, Instance, ListenAddress};
 use ldap::client::{self, Response, Search, ServerMessage};
 use ldap::ldif::LdifChange;
 use ldap::transaction::EndTransaction;
-use ldap::{ControlBuf, DerefAliases, LdapResult, ResultCode, Scope, oids};
+use ldap::{ControlBuf, LdapResult, ResultCode, Scope, oids};
 
 use crate::failure::{Context, Failure};
 use crate::instance;
@@ -141,16 +141,7 @@ impl Client {
         attributes: &[&str],
     ) -> Result<Vec<Found>, Failure> {
         let filter = ldap::filter::parse(filter).map_err(Failure::new)?;
-        let search = Search {
-            base,
-            scope,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_seconds: 0,
-            types_only: false,
-            filter: &filter,
-            attributes,
-        };
+        let search = Search::new(base, scope, &filter, attributes);
         let mut request = Vec::new();
         client::search(&mut request, self.next_id(), &search, &[]);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

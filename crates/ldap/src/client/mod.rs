@@ -36,6 +36,23 @@ pub struct Search<'a> {
     pub attributes: &'a [&'a str],
 }
 
+impl<'a> Search<'a> {
+    /// A search that follows no alias, leaves the limits to the server, and asks for values.
+    #[must_use]
+    pub fn new(base: &'a str, scope: Scope, filter: &'a FilterBuf, attributes: &'a [&'a str]) -> Self {
+        Search {
+            base,
+            scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit_seconds: 0,
+            types_only: false,
+            filter,
+            attributes,
+        }
+    }
+}
+
 /// A simple bind; both empty for anonymous.
 pub fn bind(out: &mut Vec<u8>, id: i32, name: &str, password: &[u8], controls: &[ControlBuf]) {
     const SIMPLE: Tag = 0x80;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use ldap::{DerefAliases, ModifyOperation, ResultCode, Scope, client};
+use ldap::{ModifyOperation, ResultCode, Scope, client};
 
 use super::fixture::*;
 use crate::bind::{BindDone, BindStep};
@@ -288,16 +288,7 @@ fn a_search_that_waits_for_its_turn_holds_no_snapshot() {
     let mut it = Fixture::with(&[BASE], Vec::new(), &ldif, few_indexed);
     let mut bytes = Vec::new();
     let filter = ldap::filter::parse("(description=same)").unwrap();
-    let search = client::Search {
-        base: BASE,
-        scope: Scope::WholeSubtree,
-        deref_aliases: DerefAliases::Never,
-        size_limit: 0,
-        time_limit_seconds: 0,
-        types_only: false,
-        filter: &filter,
-        attributes: &[],
-    };
+    let search = client::Search::new(BASE, Scope::WholeSubtree, &filter, &[]);
     client::search(&mut bytes, 7, &search, &[]);
     let message = ldap::Message::decode(&bytes).unwrap();
     let ldap::Operation::Search(request) = &message.operation else { panic!("not a search") };

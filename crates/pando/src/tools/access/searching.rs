@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use directory::{Directory, EncodeError, EntryWriter, RequestTime, Session, ShownEntry, Worker};
 use ldap::client::Search;
-use ldap::{Controls, DerefAliases, LdapResult, MadeSearch, Operation, Scope};
+use ldap::{Controls, LdapResult, MadeSearch, Operation, Scope};
 
 use crate::failure::{Context, Failure};
 
@@ -28,16 +28,8 @@ impl Asked {
     fn made(&self, values: bool) -> Result<MadeSearch, Failure> {
         let filter = ldap::filter::parse(&self.filter).context(format_args!("\"{}\" is not a filter", self.filter))?;
         let attributes: Vec<&str> = self.attributes.iter().map(String::as_str).collect();
-        Ok(MadeSearch::new(&Search {
-            base: &self.base,
-            scope: self.scope,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_seconds: 0,
-            types_only: !values,
-            filter: &filter,
-            attributes: &attributes,
-        }))
+        let search = Search::new(&self.base, self.scope, &filter, &attributes);
+        Ok(MadeSearch::new(&Search { types_only: !values, ..search }))
     }
 }
 
