@@ -12,7 +12,7 @@ use access::limits::SearchLimit;
 use access::lint::{Finding, Instruction, Presence, lint, wrong_names};
 use access::{Identity, OidDecision, Rights};
 use ldap::client::Search;
-use ldap::{Controls, DerefAliases, Filter, LdapResult, MadeSearch, Operation, ResultCode, Scope};
+use ldap::{Controls, Filter, LdapResult, MadeSearch, Operation, ResultCode, Scope};
 use query::backend::holder;
 use query::entry_place::EntryPlace;
 use query::error::store_failure;
@@ -20,6 +20,7 @@ use query::facts::Facts;
 use schema::NormalizedDn;
 use store::StoreError;
 
+use crate::decision::kept::Kept;
 use crate::decision::{Asked, Explainer, by_control, held};
 use crate::directory::Directory;
 use crate::needs::{Decision, Need, What};
@@ -196,16 +197,7 @@ impl Directory {
         let suffix = holder(&self.backends, name.as_bytes()).map(|(_, suffix)| suffix.dn.as_str());
         let (base, scope) = within.or(suffix.map(|suffix| (suffix, Scope::WholeSubtree)))?;
         let filter = ldap::filter::parse(&filter.to_string()).ok()?;
-        let made = MadeSearch::new(&Search {
-            base,
-            scope,
-            deref_aliases: DerefAliases::Never,
-            size_limit: 0,
-            time_limit_seconds: 0,
-            types_only: false,
-            filter: &filter,
-            attributes: &[],
-        });
+        let made = MadeSearch::new(&Search::new(base, scope, &filter, &[]));
         let operation = made.operation().ok()?;
         let Operation::Search(request) = &operation else { return None };
         let time = RequestTime { started: Instant::now(), unix_seconds };
@@ -236,7 +228,7 @@ impl Directory {
                 }
                 None => session.apart(),
             };
-            let (asked, unix_seconds) = (by_control::Kept::of(operation)?, time.unix_seconds);
+            let (asked, unix_seconds) = (by_control::kept(operation)?, time.unix_seconds);
             Ok(AskedExplanation { session: Box::new(session), asked, unix_seconds })
         };
         Some(take())
@@ -253,7 +245,7 @@ fn upper_part(dn: &str, rdns: usize) -> String {
 /// A request to be explained. Takes long: not for event loops.
 pub struct AskedExplanation {
     session: Box<Session>,
-    asked: by_control::Kept,
+    asked: Kept,
     unix_seconds: i64,
 }
 

@@ -21,6 +21,7 @@ use store::StoreError;
 use crate::access_settings::{access_settings, proposal};
 use crate::comparison::{Bounds, Change, Comparison, Difference, Side, Sides, Untold};
 use crate::decision::Asked;
+use crate::decision::kept::KeptRead;
 use crate::directory::Directory;
 use crate::needs::{Need, What};
 use crate::open_error::OpenError;
@@ -41,14 +42,8 @@ const TIME_MAX: Duration = Duration::from_secs(2);
 pub struct ShadowRequest {
     proposed: Arc<Proposed>,
     session: Box<Session>,
-    asked: Kept,
+    asked: KeptRead,
     unix_seconds: i64,
-}
-
-/// What was asked for.
-enum Kept {
-    Search(Box<[u8]>),
-    Compare { dn: String, attribute: String },
 }
 
 impl Directory {
@@ -113,7 +108,6 @@ impl Directory {
         time: RequestTime,
     ) -> Option<ShadowRequest> {
         let proposed = self.shadow.proposed()?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let bytes = match operation {
             Operation::Search(search) => search.encoded().len(),
             Operation::Compare(compare) => compare.entry.len() + compare.attribute.len(),
@@ -127,13 +121,7 @@ impl Directory {
             proposed.tally.left_out(LeftOut::TooLarge);
             return None;
         }
-        let asked = match operation {
-            Operation::Search(search) => Kept::Search(search.encoded().into()),
-            Operation::Compare(compare) => {
-                Kept::Compare { dn: text(compare.entry), attribute: text(compare.attribute) }
-            }
-            _ => return None,
-        };
+        let asked = KeptRead::of(operation)?;
         Some(ShadowRequest { proposed, session: Box::new(session.apart()), asked, unix_seconds: time.unix_seconds })
     }
 
@@ -150,11 +138,11 @@ impl Directory {
                 bounds: Bounds { entries_max: ENTRIES_MAX, until: Some(started + TIME_MAX) },
             };
             let (kind, comparison) = match &request.asked {
-                Kept::Search(encoded) => {
+                KeptRead::Search(encoded) => {
                     let search = SearchRequest::decode(encoded).map_err(|_| StoreError::Closed)?;
                     (Request::Search, sides.search(&search)?)
                 }
-                Kept::Compare { dn, attribute } => {
+                KeptRead::Compare { dn, attribute } => {
                     let asked = Asked::Right { dn, right: Right::Compare, attribute: Some(attribute) };
                     (Request::Compare, sides.decide(asked)?)
                 }

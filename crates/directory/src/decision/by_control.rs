@@ -6,11 +6,11 @@
 
 use ldap::controls::name_after_dn;
 use ldap::oids::control;
-use ldap::{Control, Controls, EntryUpdate, LdapResult, Operation, ResultCode, SearchRequest, Update};
+use ldap::{Control, Controls, EntryUpdate, LdapResult, Operation, ResultCode, SearchRequest};
 use query::error::shown;
-use zeroize::Zeroizing;
 
 use super::asked::Asked;
+use super::kept::{Kept, KeptRead, text};
 use crate::refusal::Refusal as OwnRefusal;
 
 ldap::refusals! {
@@ -38,31 +38,12 @@ pub(crate) fn subject(control: &Control<'_>) -> Result<Option<String>, LdapResul
     name.map(|name| Some(name.to_owned())).ok_or_else(|| Refusal::BadSubject { value: shown(value) }.into())
 }
 
-/// What a request asks for, kept for another thread.
-pub(crate) enum Kept {
-    /// As [`SearchRequest::encoded`] gave it.
-    Search(Box<[u8]>),
-    Compare {
-        dn: String,
-        attribute: String,
-    },
-    /// As [`EntryUpdate::encoded`] gave it.
-    Update(Zeroizing<Vec<u8>>),
+/// What a request that can be asked about asks for, for another thread.
+pub(crate) fn kept(operation: &Operation<'_>) -> Result<Kept, LdapResult> {
+    Kept::of(operation).ok_or_else(|| Refusal::OtherOperation.into())
 }
 
 impl Kept {
-    /// Of a request that can be asked about.
-    pub(crate) fn of(operation: &Operation<'_>) -> Result<Kept, LdapResult> {
-        match operation {
-            Operation::Search(search) => Ok(Kept::Search(search.encoded().into())),
-            Operation::Compare(compare) => {
-                Ok(Kept::Compare { dn: text(compare.entry), attribute: text(compare.attribute) })
-            }
-            Operation::Update(Update::Entry(update)) => Ok(Kept::Update(update.encoded().to_vec().into())),
-            _ => Err(Refusal::OtherOperation.into()),
-        }
-    }
-
     /// Calls `explain` with it.
     pub(crate) fn with<T>(
         &self,
@@ -70,19 +51,15 @@ impl Kept {
     ) -> Result<T, LdapResult> {
         let malformed = |error: ldap::DecodeError| OwnRefusal::MadeRequest { problem: error.to_string() };
         match self {
-            Kept::Search(encoded) => {
+            Kept::Read(KeptRead::Search(encoded)) => {
                 let search = SearchRequest::decode(encoded).map_err(malformed)?;
                 let attributes: Vec<String> = search.attributes.iter().map(text).collect();
                 let dn = text(search.base);
                 let within = Some((dn.as_str(), search.scope));
                 explain(Asked::Search { dn: &dn, within, filter: Some(&search.filter), attributes: &attributes })
             }
-            Kept::Compare { dn, attribute } => explain(Asked::Compare { dn, attribute }),
+            Kept::Read(KeptRead::Compare { dn, attribute }) => explain(Asked::Compare { dn, attribute }),
             Kept::Update(encoded) => explain(Asked::Update(EntryUpdate::decode(encoded).map_err(malformed)?.request())),
         }
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

@@ -8,12 +8,14 @@
 //! | `asked` | the requests that can be asked about |
 //! | `by_control` | the control with which a client asks |
 //! | `explainer` | finds the entry and asks about it |
+//! | `kept` | requests that are kept for another thread |
 //! | `held` | the instructions of the whole directory, for those who look at them |
 
 mod asked;
 pub(crate) mod by_control;
 mod explainer;
 pub(crate) mod held;
+pub(crate) mod kept;
 
 pub use asked::Asked;
 pub(crate) use explainer::Explainer;
