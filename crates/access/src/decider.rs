@@ -309,11 +309,8 @@ impl<'d> Decider<'d> {
 
     /// The table of attribute types of an entry.
     pub fn table(&self, facts: &Facts, entry: &EntryView<'_>) -> Result<Rc<Table>, StoreError> {
-        let image = self.image_of(entry);
-        if let Some(image) = image
-            && let Some(last) = self.memo.last.borrow().as_ref().filter(|last| last.image == image)
-        {
-            return Ok(Rc::clone(&last.table));
+        if let Some(known) = self.of_known_table(entry, Rc::clone) {
+            return Ok(known);
         }
         let stored = self.stored(entry);
         let place = match &stored {
@@ -327,10 +324,18 @@ impl<'d> Decider<'d> {
                 place.table(kinds, |applying| self.applies_by(conditions, applying))
             })?,
         };
-        if let Some(image) = image.filter(|_| stored.is_some()) {
+        if let Some(image) = self.image_of(entry).filter(|_| stored.is_some()) {
             *self.memo.last.borrow_mut() = Some(Last { image, table: Rc::clone(&table) });
         }
         Ok(table)
+    }
+
+    /// What the table of an entry says, if it is the one that was asked about last.
+    #[inline]
+    fn of_known_table<T>(&self, entry: &EntryView<'_>, what: impl FnOnce(&Rc<Table>) -> T) -> Option<T> {
+        let image = self.image_of(entry)?;
+        let last = self.memo.last.borrow();
+        last.as_ref().filter(|last| last.image == image).map(|last| what(&last.table))
     }
 
     /// None of an entry whose table is not remembered.
@@ -348,10 +353,8 @@ impl<'d> Decider<'d> {
         entry: &EntryView<'_>,
         attribute: TypeIndex,
     ) -> Result<bool, StoreError> {
-        if let Some(image) = self.image_of(entry)
-            && let Some(last) = self.memo.last.borrow().as_ref().filter(|last| last.image == image)
-        {
-            return Ok(last.table.grants(right, attribute));
+        if let Some(grants) = self.of_known_table(entry, |table| table.grants(right, attribute)) {
+            return Ok(grants);
         }
         match self.rights.of_type(self.which, right, attribute) {
             Answer::Yes => Ok(true),
