@@ -1,5 +1,6 @@
 """`pando access` tells what was asked, refuses names that are mistyped, and counts what it left out."""
 
+import contextlib
 import json
 import subprocess
 
@@ -31,15 +32,21 @@ userPassword: secret12
 """
 
 
-@pytest.fixture(scope="module")
-def people(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tools")
-    file = folder / "people.ldif"
-    file.write_text(PEOPLE)
+@contextlib.contextmanager
+def closed(folder, ldif):
+    """An instance with these entries and the profile that lets nobody but root read them."""
+    file = folder / "tree.ldif"
+    file.write_text(ldif)
     instance = Pando(folder / "inst")
     instance.setup("--accessProfile", "closed").import_ldif(file)
     yield instance
     instance.remove()
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    with closed(tmp_path_factory.mktemp("tools"), PEOPLE) as instance:
+        yield instance
 
 
 def compared(people, tmp_path, text):
@@ -205,15 +212,11 @@ def test_everything_that_an_update_lacks_is_told_at_once(people):
 @pytest.fixture
 def other(tmp_path):
     """An instance whose instructions name what is not there."""
-    file = tmp_path / "tree.ldif"
     rule = '(targetattr="*")(version 3.0; acl "%s"; allow (read,search) groupdn="ldap:///%s";)'
     groups = {"gone": f"cn=gone,{BASE}", "person": ANN, "far": "cn=g,dc=elsewhere"}
     rules = "\n".join("aci: " + rule % group for group in groups.items())
-    file.write_text(PEOPLE.replace("aci: ", f"{rules}\naci: ", 1))
-    instance = Pando(tmp_path / "inst")
-    instance.setup("--accessProfile", "closed").import_ldif(file)
-    yield instance
-    instance.remove()
+    with closed(tmp_path, PEOPLE.replace("aci: ", f"{rules}\naci: ", 1)) as instance:
+        yield instance
 
 
 def test_groups_that_are_none_are_named(other):
@@ -270,14 +273,10 @@ OPEN = 'aci: (targetattr="l")(version 3.0; acl "open"; allow (read) ip="192.0.2.
 @pytest.fixture
 def far(tmp_path):
     """An instance with instructions that are about something else, and one about the connection."""
-    file = tmp_path / "tree.ldif"
     rule = 'aci: %s(version 3.0; acl "%s"; allow (read,search,add) userdn="ldap:///all";)'
     rules = "\n".join([rule % (target, name) for name, (target, _) in FAR.items()] + [OPEN])
-    file.write_text(PEOPLE.replace("aci: ", f"{rules}\naci: ", 1))
-    instance = Pando(tmp_path / "inst")
-    instance.setup("--accessProfile", "closed").import_ldif(file)
-    yield instance
-    instance.remove()
+    with closed(tmp_path, PEOPLE.replace("aci: ", f"{rules}\naci: ", 1)) as instance:
+        yield instance
 
 
 def test_instructions_that_miss_by_one_part_are_shown_with_the_part(far):
@@ -385,13 +384,9 @@ aci: (target="ldap:///{BOB}")(version 3.0; acl "bob is hidden"; deny (read) user
 @pytest.fixture
 def denying(tmp_path):
     """An instance with instructions that deny, and a limit in ann's entry."""
-    file = tmp_path / "tree.ldif"
     limited = PEOPLE.replace("uid: ann\n", "uid: ann\nds-rlim-lookthrough-limit: 3\n")
-    file.write_text(limited.replace("aci: ", f"{DENYING}aci: ", 1))
-    instance = Pando(tmp_path / "inst")
-    instance.setup("--accessProfile", "closed").import_ldif(file)
-    yield instance
-    instance.remove()
+    with closed(tmp_path, limited.replace("aci: ", f"{DENYING}aci: ", 1)) as instance:
+        yield instance
 
 
 def test_an_entry_of_which_every_granted_attribute_is_denied_names_what_denies(denying):
