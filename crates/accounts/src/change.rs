@@ -1,0 +1,67 @@
+//! What is to change in the state of an account because of a bind.
+//!
+//! A change is merged, when it is applied, with the state that is there then: binds of one account run at the same time,
+//! and none of them must undo what another one counted.
+
+use std::time::Duration;
+
+use crate::moment::Moment;
+
+/// One change of an account's state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateChange {
+    /// A wrong password: a failure time is added, those that no longer count go, and the account is locked when the
+    /// count is reached. A locked account keeps its failures and its lock as they are.
+    CountFailure {
+        /// When.
+        at: Moment,
+        /// What the policy says of it.
+        rules: LockRules,
+    },
+    /// A right password: failures, delay and lock of that moment and before go.
+    ClearFailures {
+        /// When the password was found right.
+        at: Moment,
+    },
+    /// A bind with an expired password.
+    UseGrace {
+        /// When.
+        at: Moment,
+    },
+    /// `ds-pwp-warned-time`, unless there is one.
+    Warned {
+        /// When.
+        at: Moment,
+    },
+    /// The time of the last login, unless there is a later one.
+    LastLogin {
+        /// Attribute type.
+        attribute: String,
+        /// The time as the policy's format writes it.
+        value: Vec<u8>,
+    },
+    /// A stored password in another form, if the old form is still there.
+    Reencode {
+        /// Attribute type.
+        attribute: String,
+        /// The value as it was.
+        old: Vec<u8>,
+        /// What takes its place.
+        new: Vec<Vec<u8>>,
+    },
+}
+
+/// What a policy says of wrong passwords, as it was at the bind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LockRules {
+    /// `lockout-failure-count`; 0: wrong passwords are not counted.
+    pub count: u32,
+    /// `lockout-duration`.
+    pub duration: Duration,
+    /// `lockout-failure-expiration-interval`.
+    pub expiration: Duration,
+    /// `pwdMinDelay`.
+    pub min_delay: Duration,
+    /// `pwdMaxDelay`.
+    pub max_delay: Duration,
+}

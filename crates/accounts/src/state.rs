@@ -1,0 +1,52 @@
+//! The state of an account: what its entry keeps beside the passwords.
+
+use crate::moment::Moment;
+
+/// What an entry says of its account; [`AccountState::default`] is that of an entry which says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct AccountState {
+    /// When the entry was made: the age of a password that has no time of its own.
+    pub created: Option<Moment>,
+    /// `pwdChangedTime`.
+    pub password_changed: Option<Moment>,
+    /// `ds-pwp-account-disabled`, `nsAccountLock`: out of use by an administrator.
+    pub is_disabled: bool,
+    /// `pwdStartTime`: not in use before.
+    pub start: Option<Moment>,
+    /// `ds-pwp-account-expiration-time`, `pwdEndTime`, the earlier of the two: not in use from then on.
+    pub end: Option<Moment>,
+    /// `pwdAccountLockedTime`.
+    pub lock: Option<Lock>,
+    /// `pwdFailureTime`, in ascending order, all different.
+    pub failures: Vec<Moment>,
+    /// `pwdAccountTmpLockoutEnd`: no bind before (`pwdMinDelay`).
+    pub delayed_until: Option<Moment>,
+    /// `pwdReset`: the password must be changed.
+    pub must_change: bool,
+    /// `pwdGraceUseTime`, in ascending order, all different.
+    pub grace_uses: Vec<Moment>,
+    /// `ds-pwp-warned-time`: when the user was first told that the password will expire.
+    pub warned: Option<Moment>,
+    /// `ds-pwp-password-changed-by-required-time`: the deadline (`require-change-by-time`) that was met.
+    pub met_deadline: Option<Moment>,
+    /// The last successful bind, from the attribute that the policy names.
+    pub last_login: Option<Moment>,
+}
+
+/// Why an account is locked after wrong passwords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// Since that moment; the policy says for how long.
+    Since(Moment),
+    /// `000001010000Z`: until an administrator unlocks it.
+    UntilUnlocked,
+}
+
+/// A former password (`pwdHistory`). Histories are read for a change of the password only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryValue {
+    /// When it became history.
+    pub since: Moment,
+    /// The password as it was stored.
+    pub stored: Vec<u8>,
+}
