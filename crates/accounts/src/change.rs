@@ -1,7 +1,7 @@
 //! What is to change in the state of an account because of a bind.
 //!
-//! A change is merged, when it is applied, with the state that is there then: binds of one account run at the same time,
-//! and none of them must undo what another one counted.
+//! A change is merged, when it is applied, with the state that is there then: binds of one account run at the same
+//! time, and none of them must undo what another one counted.
 
 use std::time::Duration;
 
