@@ -11,17 +11,22 @@ mod digest;
 mod generate;
 mod pbkdf;
 mod same;
+mod scram;
 
 #[cfg(test)]
 mod tests;
 
 pub use generate::{GENERATED_LENGTH, generate};
+pub use scram::{ScramHash, ScramKeys, prepare};
 
 use same::same;
 
 /// Longest clear password that is hashed. Some schemes cost time in proportion to the length, so that it must end
 /// somewhere.
 pub const PASSWORD_BYTES_MAX: usize = 4096;
+
+/// Rounds of a new SCRAM value (OpenDJ's `scram-iterations`).
+const SCRAM_ITERATIONS: u32 = 10_000;
 
 /// How a password is stored; names and prefixes are OpenDJ's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,10 +70,16 @@ pub enum Scheme {
     Crypt,
     /// Argon2id as OpenLDAP writes it.
     Argon2,
+    /// Keys for SCRAM-SHA-1.
+    ScramSha1,
+    /// Keys for SCRAM-SHA-256.
+    ScramSha256,
+    /// Keys for SCRAM-SHA-512.
+    ScramSha512,
 }
 
 /// (scheme, name in the configuration, prefix, bytes of salt, deliberately slow).
-const SCHEMES: [(Scheme, &str, &str, usize, bool); 19] = [
+const SCHEMES: [(Scheme, &str, &str, usize, bool); 22] = [
     (Scheme::Clear, "Clear", "CLEAR", 0, false),
     (Scheme::Base64, "Base64", "BASE64", 0, false),
     (Scheme::Md5, "MD5", "MD5", 0, false),
@@ -88,6 +99,9 @@ const SCHEMES: [(Scheme, &str, &str, usize, bool); 19] = [
     (Scheme::Bcrypt, "Bcrypt", "BCRYPT", 16, true),
     (Scheme::Crypt, "CRYPT", "CRYPT", 12, true),
     (Scheme::Argon2, "Argon2", "ARGON2", 16, true),
+    (Scheme::ScramSha1, "SCRAM-SHA-1", "SCRAM-SHA-1", 16, true),
+    (Scheme::ScramSha256, "SCRAM-SHA-256", "SCRAM-SHA-256", 16, true),
+    (Scheme::ScramSha512, "SCRAM-SHA-512", "SCRAM-SHA-512", 16, true),
 ];
 
 /// Prefixes that other servers write and that are read here, beside those of [`SCHEMES`].
@@ -103,20 +117,8 @@ const READ_ONLY_PREFIXES: [(&str, bool); 7] = [
 
 /// Prefixes that mark a value as encoded although it cannot be checked here. Taking such a value for a clear password
 /// would let whoever reads the stored value log in with it.
-const UNREADABLE_PREFIXES: [&str; 12] = [
-    "3DES",
-    "AES",
-    "BLOWFISH",
-    "RC4",
-    "SASL",
-    "KERBEROS",
-    "SCRYPT",
-    "SCRAM-SHA-1",
-    "SCRAM-SHA-256",
-    "SCRAM-SHA-512",
-    "NS-MTA-MD5",
-    "GOST_YESCRYPT",
-];
+const UNREADABLE_PREFIXES: [&str; 9] =
+    ["3DES", "AES", "BLOWFISH", "RC4", "SASL", "KERBEROS", "SCRYPT", "NS-MTA-MD5", "GOST_YESCRYPT"];
 
 impl Scheme {
     /// Every scheme, in the order the documentation lists them.
@@ -177,6 +179,9 @@ pub fn verify(stored: &[u8], clear: &[u8]) -> bool {
     if let Some(family) = pbkdf::Family::from_prefix(name) {
         return family.verify(rest, clear);
     }
+    if let Some(hash) = ScramHash::from_prefix(name) {
+        return ScramKeys::from_body(hash, rest).is_some_and(|keys| keys.verify(clear));
+    }
     if is("CLEAR") || is("CLEARTEXT") {
         same(rest, clear)
     } else if is("BASE64") {
@@ -189,6 +194,13 @@ pub fn verify(stored: &[u8], clear: &[u8]) -> bool {
     } else {
         false
     }
+}
+
+/// The keys that a SCRAM mechanism with this hash needs, if `stored` has them.
+#[must_use]
+pub fn scram_keys(stored: &[u8], hash: ScramHash) -> Option<ScramKeys> {
+    let (name, body) = split(stored)?;
+    name.eq_ignore_ascii_case(hash.mechanism().as_bytes()).then(|| ScramKeys::from_body(hash, body)).flatten()
 }
 
 /// Whether verifying against `stored` takes so long (milliseconds) that it belongs on a pool.
@@ -238,6 +250,10 @@ pub fn encode(scheme: Scheme, clear: &[u8], salt: &[u8]) -> Option<Vec<u8>> {
         Scheme::Bcrypt => crypt::encode_bcrypt(clear, salt)?,
         Scheme::Crypt => crypt::encode_sha512(clear, salt)?,
         Scheme::Argon2 => argon::encode(clear, salt)?,
+        Scheme::ScramSha1 | Scheme::ScramSha256 | Scheme::ScramSha512 => {
+            let hash = ScramHash::from_prefix(scheme.prefix().as_bytes())?;
+            ScramKeys::of_password(hash, clear, salt, SCRAM_ITERATIONS).to_body()
+        }
         _ => digest::Digest::from_prefix(scheme.prefix().as_bytes())?.encode(clear, salt),
     };
     let mut stored = Vec::with_capacity(scheme.prefix().len() + 2 + body.len());

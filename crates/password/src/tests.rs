@@ -50,6 +50,15 @@ const OF_PASSWORD: &[&str] = &[
     "{CRYPT}$2b$05$abcdefghijklmnopqrstuuWG29KuyeAicPCJODk1zjyGvyQUU2awu",
     "{BCRYPT}$2a$04$UuTkLRZZ6QofpDOlMz32MuuxEHA43WOemOYHPz6.SjsVsyO1tDU96",
     "{CRYPT}$y$j9T$F5Jx5fExrKuPp53xLKQ..1$tnSYvahCwPBHKZUspmcxMfb0.WiB9W.zEaKlOBL35rC",
+    "{SCRAM-SHA-1}4096:AAECAwQFBgcICQoLDA0ODw==$SjXiaB2hLRr8aMUyXMVEw7H1jSI=:FilAoFIclBukd3xZxBvYMXTU3HM=",
+    "{SCRAM-SHA-256}4096:AAECAwQFBgcICQoLDA0ODw==$4PSH04DiBM59z6mw0gs6x1r6+duXYQ+R0KwGZr+W5/o=:IgPInY95tTazYxnARISZb\
+     /eTxuX/JRwWgrM9ByaOUIk=",
+    "{SCRAM-SHA-256}SCRAM-SHA-256$4096:AAECAwQFBgcICQoLDA0ODw==$4PSH04DiBM59z6mw0gs6x1r6+duXYQ+R0KwGZr+W5/o=:IgPInY95\
+     tTazYxnARISZb/eTxuX/JRwWgrM9ByaOUIk=",
+    "{SCRAM-SHA-256}4096,AAECAwQFBgcICQoLDA0ODw==,4PSH04DiBM59z6mw0gs6x1r6+duXYQ+R0KwGZr+W5/o=,IgPInY95tTazYxnARISZb\
+     /eTxuX/JRwWgrM9ByaOUIk=",
+    "{SCRAM-SHA-512}4096:AAECAwQFBgcICQoLDA0ODw==$2qlEWR10dR22SMiWs3QfFJWs1HLjxnpimsfIjn2d/nA/w9WhvKlNkj+rlKyE7hvvIF\
+     aMOlhGe5DFRnBMyHaU2g==:8cOZDVP2DJfqsF3T/4HP8Tul3B/tAzWJ8hMX6AYsakYq+MOKbx3jGuVQFtYsSqweVjd1TiFDjy4z94aGVT917w==",
     "{ARGON2}$argon2i$v=19$m=4096,t=3,p=1$ApZhvnoKbHtZmcyGPewN5g$NNwKmerpNKqRfULzLP3GdquFJ+crpT27G+ZPO9pPyjE",
 ];
 
@@ -131,6 +140,11 @@ fn values_that_ask_for_too_much_or_prove_nothing_match_nothing() {
         "{CRYPT}$1$abcdefgh$",
         "{CRYPT}abcdefghijklm",
         "{CRYPT}",
+        "{SCRAM-SHA-1}",
+        "{SCRAM-SHA-1}0:AAECAwQFBgcICQoLDA0ODw==$SjXiaB2hLRr8aMUyXMVEw7H1jSI=:FilAoFIclBukd3xZxBvYMXTU3HM=",
+        "{SCRAM-SHA-1}4096:AAECAwQFBgcICQoLDA0ODw==$SjXiaB2hLRr8aMUyXMVEw7H1jSI=",
+        "{SCRAM-SHA-1}99999999:AAECAwQFBgcICQoLDA0ODw==$SjXiaB2hLRr8aMUyXMVEw7H1jSI=:FilAoFIclBukd3xZxBvYMXTU3HM=",
+        "{SCRAM-SHA-256}4096:AAECAwQFBgcICQoLDA0ODw==$SjXiaB2hLRr8aMUyXMVEw7H1jSI=:FilAoFIclBukd3xZxBvYMXTU3HM=",
         "{SASL}password",
         "{AES}password",
     ] {
@@ -152,4 +166,71 @@ fn generated_passwords_differ_and_read_well() {
     assert_eq!(first.len(), GENERATED_LENGTH);
     assert_ne!(first, second);
     assert!(first.iter().all(|byte| byte.is_ascii_alphanumeric() && !b"0Oo1lI".contains(byte)));
+}
+
+/// The exchanges that RFC 5802 §5 and RFC 7677 §3 print, checked with the keys of the password `pencil`.
+#[test]
+fn scram_keys_prove_the_exchanges_of_the_rfcs() {
+    let exchanges = [
+        (
+            ScramHash::Sha1,
+            "QSXCR+Q6sek8bf92",
+            "n=user,r=fyko+d2lbbFgONRv9qkxdawL,\
+             r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,s=QSXCR+Q6sek8bf92,i=4096,\
+             c=biws,r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j",
+            "v0X8v3Bz2T0CJGbJQyF0X+HI4Ts=",
+            "rmF9pqV8S7suAoZWja4dJRkFsKQ=",
+        ),
+        (
+            ScramHash::Sha256,
+            "W22ZaJ0SNY7soEsUEjb6gQ==",
+            "n=user,r=rOprNGfwEbeRWgbNEkqO,\
+             r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,\
+             c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0",
+            "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=",
+            "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=",
+        ),
+    ];
+    let decode = |text: &str| digest::decode_base64(text.as_bytes(), &mut [0u8; 64]).unwrap().to_vec();
+    for (hash, salt, message, proof, signature) in exchanges {
+        let keys = ScramKeys::of_password(hash, b"pencil", &decode(salt), 4096);
+        assert_eq!(keys.hash.hmac(&keys.server_key, message.as_bytes()), decode(signature));
+        let of_client = keys.hash.hmac(&keys.stored_key, message.as_bytes());
+        let client_key: Vec<u8> = of_client.iter().zip(decode(proof)).map(|(left, right)| left ^ right).collect();
+        assert_eq!(keys.hash.digest(&client_key), keys.stored_key);
+    }
+}
+
+#[test]
+fn scram_keys_come_out_of_the_stored_value() {
+    let stored = encode(Scheme::ScramSha256, b"password", &[7; 16]).unwrap();
+    let keys = scram_keys(&stored, ScramHash::Sha256).unwrap();
+    assert_eq!((keys.iterations, keys.salt.as_slice()), (10_000, &[7u8; 16][..]));
+    assert_eq!(keys, ScramKeys::of_password(ScramHash::Sha256, b"password", &[7; 16], 10_000));
+    assert_eq!(scram_keys(&stored, ScramHash::Sha512), None, "keys of another mechanism");
+    assert_eq!(scram_keys(b"{SSHA}cchzM+LrPCvbZdthOC8e62d4h7a4CfoNvl6d/w==", ScramHash::Sha1), None);
+    assert!(!format!("{keys:?}").contains("key"), "keys are not printed");
+}
+
+/// RFC 4013 §3's examples; a password it does not take is used as it is.
+#[test]
+fn scram_passwords_are_prepared() {
+    assert_eq!(prepare("I\u{ad}X").as_deref(), Some("IX"));
+    assert_eq!(prepare("user").as_deref(), Some("user"));
+    assert_eq!(prepare("USER").as_deref(), Some("USER"));
+    assert_eq!(prepare("\u{aa}").as_deref(), Some("a"));
+    assert_eq!(prepare("\u{2168}").as_deref(), Some("IX"));
+    assert_eq!(prepare("\u{7}"), None, "a control character");
+    assert_eq!(prepare("\u{627}1"), None, "mixed directions");
+    assert_eq!(prepare("\u{ad}"), None, "nothing left");
+    // Made by Python's hashlib from "IX".
+    let of_ix = "{SCRAM-SHA-256}4096:AAECAwQFBgcICQoLDA0ODw==$Hvybl93RfCHqfqLiTzsBHz9FA2JH0lY8NzX3ES+JAB0=:36RFvraaEsq6\
+                 EdU8f0zs6/hpb0vgxhjNZecZXSUZKgs=";
+    for same in ["IX", "I\u{ad}X", "\u{2168}"] {
+        assert!(verify(of_ix.as_bytes(), same.as_bytes()), "{same:?}");
+    }
+    for clear in ["\u{ad}".as_bytes(), "🜁".as_bytes(), b"\xff\xfe"] {
+        let stored = encode(Scheme::ScramSha1, clear, &[7; 16]).unwrap();
+        assert!(verify(&stored, clear), "{clear:?}");
+    }
 }

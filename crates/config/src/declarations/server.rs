@@ -11,7 +11,7 @@ use crate::units::Unit;
 const FILTER_PARTS: Syntax = Syntax::Integer { min: 1, max: ldap::filter::FILTER_NODES_MAX as i64 };
 const ACCEPT_REJECT_WARN: Syntax = Syntax::Choice(&["accept", "reject", "warn"]);
 /// The schemes that `directory` knows; a test of `pando` compares.
-const PASSWORD_SCHEMES: [&str; 19] = [
+const PASSWORD_SCHEMES: [&str; 22] = [
     "Clear",
     "Base64",
     "MD5",
@@ -31,6 +31,9 @@ const PASSWORD_SCHEMES: [&str; 19] = [
     "Bcrypt",
     "CRYPT",
     "Argon2",
+    "SCRAM-SHA-1",
+    "SCRAM-SHA-256",
+    "SCRAM-SHA-512",
 ];
 
 pub(super) static GLOBAL: Class = Class {
