@@ -23,6 +23,7 @@
 
 mod about;
 pub mod account;
+mod account_clock;
 mod answers;
 mod asker;
 mod compiled;
@@ -52,6 +53,7 @@ mod settings;
 mod standing;
 mod visible;
 
+pub use account_clock::AccountClock;
 pub use aci::Right;
 pub use connection_facts::{Authentication, HostName, Known};
 pub use control::{AccessControl, AciProblem, AciUse};

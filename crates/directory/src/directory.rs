@@ -26,7 +26,7 @@ use crate::shadow::Shadow;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
 use access::limits::{LimitsFinder, LiveLimits};
-use access::{AccessControl, Authentication, Bound, Identity, Rights};
+use access::{AccessControl, AccountClock, Authentication, Bound, Identity, Rights};
 use change::history::History;
 use query::backend::Backend;
 use query::encode::RangeCursors;
@@ -63,6 +63,7 @@ pub struct Directory {
     /// For names that no suffix holds.
     pub(crate) default_referral: DefaultReferral,
     pub(crate) watches: Watches,
+    pub(crate) account_clock: Arc<AccountClock>,
 }
 
 impl Directory {
@@ -155,6 +156,19 @@ impl Directory {
         // Looked up now and kept with the session.
         let _ = self.limits_finder(&self.facts()).of_session(&session, now);
         session
+    }
+
+    /// Whether it is a session of the local administrator, whom the system vouches for.
+    #[must_use]
+    pub fn is_local_administrator(&self, session: &Session) -> bool {
+        let Identity::Root { dn } = &session.identity else { return false };
+        **dn == *LOCAL_ADMINISTRATOR && session.authentication == Authentication::LocalSocket
+    }
+
+    /// The clock by which accounts are judged.
+    #[must_use]
+    pub fn account_clock(&self) -> &AccountClock {
+        &self.account_clock
     }
 
     /// What a failed bind leaves of a session.

@@ -159,6 +159,7 @@ fn assembled(
         range_cursors: Arc::default(),
         default_referral: DefaultReferral::new(config),
         watches: Watches::new(config.global.persistent_searches_max),
+        account_clock: Arc::default(),
     })
 }
 

@@ -35,6 +35,13 @@ pub struct RebuildIndexes {
     pub wait: bool,
 }
 
+/// A request to set the clock by which accounts are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetAccountClock {
+    /// By how many milliseconds it is to be ahead of the system's clock; below 0: behind it.
+    pub ahead_ms: i64,
+}
+
 /// What became of a configuration that the server took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReloadResponse {
@@ -85,6 +92,22 @@ impl RebuildIndexes {
             }
             w.boolean(BOOLEAN, self.wait);
         })
+    }
+}
+
+impl SetAccountClock {
+    /// From a request value.
+    pub fn decode(value: Option<&[u8]>) -> Result<Self, DecodeError> {
+        let mut inner = content(value, "the value of a request to set the clock")?;
+        let ahead_ms = inner.integer()?;
+        inner.finish_extensible(&[])?;
+        Ok(Self { ahead_ms })
+    }
+
+    /// To a request value.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        encoded(|w| w.integer(INTEGER, self.ahead_ms))
     }
 }
 

@@ -228,14 +228,16 @@ fn extended_operations_are_decoded() {
         wait: false,
     };
     let rebuild = rebuild.encode();
+    let clock = ldap::administration::SetAccountClock { ahead_ms: -60_000 }.encode();
     type Value<'v> = Option<&'v [u8]>;
     // OID, a value that is taken, one that is not.
-    let cases: [(&str, Value<'_>, Value<'_>); 10] = [
+    let cases: [(&str, Value<'_>, Value<'_>); 11] = [
         (oids::PASSWORD_MODIFY, None, Some(b"x")),
         (oids::REFRESH, Some(&refresh), None),
         (oids::END_TRANSACTION, Some(&end), None),
         (oids::CANCEL, Some(b"\x30\x03\x02\x01\x07"), None),
         (oids::REBUILD_INDEXES, Some(&rebuild), Some(b"x")),
+        (oids::SET_ACCOUNT_CLOCK, Some(&clock), Some(b"x")),
         (oids::START_TRANSACTION, None, Some(b"")),
         (oids::WHO_AM_I, None, Some(b"")),
         (oids::START_TLS, None, Some(b"")),

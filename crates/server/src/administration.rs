@@ -128,6 +128,15 @@ impl Administration {
         reload(&self.directory, parts, &self.errors)
     }
 
+    /// Sets the clock by which accounts are judged so many milliseconds ahead of the system's.
+    pub(crate) fn set_account_clock(&self, ahead_ms: i64) {
+        self.directory.account_clock().set_ahead(ahead_ms);
+        let message = format_args!(
+            "The clock by which accounts are judged is {ahead_ms} ms ahead of the system's until the server ends"
+        );
+        self.errors.report(messages::ACCOUNT_CLOCK_SET, message);
+    }
+
     /// Begins to build indexes anew; gives back their names.
     pub(crate) fn rebuild(&self, request: &RebuildIndexes) -> Result<Vec<String>, RebuildError> {
         let which = match &request.which {

@@ -59,6 +59,8 @@ runtime::message_kinds! {
         their file is not valid any more.";
     INSTRUCTIONS_NOT_INDEXED = 88, Core, Warning, "The entries that hold access control instructions are found \
         without the presence index of aci: every entry is read when the server starts.";
+    ACCOUNT_CLOCK_SET = 89, Core, Warning, "The local administrator set the clock by which accounts are judged ahead \
+        or back.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

@@ -43,6 +43,8 @@ ldap::refusals! {
             "The control {oid} is critical, and this operation does not take it";
         NotAdministrator { privilege: &'static str } = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
             "This takes the privilege {privilege}, which root users and the local administrator have";
+        NotLocalAdministrator = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "Only the local administrator, over admin.sock, may set the clock by which accounts are judged";
         Configuration { problem: String } = ResultCode::UNWILLING_TO_PERFORM, "{problem}";
 
         // Of full queues.

@@ -4,7 +4,7 @@
 
 use super::request::{BindRequest, CompareRequest, MESSAGE_ID_MAX, SearchRequest, tags};
 use super::update::{EntryRequest, EntryUpdate, Update};
-use crate::administration::RebuildIndexes;
+use crate::administration::{RebuildIndexes, SetAccountClock};
 use crate::decode_error::DecodeError;
 use crate::encode::tags as response;
 use crate::extended::{PasswordModify, Refresh, decode_cancel};
@@ -42,6 +42,8 @@ pub enum Operation<'a> {
     ReloadConfiguration,
     /// Build indexes anew.
     RebuildIndexes(Box<RebuildIndexes>),
+    /// Set the clock by which accounts are judged.
+    SetAccountClock(SetAccountClock),
     /// An extended operation that this program does not know, or whose request value is not valid.
     NotExecutable(NotExecutable<'a>),
 }
@@ -114,6 +116,7 @@ impl<'a> Operation<'a> {
             | Self::ConnectionId
             | Self::ReloadConfiguration
             | Self::RebuildIndexes(_)
+            | Self::SetAccountClock(_)
             | Self::NotExecutable(_) => response::EXTENDED,
             Self::Unbind | Self::Abandon(_) => return None,
         })
@@ -133,6 +136,7 @@ impl<'a> Operation<'a> {
             Self::ConnectionId => oids::GET_CONNECTION_ID,
             Self::ReloadConfiguration => oids::RELOAD_CONFIGURATION,
             Self::RebuildIndexes(_) => oids::REBUILD_INDEXES,
+            Self::SetAccountClock(_) => oids::SET_ACCOUNT_CLOCK,
             Self::NotExecutable(request) => return Some(request.oid),
             Self::Bind(_)
             | Self::Unbind
@@ -165,6 +169,7 @@ fn extended_operation<'a>(oid: &[u8], value: Option<&'a [u8]>) -> Result<Operati
         oids::END_TRANSACTION => EndTransaction::decode(value).map(|it| Operation::Update(Update::EndTransaction(it))),
         oids::CANCEL => decode_cancel(value).map(Operation::Cancel),
         oids::REBUILD_INDEXES => RebuildIndexes::decode(value).map(|it| Operation::RebuildIndexes(Box::new(it))),
+        oids::SET_ACCOUNT_CLOCK => SetAccountClock::decode(value).map(Operation::SetAccountClock),
         oids::START_TRANSACTION => return without_value(Operation::StartTransaction),
         oids::WHO_AM_I => return without_value(Operation::WhoAmI),
         oids::START_TLS => return without_value(Operation::StartTls),

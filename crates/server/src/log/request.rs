@@ -35,6 +35,7 @@ pub(crate) fn kind(operation: &Operation<'_>) -> OperationKind {
         | Operation::ConnectionId
         | Operation::ReloadConfiguration
         | Operation::RebuildIndexes(_)
+        | Operation::SetAccountClock(_)
         | Operation::NotExecutable(_) => OperationKind::Extended,
     }
 }
@@ -108,7 +109,7 @@ pub(crate) fn write_control_oids(out: &mut String, controls: Controls<'_>) {
 
 fn extended_name(oid: &[u8]) -> Option<&'static str> {
     // OpenDJ's names.
-    const NAMES: [(&str, &str); 10] = [
+    const NAMES: [(&str, &str); 11] = [
         (oids::START_TLS, "StartTLS"),
         (oids::PASSWORD_MODIFY, "Password Modify"),
         (oids::WHO_AM_I, "Who Am I?"),
@@ -119,6 +120,7 @@ fn extended_name(oid: &[u8]) -> Option<&'static str> {
         (oids::GET_CONNECTION_ID, "Get Connection ID"),
         (oids::RELOAD_CONFIGURATION, "Reload Configuration"),
         (oids::REBUILD_INDEXES, "Rebuild Indexes"),
+        (oids::SET_ACCOUNT_CLOCK, "Set Account Clock"),
     ];
     NAMES.iter().find(|(known, _)| known.as_bytes() == oid).map(|(_, name)| *name)
 }

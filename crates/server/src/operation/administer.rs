@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use directory::{OpenError, Privilege};
-use ldap::administration::{JobProgress, RebuildIndexes, encode_name_list};
+use ldap::administration::{JobProgress, RebuildIndexes, SetAccountClock, encode_name_list};
 use ldap::oids::intermediate;
 use ldap::{LdapResult, Message, ResultCode, encode};
 use query::error::store_failure;
@@ -13,6 +13,7 @@ use runtime::pool::{Admission, Turn};
 
 use super::directory_executor::{DirectoryExecutor, on_loss};
 use crate::administration::{Administration, RebuildError};
+use crate::answer::Answer;
 use crate::executor::{Call, Step};
 use crate::refusal::Refusal;
 use crate::remote::{ChunkEnd, Remote};
@@ -48,6 +49,23 @@ impl DirectoryExecutor {
                 Err(error) => Err(LdapResult::new(code_of(&error), error.to_string())),
             }
         })
+    }
+
+    /// Sets the clock by which accounts are judged; for the local administrator alone.
+    pub(super) fn set_account_clock(
+        &self,
+        call: &mut Call<'_>,
+        message: &Message<'_>,
+        request: SetAccountClock,
+    ) -> Answer {
+        let outcome = match self.directory.is_local_administrator(call.session) {
+            true => refuse_critical(message).map(|()| None),
+            false => Err(Refusal::NotLocalAdministrator),
+        };
+        if outcome.is_ok() {
+            self.administration.set_account_clock(request.ahead_ms);
+        }
+        respond(call.out, message.id, outcome.map_err(Into::into))
     }
 
     fn administer(

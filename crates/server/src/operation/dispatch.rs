@@ -62,6 +62,7 @@ impl Executor for DirectoryExecutor {
             Operation::WhoAmI => Step::Done(self.who_am_i(call, message)),
             Operation::ReloadConfiguration => self.reload(call, message),
             Operation::RebuildIndexes(request) => self.rebuild_indexes(call, message, request),
+            Operation::SetAccountClock(request) => Step::Done(self.set_account_clock(call, message, *request)),
             Operation::NotExecutable(request) => Step::Done(self.not_executable(call, message, request)),
             // The connection itself answers these.
             Operation::Unbind

@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixStream;
 
-use ldap::administration::{IndexChoice, RebuildIndexes, ReloadResponse, decode_name_list};
+use ldap::administration::{IndexChoice, RebuildIndexes, ReloadResponse, SetAccountClock, decode_name_list};
 use ldap::oids::extended as oids;
 
 use super::over_directory::Real;
@@ -105,4 +105,17 @@ fn who_waits_for_a_rebuild_is_told_of_its_end() {
         own.send(&extended(2, oids::REBUILD_INDEXES, Some(&rebuild(backend, which, true))));
         assert_eq!(own.expect().code, 32, "{backend} {index}");
     }
+}
+
+#[test]
+fn only_the_local_administrator_sets_the_clock_of_accounts() {
+    let real = Real::start();
+    let request = SetAccountClock { ahead_ms: 86_400_000 }.encode();
+    let mut client = real.client();
+    assert_eq!(client.bind(1, "cn=Directory Manager", "secret12").code, 0);
+    client.send(&extended(2, oids::SET_ACCOUNT_CLOCK, Some(&request)));
+    assert_eq!((client.expect().code, real.directory.account_clock().ahead_ms()), (50, 0));
+    let mut own = real.administrator();
+    own.send(&extended(1, oids::SET_ACCOUNT_CLOCK, Some(&request)));
+    assert_eq!((own.expect().code, real.directory.account_clock().ahead_ms()), (0, 86_400_000));
 }
