@@ -18,6 +18,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("ldap", 1),
     ("password", 1),
     ("aci", 2),
+    ("sasl", 2),
     ("accounts", 3),
     ("schema", 3),
     ("config", 4),
