@@ -1,4 +1,5 @@
-//! Who asks, and what that allows: identities and sessions, limits, the state of accounts, access control.
+//! Who asks, and what that allows: identities and sessions, limits, the state of accounts, access control, and binds
+//! that were verified a moment ago (`verified`).
 //!
 //! Refuses to know requests: what is asked for, and how the answer is sent, is for those above.
 //!
@@ -51,6 +52,7 @@ pub mod session;
 mod set;
 mod settings;
 mod standing;
+pub mod verified;
 mod visible;
 
 pub use account_clock::AccountClock;

@@ -1,4 +1,4 @@
-//! SCRAM keys (RFC 5802, RFC 7677) as stored values, in the form of RFC 5803: `iterations:salt$StoredKey:ServerKey` under
+//! SCRAM keys (RFC 5802, RFC 7677) as stored values, in RFC 5803's form: `iterations:salt$StoredKey:ServerKey` under
 //! `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}` and `{SCRAM-SHA-512}`, as OpenDJ's descendants write it. Two more ways of writing
 //! are read: RFC 5803's own, in which the mechanism's name and `$` stand before it, and Dovecot's, which has commas.
 //!
