@@ -35,6 +35,8 @@ pub enum StateChange {
     },
     /// The time of the last login, unless there is a later one.
     LastLogin {
+        /// When.
+        at: Moment,
         /// Attribute type.
         attribute: String,
         /// The time as the policy's format writes it.
@@ -62,6 +64,34 @@ pub struct LockRules {
     pub expiration: Duration,
     /// `pwdMinDelay`.
     pub min_delay: Duration,
-    /// `pwdMaxDelay`.
+    /// `pwdMaxDelay`; a delay does not grow when this is less than `min_delay`.
     pub max_delay: Duration,
+}
+
+/// Failures that are kept for the sake of a growing delay, where no number of them locks the account.
+const DELAY_FAILURES_MAX: u32 = 16;
+
+impl LockRules {
+    /// Whether wrong passwords are counted at all.
+    #[must_use]
+    pub fn count_failures(&self) -> bool {
+        self.count > 0 || !self.min_delay.is_zero()
+    }
+
+    /// How many failures are kept at most.
+    pub(crate) fn failures_kept(&self) -> usize {
+        let most = if self.count > 0 { self.count } else { DELAY_FAILURES_MAX };
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
+    /// How long binds are refused after so many failures.
+    pub(crate) fn delay_after(&self, failures: usize) -> Duration {
+        let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or(u32::MAX).min(31);
+        self.min_delay.saturating_mul(1 << doublings).min(self.max_delay.max(self.min_delay))
+    }
+
+    /// From when on a failure counts at that moment.
+    pub(crate) fn counts_from(&self, now: Moment) -> Moment {
+        if self.expiration.is_zero() { Moment(0) } else { now.before(self.expiration) }
+    }
 }

@@ -4,12 +4,28 @@
 //! of draft-behera-ldap-password-policy-11. Where policies and states are kept, and who is asked when, is for `config`,
 //! `access` and `directory`.
 
+mod account;
+mod apply;
 mod change;
+mod expiry;
 mod moment;
 mod policy;
 mod state;
+mod time_format;
+mod usability;
+mod verdict;
 
+#[cfg(test)]
+mod tests;
+
+pub use account::{Account, LockEnd};
+pub use apply::apply_change;
 pub use change::{LockRules, StateChange};
+pub use expiry::Expiry;
+pub use ldap::controls::{PasswordPolicyResponse, PolicyError, PolicyWarning};
 pub use moment::Moment;
 pub use policy::{LastLogin, PasswordPolicy, StateUpdateFailure};
 pub use state::{AccountState, HistoryValue, Lock};
+pub use time_format::{TimeFormat, TimeFormatError};
+pub use usability::Usability;
+pub use verdict::{BindRefusal, Credential, MayGuess, Verdict};

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use password::Scheme;
 
+use crate::change::LockRules;
 use crate::moment::Moment;
+use crate::time_format::TimeFormat;
 
 /// Rules for the passwords and the state of the accounts that it applies to. Counts of 0 and intervals of nothing are
 /// "off", unless said otherwise. [`PasswordPolicy::default`] has OpenDJ's defaults.
@@ -62,7 +64,7 @@ pub struct PasswordPolicy {
     /// After a wrong password an account refuses binds for this long, twice as long after each further one
     /// (`pwdMinDelay`) …
     pub min_delay: Duration,
-    /// … but never longer than this (`pwdMaxDelay`).
+    /// … but never longer than this (`pwdMaxDelay`); less than `min_delay`: the delay does not grow.
     pub max_delay: Duration,
     /// Passwords set before this moment have expired since it.
     pub require_change_by_time: Option<Moment>,
@@ -86,9 +88,9 @@ pub struct LastLogin {
     /// Attribute type (`ds-pwp-last-login-time`, `pwdLastSuccess`).
     pub attribute: String,
     /// How the time is written, as in Java's `SimpleDateFormat`; none: as a GeneralizedTime.
-    pub format: Option<String>,
+    pub format: Option<TimeFormat>,
     /// Formats that were used before and are still read.
-    pub previous_formats: Vec<String>,
+    pub previous_formats: Vec<TimeFormat>,
     /// A newer time is written only when the stored one is older than this.
     pub precision: Duration,
 }
@@ -103,6 +105,33 @@ pub enum StateUpdateFailure {
     Reactive,
     /// It fails before the password is compared, while nothing can be written.
     Proactive,
+}
+
+impl PasswordPolicy {
+    /// What is said of wrong passwords.
+    #[must_use]
+    pub fn lock_rules(&self) -> LockRules {
+        LockRules {
+            count: self.lockout_failure_count,
+            duration: self.lockout_duration,
+            expiration: self.lockout_failure_expiration_interval,
+            min_delay: self.min_delay,
+            max_delay: self.max_delay,
+        }
+    }
+}
+
+impl LastLogin {
+    /// A time as it is written.
+    #[must_use]
+    pub fn write(&self, time: Moment) -> Vec<u8> {
+        let mut out = Vec::with_capacity(24);
+        match &self.format {
+            Some(format) => format.write(time, &mut out),
+            None => TimeFormat::generalized().write(time, &mut out),
+        }
+        out
+    }
 }
 
 const DAY: Duration = Duration::from_secs(86_400);

@@ -53,6 +53,13 @@ pub mod control {
     pub const AUTHORIZATION_IDENTITY_RESPONSE: &str = "2.16.840.1.113730.3.4.15";
     /// RFC 5805
     pub const TRANSACTION_SPECIFICATION: &str = "1.3.6.1.1.21.2";
+    /// draft-behera-ldap-password-policy
+    pub const PASSWORD_POLICY: &str = "1.3.6.1.4.1.42.2.27.8.5.1";
+    /// draft-vchu-ldap-pwd-policy: Netscape's.
+    pub const PASSWORD_EXPIRED: &str = "2.16.840.1.113730.3.4.4";
+    pub const PASSWORD_EXPIRING: &str = "2.16.840.1.113730.3.4.5";
+    /// Sun's and OpenDJ's
+    pub const ACCOUNT_USABILITY: &str = "1.3.6.1.4.1.42.2.27.9.5.8";
     /// Permissive modify of Active Directory and OpenDJ.
     pub const PERMISSIVE_MODIFY: &str = "1.2.840.113556.1.4.1413";
     /// Pando's own; `docs/reference/access-explanation.md` says what it does.
@@ -74,6 +81,7 @@ pub mod extended {
     /// RFC 2589
     pub const REFRESH: &str = "1.3.6.1.4.1.1466.101.119.1";
     /// OpenDJ
+    pub const PASSWORD_POLICY_STATE: &str = "1.3.6.1.4.1.26027.1.6.1";
     pub const GET_CONNECTION_ID: &str = "1.3.6.1.4.1.26027.1.6.2";
     /// Pando's own; `docs/reference/administration.md` says what they do. Numbers below the UUID
     /// 840a9468-baf2-45e3-8b85-28ea0ce27c54 (ITU-T X.667), which nobody needs to register.

@@ -1,0 +1,86 @@
+//! Merges a change with the state that is there when it is applied. Nothing but the two decides what comes out.
+
+use std::time::Duration;
+
+use crate::change::{LockRules, StateChange};
+use crate::moment::Moment;
+use crate::state::{AccountState, Lock};
+
+/// Times that must differ are moved by this.
+const STEP: Duration = Duration::from_millis(1);
+
+/// Merges a change into a state; whether it is another one then. [`StateChange::Reencode`] is about passwords, which
+/// are no part of the state.
+pub fn apply_change(state: &mut AccountState, change: &StateChange) -> bool {
+    match change {
+        StateChange::CountFailure { at, rules } => count_failure(state, *at, rules),
+        StateChange::ClearFailures { at } => clear_failures(state, *at),
+        StateChange::UseGrace { at } => {
+            insert(&mut state.grace_uses, *at);
+            true
+        }
+        StateChange::Warned { at } => {
+            let is_first = state.warned.is_none();
+            state.warned.get_or_insert(*at);
+            is_first
+        }
+        StateChange::LastLogin { at, .. } => {
+            let is_later = state.last_login.is_none_or(|last| last < *at);
+            if is_later {
+                state.last_login = Some(*at);
+            }
+            is_later
+        }
+        StateChange::Reencode { .. } => false,
+    }
+}
+
+fn count_failure(state: &mut AccountState, at: Moment, rules: &LockRules) -> bool {
+    if !rules.count_failures() {
+        return false;
+    }
+    match state.lock {
+        Some(Lock::UntilUnlocked) => return false,
+        Some(Lock::Since(since)) if rules.count > 0 => {
+            if rules.duration.is_zero() || at < since.after(rules.duration) {
+                return false;
+            }
+            // The lock has ended, and with it go the failures that led to it.
+            state.lock = None;
+            state.failures.retain(|failure| *failure > since);
+        }
+        _ => {}
+    }
+    let from = rules.counts_from(at);
+    state.failures.retain(|failure| *failure >= from);
+    insert(&mut state.failures, at);
+    let surplus = state.failures.len().saturating_sub(rules.failures_kept());
+    state.failures.drain(..surplus);
+    if rules.count > 0 && u32::try_from(state.failures.len()).is_ok_and(|failures| failures >= rules.count) {
+        state.lock = state.failures.last().map(|last| Lock::Since(*last));
+    }
+    if !rules.min_delay.is_zero() {
+        let until = at.after(rules.delay_after(state.failures.len()));
+        state.delayed_until = state.delayed_until.max(Some(until));
+    }
+    true
+}
+
+fn clear_failures(state: &mut AccountState, at: Moment) -> bool {
+    let (failures, lock, delay) = (state.failures.len(), state.lock, state.delayed_until);
+    state.failures.retain(|failure| *failure > at);
+    state.lock = state.lock.filter(|lock| !matches!(lock, Lock::Since(since) if *since <= at));
+    state.delayed_until = state.delayed_until.filter(|_| !state.failures.is_empty());
+    (failures, lock, delay) != (state.failures.len(), state.lock, state.delayed_until)
+}
+
+/// Adds a time to a list in ascending order whose times all differ.
+fn insert(times: &mut Vec<Moment>, at: Moment) {
+    let mut at = at;
+    let mut place = times.partition_point(|time| *time < at);
+    while times.get(place) == Some(&at) {
+        at = at.after(STEP);
+        place += 1;
+    }
+    times.insert(place, at);
+}
