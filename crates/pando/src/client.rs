@@ -3,38 +3,28 @@
 //! Goes through the instance's socket, or its port on this machine. It refuses to encrypt, so it never leaves the
 //! machine.
 
-use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use ber::{Frame, frame};
 use config::{Config, Instance, ListenAddress};
-use ldap::client::{self, Response, Search, ServerMessage};
+use ldap::client::{self, Response, Search};
 use ldap::ldif::LdifChange;
 use ldap::transaction::EndTransaction;
 use ldap::{ControlBuf, LdapResult, ResultCode, Scope, oids};
+use outbound::{Connection, Patience};
 
 use crate::failure::{Context, Failure};
 use crate::instance;
 use crate::server_options::ServerOptions;
 
 /// A server that says nothing for so long is given up.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// Longest answer that is read.
-const MESSAGE_BYTES_MAX: usize = 64 << 20;
-const READ_BYTES: usize = 64 << 10;
+const SILENCE_MAX: Patience = Patience::Silence(Duration::from_secs(60));
 
-trait Stream: Read + Write {}
-impl Stream for TcpStream {}
-impl Stream for UnixStream {}
+/// What failed when no answer came.
+const ASKING: &str = "asking the server";
 
 /// A bound connection.
-pub struct Client {
-    stream: Box<dyn Stream>,
-    received: Vec<u8>,
-    id: i32,
-}
+pub struct Client(Connection);
 
 /// How an extended operation ended.
 pub struct ExtendedAnswer {
@@ -71,16 +61,14 @@ impl Client {
             return Self::of_administrator(&config.instance, process);
         }
         let (dn, password) = options.credentials(config, true)?;
-        let mut client = Self { stream: stream(config)?, received: Vec::new(), id: 0 };
+        let mut client = Self(connection(config)?);
         client.bind(&dn, &password)?;
         Ok(client)
     }
 
     /// Binds with a password.
     pub fn bind(&mut self, dn: &str, password: &str) -> Result<(), Failure> {
-        let mut request = Vec::new();
-        client::bind(&mut request, self.next_id(), dn, password.as_bytes(), &[]);
-        let result = self.ask(&request, &mut |_| {})?;
+        let result = self.0.bind(dn, password.as_bytes()).context(ASKING)?;
         match result.code {
             ResultCode::SUCCESS => Ok(()),
             ResultCode::INVALID_CREDENTIALS => Err(Self::wrong_credentials(dn)),
@@ -99,12 +87,8 @@ impl Client {
     /// knows from the system whose process this is.
     pub fn of_administrator(instance: &Instance, process: u32) -> Result<Self, Failure> {
         let path = instance.administration_socket();
-        let connected = runtime::local_socket::connect(&path).and_then(|stream| {
-            stream.set_read_timeout(Some(SILENCE_MAX))?;
-            Ok(stream)
-        });
-        match connected {
-            Ok(stream) => Ok(Self { stream: Box::new(stream), received: Vec::new(), id: 0 }),
+        match runtime::local_socket::connect(&path) {
+            Ok(stream) => Ok(Self(Connection::over_local(stream, SILENCE_MAX))),
             Err(error) => Err(Failure::new(format_args!(
                 "process {process} works on {}, but does not answer at {} ({error}): it is a tool, or a server that is \
                  starting or stopping; try again when it has finished",
@@ -121,14 +105,13 @@ impl Client {
         value: Option<&[u8]>,
         intermediate: &mut dyn FnMut(Option<&[u8]>),
     ) -> Result<ExtendedAnswer, Failure> {
-        let mut request = Vec::new();
-        client::extended(&mut request, self.next_id(), oid, value, &[]);
         let mut answered = None;
-        let result = self.ask(&request, &mut |response| match response {
+        let mut each = |response: &Response<'_>| match response {
             Response::Intermediate { value, .. } => intermediate(*value),
             Response::Extended { value, .. } => answered = value.map(<[u8]>::to_vec),
             _ => {}
-        })?;
+        };
+        let result = self.0.extended(oid, value, &mut each).context(ASKING)?;
         Ok(ExtendedAnswer { result, value: answered })
     }
 
@@ -142,17 +125,16 @@ impl Client {
     ) -> Result<Vec<Found>, Failure> {
         let filter = ldap::filter::parse(filter).map_err(Failure::new)?;
         let search = Search::new(base, scope, &filter, attributes);
-        let mut request = Vec::new();
-        client::search(&mut request, self.next_id(), &search, &[]);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut entries = Vec::new();
-        let result = self.ask(&request, &mut |response| {
+        let mut each = |response: &Response<'_>| {
             if let Response::SearchEntry(entry) = response {
                 let attributes = entry.attributes.iter();
                 let attributes = attributes.map(|it| (text(it.description), it.values.iter().map(text).collect()));
                 entries.push(Found { attributes: attributes.collect() });
             }
-        })?;
+        };
+        let result = self.0.search(&search, &mut each).context(ASKING)?;
         match result.code {
             ResultCode::SUCCESS => Ok(entries),
             _ => Err(refusal(&format!("searching below {base}"), &result)),
@@ -162,8 +144,8 @@ impl Client {
     /// Does what a change record says; how it ended.
     pub fn change(&mut self, change: &LdifChange) -> Result<LdapResult, Failure> {
         let mut request = Vec::new();
-        client::change(&mut request, self.next_id(), change, &[]);
-        self.ask(&request, &mut |_| {})
+        client::change(&mut request, self.0.next_id(), change, &[]);
+        self.0.ask(&request, &mut |_| {}).context(ASKING)
     }
 
     /// Does what change records say, all or none, in a transaction (RFC 5805). When it is none: the place of the record
@@ -179,11 +161,11 @@ impl Client {
         let identifier = started.value.unwrap_or_default();
         let mut request = Vec::new();
         let control = ControlBuf::new(oids::control::TRANSACTION_SPECIFICATION, Some(identifier.clone())).critical();
-        let first = self.id + 1;
+        let first = self.0.next_id();
         for (at, change) in changes.into_iter().enumerate() {
             request.clear();
-            client::change(&mut request, self.next_id(), change, std::slice::from_ref(&control));
-            let result = self.ask(&request, &mut |_| {})?;
+            client::change(&mut request, self.0.next_id(), change, std::slice::from_ref(&control));
+            let result = self.0.ask(&request, &mut |_| {}).context(ASKING)?;
             if !result.is_success() {
                 // What is refused here ends nothing by itself.
                 self.end(&identifier, false)?;
@@ -202,32 +184,6 @@ impl Client {
         let failed = answer.value.as_deref().and_then(ldap::transaction::decode_failed);
         Ok((answer.result, failed))
     }
-
-    fn next_id(&mut self) -> i32 {
-        self.id += 1;
-        self.id
-    }
-
-    /// Sends a request and hands over everything that comes up to its result, this included.
-    fn ask(&mut self, request: &[u8], each: &mut dyn FnMut(&Response<'_>)) -> Result<LdapResult, Failure> {
-        self.stream.write_all(request).context("sending to the server")?;
-        let mut room = vec![0; READ_BYTES];
-        loop {
-            while let Frame::Complete(length) = frame(&self.received, MESSAGE_BYTES_MAX).map_err(Failure::new)? {
-                let bytes: Vec<u8> = self.received.drain(..length).collect();
-                let message = ServerMessage::decode(&bytes).context("the server's answer")?;
-                each(&message.op);
-                if let Some(result) = message.op.result() {
-                    return Ok(result.clone());
-                }
-            }
-            let count = self.stream.read(&mut room).context("reading from the server")?;
-            if count == 0 {
-                return Err(Failure::new("the server closed the connection"));
-            }
-            self.received.extend_from_slice(room.get(..count).unwrap_or_default());
-        }
-    }
 }
 
 /// A failure that says what the server answered to `what`.
@@ -236,7 +192,7 @@ pub fn refusal(what: &str, result: &LdapResult) -> Failure {
 }
 
 /// Through the socket if there is one, else through a port that needs no TLS.
-fn stream(config: &Config) -> Result<Box<dyn Stream>, Failure> {
+fn connection(config: &Config) -> Result<Connection, Failure> {
     let handlers = || config.handlers.iter().filter(|handler| handler.enabled);
     let socket = handlers().flat_map(|handler| &handler.listen).find_map(|listen| match listen {
         ListenAddress::Local(path) => Some(path),
@@ -244,8 +200,7 @@ fn stream(config: &Config) -> Result<Box<dyn Stream>, Failure> {
     });
     if let Some(path) = socket {
         let stream = runtime::local_socket::connect(path).context(path.display())?;
-        stream.set_read_timeout(Some(SILENCE_MAX)).context(path.display())?;
-        return Ok(Box::new(stream));
+        return Ok(Connection::over_local(stream, SILENCE_MAX));
     }
     let plain = handlers().filter(|handler| !handler.use_ssl).flat_map(|handler| &handler.listen);
     let address = plain.filter_map(|listen| match listen {
@@ -258,8 +213,7 @@ fn stream(config: &Config) -> Result<Box<dyn Stream>, Failure> {
         )
     })?;
     let stream = TcpStream::connect(address).context(address)?;
-    stream.set_read_timeout(Some(SILENCE_MAX)).context(address)?;
-    Ok(Box::new(stream))
+    Ok(Connection::over_tcp(stream, SILENCE_MAX))
 }
 
 /// Where a server that listens everywhere is reached from here.

@@ -20,6 +20,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("aci", 2),
     ("sasl", 2),
     ("accounts", 3),
+    ("outbound", 2),
     ("schema", 3),
     ("config", 4),
     ("store", 4),

@@ -178,10 +178,9 @@ impl Case<'_, '_> {
     /// Whether the entry is sent, then each attribute.
     fn search(&mut self, filter: Option<&Filter<'_>>, attributes: &[String]) -> Result<(), StoreError> {
         self.shows()?;
-        match (filter, ldap::filter::parse("(objectClass=*)")) {
-            (Some(filter), _) => self.filter(filter)?,
-            (None, Ok(every)) => self.filter(&every.filter())?,
-            (None, Err(_)) => {}
+        match filter {
+            Some(filter) => self.filter(filter)?,
+            None => self.filter(&ldap::FilterBuf::every_entry().filter())?,
         }
         for name in attributes {
             match name.as_str() {

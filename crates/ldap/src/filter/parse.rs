@@ -36,6 +36,14 @@ impl FilterBuf {
         &self.encoded
     }
 
+    /// `(objectClass=*)`, which every entry matches.
+    #[must_use]
+    pub fn every_entry() -> FilterBuf {
+        const PRESENT: u8 = 0x87;
+        let name = *b"objectClass";
+        FilterBuf { encoded: [&[PRESENT, name.len() as u8][..], &name].concat() }
+    }
+
     /// Copies a decoded filter's BER form.
     pub fn from_ber(encoded: &[u8]) -> Result<FilterBuf, crate::DecodeError> {
         let mut reader = Reader::new(encoded);

@@ -51,7 +51,7 @@ impl MemberUrl {
         let url = LdapUrl::parse(text).map_err(|error| format!("is no LDAP URL: {error}"))?;
         let base = NormalizedDn::parse(&facts.schema, url.dn.as_bytes()).map_err(|error| error.to_string())?;
         let mut matcher = Matcher::default();
-        let always = ldap::filter::parse("(objectClass=*)").map_err(|error| error.to_string())?;
+        let always = ldap::FilterBuf::every_entry();
         let filter = url.filter.as_ref().unwrap_or(&always).filter();
         matcher.compile(facts, &filter, MatchContext { now_unix_seconds });
         matcher.leave_out_secrets(facts);
