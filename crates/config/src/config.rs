@@ -7,6 +7,7 @@ use crate::changed::{Changes, changes};
 use crate::check::check;
 use crate::declarations::CLASSES;
 use crate::error::{ConfigError, ConfigErrors, Places};
+use crate::identity_mapper::{self, IdentityMapper};
 use crate::instance::Instance;
 use crate::load::objects;
 use crate::object::Object;
@@ -34,6 +35,8 @@ pub struct Config {
     pub root_defaults: RootDefaults,
     /// `[root-dn-user.*]`
     pub root_users: Vec<RootDn>,
+    /// `[identity-mapper.*]`
+    pub identity_mappers: Vec<IdentityMapper>,
     /// `[virtual-attribute.*]`
     pub virtual_attributes: Vec<VirtualAttributeConfig>,
     /// `[backend.*]`
@@ -108,6 +111,7 @@ impl Config {
             instance: Instance::new(directory),
             global: read::global(&first_or_defaults("global").unwrap_or(empty.clone()), directory),
             limits: of("limits").map(|object| read::limits_rule(object, directory)).collect(),
+            identity_mappers: of("identity-mapper").map(identity_mapper::read).collect(),
             virtual_attributes: of("virtual-attribute")
                 .map(|object| virtual_attribute::read(object, &Places(text)))
                 .collect(),

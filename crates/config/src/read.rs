@@ -134,6 +134,7 @@ pub(crate) fn global(object: &Object, instance: &Path) -> GlobalConfig {
         writability: get.word("writability-mode", Writability::from_word, Writability::Enabled),
         bind_with_dn_requires_password: get.boolean("bind-with-dn-requires-password"),
         return_bind_error_messages: get.boolean("return-bind-error-messages"),
+        identity_mapper: get.one("proxied-authorization-identity-mapper").map(|name| name.to_string()),
         disabled_privileges: get.texts("disabled-privilege"),
         check_schema: get.boolean("check-schema"),
         invalid_attribute_syntax_behavior: get.word(

@@ -29,6 +29,10 @@ const SURROUNDINGS: &str = r#"
 [connection-handler.socket]
 type = "ldapi"
 listen-path = "a-socket"
+[identity-mapper.one]
+type = "exact-match"
+[identity-mapper.two]
+type = "exact-match"
 [key-manager-provider.one]
 [key-manager-provider.two]
 pem-certificate-file = "keys/two.crt"

@@ -43,6 +43,8 @@ pub struct GlobalConfig {
     pub bind_with_dn_requires_password: bool,
     /// `return-bind-error-messages`
     pub return_bind_error_messages: bool,
+    /// `proxied-authorization-identity-mapper`
+    pub identity_mapper: Option<String>,
     /// `disabled-privilege`: those that nobody is asked for.
     pub disabled_privileges: Vec<String>,
     /// `check-schema`

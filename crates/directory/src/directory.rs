@@ -14,6 +14,7 @@ use store::StoreError;
 
 use crate::access_settings::LOCAL_ADMINISTRATOR;
 use crate::default_referral::DefaultReferral;
+use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
 use crate::monitor::{MonitorProvider, backend_entries};
@@ -47,6 +48,7 @@ pub struct Directory {
     pub(crate) updates: UpdateState,
     pub(crate) index_work: IndexWork,
     pub(crate) roots: ArcSwap<RootUsers>,
+    pub(crate) identity_mappers: ArcSwap<IdentityMappers>,
     /// Of paged searches.
     pub(crate) cookies: CookieKey,
     pub(crate) in_force: InForce,

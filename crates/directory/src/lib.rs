@@ -15,6 +15,7 @@ mod decision;
 mod default_referral;
 mod directory;
 mod explaining;
+mod identity_mappers;
 mod in_force;
 mod index_builder;
 mod index_progress;

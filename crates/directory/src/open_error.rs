@@ -46,6 +46,14 @@ pub enum OpenError {
         /// Why.
         reason: String,
     },
+    /// A mapper goes by something that entries cannot be found by.
+    #[error("the identity mapper \"{name}\" is not usable: {reason}")]
+    IdentityMapper {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// A plugin cannot be.
     #[error("pando.toml:{line}:{column}: [plugin.{name}] cannot be: {reason}")]
     Plugin {

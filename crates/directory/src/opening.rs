@@ -14,6 +14,7 @@ use store::index::IndexConfigs;
 use crate::access_settings::access_settings;
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
+use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
 use crate::open_error::OpenError;
@@ -147,6 +148,7 @@ fn assembled(
         shadow: Shadow::new(backends.len()),
         updates: UpdateState::new(config),
         index_work: IndexWork::default(),
+        identity_mappers: ArcSwap::from_pointee(IdentityMappers::new(config, &facts.schema)?),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
         config: config.clone(),
         backends,

@@ -11,6 +11,7 @@ use store::bulk::RebuildWhich;
 
 use crate::access_settings::access_settings;
 use crate::directory::Directory;
+use crate::identity_mappers::IdentityMappers;
 use crate::index_builder::IndexNotice;
 use crate::index_progress::{IndexBuild, index_build};
 use crate::indexes::{IndexContext, without_stamp};
@@ -67,6 +68,7 @@ impl Directory {
         }
         let mut done = Reconfigured { at_restart: self.config.changes_to(new).at_restart, ..Reconfigured::default() };
         let root_users = RootUsers::new(new, &self.schema())?;
+        let identity_mappers = IdentityMappers::new(new, &self.schema())?;
         let access = access_settings(new, &self.schema())?;
         let proposed = self.proposal(new, &access)?;
         AccessControl::new(access.clone())?;
@@ -83,6 +85,10 @@ impl Directory {
         }
         if self.set_root_users(root_users) {
             done.applied(Applier::Binds, "The root users or the answers to failed binds changed");
+        }
+        if **self.identity_mappers.load() != identity_mappers {
+            self.identity_mappers.store(Arc::new(identity_mappers));
+            done.applied(Applier::IdentityMappers, "The identity mappers changed");
         }
         if self.default_referral.set(new) {
             done.applied(Applier::Referrals, "The servers that requests for other names are referred to changed");

@@ -18,8 +18,6 @@ ldap::refusals! {
         NotProxied = ResultCode::AUTHORIZATION_DENIED,
             "You may not act as this identity: it takes the privilege proxied-auth, the right proxy to its entry, and \
             an account in use";
-        UsersWithoutIndex = ResultCode::AUTHORIZATION_DENIED,
-            "Users are found by uid, which has no equality index here: name the entry with \"dn:\"";
         ProxiedNotCritical = ResultCode::PROTOCOL_ERROR, "A proxied authorization control must be critical";
         TwoProxiedAuthorizations = ResultCode::PROTOCOL_ERROR,
             "A request has one proxied authorization control at most";

@@ -1,19 +1,26 @@
-//! From what a user is called to the name of its entry: the one entry whose `uid` is that, as OpenDJ's identity mapper
-//! "Exact Match" finds it.
+//! From what a user is called to the name of its entry, by an identity mapper of the configuration.
 
 use std::ops::ControlFlow;
 
-use ber::{OCTET_STRING, Writer};
 use ldap::client::Search;
-use ldap::{Controls, FilterBuf, LdapResult, MadeSearch, Operation, Scope};
+use ldap::{Controls, FilterBuf, LdapResult, MadeSearch, Operation, ResultCode, Scope};
 
 use crate::directory::Directory;
-use crate::refusal::Refusal;
+use crate::identity_mappers::Mapper;
 use crate::search::{EntryWriter, RequestTime, Worker};
 use query::encode::{EncodeError, ShownEntry};
 
-/// The attribute that users are found by.
-const ATTRIBUTE: &str = "uid";
+ldap::refusals! {
+    /// Why a user is not looked for, or not told from others.
+    pub(crate) enum MappingFault {
+        MapperDisabled { name: String } = ResultCode::AUTHORIZATION_DENIED,
+            "Users are not found by their names here: the identity mapper \"{name}\" is not enabled";
+        NotIndexed { attributes: String } = ResultCode::AUTHORIZATION_DENIED,
+            "Users are found by {attributes}, which has no equality index here: name the entry with \"dn:\"";
+        Several { name: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "Several entries have the name \"{name}\": name the entry with \"dn:\", or make the values unique";
+    }
+}
 
 /// Names of entries that were found.
 #[derive(Default)]
@@ -37,16 +44,51 @@ impl EntryWriter for Names {
 }
 
 impl Directory {
-    /// The name of the one entry that a user has; none when there is no such entry, or several.
+    /// The name of the one entry that `u:NAME` in a request means; none when there is no such entry.
     ///
     /// # Errors
-    /// When the entry cannot be looked up.
+    /// When several entries have the name, or the entry cannot be looked up.
     pub(crate) fn user_named(&self, user: &[u8], time: RequestTime) -> Result<Option<String>, LdapResult> {
-        let Ok(filter) = FilterBuf::from_ber(&equality(user)) else { return Ok(None) };
+        let mapper = self.identity_mappers.load().for_authorization();
+        Ok(self.mapped_user(&mapper, user, time)?)
+    }
+
+    /// The name of the one entry that a mapper finds for what a user is called; none when there is no such entry.
+    ///
+    /// # Errors
+    /// When several entries have the name, or the mapper does not work.
+    pub(crate) fn mapped_user(
+        &self,
+        mapper: &Mapper,
+        user: &[u8],
+        time: RequestTime,
+    ) -> Result<Option<String>, MappingFault> {
+        if !mapper.settings.enabled {
+            return Err(MappingFault::MapperDisabled { name: mapper.settings.name.clone() });
+        }
+        let Some(value) = std::str::from_utf8(user).ok().and_then(|user| mapper.value(user)) else { return Ok(None) };
+        self.one_entry(&mapper.filter(&value), &mapper.settings.base_dns, time).map_err(|fault| match fault {
+            NotOne::NotIndexed => MappingFault::NotIndexed { attributes: mapper.settings.attributes.join(", ") },
+            NotOne::Several => MappingFault::Several { name: String::from_utf8_lossy(user).into_owned() },
+        })
+    }
+
+    /// The name of the one entry that matches, at and below some names; none of them: everywhere.
+    ///
+    /// # Errors
+    /// When several entries match, or the filter would take a long search.
+    pub(crate) fn one_entry(
+        &self,
+        filter: &FilterBuf,
+        bases: &[String],
+        time: RequestTime,
+    ) -> Result<Option<String>, NotOne> {
         let session = self.administrator_session(0, time.started);
         let mut found = Names::default();
-        for suffix in self.backends.iter().flat_map(|backend| &backend.suffixes) {
-            let search = Search::new(&suffix.dn, Scope::WholeSubtree, &filter, &["1.1"]);
+        let suffixes = || self.backends.iter().flat_map(|backend| &backend.suffixes).map(|suffix| &*suffix.dn);
+        let everywhere: Vec<&str> = if bases.is_empty() { suffixes().collect() } else { Vec::new() };
+        for base in bases.iter().map(String::as_str).chain(everywhere) {
+            let search = Search::new(base, Scope::WholeSubtree, filter, &["1.1"]);
             let made = MadeSearch::new(&Search { size_limit: 2, ..search });
             let Ok(Operation::Search(request)) = made.operation() else { return Ok(None) };
             let mut worker = Worker::default();
@@ -55,21 +97,25 @@ impl Directory {
                 continue;
             };
             if plan.is_long() {
-                return Err(Refusal::UsersWithoutIndex.into());
+                return Err(NotOne::NotIndexed);
             }
             plan.run(&mut worker, &mut found);
         }
+        // One base may be within another.
+        found.0.sort();
         found.0.dedup();
-        Ok(if let [one] = found.0.as_slice() { Some(one.clone()) } else { None })
+        match found.0.len() {
+            0 | 1 => Ok(found.0.pop()),
+            _ => Err(NotOne::Several),
+        }
     }
 }
 
-fn equality(user: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes);
-    let item = writer.begin(0xa3);
-    writer.octets(OCTET_STRING, ATTRIBUTE.as_bytes());
-    writer.octets(OCTET_STRING, user);
-    writer.end(item);
-    bytes
+/// Why a search does not find one entry or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotOne {
+    /// It would look at many entries.
+    NotIndexed,
+    /// It finds several.
+    Several,
 }

@@ -6,6 +6,7 @@
 mod access_control;
 mod backend;
 mod connection;
+mod identity;
 mod log;
 mod plugin;
 mod server;
@@ -15,7 +16,7 @@ mod virtual_attribute;
 use crate::declare::Class;
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 16] = [
+pub static CLASSES: [&Class; 17] = [
     &server::GLOBAL,
     &server::LIMITS,
     &access_control::ACCESS_CONTROL_HANDLER,
@@ -25,6 +26,7 @@ pub static CLASSES: [&Class; 16] = [
     &server::CHANGELOG,
     &connection::CONNECTION_HANDLER,
     &connection::KEY_MANAGER_PROVIDER,
+    &identity::IDENTITY_MAPPER,
     &server::PASSWORD_POLICY,
     &plugin::PLUGIN,
     &server::SCHEMA_PROVIDER,

@@ -157,6 +157,14 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     .default(&["false"])
     .live(Applier::Binds),
     property(
+        "proxied-authorization-identity-mapper",
+        "GlobalConfig.identity_mapper",
+        Syntax::Reference("identity-mapper"),
+        "Finds the entry of the user whom \"u:NAME\" in a request names: in the control proxied authorization.",
+    )
+    .absent("Users are found by uid in all backends.")
+    .live(Applier::IdentityMappers),
+    property(
         "disabled-privilege",
         "GlobalConfig.disabled_privileges",
         Syntax::Choice(&PRIVILEGES),

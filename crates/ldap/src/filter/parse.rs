@@ -51,6 +51,30 @@ impl FilterBuf {
         reader.finish()?;
         Ok(FilterBuf { encoded: encoded.to_vec() })
     }
+
+    /// What has all of these values of attributes.
+    pub fn all_of<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p [u8])>) -> FilterBuf {
+        Self::joined(tags::AND, pairs)
+    }
+
+    /// What has one of these values of attributes.
+    pub fn one_of<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p [u8])>) -> FilterBuf {
+        Self::joined(tags::OR, pairs)
+    }
+
+    fn joined<'p>(tag: Tag, pairs: impl IntoIterator<Item = (&'p str, &'p [u8])>) -> FilterBuf {
+        let mut encoded = Vec::new();
+        let mut writer = Writer::new(&mut encoded);
+        let whole = writer.begin(tag);
+        for (attribute, value) in pairs {
+            let item = writer.begin(tags::EQUALITY);
+            writer.octets(OCTET_STRING, attribute.as_bytes());
+            writer.octets(OCTET_STRING, value);
+            writer.end(item);
+        }
+        writer.end(whole);
+        FilterBuf { encoded }
+    }
 }
 
 impl fmt::Display for FilterBuf {

@@ -142,3 +142,41 @@ fn operations_run_with_the_rights_of_the_other_and_the_log_says_so() {
     assert!(of("DELETE RES").contains(" authzDN=\"\" "), "{lines:?}");
     assert!(!of("EXTENDED RES").contains("authzDN"), "{lines:?}");
 }
+
+/// `u:` goes by the mapper of the configuration, which can be changed while the server runs.
+#[test]
+fn users_are_found_by_the_configured_identity_mapper() {
+    let text = configuration_text()
+        .replace("\npassword = ", "\nprivilege-name = \"proxied-auth\"\npassword = ")
+        .replace("[global]\n", "[global]\nproxied-authorization-identity-mapper = \"mail\"\n");
+    let mapper = |settings: &str| format!("{text}\n[identity-mapper.mail]\n{settings}\n");
+    let pattern = "type = \"regular-expression\"\nmatch-pattern = '^([^@]+)@example\\.com$'\nreplace-pattern = '$1'";
+    let tried = [
+        ("type = \"exact-match\"\nmatch-attribute = [\"uid\", \"mail\"]", [0, 0, 19, 123]),
+        ("type = \"exact-match\"\nmatch-attribute = [\"uid\", \"mail\"]\nenabled = false", [123; 4]),
+        ("type = \"exact-match\"\nmatch-base-dn = \"ou=elsewhere,dc=example,dc=com\"", [123; 4]),
+        ("type = \"exact-match\"\nmatch-attribute = \"description\"", [123; 4]),
+        (pattern, [123, 123, 123, 0]),
+    ];
+    let configuration = |settings: &str, directory: &Directory| {
+        Config::parse(&mapper(settings), &directory.config().instance.config_file()).unwrap()
+    };
+    let real = Real::with(|config| {
+        let config = Config::parse(&mapper(tried[0].0), &config.instance.config_file()).unwrap();
+        Directory::open(&config).unwrap()
+    });
+    let mut root = real.filled();
+    root.send(&person(4, "ben", "secret"));
+    assert_eq!(root.expect().code, 0);
+    for name in ["ann", "ben"] {
+        let own = format!("{name}@example.org");
+        root.send(&replace(5, &format!("uid={name},dc=example,dc=com"), "mail", &["both@example.org", &own]));
+        assert_eq!(root.expect().code, 0);
+    }
+    for (settings, codes) in tried {
+        real.directory.reconfigure(&configuration(settings, &real.directory)).unwrap();
+        let names = ["u:ann", "u:ann@example.org", "u:both@example.org", "u:ann@example.com"];
+        let found = names.map(|name| who_am_i(&mut root, &[v2(name)]).0);
+        assert_eq!(found, codes, "{settings}");
+    }
+}
