@@ -8,11 +8,14 @@ mod account;
 mod apply;
 mod change;
 mod expiry;
+mod generator;
+mod history;
 mod moment;
 mod policy;
 mod state;
 mod time_format;
 mod usability;
+mod validate;
 mod verdict;
 
 #[cfg(test)]
@@ -22,10 +25,17 @@ pub use account::{Account, LockEnd};
 pub use apply::apply_change;
 pub use change::{LockRules, StateChange};
 pub use expiry::Expiry;
+pub use generator::{FormatError, GenerateError, PasswordGenerator};
+pub use history::{HistoryValue, history_after, history_that_counts};
 pub use ldap::controls::{PasswordPolicyResponse, PolicyError, PolicyWarning};
 pub use moment::Moment;
 pub use policy::{LastLogin, PasswordPolicy, StateUpdateFailure};
-pub use state::{AccountState, HistoryValue, Lock};
+pub use state::{AccountState, Lock};
 pub use time_format::{TimeFormat, TimeFormatError};
 pub use usability::Usability;
+pub use validate::{
+    AttributeValueRule, BreachList, CharacterSet, CharacterSetError, CharacterSets, Dictionary, DictionaryRule,
+    EntryValues, NoEntry, PasswordFault, QualityCheck, QualityRule, ReadAt, Surroundings, ValidatorRule,
+    check_password,
+};
 pub use verdict::{BindRefusal, Credential, MayGuess, Verdict};

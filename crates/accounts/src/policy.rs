@@ -5,8 +5,10 @@ use std::time::Duration;
 use password::Scheme;
 
 use crate::change::LockRules;
+use crate::generator::PasswordGenerator;
 use crate::moment::Moment;
 use crate::time_format::TimeFormat;
+use crate::validate::{QualityCheck, ValidatorRule};
 
 /// Rules for the passwords and the state of the accounts that it applies to. Counts of 0 and intervals of nothing are
 /// "off", unless said otherwise. [`PasswordPolicy::default`] has OpenDJ's defaults.
@@ -78,6 +80,12 @@ pub struct PasswordPolicy {
     pub password_history_count: u32,
     /// Neither may those of the last so much time.
     pub password_history_duration: Duration,
+    /// Rules for new passwords.
+    pub validators: Vec<ValidatorRule>,
+    /// Whether they are applied (`pwdCheckQuality`).
+    pub quality_check: QualityCheck,
+    /// Makes a password for who asks for a new one without saying which; none: one of letters and digits is made.
+    pub generator: Option<PasswordGenerator>,
     /// Binds with the right password are remembered for a short time, so that a slow hash is not made again.
     pub remember_verified_binds: bool,
 }
@@ -171,6 +179,9 @@ impl Default for PasswordPolicy {
             state_update_failure: StateUpdateFailure::default(),
             password_history_count: 0,
             password_history_duration: Duration::ZERO,
+            validators: Vec::new(),
+            quality_check: QualityCheck::default(),
+            generator: None,
             remember_verified_binds: true,
         }
     }

@@ -41,12 +41,3 @@ pub enum Lock {
     /// `000001010000Z`: until an administrator unlocks it.
     UntilUnlocked,
 }
-
-/// A former password (`pwdHistory`). Histories are read for a change of the password only.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HistoryValue {
-    /// When it became history.
-    pub since: Moment,
-    /// The password as it was stored.
-    pub stored: Vec<u8>,
-}
