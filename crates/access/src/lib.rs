@@ -35,6 +35,7 @@ mod decider;
 mod entry_conditions;
 mod entry_rights;
 pub mod explanation;
+pub mod guesses;
 pub mod holders;
 mod identity;
 pub mod inactive;

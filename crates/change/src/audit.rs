@@ -164,6 +164,7 @@ fn headline(change: &Change<'_>) -> String {
     let cause = match change.cause {
         Cause::Request => "request",
         Cause::Plugin { name } => name,
+        Cause::AccountState => "bind",
     };
     format!(
         "{}; conn={connection}; op={operation}; csn={}; {CHANGE_NUMBER}{}; user={}; cause={cause}",

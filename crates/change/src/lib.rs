@@ -14,6 +14,7 @@ pub mod judged_tree;
 pub mod parts;
 pub mod proposal;
 mod refusal;
+pub mod state_changes;
 mod tried_changes;
 pub mod undo;
 

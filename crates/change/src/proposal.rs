@@ -74,6 +74,8 @@ kinds! {
     ExpireEntries = 19,
     /// The base DNs that lie below the backend's, to be in force from now on.
     BaseDns = 20,
+    /// What binds change in the state of accounts.
+    AccountState = 21,
 }
 
 /// Settings of the request that change what `apply` does.

@@ -312,6 +312,7 @@ pub(crate) fn changelog(object: &Object, instance: &Path) -> ChangelogConfig {
         enabled: get.boolean("enabled"),
         max_age: get.duration("max-age"),
         max_bytes: get.number("max-size"),
+        account_state: get.boolean("account-state"),
     }
 }
 

@@ -307,6 +307,8 @@ pub struct ChangelogConfig {
     pub max_age: Duration,
     /// `max-size` in bytes.
     pub max_bytes: u64,
+    /// `account-state`
+    pub account_state: bool,
 }
 
 /// `[schema-provider.NAME]`

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `work` | one proposal being applied: finding entries, referrals, access |
 //! | `add` `modify` `delete` `modify_dn` `modify_schema` | the operations (RFC 4511 §4.6–4.9) |
+//! | `account_state` | what binds change in accounts |
 //! | `base_dns` | names that other base DNs hold |
 //! | `indexes` | another index set, and slices of building |
 //! | `draft`, `value_set`, `large_edit` | the attributes that a request touches |
@@ -23,6 +24,7 @@
 //! | `error` | why a proposal has no effect: refused, or the data cannot be read |
 //! | `outcome` | what is reported to the proposer |
 
+mod account_state;
 mod add;
 mod base_dns;
 mod change_notes;

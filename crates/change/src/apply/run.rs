@@ -14,7 +14,7 @@ use super::plugins::{self, PLUGINS_KEY, Plugins};
 use super::rules::{RULES_VERSION, UpdateRules};
 use super::transaction::TransactionReport;
 use super::work::Work;
-use super::{add, delete, indexes, modify, modify_dn, modify_schema, refresh};
+use super::{account_state, add, delete, indexes, modify, modify_dn, modify_schema, refresh};
 use crate::judged_tree::{SLICE_ENTRIES, SLICES_MAX};
 use crate::parts::split;
 use crate::proposal::{Flags, Kind, Proposal};
@@ -121,7 +121,7 @@ fn may_be_part(kind: Kind) -> bool {
 
 fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), ApplyError> {
     // Adds and modifications see for themselves; all others may change, move or remove what defines something.
-    if !matches!(proposal.kind, Kind::Add | Kind::Modify | Kind::PasswordModify | Kind::Refresh) {
+    if !matches!(proposal.kind, Kind::Add | Kind::Modify | Kind::PasswordModify | Kind::Refresh | Kind::AccountState) {
         work.rules.definitions.forget_some();
     }
     if proposal.kind == Kind::ModifySchema {
@@ -141,6 +141,9 @@ fn operate(work: &mut Work<'_, '_>, proposal: &Proposal<'_>) -> Result<(), Apply
     }
     if proposal.kind == Kind::ExpireEntries {
         return plugins::dynamic::expire(work, proposal.operation_bytes);
+    }
+    if proposal.kind == Kind::AccountState {
+        return account_state::change_accounts(work, proposal.operation_bytes);
     }
     let request = EntryRequest::decode(proposal.operation_bytes)
         .map_err(|error| Refusal::MalformedRequest { problem: error.to_string() })?;

@@ -171,7 +171,7 @@ impl<'a> Change<'a> {
     #[must_use]
     pub fn initiator(&self) -> &'a str {
         match self.cause {
-            Cause::Request => self.authority.dn(),
+            Cause::Request | Cause::AccountState => self.authority.dn(),
             Cause::Plugin { name } => name,
         }
     }

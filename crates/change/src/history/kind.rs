@@ -23,4 +23,6 @@ pub enum Cause<'a> {
         /// Its name, as `modifiersName` has it.
         name: &'a str,
     },
+    /// Binds of the account: nobody asked for it.
+    AccountState,
 }

@@ -12,6 +12,7 @@ use store::StoreError;
 use store::log::LogSegment;
 
 use super::kept::{Kept, KeptBackend};
+use super::kind::Cause;
 use super::log_scan::{DISORDER_US, LogScan};
 use super::retention::{Doomed, Known, Retention, State};
 use super::sequence::History;
@@ -57,6 +58,12 @@ impl History {
     #[must_use]
     pub fn settings(&self) -> ChangelogConfig {
         **self.retention.config.load()
+    }
+
+    /// Whether those who follow changes (`cn=changelog`, persistent searches) are shown one with that cause.
+    #[must_use]
+    pub fn shows(&self, cause: Cause<'_>) -> bool {
+        cause != Cause::AccountState || self.retention.config.load().account_state
     }
 
     /// Takes other settings; `false` when they are the same. What is too much then goes at once.

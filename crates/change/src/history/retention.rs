@@ -61,7 +61,8 @@ impl Retention {
 
     /// Of logs that are only read.
     pub(super) fn none() -> Self {
-        Self::new(ChangelogConfig { enabled: true, max_age: Duration::MAX, max_bytes: u64::MAX }, None)
+        let (max_age, max_bytes) = (Duration::MAX, u64::MAX);
+        Self::new(ChangelogConfig { enabled: true, max_age, max_bytes, account_state: true }, None)
     }
 
     pub(super) fn is_enabled(&self) -> bool {

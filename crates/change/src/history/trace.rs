@@ -89,6 +89,7 @@ impl<'b> TraceWriter<'b> {
                 out.extend_from_slice(&operation.to_le_bytes());
                 put(out, name.as_bytes());
             }
+            Cause::AccountState => out.push(2),
         }
         varint::put(out, subject.part as u64);
         varint::put(out, subject.entry.0);
@@ -208,6 +209,7 @@ impl<'a> Body<'a> {
                 let name = std::str::from_utf8(take(&mut rest)?).ok()?;
                 (Cause::Plugin { name }, Some((connection, operation)))
             }
+            2 => (Cause::AccountState, None),
             _ => return None,
         };
         let part = usize::try_from(varint::take(&mut rest)?).ok()?;

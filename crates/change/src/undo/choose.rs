@@ -44,18 +44,21 @@ pub struct Chosen {
 }
 
 impl Brief {
-    /// Of that change.
+    /// Of that change; none of what binds changed in an account, which is never undone.
     #[must_use]
-    pub fn of(change: &Change<'_>, is_wanted: bool) -> Brief {
+    pub fn of(change: &Change<'_>, is_wanted: bool) -> Option<Brief> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let hash = |dn: &str| {
             let mut hasher = DefaultHasher::new();
             dn.hash(&mut hasher);
             hasher.finish()
         };
+        if change.cause == Cause::AccountState {
+            return None;
+        }
         let follows = change.cause != Cause::Request;
         let is_delete = change.kind == ChangeKind::Delete && !follows;
-        Brief {
+        Some(Brief {
             number: change.number,
             is_wanted,
             backend: change.backend,
@@ -64,7 +67,7 @@ impl Brief {
             time_us: change.csn.time_us,
             follows,
             deletes_below: is_delete.then(|| hash(change.target)),
-        }
+        })
     }
 }
 

@@ -465,6 +465,15 @@ pub(super) static CHANGELOG: Class = Class {
         )
         .default(&["1 gib"])
         .live(Applier::Changelog),
+        property(
+            "account-state",
+            "ChangelogConfig.account_state",
+            Syntax::Boolean,
+            "cn=changelog and persistent searches also show what binds change in accounts: failed logins, locks, grace \
+             logins, last logins. The audit log has them in any case.",
+        )
+        .default(&["false"])
+        .live(Applier::Changelog),
     ])],
     children: &[],
     help: "How long changes are remembered. They are kept in the logs of the backends, so that remembering them takes \

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ldap::filter::{Assertion, Filter, FilterNode};
 use store::record::Timestamp;
 
-use change::history::{Bounds, History, HistoryReader};
+use change::history::{Bounds, Change, History, HistoryReader};
 use query::facts::Facts;
 
 /// Which changes a search looks at.
@@ -85,6 +85,11 @@ impl ChangeScan {
         (reader.position() <= first || first > self.last).then_some(reader)
     }
 
+    /// Whether the changelog shows a change.
+    pub(crate) fn shows(&self, change: &Change<'_>) -> bool {
+        self.history.shows(change.cause)
+    }
+
     /// About how many there are.
     pub(crate) fn count(&self) -> u64 {
         (self.last + 1).saturating_sub(self.first)
@@ -109,7 +114,8 @@ mod tests {
     fn changes_that_left_the_changelog_are_not_skipped() {
         let numbers = ChangeNumbers::new(0);
         numbers.begin_with(10);
-        let config = ChangelogConfig { enabled: true, max_age: Duration::MAX, max_bytes: u64::MAX };
+        let (max_age, max_bytes) = (Duration::MAX, u64::MAX);
+        let config = ChangelogConfig { enabled: true, max_age, max_bytes, account_state: false };
         let history = Arc::new(History::open(numbers, Vec::new(), config, None).unwrap());
         assert_eq!(history.bounds(), Bounds { first: 1, last: 9 });
         let scan = ChangeScan { history: Arc::clone(&history), first: 3, last: 9, since_us: 0 };

@@ -64,7 +64,9 @@ impl OwnTree for Changelog {
         let Some(number) = change_number(written).filter(|_| dn.len() == self.base.len() + 1) else { return Ok(None) };
         let mut reader = context.history.from(number);
         let found = reader.next_change().map_err(|error| failure(error.into()))?;
-        let Some(change) = found.filter(|change| change.number == number) else { return Ok(None) };
+        let Some(change) = found.filter(|change| change.number == number && context.history.shows(change.cause)) else {
+            return Ok(None);
+        };
         let entry = entry_of(context.facts, &change).map_err(failure)?;
         Ok((entry.normalized() == dn).then(|| Arc::new(entry)))
     }

@@ -72,6 +72,9 @@ impl SearchPlan {
             if page.as_deref_mut().is_some_and(PageProgress::has_looked_enough) {
                 return Err(Stop::PageFull);
             }
+            if !scan.shows(&change) {
+                continue;
+            }
             let position = Position::synthetic(usize::try_from(change.number).unwrap_or(usize::MAX));
             let entry = entry_of(&facts, &change)?;
             let view = entry.view()?;

@@ -12,7 +12,7 @@ use store::{EntryId, RecordView, Snapshot, StoreError};
 
 use super::state::EntryState;
 use crate::search::RequestTime;
-use change::history::{Change, ChangeKind, Edit, HistoryError, HistoryReader};
+use change::history::{Cause, Change, ChangeKind, Edit, HistoryError, HistoryReader};
 use query::backend::BackendIndex;
 use query::encode::EntryChange;
 use query::facts::Facts;
@@ -38,6 +38,8 @@ pub(super) struct Event {
     /// Its name after, when that is another one.
     pub new_name: Option<(String, NormalizedDn)>,
     pub edits: Vec<Edit>,
+    /// Binds changed the state of an account.
+    pub is_account_state: bool,
 }
 
 impl Event {
@@ -57,6 +59,7 @@ impl Event {
             normalized: normalized(change.dn)?,
             new_name,
             edits: change.attributes().map(|attribute| attribute.to_edit()).collect(),
+            is_account_state: change.cause == Cause::AccountState,
         })
     }
 

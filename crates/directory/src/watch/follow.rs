@@ -17,7 +17,7 @@ use super::shared::{Shared, State, lock};
 use super::told::{Scratch, Stop, Telling, Watch};
 use super::watched::Watched;
 use crate::search::SearchRefusal;
-use change::history::{Follower, History, HistoryError, HistoryReader};
+use change::history::{Cause, Follower, History, HistoryError, HistoryReader};
 use query::notices::NoticeKind;
 
 /// How long a stretch is told before those that are new, or want no more, have their turn.
@@ -135,6 +135,8 @@ struct Watches {
     /// What those that are not behind are told from.
     head: Option<Head>,
     scratch: Scratch,
+    /// What binds change in accounts is told, too.
+    tells_account_state: bool,
 }
 
 struct Head {
@@ -189,6 +191,7 @@ impl Watches {
 
     fn try_round(&mut self, shared: &Shared, directory: &dyn Watched) -> Result<Next, HistoryError> {
         let history = directory.changes();
+        self.tells_account_state = history.shows(Cause::AccountState);
         let moment = directory.present()?;
         self.prepare(shared, directory, &moment);
         // Every change that the moment has is numbered by now; it can be read as soon as the batches under way are
@@ -304,6 +307,7 @@ impl Watches {
                     present: moment,
                     moments: &mut groups,
                     scratch: &mut self.scratch,
+                    tells_account_state: self.tells_account_state,
                 };
                 // A defect that one filter meets must not end the others.
                 let told = catch_unwind(AssertUnwindSafe(|| watch.tell(&mut telling, &shared.counts)));

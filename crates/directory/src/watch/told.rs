@@ -82,6 +82,8 @@ pub(super) struct Telling<'t, 's> {
     /// By backend.
     pub moments: &'t mut BTreeMap<BackendIndex, ReadMoment>,
     pub scratch: &'t mut Scratch,
+    /// What binds change in accounts is told, too.
+    pub tells_account_state: bool,
 }
 
 /// Buffers.
@@ -145,7 +147,8 @@ impl Watch {
     /// Tells it one change, unless it is none of its own.
     pub fn tell(&mut self, telling: &mut Telling<'_, '_>, counts: &WatchCounts) -> Result<(), Stop> {
         let event = telling.event;
-        if self.concerns(event) {
+        let is_shown = telling.tells_account_state || !event.is_account_state;
+        if is_shown && self.concerns(event) {
             self.tell_entry(telling, counts)?;
         }
         self.position = event.number;

@@ -233,7 +233,14 @@ fn a_part_that_was_judged_on_something_else_ends_its_transaction() {
 #[test]
 fn users_do_nothing_that_the_server_does() {
     let mut bed = people();
-    let kinds = [Kind::Indexes, Kind::ConfigurePlugins, Kind::BaseDns, Kind::CleanReferences, Kind::ExpireEntries];
+    let kinds = [
+        Kind::Indexes,
+        Kind::ConfigurePlugins,
+        Kind::BaseDns,
+        Kind::CleanReferences,
+        Kind::ExpireEntries,
+        Kind::AccountState,
+    ];
     for kind in kinds {
         let outcome = bed.propose(kind, b"", by(Judged::Unneeded));
         outcome.refused(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "only the server");

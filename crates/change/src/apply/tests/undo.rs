@@ -60,7 +60,7 @@ fn undone(bed: Bed, is_wanted: impl Fn(u64) -> bool) -> (Vec<Obstacle>, Contents
     let mut briefs = Vec::new();
     let mut reader = history.from(0);
     while let Some(change) = reader.next_change().unwrap() {
-        briefs.push(Brief::of(&change, is_wanted(change.number)));
+        briefs.extend(Brief::of(&change, is_wanted(change.number)));
     }
     let chosen = choose(&briefs);
     let mut steps = BTreeMap::new();

@@ -76,7 +76,7 @@ impl<'c> Source<'c> {
         let mut briefs = Vec::new();
         let mut reader = self.history.from(0);
         while let Some(change) = reader.next_change().context("the history")? {
-            briefs.push(Brief::of(&change, which.has(&change) && same_name.is(&change)));
+            briefs.extend(Brief::of(&change, which.has(&change) && same_name.is(&change)));
         }
         let chosen = choose(&briefs);
         let Some(first) = chosen.iter().map(|chosen| chosen.number).min() else { return Ok(Vec::new()) };

@@ -1,0 +1,192 @@
+//! The state of accounts after binds: failures, locks, grace logins, warnings, last logins, and passwords in another
+//! form.
+//!
+//! Each change is merged with what the entry has now; what comes of a state and a change is decided by [`accounts`].
+//! Nobody asked for these changes, so they leave no trace of their own in the entry (`modifyTimestamp`, `entryCSN`), no
+//! plugin judges them, and no right is needed. An entry that is gone, or another one, is left alone.
+
+use accounts::{AccountState, Lock, Moment, StateChange, apply_change};
+use store::record::Timestamp;
+use store::{Content, RecordView, StoreError, View};
+
+use super::change_notes::Note;
+use super::draft::{Described, Draft, Now, Start};
+use super::error::ApplyError;
+use super::value_set::ValueSet;
+use super::work::Work;
+use super::write::{self, TreePosition};
+use crate::history::{Cause, ChangeKind};
+use crate::refusal::Refusal;
+use crate::state_changes::{AccountChanges, decode};
+use query::class_flags::ClassFlags;
+
+const FAILURES: &str = "pwdFailureTime";
+const LOCK: &str = "pwdAccountLockedTime";
+const DELAY: &str = "pwdAccountTmpLockoutEnd";
+const GRACE: &str = "pwdGraceUseTime";
+const WARNED: &str = "ds-pwp-warned-time";
+
+/// The lock that only an administrator ends.
+const UNTIL_UNLOCKED: &[u8] = b"000001010000Z";
+
+/// Applies the changes of a proposal.
+pub(super) fn change_accounts(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), ApplyError> {
+    work.require_root("Changing the state of accounts")?;
+    let accounts = decode(bytes).ok_or(Refusal::DamagedProposal { of: "changes of accounts" })?;
+    accounts.iter().try_for_each(|account| change_account(work, account))
+}
+
+fn change_account(work: &mut Work<'_, '_>, account: &AccountChanges) -> Result<(), ApplyError> {
+    let tables = work.txn.tables().clone();
+    let found = work.view().entry(account.entry)?.map(|record| record.into_bytes().into_owned());
+    let Some(bytes) = found else { return Ok(()) };
+    let record = RecordView::parse(&bytes, &tables)?;
+    if record.header().uuid != Some(account.entry_uuid) {
+        return Ok(());
+    }
+    let facts = work.facts.clone();
+    // What its classes mean does not matter: none of these attributes says anything to other entries.
+    let mut draft = Draft::of(&facts.schema, account.entry, record, ClassFlags::default());
+    edit(&work.view(), &mut draft, &account.changes)?;
+    if draft.touched.is_empty() {
+        return Ok(());
+    }
+    let dn = match work.rules.notes.is_on() {
+        true => work.view().dn_of(account.entry)?.unwrap_or_default(),
+        false => String::new(),
+    };
+    let note = Note { dn: &dn, cause: Cause::AccountState, ..Note::requested(ChangeKind::Modify, account.entry_uuid) };
+    let place = TreePosition { parent: record.parent(), rdn: record.rdn() };
+    Ok(write::store(work, &note, &mut draft, place, Vec::new())?)
+}
+
+/// Makes the changes on a draft; touches what differs in the end.
+fn edit(view: &View<'_>, draft: &mut Draft<'_>, changes: &[StateChange]) -> Result<(), ApplyError> {
+    let mut state = read(view, draft, changes)?;
+    let before = state.clone();
+    let mut login = None;
+    for change in changes {
+        if let StateChange::Reencode { attribute, old, new } = change {
+            reencode(view, draft, attribute, old, new)?;
+            continue;
+        }
+        let is_other = apply_change(&mut state, change);
+        if let StateChange::LastLogin { attribute, value, .. } = change
+            && is_other
+        {
+            login = Some((attribute, value));
+        }
+    }
+    let one = |at: Option<Moment>| at.into_iter().collect::<Vec<_>>();
+    if state.failures != before.failures {
+        set(draft, FAILURES, state.failures.iter().map(|at| text(*at)))?;
+    }
+    if state.lock != before.lock {
+        let value = state.lock.map(|lock| match lock {
+            Lock::Since(at) => text(at),
+            Lock::UntilUnlocked => UNTIL_UNLOCKED.to_vec(),
+        });
+        set(draft, LOCK, value.into_iter())?;
+    }
+    if state.delayed_until != before.delayed_until {
+        set(draft, DELAY, one(state.delayed_until).into_iter().map(text))?;
+    }
+    if state.grace_uses != before.grace_uses {
+        set(draft, GRACE, state.grace_uses.iter().map(|at| text(*at)))?;
+    }
+    if state.warned != before.warned {
+        set(draft, WARNED, one(state.warned).into_iter().map(text))?;
+    }
+    if let Some((attribute, value)) = login {
+        set(draft, attribute, std::iter::once(value.clone()))?;
+    }
+    Ok(())
+}
+
+/// What of the state the changes can depend on.
+fn read(view: &View<'_>, draft: &Draft<'_>, changes: &[StateChange]) -> Result<AccountState, StoreError> {
+    let moments = |name: &str| -> Result<Vec<Moment>, StoreError> {
+        let values = stored(view, draft, name)?;
+        let mut moments: Vec<Moment> = values.iter().filter_map(|value| moment(value)).collect();
+        moments.sort_unstable();
+        moments.dedup();
+        Ok(moments)
+    };
+    let first = |name: &str| Ok::<_, StoreError>(moments(name)?.first().copied());
+    let locks = stored(view, draft, LOCK)?;
+    let login = changes.iter().find_map(|change| match change {
+        StateChange::LastLogin { attribute, .. } => Some(attribute),
+        _ => None,
+    });
+    Ok(AccountState {
+        lock: locks.first().and_then(|value| lock(value)),
+        failures: moments(FAILURES)?,
+        delayed_until: first(DELAY)?,
+        grace_uses: moments(GRACE)?,
+        warned: first(WARNED)?,
+        last_login: login.map_or(Ok(None), |attribute| first(attribute))?,
+        ..AccountState::default()
+    })
+}
+
+/// The values that an entry has of a type without options.
+fn stored(view: &View<'_>, draft: &Draft<'_>, name: &str) -> Result<Vec<Vec<u8>>, StoreError> {
+    let Some(record) = &draft.record else { return Ok(Vec::new()) };
+    // By name: numbers of types may be those of another schema during a replay.
+    let Some(desc) = record.tables().description_id(name) else { return Ok(Vec::new()) };
+    match record.stored(desc).map(|attribute| attribute.content) {
+        None => Ok(Vec::new()),
+        Some(Content::Inline(values)) => Ok(values.iter().map(<[u8]>::to_vec).collect()),
+        Some(Content::Large(_)) => view.large_values(draft.id, desc)?.map(|found| Ok(found?.1.into_owned())).collect(),
+    }
+}
+
+/// Gives an attribute these values instead of those it has. One that the schema does not have any more is left alone.
+fn set(draft: &mut Draft<'_>, name: &str, values: impl Iterator<Item = Vec<u8>>) -> Result<(), ApplyError> {
+    let schema = draft.schema;
+    let Some(attribute) = schema.attribute_type(name.as_bytes()) else { return Ok(()) };
+    let mut set = ValueSet::new(attribute.equality);
+    values.for_each(|value| {
+        set.insert(schema, &value);
+    });
+    let at = draft.touch(&Described::of_type(attribute), Start::Empty)?;
+    draft.at(at)?.now = Now::Set(set);
+    Ok(())
+}
+
+/// Puts other forms of a password in the place of one, if that is there as it was.
+fn reencode(
+    view: &View<'_>,
+    draft: &mut Draft<'_>,
+    attribute: &str,
+    old: &[u8],
+    new: &[Vec<u8>],
+) -> Result<(), ApplyError> {
+    let schema = draft.schema;
+    let Some(known) = schema.attribute_type(attribute.as_bytes()) else { return Ok(()) };
+    if !stored(view, draft, known.name())?.iter().any(|value| value == old) {
+        return Ok(());
+    }
+    let at = draft.touch(&Described::of_type(known), Start::Stored)?;
+    let touched = draft.at(at)?;
+    touched.remove(schema, view, old)?;
+    for value in new {
+        touched.insert(schema, view, value)?;
+    }
+    Ok(())
+}
+
+fn moment(value: &[u8]) -> Option<Moment> {
+    Timestamp::parse(value).map(|time| Moment(time.ms))
+}
+
+fn lock(value: &[u8]) -> Option<Lock> {
+    if value.starts_with(b"0000") { Some(Lock::UntilUnlocked) } else { moment(value).map(Lock::Since) }
+}
+
+/// In OpenDJ's form of times.
+fn text(at: Moment) -> Vec<u8> {
+    let mut text = Vec::with_capacity(19);
+    Timestamp { ms: at.0, has_ms: true }.write(&mut text);
+    text
+}

@@ -1,0 +1,200 @@
+//! Changes of the state of accounts, as a proposal carries them: those of many binds together.
+//!
+//! ```text
+//! account…   entry id · entryUUID 16 bytes · changes · change…
+//! change     1 · time · count · duration · expiration · shortest delay · longest delay      a wrong password
+//!            2 · time                                                                       a right one
+//!            3 · time                                                                       a grace login
+//!            4 · time                                                                       a warning
+//!            5 · time · attribute · value                                                   the last login
+//!            6 · attribute · old value · values · value…                                    another form of a password
+//! ```
+//! Kinds are bytes, numbers varints, times and durations in milliseconds; texts and values have their length before
+//! them. What the policy says of wrong passwords goes with each, because a replay does not know the policy of then.
+
+use std::time::Duration;
+
+use accounts::{LockRules, Moment, StateChange};
+use store::{EntryId, varint};
+
+/// Accounts in one proposal at most: some milliseconds of work.
+pub const ACCOUNTS_MAX: usize = 512;
+
+/// What changes in the state of one account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountChanges {
+    /// The account's entry.
+    pub entry: EntryId,
+    /// Its `entryUUID`: the state of another entry is never changed instead.
+    pub entry_uuid: [u8; 16],
+    /// The changes, in their order.
+    pub changes: Vec<StateChange>,
+}
+
+/// The operation bytes of a proposal with these changes.
+#[must_use]
+pub fn encode(accounts: &[AccountChanges]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(accounts.len() * 48);
+    for account in accounts {
+        varint::put(&mut out, account.entry.0);
+        out.extend_from_slice(&account.entry_uuid);
+        varint::put(&mut out, account.changes.len() as u64);
+        account.changes.iter().for_each(|change| put_change(&mut out, change));
+    }
+    out
+}
+
+/// Reads [`encode`]; `None` when it is not that.
+#[must_use]
+pub fn decode(mut bytes: &[u8]) -> Option<Vec<AccountChanges>> {
+    let rest = &mut bytes;
+    let mut accounts = Vec::new();
+    while !rest.is_empty() {
+        let entry = EntryId(varint::take(rest)?);
+        let entry_uuid = *varint::take_bytes(rest, 16)?.first_chunk()?;
+        let mut changes = Vec::new();
+        for _ in 0..varint::take(rest)? {
+            changes.push(take_change(rest)?);
+        }
+        accounts.push(AccountChanges { entry, entry_uuid, changes });
+    }
+    (accounts.len() <= ACCOUNTS_MAX).then_some(accounts)
+}
+
+fn put_change(out: &mut Vec<u8>, change: &StateChange) {
+    let mut head = |kind: u8, at: &Moment| {
+        out.push(kind);
+        varint::put(out, at.0);
+    };
+    match change {
+        StateChange::CountFailure { at, rules } => {
+            head(1, at);
+            varint::put(out, u64::from(rules.count));
+            for span in [rules.duration, rules.expiration, rules.min_delay, rules.max_delay] {
+                varint::put(out, u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+            }
+        }
+        StateChange::ClearFailures { at } => head(2, at),
+        StateChange::UseGrace { at } => head(3, at),
+        StateChange::Warned { at } => head(4, at),
+        StateChange::LastLogin { at, attribute, value } => {
+            head(5, at);
+            put(out, attribute.as_bytes());
+            put(out, value);
+        }
+        StateChange::Reencode { attribute, old, new } => {
+            out.push(6);
+            put(out, attribute.as_bytes());
+            put(out, old);
+            varint::put(out, new.len() as u64);
+            new.iter().for_each(|value| put(out, value));
+        }
+    }
+}
+
+fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
+    let kind = *varint::take_bytes(rest, 1)?.first()?;
+    if kind == 6 {
+        let (attribute, old) = (take_text(rest)?, take(rest)?.to_vec());
+        let mut new = Vec::new();
+        for _ in 0..varint::take(rest)? {
+            new.push(take(rest)?.to_vec());
+        }
+        return Some(StateChange::Reencode { attribute, old, new });
+    }
+    let at = Moment(varint::take(rest)?);
+    Some(match kind {
+        1 => {
+            let count = u32::try_from(varint::take(rest)?).ok()?;
+            let mut span = || varint::take(rest).map(Duration::from_millis);
+            let (duration, expiration, min_delay, max_delay) = (span()?, span()?, span()?, span()?);
+            StateChange::CountFailure { at, rules: LockRules { count, duration, expiration, min_delay, max_delay } }
+        }
+        2 => StateChange::ClearFailures { at },
+        3 => StateChange::UseGrace { at },
+        4 => StateChange::Warned { at },
+        5 => StateChange::LastLogin { at, attribute: take_text(rest)?, value: take(rest)?.to_vec() },
+        _ => return None,
+    })
+}
+
+fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    varint::put(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = varint::take(rest)?;
+    varint::take_bytes(rest, usize::try_from(length).ok()?)
+}
+
+fn take_text(rest: &mut &[u8]) -> Option<String> {
+    String::from_utf8(take(rest)?.to_vec()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn change() -> impl Strategy<Value = StateChange> {
+        let at = || any::<u64>().prop_map(Moment);
+        let span = || any::<u64>().prop_map(Duration::from_millis);
+        let rules = (any::<u32>(), span(), span(), span(), span()).prop_map(
+            |(count, duration, expiration, min_delay, max_delay)| LockRules {
+                count,
+                duration,
+                expiration,
+                min_delay,
+                max_delay,
+            },
+        );
+        let bytes = || vec(any::<u8>(), 0..40);
+        prop_oneof![
+            (at(), rules).prop_map(|(at, rules)| StateChange::CountFailure { at, rules }),
+            at().prop_map(|at| StateChange::ClearFailures { at }),
+            at().prop_map(|at| StateChange::UseGrace { at }),
+            at().prop_map(|at| StateChange::Warned { at }),
+            (at(), "\\PC{0,9}", bytes()).prop_map(|(at, attribute, value)| StateChange::LastLogin {
+                at,
+                attribute,
+                value
+            }),
+            ("\\PC{0,9}", bytes(), vec(bytes(), 0..3)).prop_map(|(attribute, old, new)| StateChange::Reencode {
+                attribute,
+                old,
+                new
+            }),
+        ]
+    }
+
+    fn account() -> impl Strategy<Value = AccountChanges> {
+        (any::<u64>(), any::<[u8; 16]>(), vec(change(), 0..4)).prop_map(|(id, entry_uuid, changes)| AccountChanges {
+            entry: EntryId(id),
+            entry_uuid,
+            changes,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn changes_come_back_as_they_were(accounts in vec(account(), 0..4)) {
+            prop_assert_eq!(decode(&encode(&accounts)), Some(accounts));
+        }
+
+        #[test]
+        fn damaged_bytes_are_refused_or_read(bytes in vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn too_many_accounts_are_refused() {
+        let account = AccountChanges { entry: EntryId(1), entry_uuid: [7; 16], changes: Vec::new() };
+        let many = vec![account; ACCOUNTS_MAX + 1];
+        assert_eq!(decode(&encode(&many)), None);
+        assert_eq!(decode(&encode(&many[1..])).map(|all| all.len()), Some(ACCOUNTS_MAX));
+    }
+}
