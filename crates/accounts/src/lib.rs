@@ -12,6 +12,7 @@ mod generator;
 mod history;
 mod moment;
 mod policy;
+pub mod second_factor;
 mod state;
 mod time_format;
 mod usability;
