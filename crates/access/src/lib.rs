@@ -25,6 +25,8 @@
 mod about;
 pub mod account;
 mod account_clock;
+pub mod account_policy;
+pub mod account_state;
 mod answers;
 mod asker;
 mod compiled;

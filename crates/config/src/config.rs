@@ -1,7 +1,10 @@
 //! The whole configuration of an instance.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, io};
+
+use accounts::PasswordPolicy;
 
 use crate::changed::{Changes, changes};
 use crate::check::check;
@@ -16,7 +19,7 @@ use crate::read;
 use crate::step::Step;
 use crate::views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig,
-    LdapHandler, LimitsRule, PasswordStorage, RootDefaults, RootDn, SchemaConfig,
+    LdapHandler, LimitsRule, RootDefaults, RootDn, SchemaConfig,
 };
 use crate::virtual_attribute::{self, VirtualAttributeConfig};
 
@@ -45,8 +48,10 @@ pub struct Config {
     pub changelog: ChangelogConfig,
     /// `[connection-handler.*]`
     pub handlers: Vec<LdapHandler>,
-    /// `[password-policy."Default Password Policy"]`
-    pub passwords: PasswordStorage,
+    /// The password policy of entries for which nothing says another.
+    pub default_policy: Arc<PasswordPolicy>,
+    /// The other `[password-policy.*]`
+    pub other_policies: Vec<Arc<PasswordPolicy>>,
     /// `[plugin.*]`, the enabled ones in the order of the file.
     pub plugins: Vec<PluginConfig>,
     /// The same as text with every default written out, which [`Config::parse`] reads.
@@ -124,10 +129,11 @@ impl Config {
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
             changelog: read::changelog(&first_or_defaults("changelog").unwrap_or(empty.clone()), directory),
             handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),
-            passwords: read::password_storage(
+            default_policy: Arc::new(read::password_policy(
                 &first_or_defaults("password-policy").unwrap_or(empty.clone()),
                 directory,
-            ),
+            )),
+            other_policies: Vec::new(),
             plugins: plugins(objects, text),
             plugins_text: plugins_text(objects),
             schema: read::schema(&first_or_defaults("schema-provider").unwrap_or(empty), directory),
@@ -207,6 +213,7 @@ mod tests {
     use std::time::Duration;
 
     use ldap::Scope;
+    use password::Scheme;
 
     use super::*;
     use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity};
@@ -272,7 +279,7 @@ mod tests {
         assert_eq!(config.global.time_limit, Some(Duration::from_secs(60)));
         assert_eq!(config.global.idle_time_limit, None);
         assert!(config.global.check_schema && config.schema.strict_country_string && !config.schema.strict_jpeg_photos);
-        assert_eq!(config.passwords.scheme, "Salted SHA-512");
+        assert_eq!(config.default_policy.default_schemes, [Scheme::SaltedSha512]);
         assert_eq!(config.instance.db(), Path::new("inst/db"));
         assert!(config.backends.is_empty() && config.handlers.is_empty());
     }

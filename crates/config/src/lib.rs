@@ -63,8 +63,8 @@ pub use value::{PATTERN_BYTES_MAX, Value};
 pub use views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior,
     DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule,
-    LimitsSubject, ListenAddress, LogFileConfig, PasswordStorage, ProposalMode, RetentionPolicy, RootDefaults, RootDn,
-    RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
+    LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn, RotationPolicy,
+    SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};
 pub use write::{CommentedAci, Setup, default_indexes};

@@ -7,8 +7,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use accounts::PasswordPolicy;
 use ldap::Scope;
+use password::Scheme;
 
+use crate::check::DEFAULT_PASSWORD_POLICY;
+use crate::dn::escaped;
 use crate::instance::Instance;
 use crate::mask::AddressMask;
 use crate::object::Object;
@@ -17,8 +21,8 @@ use crate::value::Value;
 use crate::views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope,
     ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,
-    ListenAddress, LogFileConfig, PasswordStorage, ProposalMode, RetentionPolicy, RootDefaults, RootDn, RotationPolicy,
-    SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
+    ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn, RotationPolicy, SchemaConfig,
+    Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 
 /// Reads the values of one object; a property that is not set has its declared default.
@@ -296,13 +300,18 @@ fn tls(get: &Get<'_>, all: &[Object]) -> Option<TlsConfig> {
     })
 }
 
-pub(crate) fn password_storage(object: &Object, instance: &Path) -> PasswordStorage {
+pub(crate) fn password_policy(object: &Object, instance: &Path) -> PasswordPolicy {
     let get = Get { object, instance };
-    PasswordStorage {
-        scheme: get.text("default-password-storage-scheme"),
+    // The declaration takes names of schemes only.
+    let schemes = |name: &str| get.texts(name).iter().filter_map(|scheme| Scheme::from_name(scheme)).collect();
+    let name = if object.name.is_empty() { DEFAULT_PASSWORD_POLICY } else { &object.name };
+    PasswordPolicy {
+        dn: format!("cn={},cn=Password Policies,cn=config", escaped(name)),
+        default_schemes: schemes("default-password-storage-scheme"),
         allow_pre_encoded_passwords: get.boolean("allow-pre-encoded-passwords"),
         allow_user_password_changes: get.boolean("allow-user-password-changes"),
         require_secure_authentication: get.boolean("require-secure-authentication"),
+        ..PasswordPolicy::default()
     }
 }
 

@@ -285,19 +285,6 @@ pub struct TlsConfig {
     pub tls13: bool,
 }
 
-/// `[password-policy."Default Password Policy"]`
-#[derive(Debug, Clone)]
-pub struct PasswordStorage {
-    /// `default-password-storage-scheme`: name of a scheme.
-    pub scheme: String,
-    /// `allow-pre-encoded-passwords`
-    pub allow_pre_encoded_passwords: bool,
-    /// `allow-user-password-changes`
-    pub allow_user_password_changes: bool,
-    /// `require-secure-authentication`
-    pub require_secure_authentication: bool,
-}
-
 /// `[changelog]`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangelogConfig {

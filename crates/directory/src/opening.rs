@@ -34,6 +34,7 @@ use query::configured::{all_suffixes, configured_indexes, leniency, load_schema}
 use query::facts::Facts;
 use query::groups::{GroupOptions, GroupService};
 use query::notices::Notices;
+use query::policies::{ConfiguredPolicies, PolicyService};
 use query::read_moment::ReadContext;
 
 impl Directory {
@@ -136,13 +137,15 @@ fn assembled(
     let group_options = GroupOptions::of(&config.virtual_attributes);
     check_tables(&facts, &config.virtual_attributes)?;
     let computed = Arc::new(ComputedService::new(&config.virtual_attributes, backends.len(), &notices));
+    let policies = ConfiguredPolicies::new(config, &facts.schema)?;
+    let policies = Arc::new(PolicyService::new(policies, backends.len(), &notices));
     let backends: Arc<[Backend]> = backends.into();
     let in_force = InForce::new(Arc::clone(&facts), &backends)
         .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
     let groups = Arc::new(GroupService::new(group_options, &notices));
     Ok(Directory {
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
-        reading: ReadContext { backends: Arc::clone(&backends), groups, computed },
+        reading: ReadContext { backends: Arc::clone(&backends), groups, computed, policies },
         limits: LiveLimits::new(config, &facts.schema)?,
         access_control: AccessControl::new(access)?,
         shadow: Shadow::new(backends.len()),

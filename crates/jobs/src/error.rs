@@ -27,7 +27,4 @@ pub enum JobError {
         /// Which.
         backend: String,
     },
-    /// The configuration names a password storage scheme that there is not.
-    #[error("there is no storage scheme \"{0}\": pando encode-password -l lists them")]
-    NoScheme(String),
 }

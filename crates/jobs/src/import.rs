@@ -104,7 +104,7 @@ impl Import {
             check_privilege: Some(Arc::new(|value| {
                 PrivilegeGrant::check(value).map(drop).map_err(|unknown| unknown.to_string())
             })),
-            hash_password: Some(password_hook(&config.passwords.scheme)?),
+            hash_password: Some(password_hook(&config.default_policy.default_schemes)),
             threads: self.threads,
             temporary_directory: self.temporary_directory,
             cancel: watch.cancel(),
@@ -151,12 +151,12 @@ fn instruction_hook(schema: &Arc<Schema>, quoted: &Arc<AtomicU64>) -> Instructio
 }
 
 /// Encodes clear passwords; leaves encoded ones as they are.
-fn password_hook(scheme: &str) -> Result<PasswordHook, JobError> {
-    let scheme = Scheme::from_name(scheme).ok_or_else(|| JobError::NoScheme(scheme.to_owned()))?;
-    Ok(Arc::new(move |value| {
+fn password_hook(schemes: &[Scheme]) -> PasswordHook {
+    let scheme = schemes.first().copied().unwrap_or(Scheme::SaltedSha512);
+    Arc::new(move |value| {
         if password::is_encoded(value) {
             return Ok(None);
         }
         password::encode_random(scheme, value).map(Some).map_err(|error| error.to_string())
-    }))
+    })
 }

@@ -27,6 +27,8 @@ impl ClassFlags {
     pub const DEFINITION: ClassFlags = ClassFlags(128);
     /// A dynamic entry (RFC 2589).
     pub const DYNAMIC: ClassFlags = ClassFlags(256);
+    /// A password policy.
+    pub const PASSWORD_POLICY: ClassFlags = ClassFlags(512);
 
     /// Whether something of `other` is set.
     #[inline]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schema::{ClassIndex, Schema, TypeIndex};
 use store::{Tables, Values};
 
+use crate::account_types::AccountTypes;
 use crate::class_flags::ClassFlags;
 use crate::definition_types::DefinitionTypes;
 use crate::group_types::GroupTypes;
@@ -29,6 +30,7 @@ pub struct Facts {
     dynamic: Option<ClassIndex>,
     referral: Option<ClassIndex>,
     alias: Option<ClassIndex>,
+    password_policy: Option<ClassIndex>,
     subentry: Vec<ClassIndex>,
     /// Normal forms of the names of these classes.
     subentry_names: Vec<Vec<u8>>,
@@ -50,6 +52,8 @@ pub struct Facts {
     pub account_lock: Option<TypeIndex>,
     /// `ds-pwp-account-disabled`, which does so, too (OpenDJ).
     pub account_disabled: Option<TypeIndex>,
+    /// The state of accounts.
+    pub account: AccountTypes,
     /// Classes and attributes of groups.
     pub groups: GroupTypes,
     /// Classes of entries that say what other entries get.
@@ -111,6 +115,7 @@ impl Facts {
             dynamic: class_of(b"dynamicObject"),
             referral: class_of(b"referral"),
             alias: class_of(b"alias"),
+            password_policy: class_of(b"pwdPolicy"),
             subentry: SUBENTRY.into_iter().filter_map(class_of).collect(),
             subentry_names,
             ref_type: type_of(b"ref"),
@@ -119,6 +124,7 @@ impl Facts {
             aci: type_of(b"aci"),
             user_password: type_of(b"userPassword"),
             privilege_name: type_of(b"ds-privilege-name"),
+            account: AccountTypes::of(&schema),
             groups: GroupTypes::of(&schema),
             definitions: DefinitionTypes::of(&schema),
             own_limits: OwnLimitTypes::of(&schema),
@@ -188,6 +194,9 @@ impl Facts {
             }
             if is(&self.alias) {
                 flags = flags.with(ClassFlags::ALIAS);
+            }
+            if is(&self.password_policy) {
+                flags = flags.with(ClassFlags::PASSWORD_POLICY);
             }
             if self.subentry.iter().any(|wanted| class.is_subclass_of(*wanted)) {
                 flags = flags.with(ClassFlags::SUBENTRY);

@@ -4,6 +4,7 @@
 //! Works on one moment of the stores. Refuses to know who asks (it asks [`rights::ReadRights`] whether an attribute may
 //! be read) and that anything ever changes.
 
+pub mod account_types;
 pub mod answers;
 pub mod asker_rights;
 pub mod backend;
@@ -34,6 +35,7 @@ pub mod own_limit_types;
 pub mod own_names;
 pub mod parent_names;
 pub mod plan;
+pub mod policies;
 pub mod read_moment;
 pub mod referral;
 pub mod rights;

@@ -8,8 +8,9 @@ use std::cell::OnceCell;
 use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
+use accounts::PasswordPolicy;
 use schema::TypeIndex;
-use store::{DescId, EntryId, Snapshot, StoreError, View};
+use store::{DescId, EntryId, RecordView, Snapshot, StoreError, View};
 
 use crate::answers::Answers;
 use crate::backend::{Backend, BackendIndex};
@@ -19,6 +20,7 @@ use crate::entry::{Ask, DnParts, EachRow, EntrySource, EntryView, GivenValues, M
 use crate::entry_place::EntryPlace;
 use crate::facts::Facts;
 use crate::groups::{GroupService, GroupsAt, GroupsMoment, ImageNumber};
+use crate::policies::{PolicyService, Seen, policy_in_force};
 
 /// What reading takes beside the schema: the backends, and what is kept for groups and computed attributes between
 /// operations.
@@ -30,6 +32,8 @@ pub struct ReadContext {
     pub groups: Arc<GroupService>,
     /// What is kept for attributes that entries are given.
     pub computed: Arc<ComputedService>,
+    /// What is kept of password policies.
+    pub policies: Arc<PolicyService>,
 }
 
 /// See the module.
@@ -84,6 +88,41 @@ impl ReadContext {
         seen.groups().put_dn(place, &mut dn)?;
         let entry = EntryView { id: place.id, record: record.view()?, dn: DnParts::whole(&dn), source: &seen };
         look(&computed, &entry).map(Some)
+    }
+
+    /// The password policy in force for an entry. Where neither the entry nor what it is given names one, and no
+    /// subentry holds, it costs a look at that.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn password_policy(
+        &self,
+        facts: &Arc<Facts>,
+        place: EntryPlace,
+        record: &RecordView<'_>,
+        snapshot: &Snapshot,
+    ) -> Result<Arc<PasswordPolicy>, StoreError> {
+        let view = snapshot.view();
+        let names_one = |attribute: TypeIndex| {
+            let descs = view.tables().by_type(attribute.0);
+            !descs.is_empty() && record.attributes().any(|stored| descs.contains(&stored.desc))
+        };
+        let attribute = facts.account.policy_dn;
+        let definitions = self.computed.definitions(place.backend, facts, &view)?;
+        let is_given = |it: &Arc<Definitions>| attribute.is_some_and(|index| !it.concerned(index).is_empty());
+        let definitions = definitions.filter(is_given);
+        if definitions.is_none()
+            && !attribute.is_some_and(names_one)
+            && !self.policies.set_of(place.backend, facts, &view)?.has_subentries()
+        {
+            return Ok(Arc::clone(self.policies.configured().default_policy()));
+        }
+        let moment = self.moment(facts, now_unix_seconds()).knowing(place.backend, definitions);
+        let seen = moment.at(place.backend, view);
+        let mut dn = Vec::new();
+        seen.groups().put_dn(place, &mut dn)?;
+        let entry = EntryView { id: place.id, record: *record, dn: DnParts::whole(&dn), source: &seen };
+        policy_in_force(&self.policies, &Seen { groups: seen.groups(), given: seen.given_values()? }, &entry)
     }
 }
 

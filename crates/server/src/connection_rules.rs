@@ -60,7 +60,7 @@ impl Rules {
                 denied: global.denied_clients.clone(),
                 minimum_bits: global.minimum_strength_bits,
             },
-            requires_secure_authentication: config.passwords.require_secure_authentication,
+            requires_secure_authentication: config.default_policy.require_secure_authentication,
             handlers: config.handlers.iter().map(handler).collect(),
         }
     }

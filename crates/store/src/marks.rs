@@ -27,7 +27,7 @@ const COUNTERS: usize = 1 << 16;
 pub struct Marks {
     /// Grows by one for each entry whose access control instructions changed.
     pub access: u64,
-    /// Grows when a group, or an entry that says what other entries get, changed.
+    /// Grows when a group, a password policy, or an entry that says what other entries get, changed.
     pub membership: u64,
     /// The entries that `access` counted last, the newest at the end.
     changed: Vector<EntryId>,

@@ -11,8 +11,8 @@ use store::{EntryId, RecordView, Txn};
 use super::draft::Draft;
 use super::work::Work;
 
-/// Entries that decide about what others belong to or get.
-const DECIDES: ClassFlags = ANY_GROUP.with(ClassFlags::DEFINITION);
+/// Entries that decide about what others belong to, get, or have to obey.
+const DECIDES: ClassFlags = ANY_GROUP.with(ClassFlags::DEFINITION).with(ClassFlags::PASSWORD_POLICY);
 
 /// Marks an entry that is added or changed; `parent` and `rdn` are where it stands now.
 pub(super) fn mark_written(txn: &mut Txn<'_>, facts: &Facts, draft: &Draft<'_>, parent: EntryId, rdn: &[u8]) {

@@ -8,4 +8,5 @@ mod definitions_kept;
 mod given_limits;
 pub(crate) mod groups;
 mod non_interference;
+mod policies;
 mod roles;

@@ -40,9 +40,9 @@ impl UpdateState {
             references: Arc::default(),
             judging_again: Arc::default(),
             dynamic: DynamicState::default(),
-            scheme: Scheme::from_name(&config.passwords.scheme).unwrap_or(Scheme::SaltedSha512),
-            allow_pre_encoded: config.passwords.allow_pre_encoded_passwords,
-            allow_user_changes: config.passwords.allow_user_password_changes,
+            scheme: config.default_policy.default_schemes.first().copied().unwrap_or(Scheme::SaltedSha512),
+            allow_pre_encoded: config.default_policy.allow_pre_encoded_passwords,
+            allow_user_changes: config.default_policy.allow_user_password_changes,
             writability: config.global.writability,
             schema_change: Mutex::default(),
         }

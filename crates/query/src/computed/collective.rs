@@ -96,7 +96,7 @@ impl Subentry {
         };
         let mut dn = Vec::new();
         reading.entry.dn.put(&mut dn);
-        Ok(Subentry { dn, reach: reach(facts, &point, &specification)?, point, conflict })
+        Ok(Subentry { dn, reach: reach_of(facts, &point, &specification)?, point, conflict })
     }
 
     /// That entries get an attribute, and from where.
@@ -142,7 +142,10 @@ impl Subentry {
 }
 
 /// What a subtree specification means below an administrative point.
-fn reach(facts: &Facts, point: &NormalizedDn, specification: &SubtreeSpecification) -> Result<Reach, String> {
+///
+/// # Errors
+/// What is not valid in it, in words that follow the subentry's name.
+pub fn reach_of(facts: &Facts, point: &NormalizedDn, specification: &SubtreeSpecification) -> Result<Reach, String> {
     let below = |from: &NormalizedDn, name: &str| match NormalizedDn::parse(&facts.schema, name.as_bytes()) {
         Ok(name) => Ok(from.join(&name)),
         Err(problem) => Err(format!("has a subtreeSpecification that is none: {problem}")),

@@ -48,6 +48,7 @@ mod template;
 mod template_part;
 
 pub use alternatives::{Alternatives, Narrowing};
+pub use collective::reach_of;
 pub use definition::{ComputedAssertion, Definition, Priority, Shows, Template, ValueSource};
 pub use definitions::Definitions;
 pub use entries_at::EntriesAt;

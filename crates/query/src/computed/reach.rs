@@ -47,7 +47,7 @@ pub struct Excluded {
 
 /// A reach with its names looked up in one backend at one moment.
 #[derive(Debug)]
-pub(super) struct Resolved {
+pub struct Resolved {
     /// Everything, without a look at the tree.
     is_everything: bool,
     /// Tops of what is in reach, with how many RDNs they are below their base.
@@ -109,7 +109,7 @@ impl Reach {
     }
 
     /// Looks the names up.
-    pub(super) fn resolve(&self, at: &EntriesAt<'_>) -> Result<Resolved, StoreError> {
+    pub(crate) fn resolve(&self, at: &EntriesAt<'_>) -> Result<Resolved, StoreError> {
         let mut resolved = Resolved { is_everything: false, roots: SmallVec::new(), excluded: SmallVec::new() };
         let is_whole = self.scope == Scope::WholeSubtree && self.minimum == 0 && self.maximum.is_none();
         let is_above = |suffix: &NormalizedDn| {
@@ -134,7 +134,7 @@ impl Reach {
     }
 
     /// Whether an entry is in reach.
-    pub(super) fn has(
+    pub(crate) fn has(
         &self,
         at: &EntriesAt<'_>,
         resolved: &Rc<Resolved>,

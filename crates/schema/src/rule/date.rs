@@ -162,6 +162,15 @@ pub(super) fn normalize_utc_time(value: &[u8], out: &mut Vec<u8>) -> Result<()> 
     Ok(())
 }
 
+/// Milliseconds since 1970-01-01 UTC of a Generalized Time, in any of its forms; negative before. What is finer is cut.
+#[must_use]
+pub fn generalized_time_ms(value: &[u8]) -> Option<i64> {
+    let instant = Instant::parse_generalized_time(value)?;
+    let minutes = instant.minutes - calendar::DAYS_TO_1970 as i64 * MINUTES_PER_DAY;
+    let [tenths, hundredths, thousandths, ..] = instant.fraction.map(i64::from);
+    Some((minutes * 60 + i64::from(instant.second)) * 1000 + tenths * 100 + hundredths * 10 + thousandths)
+}
+
 /// Whether the value is a Generalized Time.
 pub(crate) fn is_generalized_time(value: &[u8]) -> bool {
     Instant::parse_generalized_time(value).is_some()
@@ -253,6 +262,23 @@ mod tests {
                 continue;
             }
             assert_eq!(form(a).unwrap(), form(b).unwrap(), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn milliseconds_count_from_1970() {
+        for (text, ms) in [
+            ("19700101000000Z", Some(0)),
+            ("19700101000000.1239Z", Some(123)),
+            ("1970010101.5+0100", Some(1_800_000)),
+            ("19691231235959.5Z", Some(-500)),
+            ("20240229120000.25Z", Some(1_709_208_000_250)),
+            ("20161231235960Z", Some(1_483_228_800_000)),
+            ("000001010000Z", Some(-62_167_219_200_000)),
+            ("20230229120000Z", None),
+            ("now", None),
+        ] {
+            assert_eq!(generalized_time_ms(text.as_bytes()), ms, "{text}");
         }
     }
 

@@ -25,6 +25,7 @@ mod table;
 pub use assertion::{Assertion, KeyRange, MatchContext, PartialDate};
 pub(crate) use certificate::is_certificate_assertion;
 pub use collation::COLLATION_VERSION;
+pub use date::generalized_time_ms;
 pub(crate) use date::{is_generalized_time, is_utc_time};
 pub use invalid_value::InvalidValue;
 pub use matching_rule::{MatchingRule, RuleRole};

@@ -1,5 +1,7 @@
 //! Passwords on their way into entries.
 
+use std::sync::Arc;
+
 use ldap::{ModifyOperation, ResultCode};
 
 use super::bed::{ANN, BEN, Bed, modify_message, root};
@@ -44,7 +46,9 @@ fn encoded_passwords_are_for_root() {
 
 #[test]
 fn slow_schemes_are_jobs() {
-    let mut bed = Bed::with(&["dc=example,dc=com"], |config| config.passwords.scheme = "PBKDF2".to_owned());
+    let mut bed = Bed::with(&["dc=example,dc=com"], |config| {
+        Arc::make_mut(&mut config.default_policy).default_schemes = vec![Scheme::Pbkdf2]
+    });
     assert!(bed.values(ANN, "userPassword")[0].starts_with("{PBKDF2}"));
     let replace = |password: &str| modify_message(ANN, &[(ModifyOperation::Replace, "userPassword", password)], &[]);
     let (done, slow) = bed.send_and_tell(&replace("slowly"));
@@ -116,7 +120,9 @@ fn a_renamed_user_still_changes_its_own_password() {
 
 #[test]
 fn users_may_be_kept_from_changing_passwords() {
-    let mut bed = Bed::with(&["dc=example,dc=com"], |config| config.passwords.allow_user_password_changes = false);
+    let mut bed = Bed::with(&["dc=example,dc=com"], |config| {
+        Arc::make_mut(&mut config.default_policy).allow_user_password_changes = false
+    });
     bed.bind_as(ANN, "opensesame");
     bed.password_modify(None, None, Some("x")).refused(ResultCode::UNWILLING_TO_PERFORM, "allow-user-password-changes");
 }

@@ -33,7 +33,7 @@ pub fn obstacles(directory: &Directory, session: &Session) -> Result<Vec<String>
              has {bits}: say what it has with --ssf"
         ));
     } else if bits == 0
-        && config.passwords.require_secure_authentication
+        && config.default_policy.require_secure_authentication
         && session.authentication == Authentication::Simple
     {
         found.push(

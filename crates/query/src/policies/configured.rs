@@ -1,0 +1,54 @@
+//! The password policies of the configuration.
+
+use std::sync::Arc;
+
+use accounts::PasswordPolicy;
+use config::Config;
+use schema::{NormalizedDn, Schema};
+
+use crate::configured::ConfiguredError;
+
+/// See the module.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ConfiguredPolicies {
+    default: Arc<PasswordPolicy>,
+    all: Vec<(NormalizedDn, Arc<PasswordPolicy>)>,
+}
+
+impl ConfiguredPolicies {
+    /// Those of a configuration.
+    ///
+    /// # Errors
+    /// When a policy's name makes no distinguished name.
+    pub fn new(config: &Config, schema: &Schema) -> Result<ConfiguredPolicies, ConfiguredError> {
+        let named = |policy: &Arc<PasswordPolicy>| {
+            let bad = |_| ConfiguredError::BadDn { what: "the password policy's name", dn: policy.dn.clone() };
+            let name = NormalizedDn::parse(schema, policy.dn.as_bytes()).map_err(bad)?;
+            Ok((name, Arc::clone(policy)))
+        };
+        let all = [&config.default_policy]
+            .into_iter()
+            .chain(&config.other_policies)
+            .map(named)
+            .collect::<Result<Vec<_>, ConfiguredError>>()?;
+        Ok(ConfiguredPolicies { default: Arc::clone(&config.default_policy), all })
+    }
+
+    /// The policy of entries for which nothing says another.
+    #[inline]
+    #[must_use]
+    pub fn default_policy(&self) -> &Arc<PasswordPolicy> {
+        &self.default
+    }
+
+    /// The policy whose name is written exactly so.
+    pub(super) fn spelled(&self, dn: &[u8]) -> Option<&Arc<PasswordPolicy>> {
+        self.all.iter().map(|(_, policy)| policy).find(|policy| policy.dn.as_bytes() == dn)
+    }
+
+    /// The policy of that name.
+    #[must_use]
+    pub fn named(&self, name: &NormalizedDn) -> Option<&Arc<PasswordPolicy>> {
+        self.all.iter().find(|(known, _)| known == name).map(|(_, policy)| policy)
+    }
+}

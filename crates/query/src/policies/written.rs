@@ -1,0 +1,166 @@
+//! What an entry of the class `pwdPolicy` says (draft-behera-ldap-password-policy-11): over another policy, from which
+//! comes all that it does not say.
+//!
+//! Knows the attributes; where the entry is, and for whom it holds, is for [`super::set`].
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use accounts::{LastLogin, PasswordPolicy};
+use schema::syntax::subtree::SubtreeSpecification;
+use schema::{NormalizedDn, TypeIndex};
+
+use crate::class_flags::ClassFlags;
+use crate::computed::{Reach, reach_of};
+use crate::entry::EntryView;
+use crate::facts::Facts;
+
+/// Draft, OpenDJ: seconds up to this; more could not be added to a time.
+const SECONDS_MAX: u64 = 2_147_483_647;
+
+/// How often the time of the last login is written where a policy counts idle accounts and nothing says how.
+const LOGIN_PRECISION: Duration = Duration::from_secs(86_400);
+
+/// What such an entry says.
+#[derive(Debug)]
+pub struct Written {
+    /// For which entries it holds, if it is a subentry; nobody when what it says of that is not valid.
+    pub reach: Option<Reach>,
+    /// The policy.
+    pub policy: Arc<PasswordPolicy>,
+    /// What is not valid in it, in words that follow its name: that part is as the default policy says.
+    pub problems: Vec<String>,
+}
+
+/// Reads an entry of the class `pwdPolicy`, whose name is `dn`, normalized `name`.
+#[must_use]
+pub fn written(facts: &Facts, entry: &EntryView<'_>, dn: &str, name: &NormalizedDn, over: &PasswordPolicy) -> Written {
+    let mut reading = Reading { facts, entry, problems: Vec::new() };
+    let policy = PasswordPolicy { dn: dn.to_owned(), ..reading.policy(over) };
+    let reach = if facts.class_flags(entry.record.object_classes()).has(ClassFlags::SUBENTRY) {
+        let point = name.parent().unwrap_or_default();
+        reading.reach(&point).map_err(|problem| reading.problems.push(problem)).ok()
+    } else {
+        None
+    };
+    Written { reach, policy: Arc::new(policy), problems: reading.problems }
+}
+
+struct Reading<'r> {
+    facts: &'r Facts,
+    entry: &'r EntryView<'r>,
+    problems: Vec<String>,
+}
+
+impl Reading<'_> {
+    fn policy(&mut self, over: &PasswordPolicy) -> PasswordPolicy {
+        self.check_attribute();
+        let mut it = over.clone();
+        self.seconds("pwdMinAge", &mut it.min_password_age);
+        self.seconds("pwdMaxAge", &mut it.max_password_age);
+        self.seconds("pwdExpireWarning", &mut it.password_expiration_warning_interval);
+        self.count("pwdInHistory", &mut it.password_history_count);
+        self.count("pwdGraceAuthNLimit", &mut it.grace_login_count);
+        self.seconds("pwdGraceExpiry", &mut it.grace_login_interval);
+        self.count("pwdMaxFailure", &mut it.lockout_failure_count);
+        self.seconds("pwdLockoutDuration", &mut it.lockout_duration);
+        self.seconds("pwdFailureCountInterval", &mut it.lockout_failure_expiration_interval);
+        self.seconds("pwdMinDelay", &mut it.min_delay);
+        self.seconds("pwdMaxDelay", &mut it.max_delay);
+        self.boolean("pwdMustChange", &mut it.force_change_on_reset);
+        self.boolean("pwdAllowUserChange", &mut it.allow_user_password_changes);
+        self.boolean("pwdSafeModify", &mut it.password_change_requires_current_password);
+        // As in OpenDJ, a policy that does not say so locks; slapd's says so, or it locks nobody.
+        let mut locks = true;
+        self.boolean("pwdLockout", &mut locks);
+        if !locks {
+            it.lockout_failure_count = 0;
+        }
+        let mut idle = Duration::ZERO;
+        self.seconds("pwdMaxIdle", &mut idle);
+        if !idle.is_zero() {
+            it.idle_lockout_interval = idle;
+            let precision = LOGIN_PRECISION.min(idle / 10);
+            match &mut it.last_login {
+                Some(login) => login.precision = login.precision.min(precision),
+                none => {
+                    *none = Some(LastLogin {
+                        attribute: "pwdLastSuccess".to_owned(),
+                        format: None,
+                        previous_formats: Vec::new(),
+                        precision,
+                    })
+                }
+            }
+        }
+        it
+    }
+
+    /// Passwords are kept in `userPassword`.
+    fn check_attribute(&mut self) {
+        let Some(value) = self.value("pwdAttribute") else { return };
+        let known = self.facts.schema.attribute_type(value.trim_ascii()).map(|it| it.index);
+        if known.is_none() || known != self.facts.user_password {
+            let value = String::from_utf8_lossy(&value);
+            self.problems.push(format!("names in pwdAttribute \"{value}\", but passwords are kept in userPassword"));
+        }
+    }
+
+    fn reach(&self, point: &NormalizedDn) -> Result<Reach, String> {
+        let text = self.value("subtreeSpecification").ok_or("has no subtreeSpecification")?;
+        let text = std::str::from_utf8(&text).map_err(|_| "has a subtreeSpecification that is not UTF-8")?;
+        let specification = SubtreeSpecification::parse(text)
+            .map_err(|problem| format!("has a subtreeSpecification that is none: {problem}"))?;
+        reach_of(self.facts, point, &specification)
+    }
+
+    fn seconds(&mut self, attribute: &str, to: &mut Duration) {
+        if let Some(seconds) = self.number(attribute) {
+            *to = Duration::from_secs(seconds);
+        }
+    }
+
+    fn count(&mut self, attribute: &str, to: &mut u32) {
+        if let Some(count) = self.number(attribute).and_then(|count| u32::try_from(count).ok()) {
+            *to = count;
+        }
+    }
+
+    fn number(&mut self, attribute: &str) -> Option<u64> {
+        let value = self.value(attribute)?;
+        let text = String::from_utf8_lossy(&value);
+        let number = text.trim().parse().ok().filter(|number| *number <= SECONDS_MAX);
+        if number.is_none() {
+            self.problems.push(format!("has in {attribute} \"{text}\", which is not a number from 0 to {SECONDS_MAX}"));
+        }
+        number
+    }
+
+    fn boolean(&mut self, attribute: &str, to: &mut bool) {
+        let Some(value) = self.value(attribute) else { return };
+        match value.to_ascii_uppercase().as_slice() {
+            b"TRUE" => *to = true,
+            b"FALSE" => *to = false,
+            _ => {
+                let text = String::from_utf8_lossy(&value);
+                self.problems.push(format!("has in {attribute} \"{text}\", which is neither TRUE nor FALSE"));
+            }
+        }
+    }
+
+    /// The only value of an attribute, or its first.
+    fn value(&self, attribute: &str) -> Option<Vec<u8>> {
+        let index: TypeIndex = self.facts.schema.attribute_type(attribute.as_bytes())?.index;
+        let record = self.entry.record;
+        let descs = record.tables().by_type(index.0);
+        let mut first = None;
+        let stored = record.attributes().filter(|stored| descs.contains(&stored.desc));
+        // What cannot be read shows where the entry is read for its own sake.
+        let _ = self.entry.each_value(stored, &mut |value| {
+            first = Some(value.to_vec());
+            ControlFlow::Break(())
+        });
+        first
+    }
+}
