@@ -1,16 +1,17 @@
-//! The list of controls, and the value of every control that is spoken, of requests and of responses. The first byte
-//! chooses.
+//! The list of controls, and the value of every control that is spoken, of requests and of responses, and of the
+//! extended operations that are about accounts and transactions. The first byte chooses.
 #![no_main]
 
 use ldap::client::controls as client;
 use ldap::controls::*;
+use ldap::password_policy_state::PasswordPolicyState;
 use ldap::transaction::{EndTransaction, decode_failed};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let value = Some(rest);
-    match choice % 14 {
+    match choice % 17 {
         0 => {
             if let Ok(list) = Controls::decode(rest) {
                 assert!(list.iter().count() <= CONTROLS_MAX);
@@ -45,6 +46,22 @@ fuzz_target!(|bytes: &[u8]| {
         10 => drop(client::VlvResponse::decode(value)),
         11 => drop(client::decode_sort_response(value)),
         12 => drop(client::decode_read_entry(value).map(|entry| entry.attributes.iter().count())),
+        13 => {
+            if let Ok(response) = PasswordPolicyResponse::decode(value) {
+                assert_eq!(PasswordPolicyResponse::decode(Some(&response.encode())), Ok(response));
+                let _ = response.netscape_control();
+            }
+        }
+        14 => {
+            if let Ok(usability) = AccountUsability::decode(value) {
+                assert_eq!(AccountUsability::decode(Some(&usability.encode())), Ok(usability));
+            }
+        }
+        15 => {
+            if let Ok(state) = PasswordPolicyState::decode(value) {
+                assert_eq!(PasswordPolicyState::decode(Some(&state.encode())), Ok(state));
+            }
+        }
         _ => {
             if let Ok(end) = EndTransaction::decode(value) {
                 assert_eq!(EndTransaction::decode(Some(&end.encode())), Ok(end));

@@ -16,6 +16,7 @@ mod limits;
 mod made;
 pub mod message;
 pub mod oids;
+pub mod password_policy_state;
 pub mod refusals;
 mod result;
 pub mod transaction;

@@ -1,11 +1,13 @@
 //! Controls (RFC 4511 §4.1.11): the list on a message, and the values of those that this project speaks.
 
+mod account_usability;
 mod effective_rights;
 mod password_policy;
 mod proxied;
 mod values;
 
 pub use crate::limits::CONTROLS_MAX;
+pub use account_usability::{AccountUsability, NotAvailable, UnlockedWhen};
 pub use effective_rights::{EFFECTIVE_RIGHTS_ATTRIBUTES_MAX, EffectiveRightsRequest, RightsSubject};
 pub use password_policy::{PasswordPolicyResponse, PolicyError, PolicyWarning};
 pub use proxied::{AuthorizationId, decode_proxied_authorization, decode_proxied_authorization_v1, name_after_dn};
