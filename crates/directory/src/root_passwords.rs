@@ -3,7 +3,7 @@
 //! Knows the configuration and the storage schemes; not who asks.
 
 use config::{Change, Config, Edit, EditError};
-use password::{EncodeError, Scheme};
+use password::{EncodeError, Parameters, Scheme};
 use schema::{NormalizedDn, Schema};
 use zeroize::Zeroizing;
 
@@ -61,7 +61,7 @@ pub fn hashed_root_password(clear: &[u8]) -> Result<String, RootPasswordError> {
     if clear.len() < ROOT_PASSWORD_BYTES_MIN {
         return Err(RootPasswordError::TooShort { bytes: clear.len() });
     }
-    let stored = password::encode_random(Scheme::SaltedSha512, clear)?;
+    let stored = password::encode_random(Scheme::SaltedSha512, &Parameters::default(), clear)?;
     Ok(String::from_utf8_lossy(&stored).into_owned())
 }
 

@@ -9,7 +9,7 @@ use access::PrivilegeGrant;
 use access::not_obeyed::{NOT_OBEYED, NotObeyed};
 use aci::{Reading, Remark};
 use config::Config;
-use password::Scheme;
+use password::{Parameters, Scheme};
 use query::configured::index_configs;
 use schema::Schema;
 use schema::instruction::check_target;
@@ -157,6 +157,6 @@ fn password_hook(schemes: &[Scheme]) -> PasswordHook {
         if password::is_encoded(value) {
             return Ok(None);
         }
-        password::encode_random(scheme, value).map(Some).map_err(|error| error.to_string())
+        password::encode_random(scheme, &Parameters::default(), value).map(Some).map_err(|error| error.to_string())
     })
 }

@@ -371,7 +371,12 @@ fn sample_data_is_the_same_for_the_same_seed() {
 fn passwords_are_encoded_and_compared() {
     let place = Place::new();
     assert!(place.must("encode-password -l").out.lines().any(|line| line == "Salted SHA-512       {SSHA512}"));
-    for scheme in ["SSHA512", "'Salted SHA-1'", "pbkdf2-hmac-sha256", "Clear"] {
+    // S0-50: every scheme that the list names encodes, and what it encodes matches.
+    let listed = place.must("encode-password -l").out;
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split_once("  ")).map(|(name, _)| name).collect();
+    assert_eq!(names.len(), listed.lines().count());
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    for scheme in quoted.iter().map(String::as_str).chain(["SSHA512", "pbkdf2-hmac-sha256"]) {
         let done = place.must(&format!("encode-password -s {scheme} -c tree"));
         let encoded = done
             .out
@@ -392,6 +397,20 @@ fn passwords_are_encoded_and_compared() {
         assert_eq!(place.run(&format!("encode-password -r -c tree -e '{encoded}'")).status, 6);
         assert_eq!(place.run(&format!("encode-password -r -c leaf -e '{encoded}'")).status, 5);
     }
+    let encrypted = "{AES}AQARIjNEVWZ3iJmqu8zd7v/IycrLzM3Oz9DR0tPU1dbXjI4tGt4YWlA=";
+    place.refuses(
+        &format!("encode-password -c password -e '{encrypted}'"),
+        "pando encode-password: no password matches the encoded one: it is encrypted with the key \
+         00112233-4455-6677-8899-aabbccddeeff, which is not in the server's file of keys",
+    );
+    place.write("keys", "00112233-4455-6677-8899-aabbccddeeff AES/CFB/NoPadding 01080f161d242b323940474e555c636a\n");
+    let matches = place.run(&format!("encode-password -r -c password -e '{encrypted}' --symmetricKeyFile keys"));
+    assert_eq!(matches.status, 6);
+    place.write("keys", "\n00112233-4455-6677-8899-aabbccddeeff AES/CFB/NoPadding\n");
+    place.refuses(
+        &format!("encode-password -r -c password -e '{encrypted}' --symmetricKeyFile keys"),
+        "pando encode-password: keys: line 2: a key is written as KEY-ID TRANSFORMATION KEY, with blanks between",
+    );
     place.refuses(
         "encode-password -s ROT13 -c tree",
         "pando encode-password: there is no storage scheme \"ROT13\": pando encode-password -l lists them",

@@ -1,68 +1,121 @@
 //! `{ARGON2}$argon2id$v=19$m=…,t=…,p=…$salt$hash`: OpenLDAP's form, which is the PHC string. Argon2i and Argon2d are
-//! read as well.
+//! read and written as well.
 //!
-//! The stored value says how much memory to take; what it may ask for is bounded here.
+//! The stored value says how much memory to take; what it may ask for is bounded here. A thread keeps the memory for
+//! the next password, as taking 19 MiB anew each time costs a tenth of the hash.
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use std::cell::RefCell;
 
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+
+use super::argon_parameters::{Argon2Parameters, Argon2Variant};
 use super::digest::{decode_base64, encode_base64};
+use super::fault::Unverifiable;
+use super::random::Random;
 
-/// Most memory that a stored value may ask for, in KiB: one GiB.
-const MEMORY_KIB_MAX: u32 = 1 << 20;
-/// Most passes over that memory.
-const PASSES_MAX: u32 = 64;
-/// Most memory times passes, in KiB: some seconds of one core.
-const WORK_KIB_MAX: u64 = 8 << 20;
 /// Longest salt or hash read. It bounds the stack buffers.
 const PART_BYTES_MAX: usize = 128;
 /// Bytes of hash in a new value.
 const HASH_BYTES: usize = 32;
-/// Cost of a new value: OWASP's first recommendation (19 MiB, two passes, one lane).
-const COST: (u32, u32, u32) = (19 * 1024, 2, 1);
+/// Most memory that a thread keeps, in blocks of a KiB.
+const BLOCKS_KEPT_MAX: usize = 64 << 10;
 
-pub(super) fn verify(body: &[u8], clear: &[u8]) -> bool {
-    verify_phc(body, clear).unwrap_or(false)
+thread_local! {
+    /// The memory of the hash before.
+    static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(super) fn encode(clear: &[u8], salt: &[u8]) -> Option<Vec<u8>> {
-    let (memory, passes, lanes) = COST;
-    let params = Params::new(memory, passes, lanes, Some(HASH_BYTES)).ok()?;
+/// A stored value that was read.
+pub(super) struct Argon2Value {
+    parameters: Argon2Parameters,
+    version: Version,
+    salt: [u8; PART_BYTES_MAX],
+    salt_bytes: usize,
+    hash: [u8; PART_BYTES_MAX],
+    hash_bytes: usize,
+}
+
+impl Argon2Value {
+    pub(super) fn read(body: &[u8]) -> Result<Argon2Value, Unverifiable> {
+        let text = std::str::from_utf8(body).map_err(|_| Unverifiable::Damaged)?;
+        Argon2Value::read_phc(text).ok_or(Unverifiable::Damaged)?
+    }
+
+    fn read_phc(text: &str) -> Option<Result<Argon2Value, Unverifiable>> {
+        let mut fields = text.strip_prefix('$')?.split('$');
+        let variant = Argon2Variant::from_phc(fields.next()?)?;
+        let mut field = fields.next()?;
+        // Strings from before version 1.3 have no version field and mean 1.0.
+        let version = match field.strip_prefix("v=") {
+            Some(number) => {
+                field = fields.next()?;
+                Version::try_from(number.parse::<u32>().ok()?).ok()?
+            }
+            None => Version::V0x10,
+        };
+        let (memory, passes, lanes) = costs(field)?;
+        let (mut salt, mut hash) = ([0u8; PART_BYTES_MAX], [0u8; PART_BYTES_MAX]);
+        let salt_bytes = decode_base64(fields.next()?.as_bytes(), &mut salt)?.len();
+        let hash_bytes = decode_base64(fields.next()?.as_bytes(), &mut hash)?.len();
+        if fields.next().is_some() || hash_bytes < 16 || salt_bytes < argon2::MIN_SALT_LEN {
+            return None;
+        }
+        Some(match Argon2Parameters::new(variant, memory, passes, lanes) {
+            Ok(parameters) => Ok(Argon2Value { parameters, version, salt, salt_bytes, hash, hash_bytes }),
+            Err(error) if error.is_too_much() => Err(Unverifiable::TooCostly),
+            Err(_) => Err(Unverifiable::Damaged),
+        })
+    }
+
+    pub(super) fn verify(&self, clear: &[u8]) -> bool {
+        let mut computed = [0u8; PART_BYTES_MAX];
+        let computed = &mut computed[..self.hash_bytes];
+        derive(self.parameters, self.version, clear, &self.salt[..self.salt_bytes], computed).is_some()
+            && super::same::same(&self.hash[..self.hash_bytes], computed)
+    }
+}
+
+/// The body of a new value.
+pub(super) fn encode(parameters: Argon2Parameters, clear: &[u8], salt: &[u8]) -> Option<Vec<u8>> {
     let mut hash = [0u8; HASH_BYTES];
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params).hash_password_into(clear, salt, &mut hash).ok()?;
-    let mut body = format!("$argon2id$v=19$m={memory},t={passes},p={lanes}$").into_bytes();
+    derive(parameters, Version::V0x13, clear, salt, &mut hash)?;
+    Some(write(parameters, salt, &hash))
+}
+
+/// A body that costs what one with these parameters costs, and that no known password matches: `random` stands for
+/// salt and hash.
+pub(super) fn decoy(parameters: Argon2Parameters, random: &Random) -> Vec<u8> {
+    write(parameters, &random[..16], &random[16..16 + HASH_BYTES])
+}
+
+fn write(parameters: Argon2Parameters, salt: &[u8], hash: &[u8]) -> Vec<u8> {
+    let (memory, passes, lanes) = (parameters.memory_kib(), parameters.iterations(), parameters.lanes());
+    let mut body = format!("${}$v=19$m={memory},t={passes},p={lanes}$", parameters.variant().phc()).into_bytes();
     body.extend_from_slice(without_padding(&encode_base64(salt)));
     body.push(b'$');
-    body.extend_from_slice(without_padding(&encode_base64(&hash)));
-    Some(body)
+    body.extend_from_slice(without_padding(&encode_base64(hash)));
+    body
 }
 
-fn verify_phc(body: &[u8], clear: &[u8]) -> Option<bool> {
-    let text = std::str::from_utf8(body).ok()?;
-    let mut fields = text.strip_prefix('$')?.split('$');
-    let algorithm = Algorithm::new(fields.next()?).ok()?;
-    let mut field = fields.next()?;
-    // Strings from before version 1.3 have no version field and mean 1.0.
-    let version = match field.strip_prefix("v=") {
-        Some(number) => {
-            field = fields.next()?;
-            Version::try_from(number.parse::<u32>().ok()?).ok()?
-        }
-        None => Version::V0x10,
+fn derive(parameters: Argon2Parameters, version: Version, clear: &[u8], salt: &[u8], out: &mut [u8]) -> Option<()> {
+    let algorithm = match parameters.variant() {
+        Argon2Variant::Id => Algorithm::Argon2id,
+        Argon2Variant::I => Algorithm::Argon2i,
+        Argon2Variant::D => Algorithm::Argon2d,
     };
-    let (memory, passes, lanes) = costs(field)?;
-    if memory > MEMORY_KIB_MAX || passes > PASSES_MAX || u64::from(memory) * u64::from(passes) > WORK_KIB_MAX {
-        return None;
+    let (memory, passes, lanes) = (parameters.memory_kib(), parameters.iterations(), parameters.lanes());
+    let params = Params::new(memory, passes, lanes, Some(out.len())).ok()?;
+    let blocks = params.block_count();
+    let argon2 = Argon2::new(algorithm, version, params);
+    let mut kept = MEMORY.take();
+    if kept.len() < blocks {
+        kept.resize_with(blocks, Block::new);
     }
-    let (mut salt, mut expected, mut computed) = ([0u8; PART_BYTES_MAX], [0u8; PART_BYTES_MAX], [0u8; PART_BYTES_MAX]);
-    let salt = decode_base64(fields.next()?.as_bytes(), &mut salt)?;
-    let expected = decode_base64(fields.next()?.as_bytes(), &mut expected)?;
-    if fields.next().is_some() || expected.len() < 16 {
-        return None;
+    let result = argon2.hash_password_into_with_memory(clear, salt, out, &mut kept[..blocks]);
+    if kept.len() <= BLOCKS_KEPT_MAX {
+        MEMORY.set(kept);
     }
-    let computed = computed.get_mut(..expected.len())?;
-    let params = Params::new(memory, passes, lanes, Some(expected.len())).ok()?;
-    Argon2::new(algorithm, version, params).hash_password_into(clear, salt, computed).ok()?;
-    Some(super::same::same(expected, computed))
+    result.ok()
 }
 
 /// `m=…,t=…,p=…`; key ids and associated data are not read.

@@ -5,6 +5,9 @@
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 
+use super::fault::Unverifiable;
+use super::random::Random;
+
 /// Longest decoded body read: 64 bytes of digest and more salt than anyone writes. It bounds the stack buffer.
 const BODY_BYTES_MAX: usize = 256;
 
@@ -25,33 +28,18 @@ pub(super) enum Digest {
 }
 
 impl Digest {
-    /// The function behind a prefix, salted or not.
-    pub(super) fn from_prefix(name: &[u8]) -> Option<Digest> {
-        let rows: [(&str, &str, Digest); 5] = [
-            ("SSHA", "SHA", Digest::Sha1),
-            ("SSHA512", "SHA512", Digest::Sha512),
-            ("SSHA256", "SHA256", Digest::Sha256),
-            ("SSHA384", "SHA384", Digest::Sha384),
-            ("SMD5", "MD5", Digest::Md5),
-        ];
-        rows.iter()
-            .find(|(salted, plain, _)| {
-                name.eq_ignore_ascii_case(salted.as_bytes()) || name.eq_ignore_ascii_case(plain.as_bytes())
-            })
-            .map(|row| row.2)
+    /// Whether `body` is the digest of `clear` with the salt that follows it. Without `clear`, it is only read.
+    pub(super) fn verify(self, body: &[u8], clear: Option<&[u8]>) -> Result<bool, Unverifiable> {
+        let mut buffer = [0u8; BODY_BYTES_MAX];
+        let decoded = decode_base64(body, &mut buffer).ok_or(Unverifiable::Damaged)?;
+        let (expected, salt) = decoded.split_at_checked(self.length()).ok_or(Unverifiable::Damaged)?;
+        let mut computed = [0u8; 64];
+        Ok(clear.is_some_and(|clear| super::same::same(expected, self.compute(clear, salt, &mut computed))))
     }
 
-    /// Whether `body` is the digest of `clear` with the salt that follows it.
-    pub(super) fn verify(self, body: &[u8], clear: &[u8]) -> bool {
-        let mut buffer = [0u8; BODY_BYTES_MAX];
-        let Some(decoded) = decode_base64(body, &mut buffer) else {
-            return false;
-        };
-        let Some((expected, salt)) = decoded.split_at_checked(self.length()) else {
-            return false;
-        };
-        let mut computed = [0u8; 64];
-        super::same::same(expected, self.compute(clear, salt, &mut computed))
+    /// A body of the right length that no known password matches.
+    pub(super) fn decoy(self, random: &Random, salt_bytes: usize) -> Vec<u8> {
+        encode_base64(&random[..self.length() + salt_bytes])
     }
 
     /// base64 of digest ‖ salt.

@@ -2,7 +2,7 @@
 //!
 //! Letters and digits that a person can read out: no `0`/`O`/`o`, no `1`/`l`/`I`.
 
-use super::EncodeError;
+use super::fault::EncodeError;
 
 /// Characters of a generated password: 12 of 56 make some 70 bits.
 pub const GENERATED_LENGTH: usize = 12;

@@ -10,12 +10,10 @@
 //! New values are written in OpenDJ's way.
 
 use super::digest::{decode_base64, encode_base64};
+use super::fault::Unverifiable;
+use super::limits::PBKDF2_ITERATIONS_MAX;
+use super::random::Random;
 
-/// Rounds of a new value (OpenDJ's `pbkdf2-iterations`).
-const ITERATIONS: u32 = 10_000;
-/// Most rounds that a stored value may ask for: some seconds of one core, so that a stored value cannot stop a pool for
-/// long.
-const ITERATIONS_MAX: u32 = 10_000_000;
 /// Atlassian's fixed number of rounds.
 const ITERATIONS_ATLASSIAN: u32 = 10_000;
 /// Bytes of digest that older 389 stores.
@@ -36,52 +34,52 @@ pub(super) enum Family {
 }
 
 impl Family {
-    pub(super) fn from_prefix(name: &[u8]) -> Option<Family> {
-        let rows: [(&str, Family); 8] = [
-            ("PBKDF2", Family::Sha1),
-            ("PBKDF2-SHA1", Family::Sha1),
-            ("PBKDF2-HMAC-SHA256", Family::Sha256),
-            ("PBKDF2-SHA256", Family::Sha256),
-            ("PBKDF2_SHA256", Family::Sha256Packed),
-            ("PBKDF2-HMAC-SHA512", Family::Sha512),
-            ("PBKDF2-SHA512", Family::Sha512),
-            ("PKCS5S2", Family::Atlassian),
-        ];
-        rows.iter().find(|row| name.eq_ignore_ascii_case(row.0.as_bytes())).map(|row| row.1)
-    }
-
-    pub(super) fn verify(self, body: &[u8], clear: &[u8]) -> bool {
+    /// Whether `body` was made from `clear`. Without `clear`, it is only read.
+    pub(super) fn verify(self, body: &[u8], clear: Option<&[u8]>) -> Result<bool, Unverifiable> {
         let mut first = [0u8; PART_BYTES_MAX];
         let mut second = [0u8; PART_BYTES_MAX];
-        let Some((iterations, salt, expected)) = self.parts(body, &mut first, &mut second) else {
-            return false;
-        };
-        if iterations == 0 || iterations > ITERATIONS_MAX || expected.is_empty() {
-            return false;
+        let parts = self.parts(body, &mut first, &mut second);
+        let (iterations, salt, expected) = parts.ok_or(Unverifiable::Damaged)?;
+        if iterations == 0 || expected.is_empty() {
+            return Err(Unverifiable::Damaged);
+        }
+        if iterations > PBKDF2_ITERATIONS_MAX {
+            return Err(Unverifiable::TooCostly);
         }
         let mut computed = [0u8; PART_BYTES_MAX];
-        let Some(computed) = computed.get_mut(..expected.len()) else {
-            return false;
-        };
+        let computed = computed.get_mut(..expected.len()).ok_or(Unverifiable::Damaged)?;
+        let Some(clear) = clear else { return Ok(false) };
         self.derive(clear, salt, iterations, computed);
-        super::same::same(expected, computed)
+        Ok(super::same::same(expected, computed))
     }
 
-    pub(super) fn encode(self, clear: &[u8], salt: &[u8]) -> Vec<u8> {
+    /// The body of a new value; Atlassian's has always the same rounds.
+    pub(super) fn encode(self, clear: &[u8], salt: &[u8], iterations: u32) -> Vec<u8> {
         let mut digest = [0u8; 64];
+        let digest = &mut digest[..self.written_bytes()];
+        let iterations = if self == Family::Atlassian { ITERATIONS_ATLASSIAN } else { iterations };
+        self.derive(clear, salt, iterations, digest);
+        self.write(salt, digest, iterations)
+    }
+
+    /// A body that costs what one with these rounds costs, and that no known password matches.
+    pub(super) fn decoy(self, random: &Random, salt_bytes: usize, iterations: u32) -> Vec<u8> {
+        let (salt, digest) = random.split_at(salt_bytes.min(16));
+        self.write(salt, &digest[..self.written_bytes()], iterations)
+    }
+
+    fn write(self, salt: &[u8], digest: &[u8], iterations: u32) -> Vec<u8> {
         if self == Family::Atlassian {
-            let mut body = salt.to_vec();
-            self.derive(clear, salt, ITERATIONS_ATLASSIAN, &mut digest[..32]);
-            body.extend_from_slice(&digest[..32]);
-            return encode_base64(&body);
+            return encode_base64(&[salt, digest].concat());
         }
-        let digest = &mut digest[..self.digest_bytes()];
-        self.derive(clear, salt, ITERATIONS, digest);
-        let mut packed = digest.to_vec();
-        packed.extend_from_slice(salt);
-        let mut body = format!("{ITERATIONS}:").into_bytes();
-        body.extend_from_slice(&encode_base64(&packed));
+        let mut body = format!("{iterations}:").into_bytes();
+        body.extend_from_slice(&encode_base64(&[digest, salt].concat()));
         body
+    }
+
+    /// Bytes of digest in a new value.
+    fn written_bytes(self) -> usize {
+        if self == Family::Atlassian { 32 } else { self.digest_bytes() }
     }
 
     fn digest_bytes(self) -> usize {

@@ -11,9 +11,10 @@ use sha2::Digest as _;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::digest::{decode_base64, encode_base64};
+use super::fault::Unverifiable;
+use super::limits::PBKDF2_ITERATIONS_MAX;
+use super::random::Random;
 
-/// Most rounds that a stored value may ask for: some seconds of one core.
-const ITERATIONS_MAX: u32 = 10_000_000;
 /// Longest salt or key read. It bounds the stack buffers.
 const PART_BYTES_MAX: usize = 128;
 
@@ -85,13 +86,6 @@ impl ScramHash {
         }
     }
 
-    /// The hash of the stored values with that prefix.
-    pub(super) fn from_prefix(name: &[u8]) -> Option<ScramHash> {
-        [ScramHash::Sha1, ScramHash::Sha256, ScramHash::Sha512]
-            .into_iter()
-            .find(|hash| name.eq_ignore_ascii_case(hash.mechanism().as_bytes()))
-    }
-
     /// `Hi(password, salt, iterations)`: the key from which the others come.
     fn salted_password(self, password: &[u8], salt: &[u8], iterations: u32) -> Zeroizing<Vec<u8>> {
         let mut key = Zeroizing::new(vec![0u8; self.key_bytes()]);
@@ -118,7 +112,15 @@ impl ScramKeys {
     }
 
     /// The keys in the body of a stored value, what follows its braces.
-    pub(super) fn from_body(hash: ScramHash, body: &[u8]) -> Option<ScramKeys> {
+    pub(super) fn from_body(hash: ScramHash, body: &[u8]) -> Result<ScramKeys, Unverifiable> {
+        let keys = ScramKeys::read(hash, body).ok_or(Unverifiable::Damaged)?;
+        if keys.iterations > PBKDF2_ITERATIONS_MAX {
+            return Err(Unverifiable::TooCostly);
+        }
+        Ok(keys)
+    }
+
+    fn read(hash: ScramHash, body: &[u8]) -> Option<ScramKeys> {
         let body = body.trim_ascii();
         let name_bytes = hash.mechanism().len();
         let body = match body.split_at_checked(name_bytes) {
@@ -133,11 +135,18 @@ impl ScramKeys {
         };
         let keys = ScramKeys { hash, iterations, salt: part()?, stored_key: part()?, server_key: part()? };
         let is_whole = fields.next().is_none()
-            && (1..=ITERATIONS_MAX).contains(&iterations)
+            && iterations > 0
             && !keys.salt.is_empty()
             && keys.stored_key.len() == hash.key_bytes()
             && keys.server_key.len() == hash.key_bytes();
         is_whole.then_some(keys)
+    }
+
+    /// Keys that cost what real ones cost, and that no known password has.
+    pub(super) fn decoy(hash: ScramHash, random: &Random, iterations: u32) -> ScramKeys {
+        let (salt, rest) = random.split_at(16);
+        let stored_key = rest[..hash.key_bytes()].to_vec();
+        ScramKeys { hash, iterations, salt: salt.to_vec(), server_key: stored_key.clone(), stored_key }
     }
 
     /// The body of a stored value.

@@ -174,8 +174,10 @@ fn borrowed<'v>(values: &'v [Cow<'_, [u8]>]) -> impl Iterator<Item = &'v [u8]> {
 
 /// The stored form of a clear password under the configured scheme.
 pub(super) fn encode(context: &UpdateContext<'_>, clear: &[u8]) -> Result<Vec<u8>, LdapResult> {
-    password::encode_random(context.updates.scheme, clear).map_err(|error| match error {
-        password::EncodeError::NoRandomness => Refusal::NoPasswordMade { problem: error.to_string() }.into(),
-        password::EncodeError::Length => Refusal::PasswordNotStored { problem: error.to_string() }.into(),
-    })
+    password::encode_random(context.updates.scheme, &password::Parameters::default(), clear).map_err(
+        |error| match error {
+            password::EncodeError::NoRandomness => Refusal::NoPasswordMade { problem: error.to_string() }.into(),
+            password::EncodeError::Length => Refusal::PasswordNotStored { problem: error.to_string() }.into(),
+        },
+    )
 }

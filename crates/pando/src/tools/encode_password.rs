@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use password::Scheme;
+use password::{KeyRing, Parameters, Scheme};
+use zeroize::Zeroizing;
 
 use crate::failure::{Context, Failure, Outcome};
 use crate::output::outln;
@@ -40,6 +41,9 @@ pub struct Options {
     /// File with the encoded password in its first line
     #[arg(short = 'E', long = "encodedPasswordFile", value_name = "FILE", conflicts_with = "scheme")]
     encoded_file: Option<PathBuf>,
+    /// File with the keys of passwords that OpenDJ encrypted ({AES}, {3DES}, {BLOWFISH}, {RC4})
+    #[arg(long = "symmetricKeyFile", value_name = "FILE", conflicts_with = "scheme")]
+    key_file: Option<PathBuf>,
     /// End with status 6 if the passwords match, 5 if not
     #[arg(short = 'r', long = "useCompareResultCode")]
     compare_status: bool,
@@ -68,7 +72,9 @@ pub fn run(options: &Options) -> Outcome {
 
 fn encode(options: &Options, scheme: &str) -> Outcome {
     let scheme = scheme_of(scheme)?;
-    let encoded = password::encode_random(scheme, clear(options)?.as_bytes()).context("cannot encode the password")?;
+    let clear = clear(options)?;
+    let encoded = password::encode_random(scheme, &Parameters::default(), clear.as_bytes());
+    let encoded = encoded.context("cannot encode the password")?;
     outln!("Encoded Password:  \"{}\"", String::from_utf8_lossy(&encoded));
     Ok(ExitCode::SUCCESS)
 }
@@ -78,6 +84,13 @@ fn compare(options: &Options, encoded: &str) -> Outcome {
         return Err(Failure::new(
             "the password to compare with is not encoded: it must begin with a scheme such as {SSHA512}",
         ));
+    }
+    if let Some(file) = &options.key_file {
+        let text = Zeroizing::new(std::fs::read_to_string(file).context(file.display())?);
+        password::set_keys(KeyRing::read(&text).context(file.display())?);
+    }
+    if let Some(why) = password::unverifiable(encoded.as_bytes()) {
+        return Err(Failure::new(format_args!("no password matches the encoded one: {why}")));
     }
     let matches = password::verify(encoded.as_bytes(), clear(options)?.as_bytes());
     outln!("The provided clear-text and encoded passwords {}", if matches { "match" } else { "do not match" });

@@ -264,7 +264,7 @@ fn binds_of_users_fast_and_slow() {
 
 fn directory_password() -> String {
     let scheme = ::password::Scheme::from_name("Bcrypt").expect("a slow scheme");
-    let encoded = ::password::encode_random(scheme, b"slow password").unwrap();
+    let encoded = ::password::encode_random(scheme, &::password::Parameters::default(), b"slow password").unwrap();
     let text = String::from_utf8(encoded).unwrap();
     assert!(password::is_slow(text.as_bytes()));
     text
