@@ -89,6 +89,12 @@ impl Check<'_> {
                     format!("{title} has {cause} and therefore needs \"key-manager-provider\""),
                 );
             }
+            let is_required = object.values("ssl-client-auth-policy").first().map(ToString::to_string);
+            if is_required.as_deref() == Some("required") && object.values("trust-manager-provider").is_empty() {
+                let message =
+                    format!("{title} requires certificates of clients and therefore needs \"trust-manager-provider\"");
+                self.fault(object.offset_of("ssl-client-auth-policy"), message);
+            }
             if truth(object, "proxy-protocol-enabled") && object.values("proxy-protocol-allowed-client").is_empty() {
                 let message = format!(
                     "{title} has proxy-protocol-enabled and trusts no proxy: set \"proxy-protocol-allowed-client\""

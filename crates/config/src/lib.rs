@@ -61,10 +61,10 @@ pub use template::{Template, TemplateFault, TemplatePart};
 pub use units::{Unit, duration_text, parse_duration, parse_size, size_text};
 pub use value::{PATTERN_BYTES_MAX, Value};
 pub use views::{
-    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ConflictBehavior,
-    DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule,
-    LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn, RotationPolicy,
-    SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
+    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust,
+    ConflictBehavior, DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler,
+    LimitsRule, LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn,
+    RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};
 pub use write::{CommentedAci, Setup, default_indexes};

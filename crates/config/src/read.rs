@@ -19,10 +19,10 @@ use crate::object::Object;
 use crate::secret::Secret;
 use crate::value::Value;
 use crate::views::{
-    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, DnScope,
-    ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule, LimitsSubject,
-    ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn, RotationPolicy, SchemaConfig,
-    Severity, TlsConfig, VlvIndexConfig, Writability,
+    AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, Behavior, ChangelogConfig, ClientTrust,
+    DnScope, ErrorLogConfig, EtimeResolution, GlobalConfig, IndexConfig, IndexKind, LdapHandler, LimitsRule,
+    LimitsSubject, ListenAddress, LogFileConfig, ProposalMode, RetentionPolicy, RootDefaults, RootDn, RotationPolicy,
+    SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 
 /// Reads the values of one object; a property that is not set has its declared default.
@@ -297,7 +297,18 @@ fn tls(get: &Get<'_>, all: &[Object]) -> Option<TlsConfig> {
         private_key: provider.path("pem-private-key-file"),
         tls12: versions.iter().any(|version| version == "TLSv1.2"),
         tls13: versions.iter().any(|version| version == "TLSv1.3"),
+        cipher_suites: get.texts("ssl-cipher-suite"),
+        clients: client_trust(get, all),
     })
+}
+
+fn client_trust(get: &Get<'_>, all: &[Object]) -> Option<ClientTrust> {
+    let (name, policy) = (get.text("trust-manager-provider"), get.text("ssl-client-auth-policy"));
+    let is_it = |object: &&Object| object.class.name == "trust-manager-provider" && object.name == name;
+    let provider = all.iter().find(is_it).filter(|_| policy != "disabled")?;
+    let paths = |name: &str| provider.values(name).iter().map(|path| get.instance.join(path.to_string())).collect();
+    let (trusted, revoked) = (paths("trust-store-file"), paths("revocation-list-file"));
+    Some(ClientTrust { required: policy == "required", trusted, revoked })
 }
 
 pub(crate) fn password_policy(object: &Object, instance: &Path) -> PasswordPolicy {

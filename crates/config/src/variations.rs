@@ -36,6 +36,10 @@ type = "exact-match"
 [key-manager-provider.one]
 [key-manager-provider.two]
 pem-certificate-file = "keys/two.crt"
+[trust-manager-provider.one]
+trust-store-file = "keys/one.crt"
+[trust-manager-provider.two]
+trust-store-file = "keys/two.crt"
 [log-rotation-policy.one]
 type = "size-limit"
 file-size-limit = "1 mb"
@@ -121,6 +125,10 @@ fn file(class: &Class, above: &[&Class], variant: &Variant, property: &Property,
         "key-manager-provider" => {
             "[connection-handler.reader]\ntype = \"ldap\"\nlisten-port = 9\nkey-manager-provider = \"subject\"\n"
         }
+        "trust-manager-provider" => {
+            "[connection-handler.reader]\ntype = \"ldap\"\nlisten-port = 9\nkey-manager-provider = \"one\"\n\
+             trust-manager-provider = \"subject\"\n"
+        }
         _ => "",
     });
     text
@@ -145,7 +153,10 @@ const A_GLOBAL_ACI: &str =
 /// What else has to be set for a value to count, or to be allowed.
 fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str, &'static str)] {
     match (variant.type_name, property.name) {
-        (_, "use-ssl" | "allow-start-tls" | "ssl-protocol") => &[("key-manager-provider", "one")],
+        (_, "ssl-client-auth-policy") => &[("key-manager-provider", "one"), ("trust-manager-provider", "one")],
+        (_, "use-ssl" | "allow-start-tls" | "ssl-protocol" | "ssl-cipher-suite" | "trust-manager-provider") => {
+            &[("key-manager-provider", "one")]
+        }
         (_, "proxy-protocol-enabled") => &[("proxy-protocol-allowed-client", "10.0.0.9")],
         (_, "proxy-protocol-allowed-client") => &[("proxy-protocol-enabled", "true")],
         (_, "proposed-global-aci-mode") => &[("global-aci", A_GLOBAL_ACI), ("proposed-global-aci", A_GLOBAL_ACI)],

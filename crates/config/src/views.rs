@@ -239,7 +239,7 @@ pub struct LdapHandler {
     pub use_ssl: bool,
     /// `allow-start-tls`
     pub allow_start_tls: bool,
-    /// `key-manager-provider` and `ssl-protocol`; there whenever one of the two above is set.
+    /// `key-manager-provider`, `ssl-protocol` and the like; there whenever one of the two above is set.
     pub tls: Option<TlsConfig>,
     /// `allowed-client`; empty is everyone.
     pub allowed_clients: Vec<AddressMask>,
@@ -283,6 +283,21 @@ pub struct TlsConfig {
     pub tls12: bool,
     /// TLS 1.3 is in `ssl-protocol`.
     pub tls13: bool,
+    /// `ssl-cipher-suite`; empty is all.
+    pub cipher_suites: Vec<String>,
+    /// `trust-manager-provider`, unless `ssl-client-auth-policy` is `disabled`.
+    pub clients: Option<ClientTrust>,
+}
+
+/// `[trust-manager-provider.NAME]`, and what a connection handler makes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientTrust {
+    /// `ssl-client-auth-policy` is `required`.
+    pub required: bool,
+    /// `trust-store-file`
+    pub trusted: Vec<PathBuf>,
+    /// `revocation-list-file`
+    pub revoked: Vec<PathBuf>,
 }
 
 /// `[changelog]`

@@ -107,7 +107,7 @@ mod tests {
         let files = CertificateFiles { certificate: dir.join("cert.pem"), private_key: dir.join("key.pem") };
         std::fs::write(&files.certificate, params.self_signed(&key).unwrap().pem()).unwrap();
         std::fs::write(&files.private_key, key.serialize_pem()).unwrap();
-        Arc::new(TlsAcceptor::new(&TlsSettings { files, tls12: true, tls13: true }).unwrap())
+        Arc::new(TlsAcceptor::new(&TlsSettings::new(files)).unwrap())
     }
 
     fn told(days: i64) -> Vec<String> {

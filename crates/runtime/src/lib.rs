@@ -10,6 +10,8 @@
 mod accept;
 pub mod backlog;
 pub mod certificates;
+mod channel_binding;
+pub mod client_certificates;
 pub mod connection;
 pub mod end;
 mod event_loop;
@@ -34,5 +36,7 @@ pub mod signals;
 pub mod spill;
 pub mod sys;
 pub mod tls;
+pub mod tls_error;
+pub mod tls_facts;
 mod transport;
 mod turn;

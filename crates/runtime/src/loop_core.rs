@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustls::ServerConfig;
-
 use crate::connection::Connection;
 use crate::end::{End, EndReason};
 use crate::limits::NetworkLimits;
 use crate::listener::ListenerSettings;
 use crate::log::error::ErrorLog;
 use crate::metrics::NetworkMetrics;
+use crate::tls::Serving;
 use crate::transport::{ReadBuffers, TransportError};
 
 /// See the module.
@@ -72,14 +71,14 @@ impl Core {
     ///
     /// # Errors
     /// How the connection ends if that is not possible.
-    pub fn start_tls<S>(&mut self, connection: &mut Connection<S>, config: &Arc<ServerConfig>) -> Result<(), End> {
+    pub fn start_tls<S>(&mut self, connection: &mut Connection<S>, serving: Arc<Serving>) -> Result<(), End> {
         if let Some(end) = self.flush(connection) {
             return Err(end);
         }
         if connection.output_bytes() > 0 {
             return Err(End::new(EndReason::IoTimeout, "the client does not read"));
         }
-        if let Err(error) = connection.transport.start_tls(config) {
+        if let Err(error) = connection.transport.start_tls(serving) {
             return Err(End::new(EndReason::SecurityProblem, error.to_string()));
         }
         self.moment = Instant::now();

@@ -11,6 +11,7 @@ use crate::connection::{Connection, Peer};
 use crate::end::{End, EndReason};
 use crate::listener::Audience;
 use crate::loop_core::Core;
+use crate::tls_facts::TlsFacts;
 
 /// What follows after bytes were taken.
 #[derive(Debug)]
@@ -44,8 +45,8 @@ pub trait Protocol: Sized + Send + 'static {
     /// Who the client is, is known now. Called once, before anything that it sent is taken.
     fn open(&mut self, connection: &mut Connection<Self::State>);
 
-    /// A TLS handshake ended with encryption of that strength.
-    fn secure(&mut self, state: &mut Self::State, strength_bits: u32);
+    /// A TLS handshake ended.
+    fn secure(&mut self, state: &mut Self::State, facts: TlsFacts);
 
     /// Executes complete requests at the beginning of `bytes`, at most `budget` of them and while both
     /// [`Connection::may_take`] and [`Protocol::may_take`] allow. Returns how many bytes they had.

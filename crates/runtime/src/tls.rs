@@ -1,8 +1,8 @@
 //! TLS configuration and certificates that are replaced while the server runs.
 //!
-//! The files are looked at every few seconds; a changed pair is loaded and serves new handshakes at once. A pair that
-//! cannot be used is reported and the old one stays. This module makes `rustls` configurations; driving a connection is
-//! done by `transport`.
+//! The files are looked at every few seconds; changed ones are loaded and serve new handshakes at once. Files that
+//! cannot be used are reported and the old ones stay. This module makes `rustls` configurations; driving a connection
+//! is done by `transport`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,12 +10,16 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
-use thiserror::Error;
+use rustls::server::ProducesTickets;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+
+use crate::channel_binding::end_point;
+use crate::client_certificates::{ClientCertificates, ClientVerifier};
+use crate::tls_error::{TlsError, load_certificates};
 
 /// Where a listener's certificate is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,41 +39,45 @@ pub struct TlsSettings {
     pub tls12: bool,
     /// Whether TLS 1.3 is offered.
     pub tls13: bool,
+    /// Names of the cipher suites that are offered; empty is all.
+    pub cipher_suites: Vec<String>,
+    /// What is asked of clients; none: no certificate.
+    pub clients: Option<ClientCertificates>,
 }
 
-/// Why certificate files cannot be used.
-#[derive(Debug, Error)]
-pub enum TlsError {
-    /// A file that cannot be read or has no PEM section of the right kind.
-    #[error("{}: {reason}", path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Files that do not go together, or a key of an unknown kind.
-    #[error("{} and {} do not work together: {reason}", certificate.display(), private_key.display())]
-    Pair {
-        /// The certificate file.
-        certificate: PathBuf,
-        /// The key file.
-        private_key: PathBuf,
-        /// What the TLS library says.
-        reason: String,
-    },
-    /// The TLS library refuses the settings.
-    #[error("TLS: {0}")]
-    Library(String),
+impl TlsSettings {
+    /// All that is offered, with that certificate.
+    #[must_use]
+    pub fn new(files: CertificateFiles) -> Self {
+        Self { files, tls12: true, tls13: true, cipher_suites: Vec::new(), clients: None }
+    }
+
+    /// Every file that the configuration is made of.
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        let clients = self.clients.iter().flat_map(|clients| clients.trusted.iter().chain(&clients.revoked));
+        [&self.files.certificate, &self.files.private_key].into_iter().chain(clients).map(PathBuf::as_path)
+    }
 }
 
-/// A TLS configuration whose certificate can be replaced.
+/// A TLS configuration whose files can be replaced.
 #[derive(Debug)]
 pub struct TlsAcceptor {
-    config: Arc<ServerConfig>,
-    current: Arc<CurrentCertificate>,
-    files: CertificateFiles,
-    seen: std::sync::Mutex<Option<FileStamps>>,
+    settings: TlsSettings,
+    serving: ArcSwap<Serving>,
+    ticketer: Arc<dyn ProducesTickets>,
+    seen: std::sync::Mutex<Vec<Option<FileStamp>>>,
+}
+
+/// What connections are made with from now on.
+#[derive(Debug)]
+pub struct Serving {
+    /// For the TLS library.
+    pub config: Arc<ServerConfig>,
+    /// Hash of the certificate (RFC 5929 §4.1).
+    pub end_point: Arc<[u8]>,
+    /// Judges certificates of clients.
+    pub clients: Option<Arc<ClientVerifier>>,
+    expires_at: Option<SystemTime>,
 }
 
 /// What a look at the files found.
@@ -77,65 +85,52 @@ pub struct TlsAcceptor {
 pub enum Reload {
     /// Nothing new.
     Unchanged,
-    /// A new certificate serves from now on.
+    /// The new files serve from now on.
     Replaced,
-    /// The new files are no good; the old certificate stays.
+    /// The new files are no good; the old ones stay.
     Refused(TlsError),
 }
 
 impl TlsAcceptor {
     /// Loads the files.
     pub fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
-        let stamps = FileStamps::of(&settings.files);
-        let current = Arc::new(CurrentCertificate { key: ArcSwap::from_pointee(load_pair(&settings.files)?) });
-        let mut versions = Vec::new();
-        versions.extend(settings.tls13.then_some(&rustls::version::TLS13));
-        versions.extend(settings.tls12.then_some(&rustls::version::TLS12));
-        let builder = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_protocol_versions(&versions)
-            .map_err(|error| TlsError::Library(error.to_string()))?
-            .with_no_client_auth();
-        let resolver: Arc<dyn ResolvesServerCert> = Arc::<CurrentCertificate>::clone(&current);
-        let mut config = builder.with_cert_resolver(resolver);
-        config.ticketer = aws_lc_rs::Ticketer::new().map_err(|error| TlsError::Library(error.to_string()))?;
+        let stamps = stamps(settings);
+        let ticketer = aws_lc_rs::Ticketer::new().map_err(|error| TlsError::Library(error.to_string()))?;
         Ok(Self {
-            config: Arc::new(config),
-            current,
-            files: settings.files.clone(),
+            serving: ArcSwap::from_pointee(Serving::new(settings, &ticketer)?),
+            ticketer,
+            settings: settings.clone(),
             seen: std::sync::Mutex::new(stamps),
         })
     }
 
     /// What connections are made with.
-    pub fn config(&self) -> &Arc<ServerConfig> {
-        &self.config
+    pub fn serving(&self) -> Arc<Serving> {
+        self.serving.load_full()
     }
 
-    /// The files that are watched.
+    /// The files of the certificate.
     pub fn files(&self) -> &CertificateFiles {
-        &self.files
+        &self.settings.files
     }
 
     /// When the certificate that is served ends, if it says so in a way that can be read.
     pub fn expires_at(&self) -> Option<SystemTime> {
-        let key = self.current.key.load();
-        let (_, certificate) = x509_parser::parse_x509_certificate(key.cert.first()?).ok()?;
-        let seconds = u64::try_from(certificate.validity().not_after.timestamp()).unwrap_or(0);
-        SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+        self.serving.load().expires_at
     }
 
-    /// Looks whether the files changed and, if they did, serves the new certificate.
+    /// Looks whether the files changed and, if they did, serves the new ones.
     pub fn reload_if_changed(&self) -> Reload {
-        let stamps = FileStamps::of(&self.files);
+        let stamps = stamps(&self.settings);
         let mut seen = self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if stamps == *seen {
             return Reload::Unchanged;
         }
-        // A refused pair is remembered too, so that it is reported once and not each few seconds.
+        // Refused files are remembered too, so that they are reported once and not each few seconds.
         *seen = stamps;
-        match load_pair(&self.files) {
-            Ok(key) => {
-                self.current.key.store(Arc::new(key));
+        match Serving::new(&self.settings, &self.ticketer) {
+            Ok(serving) => {
+                self.serving.store(Arc::new(serving));
                 Reload::Replaced
             }
             Err(error) => Reload::Refused(error),
@@ -143,30 +138,62 @@ impl TlsAcceptor {
     }
 }
 
-#[derive(Debug)]
-struct CurrentCertificate {
-    key: ArcSwap<CertifiedKey>,
-}
-
-impl ResolvesServerCert for CurrentCertificate {
-    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.key.load_full())
-    }
-}
-
-/// What tells two versions of the files apart. Size is included because clocks of file systems are coarse.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct FileStamps([(SystemTime, u64, u64); 2]);
-
-impl FileStamps {
-    fn of(files: &CertificateFiles) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let stamp = |path: &Path| {
-            let meta = std::fs::metadata(path).ok()?;
-            Some((meta.modified().ok()?, meta.len(), meta.ino()))
+impl Serving {
+    fn new(settings: &TlsSettings, ticketer: &Arc<dyn ProducesTickets>) -> Result<Self, TlsError> {
+        let library = |error: rustls::Error| TlsError::Library(error.to_string());
+        let key = load_pair(&settings.files)?;
+        let certificate = key.cert.first().map(|certificate| certificate.to_vec()).unwrap_or_default();
+        let provider = Arc::new(provider(&settings.cipher_suites));
+        let mut versions = Vec::new();
+        versions.extend(settings.tls13.then_some(&rustls::version::TLS13));
+        versions.extend(settings.tls12.then_some(&rustls::version::TLS12));
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&versions)
+            .map_err(library)?;
+        let clients = settings.clients.as_ref().map(|asked| ClientVerifier::new(asked, &provider)).transpose()?;
+        let clients = clients.map(Arc::new);
+        let builder = match &clients {
+            Some(verifier) => builder.with_client_cert_verifier(Arc::<ClientVerifier>::clone(verifier)),
+            None => builder.with_no_client_auth(),
         };
-        Some(Self([stamp(&files.certificate)?, stamp(&files.private_key)?]))
+        let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
+        config.ticketer = Arc::clone(ticketer);
+        let (config, end_point) = (Arc::new(config), end_point(&certificate).into());
+        Ok(Serving { config, end_point, clients, expires_at: expires_at(&certificate) })
     }
+}
+
+/// The suites of that name, as RFCs write them.
+fn provider(names: &[String]) -> CryptoProvider {
+    let mut provider = aws_lc_rs::default_provider();
+    if !names.is_empty() {
+        provider.cipher_suites.retain(|suite| names.contains(&suite_name(suite.suite())));
+    }
+    provider
+}
+
+/// The registered name of a suite: the library tells those of TLS 1.3 by a prefix of their own.
+#[must_use]
+pub fn suite_name(suite: rustls::CipherSuite) -> String {
+    format!("{suite:?}").replace("TLS13_", "TLS_")
+}
+
+fn expires_at(certificate: &[u8]) -> Option<SystemTime> {
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let seconds = u64::try_from(certificate.validity().not_after.timestamp()).unwrap_or(0);
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+/// What tells two versions of a file apart. Size is included because clocks of file systems are coarse.
+type FileStamp = (SystemTime, u64, u64);
+
+fn stamps(settings: &TlsSettings) -> Vec<Option<FileStamp>> {
+    use std::os::unix::fs::MetadataExt;
+    let stamp = |path: &Path| {
+        let meta = std::fs::metadata(path).ok()?;
+        Some((meta.modified().ok()?, meta.len(), meta.ino()))
+    };
+    settings.paths().map(stamp).collect()
 }
 
 fn load_pair(files: &CertificateFiles) -> Result<CertifiedKey, TlsError> {
@@ -178,18 +205,6 @@ fn load_pair(files: &CertificateFiles) -> Result<CertifiedKey, TlsError> {
         private_key: files.private_key.clone(),
         reason: error.to_string(),
     })
-}
-
-fn load_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let bad = |reason: String| TlsError::File { path: path.to_owned(), reason };
-    let certificates: Vec<_> = CertificateDer::pem_file_iter(path)
-        .map_err(|error| bad(error.to_string()))?
-        .collect::<Result<_, _>>()
-        .map_err(|error| bad(error.to_string()))?;
-    if certificates.is_empty() {
-        return Err(bad("no certificate in the file".to_owned()));
-    }
-    Ok(certificates)
 }
 
 #[cfg(test)]
@@ -205,14 +220,14 @@ mod tests {
     }
 
     fn settings(files: CertificateFiles) -> TlsSettings {
-        TlsSettings { files, tls12: true, tls13: true }
+        TlsSettings::new(files)
     }
 
     #[test]
     fn replaced_files_are_taken_and_bad_ones_refused_once() {
         let dir = tempfile::tempdir().unwrap();
         let acceptor = TlsAcceptor::new(&settings(write_pair(dir.path(), "one.example"))).unwrap();
-        let served = || acceptor.current.key.load().cert[0].to_vec();
+        let served = || acceptor.serving().end_point.to_vec();
         let first = served();
         assert!(matches!(acceptor.reload_if_changed(), Reload::Unchanged));
         std::fs::write(dir.path().join("cert.pem"), "not a certificate, and of another size").unwrap();
@@ -232,6 +247,28 @@ mod tests {
         let stranger = write_pair(other.path(), "two.example");
         let mixed = CertificateFiles { private_key: stranger.private_key, ..files };
         assert!(matches!(TlsAcceptor::new(&settings(mixed)), Err(TlsError::Pair { .. })));
+    }
+
+    #[test]
+    fn the_configuration_knows_all_cipher_suites() {
+        let known = aws_lc_rs::ALL_CIPHER_SUITES.iter().map(|suite| suite_name(suite.suite())).collect::<Vec<_>>();
+        let handler = config::class("connection-handler").and_then(|class| class.variant("ldap")).unwrap();
+        let config::Syntax::Choice(names) = handler.property("ssl-cipher-suite").unwrap().syntax else { panic!() };
+        assert_eq!(names, known);
+    }
+
+    #[test]
+    fn suites_that_go_with_no_version_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let suites = |names: &[&str]| {
+            let cipher_suites = names.iter().map(|&name| name.to_owned()).collect();
+            let settings = TlsSettings { tls12: false, cipher_suites, ..settings(write_pair(dir.path(), "a.example")) };
+            TlsAcceptor::new(&settings).map(|acceptor| acceptor.serving().config.crypto_provider().cipher_suites.len())
+        };
+        assert_eq!(suites(&["TLS_AES_256_GCM_SHA384"]).unwrap(), 1);
+        assert_eq!(suites(&[]).unwrap(), aws_lc_rs::ALL_CIPHER_SUITES.len());
+        let only_old = suites(&["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"]);
+        assert!(matches!(only_old, Err(TlsError::Library(_))), "{only_old:?}");
     }
 
     #[test]

@@ -9,8 +9,12 @@ use std::sync::Arc;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::ServerConnection;
 use thiserror::Error;
+
+use crate::channel_binding::exporter;
+use crate::tls::Serving;
+use crate::tls_facts::TlsFacts;
 
 /// Bytes taken from a socket with one call. Larger than any usual turn of pipelined requests.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
@@ -27,7 +31,14 @@ pub(crate) enum Socket {
 pub(crate) struct Transport {
     socket: Socket,
     /// Boxed: most connections have none, and an idle one must stay small.
-    tls: Option<Box<ServerConnection>>,
+    tls: Option<Box<Tls>>,
+}
+
+/// TLS on a socket, and what it was begun with.
+#[derive(Debug)]
+struct Tls {
+    connection: ServerConnection,
+    serving: Arc<Serving>,
 }
 
 /// Why a stream failed.
@@ -85,8 +96,9 @@ impl Transport {
     }
 
     /// Puts TLS on top from here on.
-    pub(crate) fn start_tls(&mut self, config: &Arc<ServerConfig>) -> Result<(), TransportError> {
-        self.tls = Some(Box::new(ServerConnection::new(Arc::clone(config))?));
+    pub(crate) fn start_tls(&mut self, serving: Arc<Serving>) -> Result<(), TransportError> {
+        let connection = ServerConnection::new(Arc::clone(&serving.config))?;
+        self.tls = Some(Box::new(Tls { connection, serving }));
         Ok(())
     }
 
@@ -95,14 +107,22 @@ impl Transport {
     }
 
     pub(crate) fn is_handshaking(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
+        self.tls.as_ref().is_some_and(|tls| tls.connection.is_handshaking())
     }
 
-    /// Bits of encryption that the handshake agreed on; 0 without TLS.
-    pub(crate) fn encryption_bits(&self) -> u32 {
-        let suite = self.tls.as_ref().and_then(|tls| tls.negotiated_cipher_suite());
-        // All suites that the TLS library has use AES-128, AES-256 or ChaCha20 (256 bits).
-        suite.map_or(0, |suite| if format!("{:?}", suite.suite()).contains("128") { 128 } else { 256 })
+    /// What the handshake agreed on; none without TLS.
+    pub(crate) fn tls_facts(&self) -> Option<TlsFacts> {
+        let Tls { connection, serving } = &**self.tls.as_ref()?;
+        let suite = connection.negotiated_cipher_suite();
+        let chain = connection.peer_certificates().unwrap_or_default();
+        let is_good = serving.clients.as_ref().is_some_and(|clients| clients.is_good(chain));
+        Some(TlsFacts {
+            // All suites that the TLS library has use AES-128, AES-256 or ChaCha20 (256 bits).
+            strength_bits: suite.map_or(0, |it| if format!("{:?}", it.suite()).contains("128") { 128 } else { 256 }),
+            end_point: Arc::clone(&serving.end_point),
+            exporter: exporter(connection),
+            client_certificate: chain.first().filter(|_| is_good).map(|certificate| certificate.as_ref().into()),
+        })
     }
 
     /// One read from the socket into `buffers`.
@@ -123,7 +143,7 @@ impl Transport {
             Received { raw_bytes: length, is_drained: length < buffers.raw.len(), is_closed: false, is_tls };
         if let Some(tls) = &mut self.tls {
             let raw = buffers.raw.get(..length).unwrap_or(&[]);
-            let outcome = decrypt(tls, raw, &mut buffers.plain);
+            let outcome = decrypt(&mut tls.connection, raw, &mut buffers.plain);
             if outcome.is_err() {
                 // The alert tells the client why; it is only good manners.
                 let _ = self.flush_tls();
@@ -145,20 +165,20 @@ impl Transport {
             if rest.is_empty() {
                 break;
             }
-            sent += tls.writer().write(rest)?;
+            sent += tls.connection.writer().write(rest)?;
         }
         Ok(sent)
     }
 
     /// Whether encrypted bytes wait for the socket although `send` took their plaintext.
     pub(crate) fn has_unsent(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+        self.tls.as_ref().is_some_and(|tls| tls.connection.wants_write())
     }
 
     /// Tells the other side that nothing more comes.
     pub(crate) fn shut_down(&mut self) {
         if let Some(tls) = &mut self.tls {
-            tls.send_close_notify();
+            tls.connection.send_close_notify();
             let _ = self.flush_tls();
         }
         // A connection that is gone already needs no farewell.
@@ -171,8 +191,8 @@ impl Transport {
     /// Writes what TLS has to send; true when nothing is left.
     fn flush_tls(&mut self) -> io::Result<bool> {
         let Some(tls) = &mut self.tls else { return Ok(true) };
-        while tls.wants_write() {
-            match tls.write_tls(&mut self.socket) {
+        while tls.connection.wants_write() {
+            match tls.connection.write_tls(&mut self.socket) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -190,7 +190,7 @@ impl<P: Protocol> Turn<'_, P> {
         self.core.has_deadlines |= self.connection.held_until.is_some();
         let settings = self.core.listeners.get(self.connection.listener)?;
         if let Some(tls) = &settings.tls {
-            if let Err(error) = self.connection.transport.start_tls(tls.config()) {
+            if let Err(error) = self.connection.transport.start_tls(tls.serving()) {
                 return Some(End::new(EndReason::SecurityProblem, error.to_string()));
             }
             self.core.begin_handshake(self.connection);
@@ -208,7 +208,9 @@ impl<P: Protocol> Turn<'_, P> {
         let was_handshaking = matches!(connection.deadline, Some((_, EndReason::SecurityProblem)));
         if was_handshaking && connection.transport.is_tls() && !connection.transport.is_handshaking() {
             connection.deadline = None;
-            self.protocol.secure(&mut connection.state, connection.transport.encryption_bits());
+            if let Some(facts) = connection.transport.tls_facts() {
+                self.protocol.secure(&mut connection.state, facts);
+            }
             self.core.metrics.tls_handshakes.add(1);
         }
     }

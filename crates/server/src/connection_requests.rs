@@ -1,8 +1,6 @@
 //! Requests that concern the connection itself and not the directory: abandon, cancel (RFC 3909), StartTLS (RFC 4511
 //! §4.14), get connection id.
 
-use std::sync::Arc;
-
 use ldap::oids::extended as oids;
 use ldap::{Message, Operation, ResultCode};
 use runtime::end::{End, EndReason};
@@ -86,7 +84,7 @@ impl LdapLoop {
         let offered = self
             .listeners
             .get(client.listener())
-            .and_then(|settings| settings.start_tls.as_ref().map(|tls| Arc::clone(tls.config())));
+            .and_then(|settings| settings.start_tls.as_ref().map(|tls| tls.serving()));
         let refusal = if client.is_tls() {
             Some(Refusal::TlsAlready)
         } else if !client.state.outstanding.is_empty() {
@@ -96,8 +94,8 @@ impl LdapLoop {
         } else {
             None
         };
-        let config = match (offered, refusal) {
-            (Some(config), None) => config,
+        let serving = match (offered, refusal) {
+            (Some(serving), None) => serving,
             (_, refusal) => {
                 let refusal = refusal.unwrap_or(Refusal::NoStartTls);
                 return Ok(reply::refuse_extended(client, ids.message, refusal, Some(oids::START_TLS)));
@@ -108,7 +106,7 @@ impl LdapLoop {
             return Err(End::new(EndReason::SecurityProblem, "data followed the StartTLS request in clear"));
         }
         let answer = reply::extended(client, ids.message, Some(oids::START_TLS), None);
-        core.start_tls(client, &config)?;
+        core.start_tls(client, serving)?;
         Ok(answer)
     }
 }

@@ -11,6 +11,7 @@ use runtime::end::{End, EndReason};
 use runtime::listener::{Audience, ListenAt};
 use runtime::loop_core::Core;
 use runtime::protocol::{Next, Protocol};
+use runtime::tls_facts::TlsFacts;
 
 use crate::client::{Client, ClientState};
 use crate::ldap_loop::LdapLoop;
@@ -79,8 +80,8 @@ impl Protocol for LdapLoop {
         self.log.connect(client.id(), from, to, settings.protocol());
     }
 
-    fn secure(&mut self, state: &mut ClientState, strength_bits: u32) {
-        state.session.set_strength(strength_bits);
+    fn secure(&mut self, state: &mut ClientState, facts: TlsFacts) {
+        state.session.set_strength(facts.strength_bits);
     }
 
     fn take(&mut self, core: &mut Core, client: &mut Client, bytes: &[u8], budget: &mut usize) -> (usize, Next) {

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::Config;
+use runtime::client_certificates::ClientCertificates;
 use runtime::limits::NetworkLimits;
 use runtime::listener::{ListenAt, ListenerSettings};
 use runtime::log::clock::{TimeFormat, TimeFormatError};
 use runtime::log::error::{ErrorLogSettings, Severities, parse_override};
 use runtime::log::file::LogFileSettings;
-use runtime::tls::{CertificateFiles, TlsAcceptor, TlsError, TlsSettings};
+use runtime::tls::{CertificateFiles, TlsAcceptor, TlsSettings};
+use runtime::tls_error::TlsError;
 use thiserror::Error;
 
 use crate::connection_rules::ConnectionRules;
@@ -113,7 +115,13 @@ impl Settings {
 fn handler_listeners(handler: &config::LdapHandler, listeners: &mut Vec<LdapListener>) -> Result<(), SettingsError> {
     let acceptor = |tls: &config::TlsConfig| {
         let files = CertificateFiles { certificate: tls.certificate.clone(), private_key: tls.private_key.clone() };
-        TlsAcceptor::new(&TlsSettings { files, tls12: tls.tls12, tls13: tls.tls13 })
+        let clients = tls.clients.as_ref().map(|trust| ClientCertificates {
+            required: trust.required,
+            trusted: trust.trusted.clone(),
+            revoked: trust.revoked.clone(),
+        });
+        let cipher_suites = tls.cipher_suites.clone();
+        TlsAcceptor::new(&TlsSettings { files, tls12: tls.tls12, tls13: tls.tls13, cipher_suites, clients })
             .map(Arc::new)
             .map_err(|error| SettingsError::Tls { handler: handler.name.clone(), error })
     };

@@ -43,6 +43,19 @@ macro_rules! handler_properties {
     };
 }
 
+/// The suites of the TLS library; a test of `server` compares.
+const CIPHER_SUITES: [&str; 9] = [
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+];
+
 pub(super) static CONNECTION_HANDLER: Class = Class {
     name: "connection-handler",
     named_by: Some("the handler's name"),
@@ -84,6 +97,30 @@ pub(super) static CONNECTION_HANDLER: Class = Class {
                 )
                 .default(&["TLSv1.2", "TLSv1.3"])
                 .multi(),
+                property(
+                    "ssl-cipher-suite",
+                    "TlsConfig.cipher_suites",
+                    Syntax::Choice(&CIPHER_SUITES),
+                    "TLS cipher suites that are offered, those of TLS 1.3 and of TLS 1.2 together.",
+                )
+                .absent("All that the TLS library has.")
+                .multi(),
+                property(
+                    "ssl-client-auth-policy",
+                    "ClientTrust.required",
+                    Syntax::Choice(&["disabled", "optional", "required"]),
+                    "Whether clients are asked for a certificate, if there is a trust-manager-provider. optional: a \
+                     client without one that is good is served, and cannot bind with EXTERNAL. required: it is turned \
+                     away during the handshake.",
+                )
+                .default(&["optional"]),
+                property(
+                    "trust-manager-provider",
+                    "TlsConfig.clients",
+                    Syntax::Reference("trust-manager-provider"),
+                    "Whose certificates are good.",
+                )
+                .absent("Clients are not asked for certificates."),
                 property(
                     "allowed-client",
                     "LdapHandler.allowed_clients",
@@ -189,4 +226,32 @@ pub(super) static KEY_MANAGER_PROVIDER: Class = Class {
     }],
     children: &[],
     help: "Where a certificate and its key come from.",
+};
+
+pub(super) static TRUST_MANAGER_PROVIDER: Class = Class {
+    name: "trust-manager-provider",
+    named_by: Some("the provider's name"),
+    variants: &[Variant {
+        type_name: "pem",
+        help: "Issuers and their revocation lists in files; replaced files are picked up without a restart.",
+        properties: &[
+            property(
+                "trust-store-file",
+                "ClientTrust.trusted",
+                Syntax::Path,
+                "PEM files with the certificates of the issuers whose clients are trusted.",
+            )
+            .multi(),
+            property(
+                "revocation-list-file",
+                "ClientTrust.revoked",
+                Syntax::Path,
+                "Certificate revocation lists, in PEM or DER. Issuers without a list have revoked nothing.",
+            )
+            .absent("No certificate is taken for revoked.")
+            .multi(),
+        ],
+    }],
+    children: &[],
+    help: "Which certificates of clients are good.",
 };

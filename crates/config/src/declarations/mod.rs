@@ -16,7 +16,7 @@ mod virtual_attribute;
 use crate::declare::Class;
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 17] = [
+pub static CLASSES: [&Class; 18] = [
     &server::GLOBAL,
     &server::LIMITS,
     &access_control::ACCESS_CONTROL_HANDLER,
@@ -26,6 +26,7 @@ pub static CLASSES: [&Class; 17] = [
     &server::CHANGELOG,
     &connection::CONNECTION_HANDLER,
     &connection::KEY_MANAGER_PROVIDER,
+    &connection::TRUST_MANAGER_PROVIDER,
     &identity::IDENTITY_MAPPER,
     &server::PASSWORD_POLICY,
     &plugin::PLUGIN,

@@ -58,7 +58,7 @@ fn server(change: impl FnOnce(&mut LdapListener, Arc<TlsAcceptor>)) -> (TestServ
     let mut kept = None;
     let server = TestServer::with(|settings, dir| {
         let files = make_certificate(dir, "one.example");
-        let acceptor = Arc::new(TlsAcceptor::new(&TlsSettings { files, tls12: true, tls13: true }).unwrap());
+        let acceptor = Arc::new(TlsAcceptor::new(&TlsSettings::new(files)).unwrap());
         change(&mut settings.listeners[0], Arc::clone(&acceptor));
         kept = Some(acceptor);
     });
@@ -154,8 +154,7 @@ fn a_failed_handshake_ends_only_its_connection() {
 fn a_handshake_that_is_never_finished_is_closed() {
     let mut server = TestServer::with(|settings, dir| {
         let files = make_certificate(dir, "one.example");
-        settings.listeners[0].network.tls =
-            Some(Arc::new(TlsAcceptor::new(&TlsSettings { files, tls12: true, tls13: true }).unwrap()));
+        settings.listeners[0].network.tls = Some(Arc::new(TlsAcceptor::new(&TlsSettings::new(files)).unwrap()));
         settings.limits.network.handshake_time = Duration::from_millis(40);
     });
     assert_eq!(server.client().next(), None);

@@ -1,0 +1,46 @@
+//! Why files with keys, certificates and revocation lists cannot be used, and how certificates are read.
+
+use std::path::{Path, PathBuf};
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use thiserror::Error;
+
+/// Why certificate files cannot be used.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// A file that cannot be read or has no PEM section of the right kind.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Files that do not go together, or a key of an unknown kind.
+    #[error("{} and {} do not work together: {reason}", certificate.display(), private_key.display())]
+    Pair {
+        /// The certificate file.
+        certificate: PathBuf,
+        /// The key file.
+        private_key: PathBuf,
+        /// What the TLS library says.
+        reason: String,
+    },
+    /// The TLS library refuses the settings.
+    #[error("TLS: {0}")]
+    Library(String),
+}
+
+/// The certificates of a PEM file.
+pub(crate) fn load_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let bad = |reason: String| TlsError::File { path: path.to_owned(), reason };
+    let certificates: Vec<_> = CertificateDer::pem_file_iter(path)
+        .map_err(|error| bad(error.to_string()))?
+        .collect::<Result<_, _>>()
+        .map_err(|error| bad(error.to_string()))?;
+    if certificates.is_empty() {
+        return Err(bad("no certificate in the file".to_owned()));
+    }
+    Ok(certificates)
+}
