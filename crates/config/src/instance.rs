@@ -67,6 +67,12 @@ impl Instance {
         self.keys().join("quickstart.password")
     }
 
+    /// The state of the root users' accounts.
+    #[must_use]
+    pub fn root_accounts(&self) -> PathBuf {
+        self.db().join("root-accounts.ldif")
+    }
+
     /// `changelog/`
     #[must_use]
     pub fn changelog(&self) -> PathBuf {

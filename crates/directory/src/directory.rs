@@ -19,6 +19,7 @@ use crate::in_force::InForce;
 use crate::index_work::IndexWork;
 use crate::monitor::{MonitorProvider, backend_entries};
 use crate::own::{Capabilities, MonitorSource};
+use crate::root_accounts::RootAccounts;
 use crate::root_users::RootUsers;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
@@ -48,6 +49,7 @@ pub struct Directory {
     pub(crate) updates: UpdateState,
     pub(crate) index_work: IndexWork,
     pub(crate) roots: ArcSwap<RootUsers>,
+    pub(crate) root_accounts: RootAccounts,
     pub(crate) identity_mappers: ArcSwap<IdentityMappers>,
     /// Of paged searches.
     pub(crate) cookies: CookieKey,
@@ -171,6 +173,12 @@ impl Directory {
     #[must_use]
     pub fn account_clock(&self) -> &AccountClock {
         &self.account_clock
+    }
+
+    /// The state of the root users' accounts.
+    #[must_use]
+    pub fn root_accounts(&self) -> &RootAccounts {
+        &self.root_accounts
     }
 
     /// What a failed bind leaves of a session.

@@ -34,6 +34,7 @@ mod own;
 mod presence;
 mod reconfigure;
 mod refusal;
+mod root_accounts;
 mod root_passwords;
 mod root_users;
 mod search;
@@ -70,6 +71,7 @@ pub use own::Capabilities;
 pub use query::encode::{EncodeError, EntryChange, MessageSink, ShownAttribute, ShownEntry};
 pub use query::notices::{NoticeKind, Tell};
 pub use reconfigure::Reconfigured;
+pub use root_accounts::{RootAccounts, RootStateWritten};
 pub use root_passwords::{
     ROOT_PASSWORD_BYTES_MIN, RootPasswordError, hash_root_passwords, hash_root_passwords_in_file, hashed_root_password,
     is_root_password, is_root_user,

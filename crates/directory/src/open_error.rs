@@ -83,6 +83,14 @@ pub enum OpenError {
         /// Why.
         error: std::io::Error,
     },
+    /// The file with the state of the root users' accounts cannot be read.
+    #[error("{}: {error}", path.display())]
+    RootAccounts {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
     /// The history of changes cannot be opened.
     #[error(transparent)]
     History(#[from] HistoryOpenError),

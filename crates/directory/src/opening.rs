@@ -18,6 +18,7 @@ use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
 use crate::open_error::OpenError;
+use crate::root_accounts::RootAccounts;
 use crate::root_users::RootUsers;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
@@ -72,6 +73,7 @@ impl Directory {
         directory.updating().set_base_dns()?;
         directory.updating().set_plugins(config)?;
         directory.propose_at_start(config)?;
+        directory.root_accounts.set_users(&directory.roots.load(), directory.account_clock.now());
         directory.history.start(&directory.notices).map_err(|error| OpenError::Thread { error })?;
         Ok(directory)
     }
@@ -106,6 +108,7 @@ impl Directory {
     /// The first failure; all backends are closed nevertheless.
     pub fn close(&self) -> Result<(), OpenError> {
         self.watches.stop();
+        self.root_accounts.close();
         self.index_work.stop();
         self.history.stop();
         self.updates.dynamic.stop();
@@ -153,6 +156,7 @@ fn assembled(
         index_work: IndexWork::default(),
         identity_mappers: ArcSwap::from_pointee(IdentityMappers::new(config, &facts.schema)?),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
+        root_accounts: root_accounts(config, &facts)?,
         config: config.clone(),
         backends,
         cookies: CookieKey::default(),
@@ -166,6 +170,11 @@ fn assembled(
         watches: Watches::new(config.global.persistent_searches_max),
         account_clock: Arc::default(),
     })
+}
+
+fn root_accounts(config: &Config, facts: &Facts) -> Result<RootAccounts, OpenError> {
+    let path = config.instance.root_accounts();
+    RootAccounts::open(&path, &facts.schema).map_err(|error| OpenError::RootAccounts { path, error })
 }
 
 fn open_backend(

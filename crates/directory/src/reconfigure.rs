@@ -132,6 +132,7 @@ impl Directory {
         let before = self.roots.load();
         let differ = **before != users;
         users.succeed(&before);
+        self.root_accounts.set_users(&users, self.account_clock.now());
         self.roots.store(Arc::new(users));
         differ
     }
