@@ -183,7 +183,10 @@ impl Shared {
 
 fn tell(waiting: Vec<(u64, RootStateWritten)>, result: &io::Result<()>) {
     for (_, done) in waiting {
-        done(result.as_ref().map(|()| ()).map_err(|error| io::Error::new(error.kind(), error.to_string())));
+        done(match result {
+            Ok(()) => Ok(()),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        });
     }
 }
 
