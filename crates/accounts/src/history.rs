@@ -55,25 +55,38 @@ fn time(text: &[u8]) -> Option<Moment> {
     TimeFormat::generalized().read(format!("{seconds}.{milliseconds}Z").as_bytes())
 }
 
-impl PasswordPolicy {
+/// Which former passwords a policy keeps: both 0, none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct HistoryRules {
+    /// `password-history-count`: so many; 0: any number.
+    pub count: u32,
+    /// `password-history-duration`: those of so much time; nothing: of any time.
+    pub duration: Duration,
+}
+
+impl HistoryRules {
     /// Whether former passwords are kept, and the current one may not be set again.
     #[must_use]
-    pub fn keeps_history(&self) -> bool {
-        self.password_history_count > 0 || !self.password_history_duration.is_zero()
+    pub fn keep_any(&self) -> bool {
+        self.count > 0 || !self.duration.is_zero()
+    }
+}
+
+impl PasswordPolicy {
+    /// What is said of former passwords.
+    #[must_use]
+    pub fn history_rules(&self) -> HistoryRules {
+        HistoryRules { count: self.password_history_count, duration: self.password_history_duration }
     }
 }
 
 /// The former passwords that may not be used again, the newest first.
 #[must_use]
-pub fn history_that_counts<'h>(
-    policy: &PasswordPolicy,
-    history: &'h [HistoryValue],
-    now: Moment,
-) -> Vec<&'h HistoryValue> {
-    if !policy.keeps_history() {
+pub fn history_that_counts<'h>(rules: HistoryRules, history: &'h [HistoryValue], now: Moment) -> Vec<&'h HistoryValue> {
+    if !rules.keep_any() {
         return Vec::new();
     }
-    let (count, duration) = (policy.password_history_count, policy.password_history_duration);
+    let HistoryRules { count, duration } = rules;
     let count = if count == 0 { usize::MAX } else { usize::try_from(count).unwrap_or(usize::MAX) };
     let from = if duration.is_zero() { Moment(0) } else { now.before(duration) };
     let mut newest: Vec<_> = history.iter().collect();
@@ -84,12 +97,12 @@ pub fn history_that_counts<'h>(
 /// The history after passwords were replaced, in ascending order. Where none is kept, it stays as it is.
 #[must_use]
 pub fn history_after(
-    policy: &PasswordPolicy,
+    rules: HistoryRules,
     history: Vec<HistoryValue>,
     replaced: Vec<Vec<u8>>,
     now: Moment,
 ) -> Vec<HistoryValue> {
-    if !policy.keeps_history() {
+    if !rules.keep_any() {
         return history;
     }
     let mut all = history;
@@ -103,7 +116,7 @@ pub fn history_after(
         }
         all.push(HistoryValue { since, stored });
     }
-    let mut kept: Vec<HistoryValue> = history_that_counts(policy, &all, now).into_iter().cloned().collect();
+    let mut kept: Vec<HistoryValue> = history_that_counts(rules, &all, now).into_iter().cloned().collect();
     kept.reverse();
     kept
 }
@@ -136,29 +149,29 @@ mod tests {
     #[test]
     fn the_newest_count_and_the_old_do_not() {
         let history = [former(10, "a"), former(30, "c"), former(20, "b")];
-        let texts = |policy: &PasswordPolicy, now: u64| -> Vec<u8> {
-            history_that_counts(policy, &history, Moment(now * 1000)).iter().flat_map(|it| it.stored.clone()).collect()
+        let texts = |rules: &HistoryRules, now: u64| -> Vec<u8> {
+            history_that_counts(*rules, &history, Moment(now * 1000)).iter().flat_map(|it| it.stored.clone()).collect()
         };
-        let mut policy = PasswordPolicy::default();
-        assert_eq!(texts(&policy, 40), b"");
-        policy.password_history_count = 2;
-        assert_eq!(texts(&policy, 40), b"cb");
-        policy.password_history_duration = Duration::from_secs(10);
-        assert_eq!(texts(&policy, 40), b"c");
-        policy.password_history_count = 0;
-        assert_eq!(texts(&policy, 30), b"cb");
+        let mut rules = HistoryRules::default();
+        assert_eq!(texts(&rules, 40), b"");
+        rules.count = 2;
+        assert_eq!(texts(&rules, 40), b"cb");
+        rules.duration = Duration::from_secs(10);
+        assert_eq!(texts(&rules, 40), b"c");
+        rules.count = 0;
+        assert_eq!(texts(&rules, 30), b"cb");
     }
 
     #[test]
     fn what_is_replaced_becomes_history() {
-        let policy = PasswordPolicy { password_history_count: 2, ..PasswordPolicy::default() };
-        let after = |policy: &PasswordPolicy, replaced: &[&str]| {
+        let rules = HistoryRules { count: 2, ..HistoryRules::default() };
+        let after = |rules: HistoryRules, replaced: &[&str]| {
             let replaced = replaced.iter().map(|stored| stored.as_bytes().to_vec()).collect();
-            history_after(policy, vec![former(10, "a"), former(20, "b")], replaced, Moment(20_000))
+            history_after(rules, vec![former(10, "a"), former(20, "b")], replaced, Moment(20_000))
         };
         let c = HistoryValue { since: Moment(20_001), stored: b"c".to_vec() };
-        assert_eq!(after(&policy, &["c"]), [former(20, "b"), c]);
-        assert_eq!(after(&policy, &["b"]), [former(10, "a"), former(20, "b")], "it is history already");
-        assert_eq!(after(&PasswordPolicy::default(), &["c"]), [former(10, "a"), former(20, "b")]);
+        assert_eq!(after(rules, &["c"]), [former(20, "b"), c]);
+        assert_eq!(after(rules, &["b"]), [former(10, "a"), former(20, "b")], "it is history already");
+        assert_eq!(after(HistoryRules::default(), &["c"]), [former(10, "a"), former(20, "b")]);
     }
 }

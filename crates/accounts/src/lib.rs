@@ -27,7 +27,7 @@ pub use apply::apply_change;
 pub use change::{LockRules, StateChange};
 pub use expiry::Expiry;
 pub use generator::{FormatError, GenerateError, PasswordGenerator};
-pub use history::{HistoryValue, history_after, history_that_counts};
+pub use history::{HistoryRules, HistoryValue, history_after, history_that_counts};
 pub use ldap::controls::{PasswordPolicyResponse, PolicyError, PolicyWarning};
 pub use moment::Moment;
 pub use policy::{LastLogin, PasswordPolicy, StateUpdateFailure};

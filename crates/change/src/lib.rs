@@ -12,6 +12,7 @@ pub mod judged;
 mod judged_content;
 pub mod judged_tree;
 pub mod parts;
+pub mod password_change;
 pub mod proposal;
 mod refusal;
 pub mod state_changes;

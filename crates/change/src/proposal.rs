@@ -2,13 +2,15 @@
 //!
 //! Self-contained and serialisable: replayed after a crash, on another machine or years later it says the same. Knows
 //! no entry and no schema. The layout is fixed by [`VERSION`]; a reader refuses a version that it does not know rather
-//! than guess. Version 1 had nothing of what was judged: `apply` judged.
+//! than guess. Version 1 had nothing of what was judged: `apply` judged. Version 2 had nothing of what follows from a new
+//! password.
 //!
 //! ```text
 //! version u8 · kind u8 · flags u16 · time µs u64 · CSN count u32 · CSN replica u16 · entryUUID 16 bytes ·
 //! connection u64 · operation u32 · authority u8 · authority's entry u64 ·
 //! of all but root users: what was judged (see [`judged`](crate::judged)) ·
-//! then, each with a u32 length: authority's DN · assertion · pre-read · post-read · operation bytes
+//! then, each with a u32 length: authority's DN · assertion · pre-read · post-read · operation bytes ·
+//! what follows from a new password (see [`PasswordChange`](crate::password_change::PasswordChange))
 //!                                                                                         (integers little-endian)
 //! ```
 
@@ -16,9 +18,10 @@ use crate::csn::Csn;
 use crate::judged::Judged;
 
 /// Version of the layout above.
-pub const VERSION: u8 = 2;
-/// The version before, which is still read: logs keep history.
+pub const VERSION: u8 = 3;
+/// The versions before, which are still read: logs keep history.
 const VERSION_UNJUDGED: u8 = 1;
+const VERSION_WITHOUT_PASSWORD: u8 = 2;
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $name:ident = $byte:literal,)*) => {
@@ -131,6 +134,8 @@ pub struct Proposal<'a> {
     pub post_read: &'a [u8],
     /// The request's `protocolOp`, in BER, clear passwords already hashed.
     pub operation_bytes: &'a [u8],
+    /// What follows from a new password in the request; empty: its time alone.
+    pub password: &'a [u8],
 }
 
 /// Why bytes are no proposal.
@@ -211,8 +216,14 @@ impl<'a> Proposal<'a> {
     /// The bytes for the log.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let parts =
-            [self.authority.dn().as_bytes(), self.assertion, self.pre_read, self.post_read, self.operation_bytes];
+        let parts = [
+            self.authority.dn().as_bytes(),
+            self.assertion,
+            self.pre_read,
+            self.post_read,
+            self.operation_bytes,
+            self.password,
+        ];
         let mut out = Vec::with_capacity(112 + parts.iter().map(|part| part.len() + 4).sum::<usize>());
         out.push(VERSION);
         out.push(self.kind.to_byte());
@@ -247,16 +258,16 @@ impl<'a> Proposal<'a> {
     /// When the bytes are damaged or of an unknown version.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, ProposalError> {
         match bytes.first() {
-            Some(&(VERSION | VERSION_UNJUDGED)) => {}
+            Some(&(VERSION | VERSION_UNJUDGED | VERSION_WITHOUT_PASSWORD)) => {}
             Some(&version) => return Err(ProposalError::Version(version)),
             None => return Err(ProposalError::Malformed),
         }
-        let has_judgement = bytes.first() == Some(&VERSION);
+        let version = bytes.first().copied().unwrap_or_default();
         let mut input = Input(bytes.get(1..).unwrap_or_default());
-        Self::decode_fields(&mut input, has_judgement).filter(|_| input.0.is_empty()).ok_or(ProposalError::Malformed)
+        Self::decode_fields(&mut input, version).filter(|_| input.0.is_empty()).ok_or(ProposalError::Malformed)
     }
 
-    fn decode_fields(input: &mut Input<'a>, has_judgement: bool) -> Option<Self> {
+    fn decode_fields(input: &mut Input<'a>, version: u8) -> Option<Self> {
         let kind = Kind::from_byte(input.byte()?)?;
         let flags = Flags(u16::from_le_bytes(*input.array()?));
         let csn = Csn {
@@ -270,7 +281,7 @@ impl<'a> Proposal<'a> {
         let authority = input.byte()?;
         let entry = u64::from_le_bytes(*input.array()?);
         let judged = match authority {
-            0 | 2 if has_judgement => Judged::decode(&mut input.0)?,
+            0 | 2 if version != VERSION_UNJUDGED => Judged::decode(&mut input.0)?,
             _ => Judged::Missing,
         };
         let dn = std::str::from_utf8(input.part()?).ok()?;
@@ -292,6 +303,7 @@ impl<'a> Proposal<'a> {
             pre_read: input.part()?,
             post_read: input.part()?,
             operation_bytes: input.part()?,
+            password: if version == VERSION { input.part()? } else { &[] },
         })
     }
 }
@@ -344,6 +356,7 @@ mod tests {
             pre_read: b"",
             post_read: b"post",
             operation_bytes,
+            password: b"follows",
         }
     }
 
@@ -424,14 +437,24 @@ mod tests {
     fn a_proposal_of_version_1_is_read_as_one_that_nobody_judged() {
         let judged = Judged::Missing;
         for authority in [Authority::User { dn: ANN, entry: 77, judged }, Authority::Anonymous { judged }] {
-            let proposal = Proposal { authority, ..sample(b"x") };
+            let proposal = Proposal { authority, password: b"", ..sample(b"x") };
             let mut bytes = proposal.encode();
             bytes[0] = VERSION_UNJUDGED;
+            bytes.truncate(bytes.len() - 4);
             // version, kind, flags, CSN, entryUUID, connection, operation, authority, its entry
             let at = 1 + 1 + 2 + 14 + 16 + 8 + 4 + 1 + 8;
             assert_eq!(bytes.remove(at), 0);
             assert_eq!(Proposal::decode(&bytes), Ok(proposal));
         }
+    }
+
+    #[test]
+    fn a_proposal_of_version_2_is_read_as_one_from_which_nothing_follows() {
+        let proposal = Proposal { password: b"", ..sample(b"x") };
+        let mut bytes = proposal.encode();
+        bytes[0] = VERSION_WITHOUT_PASSWORD;
+        bytes.truncate(bytes.len() - 4);
+        assert_eq!(Proposal::decode(&bytes), Ok(proposal));
     }
 
     #[test]

@@ -76,6 +76,7 @@ impl TriedChanges {
             pre_read: b"",
             post_read: b"",
             operation_bytes: &bytes,
+            password: &[],
         };
         proposal.encode()
     }

@@ -32,6 +32,7 @@ fn encoded(csn: Csn, change: &IndexProposal) -> Vec<u8> {
         pre_read: &[],
         post_read: &[],
         operation_bytes: &operation_bytes,
+        password: &[],
     };
     proposal.encode()
 }

@@ -20,14 +20,14 @@ use crate::refusal::Refusal;
 use crate::state_changes::{AccountChanges, decode};
 use query::class_flags::ClassFlags;
 
-const FAILURES: &str = "pwdFailureTime";
-const LOCK: &str = "pwdAccountLockedTime";
-const DELAY: &str = "pwdAccountTmpLockoutEnd";
-const GRACE: &str = "pwdGraceUseTime";
-const WARNED: &str = "ds-pwp-warned-time";
+pub(super) const FAILURES: &str = "pwdFailureTime";
+pub(super) const LOCK: &str = "pwdAccountLockedTime";
+pub(super) const DELAY: &str = "pwdAccountTmpLockoutEnd";
+pub(super) const GRACE: &str = "pwdGraceUseTime";
+pub(super) const WARNED: &str = "ds-pwp-warned-time";
 
 /// The lock that only an administrator ends.
-const UNTIL_UNLOCKED: &[u8] = b"000001010000Z";
+pub(super) const UNTIL_UNLOCKED: &[u8] = b"000001010000Z";
 
 /// Applies the changes of a proposal.
 pub(super) fn change_accounts(work: &mut Work<'_, '_>, bytes: &[u8]) -> Result<(), ApplyError> {
@@ -130,7 +130,7 @@ fn read(view: &View<'_>, draft: &Draft<'_>, changes: &[StateChange]) -> Result<A
 }
 
 /// The values that an entry has of a type without options.
-fn stored(view: &View<'_>, draft: &Draft<'_>, name: &str) -> Result<Vec<Vec<u8>>, StoreError> {
+pub(super) fn stored(view: &View<'_>, draft: &Draft<'_>, name: &str) -> Result<Vec<Vec<u8>>, StoreError> {
     let Some(record) = &draft.record else { return Ok(Vec::new()) };
     // By name: numbers of types may be those of another schema during a replay.
     let Some(desc) = record.tables().description_id(name) else { return Ok(Vec::new()) };
@@ -142,7 +142,7 @@ fn stored(view: &View<'_>, draft: &Draft<'_>, name: &str) -> Result<Vec<Vec<u8>>
 }
 
 /// Gives an attribute these values instead of those it has. One that the schema does not have any more is left alone.
-fn set(draft: &mut Draft<'_>, name: &str, values: impl Iterator<Item = Vec<u8>>) -> Result<(), ApplyError> {
+pub(super) fn set(draft: &mut Draft<'_>, name: &str, values: impl Iterator<Item = Vec<u8>>) -> Result<(), ApplyError> {
     let schema = draft.schema;
     let Some(attribute) = schema.attribute_type(name.as_bytes()) else { return Ok(()) };
     let mut set = ValueSet::new(attribute.equality);
@@ -185,7 +185,7 @@ fn lock(value: &[u8]) -> Option<Lock> {
 }
 
 /// In OpenDJ's form of times.
-fn text(at: Moment) -> Vec<u8> {
+pub(super) fn text(at: Moment) -> Vec<u8> {
     let mut text = Vec::with_capacity(19);
     Timestamp { ms: at.0, has_ms: true }.write(&mut text);
     text

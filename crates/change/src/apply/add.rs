@@ -8,7 +8,8 @@ use super::change_notes::{Note, RequestValues};
 use super::draft::{Described, Draft, Start};
 use super::error::ApplyError;
 use super::judge;
-use super::modify::{Settings, check_writable, stamp_password_time, value_exists};
+use super::modify::{Settings, check_writable, value_exists};
+use super::password;
 use super::plugins;
 use super::rdn::leaf_rdn;
 use super::stamps;
@@ -56,7 +57,7 @@ pub(super) fn add(work: &mut Work<'_, '_>, request: &AddRequest<'_>) -> Result<(
     judge::judge_instructions(work, &draft, request.entry)?;
     judge_place(work, &draft, &keys, parent.as_ref())?;
     plugins::dynamic::begin(work, &mut draft, request.entry, parent.as_ref())?;
-    stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
+    password::follow(work, &facts, &mut draft)?;
     let proposal = work.proposal;
     let stamps = stamps::stamps_of_add(proposal.csn, proposal.authority.dn(), &proposal.entry_uuid);
     let user_form = if parent.is_some() { rdn.to_string() } else { dn.to_string() };

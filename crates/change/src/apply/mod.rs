@@ -42,6 +42,7 @@ mod modify;
 mod modify_dn;
 mod modify_schema;
 mod outcome;
+mod password;
 mod plugins;
 mod rdn;
 mod read_entry;

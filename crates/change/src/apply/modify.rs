@@ -11,6 +11,7 @@ use super::change_notes::Note;
 use super::draft::{Described, Draft, Now, Start};
 use super::error::ApplyError;
 use super::judge;
+use super::password;
 use super::plugins;
 use super::rdn::leaf_rdn;
 use super::rules::UpdateRules;
@@ -18,7 +19,6 @@ use super::stamps;
 use super::value_set::ValueSet;
 use super::work::{Target, Work};
 use super::write::{self, TreePosition};
-use crate::csn::Csn;
 use crate::history::ChangeKind;
 use crate::proposal::{Flags, Kind};
 use crate::refusal::Refusal;
@@ -43,7 +43,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     judge_final(work, &mut draft, &target)?;
     judge::judge_instructions(work, &draft, request.object)?;
     plugins::dynamic::keep_class(work, &draft, &target)?;
-    stamp_password_time(&facts, &mut draft, work.proposal.csn)?;
+    password::follow(work, &facts, &mut draft)?;
     let stamps = stamps::stamps_of_modify(work.proposal.csn, work.proposal.authority.dn());
     let place = TreePosition { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
@@ -255,23 +255,4 @@ fn judge_final(work: &Work<'_, '_>, draft: &mut Draft<'_>, target: &Target) -> R
             judge::judge_all(checker, draft, &keys)
         }
     }
-}
-
-/// `pwdChangedTime` goes with `userPassword`.
-pub(super) fn stamp_password_time(facts: &Facts, draft: &mut Draft<'_>, csn: Csn) -> Result<(), ApplyError> {
-    let Some(password) = facts.user_password else { return Ok(()) };
-    let Some(has_password) = draft.touched_type(password).map(|touched| !touched.is_empty()) else { return Ok(()) };
-    let Some(changed_time) = facts.schema.attribute_type(b"pwdChangedTime") else { return Ok(()) };
-    if draft.touched_type(changed_time.index).is_some() {
-        return Ok(());
-    }
-    let mut set = ValueSet::new(changed_time.equality);
-    if has_password {
-        let mut text = Vec::with_capacity(19);
-        csn.write_timestamp_ms(&mut text);
-        set.insert(&facts.schema, &text);
-    }
-    let at = draft.touch(&Described::of_type(changed_time), Start::Empty)?;
-    draft.at(at)?.now = Now::Set(set);
-    Ok(())
 }

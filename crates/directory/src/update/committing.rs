@@ -62,6 +62,7 @@ impl Committing {
             kind: Kind::Transaction,
             controls: OwnedControls::default(),
             op_bytes: join(parts).into(),
+            password: Vec::new(),
             identity: self.identity.clone(),
             // Each part says what was judged of it.
             judged: Judged::Missing,

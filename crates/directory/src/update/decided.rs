@@ -29,6 +29,8 @@ pub(crate) struct Decided<'m> {
     pub(crate) kind: Kind,
     pub(crate) controls: OwnedControls,
     pub(crate) op_bytes: Cow<'m, [u8]>,
+    /// What follows from a new password, as [`change::password_change::PasswordChange::encode`] wrote it; empty: nothing.
+    pub(crate) password: Vec<u8>,
     pub(crate) identity: Identity,
     /// What was judged of it, if not everything is allowed.
     pub(crate) judged: Judged,
@@ -48,6 +50,7 @@ impl<'m> Decided<'m> {
             kind,
             controls: OwnedControls::default(),
             op_bytes: op_bytes.into(),
+            password: Vec::new(),
             identity: Identity::Root { dn: SERVER_NAME.into() },
             judged: Judged::Unneeded,
             review: None,
@@ -87,6 +90,7 @@ impl Decided<'_> {
             pre_read: &self.controls.pre_read,
             post_read: &self.controls.post_read,
             operation_bytes: &self.op_bytes,
+            password: &self.password,
         }
     }
 }

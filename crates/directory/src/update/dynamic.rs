@@ -88,6 +88,7 @@ impl UpdateContext<'_> {
             kind: Kind::Refresh,
             controls,
             op_bytes: made.into_encoded().into(),
+            password: Vec::new(),
             identity,
             judged,
             review,

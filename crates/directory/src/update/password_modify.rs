@@ -62,6 +62,7 @@ impl UpdateContext<'_> {
             kind: Kind::PasswordModify,
             controls,
             op_bytes: made.into_encoded().into(),
+            password: Vec::new(),
             identity,
             judged,
             review,

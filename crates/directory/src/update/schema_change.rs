@@ -104,6 +104,7 @@ impl UpdateContext<'_> {
             kind: Kind::ModifySchema,
             controls: OwnedControls { flags, ..OwnedControls::default() },
             op_bytes: schema_text(schema).into(),
+            password: Vec::new(),
             identity: identity.clone(),
             judged: Judged::Unneeded,
             review: None,

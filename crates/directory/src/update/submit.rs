@@ -182,6 +182,7 @@ impl UpdateContext<'_> {
             kind,
             controls,
             op_bytes,
+            password: Vec::new(),
             identity,
             judged,
             review,

@@ -233,6 +233,7 @@ impl Bed {
             pre_read: with.pre_read,
             post_read: with.post_read,
             operation_bytes: operation,
+            password: &[],
         };
         proposal.encode()
     }
