@@ -82,7 +82,7 @@ impl PasswordPolicy {
 
 /// The former passwords that may not be used again, the newest first.
 #[must_use]
-pub fn history_that_counts<'h>(rules: HistoryRules, history: &'h [HistoryValue], now: Moment) -> Vec<&'h HistoryValue> {
+pub fn history_that_counts(rules: HistoryRules, history: &[HistoryValue], now: Moment) -> Vec<&HistoryValue> {
     if !rules.keep_any() {
         return Vec::new();
     }

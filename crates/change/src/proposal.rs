@@ -2,8 +2,8 @@
 //!
 //! Self-contained and serialisable: replayed after a crash, on another machine or years later it says the same. Knows
 //! no entry and no schema. The layout is fixed by [`VERSION`]; a reader refuses a version that it does not know rather
-//! than guess. Version 1 had nothing of what was judged: `apply` judged. Version 2 had nothing of what follows from a new
-//! password.
+//! than guess. Version 1 had nothing of what was judged: `apply` judged. Version 2 had nothing of what follows from a
+//! new password.
 //!
 //! ```text
 //! version u8 · kind u8 · flags u16 · time µs u64 · CSN count u32 · CSN replica u16 · entryUUID 16 bytes ·

@@ -2,15 +2,20 @@
 //!
 //! Hands each the parts of the directory that it needs, and nothing else.
 
-use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest};
+use ldap::extended::PasswordModify;
+use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest, Update};
 
 use crate::bind::{BindContext, BindStep, bind_controls};
 use crate::directory::Directory;
+use crate::refusal::Refusal;
 use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
 use crate::session::Session;
 use crate::subject::{SubjectError, identity_of};
-use crate::update::{SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateRequest, start_transaction};
+use crate::update::{
+    SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateDone, UpdateRequest, start_transaction, user_called,
+};
 use access::Identity;
+use query::error::shown;
 
 impl Directory {
     /// What searches need.
@@ -87,13 +92,30 @@ impl Directory {
             roots: &self.roots,
             default_referral: &self.default_referral,
             notices: &self.notices,
+            account_clock: &self.account_clock,
         }
     }
 
     /// Takes an update. The callback is called with the outcome when it is durable, or with the reason why nothing was
     /// done.
     pub fn submit(&self, session: &Session, asked: UpdateRequest<'_, '_>, done: UpdateCallback) -> Submitted {
-        self.updating().submit(session, asked, done)
+        let Update::PasswordModify(wanted) = asked.update else { return self.updating().submit(session, asked, done) };
+        let Some(user) = user_called(wanted) else { return self.updating().submit(session, asked, done) };
+        let dn = match self.user_named(user, RequestTime::now()) {
+            Ok(Some(dn)) => dn,
+            // Who is not authenticated is not told which users there are.
+            _ if session.identity.is_anonymous() => "dn:".to_owned(),
+            Ok(None) => {
+                done(UpdateDone::refused(Refusal::NoSuchUser { user: shown(user) }.into()));
+                return Submitted::Queued;
+            }
+            Err(result) => {
+                done(UpdateDone::refused(result));
+                return Submitted::Queued;
+            }
+        };
+        let named = Update::PasswordModify(PasswordModify { user_identity: Some(dn.as_bytes()), ..*wanted });
+        self.updating().submit(session, UpdateRequest { update: &named, ..asked }, done)
     }
 
     /// Who has that name, a root user or a user with an entry; the empty one is anonymous.

@@ -28,6 +28,7 @@ ldap::refusals! {
         PersistentInParts = ResultCode::PROTOCOL_ERROR,
             "A persistent search tells changes as they come: it has no pages, no order and no list view";
         RelaxedByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "The relax rules control is for root users";
+        PolicyControlValue = ResultCode::PROTOCOL_ERROR, "The password policy control of a request has no value";
         NoTransactionIdentifier = ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier";
         AssertionFailed = ResultCode::ASSERTION_FAILED, "The entry does not match the filter of the assertion control";
 
@@ -90,13 +91,38 @@ ldap::refusals! {
         // Passwords.
         RootPassword = ResultCode::UNWILLING_TO_PERFORM,
             "The passwords of root users are in pando.toml: change them there";
-        AnonymousPassword = ResultCode::STRONGER_AUTH_REQUIRED,
-            "Only authenticated users may change passwords: bind first";
+        AnonymousPassword = ResultCode::UNWILLING_TO_PERFORM,
+            "Nobody is authenticated: say whose password to change, or bind first";
+        AnonymousWithoutOld = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "Who is not authenticated changes a password with the old one: send it, or bind first";
         UserPasswordsOff = ResultCode::UNWILLING_TO_PERFORM,
             "Users may not change their passwords (allow-user-password-changes is off)";
-        UserName = ResultCode::UNWILLING_TO_PERFORM,
-            "The user identity must be a distinguished name: user names are not mapped to entries yet";
+        NoSuchUser { user: String } = ResultCode::NO_SUCH_OBJECT, "There is no user \"{user}\"";
         WrongOldPassword = ResultCode::INVALID_CREDENTIALS, "The old password is wrong";
+        AccountOff = ResultCode::UNWILLING_TO_PERFORM,
+            "The account is disabled or not in use at this time: enable it first";
+        AccountLocked = ResultCode::UNWILLING_TO_PERFORM,
+            "The account is locked: wait, or have an administrator reset the password";
+        PasswordExpired = ResultCode::UNWILLING_TO_PERFORM,
+            "The password has expired (allow-expired-password-changes is off): have an administrator reset it";
+        InsecureOld = ResultCode::CONFIDENTIALITY_REQUIRED,
+            "Passwords are sent over encrypted connections only (require-secure-authentication): use TLS";
+        InsecureChange = ResultCode::CONFIDENTIALITY_REQUIRED,
+            "Passwords are changed over encrypted connections only (require-secure-password-changes): use TLS";
+        PasswordTooYoung { seconds: u64 } = ResultCode::UNWILLING_TO_PERFORM,
+            "The password was changed a short time ago (min-password-age): change it again in {seconds} seconds";
+        OldPasswordNeeded = ResultCode::UNWILLING_TO_PERFORM,
+            "The old password is needed to change it (password-change-requires-current-password): send it, too, or \
+            delete it in the same request";
+        PasswordRules { problem: String } = ResultCode::CONSTRAINT_VIOLATION, "{problem}";
+        UsedBefore = ResultCode::CONSTRAINT_VIOLATION,
+            "The password was used before: choose one that is new";
+        SamePassword = ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, "The entry has this password already: choose another one";
+        SeveralPasswords = ResultCode::CONSTRAINT_VIOLATION,
+            "An entry has one password (allow-multiple-password-values is off): replace it";
+        PasswordOptions { attribute: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "Passwords have no options: write userPassword, not {attribute}";
+        PasswordIncrement = ResultCode::CONSTRAINT_VIOLATION, "A password is no number: replace it";
         EmptyPassword = ResultCode::UNWILLING_TO_PERFORM, "The new password must not be empty";
         EncodedPassword = ResultCode::CONSTRAINT_VIOLATION,
             "A password must be sent in clear; the server hashes it (allow-pre-encoded-passwords is off)";

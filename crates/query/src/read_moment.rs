@@ -124,6 +124,22 @@ impl ReadContext {
         let entry = EntryView { id: place.id, record: *record, dn: DnParts::whole(&dn), source: &seen };
         policy_in_force(&self.policies, &Seen { groups: seen.groups(), given: seen.given_values()? }, &entry)
     }
+
+    /// The policy that will be in force for an entry that is to be added to a backend.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn password_policy_of_new(
+        &self,
+        facts: &Arc<Facts>,
+        backend: BackendIndex,
+        entry: &EntryView<'_>,
+        snapshot: &Snapshot,
+    ) -> Result<Arc<PasswordPolicy>, StoreError> {
+        let moment = self.moment(facts, now_unix_seconds());
+        let seen = moment.at(backend, snapshot.view());
+        policy_in_force(&self.policies, &Seen { groups: seen.groups(), given: seen.given_values()? }, entry)
+    }
 }
 
 fn now_unix_seconds() -> i64 {

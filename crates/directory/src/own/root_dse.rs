@@ -17,17 +17,18 @@ use query::synthetic::{Attributes, SyntheticEntry};
 use query::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-const SUPPORTED_CONTROLS: [&str; 25] = [
-    "1.2.826.0.1.3344810.2.3",   // matched values (RFC 3876)
-    "1.2.840.113556.1.4.1413",   // permissive modify
-    "1.2.840.113556.1.4.319",    // paged results (RFC 2696)
-    "1.2.840.113556.1.4.473",    // server-side sort (RFC 2891)
-    "1.2.840.113556.1.4.805",    // subtree delete
-    "1.3.6.1.1.12",              // assertion (RFC 4528)
-    "1.3.6.1.1.13.1",            // pre-read (RFC 4527)
-    "1.3.6.1.1.13.2",            // post-read (RFC 4527)
-    "1.3.6.1.1.21.2",            // transaction specification (RFC 5805)
-    "1.3.6.1.1.22",              // don't use copy (RFC 6171)
+const SUPPORTED_CONTROLS: [&str; 26] = [
+    "1.2.826.0.1.3344810.2.3", // matched values (RFC 3876)
+    "1.2.840.113556.1.4.1413", // permissive modify
+    "1.2.840.113556.1.4.319",  // paged results (RFC 2696)
+    "1.2.840.113556.1.4.473",  // server-side sort (RFC 2891)
+    "1.2.840.113556.1.4.805",  // subtree delete
+    "1.3.6.1.1.12",            // assertion (RFC 4528)
+    "1.3.6.1.1.13.1",          // pre-read (RFC 4527)
+    "1.3.6.1.1.13.2",          // post-read (RFC 4527)
+    "1.3.6.1.1.21.2",          // transaction specification (RFC 5805)
+    "1.3.6.1.1.22",            // don't use copy (RFC 6171)
+    control::PASSWORD_POLICY,
     "1.3.6.1.4.1.42.2.27.9.5.2", // get effective rights (draft-ietf-ldapext-acl-model)
     "1.3.6.1.4.1.4203.1.10.1",   // subentries (RFC 3672)
     "1.3.6.1.4.1.4203.1.10.2",   // no-op

@@ -63,6 +63,7 @@ impl Committing {
             controls: OwnedControls::default(),
             op_bytes: join(parts).into(),
             password: Vec::new(),
+            policy: None,
             identity: self.identity.clone(),
             // Each part says what was judged of it.
             judged: Judged::Missing,

@@ -11,8 +11,8 @@ use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
 use crate::shadow::Shadow;
-use access::AccessControl;
 use access::limits::{LimitsFinder, LiveLimits};
+use access::{AccessControl, AccountClock};
 use change::history::History;
 use query::backend::Backend;
 use query::facts::Facts;
@@ -34,6 +34,7 @@ pub(crate) struct UpdateContext<'d> {
     pub(crate) roots: &'d ArcSwap<RootUsers>,
     pub(crate) default_referral: &'d DefaultReferral,
     pub(crate) notices: &'d Arc<Notices>,
+    pub(crate) account_clock: &'d AccountClock,
 }
 
 impl UpdateContext<'_> {

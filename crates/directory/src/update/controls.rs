@@ -76,6 +76,9 @@ impl<'c> UpdateControls<'c> {
                     codec::decode_read_entry(value).map_err(malformed_control("post-read"))?;
                     wanted.post_read = value.unwrap_or_default();
                 }
+                (control::PASSWORD_POLICY, Kind::Add | Kind::Modify | Kind::PasswordModify) => {
+                    check_password_policy_request(value)?;
+                }
                 _ if item.critical => {
                     return Err(Refusal::critical_control(item.oid).into());
                 }
@@ -94,4 +97,9 @@ impl<'c> UpdateControls<'c> {
             transaction: self.transaction.map(<[u8]>::to_vec),
         }
     }
+}
+
+/// The request control of the password policy has no value.
+fn check_password_policy_request(value: Option<&[u8]>) -> Result<(), Refusal> {
+    if value.is_some() { Err(Refusal::PolicyControlValue) } else { Ok(()) }
 }

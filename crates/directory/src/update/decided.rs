@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use ldap::LdapResult;
+use ldap::controls::PasswordPolicyResponse;
 
 use super::controls::OwnedControls;
 use super::done::{ExtendedAnswer, out_of_service};
@@ -29,7 +30,8 @@ pub(crate) struct Decided<'m> {
     pub(crate) kind: Kind,
     pub(crate) controls: OwnedControls,
     pub(crate) op_bytes: Cow<'m, [u8]>,
-    /// What follows from a new password, as [`change::password_change::PasswordChange::encode`] wrote it; empty: nothing.
+    /// What follows from a new password, as [`change::password_change::PasswordChange::encode`] wrote it; empty:
+    /// nothing.
     pub(crate) password: Vec<u8>,
     pub(crate) identity: Identity,
     /// What was judged of it, if not everything is allowed.
@@ -38,6 +40,8 @@ pub(crate) struct Decided<'m> {
     pub(crate) review: Option<Box<Review>>,
     pub(crate) connection: u64,
     pub(crate) operation: u32,
+    /// What the password policy control says; none where no password is set.
+    pub(crate) policy: Option<PasswordPolicyResponse>,
     /// What the response says if the update succeeds.
     pub(crate) answer: Option<ExtendedAnswer>,
 }
@@ -56,6 +60,7 @@ impl<'m> Decided<'m> {
             review: None,
             connection: 0,
             operation: 0,
+            policy: None,
             answer: None,
         }
     }

@@ -35,7 +35,7 @@ pub type UpdateCallback = Box<dyn FnOnce(UpdateDone) + Send>;
 
 impl UpdateDone {
     /// Nothing was changed, with that result.
-    pub(super) fn refused(result: LdapResult) -> Self {
+    pub(crate) fn refused(result: LdapResult) -> Self {
         Self {
             result,
             response_controls: Vec::new(),

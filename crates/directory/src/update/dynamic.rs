@@ -89,6 +89,7 @@ impl UpdateContext<'_> {
             controls,
             op_bytes: made.into_encoded().into(),
             password: Vec::new(),
+            policy: None,
             identity,
             judged,
             review,

@@ -1,26 +1,47 @@
 //! The password modify extended operation (RFC 3062): becomes a modify request of `userPassword`, after the old
-//! password was checked and the new one hashed, or made.
+//! password was compared and the new one checked and hashed, or made.
 //!
-//! Knows whose password it is about; the root users' own are in the configuration file.
+//! Knows whose password it is about; the root users' own are in the configuration file. Who is not authenticated proves
+//! with the old password to be the user: whatever is wrong with that is answered alike.
 
+use std::sync::Arc;
+
+use access::Identity;
+use access::account::stored_passwords;
+use accounts::{PasswordPolicyResponse, PolicyError};
+use change::proposal::Kind;
 use ldap::extended::PasswordModify;
-use ldap::{LdapResult, MadeUpdate, ModifyOperation};
+use ldap::{LdapResult, MadeUpdate, ModifyOperation, ResultCode};
+use query::backend::{BackendIndex, holder};
+use query::error::{invalid_dn, no_such_object, store_failure};
+use query::facts::Facts;
 use schema::NormalizedDn;
 use store::EntryId;
+use zeroize::Zeroizing;
 
 use super::context::UpdateContext;
 use super::decided::{Decided, snapshot};
 use super::done::ExtendedAnswer;
 use super::order::{KeptUpdate, Order, Ready};
-use super::passwords;
+use super::password_case::{Asker, PasswordCase};
+use super::password_checks::{Refused, tell};
 use super::rights::Told;
 use crate::refusal::Refusal;
-use access::Identity;
-use access::account::stored_passwords;
-use change::proposal::Kind;
-use query::backend::BackendIndex;
-use query::error::{invalid_dn, no_such_object, store_failure};
-use query::facts::Facts;
+
+/// The account whose password is to change.
+struct Whose {
+    name: NormalizedDn,
+    dn: String,
+    at: BackendIndex,
+}
+
+/// The new password.
+#[derive(Default)]
+struct New {
+    stored: Vec<Vec<u8>>,
+    /// In clear, when the server made it.
+    generated: Option<Zeroizing<Vec<u8>>>,
+}
 
 impl UpdateContext<'_> {
     pub(super) fn prepare_password_modify(
@@ -28,8 +49,115 @@ impl UpdateContext<'_> {
         order: &Order<'_, '_>,
         wanted: &PasswordModify<'_>,
     ) -> Result<Ready<'static>, Box<Told>> {
-        let controls = self.update_controls(order, Kind::PasswordModify)?;
         let facts = self.facts();
+        if !order.session.identity.is_anonymous() {
+            return self.password_modify_as(order, wanted, &facts);
+        }
+        if wanted.user_identity.is_none_or(<[u8]>::is_empty) {
+            return Err(Refusal::AnonymousPassword.into());
+        }
+        let Some(old) = wanted.old_password else {
+            let refused = Refused::new(Refusal::AnonymousWithoutOld, PolicyError::PasswordModNotAllowed);
+            return Err(tell(refused, &None));
+        };
+        match self.user_with_password(order, &facts, wanted, old)? {
+            Proven::TakesLong => Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into()))),
+            Proven::User(identity) => {
+                let session = order.session.acting_as(identity);
+                self.password_modify_as(&Order { session: &session, ..*order }, wanted, &facts)
+            }
+        }
+    }
+
+    /// Who is named, if the old password is right.
+    fn user_with_password(
+        &self,
+        order: &Order<'_, '_>,
+        facts: &Arc<Facts>,
+        wanted: &PasswordModify<'_>,
+        old: &[u8],
+    ) -> Result<Proven, LdapResult> {
+        let wrong = || LdapResult::new(ResultCode::INVALID_CREDENTIALS, "");
+        let dn = self.target(order, wanted).unwrap_or_default();
+        let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap_or_default();
+        let at = holder(self.backends, name.as_bytes()).map(|(at, _)| at);
+        let asker = Asker { order, identity: &Identity::Anonymous };
+        let case = match at {
+            Some(at) => self.password_case(facts, &asker, at, &name)?.map(|case| (at, case)),
+            None => None,
+        };
+        let stored = case.as_ref().map(|(_, case)| case.stored.clone()).filter(|stored| !stored.is_empty());
+        let decoy = || {
+            let policy = access::account_policy::PolicyFinder { facts, context: self.reading }.default_policy();
+            let scheme = policy.default_schemes.first().copied().unwrap_or(password::Scheme::SaltedSha512);
+            password::decoy(scheme, &password::Parameters::default()).map(|value| vec![value])
+        };
+        let compared = stored.clone().map_or_else(decoy, Ok).map_err(|_| wrong())?;
+        if !order.may_be_slow && compared.iter().any(|stored| password::is_slow(stored)) {
+            return Ok(Proven::TakesLong);
+        }
+        let is_right = compared.iter().fold(false, |found, stored| password::verify(stored, old) | found);
+        let Some((at, _)) = case.filter(|_| is_right && stored.is_some()) else { return Err(wrong()) };
+        let found = self.entry_of(facts, at, &name)?.ok_or_else(wrong)?;
+        Ok(Proven::User(Identity::User { dn: dn.into(), backend: at, entry: found }))
+    }
+
+    fn entry_of(&self, facts: &Facts, at: BackendIndex, name: &NormalizedDn) -> Result<Option<EntryId>, LdapResult> {
+        let Some(backend) = self.backends.get(at.0) else { return Ok(None) };
+        let found = stored_passwords(facts, backend, &snapshot(backend)?.view(), name);
+        Ok(found.map_err(|error| store_failure(&error))?.map(|account| account.id))
+    }
+
+    fn password_modify_as(
+        &self,
+        order: &Order<'_, '_>,
+        wanted: &PasswordModify<'_>,
+        facts: &Arc<Facts>,
+    ) -> Result<Ready<'static>, Box<Told>> {
+        let controls = self.update_controls(order, Kind::PasswordModify)?;
+        let whose = self.whose(order, wanted, facts)?;
+        let identity = self.requestor(&order.session.identity)?;
+        let mut controls = controls.owned();
+        // Rights are asked for before any password is looked at: with the new one, if the client sends it.
+        let asked = made_update(&whose.dn, &[wanted.new_password.unwrap_or_default().to_vec()]);
+        let reviewed = self.review_made(order, (&identity, whose.at, Kind::PasswordModify), &asked, &mut controls);
+        let (judged, review) = reviewed.map_err(|mut told| {
+            if told.result.code == ResultCode::INSUFFICIENT_ACCESS_RIGHTS {
+                told.policy = Some(PolicyError::PasswordModNotAllowed);
+            }
+            told
+        })?;
+        let slow = || Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into())));
+        let case = self.password_case(facts, &Asker { order, identity: &identity }, whose.at, &whose.name);
+        let (case, new) = match case.map_err(|result| tell(result.into(), &review))? {
+            Some(case) => match case.judge(facts, wanted, order.may_be_slow).map_err(|it| tell(it, &review))? {
+                Some(new) => (Some(case), new),
+                None => return slow(),
+            },
+            // That there is no such entry is for `apply` to say, with the matched name.
+            None => (None, New::default()),
+        };
+        Ok(Ready::Proposal(Box::new(Decided {
+            backend: whose.at,
+            kind: Kind::PasswordModify,
+            controls,
+            op_bytes: made_update(&whose.dn, &new.stored).into_encoded().into(),
+            password: case.map(|case| case.follows().change.encode()).unwrap_or_default(),
+            // That the user has to change a password that was reset is not said to who resets it.
+            policy: Some(PasswordPolicyResponse::default()),
+            identity,
+            judged,
+            review,
+            connection: order.session.connection,
+            operation: order.operation,
+            answer: new.generated.map(|password| ExtendedAnswer {
+                name: None,
+                value: ldap::extended::encode_generated_password(&password),
+            }),
+        })))
+    }
+
+    fn whose(&self, order: &Order<'_, '_>, wanted: &PasswordModify<'_>, facts: &Facts) -> Result<Whose, LdapResult> {
         let dn = self.target(order, wanted)?;
         let name =
             NormalizedDn::parse(&facts.schema, dn.as_bytes()).map_err(|error| invalid_dn(dn.as_bytes(), error))?;
@@ -37,53 +165,13 @@ impl UpdateContext<'_> {
             return Err(Refusal::RootPassword.into());
         }
         let at = self.backend_of(&name, dn.as_bytes())?;
-        let identity = self.requestor(&order.session.identity)?;
-        if !self.updates.allow_user_changes
-            && matches!(identity, Identity::User { .. })
-            && NormalizedDn::parse(&facts.schema, identity.dn().as_bytes()).is_ok_and(|own| own == name)
-        {
-            return Err(Refusal::UserPasswordsOff.into());
-        }
-        let mut controls = controls.owned();
-        // Rights are asked for before any password is looked at: with the new one, if the client sends it.
-        let asked = made_update(&dn, wanted.new_password.unwrap_or_default());
-        let (judged, review) = self.review_made(order, (&identity, at, Kind::PasswordModify), &asked, &mut controls)?;
-        let told = |result: LdapResult| match &review {
-            Some(review) => Box::new(review.tell(result)),
-            None => result.into(),
-        };
-        if !self.check_old(&facts, order, at, &name, wanted).map_err(told)? {
-            return Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into())));
-        }
-        let (stored, generated) = self.new_password(wanted)?;
-        let made = made_update(&dn, &stored);
-        Ok(Ready::Proposal(Box::new(Decided {
-            backend: at,
-            kind: Kind::PasswordModify,
-            controls,
-            op_bytes: made.into_encoded().into(),
-            password: Vec::new(),
-            identity,
-            judged,
-            review,
-            connection: order.session.connection,
-            operation: order.operation,
-            answer: generated.map(|password| ExtendedAnswer {
-                name: None,
-                value: ldap::extended::encode_generated_password(&password),
-            }),
-        })))
+        Ok(Whose { name, dn, at })
     }
 
     /// The name of the entry whose password is to change.
     fn target(&self, order: &Order<'_, '_>, wanted: &PasswordModify<'_>) -> Result<String, LdapResult> {
-        let identity = &order.session.identity;
-        if identity.is_anonymous() {
-            return Err(Refusal::AnonymousPassword.into());
-        }
         match wanted.user_identity.filter(|identity| !identity.is_empty()) {
-            None => self.own_name(identity),
-            Some(named) if named.len() > 1 && named[..2].eq_ignore_ascii_case(b"u:") => Err(Refusal::UserName.into()),
+            None => self.own_name(&order.session.identity),
             Some(named) => {
                 let dn = without_prefix(named);
                 std::str::from_utf8(dn).map(str::to_owned).map_err(|error| invalid_dn(dn, error))
@@ -98,52 +186,80 @@ impl UpdateContext<'_> {
             now => Ok(now.dn().to_owned()),
         }
     }
+}
 
-    /// Checks the old password if one is given. `false`: that takes long, and this thread must not.
-    fn check_old(
-        &self,
-        facts: &Facts,
-        order: &Order<'_, '_>,
-        at: BackendIndex,
-        name: &NormalizedDn,
-        wanted: &PasswordModify<'_>,
-    ) -> Result<bool, LdapResult> {
-        let Some(backend) = self.backends.get(at.0) else { return Ok(true) };
-        let snapshot = snapshot(backend)?;
-        let account =
-            stored_passwords(facts, backend, &snapshot.view(), name).map_err(|error| store_failure(&error))?;
-        // That there is no such entry is for `apply` to say, with the matched name.
-        let Some(account) = account else { return Ok(true) };
-        let slow = (wanted.old_password.is_some() && account.passwords.iter().any(|stored| password::is_slow(stored)))
-            || self.updates.scheme.is_slow();
-        if slow && !order.may_be_slow {
-            return Ok(false);
+/// Whether who is not authenticated proved to be a user.
+enum Proven {
+    User(Identity),
+    TakesLong,
+}
+
+impl PasswordCase {
+    /// Whether the password may be changed as it is wanted, in OpenDJ's order of checks, and the stored forms of the
+    /// new one; none: that takes long, and this thread must not.
+    fn judge(&self, facts: &Facts, wanted: &PasswordModify<'_>, may_be_slow: bool) -> Result<Option<New>, Refused> {
+        self.check_account()?;
+        let requires_old = self.is_self && self.policy.password_change_requires_current_password;
+        if requires_old && wanted.old_password.is_none() {
+            return Err(Refused::new(Refusal::OldPasswordNeeded, PolicyError::MustSupplyOldPassword));
         }
-        if let Some(old) = wanted.old_password
-            && !account.passwords.iter().any(|stored| password::verify(stored, old))
-        {
+        if wanted.old_password.is_some() && self.policy.require_secure_authentication && !self.is_secure {
+            return Err(Refused::new(Refusal::InsecureOld, PolicyError::PasswordModNotAllowed));
+        }
+        let is_encoded = wanted.new_password.is_some_and(password::is_encoded);
+        let is_slow =
+            (!is_encoded && self.is_slow_to_set()) || (wanted.old_password.is_some() && self.is_slow_to_compare());
+        if is_slow && !may_be_slow {
+            return Ok(None);
+        }
+        if wanted.old_password.is_some_and(|old| !self.has_password(old)) {
             return Err(Refusal::WrongOldPassword.into());
         }
-        Ok(true)
+        self.check_users_may()?;
+        self.check_secure()?;
+        self.check_age()?;
+        if self.is_self && !self.policy.allow_expired_password_changes && self.account().expiry().is_expired {
+            return Err(Refused::new(Refusal::PasswordExpired, PolicyError::PasswordExpired));
+        }
+        self.new_password(facts, wanted).map(Some)
     }
 
-    /// The stored form of the new password, and the password itself when the server made it.
-    fn new_password(&self, wanted: &PasswordModify<'_>) -> Result<(Vec<u8>, Option<Vec<u8>>), LdapResult> {
-        match wanted.new_password {
-            Some([]) => Err(Refusal::EmptyPassword.into()),
-            Some(new) => Ok((passwords::encode(self, new)?, None)),
-            None => {
-                let made =
-                    password::generate().map_err(|error| Refusal::NoPasswordMade { problem: error.to_string() })?;
-                Ok((passwords::encode(self, &made)?, Some(made)))
-            }
+    /// Whether the account is in use, and not locked for who is its user.
+    fn check_account(&self) -> Result<(), Refused> {
+        let account = self.account();
+        if self.state.is_disabled || account.has_not_started() || account.has_ended() {
+            return Err(Refused::new(Refusal::AccountOff, PolicyError::AccountLocked));
         }
+        let is_locked =
+            account.lock().is_some() || account.delay().is_some() || account.is_idle() || account.is_reset_too_old();
+        if self.is_self && is_locked {
+            return Err(Refused::new(Refusal::AccountLocked, PolicyError::AccountLocked));
+        }
+        Ok(())
+    }
+
+    fn new_password(&self, facts: &Facts, wanted: &PasswordModify<'_>) -> Result<New, Refused> {
+        let Some(new) = wanted.new_password else {
+            let made = self.generate(facts)?;
+            return Ok(New { stored: self.encode(&made)?, generated: Some(made) });
+        };
+        if new.is_empty() {
+            return Err(Refusal::EmptyPassword.into());
+        }
+        if password::is_encoded(new) {
+            self.check_encoded()?;
+            return Ok(New { stored: vec![new.to_vec()], generated: None });
+        }
+        let known: Vec<&[u8]> = wanted.old_password.into_iter().collect();
+        self.check_rules(facts, new, &known)?;
+        self.check_history(new)?;
+        Ok(New { stored: self.encode(new)?, generated: None })
     }
 }
 
-/// The request that sets a password.
-fn made_update(dn: &str, password: &[u8]) -> MadeUpdate {
-    let change = (ModifyOperation::Replace, &b"userPassword"[..], [password]);
+/// The request that sets passwords.
+fn made_update(dn: &str, passwords: &[Vec<u8>]) -> MadeUpdate {
+    let change = (ModifyOperation::Replace, &b"userPassword"[..], passwords.iter().map(Vec::as_slice));
     MadeUpdate::modify(dn.as_bytes(), [change])
 }
 
@@ -152,5 +268,15 @@ fn without_prefix(identity: &[u8]) -> &[u8] {
     match identity.split_at_checked(3) {
         Some((prefix, dn)) if prefix.eq_ignore_ascii_case(b"dn:") => dn,
         _ => identity,
+    }
+}
+
+/// What a user is called in the user identity of a request, if it is no distinguished name: `u:NAME`, or the name
+/// alone.
+pub(crate) fn user_called<'a>(wanted: &PasswordModify<'a>) -> Option<&'a [u8]> {
+    let named = wanted.user_identity.filter(|identity| !identity.is_empty())?;
+    match named.split_at_checked(2) {
+        Some((prefix, user)) if prefix.eq_ignore_ascii_case(b"u:") => Some(user),
+        _ => (!named.contains(&b'=') && without_prefix(named).len() == named.len()).then_some(named),
     }
 }

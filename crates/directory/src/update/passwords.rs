@@ -1,65 +1,244 @@
-//! Clear passwords in adds and modifications: they are hashed before the request becomes a proposal, so that neither
-//! the log nor any replica ever sees one.
+//! Passwords in adds and modifications: they obey the policy of their account, and are hashed before the request
+//! becomes a proposal, so that neither the log nor any replica ever sees a clear one.
 //!
-//! Knows `userPassword` and storage schemes. A clear value to be deleted is looked for among the stored ones, because a
-//! hash cannot be compared with it later.
+//! Knows `userPassword`. A clear value to be deleted is looked for among the stored ones, because a hash cannot be
+//! compared with it later.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use ldap::{Attribute, EntryRequest, LdapResult, MadeUpdate, ModifyOperation};
+use access::Identity;
+use accounts::PolicyError;
+use ldap::{AddRequest, Attribute, Change, EntryRequest, MadeUpdate, ModifyOperation, ModifyRequest};
+use query::backend::BackendIndex;
+use query::error::shown;
+use query::facts::Facts;
 use schema::NormalizedDn;
 
 use super::context::UpdateContext;
-use super::decided::snapshot;
 use super::order::Order;
+use super::password_case::{Asker, PasswordCase};
+use super::password_checks::{Follows, Refused};
 use super::rights::check_privilege_names;
 use crate::refusal::Refusal;
-use access::account::stored_passwords;
-use query::backend::BackendIndex;
-use query::error::store_failure;
-use query::facts::Facts;
 
 /// What the log is to hold of a request.
 pub(super) enum Prepared {
     /// No password is in it: it can stay as it came.
     Unchanged,
-    /// What the log holds of it, without clear passwords.
-    Rewritten(Vec<u8>),
+    /// What the log holds of it, without clear passwords, and what follows from the new ones.
+    Rewritten { op_bytes: Vec<u8>, follows: Follows },
     /// Hashing takes long, and this thread must not.
     Slow,
 }
 
-/// Hashes the clear passwords of a request to the backend at `at`.
-pub(super) fn prepare(
-    context: &UpdateContext<'_>,
-    facts: &Facts,
-    order: &Order<'_, '_>,
-    request: &EntryRequest<'_>,
-    at: BackendIndex,
-    name: &NormalizedDn,
-) -> Result<Prepared, LdapResult> {
-    let (mut has_passwords, mut has_privileges) = (false, false);
-    let mut look = |attribute: &Attribute<'_>| {
-        let known = facts.schema.type_of_description(attribute.description).map(|known| known.index);
-        has_passwords |= known.is_some() && known == facts.user_password;
-        has_privileges |= known.is_some() && known == facts.privilege_name;
-    };
-    match request {
-        EntryRequest::Add(request) => request.attributes.iter().for_each(|attribute| look(&attribute)),
-        EntryRequest::Modify(request) => request.changes.iter().for_each(|change| look(&change.attribute)),
-        EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => {}
+/// What the passwords of a request are prepared with.
+pub(super) struct Preparing<'p, 'o, 'm> {
+    pub(super) context: &'p UpdateContext<'p>,
+    pub(super) facts: &'p Arc<Facts>,
+    pub(super) order: &'p Order<'o, 'm>,
+    /// Who asks, by the name that its entry has now.
+    pub(super) identity: &'p Identity,
+    /// Where the entry is, or will be.
+    pub(super) at: BackendIndex,
+    pub(super) name: &'p NormalizedDn,
+}
+
+impl Preparing<'_, '_, '_> {
+    /// Checks and hashes the clear passwords of a request.
+    pub(super) fn prepare(&self, request: &EntryRequest<'_>) -> Result<Prepared, Refused> {
+        let facts = self.facts;
+        let (mut has_passwords, mut has_privileges) = (false, false);
+        let mut look = |attribute: &Attribute<'_>| {
+            let known = facts.schema.type_of_description(attribute.description).map(|known| known.index);
+            has_passwords |= known.is_some() && known == facts.user_password;
+            has_privileges |= known.is_some() && known == facts.privilege_name;
+        };
+        match request {
+            EntryRequest::Add(request) => request.attributes.iter().for_each(|attribute| look(&attribute)),
+            EntryRequest::Modify(request) => request.changes.iter().for_each(|change| look(&change.attribute)),
+            EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => {}
+        }
+        if has_privileges {
+            check_privilege_names(facts, request).map_err(ldap::LdapResult::from)?;
+        }
+        match request {
+            EntryRequest::Add(request) if has_passwords => self.add(request),
+            EntryRequest::Modify(request) if has_passwords => self.modify(request),
+            _ => Ok(Prepared::Unchanged),
+        }
     }
-    if has_privileges {
-        check_privilege_names(facts, request)?;
+
+    fn asker(&self) -> Asker<'_, '_, '_> {
+        Asker { order: self.order, identity: self.identity }
     }
-    if !has_passwords {
-        return Ok(Prepared::Unchanged);
+
+    fn add(&self, request: &AddRequest<'_>) -> Result<Prepared, Refused> {
+        let case = self.context.password_case_of_new(self.facts, &self.asker(), self.at, (self.name, request))?;
+        let passwords = || request.attributes.iter().filter(|it| is_password(self.facts, it.description));
+        for attribute in passwords() {
+            check_no_options(&attribute)?;
+        }
+        let values: Vec<&[u8]> = passwords().flat_map(|attribute| attribute.values.iter()).collect();
+        check_count(&case, values.len())?;
+        let clear = || values.iter().filter(|value| !password::is_encoded(value));
+        if clear().count() < values.len() {
+            case.check_encoded()?;
+        }
+        if !self.order.may_be_slow && clear().next().is_some() && case.is_slow_to_set() {
+            return Ok(Prepared::Slow);
+        }
+        clear().try_for_each(|value| case.check_rules(self.facts, value, &[]))?;
+        let values = request.attributes.iter().map(|own| self.stored_forms(&case, &own));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let attributes = request.attributes.iter().zip(&values);
+        let attributes = attributes.map(|(own, values)| (own.description, borrowed(values)));
+        let op_bytes = MadeUpdate::add(request.entry, attributes).into_encoded();
+        Ok(Prepared::Rewritten { op_bytes, follows: case.follows_of_new() })
     }
-    let work = Passwords { context, facts, order, request, at, name };
-    if !order.may_be_slow && work.would_be_slow()? {
-        return Ok(Prepared::Slow);
+
+    /// The values of an attribute, hashed if it holds passwords.
+    fn stored_forms<'v>(&self, case: &PasswordCase, own: &Attribute<'v>) -> Result<Vec<Cow<'v, [u8]>>, Refused> {
+        let mut values = Vec::new();
+        for value in own.values.iter() {
+            if is_password(self.facts, own.description) && !password::is_encoded(value) {
+                values.extend(case.encode(value)?.into_iter().map(Cow::Owned));
+            } else {
+                values.push(Cow::Borrowed(value));
+            }
+        }
+        Ok(values)
     }
-    work.rewrite()
+
+    fn modify(&self, request: &ModifyRequest<'_>) -> Result<Prepared, Refused> {
+        let case = self.context.password_case(self.facts, &self.asker(), self.at, self.name)?;
+        // That there is no such entry is for `apply` to say, with the matched name.
+        let Some(case) = case else { return Ok(Prepared::Unchanged) };
+        let mut work =
+            Modifying { facts: self.facts, left: case.stored.clone(), case, new: Vec::new(), old: Vec::new() };
+        if !self.order.may_be_slow && work.would_be_slow(request) {
+            return Ok(Prepared::Slow);
+        }
+        let changes: Vec<_> = request.changes.iter().collect();
+        let mut values = Vec::with_capacity(changes.len());
+        for change in &changes {
+            values.push(work.values(change)?);
+        }
+        work.check_all()?;
+        let changes = changes.iter().zip(&values);
+        let changes = changes.map(|(own, values)| (own.operation, own.attribute.description, borrowed(values)));
+        let op_bytes = MadeUpdate::modify(request.object, changes).into_encoded();
+        Ok(Prepared::Rewritten { op_bytes, follows: work.case.follows() })
+    }
+}
+
+/// The changes of one modify request, one after the other.
+struct Modifying<'p, 'v> {
+    facts: &'p Facts,
+    case: PasswordCase,
+    /// Stored values that no change has removed so far.
+    left: Vec<Vec<u8>>,
+    /// Passwords that come: clear, or encoded already.
+    new: Vec<&'v [u8]>,
+    /// Clear passwords that were deleted: the user knows them.
+    old: Vec<&'v [u8]>,
+}
+
+impl<'v> Modifying<'_, 'v> {
+    /// Whether a slow hash has to be made or tried.
+    fn would_be_slow(&self, request: &ModifyRequest<'_>) -> bool {
+        let has_clear = |attribute: &Attribute<'_>| attribute.values.iter().any(|value| !password::is_encoded(value));
+        let mut own = request.changes.iter().filter(|it| is_password(self.facts, it.attribute.description));
+        own.any(|change| {
+            has_clear(&change.attribute)
+                && match change.operation {
+                    ModifyOperation::Delete => self.case.is_slow_to_compare(),
+                    ModifyOperation::Add => self.case.is_slow_to_compare() || self.case.is_slow_to_set(),
+                    _ => self.case.is_slow_to_set(),
+                }
+        })
+    }
+
+    /// The values of a change, hashed if they are passwords.
+    fn values(&mut self, change: &Change<'v>) -> Result<Vec<Cow<'v, [u8]>>, Refused> {
+        let Change { operation, attribute } = change;
+        if !is_password(self.facts, attribute.description) {
+            return Ok(attribute.values.iter().map(Cow::Borrowed).collect());
+        }
+        check_no_options(attribute)?;
+        self.case.check_users_may()?;
+        self.case.check_secure()?;
+        self.case.check_age()?;
+        match operation {
+            ModifyOperation::Add => self.comes(attribute),
+            ModifyOperation::Replace => {
+                self.left.clear();
+                self.comes(attribute)
+            }
+            ModifyOperation::Delete => self.goes(attribute),
+            ModifyOperation::Increment => Err(Refusal::PasswordIncrement.into()),
+        }
+    }
+
+    fn comes(&mut self, attribute: &Attribute<'v>) -> Result<Vec<Cow<'v, [u8]>>, Refused> {
+        check_count(&self.case, attribute.values.iter().count())?;
+        let mut values = Vec::new();
+        for value in attribute.values.iter() {
+            if password::is_encoded(value) {
+                self.case.check_encoded()?;
+                values.push(Cow::Borrowed(value));
+            } else if self.left.iter().any(|stored| password::verify(stored, value)) {
+                return Err(Refusal::SamePassword.into());
+            } else {
+                values.extend(self.case.encode(value)?.into_iter().map(Cow::Owned));
+            }
+            self.new.push(value);
+        }
+        Ok(values)
+    }
+
+    fn goes(&mut self, attribute: &Attribute<'v>) -> Result<Vec<Cow<'v, [u8]>>, Refused> {
+        let mut values = Vec::new();
+        for value in attribute.values.iter() {
+            if password::is_encoded(value) {
+                if self.case.is_self {
+                    self.case.check_encoded()?;
+                }
+                self.left.retain(|stored| stored != value);
+                values.push(Cow::Borrowed(value));
+                continue;
+            }
+            let (gone, left) =
+                std::mem::take(&mut self.left).into_iter().partition(|stored| password::verify(stored, value));
+            self.left = left;
+            if gone.is_empty() {
+                // No entry has an empty value, so that `apply` says that there is no such value.
+                values.push(Cow::Owned(Vec::new()));
+            } else {
+                self.old.push(value);
+                values.extend(gone.into_iter().map(Cow::Owned));
+            }
+        }
+        if values.is_empty() {
+            self.left.clear();
+        }
+        Ok(values)
+    }
+
+    /// What depends on all changes together.
+    fn check_all(&self) -> Result<(), Refused> {
+        let case = &self.case;
+        let must_give_old =
+            case.is_self && case.policy.password_change_requires_current_password && !case.stored.is_empty();
+        if must_give_old && self.old.is_empty() {
+            return Err(Refused::new(Refusal::OldPasswordNeeded, PolicyError::MustSupplyOldPassword));
+        }
+        let comes = !self.new.is_empty();
+        check_count(case, self.new.len() + usize::from(comes && !self.left.is_empty()))?;
+        let clear = || self.new.iter().filter(|value| !password::is_encoded(value));
+        clear().try_for_each(|value| case.check_rules(self.facts, value, &self.old))?;
+        clear().try_for_each(|value| case.check_history(value))
+    }
 }
 
 fn is_password(facts: &Facts, description: &[u8]) -> bool {
@@ -67,117 +246,31 @@ fn is_password(facts: &Facts, description: &[u8]) -> bool {
     attribute.is_some_and(|attribute| Some(attribute.index) == facts.user_password)
 }
 
-struct Passwords<'p, 'o, 'm> {
-    context: &'p UpdateContext<'p>,
-    facts: &'p Facts,
-    order: &'p Order<'o, 'm>,
-    request: &'p EntryRequest<'m>,
-    at: BackendIndex,
-    name: &'p NormalizedDn,
+fn check_no_options(attribute: &Attribute<'_>) -> Result<(), Refused> {
+    if attribute.description.contains(&b';') {
+        return Err(Refusal::PasswordOptions { attribute: shown(attribute.description) }.into());
+    }
+    Ok(())
 }
 
-impl Passwords<'_, '_, '_> {
-    /// Whether a slow hash has to be made or tried.
-    fn would_be_slow(&self) -> Result<bool, LdapResult> {
-        let has_clear = |attribute: &Attribute<'_>| attribute.values.iter().any(|value| !password::is_encoded(value));
-        let slow_scheme = self.context.updates.scheme.is_slow();
-        match self.request {
-            EntryRequest::Add(request) => Ok(slow_scheme
-                && request.attributes.iter().any(|it| is_password(self.facts, it.description) && has_clear(&it))),
-            EntryRequest::Modify(request) => {
-                for change in request.changes.iter() {
-                    if !is_password(self.facts, change.attribute.description) || !has_clear(&change.attribute) {
-                        continue;
-                    }
-                    let slow = match change.operation {
-                        ModifyOperation::Delete => self.stored()?.iter().any(|stored| password::is_slow(stored)),
-                        _ => slow_scheme,
-                    };
-                    if slow {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-            EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => Ok(false),
-        }
+fn check_count(case: &PasswordCase, count: usize) -> Result<(), Refused> {
+    if count > 1 && !case.policy.allow_multiple_password_values {
+        return Err(Refused::new(Refusal::SeveralPasswords, PolicyError::PasswordModNotAllowed));
     }
-
-    fn rewrite(&self) -> Result<Prepared, LdapResult> {
-        let made = match self.request {
-            EntryRequest::Add(request) => {
-                let values = request.attributes.iter().map(|own| self.values(&own, ModifyOperation::Add));
-                let values = values.collect::<Result<Vec<_>, _>>()?;
-                let attributes = request.attributes.iter().zip(&values);
-                let attributes = attributes.map(|(own, values)| (own.description, borrowed(values)));
-                MadeUpdate::add(request.entry, attributes)
-            }
-            EntryRequest::Modify(request) => {
-                let values = request.changes.iter().map(|own| self.values(&own.attribute, own.operation));
-                let values = values.collect::<Result<Vec<_>, _>>()?;
-                let changes = request.changes.iter().zip(&values);
-                let changes = changes.map(|(own, values)| (own.operation, own.attribute.description, borrowed(values)));
-                MadeUpdate::modify(request.object, changes)
-            }
-            EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => return Ok(Prepared::Unchanged),
-        };
-        Ok(Prepared::Rewritten(made.into_encoded()))
-    }
-
-    /// The values of an attribute, hashed if it holds passwords.
-    fn values<'v>(
-        &self,
-        attribute: &Attribute<'v>,
-        operation: ModifyOperation,
-    ) -> Result<Vec<Cow<'v, [u8]>>, LdapResult> {
-        let is_password = is_password(self.facts, attribute.description);
-        let value = |value: &'v [u8]| match operation {
-            _ if !is_password => Ok(Cow::Borrowed(value)),
-            ModifyOperation::Delete => self.stored_form_of(value).map(Cow::Owned),
-            _ => self.encoded(value).map(Cow::Owned),
-        };
-        attribute.values.iter().map(value).collect()
-    }
-
-    /// The stored form of a new password.
-    fn encoded(&self, value: &[u8]) -> Result<Vec<u8>, LdapResult> {
-        if password::is_encoded(value) {
-            if self.order.session.identity.is_root() || self.context.updates.allow_pre_encoded {
-                return Ok(value.to_vec());
-            }
-            return Err(Refusal::EncodedPassword.into());
-        }
-        encode(self.context, value)
-    }
-
-    /// The stored value that a clear one is the password of; an empty value, which no entry has, when there is none.
-    fn stored_form_of(&self, value: &[u8]) -> Result<Vec<u8>, LdapResult> {
-        if password::is_encoded(value) {
-            return Ok(value.to_vec());
-        }
-        let found = self.stored()?.into_iter().find(|stored| password::verify(stored, value));
-        Ok(found.unwrap_or_default())
-    }
-
-    fn stored(&self) -> Result<Vec<Vec<u8>>, LdapResult> {
-        let Some(backend) = self.context.backends.get(self.at.0) else { return Ok(Vec::new()) };
-        let snapshot = snapshot(backend)?;
-        let found = stored_passwords(self.facts, backend, &snapshot.view(), self.name)
-            .map_err(|error| store_failure(&error))?;
-        Ok(found.map(|account| account.passwords).unwrap_or_default())
-    }
+    Ok(())
 }
 
 fn borrowed<'v>(values: &'v [Cow<'_, [u8]>]) -> impl Iterator<Item = &'v [u8]> {
     values.iter().map(|value| value.as_ref())
 }
 
-/// The stored form of a clear password under the configured scheme.
-pub(super) fn encode(context: &UpdateContext<'_>, clear: &[u8]) -> Result<Vec<u8>, LdapResult> {
-    password::encode_random(context.updates.scheme, &password::Parameters::default(), clear).map_err(
-        |error| match error {
-            password::EncodeError::NoRandomness => Refusal::NoPasswordMade { problem: error.to_string() }.into(),
-            password::EncodeError::Length => Refusal::PasswordNotStored { problem: error.to_string() }.into(),
-        },
-    )
+/// Whether a request is about passwords.
+pub(super) fn writes_password(facts: &Facts, request: &EntryRequest<'_>) -> bool {
+    match request {
+        EntryRequest::Add(request) => request.attributes.iter().any(|it| is_password(facts, it.description)),
+        EntryRequest::Modify(request) => {
+            request.changes.iter().any(|change| is_password(facts, change.attribute.description))
+        }
+        EntryRequest::Delete(_) | EntryRequest::ModifyDn(_) => false,
+    }
 }

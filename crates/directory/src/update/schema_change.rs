@@ -105,6 +105,7 @@ impl UpdateContext<'_> {
             controls: OwnedControls { flags, ..OwnedControls::default() },
             op_bytes: schema_text(schema).into(),
             password: Vec::new(),
+            policy: None,
             identity: identity.clone(),
             judged: Judged::Unneeded,
             review: None,

@@ -12,7 +12,6 @@ use super::inbound::Inbound;
 use super::intake::Intake;
 use super::judging_again::JudgingAgain;
 use super::references::ReferenceKeeper;
-use password::Scheme;
 
 /// What updates need of the configuration, and the clock.
 #[derive(Debug)]
@@ -22,17 +21,13 @@ pub(crate) struct UpdateState {
     pub(crate) references: Arc<ReferenceKeeper>,
     pub(crate) judging_again: Arc<JudgingAgain>,
     pub(crate) dynamic: DynamicState,
-    pub(crate) scheme: Scheme,
-    pub(super) allow_pre_encoded: bool,
-    pub(super) allow_user_changes: bool,
     pub(super) writability: Writability,
     /// Held while a schema changes.
     pub(super) schema_change: Mutex<()>,
 }
 
 impl UpdateState {
-    /// From the configuration. A scheme that does not exist was refused when the configuration was read; should one get
-    /// here, the default takes its place.
+    /// From the configuration.
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             intake: Arc::default(),
@@ -40,9 +35,6 @@ impl UpdateState {
             references: Arc::default(),
             judging_again: Arc::default(),
             dynamic: DynamicState::default(),
-            scheme: config.default_policy.default_schemes.first().copied().unwrap_or(Scheme::SaltedSha512),
-            allow_pre_encoded: config.default_policy.allow_pre_encoded_passwords,
-            allow_user_changes: config.default_policy.allow_user_password_changes,
             writability: config.global.writability,
             schema_change: Mutex::default(),
         }

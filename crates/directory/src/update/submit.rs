@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use accounts::PolicyError;
 use config::Writability;
 use ldap::extended::PasswordModify;
 use ldap::{Controls, EntryRequest, EntryUpdate, LdapResult, ModifyDnRequest, ResultCode, Update};
@@ -21,7 +22,9 @@ use super::judged_update::JudgedUpdate;
 use super::judging::Asked;
 use super::new_instructions;
 use super::order::{KeptUpdate, Order, Ready, UpdateRequest};
-use super::passwords::{self, Prepared};
+use super::password_checks::tell;
+use super::passwords::{Prepared, Preparing, writes_password};
+use super::policy_control::{add_policy_control, refused_by_policy};
 use super::rights::{End, Told};
 use super::subtree_delete::SubtreeDelete;
 use crate::not_obeyed::tell_of_request;
@@ -91,6 +94,10 @@ impl UpdateContext<'_> {
         };
         match prepared {
             Ok(Ready::Proposal(mut decided)) => {
+                let done = match decided.policy.take() {
+                    Some(policy) => add_policy_control(order.controls, policy, done),
+                    None => done,
+                };
                 match decided.controls.transaction.take() {
                     Some(identifier) => done(self.enlist(order, &identifier, *decided)),
                     None => self.propose(*decided, done),
@@ -110,7 +117,7 @@ impl UpdateContext<'_> {
                 done,
             }),
             Err(told) => {
-                done(UpdateDone::told(*told));
+                done(refused_by_policy(order.controls, *told));
                 Submitted::Queued
             }
         }
@@ -156,6 +163,9 @@ impl UpdateContext<'_> {
         let (judged, review) = match self.review(order, &asked, &mut controls) {
             Ok(judged) => judged,
             Err(End::Refused(mut told)) => {
+                if told.result.code == ResultCode::INSUFFICIENT_ACCESS_RIGHTS && writes_password(&facts, request) {
+                    told.policy = Some(PolicyError::PasswordModNotAllowed);
+                }
                 if controls.transaction.is_some() && told.result.code == ResultCode::NO_SUCH_OBJECT {
                     told.result.message.push_str(JUDGED_WHEN_IT_COMES);
                 }
@@ -171,10 +181,13 @@ impl UpdateContext<'_> {
         self.updates.dynamic.check_add(&facts, request).map_err(told)?;
         tell_of_request(self.notices, &facts, request);
         new_instructions::tell(self, &facts, &name, request);
-        let prepared = passwords::prepare(self, &facts, order, request, at, &name);
-        let op_bytes = match prepared.map_err(told)? {
-            Prepared::Unchanged => update.encoded().into(),
-            Prepared::Rewritten(bytes) => bytes.into(),
+        let preparing = Preparing { context: self, facts: &facts, order, identity: &identity, at, name: &name };
+        let prepared = preparing.prepare(request).map_err(|refused| tell(refused, &review))?;
+        let (op_bytes, password, policy) = match prepared {
+            Prepared::Unchanged => (update.encoded().into(), Vec::new(), None),
+            Prepared::Rewritten { op_bytes, follows } => {
+                (op_bytes.into(), follows.change.encode(), Some(follows.told()))
+            }
             Prepared::Slow => return Ok(slow()),
         };
         Ok(Ready::Proposal(Box::new(Decided {
@@ -182,7 +195,8 @@ impl UpdateContext<'_> {
             kind,
             controls,
             op_bytes,
-            password: Vec::new(),
+            password,
+            policy,
             identity,
             judged,
             review,

@@ -87,7 +87,7 @@ impl SubtreeDelete {
     }
 
     fn refused(self, told: Told) {
-        let Told { mut result, log } = told;
+        let Told { mut result, log, .. } = told;
         if self.slices > 0 {
             let gone = self.slices * SLICE_ENTRIES;
             let message = &result.message;

@@ -3,6 +3,7 @@
 //!
 //! Knows results; not how they came about.
 
+use accounts::PolicyError;
 use ldap::{LdapResult, ResultCode};
 
 use super::denial::Denial;
@@ -29,6 +30,8 @@ pub(crate) struct Told {
     pub(crate) result: LdapResult,
     /// What only the log is.
     pub(crate) log: LogNote,
+    /// What the password policy control says.
+    pub(crate) policy: Option<PolicyError>,
 }
 
 /// What the log says of a refusal beside what the asker is told.
@@ -63,9 +66,9 @@ impl Disclosure {
         match instead {
             Some(instead) if **instead != result => {
                 let log = LogNote { reason: "", masked: Some(Box::new(result)) };
-                Told { result: LdapResult::clone(instead), log }
+                Told { result: LdapResult::clone(instead), log, policy: None }
             }
-            _ => Told { result, log: LogNote::default() },
+            _ => Told { result, log: LogNote::default(), policy: None },
         }
     }
 
@@ -86,7 +89,7 @@ impl Disclosure {
 impl Told {
     /// A result that tells nothing of hidden entries.
     pub(crate) fn open(result: LdapResult) -> Self {
-        Self { result, log: LogNote::default() }
+        Self { result, log: LogNote::default(), policy: None }
     }
 }
 

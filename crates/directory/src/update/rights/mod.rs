@@ -34,6 +34,7 @@ pub use disclosure::LogNote;
 pub(crate) use disclosure::{Disclosure, Told};
 pub(crate) use judge::{Judge, may_everything};
 pub(crate) use matter::{Matter, TreePart};
+pub(super) use new_entry::new_entry;
 pub(crate) use noting::Notes;
 pub(crate) use privileges::{check_privilege_names, privilege_to_write};
 pub(crate) use read_entry::{name_of, shown_of};

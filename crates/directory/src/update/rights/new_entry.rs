@@ -11,7 +11,7 @@ use store::{EntryId, StoreError};
 
 /// The entry that a request adds below `parent` (the root for a base entry). Attributes that the schema does not know
 /// are left out: they are refused.
-pub(super) fn new_entry(
+pub(in crate::update) fn new_entry(
     facts: &Facts,
     parent: EntryId,
     request: &AddRequest<'_>,

@@ -346,7 +346,7 @@ impl<'s> Sitting<'s, '_, '_> {
 fn instead(result: LdapResult, told: Told) -> Told {
     let masked = told.log.masked.unwrap_or_else(|| Box::new(told.result));
     let masked = Some(masked).filter(|masked| **masked != result);
-    Told { result, log: LogNote { reason: told.log.reason, masked } }
+    Told { result, log: LogNote { reason: told.log.reason, masked }, policy: None }
 }
 
 /// Entries below a deleted one that an event loop may look at: as many as one slice deletes.

@@ -6,6 +6,7 @@ pub(crate) mod bed;
 mod binds;
 mod consequences;
 mod judgements;
+mod password_policies;
 mod passwords;
 mod privileges;
 mod requests;
