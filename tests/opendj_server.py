@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import zipfile
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,9 +24,13 @@ SETUP_SECONDS_MAX = 300
 
 
 @contextmanager
-def opendj_url(directory: Path, global_acis: list[str], base: str = BASE):
-    """The URL of a running OpenDJ whose backend has only the base entry and whose global ACIs are those given."""
-    if not shutil.which("java"):
+def opendj_url(
+    directory: Path, global_acis: list[str], base: str = BASE, variables: Callable[[Path], dict[str, str]] | None = None
+):
+    """The URL of a running OpenDJ whose backend has only the base entry and whose global ACIs are those given. The
+    server, but not its setup, runs with the further variables of the environment, made from the path of Java."""
+    java = shutil.which("java")
+    if not java:
         pytest.skip("Java is not installed, which OpenDJ needs")
     with zipfile.ZipFile(opendj_package.package()) as archive:
         archive.extractall(directory)
@@ -43,7 +48,7 @@ def opendj_url(directory: Path, global_acis: list[str], base: str = BASE):
     # With --nodetach the script becomes the server, so that the process id is the server's.
     process = subprocess.Popen(
         ["sh", home / "bin" / "start-ds", "--nodetach", "--quiet"],
-        env=environment,
+        env={**environment, **(variables(Path(java)) if variables else {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,0 +1,131 @@
+"""Runs a history at a server and at the model, stops at the first difference, and shortens the history to a few steps
+that still differ.
+
+Knows neither servers nor what is right.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from account_model.control import policy_answer
+from account_model.model import Model, Reply
+from account_model.policy import Quirk
+from account_model.random_history import CONNECTIONS
+from account_model.steps import Bind, Edit, Step
+
+EMPTY = policy_answer()
+
+
+@dataclass(frozen=True)
+class Difference:
+    history: list[Step]
+    expected: object
+    found: object
+    # Which account's state differs; none when the answers do.
+    account: str | None = None
+
+    def kind(self) -> tuple:
+        """What must stay the same while a history is shortened, so that it is still about this difference."""
+        if self.account is None:
+            more = {part.partition(":")[0] for part in parts(self.expected) ^ parts(self.found)}
+            return (type(self.history[-1]), self.expected.code, self.found.code, tuple(sorted(more)))
+        differing = [key for key in self.expected or {} if (self.found or {}).get(key) != self.expected[key]]
+        return (type(self.history[-1]), tuple(differing))
+
+    def __str__(self) -> str:
+        steps = "\n".join(f"  {number}. {step}" for number, step in enumerate(self.history, 1))
+        if self.account is None:
+            return (
+                f"{steps}\n  expected {shown(self.expected, self.found)}\n  found    {shown(self.found, self.expected)}"
+            )
+        lines = []
+        for key in sorted({*(self.expected or {}), *(self.found or {})}):
+            expected, found = (self.expected or {}).get(key), (self.found or {}).get(key)
+            if expected != found:
+                lines.append(f"  {self.account} {key}: expected {expected}, found {found}")
+        return "\n".join([steps, *lines])
+
+
+def parts(reply: Reply) -> set[str]:
+    return set((reply.more or "").split("; "))
+
+
+def shown(reply: Reply, other: Reply) -> str:
+    """The answer, without what is the same in a long one."""
+    more = sorted(parts(reply) - parts(other))
+    octets = "none" if reply.policy is None else reply.policy.hex(" ")
+    return f"code {reply.code}, control {octets}, Netscape's {reply.netscape}, more {more}"
+
+
+def compare(history: Sequence[Step], server, quirks: frozenset[Quirk]) -> tuple[Difference | None, int]:
+    """The first difference, and how many steps were run."""
+    server.begin(CONNECTIONS)
+    model = Model(quirks, server.clock.seconds, CONNECTIONS)
+    for number, step in enumerate(history, 1):
+        expected, found = model.run(step), server.run(step)
+        if told(step, expected) != told(step, found):
+            return Difference(list(history[:number]), expected, found), number
+        states = server.shown()
+        for name in sorted({*states, *model.accounts}):
+            account = model.accounts.get(name)
+            expected_state = settled(model, name, account.shown()) if account else None
+            found_state = settled(model, name, states[name]) if name in states else None
+            if expected_state != found_state:
+                return Difference(list(history[:number]), expected_state, found_state, name), number
+    return None, len(history)
+
+
+def told(step: Step, reply: Reply) -> Reply:
+    """The answer; only binds must say by an empty control that there is nothing to say."""
+    return replace(reply, policy=None) if reply.policy == EMPTY and not isinstance(step, Bind) else reply
+
+
+def settled(model: Model, name: str, state: dict) -> dict:
+    """The state without failures and locks that have run out, which a server may keep until its next write."""
+    account = model.accounts.get(name)
+    if account is None:
+        return state
+    judged = model.judge(account.copy())
+    judged.account.failures, judged.account.locked = list(state["pwdFailureTime"]), state["pwdAccountLockedTime"]
+    judged.settle()
+    # Enough failures lock; when that is written down is the server's choice.
+    judged.account.locked = judged.locked_since() or judged.account.locked
+    return {
+        **state,
+        "pwdFailureTime": sorted(judged.account.failures),
+        "pwdAccountLockedTime": judged.account.locked,
+    }
+
+
+def shortened(difference: Difference, again: Callable[[list[Step]], Difference | None]) -> Difference:
+    """Leaves out steps, half the history first, as long as the same kind of difference stays."""
+    kind = difference.kind()
+
+    def tried(history: list[Step]) -> bool:
+        nonlocal difference
+        found = again(history)
+        if found is not None and found.kind() == kind:
+            difference = found
+            return True
+        return False
+
+    size = max(1, len(difference.history) // 2)
+    while True:
+        at, smaller = 0, False
+        while at < len(difference.history) - 1:
+            history = difference.history
+            if tried(history[:at] + history[min(at + size, len(history) - 1) :]):
+                smaller = True
+            else:
+                at += size
+        if size > 1:
+            size //= 2
+        elif not smaller:
+            break
+    for number, step in enumerate(difference.history[:-1]):
+        if isinstance(step, Edit):
+            for change in step.changes:
+                left = tuple(one for one in difference.history[number].changes if one != change)
+                edit = replace(step, changes=left)
+                tried([*difference.history[:number], edit, *difference.history[number + 1 :]])
+    return difference

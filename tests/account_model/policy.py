@@ -1,0 +1,98 @@
+"""The properties of a password policy, under OpenDJ's names, and the ways in which other servers differ.
+
+Knows no accounts. Times are in seconds; 0 means that a property is off, as in the servers.
+"""
+
+from dataclasses import dataclass, fields
+from enum import Enum
+
+DAY = 86400
+
+
+@dataclass(frozen=True)
+class Policy:
+    """In the order of the reference. Schemes are the names in braces; validators are their least lengths."""
+
+    allow_user_password_changes: bool = True
+    password_change_requires_current_password: bool = False
+    force_change_on_add: bool = False
+    force_change_on_reset: bool = False
+    skip_validation_for_administrators: bool = False
+    require_secure_authentication: bool = False
+    require_secure_password_changes: bool = False
+    allow_multiple_password_values: bool = False
+    allow_pre_encoded_passwords: bool = False
+    min_password_age: int = 0
+    max_password_age: int = 0
+    max_password_reset_age: int = 0
+    password_expiration_warning_interval: int = 5 * DAY
+    expire_passwords_without_warning: bool = False
+    allow_expired_password_changes: bool = False
+    grace_login_count: int = 0
+    lockout_failure_count: int = 0
+    lockout_duration: int = 0
+    lockout_failure_expiration_interval: int = 0
+    require_change_by_time: int = 0
+    # How many characters of yyyyMMddHHmmss are kept of a last login; 0 records none.
+    last_login_precision: int = 0
+    idle_lockout_interval: int = 0
+    password_history_count: int = 0
+    password_history_duration: int = 0
+    default_password_storage_scheme: str = "SSHA256"
+    deprecated_password_storage_scheme: str = ""
+    # The validator of lengths: no validator at 0.
+    min_password_length: int = 0
+
+    def is_consistent(self) -> bool:
+        """What the servers demand of a policy before they take it."""
+        warning = self.password_expiration_warning_interval
+        if warning == 0 and not self.expire_passwords_without_warning:
+            return False
+        if self.max_password_age:
+            return self.min_password_age + warning < self.max_password_age and warning < self.max_password_age
+        return True
+
+    def differs_from(self, other: "Policy") -> list[str]:
+        return [one.name for one in fields(self) if getattr(self, one.name) != getattr(other, one.name)]
+
+
+class Quirk(Enum):
+    """How OpenDJ 5.0.3 differs from what Pando does; the value says why. A difference that none of these explains is a
+    fault of the model or of Pando."""
+
+    EMPTY_NEW_PASSWORD = "OpenDJ's extended operation takes an empty new password: its fault; 53 as slapd answers"
+    CHANGE_TELLS_NAMES = (
+        "OpenDJ's extended operation for a stranger answers 2 to an unknown name and 49 to a known one: an oracle for "
+        "names; here it is a bind in all but name and has a bind's one answer"
+    )
+    SESSIONS_OUTLIVE_RESETS = "OpenDJ ends sessions only at deletion; here also at disablement and reset"
+    GRACE_MAY_MODIFY = "OpenDJ lets a session after a grace login modify other attributes: its fault; refused here"
+    EARLIER_SESSIONS_MUST_CHANGE = (
+        "OpenDJ refuses modifications by sessions that began before a reset; here the reset has ended them"
+    )
+    NO_CHANGE_WHILE_DISABLED = (
+        "OpenDJ's extended operation refuses a disabled account's change even by an administrator, whose modification "
+        "it allows: here both are allowed"
+    )
+    HISTORY_WITHOUT_ERROR = (
+        "OpenDJ's extended operation tells history without a policy error; here it is 8 as by modify"
+    )
+    RESET_FLAG_STAYS = (
+        "OpenDJ leaves pwdReset at an account whose policy asks for no change after a reset, also when the password is "
+        "changed: a later change of the policy would then ask for it. Here a user's own change always removes it"
+    )
+    STALE_OWN_ENTRY = (
+        "OpenDJ's extended operation without an identity works on the entry as it was when the session began, and so "
+        "leaves a time of warning behind; that form is not asked there"
+    )
+    IDLE_SECONDS_BY_LOGIN = (
+        "OpenDJ's state operation counts the seconds until the idle lock from the last login alone, though the lock "
+        "itself also looks at the age of the password"
+    )
+    FAILURES_OF_PAST_LOCKS = (
+        "OpenDJ's state operation tells failures that count no more because the lock they led to has run out"
+    )
+    FAILURES_WHILE_LOCKED = (
+        "OpenDJ's extended operation counts an administrator's wrong old password although the account is locked, and "
+        "prolongs the lock; a bind does not"
+    )

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Whether the time of a failed bind tells why it failed: measures unknown names, accounts without a password, wrong
+passwords, disabled and locked accounts in random order, and compares the distributions of their answer times pairwise.
+
+    PANDO=… bind_timing.py [--samples 10000] [--scheme "Salted SHA-512"]
+
+Two kinds count as the same when somebody who sees one answer of each guesses which is which hardly better than by
+tossing a coin: the probability that one is slower than the other (Mann-Whitney's U over the number of pairs) is within
+ADVANTAGE_MAX of one half, and the distance of the distributions (Kolmogorov-Smirnov) is at most DISTANCE_MAX. With ten
+thousand samples each, the error of measurement of both is far below these bounds. All answers must also have the same
+octets. Exits with 1 where two kinds differ.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from bisect import bisect_right
+from itertools import combinations
+from math import erfc, sqrt
+from pathlib import Path
+from random import Random
+from statistics import quantiles
+from time import perf_counter_ns
+
+from account_model.control import PASSWORD_POLICY, STATE_OPERATION
+from ldap_wire import EXTENDED, Wire, bind_request, control, integer, message, octets, sequence, tlv
+from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
+
+ADVANTAGE_MAX = 0.05
+DISTANCE_MAX = 0.10
+KINDS = ("unknown name", "no password", "wrong password", "disabled", "locked")
+# A wrong guess counts. Each account is asked fewer times than lock it.
+GUESSES_PER_ACCOUNT, LOCKOUT_COUNT = 4, 5
+WARM_UP_ROUNDS = 200
+POLICY = "cn=Default Password Policy,cn=Password Policies,cn=config"
+RIGHT, WRONG = "the-right-one", "not-this-one"
+ADD_FAILURE_TIMES = 18
+REPLACED = 2
+
+
+def name(kind: str, number: int) -> str:
+    return f"uid={kind.split()[0]}-{number},{BASE}"
+
+
+def fill(root: Wire, scheme: str, accounts: int) -> None:
+    """The accounts of each kind but the first, all with the same stored password, so that hashing is done once."""
+    changes = {
+        "ds-cfg-lockout-failure-count": str(LOCKOUT_COUNT),
+        "ds-cfg-allow-pre-encoded-passwords": "true",
+        "ds-cfg-default-password-storage-scheme": f"cn={scheme},cn=Password Storage Schemes,cn=config",
+    }
+    done(root.modify(POLICY, [(REPLACED, kind, [value]) for kind, value in changes.items()]))
+    done(root.add(BASE, {"objectClass": ["top", "domain"], "dc": [BASE.partition("=")[2].partition(",")[0]]}))
+    first = f"uid=first,{BASE}"
+    done(root.add(first, person("first") | {"userPassword": [RIGHT]}))
+    stored = root.search(first, attributes=["userPassword"]).entries[0].attributes["userPassword"]
+    for kind in KINDS[1:]:
+        for number in range(accounts):
+            attributes = person(name(kind, number).partition("=")[2].partition(",")[0])
+            if kind != "no password":
+                attributes["userPassword"] = stored
+            if kind == "disabled":
+                attributes["ds-pwp-account-disabled"] = ["TRUE"]
+            done(root.add(name(kind, number), attributes))
+            if kind == "locked":
+                lock(root, name(kind, number))
+
+
+def person(uid: str) -> dict[str, list]:
+    return {"objectClass": ["top", "person", "organizationalPerson", "inetOrgPerson"], "uid": [uid], "cn": [uid]} | {
+        "sn": [uid]
+    }
+
+
+def lock(root: Wire, dn: str) -> None:
+    times = [octets(f"2020010100000{second}Z") for second in range(LOCKOUT_COUNT)]
+    operation = sequence(integer(ADD_FAILURE_TIMES, 0x0A), sequence(*times))
+    value = sequence(octets(dn), sequence(operation))
+    done(root.ask(tlv(EXTENDED, octets(STATE_OPERATION, 0x80), octets(value, 0x81))))
+
+
+def done(answer) -> None:
+    assert answer.code == 0, answer
+
+
+def measured(wire: Wire, requests: list[tuple[str, bytes]]) -> tuple[dict[str, list[int]], set[bytes]]:
+    """Nanoseconds from the request's last octet to the answer's, of each kind, and the answers."""
+    times, answers = {kind: [] for kind in KINDS}, set()
+    connection = wire.socket
+    for kind, request in requests:
+        begin = perf_counter_ns()
+        connection.sendall(request)
+        answer = connection.recv(4096)
+        times[kind].append(perf_counter_ns() - begin)
+        answers.add(answer)
+    return times, answers
+
+
+def rounds(random: Random, count: int, accounts: int, first: int = 0) -> list[tuple[str, bytes]]:
+    """Each round asks every kind once, in an order of its own. All messages have one number, so that the answers can be
+    compared octet by octet."""
+    requests = []
+    for number in range(first, first + count):
+        for kind in random.sample(KINDS, len(KINDS)):
+            dn = name(kind, number % accounts)
+            requests.append((kind, message(1, bind_request(dn, WRONG), control(PASSWORD_POLICY))))
+    return requests
+
+
+def slower(a: list[int], b: list[int]) -> float:
+    """The probability that one of `a` is slower than one of `b`; equal times count half."""
+    b = sorted(b)
+    won = 0.0
+    for time in a:
+        upto = bisect_right(b, time)
+        equal = upto - bisect_right(b, time - 1)
+        won += upto - equal / 2
+    return won / (len(a) * len(b))
+
+
+def chance(advantage: float, a: int, b: int) -> float:
+    """How probable so large an advantage is by chance alone (normal approximation of U)."""
+    return erfc(abs(advantage) / sqrt((a + b + 1) / (12 * a * b)) / sqrt(2))
+
+
+def distance(a: list[int], b: list[int]) -> float:
+    """Kolmogorov-Smirnov: the greatest difference of the two distribution functions."""
+    a, b = sorted(a), sorted(b)
+    return max(abs(bisect_right(a, time) / len(a) - bisect_right(b, time) / len(b)) for time in a + b)
+
+
+def report(times: dict[str, list[int]]) -> list[str]:
+    """Prints quantiles and comparisons; gives what is out of bounds."""
+    print(f"{'microseconds':16}{'p10':>9}{'p50':>9}{'p90':>9}{'p99':>9}{'samples':>9}")
+    for kind, values in times.items():
+        cuts = quantiles(values, n=100)
+        shown = "".join(f"{cuts[cut - 1] / 1000:9.0f}" for cut in (10, 50, 90, 99))
+        print(f"{kind:16}{shown}{len(values):9}")
+    wrong = []
+    print(f"\n{'pair':34}{'slower':>8}{'chance':>10}{'distance':>10}")
+    for a, b in combinations(times, 2):
+        probability, apart = slower(times[a], times[b]), distance(times[a], times[b])
+        by_chance = chance(probability - 0.5, len(times[a]), len(times[b]))
+        print(f"{a + ' / ' + b:34}{probability:8.3f}{by_chance:10.2g}{apart:10.3f}")
+        if abs(probability - 0.5) > ADVANTAGE_MAX or apart > DISTANCE_MAX:
+            wrong.append(f"{a} and {b} can be told apart: slower in {probability:.3f}, distance {apart:.3f}")
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--samples", type=int, default=10_000, help="of each kind")
+    parser.add_argument("--scheme", default="Salted SHA-512", help="the storage scheme's name in the configuration")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    directory = Path(tempfile.mkdtemp(prefix="pando-bind-timing-"))
+    instance = Pando(directory / "inst")
+    try:
+        instance.setup().start()
+        root = Wire(instance.port)
+        done(root.bind(ROOT_DN, ROOT_PW))
+        count = asked.samples + WARM_UP_ROUNDS
+        accounts = -(-count // GUESSES_PER_ACCOUNT)
+        fill(root, asked.scheme, accounts)
+        wire, random = Wire(instance.port), Random(asked.seed)
+        measured(wire, rounds(random, WARM_UP_ROUNDS, accounts))
+        times, answers = measured(wire, rounds(random, asked.samples, accounts, WARM_UP_ROUNDS))
+    finally:
+        instance.remove()
+        shutil.rmtree(directory, ignore_errors=True)
+    print(f"{asked.scheme}, {asked.samples} samples of each kind")
+    wrong = report(times)
+    if len(answers) != 1:
+        wrong.append(f"the answers differ: {sorted(answer.hex(' ') for answer in answers)}")
+    print("\n" + ("\n".join(wrong) or f"cannot be told apart within {ADVANTAGE_MAX} and {DISTANCE_MAX}"))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Random histories of binds, changes, waits and edits of policies: what the servers answer and keep is what a plain
+model of password policies says.
+
+PANDO_ACCOUNT_HISTORIES gives the number of histories, PANDO_ACCOUNT_SEED the first of them.
+"""
+
+import os
+from collections import Counter
+from random import Random
+
+import opendj_server
+import pytest
+from account_model.comparison import Difference, compare, shortened
+from account_model.model import Model
+from account_model.policy import Quirk
+from account_model.random_history import random_history
+from account_model.scene import GLOBAL_ACIS
+from account_model.server import Server
+from settable_clock import SettableClock
+
+FIRST_SEED = int(os.environ.get("PANDO_ACCOUNT_SEED", "1"))
+HISTORIES = int(os.environ.get("PANDO_ACCOUNT_HISTORIES", "6"))
+DIFFERENCES_SHOWN = 6
+# 2030-01-01: a round time that no machine of the tests has.
+BEGIN = 1_893_456_000
+OPENDJ = frozenset(Quirk)
+# OpenDJ looks at the clock five times a second.
+OPENDJ_SETTLE_SECONDS = 0.22
+
+
+class Told:
+    """A model that answers in place of a server."""
+
+    def __init__(self, quirks: frozenset[Quirk]):
+        self.quirks = quirks
+        # Of the interface of a server's clock, what the comparison asks.
+        self.seconds, self.clock = BEGIN, self
+
+    def begin(self, connections: int) -> None:
+        self.model = Model(self.quirks, self.seconds, connections)
+
+    def run(self, step):
+        return self.model.run(step)
+
+    def shown(self) -> dict:
+        return {name: account.shown() for name, account in self.model.accounts.items()}
+
+
+@pytest.fixture(scope="module")
+def opendj(tmp_path_factory):
+    clock = SettableClock(tmp_path_factory.mktemp("clock"), BEGIN)
+    folder = tmp_path_factory.mktemp("opendj")
+    with opendj_server.opendj_url(folder, GLOBAL_ACIS, variables=clock.java) as url:
+        yield Server(int(url.rpartition(":")[2]), clock, OPENDJ_SETTLE_SECONDS)
+
+
+def differences(server, quirks: frozenset[Quirk], histories: int) -> tuple[list[Difference], int]:
+    """One shortened difference of each kind, and how many steps were run."""
+    found, kinds, steps = [], Counter(), 0
+    for seed in range(FIRST_SEED, FIRST_SEED + histories):
+        history = random_history(Random(seed), quirks, server.clock.seconds)
+        difference, run = compare(history, server, quirks)
+        steps += run
+        if difference is None:
+            continue
+        kinds[difference.kind()] += 1
+        if kinds[difference.kind()] == 1 and len(found) < DIFFERENCES_SHOWN:
+            found.append(shortened(difference, lambda one: compare(one, server, quirks)[0]))
+    print(f"{histories} histories, {steps} steps, {kinds.total()} histories differ")
+    return found, steps
+
+
+def test_opendj_does_what_the_model_says_with_its_named_quirks(opendj):
+    found, _ = differences(opendj, OPENDJ, HISTORIES)
+    assert not found, "\n\n".join(map(str, found))
+
+
+@pytest.mark.parametrize(
+    "quirk",
+    [
+        Quirk.EMPTY_NEW_PASSWORD,
+        Quirk.CHANGE_TELLS_NAMES,
+        Quirk.SESSIONS_OUTLIVE_RESETS,
+        Quirk.GRACE_MAY_MODIFY,
+        Quirk.NO_CHANGE_WHILE_DISABLED,
+        Quirk.HISTORY_WITHOUT_ERROR,
+        Quirk.RESET_FLAG_STAYS,
+    ],
+)
+def test_random_histories_find_a_quirk_and_are_shortened_to_a_few_steps(quirk):
+    server = Told(frozenset({quirk}))
+    for seed in range(200):
+        history = random_history(Random(seed), frozenset(), BEGIN)
+        difference, _ = compare(history, server, frozenset())
+        if difference is not None:
+            short = shortened(difference, lambda one: compare(one, server, frozenset())[0])
+            assert len(short.history) <= 8, short
+            return
+    raise AssertionError(f"200 histories do not show {quirk.name}")
+
+
+def test_a_model_agrees_with_itself():
+    for seed in range(50):
+        history = random_history(Random(seed), frozenset(), BEGIN)
+        assert compare(history, Told(frozenset()), frozenset()) == (None, len(history))
+
+
+def test_each_quirk_says_why():
+    assert all(quirk.value for quirk in Quirk)
