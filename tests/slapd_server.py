@@ -3,6 +3,7 @@
 Knows how to start it; knows nothing of what a suite asks.
 """
 
+import os
 import shutil
 import subprocess
 from contextlib import contextmanager
@@ -36,10 +37,16 @@ directory {dir}/db
 
 @contextmanager
 def slapd_url(
-    directory: Path, database: str, server: str = "", modules: str = "", base: str = BASE, data: Path = DIRECTORY_LDIF
+    directory: Path,
+    database: str,
+    server: str = "",
+    modules: str = "",
+    base: str = BASE,
+    data: Path = DIRECTORY_LDIF,
+    variables: dict[str, str] | None = None,
 ):
     """The URL of a running slapd; the texts are further lines of its configuration: for the database, for the server,
-    modules."""
+    modules. The server runs with the further variables of the environment."""
     if not shutil.which("slapd"):
         pytest.skip("slapd is not installed")
     (directory / "db").mkdir()
@@ -63,7 +70,7 @@ def slapd_url(
     subprocess.run(["slapadd", "-q", "-f", conf, "-b", base, "-l", entries], check=True)
     (port,) = free_ports(1)
     url = f"ldap://127.0.0.1:{port}"
-    process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", url])
+    process = subprocess.Popen(["slapd", "-d", "0", "-f", conf, "-h", url], env={**os.environ, **(variables or {})})
     try:
         until(lambda: is_listening(url))
         yield url

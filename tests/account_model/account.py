@@ -74,6 +74,7 @@ class Judgement:
     account: Account
     policy: Policy
     now: int
+    locks_when_noticed: bool = False
 
     def changed(self) -> int:
         """When the password was set; without a record, when the entry was made."""
@@ -111,7 +112,7 @@ class Judgement:
         if account.locked is not None:
             return account.locked
         if len(account.failures) >= self.policy.lockout_failure_count:
-            return max(account.failures)
+            return self.now if self.locks_when_noticed else max(account.failures)
         return None
 
     def unlocked_in(self) -> int | None:

@@ -57,10 +57,12 @@ def shown(reply: Reply, other: Reply) -> str:
     return f"code {reply.code}, control {octets}, Netscape's {reply.netscape}, more {more}"
 
 
-def compare(history: Sequence[Step], server, quirks: frozenset[Quirk]) -> tuple[Difference | None, int]:
+def compare(
+    history: Sequence[Step], server, quirks: frozenset[Quirk], dialect: type[Model] = Model
+) -> tuple[Difference | None, int]:
     """The first difference, and how many steps were run."""
     server.begin(CONNECTIONS)
-    model = Model(quirks, server.clock.seconds, CONNECTIONS)
+    model = dialect(quirks, server.clock.seconds, CONNECTIONS)
     for number, step in enumerate(history, 1):
         expected, found = model.run(step), server.run(step)
         if told(step, expected) != told(step, found):
@@ -68,8 +70,8 @@ def compare(history: Sequence[Step], server, quirks: frozenset[Quirk]) -> tuple[
         states = server.shown()
         for name in sorted({*states, *model.accounts}):
             account = model.accounts.get(name)
-            expected_state = settled(model, name, account.shown()) if account else None
-            found_state = settled(model, name, states[name]) if name in states else None
+            expected_state = model.settled(name, model.shown(account)) if account else None
+            found_state = model.settled(name, states[name]) if name in states else None
             if expected_state != found_state:
                 return Difference(list(history[:number]), expected_state, found_state, name), number
     return None, len(history)
@@ -78,23 +80,6 @@ def compare(history: Sequence[Step], server, quirks: frozenset[Quirk]) -> tuple[
 def told(step: Step, reply: Reply) -> Reply:
     """The answer; only binds must say by an empty control that there is nothing to say."""
     return replace(reply, policy=None) if reply.policy == EMPTY and not isinstance(step, Bind) else reply
-
-
-def settled(model: Model, name: str, state: dict) -> dict:
-    """The state without failures and locks that have run out, which a server may keep until its next write."""
-    account = model.accounts.get(name)
-    if account is None:
-        return state
-    judged = model.judge(account.copy())
-    judged.account.failures, judged.account.locked = list(state["pwdFailureTime"]), state["pwdAccountLockedTime"]
-    judged.settle()
-    # Enough failures lock; when that is written down is the server's choice.
-    judged.account.locked = judged.locked_since() or judged.account.locked
-    return {
-        **state,
-        "pwdFailureTime": sorted(judged.account.failures),
-        "pwdAccountLockedTime": judged.account.locked,
-    }
 
 
 def shortened(difference: Difference, again: Callable[[list[Step]], Difference | None]) -> Difference:

@@ -74,11 +74,28 @@ class Model:
             return Account(created=self.now)
         return Account(created=self.now, changed=self.now, passwords=[Password(clear, FIRST_SCHEME)])
 
+    @staticmethod
+    def shown(account: Account) -> dict:
+        """What a search shows of the state."""
+        return account.shown()
+
+    def settled(self, name: str, state: dict) -> dict:
+        """The state without failures and locks that have run out, which a server may keep until its next write."""
+        account = self.accounts.get(name)
+        if account is None:
+            return state
+        judged = self.judge(account.copy())
+        judged.account.failures, judged.account.locked = list(state["pwdFailureTime"]), state["pwdAccountLockedTime"]
+        judged.settle()
+        # Enough failures lock; when that is written down is the server's choice.
+        locked = judged.locked_since() or judged.account.locked
+        return {**state, "pwdFailureTime": sorted(judged.account.failures), "pwdAccountLockedTime": locked}
+
     def has(self, quirk: Quirk) -> bool:
         return quirk in self.quirks
 
     def judge(self, account: Account) -> Judgement:
-        return Judgement(account, self.policies[account.policy], self.now)
+        return Judgement(account, self.policies[account.policy], self.now, self.has(Quirk.LOCKS_WHEN_NOTICED))
 
     def run(self, step: Step) -> Reply:
         return getattr(self, "run_" + type(step).__name__.lower())(step)
@@ -347,7 +364,9 @@ class Model:
             left = [stored for stored in left if stored.clear != step.old]
         self.store(judged, left, given, by_self, by_modification=True)
         self.after_change(step, session, judged, by_self)
-        return self.reply(step, SUCCESS, Error.CHANGE_AFTER_RESET if judged.must_change() and not by_self else None)
+        return self.reply(
+            step, SUCCESS, Error.CHANGE_AFTER_RESET if judged.policy.force_change_on_reset and not by_self else None
+        )
 
     def refusal_of_change(self, step: Change, judged: Judgement, by_self: bool) -> tuple[int, Error | None]:
         account, policy = judged.account, judged.policy
@@ -492,7 +511,7 @@ class Model:
         inactive = account.disabled or not judged.is_valid()
         inactive = inactive or not self.has_begun_and_not_ended(account)
         unlock_in = judged.unlocked_in()
-        if unlock_in is None and (judged.is_idle() or judged.reset_too_old()):
+        if judged.is_idle() or judged.reset_too_old():
             unlock_in = -1
         reset = judged.must_change()
         if inactive or reset or expiry.is_expired or unlock_in is not None:

@@ -96,3 +96,7 @@ class Quirk(Enum):
         "OpenDJ's extended operation counts an administrator's wrong old password although the account is locked, and "
         "prolongs the lock; a bind does not"
     )
+    LOCKS_WHEN_NOTICED = (
+        "where a lowered limit makes past failures enough for a lock, OpenDJ lets it begin anew whenever somebody "
+        "looks; here it began with the last failure"
+    )

@@ -4,7 +4,8 @@ force, the moment at which something ends.
 Knows the model's state; knows no server.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from random import Random
 
 from account_model.model import Model
@@ -69,32 +70,35 @@ FLAGS = {
 SCHEMES = ("SSHA256", "SSHA512", "SSHA")
 
 
-def random_history(random: Random, quirks: frozenset[Quirk], now: int, steps: int = STEPS) -> list[Step]:
+def random_history(
+    random: Random, quirks: frozenset[Quirk], now: int, dialect: type[Model] = Model, maker: "type[Maker] | None" = None
+) -> list[Step]:
     """A history for a server with these quirks."""
-    model = Model(quirks, now, CONNECTIONS)
+    model, make = dialect(quirks, now, CONNECTIONS), maker or Maker
     history: list[Step] = []
 
     def take(step: Step) -> None:
         model.run(step)
         history.append(step)
 
-    # In one form all through: a server need not read a last login in a form that is no more its policy's.
-    precision = random.choice((14, 12, 8))
+    shared = make.shared(random)
     for policy in POLICIES:
-        take(Edit(policy, random_policy(random, now, precision)))
+        take(Edit(policy, random_policy(random, now, shared, make.properties)))
     for name in USERS:
         take(Assign(name, random.choice(POLICIES)))
-    while len(history) < steps:
-        take(Maker(random, model, len(history), precision).step())
+    while len(history) < STEPS:
+        take(make(random, model, len(history), shared).step())
     return history
 
 
-def random_policy(random: Random, now: int, precision: int) -> tuple[tuple[str, int | bool | str], ...]:
+def random_policy(
+    random: Random, now: int, shared: dict[str, int], properties: frozenset[str]
+) -> tuple[tuple[str, int | bool | str], ...]:
     """Changes that lead from the default to a policy that the servers take."""
     while True:
         changes = {name: UNIT * random.choice(values) for name, values in DURATIONS.items()}
         changes |= {name: random.choice(values) for name, values in COUNTS.items()}
-        changes["last_login_precision"] = random.choice((0, precision))
+        changes |= {name: random.choice((0, value)) for name, value in shared.items()}
         for name, chance in FLAGS.items():
             if random.random() < chance:
                 changes[name] = not getattr(Policy(), name)
@@ -103,7 +107,7 @@ def random_policy(random: Random, now: int, precision: int) -> tuple[tuple[str, 
             changes["deprecated_password_storage_scheme"] = random.choice(SCHEMES)
         if random.random() < 0.1:
             changes["require_change_by_time"] = now + UNIT * random.randint(-5, 20)
-        policy = replace(Policy(), **changes)
+        policy = replace(Policy(), **{name: value for name, value in changes.items() if name in properties})
         if is_sensible(policy):
             return tuple((name, getattr(policy, name)) for name in policy.differs_from(Policy()))
 
@@ -118,11 +122,21 @@ def is_sensible(policy: Policy) -> bool:
 class Maker:
     """Makes one step from the state of the model."""
 
-    def __init__(self, random: Random, model: Model, number: int, precision: int):
-        self.random, self.model, self.number, self.precision = random, model, number, precision
+    # What a random policy may set.
+    properties = frozenset(one.name for one in fields(Policy))
 
-    def step(self) -> Step:
-        kinds = {
+    @staticmethod
+    def shared(random: Random) -> dict[str, int]:
+        """What all policies of a history have alike, or leave off. A server need not read a last login in a form that
+        is no more its policy's."""
+        return {"last_login_precision": random.choice((14, 12, 8))}
+
+    def __init__(self, random: Random, model: Model, number: int, shared: dict[str, int]):
+        self.random, self.model, self.number, self.shared_values = random, model, number, shared
+
+    def kinds(self) -> dict[Callable[[], Step], int]:
+        """How often each kind of step is made."""
+        return {
             self.wait: 20,
             self.bind: 30,
             self.session_step: 12,
@@ -136,6 +150,9 @@ class Maker:
             self.add: 2,
             self.delete: 2,
         }
+
+    def step(self) -> Step:
+        kinds = self.kinds()
         return self.random.choices(list(kinds), list(kinds.values()))[0]()
 
     def control(self) -> bool:
@@ -253,7 +270,9 @@ class Maker:
 
     def edit(self) -> Step:
         name = self.random.choice(POLICIES)
-        other = dict(random_policy(self.random, self.model.now // 1000, self.precision))
+        other = dict(random_policy(self.random, self.model.now // 1000, self.shared_values, self.properties))
+        if not other:
+            return self.wait()
         chosen = self.random.sample(sorted(other), min(len(other), 2))
         changes = {one: other[one] for one in chosen}
         after = replace(self.model.policies[name], **changes)

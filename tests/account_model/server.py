@@ -62,10 +62,12 @@ class Server:
     """`settle_seconds`: how long the server may take to see that its clock was set, or that an account of its sessions
     was changed: OpenDJ tells its sessions after it has answered."""
 
+    root_dn, root_password = ROOT_DN, ROOT_PW
+
     def __init__(self, port: int, clock: SettableClock, settle_seconds: float = 0.0):
         self.port, self.clock, self.settle_seconds = port, clock, settle_seconds
         self.root = Wire(port)
-        self.done(self.root.bind(ROOT_DN, ROOT_PW))
+        self.done(self.root.bind(self.root_dn, self.root_password))
         self.wires: list[Wire | None] = []
         self.made: dict[str, str] = {}
         self.known: set[str] = set()
@@ -85,11 +87,14 @@ class Server:
         self.wires = [None] * connections
         self.made, self.known = {}, set(FIRST_PASSWORDS.values())
         for name in PEOPLE:
-            self.done(self.root.delete(dn(name, ROOT_DN)), NO_SUCH_OBJECT)
+            self.done(self.root.delete(dn(name, self.root_dn)), NO_SUCH_OBJECT)
         for name in ("default", *POLICIES):
             self.done(self.set_policy(name, self.policies.get(name), Policy()))
         for name in PEOPLE:
-            self.done(self.root.add(dn(name, ROOT_DN), entry(name)))
+            self.done(self.root.add(dn(name, self.root_dn), self.entry(name)))
+
+    def entry(self, name: str) -> dict[str, list]:
+        return entry(name)
 
     def wait(self, seconds: int) -> None:
         self.clock.set(self.clock.seconds + seconds)
@@ -209,13 +214,15 @@ class Server:
 
     def run_assign(self, step) -> Reply:
         values = [self.policy_dn(step.policy)] if step.policy else []
-        return Reply(self.root.modify(dn(step.target, ROOT_DN), [(REPLACED, "ds-pwp-password-policy-dn", values)]).code)
+        return Reply(
+            self.root.modify(dn(step.target, self.root_dn), [(REPLACED, "ds-pwp-password-policy-dn", values)]).code
+        )
 
     def run_bind(self, step) -> Reply:
         if step.name == "root":
-            answer = self.wires[step.connection].bind(ROOT_DN, ROOT_PW, *self.controls(step))
+            answer = self.wires[step.connection].bind(self.root_dn, self.root_password, *self.controls(step))
         else:
-            name = dn(step.name, ROOT_DN)
+            name = dn(step.name, self.root_dn)
             answer = self.wires[step.connection].bind(name, self.clear(step.password), *self.controls(step))
         return self.reply(answer)
 
@@ -231,7 +238,9 @@ class Server:
 
     def run_describe(self, step) -> Reply:
         changes = [(REPLACED, "description", [f"at {self.clock.seconds}"])]
-        return self.reply(self.wires[step.connection].modify(dn(step.target, ROOT_DN), changes, *self.controls(step)))
+        return self.reply(
+            self.wires[step.connection].modify(dn(step.target, self.root_dn), changes, *self.controls(step))
+        )
 
     def run_change(self, step: Change) -> Reply:
         old, new = self.clear(step.old), self.clear(step.new)
@@ -244,10 +253,12 @@ class Server:
             "delete-all": [(DELETED, [])],
         }[step.form]
         listed = [(kind, "userPassword", values) for kind, values in changes]
-        return self.reply(self.wires[step.connection].modify(dn(step.target, ROOT_DN), listed, *self.controls(step)))
+        return self.reply(
+            self.wires[step.connection].modify(dn(step.target, self.root_dn), listed, *self.controls(step))
+        )
 
     def run_extended(self, step: Extended) -> Reply:
-        name = dn(step.target, ROOT_DN)
+        name = dn(step.target, self.root_dn)
         identity = {"dn:": f"dn:{name}", "u:": f"u:{step.target}", "dn": name, "id": step.target, "none": None}
         parts = [
             octets(value, tag)
@@ -268,15 +279,15 @@ class Server:
         return self.reply(answer, made)
 
     def run_add(self, step) -> Reply:
-        attributes = entry(step.target)
+        attributes = self.entry(step.target)
         attributes.pop("userPassword", None)
         if step.password:
             given = self.clear(step.password)
             attributes["userPassword"] = [encoded(given) if step.encoded else given]
-        return self.reply(self.root.add(dn(step.target, ROOT_DN), attributes, *self.controls(step)))
+        return self.reply(self.root.add(dn(step.target, self.root_dn), attributes, *self.controls(step)))
 
     def run_delete(self, step) -> Reply:
-        return Reply(self.root.delete(dn(step.target, ROOT_DN)).code)
+        return Reply(self.root.delete(dn(step.target, self.root_dn)).code)
 
     def run_write(self, step) -> Reply:
         value = step.value
@@ -286,10 +297,10 @@ class Server:
             values = [str(value).upper()]
         else:
             values = [generalized_time(value)]
-        return Reply(self.root.modify(dn(step.target, ROOT_DN), [(REPLACED, step.attribute, values)]).code)
+        return Reply(self.root.modify(dn(step.target, self.root_dn), [(REPLACED, step.attribute, values)]).code)
 
     def run_usability(self, step) -> Reply:
-        answer = self.root.search(dn(step.target, ROOT_DN), control(ACCOUNT_USABILITY), attributes=["1.1"])
+        answer = self.root.search(dn(step.target, self.root_dn), control(ACCOUNT_USABILITY), attributes=["1.1"])
         more = answer.entries[0].controls.get(ACCOUNT_USABILITY) if answer.entries else None
         return Reply(answer.code, more=more and more.hex())
 
@@ -298,7 +309,7 @@ class Server:
             sequence(integer(number, 0x0A), b"" if value is None else sequence(octets(self.operation_value(value))))
             for number, value in step.operations
         ]
-        request = sequence(octets(dn(step.target, ROOT_DN)), sequence(*operations) if operations else b"")
+        request = sequence(octets(dn(step.target, self.root_dn)), sequence(*operations) if operations else b"")
         answer = self.root.extended(STATE_OPERATION, request)
         if answer.value is None or step.operations:
             return Reply(answer.code)
@@ -333,6 +344,8 @@ class Server:
         found = self.root.search(BASE, attributes=("uid", *SHOWN), scope=1)
         shown = {}
         for one in found.entries:
+            if "uid" not in one.attributes:
+                continue
             held = {kind.lower(): [value.decode() for value in values] for kind, values in one.attributes.items()}
             shown[held["uid"][0]] = self.in_form(held)
         return shown

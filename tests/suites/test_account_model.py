@@ -10,13 +10,16 @@ from random import Random
 
 import opendj_server
 import pytest
+from account_model import slapd
 from account_model.comparison import Difference, compare, shortened
 from account_model.model import Model
 from account_model.policy import Quirk
-from account_model.random_history import random_history
+from account_model.random_history import Maker, random_history
 from account_model.scene import GLOBAL_ACIS
 from account_model.server import Server
+from pando_server import BASE
 from settable_clock import SettableClock
+from slapd_server import slapd_url
 
 FIRST_SEED = int(os.environ.get("PANDO_ACCOUNT_SEED", "1"))
 HISTORIES = int(os.environ.get("PANDO_ACCOUNT_HISTORIES", "6"))
@@ -54,24 +57,40 @@ def opendj(tmp_path_factory):
         yield Server(int(url.rpartition(":")[2]), clock, OPENDJ_SETTLE_SECONDS)
 
 
-def differences(server, quirks: frozenset[Quirk], histories: int) -> tuple[list[Difference], int]:
-    """One shortened difference of each kind, and how many steps were run."""
+@pytest.fixture(scope="module")
+def slapd_server(tmp_path_factory):
+    clock = SettableClock(tmp_path_factory.mktemp("clock"), BEGIN)
+    folder = tmp_path_factory.mktemp("slapd")
+    data = folder / "base.ldif"
+    data.write_text(f"dn: {BASE}\nobjectClass: domain\ndc: {BASE.partition('=')[2].partition(',')[0]}\n")
+    further = {"server": slapd.SERVER_LINES, "modules": slapd.MODULES, "data": data, "variables": clock.variables()}
+    with slapd_url(folder, slapd.CONFIGURATION, **further) as url:
+        yield slapd.SlapdServer(int(url.rpartition(":")[2]), clock)
+
+
+def differences(server, quirks: frozenset[Quirk], histories: int, dialect=Model, maker=Maker) -> list[Difference]:
+    """One shortened difference of each kind."""
     found, kinds, steps = [], Counter(), 0
     for seed in range(FIRST_SEED, FIRST_SEED + histories):
-        history = random_history(Random(seed), quirks, server.clock.seconds)
-        difference, run = compare(history, server, quirks)
+        history = random_history(Random(seed), quirks, server.clock.seconds, dialect, maker)
+        difference, run = compare(history, server, quirks, dialect)
         steps += run
         if difference is None:
             continue
         kinds[difference.kind()] += 1
         if kinds[difference.kind()] == 1 and len(found) < DIFFERENCES_SHOWN:
-            found.append(shortened(difference, lambda one: compare(one, server, quirks)[0]))
+            found.append(shortened(difference, lambda one: compare(one, server, quirks, dialect)[0]))
     print(f"{histories} histories, {steps} steps, {kinds.total()} histories differ")
-    return found, steps
+    return found
 
 
 def test_opendj_does_what_the_model_says_with_its_named_quirks(opendj):
-    found, _ = differences(opendj, OPENDJ, HISTORIES)
+    found = differences(opendj, OPENDJ, HISTORIES)
+    assert not found, "\n\n".join(map(str, found))
+
+
+def test_slapd_does_what_the_model_says_in_its_dialect(slapd_server):
+    found = differences(slapd_server, frozenset(), 5 * HISTORIES, slapd.SlapdModel, slapd.SlapdMaker)
     assert not found, "\n\n".join(map(str, found))
 
 
@@ -106,4 +125,4 @@ def test_a_model_agrees_with_itself():
 
 
 def test_each_quirk_says_why():
-    assert all(quirk.value for quirk in Quirk)
+    assert all(quirk.value for quirk in Quirk) and all(slapd.DIFFERENCES.values())
