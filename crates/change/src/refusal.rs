@@ -122,6 +122,7 @@ ldap::refusals! {
         InstructionElsewhere { problem: String } = ResultCode::INVALID_ATTRIBUTE_SYNTAX, "{problem}";
         Definition { problem: String } = ResultCode::CONSTRAINT_VIOLATION,
             "The entry cannot give attributes to others: it {problem}";
+        PasswordPolicy { problem: String } = ResultCode::CONSTRAINT_VIOLATION, "The password policy {problem}";
         StructuralClassChange { old: String, new: String } = ResultCode::OBJECT_CLASS_MODS_PROHIBITED,
             "The structural object class cannot change from {old} to {new}: delete the entry and add it again";
         BadSchema { problem: String } = ResultCode::CONSTRAINT_VIOLATION, "{problem}";

@@ -56,6 +56,9 @@ ldap::refusals! {
             "The attribute type {attribute} has no equality matching rule";
 
         // All updates.
+        NoPasswordPolicy { value: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "\"{value}\" is no password policy: ds-pwp-password-policy-dn has the name of one of the configuration \
+            (cn=NAME,cn=Password Policies,cn=config) or of an entry of the class pwdPolicy";
         UpdatesOff = ResultCode::UNWILLING_TO_PERFORM,
             "Updates are switched off (writability-mode in pando.toml)";
         MadeRequest { problem: String } = ResultCode::PROTOCOL_ERROR, "The request is malformed: {problem}";

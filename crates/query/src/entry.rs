@@ -5,6 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use accounts::PasswordPolicy;
 use schema::TypeIndex;
 use store::record::Attribute;
 use store::{Content, DescId, EntryId, RecordView, StoreError, Tables, View};
@@ -150,6 +151,12 @@ pub trait EntrySource {
     /// depend on other backends.
     fn groups(&self) -> Option<&dyn Membership> {
         None
+    }
+
+    /// The password policy in force for an entry, where somebody asks for it and it can be told.
+    fn password_policy(&self, entry: &EntryView<'_>) -> Result<Option<Arc<PasswordPolicy>>, StoreError> {
+        let _ = entry;
+        Ok(None)
     }
 
     /// What entries get from other places, where somebody asks for it, it can be told, and some entry gets something.

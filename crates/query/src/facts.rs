@@ -175,6 +175,12 @@ impl Facts {
         &self.virtual_types
     }
 
+    /// Whether entries of a class are password policies.
+    #[must_use]
+    pub fn is_password_policy(&self, class: &schema::ObjectClass) -> bool {
+        self.password_policy.is_some_and(|wanted| class.is_subclass_of(wanted))
+    }
+
     /// What a set of object classes means.
     #[must_use]
     pub fn class_flags(&self, classes: Values<'_>) -> ClassFlags {

@@ -4,6 +4,7 @@
 //! Works on one moment of the stores. Refuses to know who asks (it asks [`rights::ReadRights`] whether an attribute may
 //! be read) and that anything ever changes.
 
+pub mod account_state;
 pub mod account_types;
 pub mod answers;
 pub mod asker_rights;

@@ -42,6 +42,7 @@ pub struct ReadMoment {
     /// Groups as the asker sees them, where it is one's moment.
     shown_groups: Option<GroupsMoment>,
     computed: Arc<ComputedService>,
+    policies: Arc<PolicyService>,
     /// What entries of each backend are given.
     given: Box<[OnceCell<GivenCache>]>,
 }
@@ -58,7 +59,8 @@ impl ReadContext {
     /// A moment from now on; nothing is read yet. `now_unix_seconds` is for filters that depend on the time.
     #[must_use]
     pub fn moment(&self, facts: &Arc<Facts>, now_unix_seconds: i64) -> ReadMoment {
-        ReadMoment::of(GroupsMoment::new(&self.groups, &self.backends, facts, now_unix_seconds), &self.computed)
+        let groups = GroupsMoment::new(&self.groups, &self.backends, facts, now_unix_seconds);
+        ReadMoment::of(groups, &self.computed, &self.policies)
     }
 
     /// Calls `look` with an entry as it is shown, if its backend gives entries something of `wanted`; none otherwise:
@@ -122,7 +124,7 @@ impl ReadContext {
         let mut dn = Vec::new();
         seen.groups().put_dn(place, &mut dn)?;
         let entry = EntryView { id: place.id, record: *record, dn: DnParts::whole(&dn), source: &seen };
-        policy_in_force(&self.policies, &Seen { groups: seen.groups(), given: seen.given_values()? }, &entry)
+        seen.policy_of(&entry)
     }
 
     /// The policy that will be in force for an entry that is to be added to a backend.
@@ -148,9 +150,10 @@ fn now_unix_seconds() -> i64 {
 }
 
 impl ReadMoment {
-    fn of(groups: GroupsMoment, computed: &Arc<ComputedService>) -> ReadMoment {
+    fn of(groups: GroupsMoment, computed: &Arc<ComputedService>, policies: &Arc<PolicyService>) -> ReadMoment {
         let given = (0..groups.backend_count()).map(|_| OnceCell::new()).collect();
-        ReadMoment { groups, shown_groups: None, computed: Arc::clone(computed), given }
+        let (computed, policies) = (Arc::clone(computed), Arc::clone(policies));
+        ReadMoment { groups, shown_groups: None, computed, policies, given }
     }
 
     /// The same as an asker sees it: groups, members, lists and children that do not show are not there. What entries
@@ -181,7 +184,7 @@ impl ReadMoment {
     #[must_use]
     pub fn renewed(&self) -> ReadMoment {
         let shown_groups = self.shown_groups.as_ref().map(GroupsMoment::renewed);
-        ReadMoment { shown_groups, ..ReadMoment::of(self.groups.renewed(), &self.computed) }
+        ReadMoment { shown_groups, ..ReadMoment::of(self.groups.renewed(), &self.computed, &self.policies) }
     }
 
     /// Whether telling members came to the limit, so that they are incomplete.
@@ -225,6 +228,12 @@ impl<'m> ReadAt<'m> {
         Ok(cell.get().and_then(|given| given.at(self.groups, self.shown())))
     }
 
+    /// The password policy in force for an entry.
+    fn policy_of(&self, entry: &EntryView<'_>) -> Result<Arc<PasswordPolicy>, StoreError> {
+        let seen = Seen { groups: self.groups, given: self.given_values()? };
+        policy_in_force(&self.moment.policies, &seen, entry)
+    }
+
     /// Who is in which group, for whom it is the moment.
     fn shown(&self) -> GroupsAt<'m> {
         self.shown_groups.unwrap_or(self.groups)
@@ -266,6 +275,10 @@ impl EntrySource for ReadAt<'_> {
 
     fn groups(&self) -> Option<&dyn Membership> {
         Some(self.shown_groups.as_ref().unwrap_or(&self.groups))
+    }
+
+    fn password_policy(&self, entry: &EntryView<'_>) -> Result<Option<Arc<PasswordPolicy>>, StoreError> {
+        self.policy_of(entry).map(Some)
     }
 
     fn computed(&self) -> Result<Option<&dyn GivenValues>, StoreError> {

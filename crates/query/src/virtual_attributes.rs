@@ -22,6 +22,10 @@ pub enum VirtualAttribute {
     MemberOf,
     /// RFC 2589: how many seconds a dynamic entry still lives.
     EntryTtl,
+    /// The password policy in force (draft-behera-ldap-password-policy).
+    PwdPolicySubentry,
+    /// When the password expires, as OpenDJ names it.
+    PasswordExpirationTime,
 }
 
 /// The name of the subschema subentry.
@@ -29,7 +33,7 @@ pub const SCHEMA_DN: &str = "cn=schema";
 
 impl VirtualAttribute {
     /// All of them.
-    pub const ALL: [VirtualAttribute; 8] = [
+    pub const ALL: [VirtualAttribute; 10] = [
         VirtualAttribute::EntryDn,
         VirtualAttribute::HasSubordinates,
         VirtualAttribute::NumSubordinates,
@@ -38,6 +42,8 @@ impl VirtualAttribute {
         VirtualAttribute::IsMemberOf,
         VirtualAttribute::MemberOf,
         VirtualAttribute::EntryTtl,
+        VirtualAttribute::PwdPolicySubentry,
+        VirtualAttribute::PasswordExpirationTime,
     ];
 
     /// Whether it tells groups, which are in other entries than the one asked for.
@@ -54,11 +60,18 @@ impl VirtualAttribute {
         matches!(self, VirtualAttribute::HasSubordinates | VirtualAttribute::NumSubordinates)
     }
 
-    /// Whether the entry alone does not tell it: who knows the groups, or the time, has to be asked.
+    /// Whether it follows from the password policy in force.
+    #[inline]
+    #[must_use]
+    pub fn follows_from_policy(self) -> bool {
+        matches!(self, VirtualAttribute::PwdPolicySubentry | VirtualAttribute::PasswordExpirationTime)
+    }
+
+    /// Whether the entry alone does not tell it: who knows the groups, the policies, or the time, has to be asked.
     #[inline]
     #[must_use]
     pub fn needs_moment(self) -> bool {
-        self.is_membership() || self == VirtualAttribute::EntryTtl
+        self.is_membership() || self.follows_from_policy() || self == VirtualAttribute::EntryTtl
     }
 
     /// The attribute's name, as it is sent.
@@ -73,6 +86,8 @@ impl VirtualAttribute {
             VirtualAttribute::IsMemberOf => "isMemberOf",
             VirtualAttribute::MemberOf => "memberOf",
             VirtualAttribute::EntryTtl => "entryTtl",
+            VirtualAttribute::PwdPolicySubentry => "pwdPolicySubentry",
+            VirtualAttribute::PasswordExpirationTime => "ds-pwp-password-expiration-time",
         }
     }
 }

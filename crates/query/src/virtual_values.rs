@@ -2,9 +2,14 @@
 //!
 //! Knows one entry at a time.
 
-use store::StoreError;
-use store::record::put_value;
+use std::sync::Arc;
 
+use accounts::{Account, Moment, PasswordPolicy};
+use store::StoreError;
+use store::record::{Timestamp, put_value};
+
+use crate::account_state;
+use crate::class_flags::ClassFlags;
 use crate::dynamic_entry::expires_at;
 use crate::entry::EntryView;
 use crate::facts::Facts;
@@ -37,9 +42,31 @@ impl VirtualAttribute {
                 let now = entry.source.unix_seconds().and_then(|now| u64::try_from(now).ok());
                 put_number(out, until.saturating_sub(now.unwrap_or(until)));
             }
+            VirtualAttribute::PwdPolicySubentry => {
+                let Some(policy) = policy_of(facts, entry)? else { return Ok(false) };
+                put_value(out, policy.dn.as_bytes());
+            }
+            VirtualAttribute::PasswordExpirationTime => {
+                let Some(policy) = policy_of(facts, entry)? else { return Ok(false) };
+                let state = account_state::read(facts, entry, &policy)?;
+                let now = entry.source.unix_seconds().and_then(|now| u64::try_from(now).ok()).unwrap_or_default();
+                let account = Account { policy: &policy, state: &state, now: Moment(now.saturating_mul(1000)) };
+                let Some(at) = account.expiry().at else { return Ok(false) };
+                let mut text = Vec::new();
+                Timestamp { ms: at.0, has_ms: true }.write(&mut text);
+                put_value(out, &text);
+            }
         }
         Ok(true)
     }
+}
+
+/// The password policy in force for an entry; subentries have none.
+fn policy_of(facts: &Facts, entry: &EntryView<'_>) -> Result<Option<Arc<PasswordPolicy>>, StoreError> {
+    if facts.class_flags(entry.record.object_classes()).has(ClassFlags::SUBENTRY) {
+        return Ok(None);
+    }
+    entry.source.password_policy(entry)
 }
 
 /// A decimal number without allocating for it.

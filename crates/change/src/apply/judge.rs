@@ -6,9 +6,10 @@
 
 use std::cell::RefCell;
 
+use accounts::PasswordPolicy;
 use schema::check::{AttributeKey, CheckError, Checker, ClassSet, EntryAttributes, Requirement};
 use schema::instruction::check_target;
-use schema::{Schema, TypeIndex};
+use schema::{NormalizedDn, Schema, TypeIndex};
 use store::{EntryId, RecordView};
 
 use super::draft::{Draft, Now, Touched, stored_type};
@@ -18,8 +19,13 @@ use super::work::Work;
 
 use crate::refusal::Refusal;
 use query::class_flags::ClassFlags;
+use query::entry::{DnParts, EntryView};
 use query::error::shown;
 use query::facts::Facts;
+use query::policies::written;
+
+/// Entries of which [`judge_definition`] has something to say.
+pub(super) const JUDGED: ClassFlags = ClassFlags::DEFINITION.with(ClassFlags::PASSWORD_POLICY);
 
 /// A check error as a result.
 pub(super) fn violation(error: &CheckError) -> ApplyError {
@@ -122,13 +128,21 @@ pub(super) fn judge_instructions(work: &Work<'_, '_>, draft: &Draft<'_>, dn: &[u
     Ok(())
 }
 
-/// Whether an entry that was just stored can be understood, if it is one that says what other entries get: a mistake in
-/// it would show nowhere but in what they lack.
+/// Whether an entry that was just stored can be understood, if it is one that says what other entries get or have to
+/// obey: a mistake in it would show nowhere but in what they lack.
 pub(super) fn judge_definition(work: &Work<'_, '_>, id: EntryId) -> Result<(), ApplyError> {
     let view = work.view();
     let dn = view.dn_of(id)?.unwrap_or_default();
     let Some(record) = view.entry(id)? else { return Ok(()) };
     let record = record.view()?;
+    if work.facts.class_flags(record.object_classes()).has(ClassFlags::PASSWORD_POLICY) {
+        let name = NormalizedDn::parse(&work.facts.schema, dn.as_bytes()).unwrap_or_default();
+        let entry = EntryView { id, record, dn: DnParts::whole(dn.as_bytes()), source: &view };
+        let policy = written(&work.facts, &entry, &dn, &name, &PasswordPolicy::default());
+        if let Some(problem) = policy.problems.into_iter().next() {
+            return Err(Refusal::PasswordPolicy { problem }.into());
+        }
+    }
     let roles = RefCell::default();
     let read = query::computed::read(&work.facts, &view, id, record, &dn, &roles);
     read.map(drop).map_err(|problem| Refusal::Definition { problem: problem.to_string() }.into())
@@ -139,7 +153,9 @@ pub(super) fn defines(work: &Work<'_, '_>, draft: &Draft<'_>) -> bool {
     let facts = &work.facts;
     let mut classes = draft.classes().filter_map(|name| facts.schema.object_class(name));
     work.rules.checker.leniency().check_schema
-        && classes.any(|class| facts.definitions.flags_of(class).has(ClassFlags::DEFINITION))
+        && classes.any(|class| {
+            facts.is_password_policy(class) || facts.definitions.flags_of(class).has(ClassFlags::DEFINITION)
+        })
 }
 
 /// An entry changes its structural class only by being deleted and added again (RFC 4512 §2.4.2); auxiliary classes

@@ -22,7 +22,6 @@ use super::write::{self, TreePosition};
 use crate::history::ChangeKind;
 use crate::proposal::{Flags, Kind};
 use crate::refusal::Refusal;
-use query::class_flags::ClassFlags;
 use query::error::shown;
 use query::facts::Facts;
 
@@ -48,7 +47,7 @@ pub(super) fn modify(work: &mut Work<'_, '_>, request: &ModifyRequest<'_>) -> Re
     let place = TreePosition { parent: record.parent(), rdn: record.rdn() };
     let note = Note::requested(ChangeKind::Modify, record.header().uuid.unwrap_or_default());
     write::store(work, &note, &mut draft, place, stamps)?;
-    let may_define = target.classes.flags.has(ClassFlags::DEFINITION) || draft.touches_classes();
+    let may_define = target.classes.flags.has(judge::JUDGED) || draft.touches_classes();
     if may_define && judge::defines(work, &draft) {
         judge::judge_definition(work, target.id)?;
     }

@@ -4,17 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::account_policy::PolicyFinder;
-use accounts::{AccountState, LastLogin, Lock, Moment, PasswordPolicy, TimeFormat};
+use accounts::{AccountState, LastLogin, Lock, Moment, PasswordPolicy, TimeFormat, ValidatorRule};
 use config::{ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind, default_indexes};
-use ldap::ModifyOperation;
+use ldap::{ControlBuf, Message, ModifyOperation, ResultCode};
 use query::backend::BackendIndex;
 use query::entry::{DnParts, EntryView};
 use query::entry_place::EntryPlace;
 use query::locate::locate;
 use schema::NormalizedDn;
 
-use crate::search::tests::fixture::Fixture;
+use crate::search::tests::fixture::{Asked, Fixture, root};
+use crate::tests::computed::{matching, of};
 use crate::tests::groups::modify;
+use crate::update::tests::bed::modify_message;
 
 const BASE: &str = "dc=example,dc=com";
 const DEFAULT: &str = "cn=Default Password Policy,cn=Password Policies,cn=config";
@@ -125,16 +127,84 @@ fn snapshot(it: &Fixture) -> store::Snapshot {
 fn what_an_entry_names_goes_before_subentries() {
     let it = fixture("{}", "pwdMaxFailure: 3\n");
     let (strict, ann) = (format!("cn=strict,{BASE}"), format!("uid=ann,{BASE}"));
+    let replace = |value: &str| {
+        let bytes = modify_message(&ann, &[(ModifyOperation::Replace, POINTER, value)], &[]);
+        it.try_update(&Message::decode(&bytes).unwrap())
+    };
     for (pointer, found) in [
         (DEFAULT, DEFAULT),
         ("CN=default password policy, cn=password policies,cn=config", DEFAULT),
         (&strict, &strict),
-        ("cn=nothing,dc=example,dc=com", DEFAULT),
-        ("cn=nothing,cn=config", DEFAULT),
     ] {
-        modify(&it, &ann, ModifyOperation::Replace, POINTER, pointer);
+        assert_eq!(replace(pointer).code, ResultCode::SUCCESS, "{pointer}");
         assert_eq!(policies(&it), [found, &strict, &strict], "{pointer}");
     }
+    // A name of nothing is refused; one that is there means the default.
+    for pointer in ["cn=nothing,dc=example,dc=com", "cn=nothing,cn=config", &ann] {
+        let refused = replace(pointer);
+        assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION, "{pointer}");
+        assert!(refused.message.starts_with(&format!("\"{pointer}\" is no password policy: ")), "{}", refused.message);
+    }
+    let mut delete = Vec::new();
+    ldap::client::delete(&mut delete, 1, &strict, &[]);
+    it.update(&Message::decode(&delete).unwrap());
+    assert_eq!(policies(&it), [DEFAULT; 3]);
+}
+
+/// A value that is not valid is refused when it is written; one that came by import is as the default says.
+#[test]
+fn a_policy_that_contradicts_itself_is_refused() {
+    let it = fixture("{}", "pwdMaxAge: 864000\n");
+    let strict = format!("cn=strict,{BASE}");
+    for (attribute, value, told) in [
+        ("pwdMinAge", "-1", "has in pwdMinAge \"-1\", which is not a number from 0 to 2147483647"),
+        ("pwdMaxFailure", "4294967296", "has in pwdMaxFailure \"4294967296\", which is not a number from 0"),
+        ("pwdMinAge", "864000", "has a pwdMaxAge of 864000, which is not more than pwdMinAge and pwdExpireWarning"),
+        ("pwdCheckQuality", "3", "has in pwdCheckQuality 3, which is not 0, 1 or 2"),
+        ("pwdAttribute", "authPassword", "names in pwdAttribute \"authPassword\", but passwords are kept in"),
+        ("subtreeSpecification", "{ specificationFilter \"(nosuch=1)\" }", "has a specificationFilter with"),
+    ] {
+        let bytes = modify_message(&strict, &[(ModifyOperation::Replace, attribute, value)], &[]);
+        let refused = it.try_update(&Message::decode(&bytes).unwrap());
+        assert_eq!(refused.code, ResultCode::CONSTRAINT_VIOLATION, "{attribute}: {}", refused.message);
+        assert!(refused.message.starts_with(&format!("The password policy {told}")), "{}", refused.message);
+    }
+    let it = fixture("{}", "pwdMinAge: -1\npwdMaxFailure: 4\npwdMinLength: 9\n");
+    let policy = policy(&it, &format!("uid=ann,{BASE}"));
+    assert_eq!((policy.min_password_age, policy.lockout_failure_count), (Duration::ZERO, 4));
+    assert_eq!(policy.validators, [ValidatorRule::Length { min: 9, max: 0 }]);
+}
+
+/// What is in force shows, and entries are found by it; who stores a value of the same name shows it to nobody.
+#[test]
+fn the_policy_in_force_and_its_expiry_are_shown_and_searched_for() {
+    let mut it = fixture("{ base \"ou=Sales\" }", "pwdMaxAge: 864000\n");
+    let strict = format!("cn=strict,{BASE}");
+    let (policy, expiry) = ("pwdPolicySubentry", "ds-pwp-password-expiration-time");
+    assert_eq!((of(&mut it, "ann", policy), of(&mut it, "ann", expiry)), (vec![DEFAULT.to_owned()], vec![]));
+    assert_eq!(of(&mut it, "ben", policy), [strict.as_str()]);
+    assert_eq!(matching(&mut it, &format!("(pwdPolicySubentry={strict})")), ["Sales", "ben", "cid"]);
+    assert_eq!(matching(&mut it, &format!("(&(uid=*)(!(pwdPolicySubentry={strict})))")), ["ann"]);
+    let shown = of(&mut it, "ben", expiry);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let at = access::account_state::moment(shown[0].as_bytes()).unwrap();
+    // The entry does not say when the password was set: it is old, but expires one interval after the first warning.
+    let expected = Moment(now).after(Duration::from_secs(432_000));
+    assert!(at <= expected && expected.since(at) < Duration::from_secs(600), "{shown:?}");
+    // Subentries have no policy.
+    let asked = Asked { attributes: &[policy], controls: &[subentries()], ..Asked::new(BASE, "(cn=strict)") };
+    let found = it.search(&asked).unwrap();
+    assert_eq!(found.entries, [(strict, std::collections::BTreeMap::new())]);
+    let by_all = it.search(&Asked { attributes: &["+"], ..Asked::new(BASE, "(uid=cid)") }).unwrap();
+    assert!(by_all.entries[0].1.contains_key(policy) && by_all.entries[0].1.contains_key(expiry));
+    let ben = format!("uid=ben,ou=Sales,{BASE}");
+    assert_eq!(it.compare(root(), &ben, policy, DEFAULT.as_bytes()), ResultCode::COMPARE_FALSE);
+    assert_eq!(it.compare(root(), &ben, policy, format!("CN=Strict,{BASE}").as_bytes()), ResultCode::COMPARE_TRUE);
+}
+
+/// RFC 3672: subentries and nothing else.
+fn subentries() -> ControlBuf {
+    ControlBuf::new("1.3.6.1.4.1.4203.1.10.1", Some(vec![1, 1, 0xff]))
 }
 
 /// A policy that is no subentry holds for those that name it (as in slapd), by group through a virtual attribute too.

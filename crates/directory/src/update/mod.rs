@@ -37,6 +37,7 @@ mod password_modify;
 mod passwords;
 mod plugins;
 mod policy_control;
+mod policy_names;
 mod references;
 mod requestor;
 mod review;

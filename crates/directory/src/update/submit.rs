@@ -25,6 +25,7 @@ use super::order::{KeptUpdate, Order, Ready, UpdateRequest};
 use super::password_checks::tell;
 use super::passwords::{Prepared, Preparing, writes_password};
 use super::policy_control::{add_policy_control, refused_by_policy};
+use super::policy_names;
 use super::rights::{End, Told};
 use super::subtree_delete::SubtreeDelete;
 use crate::not_obeyed::tell_of_request;
@@ -179,6 +180,7 @@ impl UpdateContext<'_> {
         };
         self.updates.inbound.load().check_seven_bit(&facts.schema, &name, request).map_err(told)?;
         self.updates.dynamic.check_add(&facts, request).map_err(told)?;
+        policy_names::check(self, &facts, request).map_err(told)?;
         tell_of_request(self.notices, &facts, request);
         new_instructions::tell(self, &facts, &name, request);
         let preparing = Preparing { context: self, facts: &facts, order, identity: &identity, at, name: &name };

@@ -101,7 +101,7 @@ impl Matcher {
         let target = Target::of(facts, attribute.index);
         let rule = if test == Test::Present { None } else { attribute.equality };
         let item = Item { target, test, rule, with_dn: false, is_settled: false };
-        self.needs_groups |= item.asks_for_groups();
+        self.needs_groups |= item.needs_moment();
         self.nodes.push(Node::Item(item));
     }
 
@@ -130,7 +130,7 @@ impl Matcher {
             target => target,
         };
         self.needs_dn |= other.needs_dn;
-        self.needs_groups |= item.asks_for_groups();
+        self.needs_groups |= item.needs_moment();
         self.asks_for_members |= other.asks_for_members;
         Item { target, test, rule: item.rule, with_dn: item.with_dn, is_settled: item.is_settled }
     }

@@ -90,6 +90,13 @@ pub struct Item {
 }
 
 impl Item {
+    /// Whether the entry and its groups do not tell: who knows the moment has to be asked.
+    #[must_use]
+    pub fn needs_moment(&self) -> bool {
+        let follows = matches!(self.target, Target::Virtual(_, computed) if computed.follows_from_policy());
+        follows || self.asks_for_groups()
+    }
+
     /// Whether only who knows the groups of an entry, or what refers to what, can tell.
     #[must_use]
     pub fn asks_for_groups(&self) -> bool {
@@ -179,7 +186,7 @@ impl Matcher {
             if let Node::Item(item) = &prepared {
                 let entry_dn = matches!(item.target, Target::Virtual(_, VirtualAttribute::EntryDn));
                 self.needs_dn |= item.with_dn || entry_dn;
-                self.needs_groups |= item.asks_for_groups();
+                self.needs_groups |= item.needs_moment();
                 self.asks_for_members |= item.asks_for_members(facts);
             }
             self.nodes.push(prepared);
@@ -198,7 +205,7 @@ impl Matcher {
             };
             Some(Item { target, test, rule, with_dn: false, is_settled: false })
         });
-        self.needs_groups = item.as_ref().is_some_and(Item::asks_for_groups);
+        self.needs_groups = item.as_ref().is_some_and(Item::needs_moment);
         self.asks_for_members = item.as_ref().is_some_and(|item| item.asks_for_members(facts));
         self.nodes.push(item.map_or(Node::Undefined, Node::Item));
         self.needs_dn = true;

@@ -86,5 +86,5 @@ fn named(service: &PolicyService, seen: &Seen<'_>, dn: &[u8]) -> Result<Option<A
     }
     let Some((backend, _)) = holder(groups.backends(), name.as_bytes()) else { return Ok(None) };
     let set = service.set_of(backend, groups.facts_shared(), &groups.view_of(backend)?)?;
-    Ok(set.entries().iter().find(|entry| entry.name == name).map(|entry| Arc::clone(&entry.policy)))
+    Ok(set.named(&name).cloned())
 }

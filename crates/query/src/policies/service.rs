@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use schema::NormalizedDn;
 use store::{StoreError, View};
 
 use super::configured::ConfiguredPolicies;
 use super::set::PolicySet;
-use crate::backend::BackendIndex;
+use crate::backend::{Backend, BackendIndex, holder};
 use crate::facts::Facts;
 use crate::notices::Notices;
 
@@ -52,6 +53,20 @@ impl PolicyService {
     /// Where what is wrong with policies is told.
     pub(super) fn notices(&self) -> &Notices {
         &self.notices
+    }
+
+    /// Whether a policy has that name now: one of the configuration, or an entry of one of the backends.
+    ///
+    /// # Errors
+    /// When something cannot be read.
+    pub fn has(&self, facts: &Arc<Facts>, backends: &[Backend], name: &NormalizedDn) -> Result<bool, StoreError> {
+        if self.configured.load().named(name).is_some() {
+            return Ok(true);
+        }
+        let Some((at, _)) = holder(backends, name.as_bytes()) else { return Ok(false) };
+        let Some(backend) = backends.get(at.0) else { return Ok(false) };
+        let snapshot = backend.store.snapshot()?;
+        Ok(self.set_of(at, facts, &snapshot.view())?.named(name).is_some())
     }
 
     /// The policies that are entries of a backend at one moment.

@@ -142,6 +142,12 @@ impl PolicySet {
         &self.entries
     }
 
+    /// The policy of that name.
+    #[must_use]
+    pub fn named(&self, name: &NormalizedDn) -> Option<&Arc<PasswordPolicy>> {
+        self.entries.iter().find(|entry| entry.name == *name).map(|entry| &entry.policy)
+    }
+
     /// Whether one of them holds for entries that do not name it.
     #[must_use]
     pub fn has_subentries(&self) -> bool {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accounts::{LastLogin, PasswordPolicy};
+use accounts::{LastLogin, PasswordPolicy, QualityCheck, ValidatorRule};
 use schema::syntax::subtree::SubtreeSpecification;
 use schema::{NormalizedDn, TypeIndex};
 
@@ -77,6 +77,8 @@ impl Reading<'_> {
         if !locks {
             it.lockout_failure_count = 0;
         }
+        self.quality(&mut it);
+        self.check_together();
         let mut idle = Duration::ZERO;
         self.seconds("pwdMaxIdle", &mut idle);
         if !idle.is_zero() {
@@ -95,6 +97,55 @@ impl Reading<'_> {
             }
         }
         it
+    }
+
+    /// `pwdCheckQuality`, and the lengths that are checked.
+    fn quality(&mut self, it: &mut PasswordPolicy) {
+        match self.number("pwdCheckQuality") {
+            None => {}
+            Some(0) => it.quality_check = QualityCheck::Never,
+            Some(1) => it.quality_check = QualityCheck::WhereClear,
+            Some(2) => it.quality_check = QualityCheck::Always,
+            Some(other) => self.problems.push(format!("has in pwdCheckQuality {other}, which is not 0, 1 or 2")),
+        }
+        let (mut min, mut max) = (0, 0);
+        self.count("pwdMinLength", &mut min);
+        self.count("pwdMaxLength", &mut max);
+        if (min, max) != (0, 0) {
+            it.validators.push(ValidatorRule::Length { min, max });
+        }
+        if max > 0 && max < min {
+            self.problems.push(format!("has a pwdMaxLength of {max}, which is less than its pwdMinLength of {min}"));
+        }
+    }
+
+    /// What contradicts itself.
+    fn check_together(&mut self) {
+        let [max_age, min_age, warning, failures, recorded, min_delay, max_delay] = [
+            "pwdMaxAge",
+            "pwdMinAge",
+            "pwdExpireWarning",
+            "pwdMaxFailure",
+            "pwdMaxRecordedFailure",
+            "pwdMinDelay",
+            "pwdMaxDelay",
+        ]
+        .map(|name| self.value(name).and_then(|value| std::str::from_utf8(&value).ok()?.trim().parse::<u64>().ok()))
+        .map(Option::unwrap_or_default);
+        if max_age > 0 && min_age + warning >= max_age {
+            self.problems.push(format!(
+                "has a pwdMaxAge of {max_age}, which is not more than pwdMinAge and pwdExpireWarning together: \
+                 passwords could not be changed in time"
+            ));
+        }
+        if recorded > 0 && recorded < failures {
+            self.problems.push(format!(
+                "has a pwdMaxRecordedFailure of {recorded}, with which pwdMaxFailure of {failures} is never reached"
+            ));
+        }
+        if max_delay > 0 && max_delay < min_delay {
+            self.problems.push(format!("has a pwdMaxDelay of {max_delay}, which is less than its pwdMinDelay"));
+        }
     }
 
     /// Passwords are kept in `userPassword`.

@@ -231,14 +231,14 @@ fn the_lowest_number_is_the_first_priority_and_none_is_the_last() {
 fn qualifiers_decide_between_stored_and_given_values() {
     let with = |qualifiers: &str| {
         fixture(&[
-            template("one", &["title: One", "pwdPolicySubentry: cn=p"]),
+            template("one", &["title: One", "ds-pwp-password-policy-dn: cn=p"]),
             definition(
                 "a",
                 "cosPointerDefinition",
                 &[
                     &format!("cosTemplateDn: cn=one,{BASE}"),
                     &format!("cosAttribute: title {qualifiers}"),
-                    "cosAttribute: pwdPolicySubentry default operational",
+                    "cosAttribute: ds-pwp-password-policy-dn default operational",
                 ],
             ),
             person("ann", &["title: Own"]),
@@ -264,7 +264,7 @@ fn qualifiers_decide_between_stored_and_given_values() {
         assert_eq!(all(&mut it, &["title"], "ben"), ["One"], "{qualifiers}");
         assert_eq!(matching(&mut it, "(&(uid=*)(title=own))").len(), usize::from(named == "Own"), "{qualifiers}");
         // By name, though no class of the entry allows it.
-        assert_eq!(of(&mut it, "ben", "pwdPolicySubentry"), ["cn=p"]);
+        assert_eq!(of(&mut it, "ben", "ds-pwp-password-policy-dn"), ["cn=p"]);
         let written = try_modify(&it, &dn("ann"), ModifyOperation::Add, "title", "New");
         let is_refused = matches!(qualifiers, "override" | "operational");
         assert_eq!(written == ResultCode::UNWILLING_TO_PERFORM, is_refused, "{qualifiers}");

@@ -5,12 +5,13 @@
 use std::ops::ControlFlow;
 
 use accounts::{AccountState, LastLogin, Lock, Moment, PasswordPolicy};
-use query::account_types::AccountAttribute;
-use query::entry::EntryView;
-use query::facts::Facts;
 use schema::rule::generalized_time_ms;
 use store::StoreError;
 use store::record::{Attribute, Timestamp};
+
+use crate::account_types::AccountAttribute;
+use crate::entry::EntryView;
+use crate::facts::Facts;
 
 /// The state of an entry's account under its policy: what is stored with it. A look at each of its attributes; nothing
 /// is allocated unless there are failures or grace logins.
