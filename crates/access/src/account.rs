@@ -1,12 +1,19 @@
-//! The entry behind a name that authenticates: who it is, its stored passwords, its limits.
+//! The entry behind a name that authenticates: who it is, its stored passwords, its policy and state, its limits.
 //!
 //! Knows where passwords are; does not check them. Follows neither aliases nor referrals.
 
-use schema::NormalizedDn;
-use store::{Content, EntryId, StoreError, View};
+use std::sync::Arc;
 
+use accounts::{AccountState, PasswordPolicy};
+use schema::{NormalizedDn, TypeIndex};
+use store::{Content, EntryId, RecordView, Snapshot, StoreError, View};
+
+use crate::account_policy::PolicyFinder;
+use crate::account_state;
 use crate::limits::OwnLimits;
-use query::backend::Backend;
+use query::backend::{Backend, BackendIndex};
+use query::entry::{DnParts, EntryView};
+use query::entry_place::EntryPlace;
 use query::facts::Facts;
 use query::locate::locate;
 
@@ -14,28 +21,87 @@ use query::locate::locate;
 pub struct Account {
     /// The entry.
     pub id: EntryId,
-    /// Values of `userPassword`, as stored.
+    /// Its `entryUUID`.
+    pub uuid: Option<[u8; 16]>,
+    /// Values of the policy's password attribute, as stored.
     pub passwords: Vec<Vec<u8>>,
     /// Limits that it has stored.
     pub limits: OwnLimits,
+    /// The policy in force for it.
+    pub policy: Arc<PasswordPolicy>,
+    /// What it says of its state.
+    pub state: AccountState,
 }
 
-/// The account of that name in `backend`; none when there is no such entry.
+/// What an entry has of `userPassword`.
+pub struct StoredPasswords {
+    /// The entry.
+    pub id: EntryId,
+    /// The values, as stored.
+    pub passwords: Vec<Vec<u8>>,
+}
+
+/// The account of that name in `backend` at a moment; none when there is no such entry.
+///
+/// # Errors
+/// When something cannot be read.
+pub fn find_account(
+    finder: PolicyFinder<'_>,
+    at: BackendIndex,
+    backend: &Backend,
+    snapshot: &Snapshot,
+    name: &NormalizedDn,
+) -> Result<Option<Account>, StoreError> {
+    let view = snapshot.view();
+    let Some(id) = entry_of(backend, &view, name)? else { return Ok(None) };
+    let Some(record) = view.entry(id)? else { return Ok(None) };
+    let record = record.view()?;
+    let (facts, place) = (finder.facts, EntryPlace { backend: at, id });
+    let limits = OwnLimits::read(&facts.own_limits, &view, &record)?;
+    let policy = finder.of_entry(place, &record, snapshot)?;
+    let entry = EntryView { id, record, dn: DnParts::default(), source: &view };
+    let state = account_state::read(facts, &entry, &policy)?;
+    let passwords = passwords_of(password_attribute(facts, &policy), &view, id, &record)?;
+    Ok(Some(Account { id, uuid: record.header().uuid, passwords, limits, policy, state }))
+}
+
+/// The stored passwords of the account of that name in `backend`; none when there is no such entry.
+///
+/// # Errors
+/// When something cannot be read.
 pub fn stored_passwords(
     facts: &Facts,
     backend: &Backend,
     view: &View<'_>,
     name: &NormalizedDn,
-) -> Result<Option<Account>, StoreError> {
-    let Some(suffix) = backend.suffix_of(name.as_bytes()) else { return Ok(None) };
-    let path = locate(view, &suffix.normalized, name.as_bytes())?;
-    let Some(id) = path.found() else { return Ok(None) };
+) -> Result<Option<StoredPasswords>, StoreError> {
+    let Some(id) = entry_of(backend, view, name)? else { return Ok(None) };
     let Some(record) = view.entry(id)? else { return Ok(None) };
-    let record = record.view()?;
-    let limits = OwnLimits::read(&facts.own_limits, view, &record)?;
+    let passwords = passwords_of(facts.user_password, view, id, &record.view()?)?;
+    Ok(Some(StoredPasswords { id, passwords }))
+}
+
+fn entry_of(backend: &Backend, view: &View<'_>, name: &NormalizedDn) -> Result<Option<EntryId>, StoreError> {
+    let Some(suffix) = backend.suffix_of(name.as_bytes()) else { return Ok(None) };
+    Ok(locate(view, &suffix.normalized, name.as_bytes())?.found())
+}
+
+fn password_attribute(facts: &Facts, policy: &PasswordPolicy) -> Option<TypeIndex> {
+    match policy.password_attribute.as_str() {
+        "userPassword" => facts.user_password,
+        other => facts.schema.attribute_type(other.as_bytes()).map(|it| it.index),
+    }
+}
+
+fn passwords_of(
+    attribute: Option<TypeIndex>,
+    view: &View<'_>,
+    id: EntryId,
+    record: &RecordView<'_>,
+) -> Result<Vec<Vec<u8>>, StoreError> {
     let mut passwords = Vec::new();
-    let Some(password) = facts.user_password else { return Ok(Some(Account { id, passwords, limits })) };
-    for desc in view.tables().by_type(password.0) {
+    let Some(attribute) = attribute else { return Ok(passwords) };
+    for desc in view.tables().by_type(attribute.0) {
         match record.stored(*desc).map(|attribute| attribute.content) {
             Some(Content::Inline(values)) => passwords.extend(values.iter().map(<[u8]>::to_vec)),
             Some(Content::Large(_)) => {
@@ -46,5 +112,5 @@ pub fn stored_passwords(
             None => {}
         }
     }
-    Ok(Some(Account { id, passwords, limits }))
+    Ok(passwords)
 }

@@ -58,6 +58,7 @@ pub mod verified;
 mod visible;
 
 pub use account_clock::AccountClock;
+pub use account_policy::PolicyFinder;
 pub use aci::Right;
 pub use connection_facts::{Authentication, HostName, Known};
 pub use control::{AccessControl, AciProblem, AciUse};
@@ -73,4 +74,4 @@ pub use rights::Rights;
 pub use session::Session;
 pub use set::{ProposedChange, ProposedInstructions};
 pub use settings::{ACIS_PER_ENTRY_MAX, AccessError, AccessSettings};
-pub use standing::Standing;
+pub use standing::{Revocation, Revoked, Standing};

@@ -1,32 +1,194 @@
-//! Whether what a session is bound as still exists: root users come and go with the configuration.
+//! Whether a session may go on as what it is bound as: root users come and go with the configuration, accounts are
+//! deleted, disabled, locked, and given other passwords.
 //!
-//! Knows no configuration: whoever takes a root user away revokes the standing that its sessions share.
+//! A session of an account compares one number at each request: that of its entry, which changes whenever the entry is
+//! written. Only then the entry is looked at again.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Shared by a root user and all sessions that are bound as this user. Others have one that nobody revokes.
+use accounts::{Account as AccountNow, Lock, Moment};
+use query::entry::{DnParts, EntryView};
+use query::entry_place::EntryPlace;
+use query::read_moment::ReadContext;
+use schema::NormalizedDn;
+use store::{Content, DescId, RecordView, StoreError};
+
+use crate::account::Account;
+use crate::account_policy::PolicyFinder;
+use crate::account_state;
+use crate::inactive::inactive;
+
+/// What a session keeps of what it is bound as.
 #[derive(Clone, Debug, Default)]
-pub struct Standing(Option<Arc<AtomicBool>>);
+pub struct Standing(Kind);
 
-impl Standing {
-    /// One that can be revoked.
-    #[must_use]
-    pub fn revocable() -> Self {
-        Self(Some(Arc::default()))
-    }
+#[derive(Clone, Debug, Default)]
+enum Kind {
+    /// Nobody takes it away: that of anonymous clients.
+    #[default]
+    Lasting,
+    /// That of a root user.
+    Root(Revocation),
+    /// That of an account.
+    Account(AccountStanding),
+}
 
+/// Shared by a root user and all sessions that are bound as this user.
+#[derive(Clone, Debug, Default)]
+pub struct Revocation(Arc<AtomicBool>);
+
+#[derive(Clone, Debug)]
+struct AccountStanding {
+    place: EntryPlace,
+    uuid: Option<[u8; 16]>,
+    /// When the password of this session was set.
+    password_changed: Cell<Option<Moment>>,
+    /// The entry's counter when it was looked at.
+    counter: Cell<u32>,
+    must_change: Cell<bool>,
+}
+
+/// Why a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Revoked {
+    /// The root user is gone, or has another password.
+    #[error("The root user of this connection was removed or has another password: bind again")]
+    RootUser,
+    /// OpenDJ's text.
+    #[error(
+        "Terminating the client connection because its associated authentication or authorization entry has been \
+         deleted"
+    )]
+    Deleted,
+    /// By an administrator.
+    #[error("The account of this connection was disabled")]
+    Disabled,
+    /// By an administrator, until somebody unlocks it.
+    #[error("The account of this connection was locked")]
+    Locked,
+    /// By somebody else than its user.
+    #[error("The password of this connection's account was reset: bind again")]
+    PasswordReset,
+}
+
+impl Revocation {
     /// The sessions that share it are no longer valid.
     pub fn revoke(&self) {
-        if let Some(is_revoked) = &self.0 {
-            is_revoked.store(true, Ordering::Release);
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether that was said.
+    #[must_use]
+    pub fn is_revoked(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Standing {
+    /// That of a root user.
+    #[must_use]
+    pub fn of_root(revocation: &Revocation) -> Self {
+        Self(Kind::Root(revocation.clone()))
+    }
+
+    /// That of an account as it was read; `counter` is its entry's, from when it was read.
+    pub fn of_account(place: EntryPlace, account: &Account, counter: impl FnOnce() -> u32) -> Self {
+        Self(Kind::Account(AccountStanding {
+            place,
+            uuid: account.uuid,
+            password_changed: Cell::new(account.state.password_changed),
+            counter: Cell::new(counter()),
+            must_change: Cell::new(false),
+        }))
+    }
+
+    /// Says that the session may only change its password.
+    pub fn set_must_change(&self, must_change: bool) {
+        if let Kind::Account(account) = &self.0 {
+            account.must_change.set(must_change);
         }
     }
 
-    /// Whether it was revoked.
+    /// Whether the session may only change its password.
     #[inline]
     #[must_use]
-    pub fn is_revoked(&self) -> bool {
-        self.0.as_ref().is_some_and(|is_revoked| is_revoked.load(Ordering::Acquire))
+    pub fn must_change(&self) -> bool {
+        matches!(&self.0, Kind::Account(account) if account.must_change.get())
     }
+
+    /// Whether something may have happened since the last look.
+    #[inline]
+    #[must_use]
+    pub fn is_in_doubt(&self, context: &ReadContext) -> bool {
+        match &self.0 {
+            Kind::Lasting => false,
+            Kind::Root(revocation) => revocation.is_revoked(),
+            Kind::Account(account) => account.counter_now(context) != Some(account.counter.get()),
+        }
+    }
+
+    /// Why the session ends, if it does; looks at the entry. Where that cannot be read, the session goes on.
+    #[cold]
+    pub fn look_again(&self, finder: PolicyFinder<'_>, now: Moment) -> Option<Revoked> {
+        match &self.0 {
+            Kind::Lasting => None,
+            Kind::Root(revocation) => revocation.is_revoked().then_some(Revoked::RootUser),
+            Kind::Account(account) => account.look_again(finder, now).unwrap_or(None),
+        }
+    }
+}
+
+impl AccountStanding {
+    fn counter_now(&self, context: &ReadContext) -> Option<u32> {
+        let backend = context.backends.get(self.place.backend.0)?;
+        Some(backend.store.entry_counter(self.place.id))
+    }
+
+    fn look_again(&self, finder: PolicyFinder<'_>, now: Moment) -> Result<Option<Revoked>, StoreError> {
+        let Some(backend) = finder.context.backends.get(self.place.backend.0) else { return Ok(None) };
+        // Before the snapshot: what is written in between is looked at the next time.
+        let counter = backend.store.entry_counter(self.place.id);
+        let snapshot = backend.store.snapshot()?;
+        let view = snapshot.view();
+        let Some(record) = view.entry(self.place.id)? else { return Ok(Some(Revoked::Deleted)) };
+        let record = record.view()?;
+        if record.header().uuid != self.uuid {
+            return Ok(Some(Revoked::Deleted));
+        }
+        let policy = finder.of_entry(self.place, &record, &snapshot)?;
+        let entry = EntryView { id: self.place.id, record, dn: DnParts::default(), source: &view };
+        let state = account_state::read(finder.facts, &entry, &policy)?;
+        if state.is_disabled || inactive(finder.context, finder.facts, self.place, &snapshot)?.is_some() {
+            return Ok(Some(Revoked::Disabled));
+        }
+        if state.lock == Some(Lock::UntilUnlocked) {
+            return Ok(Some(Revoked::Locked));
+        }
+        if state.password_changed != self.password_changed.get() {
+            let own = view.dn_of(self.place.id)?.unwrap_or_default();
+            if !is_modified_by(finder, &record, &own) {
+                return Ok(Some(Revoked::PasswordReset));
+            }
+            self.password_changed.set(state.password_changed);
+        }
+        let account = AccountNow { policy: &policy, state: &state, now };
+        if self.must_change.get() && !account.must_change() && !account.expiry().is_expired {
+            self.must_change.set(false);
+        }
+        self.counter.set(counter);
+        Ok(None)
+    }
+}
+
+/// Whether the user of that name made the last modification of the entry.
+fn is_modified_by(finder: PolicyFinder<'_>, record: &RecordView<'_>, own: &str) -> bool {
+    let mut scratch = Vec::new();
+    let name = match record.attribute(DescId::MODIFIERS_NAME, &mut scratch).map(|attribute| attribute.content) {
+        Some(Content::Inline(values)) => values.iter().next(),
+        _ => None,
+    };
+    let normal = |dn: &[u8]| NormalizedDn::parse(&finder.facts.schema, dn).ok();
+    name.is_some_and(|name| name == own.as_bytes() || normal(name) == normal(own.as_bytes()))
 }

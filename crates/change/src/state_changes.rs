@@ -33,8 +33,8 @@ pub struct AccountChanges {
 
 /// The operation bytes of a proposal with these changes.
 #[must_use]
-pub fn encode(accounts: &[AccountChanges]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(accounts.len() * 48);
+pub fn encode<'a>(accounts: impl IntoIterator<Item = &'a AccountChanges>) -> Vec<u8> {
+    let mut out = Vec::new();
     for account in accounts {
         varint::put(&mut out, account.entry.0);
         out.extend_from_slice(&account.entry_uuid);

@@ -13,6 +13,8 @@ use schema::Schema;
 use store::StoreError;
 
 use crate::access_settings::LOCAL_ADMINISTRATOR;
+use crate::account::StateWriter;
+use crate::bind::Decoy;
 use crate::default_referral::DefaultReferral;
 use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
@@ -27,6 +29,7 @@ use crate::session::Session;
 use crate::shadow::Shadow;
 use crate::update::{InternalLog, UpdateState};
 use crate::watch::Watches;
+use access::guesses::Guesses;
 use access::limits::{LimitsFinder, LiveLimits};
 use access::{AccessControl, AccountClock, Authentication, Bound, Identity, Rights};
 use change::history::History;
@@ -67,7 +70,13 @@ pub struct Directory {
     /// For names that no suffix holds.
     pub(crate) default_referral: DefaultReferral,
     pub(crate) watches: Watches,
-    pub(crate) account_clock: Arc<AccountClock>,
+    pub(crate) account_clock: AccountClock,
+    /// Of all accounts, in flight.
+    pub(crate) guesses: Arc<Guesses>,
+    /// What binds change in accounts, on its way.
+    pub(crate) states: StateWriter,
+    /// For binds as nobody.
+    pub(crate) decoy: Decoy,
 }
 
 impl Directory {
@@ -208,6 +217,7 @@ impl MonitorSource for Directory {
         told.push(self.updates.references.monitor_entry(&self.backends));
         told.push(self.updates.intake().monitor_entry());
         told.extend(self.updates.dynamic.monitor_entry());
+        told.push(self.states.monitor_entry().with("guesses-in-flight", self.guesses.in_flight()));
         told.push(self.history.monitor_entry());
         told.push(self.watches.monitor_entry());
         told.push(self.access_monitor_entry());

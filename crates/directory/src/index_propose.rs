@@ -6,7 +6,8 @@ use change::proposal::{Authority, Flags, Kind, Proposal};
 use query::backend::Backend;
 use store::StoreError;
 
-use crate::update::{Cause, Intake, SERVER_NAME};
+use crate::server_name::SERVER_NAME;
+use crate::update::{Cause, Intake};
 
 /// Proposes an index change and waits for it.
 pub(crate) fn propose(backend: &Backend, intake: &Intake, change: &IndexProposal) -> Result<(), StoreError> {

@@ -5,6 +5,7 @@
 
 mod access_monitor;
 mod access_settings;
+mod account;
 mod admission;
 mod bind;
 mod check;
@@ -23,6 +24,7 @@ mod index_propose;
 mod index_work;
 mod indexes;
 mod monitor;
+mod must_change;
 mod needs;
 mod needs_json;
 mod not_obeyed;
@@ -38,6 +40,7 @@ mod root_accounts;
 mod root_passwords;
 mod root_users;
 mod search;
+mod server_name;
 mod session;
 mod shadow;
 mod shadowing;
@@ -53,10 +56,10 @@ mod tests;
 pub use access::profiles::Profile;
 pub use access::session::LOCAL_STRENGTH_BITS;
 pub use access::{
-    Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, Privilege, SessionLimits, Standing,
+    Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, Privilege, Revoked, SessionLimits, Standing,
 };
 pub use admission::{Admitted, needs_admission};
-pub use bind::{BindDone, BindFailure, BindStep, HashJob};
+pub use bind::{BindDone, BindFailure, BindStep, Credential, HashJob, WaitingBind};
 pub use check::{check_configuration, open_read_only};
 pub use comparison::{Bounds, Change, Comparison, Difference, Side, Sides, Untold};
 pub use decision::Asked;

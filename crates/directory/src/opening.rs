@@ -12,6 +12,8 @@ use store::BackendOptions;
 use store::index::IndexConfigs;
 
 use crate::access_settings::access_settings;
+use crate::account::StateWriter;
+use crate::bind::Decoy;
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
 use crate::identity_mappers::IdentityMappers;
@@ -26,7 +28,7 @@ use crate::shadow::Shadow;
 use crate::update::UpdateState;
 use crate::watch::Watches;
 use access::limits::LiveLimits;
-use access::{AccessControl, AccessSettings};
+use access::{AccessControl, AccessSettings, AccountClock};
 use change::apply::UpdateRules;
 use change::history::{ChangeNumbers, History, LogSource, Recorder, kept_from};
 use query::backend::{Backend, Suffix};
@@ -146,13 +148,17 @@ fn assembled(
     let in_force = InForce::new(Arc::clone(&facts), &backends)
         .map_err(|error| OpenError::Store { backend: "rootDSE".to_owned(), error })?;
     let groups = Arc::new(GroupService::new(group_options, &notices));
+    let updates = UpdateState::new(config);
+    let intake = Arc::clone(updates.intake());
+    let states = StateWriter::new(Arc::clone(&backends), Box::new(move || intake.next_csn()));
     Ok(Directory {
         shapes: backends.iter().map(|_| ShapeTable::default()).collect(),
         reading: ReadContext { backends: Arc::clone(&backends), groups, computed, policies },
         limits: LiveLimits::new(config, &facts.schema)?,
         access_control: AccessControl::new(access)?,
         shadow: Shadow::new(backends.len()),
-        updates: UpdateState::new(config),
+        updates,
+        states,
         index_work: IndexWork::default(),
         identity_mappers: ArcSwap::from_pointee(IdentityMappers::new(config, &facts.schema)?),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
@@ -168,7 +174,9 @@ fn assembled(
         range_cursors: Arc::default(),
         default_referral: DefaultReferral::new(config),
         watches: Watches::new(config.global.persistent_searches_max),
-        account_clock: Arc::default(),
+        account_clock: AccountClock::default(),
+        guesses: Arc::default(),
+        decoy: Decoy::default(),
     })
 }
 

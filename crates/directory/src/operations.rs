@@ -3,10 +3,11 @@
 //! Hands each the parts of the directory that it needs, and nothing else.
 
 use ldap::extended::PasswordModify;
-use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, SearchRequest, Update};
+use ldap::{BindRequest, CompareRequest, ControlBuf, Controls, LdapResult, Operation, SearchRequest, Update};
 
-use crate::bind::{BindContext, BindStep, bind_controls};
+use crate::bind::{BindContext, BindDone, BindStep, Credential, HashJob, Via, WaitingBind, bind_controls};
 use crate::directory::Directory;
+use crate::must_change::{may_request, refusal};
 use crate::refusal::Refusal;
 use crate::search::{RequestTime, SearchContext, SearchDone, SearchPlan, Worker};
 use crate::session::Session;
@@ -14,8 +15,9 @@ use crate::subject::{SubjectError, identity_of};
 use crate::update::{
     SlowUpdate, Submitted, UpdateCallback, UpdateContext, UpdateDone, UpdateRequest, start_transaction, user_called,
 };
-use access::Identity;
+use access::{Authentication, Identity, PolicyFinder, Revoked};
 use query::error::shown;
+use schema::NormalizedDn;
 
 impl Directory {
     /// What searches need.
@@ -66,9 +68,75 @@ impl Directory {
     }
 
     /// Checks a bind request.
-    pub fn bind(&self, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
-        let Directory { in_force, backends, limits, reading, roots, .. } = self;
-        BindContext { in_force, backends, limits, reading, roots }.bind(request, controls)
+    pub fn bind(&self, session: &Session, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
+        self.binding().bind(session, request, controls)
+    }
+
+    /// Brings the bind of a user, by whatever way, as far as it goes without waiting; none: whom the client means is
+    /// not known, which takes as long as a wrong password and is answered like that.
+    ///
+    /// # Errors
+    /// The result to send: a control that binds do not take, or a database that cannot be read.
+    pub fn authenticate(
+        &self,
+        session: &Session,
+        name: Option<&NormalizedDn>,
+        credential: Credential<'_>,
+        (authentication, controls): (Authentication, &Controls<'_>),
+    ) -> Result<BindStep, LdapResult> {
+        let via = Via::of(session, controls, authentication)?;
+        let context = self.binding();
+        let claimed = match name {
+            Some(name) => context.claim(name)?,
+            None => context.claim_nobody(),
+        };
+        Ok(context.authenticate(claimed, credential, via))
+    }
+
+    /// What binds need.
+    pub(crate) fn binding(&self) -> BindContext<'_> {
+        BindContext {
+            in_force: &self.in_force,
+            backends: &self.backends,
+            limits: &self.limits,
+            reading: &self.reading,
+            roots: &self.roots,
+            guesses: &self.guesses,
+            states: &self.states,
+            clock: &self.account_clock,
+            decoy: &self.decoy,
+        }
+    }
+
+    /// Refuses what may not be requested on a connection whose user must change the password first: with the result,
+    /// and a control if the client wants one.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub fn check_must_change(
+        &self,
+        session: &Session,
+        operation: &Operation<'_>,
+        controls: &Controls<'_>,
+    ) -> Result<(), Box<(LdapResult, Option<ControlBuf>)>> {
+        if !session.standing.must_change() || may_request(&self.facts(), session, operation, controls) {
+            return Ok(());
+        }
+        Err(Box::new(refusal(controls)))
+    }
+
+    /// Whether something may have happened to what a session is bound as.
+    #[inline]
+    #[must_use]
+    pub fn is_in_doubt(&self, session: &Session) -> bool {
+        session.standing.is_in_doubt(&self.reading)
+    }
+
+    /// Why a session ends that is in doubt, if it does.
+    #[must_use]
+    pub fn revoked(&self, session: &Session) -> Option<Revoked> {
+        let finder = PolicyFinder { facts: &self.facts(), context: &self.reading };
+        session.standing.look_again(finder, self.account_clock.now())
     }
 
     /// Controls of the response to a successful bind: the authorization identity if it was asked for (RFC 3829).
@@ -132,6 +200,20 @@ impl Directory {
     /// The result to send: somebody anonymous, or a transaction that is open already.
     pub fn start_transaction(&self, session: &Session, controls: &Controls<'_>) -> Result<Vec<u8>, LdapResult> {
         start_transaction(session, controls)
+    }
+}
+
+impl HashJob {
+    /// Checks the password; takes as long as the stored value's cost says.
+    pub fn run(self, directory: &Directory) -> BindStep {
+        self.run_in(&directory.binding())
+    }
+}
+
+impl WaitingBind {
+    /// Has the state of the account written, and answers then: mostly on the thread of the writer.
+    pub fn then(self, directory: &Directory, answer: impl FnOnce(BindDone) + Send + 'static) {
+        self.then_in(&directory.states, answer);
     }
 }
 

@@ -30,6 +30,9 @@ ldap::refusals! {
         RelaxedByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "The relax rules control is for root users";
         PolicyControlValue = ResultCode::PROTOCOL_ERROR, "The password policy control of a request has no value";
         NoTransactionIdentifier = ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier";
+        StateNotWritten = ResultCode::UNWILLING_TO_PERFORM, "The state of the account cannot be written now";
+        MustChangePassword = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You must change your password before anything else is done for you on this connection";
         AssertionFailed = ResultCode::ASSERTION_FAILED, "The entry does not match the filter of the assertion control";
 
         AssertionNotAllowed = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use access::Standing;
+use access::Revocation;
 use config::Config;
 use schema::{NormalizedDn, Schema};
 
@@ -25,7 +25,7 @@ pub(crate) struct RootUser {
     pub(crate) dn: Arc<str>,
     pub(crate) password: Vec<u8>,
     /// What its sessions share.
-    pub(crate) standing: Standing,
+    pub(crate) revocation: Revocation,
 }
 
 /// The same name and the same stored password.
@@ -53,7 +53,7 @@ impl RootUsers {
                     name,
                     dn: dn.as_str().into(),
                     password: user.password.expose().as_bytes().to_vec(),
-                    standing: Standing::revocable(),
+                    revocation: Revocation::default(),
                 });
             }
         }
@@ -69,8 +69,8 @@ impl RootUsers {
     pub(crate) fn succeed(&mut self, before: &Self) {
         for old in &before.users {
             match self.users.iter_mut().find(|new| **new == *old) {
-                Some(same) => same.standing = old.standing.clone(),
-                None => old.standing.revoke(),
+                Some(same) => same.revocation = old.revocation.clone(),
+                None => old.revocation.revoke(),
             }
         }
     }
@@ -103,7 +103,8 @@ mod tests {
         let before = users(&[("stays", "aaaaaaaa"), ("changes", "bbbbbbbb"), ("goes", "cccccccc")]);
         let mut after = users(&[("changes", "dddddddd"), ("stays", "aaaaaaaa"), ("comes", "eeeeeeee")]);
         after.succeed(&before);
-        let revoked = |users: &RootUsers| users.users.iter().map(|user| user.standing.is_revoked()).collect::<Vec<_>>();
+        let revoked =
+            |users: &RootUsers| users.users.iter().map(|user| user.revocation.is_revoked()).collect::<Vec<_>>();
         assert_eq!((revoked(&before), revoked(&after)), (vec![false, true, true], vec![false; 3]));
         // The session of the user that stays ends when the user goes after all.
         let mut last = users(&[]);

@@ -94,7 +94,8 @@ pub fn moment(value: &[u8]) -> Option<Moment> {
 }
 
 /// A lock of the year 0 (`000001010000Z`) is one that ends by an administrator only.
-fn lock(value: &[u8]) -> Option<Lock> {
+#[must_use]
+pub fn lock(value: &[u8]) -> Option<Lock> {
     let since = moment(value)?;
     Some(if value.starts_with(b"0000") { Lock::UntilUnlocked } else { Lock::Since(since) })
 }

@@ -89,6 +89,13 @@ impl LdapLoop {
             self.conclude(core, client, kind, ids, refused);
             return Executed::Yes;
         }
+        if let Err(refused) = self.executor.check_must_change(&client.state.session, &message) {
+            let (result, control) = *refused;
+            let refused =
+                reply::refuse_with_control(&mut client.output, message.id, &message.operation, result, control);
+            self.conclude(core, client, kind, ids, refused);
+            return Executed::Yes;
+        }
         let mut acting = None;
         if needs_admission(&message.operation, message.controls) {
             match self.admit(core, client, ids, &message) {

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use directory::{Admitted, Bound, RequestTime, Session};
-use ldap::{LdapResult, Message};
+use directory::{Admitted, Bound, RequestTime, Revoked, Session};
+use ldap::{ControlBuf, LdapResult, Message};
 use runtime::backlog::Backlog;
 use runtime::listener::Audience;
 use runtime::mailbox::Mailbox;
@@ -27,6 +27,19 @@ pub(crate) trait Executor: Send + 'static {
     /// Begins to look the name of the client's host up, if some access rule asks for it; `told` is called when it is
     /// known. Returns whether that is so.
     fn look_up_host_name(&self, session: &Session, told: Box<dyn FnOnce() + Send>) -> bool;
+
+    /// Why the session of a connection ends, if it does: what it is bound as is gone, or may not be used any more.
+    fn revoked(&self, session: &Session) -> Option<Revoked>;
+
+    /// Refuses what may not be requested by who must change the password first.
+    ///
+    /// # Errors
+    /// The result, and a control, to send.
+    fn check_must_change(
+        &self,
+        session: &Session,
+        message: &Message<'_>,
+    ) -> Result<(), Box<(LdapResult, Option<ControlBuf>)>>;
 
     /// Decides about the controls and the OID of a request for which [`directory::needs_admission`] says so.
     ///

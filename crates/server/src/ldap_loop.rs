@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use directory::Revoked;
 use ldap::{ResultCode, encode};
 use runtime::end::{End, EndReason};
 use runtime::log::error::ErrorLog;
@@ -79,16 +80,19 @@ impl LdapLoop {
         self.notice(client, refusal.code(), &refusal.to_string())
     }
 
-    /// Ends the connection of a client that is bound as a root user which is gone or has another password, as OpenDJ
-    /// ends those of deleted users.
+    /// Ends the connection of a client that is bound as somebody who is gone, was taken out of use, or has another
+    /// password.
+    #[inline]
     pub(crate) fn end_if_revoked(&self, client: &mut Client) -> Option<End> {
-        if !client.state.session.standing.is_revoked() {
-            return None;
-        }
-        let refusal = Refusal::RootUserRevoked;
-        let text = refusal.to_string();
-        encode::notice_of_disconnection(&mut client.output, refusal.code(), &text);
-        Some(End::new(EndReason::InvalidCredentials, text))
+        let revoked = self.executor.revoked(&client.state.session)?;
+        Some(self.end_revoked(client, revoked))
+    }
+
+    #[cold]
+    pub(crate) fn end_revoked(&self, client: &mut Client, revoked: Revoked) -> End {
+        let text = revoked.to_string();
+        encode::notice_of_disconnection(&mut client.output, ResultCode::INVALID_CREDENTIALS, &text);
+        End::new(EndReason::InvalidCredentials, text)
     }
 
     /// Tells the client that and why the connection ends.

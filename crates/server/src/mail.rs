@@ -14,9 +14,11 @@ impl LdapLoop {
     /// Reads one piece of mail, and what was put off until it came.
     pub(crate) fn read(&mut self, core: &mut Core, client: &mut Client, mail: LdapMail) -> Option<End> {
         // A persistent search must not go on, either. The rest of a message that has begun comes first.
-        if client.state.session.standing.is_revoked() && client.state.partial.is_none() {
+        if client.state.partial.is_none()
+            && let Some(revoked) = self.executor.revoked(&client.state.session)
+        {
             core.lend_output(client);
-            return self.end_if_revoked(client);
+            return Some(self.end_revoked(client, revoked));
         }
         if matches!(mail.news, News::HostName) {
             host_name_is_known(client);

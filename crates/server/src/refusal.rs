@@ -12,8 +12,6 @@ ldap::refusals! {
         ProtocolVersion = ResultCode::PROTOCOL_ERROR, "This LDAP version is not supported here; use version 3";
         RequestTooLarge { bytes_max: usize } = ResultCode::PROTOCOL_ERROR,
             "The request is larger than max-request-size ({bytes_max} bytes)";
-        RootUserRevoked = ResultCode::INVALID_CREDENTIALS,
-            "The root user of this connection was removed or has another password: bind again";
         NotLdap = ResultCode::PROTOCOL_ERROR, "The bytes are not an LDAP message";
         WeakConnection { bits: u32, minimum: u32 } = ResultCode::CONFIDENTIALITY_REQUIRED,
             "The connection has {bits} bits of encryption and {minimum} are required here \

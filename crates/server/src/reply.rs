@@ -4,7 +4,7 @@
 
 use ber::Tag;
 use ldap::message::tags as request_tags;
-use ldap::{LdapResult, Message, MessageError, Operation, ResultCode, encode};
+use ldap::{ControlBuf, LdapResult, Message, MessageError, Operation, ResultCode, encode};
 
 use crate::answer::Answer;
 use crate::client::Client;
@@ -62,6 +62,22 @@ pub(crate) fn refuse_with(out: &mut Vec<u8>, message: i32, operation: &Operation
         encode::result(out, message, response, &result, &[]);
     }
     result.into()
+}
+
+/// The same with a control, if there is one.
+pub(crate) fn refuse_with_control(
+    out: &mut Vec<u8>,
+    message: i32,
+    operation: &Operation<'_>,
+    result: LdapResult,
+    control: Option<ControlBuf>,
+) -> Answer {
+    let controls: Vec<ControlBuf> = control.into_iter().collect();
+    if let Some(response) = operation.response_tag() {
+        encode::result(out, message, response, &result, &controls);
+    }
+    let response_controls = controls.iter().map(|control| control.oid.as_str()).collect();
+    Answer { response_controls, ..result.into() }
 }
 
 /// What is known of a message that could not be decoded, if it is enough to answer it: its id, the tag of the response,

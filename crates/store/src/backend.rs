@@ -206,6 +206,12 @@ impl Backend {
         Snapshot::take(&self.shared)
     }
 
+    /// The number of the last change that snapshots taken from now on see.
+    #[inline]
+    pub fn last_change(&self) -> u64 {
+        self.shared.version.load().seq
+    }
+
     /// The marks of the published version. Whoever has a snapshot takes [`Snapshot::marks`], which belong to what it
     /// sees.
     #[inline]

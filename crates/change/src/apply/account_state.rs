@@ -18,6 +18,7 @@ use super::write::{self, TreePosition};
 use crate::history::{Cause, ChangeKind};
 use crate::refusal::Refusal;
 use crate::state_changes::{AccountChanges, decode};
+use access::account_state::{lock, moment};
 use query::class_flags::ClassFlags;
 
 pub(super) const FAILURES: &str = "pwdFailureTime";
@@ -174,14 +175,6 @@ fn reencode(
         touched.insert(schema, view, value)?;
     }
     Ok(())
-}
-
-fn moment(value: &[u8]) -> Option<Moment> {
-    Timestamp::parse(value).map(|time| Moment(time.ms))
-}
-
-fn lock(value: &[u8]) -> Option<Lock> {
-    if value.starts_with(b"0000") { Some(Lock::UntilUnlocked) } else { moment(value).map(Lock::Since) }
 }
 
 /// In OpenDJ's form of times.

@@ -12,6 +12,7 @@ use super::done::{ExtendedAnswer, out_of_service};
 use super::review::Review;
 use super::rights::{LogNote, Told};
 use crate::refusal::Refusal;
+use crate::server_name::SERVER_NAME;
 use access::Identity;
 use change::apply::Report;
 use change::csn::Csn;
@@ -19,9 +20,6 @@ use change::judged::Judged;
 use change::proposal::{Authority, Kind, Proposal};
 use query::backend::{Backend, BackendIndex};
 use query::error::store_failure;
-
-/// Who stands behind changes that no client asked for.
-pub(crate) const SERVER_NAME: &str = "cn=Internal Client,cn=Root DNs,cn=config";
 
 /// A decided update, but for the time.
 #[derive(Debug)]

@@ -54,7 +54,6 @@ mod transaction_slot;
 pub(crate) mod tests;
 
 pub(crate) use context::UpdateContext;
-pub(crate) use decided::SERVER_NAME;
 pub use done::{UpdateCallback, UpdateDone};
 pub(crate) use intake::{Cause, Intake};
 pub use order::UpdateRequest;

@@ -17,12 +17,13 @@ use store::index::SchemaTypes;
 
 use super::context::UpdateContext;
 use super::controls::OwnedControls;
-use super::decided::{Decided, SERVER_NAME};
+use super::decided::Decided;
 use super::done::{UpdateCallback, UpdateDone, report_of, update_done};
 use super::intake::Cause;
 use crate::open_error::OpenError;
 use crate::own::SchemaModification;
 use crate::refusal::Refusal;
+use crate::server_name::SERVER_NAME;
 use access::Identity;
 use change::apply::schema_text;
 use change::judged::Judged;

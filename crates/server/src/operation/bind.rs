@@ -1,9 +1,10 @@
-//! Bind: decided on the loop, unless the stored password is slow to check.
+//! Bind: decided on the loop, unless the stored password is slow to check or the account's state has to be written.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use directory::{BindDone, BindStep, Bound, HashJob, Identity};
-use ldap::{BindRequest, ControlBuf, Controls, LdapResult, Message, encode};
+use directory::{BindDone, BindStep, Directory, HashJob};
+use ldap::{BindRequest, Message, encode};
 use runtime::pool::Admission;
 
 use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
@@ -13,66 +14,72 @@ use crate::refusal::Refusal;
 use crate::remote::Remote;
 use crate::stalls::Waits;
 
+/// Where an answer goes that comes later.
+struct Later {
+    remote: Remote,
+    id: i32,
+    name: String,
+    begun: Instant,
+}
+
 impl DirectoryExecutor {
     pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {
-        match self.directory.bind(request, &message.controls) {
-            BindStep::Done(done) => {
-                let controls = self.bind_controls(&message.controls, &done.result, &done.bound.identity);
-                let name = String::from_utf8_lossy(request.name).into_owned();
-                Step::Done(finish(call.out, message.id, done, name, &controls))
+        let name = || String::from_utf8_lossy(request.name).into_owned();
+        match self.directory.bind(call.session, request, &message.controls) {
+            BindStep::Done(done) => Step::Done(finish(call.out, message.id, done, name())),
+            BindStep::SlowHash(job) => {
+                let later = later(call, message.id, name());
+                self.bind_in_pool(later, job)
             }
-            BindStep::SlowHash(job) => self.bind_in_pool(call, message, request, job),
+            BindStep::Waits(waiting) => {
+                let later = later(call, message.id, name());
+                waiting.then(&self.directory, move |done| later.answer(done, Waits::Elsewhere));
+                Step::Pending
+            }
         }
     }
 
-    fn bind_in_pool(
-        &self,
-        call: &mut Call<'_>,
-        message: &Message<'_>,
-        request: &BindRequest<'_>,
-        job: HashJob,
-    ) -> Step {
-        let id = message.id;
-        let remote = call.remote(false, on_loss(id, encode::tags::BIND));
-        let name = String::from_utf8_lossy(request.name).into_owned();
-        let directory = std::sync::Arc::clone(&self.directory);
-        let wanted = message.controls.encoded().to_vec();
-        let begun = call.begun;
+    fn bind_in_pool(&self, later: Later, job: Box<HashJob>) -> Step {
+        let directory = Arc::clone(&self.directory);
         self.pools.hash.submit(move |admission| {
             if matches!(admission, Admission::Refused) {
-                return refuse(remote, id, name, directory.nobody());
+                return later.refuse(&directory);
             }
-            let waits = Waits::pool(begun.elapsed(), Duration::ZERO);
-            let done = job.run();
-            let wanted = Controls::decode(&wanted).unwrap_or_default();
-            let controls = match done.result.is_success() {
-                true => directory.bind_controls(&wanted, &done.bound.identity),
-                false => Vec::new(),
-            };
-            remote.finish(move |out| Answer { waits, ..finish(out, id, done, name, &controls) });
+            let waits = Waits::pool(later.begun.elapsed(), Duration::ZERO);
+            match job.run(&directory) {
+                BindStep::Done(done) => later.answer(done, waits),
+                BindStep::Waits(waiting) => waiting.then(&directory, move |done| later.answer(done, waits)),
+                // What was slow was done.
+                BindStep::SlowHash(_) => later.refuse(&directory),
+            }
         });
         Step::Pending
     }
+}
 
-    fn bind_controls(&self, wanted: &Controls<'_>, result: &LdapResult, identity: &Identity) -> Vec<ControlBuf> {
-        if wanted.is_empty() || !result.is_success() {
-            return Vec::new();
-        }
-        self.directory.bind_controls(wanted, identity)
+fn later(call: &mut Call<'_>, id: i32, name: String) -> Later {
+    let begun = call.begun;
+    Later { remote: call.remote(false, on_loss(id, encode::tags::BIND)), id, name, begun }
+}
+
+impl Later {
+    fn answer(self, done: BindDone, waits: Waits) {
+        let Later { remote, id, name, .. } = self;
+        remote.finish(move |out| Answer { waits, ..finish(out, id, done, name) });
+    }
+
+    fn refuse(self, directory: &Directory) {
+        let (result, bound) = (Refusal::BindsWait.into(), directory.nobody());
+        self.answer(BindDone { result, controls: Vec::new(), bound, failure: None }, Waits::default());
     }
 }
 
-fn refuse(remote: Remote, id: i32, name: String, nobody: Bound) {
-    let done = BindDone { result: Refusal::BindsWait.into(), bound: nobody, failure: None };
-    remote.finish(move |out| finish(out, id, done, name, &[]));
-}
-
-fn finish(out: &mut Vec<u8>, id: i32, done: BindDone, name: String, controls: &[ControlBuf]) -> Answer {
-    let BindDone { result, bound, failure } = done;
+fn finish(out: &mut Vec<u8>, id: i32, done: BindDone, name: String) -> Answer {
+    let BindDone { result, controls, bound, failure } = done;
     if result.is_success() && result.message.is_empty() && controls.is_empty() {
         encode::success(out, id, encode::tags::BIND);
     } else {
-        encode::bind_response(out, id, &result, None, controls);
+        encode::bind_response(out, id, &result, None, &controls);
     }
     // After a successful bind the log has the name of the entry, not the name in the request.
     let identity = &bound.identity;
@@ -83,7 +90,7 @@ fn finish(out: &mut Vec<u8>, id: i32, done: BindDone, name: String, controls: &[
         auth_dn: Some(auth_dn),
         message: result.message,
         bound: Some(Box::new(bound)),
-        response_controls: oids_of(controls),
+        response_controls: oids_of(&controls),
         ..Answer::default()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use directory::{Admitted, Bound, RequestTime, Session};
+use directory::{Admitted, Bound, RequestTime, Revoked, Session};
 use ldap::oids::control;
 use ldap::{ControlBuf, LdapResult, Message, Operation, ResultCode, encode};
 use runtime::listener::Audience;
@@ -34,6 +34,18 @@ impl Executor for DirectoryExecutor {
             told();
         });
         true
+    }
+
+    fn revoked(&self, session: &Session) -> Option<Revoked> {
+        if self.directory.is_in_doubt(session) { self.directory.revoked(session) } else { None }
+    }
+
+    fn check_must_change(
+        &self,
+        session: &Session,
+        message: &Message<'_>,
+    ) -> Result<(), Box<(LdapResult, Option<ControlBuf>)>> {
+        self.directory.check_must_change(session, &message.operation, &message.controls)
     }
 
     fn admit(&self, session: &Session, message: &Message<'_>, time: RequestTime) -> Result<Admitted, LdapResult> {

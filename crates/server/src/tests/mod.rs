@@ -102,6 +102,18 @@ impl Executor for Fake {
         true
     }
 
+    fn revoked(&self, _session: &Session) -> Option<::directory::Revoked> {
+        None
+    }
+
+    fn check_must_change(
+        &self,
+        _session: &Session,
+        _message: &Message<'_>,
+    ) -> Result<(), Box<(LdapResult, Option<ldap::ControlBuf>)>> {
+        Ok(())
+    }
+
     fn admit(&self, _session: &Session, _message: &Message<'_>, _time: RequestTime) -> Result<Admitted, LdapResult> {
         Ok(Admitted::default())
     }

@@ -61,7 +61,9 @@ fn bound(it: &Fixture, dn: &str) -> (Session, Instant) {
     client::bind(&mut bytes, 1, dn, b"secret", &[]);
     let message = ldap::Message::decode(&bytes).unwrap();
     let ldap::Operation::Bind(request) = &message.operation else { panic!("no bind") };
-    let BindStep::Done(BindDone { result, bound, .. }) = it.directory.bind(request, &message.controls) else {
+    let BindStep::Done(BindDone { result, bound, .. }) =
+        it.directory.bind(&Session::anonymous(1), request, &message.controls)
+    else {
         panic!("slow")
     };
     assert!(result.is_success());

@@ -8,7 +8,7 @@ use ldap::{ControlBuf, Controls, LdapResult, Message, ModifyOperation, Operation
 use schema::NormalizedDn;
 use tempfile::TempDir;
 
-use crate::bind::BindStep;
+use crate::bind::tests::ended;
 use crate::update::{Submitted, UpdateDone, UpdateRequest};
 use crate::{Directory, Identity, Session};
 
@@ -89,14 +89,9 @@ impl Bed {
     pub fn bind_bytes(&self, bytes: &[u8]) -> (LdapResult, Identity) {
         let message = Message::decode(bytes).unwrap();
         let Operation::Bind(request) = &message.operation else { panic!("no bind") };
-        let (result, bound) = match self.directory.bind(request, &message.controls) {
-            BindStep::Done(done) => (done.result, done.bound),
-            BindStep::SlowHash(job) => {
-                let done = job.run();
-                (done.result, done.bound)
-            }
-        };
-        (result, bound.identity)
+        let step = self.directory.bind(&Session::anonymous(1), request, &message.controls);
+        let done = ended(&self.directory, step);
+        (done.result, done.bound.identity)
     }
 
     /// Sends a message; slow updates run here and now.
@@ -157,6 +152,15 @@ impl Bed {
     }
 
     /// Values of an attribute as they are stored.
+    /// Waits for something that nobody is told of.
+    pub fn wait_for(&self, mut is_so: impl FnMut() -> bool) {
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !is_so() {
+            assert!(std::time::Instant::now() < until, "it does not come");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+
     pub fn values(&self, dn: &str, attribute: &str) -> Vec<String> {
         let snapshot = self.directory.backends[0].store.snapshot().unwrap();
         let view = snapshot.view();

@@ -4,7 +4,9 @@ use ldap::{ControlBuf, Message, ModifyOperation, Operation, ResultCode, client, 
 
 use super::bed::{ANN, BEN, Bed, none};
 use crate::Identity;
+use crate::bind::tests::ended;
 use crate::bind::{BindDone, BindFailure, BindStep};
+use crate::session::Session;
 
 #[test]
 fn names_and_passwords() {
@@ -68,7 +70,10 @@ fn what_is_not_offered() {
     let Operation::Bind(mut request) = message.operation else { panic!() };
     for (version, good) in [(1, false), (2, true), (3, true), (4, false), (-1, false)] {
         request.version = version;
-        let BindStep::Done(BindDone { result, .. }) = bed.directory.bind(&request, &none()) else { panic!() };
+        let BindStep::Done(BindDone { result, .. }) = bed.directory.bind(&Session::anonymous(1), &request, &none())
+        else {
+            panic!()
+        };
         assert_eq!(result.is_success(), good);
         assert!(good || result.code == ResultCode::PROTOCOL_ERROR);
     }
@@ -94,7 +99,7 @@ fn failures_differ_for_the_operator_only() {
         client::bind(&mut bytes, 1, dn, b"guess", &[]);
         let message = Message::decode(&bytes).unwrap();
         let Operation::Bind(request) = &message.operation else { panic!() };
-        let BindStep::Done(done) = bed.directory.bind(request, &none()) else { panic!("slow") };
+        let BindStep::Done(done) = bed.directory.bind(&Session::anonymous(1), request, &none()) else { panic!("slow") };
         assert_eq!((done.result.code, done.result.message.as_str()), (ResultCode::INVALID_CREDENTIALS, ""));
         done.failure
     };
@@ -193,8 +198,10 @@ fn slow_hashes_are_jobs() {
         client::bind(&mut bytes, 1, ANN, password.as_bytes(), &[]);
         let message = Message::decode(&bytes).unwrap();
         let Operation::Bind(request) = &message.operation else { panic!() };
-        let BindStep::SlowHash(job) = bed.directory.bind(request, &none()) else { panic!("not slow") };
-        let BindDone { result, bound, .. } = job.run();
+        let BindStep::SlowHash(job) = bed.directory.bind(&Session::anonymous(1), request, &none()) else {
+            panic!("not slow")
+        };
+        let BindDone { result, bound, .. } = ended(&bed.directory, job.run(&bed.directory));
         assert_eq!((result.is_success(), bound.identity.is_anonymous()), (good, !good));
     }
 }

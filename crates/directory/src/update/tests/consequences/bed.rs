@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::model::{Conflict, Entry, Kind, Manner, Op, Qualifier, SUFFIXES, parent_of};
 use super::steps::ldif;
-use crate::bind::BindStep;
+use crate::bind::tests::ended;
 use crate::search::tests::fixture::{Asked, Fixture, root};
 use crate::update::UpdateDone;
 use crate::update::references::Worker;
@@ -217,11 +217,8 @@ impl Bed {
         client::bind(&mut bytes, 1, dn, PASSWORD.as_bytes(), &[]);
         let message = Message::decode(&bytes).unwrap();
         let Operation::Bind(request) = &message.operation else { panic!("no bind") };
-        let done = match self.directory().bind(request, &message.controls) {
-            BindStep::Done(done) => done,
-            BindStep::SlowHash(job) => job.run(),
-        };
-        done.result.code.as_i32()
+        let step = self.directory().bind(&Session::anonymous(1), request, &message.controls);
+        ended(self.directory(), step).result.code.as_i32()
     }
 
     /// The names of what a filter finds in both backends.

@@ -1,0 +1,10 @@
+//! The state of accounts as binds change it.
+//!
+//! `state_writer` gathers what binds want to be written, and proposes it: one proposal for all that comes while the one
+//! before is being written. What a change does is decided by `change::apply`; what a bind changes, by `accounts`.
+
+mod pending;
+mod state_writer;
+
+pub(crate) use pending::StateWrite;
+pub(crate) use state_writer::StateWriter;

@@ -1,0 +1,221 @@
+//! The path of every bind: the guess is counted, the proof is judged, and what follows is told and written.
+
+use accounts::{BindRefusal, Credential as Proof, MayGuess, PasswordPolicyResponse, StateChange, StateUpdateFailure};
+use ldap::{ControlBuf, LdapResult, ResultCode};
+use query::backend::BackendIndex;
+use query::entry_place::EntryPlace;
+use store::EntryId;
+use zeroize::Zeroizing;
+
+use super::claimed::{Claimed, Found, Who};
+use super::context::BindContext;
+use super::done::{BindDone, BindFailure, authorization_identity};
+use super::step::{Attempt, BindStep, Guessing, HashJob, Via, WaitingBind};
+use crate::account::StateWrite;
+use access::inactive::{Inactive, LOCKED_MESSAGE};
+
+/// What proves who binds.
+#[derive(Clone, Copy)]
+pub enum Credential<'c> {
+    /// A password in clear.
+    Password(&'c [u8]),
+    /// A proof that the client knows the password, which was judged already.
+    Judged {
+        /// It fits.
+        is_right: bool,
+    },
+    /// Somebody trusted vouches for the client: a certificate, a ticket, a token. No password is guessed.
+    Trusted,
+}
+
+impl BindContext<'_> {
+    /// Brings a claim as far as it goes without waiting.
+    pub(crate) fn authenticate(&self, claimed: Claimed, credential: Credential<'_>, via: Via) -> BindStep {
+        let (clear, is_right) = match credential {
+            Credential::Trusted => return self.conclude_trusted(claimed, &via),
+            Credential::Judged { is_right } => (None, is_right),
+            Credential::Password(clear) => (Some(clear), false),
+        };
+        let attempt = match self.count(claimed, via) {
+            Ok(attempt) => attempt,
+            Err(step) => return *step,
+        };
+        match clear {
+            Some(clear) if attempt.claimed.is_slow() => {
+                let clear = Zeroizing::new(clear.to_vec());
+                BindStep::SlowHash(Box::new(HashJob { attempt, clear }))
+            }
+            Some(clear) => {
+                let is_right = is_password(&attempt.claimed.passwords, clear);
+                self.conclude(attempt, is_right)
+            }
+            None => self.conclude(attempt, is_right),
+        }
+    }
+
+    /// Counts the guess, before it is compared.
+    fn count(&self, claimed: Claimed, via: Via) -> Result<Attempt, Box<BindStep>> {
+        let whose = claimed.guessed();
+        let (Some(whose), MayGuess::Counted | MayGuess::NotNow) = (whose, claimed.account().may_guess(0)) else {
+            return Ok(Attempt { claimed, via, guess: Guessing::Uncounted });
+        };
+        let counted = self.guesses.count(whose, |others| claimed.account().may_guess(others) != MayGuess::NotNow);
+        let Some(guess) = counted else { return Ok(Attempt { claimed, via, guess: Guessing::NotNow }) };
+        // A failure may have been written, and its guess have gone, after the state was read.
+        let claimed = self.renew(claimed).map_err(|error| self.failed_to_read(&error))?;
+        let guess = match claimed.account().may_guess(guess.before()) {
+            MayGuess::Counted => Guessing::Counted(guess),
+            MayGuess::Uncounted => Guessing::Uncounted,
+            MayGuess::NotNow => Guessing::NotNow,
+        };
+        Ok(Attempt { claimed, via, guess })
+    }
+
+    fn failed_to_read(&self, error: &store::StoreError) -> Box<BindStep> {
+        let (result, bound) = (query::error::store_failure(error), self.nobody());
+        Box::new(BindStep::Done(BindDone { result, controls: Vec::new(), bound, failure: None }))
+    }
+
+    /// What follows from a proof that was judged.
+    fn conclude(&self, attempt: Attempt, is_right: bool) -> BindStep {
+        let Attempt { claimed, via, guess } = attempt;
+        let failure = match (&claimed.who, &guess) {
+            (Who::Nobody { why, .. }, _) => Some(*why),
+            (_, Guessing::NotNow) => Some(BindFailure::TooManyGuesses),
+            _ if !is_right => Some(BindFailure::WrongPassword),
+            _ if !via.is_secure && claimed.policy.require_secure_authentication => Some(BindFailure::NotSecure),
+            _ => None,
+        };
+        let Some(failure) = failure else { return self.conclude_right(claimed, &via, Proof::Password) };
+        let done = self.refused(failure, &via, PasswordPolicyResponse::default());
+        if !claimed.policy.lock_rules().count_failures() {
+            return BindStep::Done(done);
+        }
+        // Whoever is refused waits as long as a wrong password takes to be written.
+        let is_counted = failure == BindFailure::WrongPassword;
+        let changes = if is_counted { claimed.account().after_wrong_password() } else { None };
+        let (place, entry_uuid) = place_of(&claimed.who);
+        let guess = match guess {
+            Guessing::Counted(guess) if is_counted => Some(guess),
+            _ => None,
+        };
+        let write = StateWrite { place, entry_uuid, changes: changes.into_iter().collect(), guess, done: None };
+        BindStep::Waits(Box::new(WaitingBind { write, done, failed: None }))
+    }
+
+    /// What follows when somebody trusted vouches for the client.
+    fn conclude_trusted(&self, claimed: Claimed, via: &Via) -> BindStep {
+        match claimed.who {
+            Who::Nobody { why, .. } if why != BindFailure::NoPassword => {
+                BindStep::Done(self.refused(why, via, PasswordPolicyResponse::default()))
+            }
+            _ => self.conclude_right(claimed, via, Proof::Other),
+        }
+    }
+
+    /// What follows for who has proved to be the user.
+    fn conclude_right(&self, claimed: Claimed, via: &Via, proof: Proof) -> BindStep {
+        let verdict = claimed.account().after_right_password(proof);
+        let found = match claimed.who {
+            Who::Entry(found) => found,
+            Who::Root { mut bound } => {
+                bound.authentication = via.authentication.clone();
+                return BindStep::Done(self.succeeded(bound, via, verdict.told));
+            }
+            Who::Nobody { why, .. } => {
+                return BindStep::Done(self.refused(why, via, PasswordPolicyResponse::default()));
+            }
+        };
+        if let Some(refusal) = verdict.refusal {
+            let failure = match (refusal, found.inactive) {
+                (BindRefusal::Disabled, Some(Inactive::Locked)) => BindFailure::Inactivated,
+                _ => BindFailure::Refused(refusal),
+            };
+            return BindStep::Done(self.refused(failure, via, verdict.told));
+        }
+        let Found { place, entry_uuid, mut bound, .. } = found;
+        let on_failure = claimed.policy.state_update_failure;
+        let must_write = on_failure != StateUpdateFailure::Ignore && !verdict.changes.is_empty();
+        let is_checked = must_write || on_failure == StateUpdateFailure::Proactive;
+        let refused = || self.refused(BindFailure::StateNotWritten, via, PasswordPolicyResponse::default());
+        if is_checked && self.states.is_failing(place.backend) {
+            return BindStep::Done(refused());
+        }
+        bound.authentication = via.authentication.clone();
+        bound.standing.set_must_change(verdict.must_change);
+        let done = self.succeeded(bound, via, verdict.told);
+        if verdict.changes.is_empty() {
+            return BindStep::Done(done);
+        }
+        // A grace login is one less for good; nothing else that a bind writes is worth waiting for.
+        let waits = verdict.changes.iter().any(|change| matches!(change, StateChange::UseGrace { .. }));
+        let write = StateWrite { place, entry_uuid, changes: verdict.changes, guess: None, done: None };
+        if waits {
+            let failed = (on_failure != StateUpdateFailure::Ignore).then(refused);
+            return BindStep::Waits(Box::new(WaitingBind { write, done, failed }));
+        }
+        self.states.write(write);
+        BindStep::Done(done)
+    }
+
+    fn succeeded(&self, bound: access::Bound, via: &Via, told: PasswordPolicyResponse) -> BindDone {
+        let mut done = BindDone::succeeded(bound);
+        if via.wants_identity {
+            done.controls.push(authorization_identity(&done.bound.identity));
+        }
+        done.controls.extend(policy_control(via, told));
+        done
+    }
+
+    /// Result and message are the same for every failure, unless the configuration lets clients know (`verbose`).
+    fn refused(&self, failure: BindFailure, via: &Via, told: PasswordPolicyResponse) -> BindDone {
+        let is_verbose = self.roots.load().verbose;
+        let result = match failure {
+            // A text that other servers' clients know.
+            BindFailure::Inactivated => LdapResult::new(ResultCode::UNWILLING_TO_PERFORM, LOCKED_MESSAGE),
+            _ if is_verbose => LdapResult::new(ResultCode::INVALID_CREDENTIALS, failure.to_string()),
+            _ => LdapResult::new(ResultCode::INVALID_CREDENTIALS, String::new()),
+        };
+        let controls = policy_control(via, told).into_iter().collect();
+        BindDone { result, controls, bound: self.nobody(), failure: Some(failure) }
+    }
+}
+
+impl HashJob {
+    /// Checks the password; takes as long as the stored value's cost says.
+    pub(crate) fn run_in(self, context: &BindContext<'_>) -> BindStep {
+        let HashJob { mut attempt, clear } = self;
+        let is_right = is_password(&attempt.claimed.passwords, &clear);
+        // Much can have happened to the account meanwhile.
+        let passwords = std::mem::take(&mut attempt.claimed.passwords);
+        match context.renew(attempt.claimed) {
+            Ok(claimed) => {
+                let is_same = claimed.passwords.is_empty() || claimed.passwords == passwords;
+                context.conclude(Attempt { claimed, ..attempt }, is_right && is_same)
+            }
+            Err(error) => *context.failed_to_read(&error),
+        }
+    }
+}
+
+/// Every value is tried, so that the time does not tell which one it was.
+fn is_password(stored: &[Vec<u8>], clear: &[u8]) -> bool {
+    stored.iter().fold(false, |found, stored| password::verify(stored, clear) | found)
+}
+
+/// Where the state of whom is written; nobody's is not, but waits for that of others.
+fn place_of(who: &Who) -> (EntryPlace, [u8; 16]) {
+    match who {
+        Who::Entry(found) => (found.place, found.entry_uuid),
+        Who::Nobody { backend, .. } => (EntryPlace { backend: *backend, id: EntryId::ROOT }, [0; 16]),
+        Who::Root { .. } => (EntryPlace { backend: BackendIndex(0), id: EntryId::ROOT }, [0; 16]),
+    }
+}
+
+/// The draft's control for who asked for it, Netscape's for others, where there is something to say.
+fn policy_control(via: &Via, told: PasswordPolicyResponse) -> Option<ControlBuf> {
+    if via.wants_policy {
+        return Some(told.control());
+    }
+    told.netscape_control()
+}

@@ -1,0 +1,90 @@
+//! Who is meant by a name: an account, a root user, or nobody.
+//!
+//! Nobody has a password, a policy and a state as everybody else, so that what follows is the same work.
+
+use std::sync::{Arc, LazyLock};
+
+use access::Bound;
+use access::guesses::Guessed;
+use access::inactive::Inactive;
+use accounts::{Account, AccountState, Moment, PasswordPolicy};
+use password::Scheme;
+use query::backend::BackendIndex;
+use query::entry_place::EntryPlace;
+use schema::NormalizedDn;
+
+use super::done::BindFailure;
+
+/// Who is meant, with all that a bind depends on.
+pub(crate) struct Claimed {
+    pub(super) who: Who,
+    /// As stored; of whom there is none, the decoy.
+    pub(super) passwords: Vec<Vec<u8>>,
+    pub(super) policy: Arc<PasswordPolicy>,
+    pub(super) state: AccountState,
+    /// When the bind came.
+    pub(super) now: Moment,
+}
+
+/// Who it is.
+pub(super) enum Who {
+    /// Nobody can bind by that name.
+    Nobody {
+        /// Why.
+        why: BindFailure,
+        /// Where the entry would be.
+        backend: BackendIndex,
+    },
+    /// A root user of the configuration.
+    Root {
+        /// What the session would be.
+        bound: Bound,
+    },
+    /// An entry with a password.
+    Entry(Found),
+}
+
+/// An entry that was found.
+pub(super) struct Found {
+    pub(super) place: EntryPlace,
+    pub(super) entry_uuid: [u8; 16],
+    pub(super) name: NormalizedDn,
+    /// The last change that was seen.
+    pub(super) seen: u64,
+    pub(super) inactive: Option<Inactive>,
+    /// What the session would be.
+    pub(super) bound: Bound,
+}
+
+impl Claimed {
+    /// A root user.
+    pub(super) fn root(bound: Bound, password: Vec<u8>, now: Moment) -> Claimed {
+        // Root users are not locked: somebody must be able to unlock the others.
+        static POLICY: LazyLock<Arc<PasswordPolicy>> = LazyLock::new(Arc::default);
+        let (policy, state) = (Arc::clone(&POLICY), AccountState::default());
+        Claimed { who: Who::Root { bound }, passwords: vec![password], policy, state, now }
+    }
+
+    /// The account at the moment of the bind.
+    pub(super) fn account(&self) -> Account<'_> {
+        Account { policy: &self.policy, state: &self.state, now: self.now }
+    }
+
+    /// Whose guesses are counted; nobody's are not.
+    pub(super) fn guessed(&self) -> Option<Guessed> {
+        match &self.who {
+            Who::Entry(found) => Some(Guessed::entry(found.place)),
+            Who::Nobody { .. } | Who::Root { .. } => None,
+        }
+    }
+
+    /// Whether a stored password is slow to check.
+    pub(super) fn is_slow(&self) -> bool {
+        self.passwords.iter().any(|stored| password::is_slow(stored))
+    }
+
+    /// The scheme that new passwords are stored by.
+    pub(super) fn default_scheme(policy: &PasswordPolicy) -> Scheme {
+        policy.default_schemes.first().copied().unwrap_or(Scheme::SaltedSha512)
+    }
+}

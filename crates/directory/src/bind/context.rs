@@ -1,0 +1,142 @@
+//! What binds need of the directory, and finding who is meant.
+
+use std::sync::Arc;
+
+use access::account::find_account;
+use access::guesses::Guesses;
+use access::inactive::inactive;
+use access::limits::{Bound, LimitsFinder, LiveLimits, given_limits};
+use access::{AccountClock, Authentication, Identity, PolicyFinder, Standing};
+use accounts::AccountState;
+use arc_swap::ArcSwap;
+use ldap::LdapResult;
+use query::backend::{Backend, BackendIndex, holder};
+use query::entry_place::EntryPlace;
+use query::error::store_failure;
+use query::facts::Facts;
+use query::read_moment::ReadContext;
+use schema::NormalizedDn;
+use store::StoreError;
+
+use super::claimed::{Claimed, Found, Who};
+use super::decoy::Decoy;
+use super::done::BindFailure;
+use crate::account::StateWriter;
+use crate::in_force::InForce;
+use crate::root_users::RootUsers;
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub(crate) struct BindContext<'d> {
+    pub(crate) in_force: &'d InForce,
+    pub(crate) backends: &'d [Backend],
+    pub(crate) limits: &'d LiveLimits,
+    pub(crate) reading: &'d ReadContext,
+    pub(crate) roots: &'d ArcSwap<RootUsers>,
+    pub(crate) guesses: &'d Arc<Guesses>,
+    pub(crate) states: &'d StateWriter,
+    pub(crate) clock: &'d AccountClock,
+    pub(crate) decoy: &'d Decoy,
+}
+
+impl BindContext<'_> {
+    /// What a failed bind leaves of a session.
+    pub(super) fn nobody(&self) -> Bound {
+        self.limits.nobody()
+    }
+
+    /// Who is meant by a name.
+    pub(crate) fn claim(&self, name: &NormalizedDn) -> Result<Claimed, LdapResult> {
+        let facts = self.in_force.facts();
+        if let Some(root) = self.roots.load().user(name) {
+            let limits = self.limits_finder(&facts).by_rules(&root.dn, Some(name), true);
+            let bound = Bound {
+                identity: Identity::Root { dn: root.dn.clone() },
+                authentication: Authentication::None,
+                limits: limits.map_err(|error| store_failure(&error))?,
+                standing: Standing::of_root(&root.revocation),
+            };
+            return Ok(Claimed::root(bound, root.password.clone(), self.clock.now()));
+        }
+        let Some((at, backend)) = self.holder(name) else {
+            return Ok(self.claim_of_nobody(&facts, BindFailure::NoEntry, BackendIndex(0)));
+        };
+        self.claim_entry(&facts, at, backend, name).map_err(|error| store_failure(&error))
+    }
+
+    /// Whoever is meant, it is nobody.
+    pub(crate) fn claim_nobody(&self) -> Claimed {
+        self.claim_of_nobody(&self.in_force.facts(), BindFailure::NoEntry, BackendIndex(0))
+    }
+
+    fn holder(&self, name: &NormalizedDn) -> Option<(BackendIndex, &Backend)> {
+        let (at, _) = holder(self.backends, name.as_bytes())?;
+        Some((at, self.backends.get(at.0)?))
+    }
+
+    fn limits_finder<'c>(&'c self, facts: &'c Arc<Facts>) -> LimitsFinder<'c> {
+        LimitsFinder { live: self.limits, facts, context: self.reading }
+    }
+
+    fn claim_entry(
+        &self,
+        facts: &Arc<Facts>,
+        at: BackendIndex,
+        backend: &Backend,
+        name: &NormalizedDn,
+    ) -> Result<Claimed, StoreError> {
+        let snapshot = backend.store.snapshot()?;
+        let view = snapshot.view();
+        let finder = PolicyFinder { facts, context: self.reading };
+        let Some(account) = find_account(finder, at, backend, &snapshot, name)? else {
+            return Ok(self.claim_of_nobody(facts, BindFailure::NoEntry, at));
+        };
+        if account.passwords.is_empty() {
+            return Ok(self.claim_of_nobody(facts, BindFailure::NoPassword, at));
+        }
+        let place = EntryPlace { backend: at, id: account.id };
+        let seen = view.seq().unwrap_or_default();
+        let standing = Standing::of_account(place, &account, || {
+            let counter = backend.store.entry_counter(place.id);
+            // A change that came in between is one that this bind did not see.
+            if backend.store.last_change() == seen { counter } else { counter.wrapping_sub(1) }
+        });
+        let stored_name = view.dn_of(account.id)?.unwrap_or_default();
+        let limits = self.limits_finder(facts).by_rules(&stored_name, Some(name), false)?;
+        let given = given_limits(self.reading, facts, place, &snapshot)?;
+        let limits = given.unwrap_or(account.limits).over(limits);
+        let inactive = inactive(self.reading, facts, place, &snapshot)?;
+        let bound = Bound {
+            identity: Identity::User { dn: stored_name.into(), backend: at, entry: account.id },
+            authentication: Authentication::None,
+            limits,
+            standing,
+        };
+        let entry_uuid = account.uuid.unwrap_or_default();
+        let found = Found { place, entry_uuid, name: name.clone(), seen, inactive, bound };
+        let mut state = account.state;
+        state.is_disabled |= inactive.is_some();
+        let (passwords, policy, now) = (account.passwords, account.policy, self.clock.now());
+        Ok(Claimed { who: Who::Entry(found), passwords, policy, state, now })
+    }
+
+    /// Nobody, for that reason; the entry would be in that backend.
+    pub(super) fn claim_of_nobody(&self, facts: &Arc<Facts>, why: BindFailure, backend: BackendIndex) -> Claimed {
+        let policy = PolicyFinder { facts, context: self.reading }.default_policy();
+        let passwords = vec![self.decoy.of(Claimed::default_scheme(&policy))];
+        let (who, state, now) = (Who::Nobody { why, backend }, AccountState::default(), self.clock.now());
+        Claimed { who, passwords, policy, state, now }
+    }
+
+    /// The same account as it is now, if something was written to its backend since.
+    pub(super) fn renew(&self, claimed: Claimed) -> Result<Claimed, StoreError> {
+        let Who::Entry(found) = &claimed.who else { return Ok(claimed) };
+        let at = found.place.backend;
+        let Some(backend) = self.backends.get(at.0) else { return Ok(claimed) };
+        if backend.store.last_change() == found.seen {
+            return Ok(claimed);
+        }
+        let name = found.name.clone();
+        self.claim_entry(&self.in_force.facts(), at, backend, &name)
+    }
+}

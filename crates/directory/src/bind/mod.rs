@@ -1,0 +1,35 @@
+//! Binds (RFC 4511 §4.2, RFC 4513): from a name and what proves it to an identity.
+//!
+//! There is one path for all, whatever proves the identity, and it is a straight line: who is meant, how many guesses
+//! are left, the proof, the account's policy and state, the answer. A refusal never tells whether the name exists, has
+//! a password, is locked or disabled: result, message and time are those of a wrong password. The state of an account
+//! is told only to who has proved to be its user.
+//!
+//! | file | what |
+//! |---|---|
+//! | `context` | what binds need of the directory |
+//! | `simple` | the bind request |
+//! | `claimed` | who is meant: an account, a root user, or nobody |
+//! | `decoy` | what is verified where there is no password |
+//! | `authenticate` | the path |
+//! | `step` | where a bind is: decided, waiting for a slow hash, waiting for the disk |
+//! | `done` | how it ended |
+
+mod authenticate;
+mod claimed;
+mod context;
+mod decoy;
+mod done;
+mod simple;
+mod step;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use authenticate::Credential;
+pub(crate) use context::BindContext;
+pub(crate) use decoy::Decoy;
+pub use done::{BindDone, BindFailure};
+pub(crate) use simple::bind_controls;
+pub(crate) use step::Via;
+pub use step::{BindStep, HashJob, WaitingBind};

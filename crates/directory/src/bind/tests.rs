@@ -1,0 +1,222 @@
+//! Binds under policies: what is counted, what is told, what is written.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use accounts::{LastLogin, PasswordPolicy, PolicyError, PolicyWarning, TimeFormat};
+use ldap::controls::PasswordPolicyResponse;
+use ldap::oids::control;
+use ldap::{ControlBuf, Message, ModifyOperation, Operation, ResultCode, client};
+
+use super::{BindDone, BindFailure, BindStep};
+use crate::directory::Directory;
+use crate::session::Session;
+use crate::update::tests::bed::{ANN, BEN, Bed};
+
+const MINUTE_MS: i64 = 60_000;
+
+/// Brings a bind to its end.
+pub(crate) fn ended(directory: &Directory, step: BindStep) -> BindDone {
+    match step {
+        BindStep::Done(done) => done,
+        BindStep::SlowHash(job) => ended(directory, job.run(directory)),
+        BindStep::Waits(waiting) => {
+            let (sender, receiver) = mpsc::channel();
+            waiting.then(directory, move |done| drop(sender.send(done)));
+            receiver.recv().unwrap()
+        }
+    }
+}
+
+fn step(directory: &Directory, dn: &str, password: &str) -> BindStep {
+    let mut bytes = Vec::new();
+    let wanted = ControlBuf::new(control::PASSWORD_POLICY, None);
+    client::bind(&mut bytes, 1, dn, password.as_bytes(), &[wanted]);
+    let message = Message::decode(&bytes).unwrap();
+    let Operation::Bind(request) = &message.operation else { panic!("no bind") };
+    directory.bind(&Session::anonymous(1), request, &message.controls)
+}
+
+fn bind(bed: &Bed, dn: &str, password: &str) -> BindDone {
+    bound(&bed.directory, dn, password)
+}
+
+fn bound(directory: &Directory, dn: &str, password: &str) -> BindDone {
+    ended(directory, step(directory, dn, password))
+}
+
+fn told(done: &BindDone) -> (ResultCode, PasswordPolicyResponse) {
+    let control = done.controls.iter().find(|control| control.oid == control::PASSWORD_POLICY).unwrap();
+    (done.result.code, PasswordPolicyResponse::decode(control.value.as_deref()).unwrap())
+}
+
+fn with(policy: PasswordPolicy) -> Bed {
+    Bed::with(&["dc=example,dc=com"], |config| config.default_policy = policy.into())
+}
+
+/// Three wrong passwords lock for an hour.
+fn three() -> PasswordPolicy {
+    let lockout_duration = Duration::from_secs(3_600);
+    PasswordPolicy { lockout_failure_count: 3, lockout_duration, ..PasswordPolicy::default() }
+}
+
+const NOTHING: PasswordPolicyResponse = PasswordPolicyResponse { warning: None, error: None };
+const WRONG: (ResultCode, PasswordPolicyResponse) = (ResultCode::INVALID_CREDENTIALS, NOTHING);
+const GOOD: (ResultCode, PasswordPolicyResponse) = (ResultCode::SUCCESS, NOTHING);
+
+fn error(error: PolicyError) -> PasswordPolicyResponse {
+    PasswordPolicyResponse::of_error(error)
+}
+
+/// A lock is told to who knows the password, and ends by itself.
+#[test]
+fn three_wrong_passwords_lock_an_account() {
+    let bed = with(three());
+    for _ in 0..3 {
+        assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
+    }
+    assert_eq!(bed.values(ANN, "pwdFailureTime").len(), 3);
+    assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
+    let locked = bind(&bed, ANN, "opensesame");
+    assert_eq!(told(&locked), (ResultCode::INVALID_CREDENTIALS, error(PolicyError::AccountLocked)));
+    assert!(locked.result.message.is_empty() && locked.bound.identity.is_anonymous());
+    assert_eq!(told(&bind(&bed, BEN, "benben")), GOOD);
+    bed.directory.account_clock().set_ahead(61 * MINUTE_MS);
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")), GOOD);
+    bed.wait_for(|| bed.values(ANN, "pwdFailureTime").is_empty() && bed.values(ANN, "pwdAccountLockedTime").is_empty());
+}
+
+#[test]
+fn a_right_password_forgets_the_wrong_ones() {
+    let bed = with(three());
+    for _ in 0..3 {
+        assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
+        assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
+        assert_eq!(told(&bind(&bed, ANN, "opensesame")), GOOD);
+        bed.wait_for(|| bed.values(ANN, "pwdFailureTime").is_empty());
+    }
+}
+
+/// What cannot be told apart by the answer waits for the disk alike.
+#[test]
+fn every_refusal_waits_for_the_disk() {
+    let bed = with(three());
+    bed.modify(BEN, &[(ModifyOperation::Replace, "ds-pwp-account-disabled", "TRUE")]);
+    for (dn, why) in [
+        (ANN, BindFailure::WrongPassword),
+        (BEN, BindFailure::WrongPassword),
+        ("uid=nobody,dc=example,dc=com", BindFailure::NoEntry),
+        ("dc=example,dc=com", BindFailure::NoPassword),
+        ("dc=elsewhere", BindFailure::NoEntry),
+    ] {
+        let BindStep::Waits(waiting) = step(&bed.directory, dn, "guess") else { panic!("{dn} does not wait") };
+        let done = ended(&bed.directory, BindStep::Waits(waiting));
+        assert_eq!((told(&done), done.failure), (WRONG, Some(why)), "{dn}");
+    }
+    // Nothing is written where nothing is counted, and then nobody waits.
+    let bed = Bed::new();
+    assert!(matches!(step(&bed.directory, ANN, "guess"), BindStep::Done(_)));
+}
+
+/// A thousand at once: three are compared, all are answered alike.
+#[test]
+fn guesses_in_flight_are_counted() {
+    let bed = with(three());
+    let (wrong, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let directory = &bed.directory;
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let done = bound(directory, ANN, "guess");
+                    assert_eq!(told(&done), WRONG);
+                    let counter = if done.failure == Some(BindFailure::WrongPassword) { &wrong } else { &refused };
+                    counter.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(bed.values(ANN, "pwdFailureTime").len(), 3);
+    assert_eq!(wrong.load(Ordering::Relaxed) + refused.load(Ordering::Relaxed), 1_000);
+    assert_eq!(bed.directory.guesses.in_flight(), 0, "nothing is kept");
+}
+
+/// While two guesses are in flight and one is left, the third is not compared.
+#[test]
+fn a_guess_too_many_is_wrong_even_if_it_is_right() {
+    let bed = with(three());
+    let steps: Vec<BindStep> = (0..3).map(|_| step(&bed.directory, ANN, "guess")).collect();
+    let right = bind(&bed, ANN, "opensesame");
+    assert_eq!((told(&right), right.failure), (WRONG, Some(BindFailure::TooManyGuesses)));
+    drop(steps);
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")), GOOD, "guesses that were never answered do not count");
+}
+
+#[test]
+fn an_expired_password_has_grace_logins() {
+    let bed = with(PasswordPolicy {
+        max_password_age: Duration::from_secs(86_400),
+        password_expiration_warning_interval: Duration::from_secs(3_600),
+        expire_passwords_without_warning: true,
+        grace_login_count: 1,
+        ..PasswordPolicy::default()
+    });
+    bed.directory.account_clock().set_ahead(23 * 60 * MINUTE_MS + 30 * MINUTE_MS);
+    let (code, warned) = told(&bind(&bed, ANN, "opensesame"));
+    assert!(matches!(warned.warning, Some(PolicyWarning::SecondsBeforeExpiration(1700..=1800))), "{warned:?}");
+    assert_eq!((code, warned.error), (ResultCode::SUCCESS, None));
+    bed.directory.account_clock().set_ahead(25 * 60 * MINUTE_MS);
+    let grace = bind(&bed, ANN, "opensesame");
+    let last = PasswordPolicyResponse {
+        warning: Some(PolicyWarning::GraceLeft(0)),
+        error: Some(PolicyError::PasswordExpired),
+    };
+    assert_eq!((told(&grace), grace.bound.standing.must_change()), ((ResultCode::SUCCESS, last), true));
+    assert_eq!(bed.values(ANN, "pwdGraceUseTime").len(), 1);
+    let expired = (ResultCode::INVALID_CREDENTIALS, error(PolicyError::PasswordExpired));
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")), expired);
+    assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
+}
+
+#[test]
+fn the_last_login_is_written_once_a_day() {
+    let bed = with(PasswordPolicy {
+        last_login: Some(LastLogin {
+            attribute: "ds-pwp-last-login-time".to_owned(),
+            format: Some(TimeFormat::generalized()),
+            previous_formats: Vec::new(),
+            precision: Duration::from_secs(86_400),
+        }),
+        ..PasswordPolicy::default()
+    });
+    let login = || bed.values(ANN, "ds-pwp-last-login-time");
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")), GOOD);
+    bed.wait_for(|| login().len() == 1);
+    let (first, stamp) = (login(), bed.values(ANN, "modifyTimestamp"));
+    bed.directory.account_clock().set_ahead(23 * 60 * MINUTE_MS);
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")), GOOD);
+    bed.directory.account_clock().set_ahead(25 * 60 * MINUTE_MS);
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")), GOOD);
+    bed.wait_for(|| login() != first);
+    assert!(login()[0] > first[0]);
+    assert_eq!(bed.values(ANN, "modifyTimestamp"), stamp, "a login is no modification");
+}
+
+#[test]
+fn a_policy_may_ask_for_encryption() {
+    let bed = with(PasswordPolicy { require_secure_authentication: true, ..PasswordPolicy::default() });
+    let done = bind(&bed, ANN, "opensesame");
+    assert_eq!((told(&done), done.failure), (WRONG, Some(BindFailure::NotSecure)));
+}
+
+#[test]
+fn failures_survive_a_restart() {
+    let bed = with(three());
+    for _ in 0..2 {
+        assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
+    }
+    let bed = bed.reopen();
+    assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
+    assert_eq!(told(&bind(&bed, ANN, "opensesame")).1, error(PolicyError::AccountLocked));
+}
