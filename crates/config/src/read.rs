@@ -295,6 +295,9 @@ fn tls(get: &Get<'_>, all: &[Object]) -> Option<TlsConfig> {
     Some(TlsConfig {
         certificate: provider.path("pem-certificate-file"),
         private_key: provider.path("pem-private-key-file"),
+        key_store: provider.one("key-store-file").map(|_| provider.path("key-store-file")),
+        pin_file: provider.one("key-store-pin-file").map(|_| provider.path("key-store-pin-file")),
+        pin_variable: provider.one("key-store-pin-environment-variable").map(|name| name.to_string()),
         tls12: versions.iter().any(|version| version == "TLSv1.2"),
         tls13: versions.iter().any(|version| version == "TLSv1.3"),
         cipher_suites: get.texts("ssl-cipher-suite"),

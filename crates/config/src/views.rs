@@ -279,6 +279,12 @@ pub struct TlsConfig {
     pub certificate: PathBuf,
     /// `pem-private-key-file`
     pub private_key: PathBuf,
+    /// `key-store-file`, instead of the two.
+    pub key_store: Option<PathBuf>,
+    /// `key-store-pin-file`
+    pub pin_file: Option<PathBuf>,
+    /// `key-store-pin-environment-variable`
+    pub pin_variable: Option<String>,
     /// TLS 1.2 is in `ssl-protocol`.
     pub tls12: bool,
     /// TLS 1.3 is in `ssl-protocol`.

@@ -95,7 +95,8 @@ mod tests {
     use crate::log::error::ErrorLogSettings;
     use crate::log::file::LogFileSettings;
     use crate::log::writer::LogThreadBuilder;
-    use crate::tls::{CertificateFiles, TlsSettings};
+    use crate::tls::TlsSettings;
+    use crate::tls_keys::CertificateFiles;
 
     /// A certificate that ends so many days after now.
     fn acceptor(dir: &Path, days: i64) -> Arc<TlsAcceptor> {
@@ -104,7 +105,7 @@ mod tests {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
         let date = jiff::Timestamp::from_second(now + days * 86_400).unwrap().to_zoned(jiff::tz::TimeZone::UTC).date();
         params.not_after = rcgen::date_time_ymd(date.year().into(), date.month() as u8, date.day() as u8);
-        let files = CertificateFiles { certificate: dir.join("cert.pem"), private_key: dir.join("key.pem") };
+        let files = CertificateFiles::pem(dir.join("cert.pem"), dir.join("key.pem"));
         std::fs::write(&files.certificate, params.self_signed(&key).unwrap().pem()).unwrap();
         std::fs::write(&files.private_key, key.serialize_pem()).unwrap();
         Arc::new(TlsAcceptor::new(&TlsSettings::new(files)).unwrap())

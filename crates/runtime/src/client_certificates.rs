@@ -8,9 +8,10 @@ use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme};
+use x509_parser::x509::X509Version;
 
 use crate::tls_error::{TlsError, load_certificates};
 
@@ -60,6 +61,12 @@ impl ClientVerifier {
         let Some((own, others)) = chain.split_first() else { return false };
         self.judge.verify_client_cert(own, others, UnixTime::now()).is_ok()
     }
+
+    /// Whether a certificate is not looked at further: it is of a kind that is never good (version 1, say), and its
+    /// client is served all the same.
+    fn is_let_pass(&self, certificate: &CertificateDer<'_>) -> bool {
+        !self.required && ParsedCertificate::try_from(certificate).is_err()
+    }
 }
 
 impl ClientCertVerifier for ClientVerifier {
@@ -90,7 +97,10 @@ impl ClientCertVerifier for ClientVerifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.judge.verify_tls12_signature(message, certificate, signature)
+        match self.is_let_pass(certificate) {
+            true => Ok(HandshakeSignatureValid::assertion()),
+            false => self.judge.verify_tls12_signature(message, certificate, signature),
+        }
     }
 
     fn verify_tls13_signature(
@@ -99,7 +109,10 @@ impl ClientCertVerifier for ClientVerifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.judge.verify_tls13_signature(message, certificate, signature)
+        match self.is_let_pass(certificate) {
+            true => Ok(HandshakeSignatureValid::assertion()),
+            false => self.judge.verify_tls13_signature(message, certificate, signature),
+        }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -111,16 +124,23 @@ impl ClientCertVerifier for ClientVerifier {
 fn load_lists(path: &PathBuf) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
     let bad = |reason: String| TlsError::File { path: path.clone(), reason };
     let bytes = std::fs::read(path).map_err(|error| bad(error.to_string()))?;
-    if !bytes.windows(5).any(|window| window == b"-----") {
-        return match x509_parser::parse_x509_crl(&bytes) {
-            Ok(_) => Ok(vec![CertificateRevocationListDer::from(bytes)]),
-            Err(error) => Err(bad(format!("it is no certificate revocation list: {error}"))),
-        };
-    }
-    let lists: Result<Vec<_>, pem::Error> = CertificateRevocationListDer::pem_slice_iter(&bytes).collect();
+    let lists = match bytes.windows(5).any(|window| window == b"-----") {
+        true => CertificateRevocationListDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, pem::Error>>(),
+        false => Ok(vec![CertificateRevocationListDer::from(bytes)]),
+    };
     let lists = lists.map_err(|error| bad(error.to_string()))?;
     if lists.is_empty() {
         return Err(bad("no certificate revocation list in the file".to_owned()));
+    }
+    for list in &lists {
+        let read = x509_parser::parse_x509_crl(list);
+        let (_, read) = read.map_err(|error| bad(format!("it is not a certificate revocation list: {error}")))?;
+        if read.version() != Some(X509Version::V2) {
+            let remedy = "make one of version 2 (openssl ca: crl_extensions)";
+            return Err(bad(format!(
+                "the certificate revocation list has version 1, which is not supported: {remedy}"
+            )));
+        }
     }
     Ok(lists)
 }

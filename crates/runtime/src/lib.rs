@@ -38,5 +38,6 @@ pub mod sys;
 pub mod tls;
 pub mod tls_error;
 pub mod tls_facts;
+pub mod tls_keys;
 mod transport;
 mod turn;

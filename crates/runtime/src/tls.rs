@@ -12,23 +12,13 @@ use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::PrivateKeyDer;
-use rustls::pki_types::pem::PemObject;
 use rustls::server::ProducesTickets;
-use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::sign::SingleCertAndKey;
 
 use crate::channel_binding::end_point;
 use crate::client_certificates::{ClientCertificates, ClientVerifier};
-use crate::tls_error::{TlsError, load_certificates};
-
-/// Where a listener's certificate is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CertificateFiles {
-    /// PEM file with the certificate and its chain.
-    pub certificate: PathBuf,
-    /// PEM file with the private key; may be the same file.
-    pub private_key: PathBuf,
-}
+use crate::tls_error::TlsError;
+use crate::tls_keys::CertificateFiles;
 
 /// What TLS is configured with.
 #[derive(Debug, Clone)]
@@ -55,7 +45,7 @@ impl TlsSettings {
     /// Every file that the configuration is made of.
     fn paths(&self) -> impl Iterator<Item = &Path> {
         let clients = self.clients.iter().flat_map(|clients| clients.trusted.iter().chain(&clients.revoked));
-        [&self.files.certificate, &self.files.private_key].into_iter().chain(clients).map(PathBuf::as_path)
+        self.files.paths().chain(clients).map(PathBuf::as_path)
     }
 }
 
@@ -141,7 +131,7 @@ impl TlsAcceptor {
 impl Serving {
     fn new(settings: &TlsSettings, ticketer: &Arc<dyn ProducesTickets>) -> Result<Self, TlsError> {
         let library = |error: rustls::Error| TlsError::Library(error.to_string());
-        let key = load_pair(&settings.files)?;
+        let key = settings.files.load()?;
         let certificate = key.cert.first().map(|certificate| certificate.to_vec()).unwrap_or_default();
         let provider = Arc::new(provider(&settings.cipher_suites));
         let mut versions = Vec::new();
@@ -196,24 +186,13 @@ fn stamps(settings: &TlsSettings) -> Vec<Option<FileStamp>> {
     settings.paths().map(stamp).collect()
 }
 
-fn load_pair(files: &CertificateFiles) -> Result<CertifiedKey, TlsError> {
-    let chain = load_certificates(&files.certificate)?;
-    let key = PrivateKeyDer::from_pem_file(&files.private_key)
-        .map_err(|error| TlsError::File { path: files.private_key.clone(), reason: error.to_string() })?;
-    CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider()).map_err(|error| TlsError::Pair {
-        certificate: files.certificate.clone(),
-        private_key: files.private_key.clone(),
-        reason: error.to_string(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn write_pair(dir: &Path, name: &str) -> CertificateFiles {
         let pair = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
-        let files = CertificateFiles { certificate: dir.join("cert.pem"), private_key: dir.join("key.pem") };
+        let files = CertificateFiles::pem(dir.join("cert.pem"), dir.join("key.pem"));
         std::fs::write(&files.certificate, pair.cert.pem()).unwrap();
         std::fs::write(&files.private_key, pair.signing_key.serialize_pem()).unwrap();
         files

@@ -12,8 +12,9 @@ use runtime::listener::{ListenAt, ListenerSettings};
 use runtime::log::clock::{TimeFormat, TimeFormatError};
 use runtime::log::error::{ErrorLogSettings, Severities, parse_override};
 use runtime::log::file::LogFileSettings;
-use runtime::tls::{CertificateFiles, TlsAcceptor, TlsSettings};
+use runtime::tls::{TlsAcceptor, TlsSettings};
 use runtime::tls_error::TlsError;
+use runtime::tls_keys::{CertificateFiles, Pin};
 use thiserror::Error;
 
 use crate::connection_rules::ConnectionRules;
@@ -114,7 +115,7 @@ impl Settings {
 
 fn handler_listeners(handler: &config::LdapHandler, listeners: &mut Vec<LdapListener>) -> Result<(), SettingsError> {
     let acceptor = |tls: &config::TlsConfig| {
-        let files = CertificateFiles { certificate: tls.certificate.clone(), private_key: tls.private_key.clone() };
+        let files = certificate_files(tls);
         let clients = tls.clients.as_ref().map(|trust| ClientCertificates {
             required: trust.required,
             trusted: trust.trusted.clone(),
@@ -151,6 +152,17 @@ fn handler_listeners(handler: &config::LdapHandler, listeners: &mut Vec<LdapList
         });
     }
     Ok(())
+}
+
+fn certificate_files(tls: &config::TlsConfig) -> CertificateFiles {
+    let pin = tls.pin_file.clone().map(Pin::File);
+    let pin = pin.or_else(|| tls.pin_variable.clone().map(Pin::Environment));
+    match &tls.key_store {
+        Some(store) => {
+            CertificateFiles { certificate: store.clone(), private_key: store.clone(), is_pkcs12: true, pin }
+        }
+        None => CertificateFiles { pin, ..CertificateFiles::pem(tls.certificate.clone(), tls.private_key.clone()) },
+    }
 }
 
 fn access_log(

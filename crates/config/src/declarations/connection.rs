@@ -206,7 +206,8 @@ pub(super) static KEY_MANAGER_PROVIDER: Class = Class {
     named_by: Some("the provider's name"),
     variants: &[Variant {
         type_name: "pem",
-        help: "Certificate and key in PEM files; replaced files are picked up without a restart.",
+        help: "Certificate and key in PEM files, or in one PKCS #12 file; replaced files are picked up without a \
+               restart.",
         properties: &[
             property(
                 "pem-certificate-file",
@@ -219,9 +220,30 @@ pub(super) static KEY_MANAGER_PROVIDER: Class = Class {
                 "pem-private-key-file",
                 "TlsConfig.private_key",
                 Syntax::Path,
-                "The private key (PKCS #8, PKCS #1 or SEC1, not encrypted).",
+                "The private key (PKCS #8, PKCS #1 or SEC1). One in PKCS #8 may be encrypted.",
             )
             .default(&["keys/server.key"]),
+            property(
+                "key-store-file",
+                "TlsConfig.key_store",
+                Syntax::Path,
+                "A PKCS #12 file with the certificate, those of the issuers and the key, instead of the PEM files.",
+            )
+            .absent("The PEM files are read."),
+            property(
+                "key-store-pin-file",
+                "TlsConfig.pin_file",
+                Syntax::Path,
+                "A file whose first line is the password of the key.",
+            )
+            .absent("The variable has it, if the key is encrypted."),
+            property(
+                "key-store-pin-environment-variable",
+                "TlsConfig.pin_variable",
+                Syntax::Text,
+                "The variable of the server's environment that has the password of the key, if no file has it.",
+            )
+            .absent("The key is not encrypted, or the file has its password."),
         ],
     }],
     children: &[],

@@ -1,6 +1,7 @@
 //! TLS: from the first byte, by StartTLS, with certificates that change.
 
-use runtime::tls::{CertificateFiles, Reload, TlsAcceptor, TlsSettings};
+use runtime::tls::{Reload, TlsAcceptor, TlsSettings};
+use runtime::tls_keys::CertificateFiles;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
@@ -48,7 +49,7 @@ impl ServerCertVerifier for Anything {
 
 fn make_certificate(dir: &std::path::Path, name: &str) -> CertificateFiles {
     let pair = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
-    let files = CertificateFiles { certificate: dir.join("server.crt"), private_key: dir.join("server.key") };
+    let files = CertificateFiles::pem(dir.join("server.crt"), dir.join("server.key"));
     std::fs::write(&files.certificate, pair.cert.pem()).unwrap();
     std::fs::write(&files.private_key, pair.signing_key.serialize_pem()).unwrap();
     files
