@@ -96,6 +96,9 @@ class Pando:
         return done
 
     def setup(self, *more) -> "Pando":
+        """With a fast scheme for passwords unless told otherwise: what tests are about is something else."""
+        if "--defaultPasswordStorageScheme" not in more:
+            more = (*more, "--defaultPasswordStorageScheme", "Salted SHA-512")
         self.tool(
             "setup",
             "--baseDN",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use accounts::PasswordPolicy;
+use password::{Parameters, Scheme};
 
 use crate::changed::{Changes, changes};
 use crate::check::check;
@@ -17,6 +18,7 @@ use crate::object::Object;
 use crate::plugin::{PluginConfig, plugins, plugins_text};
 use crate::read;
 use crate::step::Step;
+use crate::storage_scheme::{self, ImportedPasswords};
 use crate::views::{
     AccessControlConfig, AccessLogConfig, AuditLogConfig, BackendConfig, ChangelogConfig, ErrorLogConfig, GlobalConfig,
     LdapHandler, LimitsRule, RootDefaults, RootDn, SchemaConfig,
@@ -52,6 +54,12 @@ pub struct Config {
     pub default_policy: Arc<PasswordPolicy>,
     /// The other `[password-policy.*]`
     pub other_policies: Vec<Arc<PasswordPolicy>>,
+    /// `[password-storage-scheme.*]`: what new passwords cost.
+    pub password_parameters: Parameters,
+    /// `key-file` of `[password-storage-scheme.*]`
+    pub password_key_files: Vec<PathBuf>,
+    /// `[plugin.*]` of type `password-policy-import`
+    pub imported_passwords: ImportedPasswords,
     /// `[plugin.*]`, the enabled ones in the order of the file.
     pub plugins: Vec<PluginConfig>,
     /// The same as text with every default written out, which [`Config::parse`] reads.
@@ -129,6 +137,9 @@ impl Config {
             backends: of("backend").map(|object| read::backend(object, directory)).collect(),
             changelog: read::changelog(&first_or_defaults("changelog").unwrap_or(empty.clone()), directory),
             handlers: of("connection-handler").map(|object| read::handler(object, directory, objects)).collect(),
+            password_parameters: storage_scheme::parameters(objects),
+            password_key_files: storage_scheme::key_files(objects, directory),
+            imported_passwords: storage_scheme::imported_passwords(objects),
             default_policy: Arc::new(read::password_policy(
                 &first_or_defaults("password-policy").unwrap_or(empty.clone()),
                 directory,
@@ -142,6 +153,13 @@ impl Config {
             error_logs: logs("file-based-error").map(|object| read::error_log(object, directory, objects)).collect(),
             objects: objects.to_vec(),
         }
+    }
+
+    /// How clear passwords in imported files are stored.
+    #[must_use]
+    pub fn import_scheme(&self) -> Scheme {
+        let own = self.imported_passwords.scheme.filter(|_| self.imported_passwords.enabled);
+        own.or(self.default_policy.default_schemes.first().copied()).unwrap_or(Scheme::SaltedSha512)
     }
 
     /// What differs in `new`: what a server that runs with this configuration takes, and what takes a restart.
@@ -213,7 +231,6 @@ mod tests {
     use std::time::Duration;
 
     use ldap::Scope;
-    use password::Scheme;
 
     use super::*;
     use crate::views::{DnScope, IndexKind, LimitsSubject, RetentionPolicy, RotationPolicy, Severity};

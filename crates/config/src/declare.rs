@@ -79,6 +79,8 @@ pub enum Applier {
     Limits,
     /// Root users, and what a failed bind is answered with.
     Binds,
+    /// What new passwords cost.
+    PasswordStorage,
     /// How users are found by their names.
     IdentityMappers,
     /// From where clients may connect, and how well a connection must be encrypted.

@@ -28,6 +28,7 @@ mod reference;
 mod secret;
 mod set_expression;
 mod step;
+mod storage_scheme;
 mod syntax;
 mod template;
 mod units;
@@ -56,6 +57,7 @@ pub use reference::reference_manual;
 pub use secret::{HIDDEN, Secret};
 pub use set_expression::{SetExpression, SetExpressionError, SetOperator};
 pub use step::Step;
+pub use storage_scheme::ImportedPasswords;
 pub use syntax::Syntax;
 pub use template::{Template, TemplateFault, TemplatePart};
 pub use units::{Unit, duration_text, parse_duration, parse_size, size_text};
@@ -67,4 +69,4 @@ pub use views::{
     RotationPolicy, SchemaConfig, Severity, TlsConfig, VlvIndexConfig, Writability,
 };
 pub use virtual_attribute::{GivenTo, ListAttribute, VirtualAttributeConfig, VirtualAttributeKind};
-pub use write::{CommentedAci, Setup, default_indexes};
+pub use write::{CommentedAci, IMPORTED_SCHEME, Setup, default_indexes};

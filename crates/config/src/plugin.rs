@@ -10,6 +10,7 @@ use crate::dynamic_entries::{self, DynamicEntries};
 use crate::error::{ConfigError, Places};
 use crate::object::{Judge, Object, quoted};
 use crate::set_expression::SetExpression;
+use crate::storage_scheme::IMPORT_TYPE;
 use crate::syntax::Syntax;
 use crate::value::Value;
 
@@ -130,7 +131,9 @@ pub(crate) fn plugins_text(objects: &[Object]) -> String {
 
 fn enabled(objects: &[Object]) -> impl Iterator<Item = &Object> {
     let plugins = objects.iter().filter(|object| object.class.name == CLASS);
-    plugins.filter(|object| object.values("enabled") == [Value::Boolean(true)])
+    plugins
+        .filter(|object| object.variant.type_name != IMPORT_TYPE)
+        .filter(|object| object.values("enabled") == [Value::Boolean(true)])
 }
 
 fn plugin(object: &Object, places: &Places<'_>) -> PluginConfig {

@@ -6,11 +6,14 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
+use password::{Argon2Parameters, Scheme};
+
 use crate::check::DEFAULT_PASSWORD_POLICY;
 use crate::declarations::class;
 use crate::declare::{Class, Default, Variant};
 use crate::object::quoted;
 use crate::reference::setting_line;
+use crate::storage_scheme::IMPORT_TYPE;
 use crate::views::{IndexConfig, IndexKind};
 
 /// An access control instruction and why it is there.
@@ -21,6 +24,9 @@ pub struct CommentedAci {
     /// The instruction.
     pub text: &'static str,
 }
+
+/// How `import-ldif` stores clear passwords where the default scheme is slow: a million would take hours.
+pub const IMPORTED_SCHEME: Scheme = Scheme::SaltedSha512;
 
 /// What a new instance is made with.
 #[derive(Debug, Clone)]
@@ -47,6 +53,10 @@ pub struct Setup {
     pub start_tls: bool,
     /// A local socket too.
     pub local_socket: bool,
+    /// Scheme of new passwords.
+    pub password_scheme: Scheme,
+    /// What one costs if that is Argon2.
+    pub argon2: Option<Argon2Parameters>,
     /// The certificate's file and the key's, relative to the instance or absolute; `None` without TLS.
     pub key_pair: Option<(String, String)>,
 }
@@ -91,7 +101,7 @@ impl Setup {
         self.root_user(&mut out);
         self.backend(&mut out);
         self.handlers(&mut out);
-        passwords(&mut out);
+        self.passwords(&mut out);
         logs(&mut out);
         out
     }
@@ -188,6 +198,23 @@ impl Setup {
             object(out, "key-manager-provider", "pem", PROVIDER, &settings);
         }
     }
+
+    fn passwords(&self, out: &mut String) {
+        let one = |value: &str| vec![value.to_owned()];
+        let scheme = [("default-password-storage-scheme", one(self.password_scheme.config_name()))];
+        object(out, "password-policy", "", DEFAULT_PASSWORD_POLICY, &scheme);
+        if let Some(argon2) = self.argon2 {
+            let settings = [
+                ("argon2-memory", vec![argon2.memory_kib().to_string()]),
+                ("argon2-iterations", vec![argon2.iterations().to_string()]),
+            ];
+            object(out, "password-storage-scheme", "argon2", "Argon2", &settings);
+        }
+        if self.password_scheme.is_slow() {
+            let scheme = [("default-user-password-storage-scheme", one(IMPORTED_SCHEME.config_name()))];
+            object(out, "plugin", IMPORT_TYPE, "Password Policy Import", &scheme);
+        }
+    }
 }
 
 /// The words of a comment, in lines.
@@ -205,10 +232,6 @@ fn wrapped(text: &str) -> Vec<String> {
         }
     }
     lines
-}
-
-fn passwords(out: &mut String) {
-    object(out, "password-policy", "", DEFAULT_PASSWORD_POLICY, &[]);
 }
 
 fn logs(out: &mut String) {
@@ -287,6 +310,8 @@ mod tests {
 
     fn setup() -> Setup {
         Setup {
+            password_scheme: Scheme::Argon2,
+            argon2: Some(Argon2Parameters::OWASP),
             backend_id: "userRoot".into(),
             base_dns: vec!["dc=example,dc=com".into()],
             indexes: default_indexes(),

@@ -33,6 +33,7 @@ mod open_error;
 mod opening;
 mod operations;
 mod own;
+mod password_keys;
 mod presence;
 mod reconfigure;
 mod refusal;

@@ -54,6 +54,14 @@ pub enum OpenError {
         /// Why.
         reason: String,
     },
+    /// A file with the keys of encrypted passwords is not usable.
+    #[error("the file {file} with keys of passwords is not usable: {reason}")]
+    PasswordKeys {
+        /// Its path.
+        file: String,
+        /// Why.
+        reason: String,
+    },
     /// A plugin cannot be.
     #[error("pando.toml:{line}:{column}: [plugin.{name}] cannot be: {reason}")]
     Plugin {

@@ -20,6 +20,7 @@ use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
 use crate::index_work::IndexWork;
 use crate::open_error::OpenError;
+use crate::password_keys::take_password_keys;
 use crate::root_accounts::RootAccounts;
 use crate::root_users::RootUsers;
 use crate::search::CookieKey;
@@ -138,6 +139,7 @@ fn assembled(
     backends: Vec<Backend>,
     history: Arc<History>,
 ) -> Result<Directory, OpenError> {
+    take_password_keys(config)?;
     let notices = Arc::new(Notices::default());
     let group_options = GroupOptions::of(&config.virtual_attributes);
     check_tables(&facts, &config.virtual_attributes)?;

@@ -90,6 +90,10 @@ impl Directory {
             self.identity_mappers.store(Arc::new(identity_mappers));
             done.applied(Applier::IdentityMappers, "The identity mappers changed");
         }
+        if **self.updates.password_parameters.load() != new.password_parameters {
+            self.updates.password_parameters.store(Arc::new(new.password_parameters));
+            done.applied(Applier::PasswordStorage, "The costs of new passwords changed");
+        }
         if self.default_referral.set(new) {
             done.applied(Applier::Referrals, "The servers that requests for other names are referred to changed");
         }

@@ -9,7 +9,6 @@ use access::PrivilegeGrant;
 use access::not_obeyed::{NOT_OBEYED, NotObeyed};
 use aci::{Reading, Remark};
 use config::Config;
-use password::{Parameters, Scheme};
 use query::configured::index_configs;
 use schema::Schema;
 use schema::instruction::check_target;
@@ -104,7 +103,7 @@ impl Import {
             check_privilege: Some(Arc::new(|value| {
                 PrivilegeGrant::check(value).map(drop).map_err(|unknown| unknown.to_string())
             })),
-            hash_password: Some(password_hook(&config.default_policy.default_schemes)),
+            hash_password: Some(password_hook(config)),
             threads: self.threads,
             temporary_directory: self.temporary_directory,
             cancel: watch.cancel(),
@@ -151,12 +150,12 @@ fn instruction_hook(schema: &Arc<Schema>, quoted: &Arc<AtomicU64>) -> Instructio
 }
 
 /// Encodes clear passwords; leaves encoded ones as they are.
-fn password_hook(schemes: &[Scheme]) -> PasswordHook {
-    let scheme = schemes.first().copied().unwrap_or(Scheme::SaltedSha512);
+fn password_hook(config: &Config) -> PasswordHook {
+    let (scheme, parameters) = (config.import_scheme(), config.password_parameters);
     Arc::new(move |value| {
         if password::is_encoded(value) {
             return Ok(None);
         }
-        password::encode_random(scheme, &Parameters::default(), value).map(Some).map_err(|error| error.to_string())
+        password::encode_random(scheme, &parameters, value).map(Some).map_err(|error| error.to_string())
     })
 }

@@ -29,6 +29,8 @@ impl Place {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let setup = Setup {
+            password_scheme: password::Scheme::SaltedSha512,
+            argon2: None,
             backend_id: "userRoot".to_owned(),
             base_dns: vec!["dc=example,dc=com".to_owned()],
             indexes: config::default_indexes(),

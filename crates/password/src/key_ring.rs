@@ -145,6 +145,11 @@ impl KeyRing {
         Ok(KeyRing { keys })
     }
 
+    /// Adds the keys of another file.
+    pub fn append(&mut self, mut other: KeyRing) {
+        self.keys.append(&mut other.keys);
+    }
+
     /// How many keys there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -23,6 +23,7 @@ impl Default for HostNames {
         let limits = PoolLimits {
             running_max: THREADS_MAX,
             queue_max: QUEUE_MAX,
+            wait_max: None,
             threads_max: THREADS_MAX,
             turn: TURN,
             niceness: 0,

@@ -68,6 +68,7 @@ impl Administration {
         let limits = PoolLimits {
             running_max: RUNNING_MAX,
             queue_max: QUEUE_MAX,
+            wait_max: None,
             threads_max: THREADS_MAX,
             turn: TURN,
             niceness: NICENESS,

@@ -157,11 +157,17 @@ impl Monitor {
     }
 
     fn work_queue(&self) -> MonitorEntry {
+        let hashes = self.pools.hash.counts();
         MonitorEntry::new("Work Queue")
             .with("currentRequestBacklog", self.pools.search.backlog() + self.pools.hash.backlog())
             .with("searchBacklog", self.pools.search.backlog())
             .with("searchesBetweenTurns", self.pools.search.between_turns())
             .with("passwordBacklog", self.pools.hash.backlog())
+            .with("passwordsHashed", hashes.ended)
+            .with("passwordsHashedPerSecond", hashes.ended_per_second)
+            .with("passwordsRefused", hashes.refused)
+            .with("passwordWait-us", hashes.wait.as_micros())
+            .with("passwordTime-us", hashes.time.as_micros())
             .with("requestsRejectedDueToQueueFull", self.sum(|metrics| &metrics.busy))
     }
 

@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(take(&variation.after).applied, [].into(), "{title}: nothing is left to apply");
             appliers.insert(applier);
         }
-        assert_eq!(appliers.len(), 11);
+        assert_eq!(appliers.len(), 12);
         directory.close().unwrap();
     }
 }

@@ -11,12 +11,13 @@ mod log;
 mod plugin;
 mod server;
 mod shared;
+mod storage_scheme;
 mod virtual_attribute;
 
 use crate::declare::Class;
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 18] = [
+pub static CLASSES: [&Class; 19] = [
     &server::GLOBAL,
     &server::LIMITS,
     &access_control::ACCESS_CONTROL_HANDLER,
@@ -29,6 +30,7 @@ pub static CLASSES: [&Class; 18] = [
     &connection::TRUST_MANAGER_PROVIDER,
     &identity::IDENTITY_MAPPER,
     &server::PASSWORD_POLICY,
+    &storage_scheme::PASSWORD_STORAGE_SCHEME,
     &plugin::PLUGIN,
     &server::SCHEMA_PROVIDER,
     &virtual_attribute::VIRTUAL_ATTRIBUTE,

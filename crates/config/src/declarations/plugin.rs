@@ -1,9 +1,10 @@
 //! `[plugin.NAME]`: rules that every update is judged by, and what they do on their own (OpenDJ: plugins; OpenLDAP:
 //! overlays).
 
-use super::shared::COUNT;
+use super::shared::{COUNT, PASSWORD_SCHEMES};
 use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::dynamic_entries::{self, CHECK_INTERVAL, LIFETIME, MAX_LIFETIME, TOLERANCE};
+use crate::storage_scheme::IMPORT_TYPE;
 use crate::syntax::Syntax;
 use crate::units::Unit;
 
@@ -232,6 +233,22 @@ pub(super) static PLUGIN: Class = Class {
                 )
                 .absent("None.")
                 .multi(),
+            ],
+        },
+        Variant {
+            type_name: IMPORT_TYPE,
+            help: "How import-ldif stores clear passwords. It judges no update.",
+            properties: &[
+                property("enabled", "ImportedPasswords.enabled", Syntax::Boolean, "Whether imports go by it.")
+                    .default(&["true"]),
+                property(
+                    "default-user-password-storage-scheme",
+                    "ImportedPasswords.scheme",
+                    Syntax::Choice(&PASSWORD_SCHEMES),
+                    "Scheme of clear passwords that are imported. A slow one makes an import of a million take hours \
+                     (docs/passwords.md).",
+                )
+                .absent("That of the default password policy."),
             ],
         },
     ],

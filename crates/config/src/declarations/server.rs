@@ -1,7 +1,7 @@
 //! What holds for the server as a whole: `[global]`, the limits, the root users, the changelog, the schema, the
 //! password policy.
 
-use super::shared::{COUNT, MILLISECONDS, POSITIVE, SECONDS, STRENGTH, WRITABILITY, single};
+use super::shared::{COUNT, MILLISECONDS, PASSWORD_SCHEMES, POSITIVE, SECONDS, STRENGTH, WRITABILITY, single};
 use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::privileges::PRIVILEGES;
 use crate::syntax::Syntax;
@@ -10,31 +10,6 @@ use crate::units::Unit;
 /// What the decoder of filters takes is the most.
 const FILTER_PARTS: Syntax = Syntax::Integer { min: 1, max: ldap::filter::FILTER_NODES_MAX as i64 };
 const ACCEPT_REJECT_WARN: Syntax = Syntax::Choice(&["accept", "reject", "warn"]);
-/// The schemes that `directory` knows; a test of `pando` compares.
-const PASSWORD_SCHEMES: [&str; 22] = [
-    "Clear",
-    "Base64",
-    "MD5",
-    "Salted MD5",
-    "SHA-1",
-    "Salted SHA-1",
-    "SHA-256",
-    "SHA-384",
-    "SHA-512",
-    "Salted SHA-256",
-    "Salted SHA-384",
-    "Salted SHA-512",
-    "PBKDF2",
-    "PBKDF2-HMAC-SHA256",
-    "PBKDF2-HMAC-SHA512",
-    "PKCS5S2",
-    "Bcrypt",
-    "CRYPT",
-    "Argon2",
-    "SCRAM-SHA-1",
-    "SCRAM-SHA-256",
-    "SCRAM-SHA-512",
-];
 
 pub(super) static GLOBAL: Class = Class {
     name: "global",
@@ -559,28 +534,28 @@ pub(super) static PASSWORD_POLICY: Class = Class {
         &[
             property(
                 "default-password-storage-scheme",
-                "PasswordStorage.scheme",
+                "PasswordPolicy.default_schemes",
                 Syntax::Choice(&PASSWORD_SCHEMES),
                 "How new passwords are stored.",
             )
             .default(&["Salted SHA-512"]),
             property(
                 "allow-pre-encoded-passwords",
-                "PasswordStorage.allow_pre_encoded_passwords",
+                "PasswordPolicy.allow_pre_encoded_passwords",
                 Syntax::Boolean,
                 "Clients may store a value that is already encoded; root users and import-ldif always may.",
             )
             .default(&["false"]),
             property(
                 "allow-user-password-changes",
-                "PasswordStorage.allow_user_password_changes",
+                "PasswordPolicy.allow_user_password_changes",
                 Syntax::Boolean,
                 "Users may change their own password.",
             )
             .default(&["true"]),
             property(
                 "require-secure-authentication",
-                "PasswordStorage.require_secure_authentication",
+                "PasswordPolicy.require_secure_authentication",
                 Syntax::Boolean,
                 "A simple bind with a password over TCP without TLS is refused with confidentialityRequired, before \
                  the password is looked at.",

@@ -15,6 +15,32 @@ pub(super) const MILLISECONDS: Syntax = Syntax::Duration { unit: Unit::Milliseco
 /// Bits of encryption; a cipher of today has 128 or 256.
 pub(super) const STRENGTH: Syntax = Syntax::Integer { min: 0, max: 1024 };
 
+/// The schemes in which new passwords can be stored; a test of `pando` compares.
+pub(super) const PASSWORD_SCHEMES: [&str; 22] = [
+    "Clear",
+    "Base64",
+    "MD5",
+    "Salted MD5",
+    "SHA-1",
+    "Salted SHA-1",
+    "SHA-256",
+    "SHA-384",
+    "SHA-512",
+    "Salted SHA-256",
+    "Salted SHA-384",
+    "Salted SHA-512",
+    "PBKDF2",
+    "PBKDF2-HMAC-SHA256",
+    "PBKDF2-HMAC-SHA512",
+    "PKCS5S2",
+    "Bcrypt",
+    "CRYPT",
+    "Argon2",
+    "SCRAM-SHA-1",
+    "SCRAM-SHA-256",
+    "SCRAM-SHA-512",
+];
+
 /// The only kind of object in its class.
 pub(super) const fn single(help: &'static str, properties: &'static [Property]) -> Variant {
     Variant { type_name: "", help, properties }

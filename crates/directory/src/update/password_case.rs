@@ -9,6 +9,7 @@ use access::account_policy::PolicyFinder;
 use access::{Identity, Privilege, account_state};
 use accounts::{AccountState, HistoryValue, Moment, PasswordPolicy, ValidatorRule};
 use ldap::{AddRequest, LdapResult};
+use password::Parameters;
 use query::backend::{Backend, BackendIndex};
 use query::entry::{DnParts, EntryView, StoredAt, each_stored};
 use query::entry_place::EntryPlace;
@@ -27,6 +28,8 @@ use super::rights::new_entry;
 pub(super) struct PasswordCase {
     pub(super) policy: Arc<PasswordPolicy>,
     pub(super) state: AccountState,
+    /// What new values cost.
+    pub(super) parameters: Parameters,
     /// By the clock of accounts.
     pub(super) now: Moment,
     /// Values of `userPassword`.
@@ -95,6 +98,7 @@ impl UpdateContext<'_> {
         Ok(PasswordCase {
             policy,
             state: AccountState::default(),
+            parameters: **self.updates.password_parameters.load(),
             now: self.account_clock.now(),
             stored: Vec::new(),
             history: Vec::new(),

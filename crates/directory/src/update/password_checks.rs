@@ -8,7 +8,6 @@ use accounts::{
 };
 use change::password_change::{PasswordChange, ResetMark};
 use ldap::LdapResult;
-use password::Parameters;
 use query::facts::Facts;
 use zeroize::Zeroizing;
 
@@ -179,7 +178,7 @@ impl PasswordCase {
     /// The stored forms of a clear password: one for each scheme of the policy.
     pub(super) fn encode(&self, clear: &[u8]) -> Result<Vec<Vec<u8>>, LdapResult> {
         let encode = |scheme: &password::Scheme| {
-            password::encode_random(*scheme, &Parameters::default(), clear).map_err(|error| match error {
+            password::encode_random(*scheme, &self.parameters, clear).map_err(|error| match error {
                 password::EncodeError::NoRandomness => Refusal::NoPasswordMade { problem: error.to_string() }.into(),
                 password::EncodeError::Length => Refusal::PasswordNotStored { problem: error.to_string() }.into(),
             })

@@ -90,7 +90,7 @@ impl UpdateContext<'_> {
         let decoy = || {
             let policy = access::account_policy::PolicyFinder { facts, context: self.reading }.default_policy();
             let scheme = policy.default_schemes.first().copied().unwrap_or(password::Scheme::SaltedSha512);
-            password::decoy(scheme, &password::Parameters::default()).map(|value| vec![value])
+            password::decoy(scheme, &self.updates.password_parameters.load()).map(|value| vec![value])
         };
         let compared = stored.clone().map_or_else(decoy, Ok).map_err(|_| wrong())?;
         if !order.may_be_slow && compared.iter().any(|stored| password::is_slow(stored)) {

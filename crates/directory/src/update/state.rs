@@ -12,6 +12,7 @@ use super::inbound::Inbound;
 use super::intake::Intake;
 use super::judging_again::JudgingAgain;
 use super::references::ReferenceKeeper;
+use password::Parameters;
 
 /// What updates need of the configuration, and the clock.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct UpdateState {
     pub(crate) references: Arc<ReferenceKeeper>,
     pub(crate) judging_again: Arc<JudgingAgain>,
     pub(crate) dynamic: DynamicState,
+    /// What new passwords cost.
+    pub(crate) password_parameters: ArcSwap<Parameters>,
     pub(super) writability: Writability,
     /// Held while a schema changes.
     pub(super) schema_change: Mutex<()>,
@@ -35,6 +38,7 @@ impl UpdateState {
             references: Arc::default(),
             judging_again: Arc::default(),
             dynamic: DynamicState::default(),
+            password_parameters: ArcSwap::from_pointee(config.password_parameters),
             writability: config.global.writability,
             schema_change: Mutex::default(),
         }

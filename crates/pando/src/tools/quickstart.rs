@@ -8,6 +8,7 @@ use std::path::Path;
 use clap::Args;
 use config::{Config, Instance, ListenAddress};
 use directory::Profile;
+use password::Scheme;
 
 use super::setup::{self, Certificate, Data, Plan};
 use super::start;
@@ -85,6 +86,7 @@ fn make(instance: &Instance, options: &Options) -> Result<Config, Failure> {
         root_dn: ROOT_DN.to_owned(),
         root_password: password.clone(),
         access_profile: Profile::Addressbook,
+        password_scheme: Scheme::Argon2,
         listen_addresses: addresses,
         ldap_port,
         ldaps_port: Some(ldaps_port),

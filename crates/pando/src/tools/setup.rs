@@ -5,14 +5,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::time::Duration;
 use std::{fmt, fs};
 
 use clap::Args;
 use config::{Config, Instance, Setup, default_indexes};
 use directory::Profile;
 use jobs::files::Target;
+use password::{Argon2Parameters, Scheme};
 use store::bulk::LdifSource;
 
+use super::encode_password::scheme_of;
 use super::{certificate, import_ldif, sample};
 use crate::failure::{Context, Failure, Outcome};
 use crate::output::{errln, outln};
@@ -23,6 +26,9 @@ use crate::{instance, terminal};
 /// Ports unless told otherwise.
 const LDAP_PORT: u16 = 1389;
 const LDAPS_PORT: u16 = 1636;
+/// How long verifying a password may take on this machine: nobody notices, and a guesser gets 25 tries a second from a
+/// core.
+const HASH_TIME: Duration = Duration::from_millis(40);
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -66,6 +72,10 @@ pub struct Options {
     /// opendj-compatible or posix-logins
     #[arg(long = "accessProfile", value_name = "PROFILE", default_value_t = AccessProfile::default())]
     access_profile: AccessProfile,
+    /// Scheme in which new passwords are stored: a name or prefix of `encode-password -l`. What Argon2 costs is fitted
+    /// to this machine
+    #[arg(long = "defaultPasswordStorageScheme", value_name = "SCHEME", default_value = "Argon2")]
+    password_scheme: String,
     /// Name of the backend
     #[arg(long = "backendID", alias = "backendId", value_name = "ID", default_value = "userRoot")]
     backend_id: String,
@@ -128,6 +138,7 @@ pub struct Plan {
     pub root_dn: String,
     pub root_password: String,
     pub access_profile: Profile,
+    pub password_scheme: Scheme,
     pub listen_addresses: Vec<IpAddr>,
     pub ldap_port: u16,
     pub ldaps_port: Option<u16>,
@@ -156,11 +167,27 @@ pub enum Data {
 pub fn run(directory: &Path, options: &Options) -> Outcome {
     refuse_existing(directory)?;
     let plan = decide(options)?;
-    make(directory, &plan)?;
+    let config = make(directory, &plan)?;
     if !plan.quiet {
+        outln!("{}", passwords_line(&config, plan.password_scheme));
         outln!("Made the instance {}. Start it:\n\n  pando start --instance {0}", directory.display());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How new passwords are stored.
+fn passwords_line(config: &Config, scheme: Scheme) -> String {
+    let name = scheme.config_name();
+    let argon2 = config.password_parameters.argon2();
+    let cost = match scheme {
+        Scheme::Argon2 => format!(" ({} MiB, {} passes)", argon2.memory_kib() >> 10, argon2.iterations()),
+        _ => String::new(),
+    };
+    let imported = match config.import_scheme() == scheme {
+        true => String::new(),
+        false => format!("; clear ones in imported files with {}", config.import_scheme().config_name()),
+    };
+    format!("New passwords are stored with {name}{cost}{imported} (docs/passwords.md).")
 }
 
 /// A folder with an instance, or with anything else, is not ours to fill.
@@ -219,6 +246,7 @@ fn decide(options: &Options) -> Result<Plan, Failure> {
         root_dn,
         root_password,
         access_profile: options.access_profile.0,
+        password_scheme: scheme_of(&options.password_scheme)?,
         listen_addresses,
         ldap_port,
         ldaps_port,
@@ -376,7 +404,11 @@ fn fill(instance: &Instance, plan: &Plan) -> Result<Config, Failure> {
         Certificate::Files { certificate, key } => Some((certificate.display().to_string(), key.display().to_string())),
     };
     let encoded = directory::hashed_root_password(plan.root_password.as_bytes()).map_err(Failure::new)?;
+    let argon2 =
+        (plan.password_scheme == Scheme::Argon2).then(|| Argon2Parameters::tuned(HASH_TIME, Argon2Parameters::measure));
     let text = Setup {
+        password_scheme: plan.password_scheme,
+        argon2,
         backend_id: plan.backend_id.clone(),
         base_dns: plan.base_dns.clone(),
         indexes: default_indexes(),

@@ -6,9 +6,12 @@
 //!    says. One that waits for a slow client has no place ([`Turn::wait`]), so slow readers do not use up the pool.
 //! 3. Threads are made when needed, at most `threads_max`, and go when idle. A begun job keeps its thread while it
 //!    waits: when all threads have one, new jobs wait for an end.
-//! 4. The threads yield to event loops: they run with a higher nice value, and let others have the processor many times
+//! 4. A pool whose jobs take long may say instead how long a job waits at most ([`PoolLimits::wait_max`]): how many may
+//!    wait follows from how long jobs took of late. Reserved jobs have a queue of their own.
+//! 5. The threads yield to event loops: they run with a higher nice value, and let others have the processor many times
 //!    in a turn.
 
+mod load;
 mod turns;
 
 use std::collections::VecDeque;
@@ -18,6 +21,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use load::Load;
+pub use load::PoolCounts;
 use turns::{Next, PlaceKind, Turns};
 
 /// How long an idle thread stays.
@@ -34,6 +39,9 @@ pub struct PoolLimits {
     pub running_max: usize,
     /// Jobs that wait to begin.
     pub queue_max: usize,
+    /// How long a job may have to wait to begin, reckoned from how long jobs took of late; fewer than `queue_max` may
+    /// wait for that.
+    pub wait_max: Option<Duration>,
     /// Threads, counting those whose job waits for a client or for its next turn.
     pub threads_max: usize,
     /// How long a turn is.
@@ -50,6 +58,10 @@ pub enum Admission<'t> {
     /// The queue is full, or the pool has stopped: it is called at once, where it was submitted, only to say so.
     Refused,
 }
+
+/// Reserved jobs that wait, for each place; further ones wait with the others. Whoever can pretend to be somebody for
+/// whom there is a reserve must not get all places.
+const RESERVED_PER_PLACE: usize = 32;
 
 type Job = Box<dyn FnOnce(Admission<'_>) + Send>;
 
@@ -77,13 +89,20 @@ struct Shared {
 }
 
 struct State {
-    turns: Turns<Job, Arc<Ticket>>,
+    turns: Turns<Queued, Arc<Ticket>>,
+    load: Load,
     /// New jobs that have a place, for whichever thread takes them.
-    assigned: VecDeque<Job>,
+    assigned: VecDeque<Queued>,
     threads: usize,
     /// Threads without a job, counting those that are being made.
     idle: usize,
     stopped: bool,
+}
+
+/// A job and since when it waits.
+struct Queued {
+    job: Job,
+    since: Instant,
 }
 
 /// A begun job that waits for its place.
@@ -96,7 +115,8 @@ impl Pool {
     /// A pool without threads yet.
     pub fn new(name: &'static str, limits: PoolLimits) -> Self {
         let state = State {
-            turns: Turns::new(limits.running_max, limits.queue_max),
+            turns: Turns::new(limits.running_max),
+            load: Load::default(),
             assigned: VecDeque::new(),
             threads: 0,
             idle: 0,
@@ -107,15 +127,48 @@ impl Pool {
 
     /// Queues a job, or refuses it at once. A job must not panic; if it does, only its result is lost.
     pub fn submit(&self, job: impl FnOnce(Admission<'_>) + Send + 'static) {
-        let mut state = self.shared.lock();
-        let refused = if state.stopped { Err(Box::new(job) as Job) } else { state.turns.push_new(Box::new(job)) };
+        self.queue(Box::new(job), false);
+    }
+
+    /// Queues a job that is not refused because of others that wait: [`submit`](Pool::submit) otherwise. For those who
+    /// mend a server that is overwhelmed.
+    pub fn submit_reserved(&self, job: impl FnOnce(Admission<'_>) + Send + 'static) {
+        self.queue(Box::new(job), true);
+    }
+
+    fn queue(&self, job: Job, is_reserved: bool) {
+        let shared = &self.shared;
+        let mut state = shared.lock();
+        let mut job = Queued { job, since: Instant::now() };
+        let (places, limits) = (shared.limits.running_max.max(1), &shared.limits);
+        let refused = 'queued: {
+            if state.stopped {
+                break 'queued Some(job);
+            }
+            if is_reserved {
+                match state.turns.push_reserved(job, places * RESERVED_PER_PLACE) {
+                    Ok(()) => break 'queued None,
+                    Err(given_back) => job = given_back,
+                }
+            }
+            let queue_max = limits.wait_max.map_or(limits.queue_max, |wait| {
+                state.load.jobs_in(wait, places).map_or(limits.queue_max, |jobs| jobs.min(limits.queue_max))
+            });
+            state.turns.push_new(job, queue_max).err()
+        };
         match refused {
-            Ok(()) => self.shared.give_places(state),
-            Err(job) => {
+            None => shared.give_places(state),
+            Some(refused) => {
+                state.load.refused();
                 drop(state);
-                job(Admission::Refused);
+                (refused.job)(Admission::Refused);
             }
         }
+    }
+
+    /// What the pool did, for `cn=monitor`.
+    pub fn counts(&self) -> PoolCounts {
+        self.shared.lock().load.counts(Instant::now())
     }
 
     /// Jobs that wait to begin.
@@ -136,7 +189,7 @@ impl Pool {
         forgotten.extend(std::mem::take(&mut state.assigned));
         drop(state);
         begun.iter().for_each(|ticket| ticket.grant());
-        forgotten.into_iter().for_each(|job| job(Admission::Refused));
+        forgotten.into_iter().for_each(|queued| (queued.job)(Admission::Refused));
         self.shared.work.notify_all();
     }
 }
@@ -264,21 +317,24 @@ impl Shared {
             refused.extend(state.turns.take_all().0);
         }
         drop(state);
-        refused.into_iter().for_each(|job| job(Admission::Refused));
+        refused.into_iter().for_each(|queued| (queued.job)(Admission::Refused));
     }
 
     fn run(self: Arc<Self>) {
         let mut state = self.lock();
         loop {
-            if let Some(job) = state.assigned.pop_front() {
+            if let Some(Queued { job, since }) = state.assigned.pop_front() {
                 state.idle -= 1;
                 drop(state);
-                let until = Instant::now() + self.limits.turn;
+                let begun = Instant::now();
+                let until = begun + self.limits.turn;
                 let (shared, waited) = (Arc::clone(&self), Duration::ZERO);
                 let mut turn = Turn { shared, kind: PlaceKind::New, until, waited };
                 // The job reports its own panics; here it matters only that the pool keeps its count.
                 let _ = catch_unwind(AssertUnwindSafe(|| job(Admission::Running(&mut turn))));
+                let ended = Instant::now();
                 state = self.lock();
+                state.load.ended(begun - since, ended - begun, ended);
                 state.turns.end(turn.kind);
                 state.idle += 1;
                 let threads_needed = self.assign(&mut state);
@@ -324,7 +380,7 @@ mod tests {
     fn pool(running_max: usize, queue_max: usize, threads_max: usize) -> Pool {
         // Turns are over at once, so that only the order counts and not the time.
         let turn = Duration::ZERO;
-        Pool::new("test", PoolLimits { running_max, queue_max, threads_max, turn, niceness: 0 })
+        Pool::new("test", PoolLimits { running_max, queue_max, wait_max: None, threads_max, turn, niceness: 0 })
     }
 
     #[test]
@@ -422,6 +478,88 @@ mod tests {
             drop(sender);
             assert_eq!(receiver.iter().filter(|word| *word == "ended").count(), 20);
         }
+    }
+
+    /// Takes the only place of a pool until something is sent.
+    fn occupy(pool: &Pool) -> mpsc::Sender<()> {
+        let (go_on, wait) = mpsc::channel::<()>();
+        let (begun, has_begun) = mpsc::channel();
+        pool.submit(move |_| {
+            begun.send(()).unwrap();
+            let _ = wait.recv();
+        });
+        has_begun.recv().unwrap();
+        go_on
+    }
+
+    fn wait_for_end(pool: &Pool, jobs: u64) {
+        while pool.counts().ended < jobs {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn reserved_jobs_are_not_refused_because_of_others() {
+        let limits = PoolLimits {
+            running_max: 1,
+            queue_max: 2,
+            wait_max: None,
+            threads_max: 1,
+            turn: Duration::ZERO,
+            niceness: 0,
+        };
+        let pool = Pool::new("test", limits);
+        let go_on = occupy(&pool);
+        let (sender, receiver) = mpsc::channel();
+        let job = |name: &'static str| {
+            let sender = sender.clone();
+            move |admission: Admission<'_>| {
+                sender.send((name, matches!(admission, Admission::Running(_)))).unwrap();
+            }
+        };
+        for name in ["one", "two", "three"] {
+            pool.submit(job(name));
+        }
+        assert_eq!(receiver.try_recv(), Ok(("three", false)));
+        pool.submit_reserved(job("administrator"));
+        assert!(receiver.try_recv().is_err(), "it waits");
+        go_on.send(()).unwrap();
+        let order: Vec<_> = (0..3).map(|_| receiver.recv().unwrap()).collect();
+        assert_eq!(order, [("administrator", true), ("one", true), ("two", true)]);
+        assert_eq!(pool.counts().refused, 1);
+    }
+
+    #[test]
+    fn slow_jobs_make_the_queue_short() {
+        let limits = PoolLimits {
+            running_max: 1,
+            queue_max: 100,
+            wait_max: Some(Duration::from_millis(1)),
+            threads_max: 1,
+            turn: Duration::ZERO,
+            niceness: 0,
+        };
+        let pool = Pool::new("test", limits);
+        let go_on = occupy(&pool);
+        let refused = Arc::new(Mutex::new(0));
+        let job = || {
+            let refused = Arc::clone(&refused);
+            move |admission: Admission<'_>| {
+                *refused.lock().unwrap() += u32::from(matches!(admission, Admission::Refused))
+            }
+        };
+        (0..101).for_each(|_| pool.submit(job()));
+        assert_eq!(*refused.lock().unwrap(), 1, "nothing is known of the jobs: the bound is that of the limits");
+        drop(go_on);
+        wait_for_end(&pool, 101);
+        let go_on = occupy(&pool);
+        std::thread::sleep(Duration::from_millis(100));
+        drop(go_on);
+        wait_for_end(&pool, 102);
+        let go_on = occupy(&pool);
+        (0..10).for_each(|_| pool.submit(job()));
+        assert_eq!(*refused.lock().unwrap(), 7, "four may always wait");
+        drop(go_on);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //!    Of one place, both have it in turns.
 //! 3. Where both could have a place, they get it in turns, so that a stream of new jobs does not keep begun ones from
 //!    their end.
+//! 4. Of the new jobs, reserved ones have a list of their own, with a bound of its own. Where both lists have some,
+//!    they get places in turns, so that neither keeps the other waiting.
 //!
 //! Knows no threads and no clock: a turn ends when somebody says so.
 
@@ -14,13 +16,15 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Turns<N, B> {
     new: VecDeque<N>,
+    reserved: VecDeque<N>,
     begun: VecDeque<B>,
-    new_max: usize,
     running_max: usize,
     running_new: usize,
     running_begun: usize,
     /// The last place went to a new job.
     new_was_last: bool,
+    /// The last place of a new job went to a reserved one.
+    reserved_was_last: bool,
 }
 
 /// Who has a place now.
@@ -40,16 +44,17 @@ pub(super) enum PlaceKind {
 }
 
 impl<N, B> Turns<N, B> {
-    /// With so many places, and so many new jobs that may wait.
-    pub(super) fn new(running_max: usize, new_max: usize) -> Self {
+    /// With so many places.
+    pub(super) fn new(running_max: usize) -> Self {
         Self {
             new: VecDeque::new(),
+            reserved: VecDeque::new(),
             begun: VecDeque::new(),
-            new_max,
             running_max: running_max.max(1),
             running_new: 0,
             running_begun: 0,
             new_was_last: false,
+            reserved_was_last: false,
         }
     }
 
@@ -57,13 +62,14 @@ impl<N, B> Turns<N, B> {
         self.running_max.saturating_sub(1).max(1)
     }
 
-    /// A new job waits; given back where too many do.
-    pub(super) fn push_new(&mut self, job: N) -> Result<(), N> {
-        if self.new.len() >= self.new_max {
-            return Err(job);
-        }
-        self.new.push_back(job);
-        Ok(())
+    /// A new job waits; given back where `max` do already.
+    pub(super) fn push_new(&mut self, job: N, max: usize) -> Result<(), N> {
+        push(&mut self.new, job, max)
+    }
+
+    /// A reserved new job waits; given back where `max` of them do already.
+    pub(super) fn push_reserved(&mut self, job: N, max: usize) -> Result<(), N> {
+        push(&mut self.reserved, job, max)
     }
 
     /// A begun job waits for its next turn. It is never turned away: what it has done would be lost.
@@ -73,7 +79,7 @@ impl<N, B> Turns<N, B> {
 
     /// New jobs that wait.
     pub(super) fn waiting_new(&self) -> usize {
-        self.new.len()
+        self.new.len() + self.reserved.len()
     }
 
     /// Begun jobs that wait.
@@ -83,7 +89,9 @@ impl<N, B> Turns<N, B> {
 
     /// Takes out everybody who waits.
     pub(super) fn take_all(&mut self) -> (VecDeque<N>, VecDeque<B>) {
-        (std::mem::take(&mut self.new), std::mem::take(&mut self.begun))
+        let mut new = std::mem::take(&mut self.reserved);
+        new.append(&mut self.new);
+        (new, std::mem::take(&mut self.begun))
     }
 
     /// Gives a place to whoever is next; call it until nobody is. `may_begin`: there is a thread for a new job.
@@ -91,7 +99,7 @@ impl<N, B> Turns<N, B> {
         if self.running_new + self.running_begun >= self.running_max {
             return None;
         }
-        let has_new = may_begin && !self.new.is_empty();
+        let has_new = may_begin && self.waiting_new() > 0;
         let has_begun = self.running_begun < self.begun_max() && !self.begun.is_empty();
         if has_begun && (self.new_was_last || !has_new) {
             self.new_was_last = false;
@@ -101,7 +109,9 @@ impl<N, B> Turns<N, B> {
         }
         if has_new {
             self.new_was_last = true;
-            let job = self.new.pop_front()?;
+            let takes_reserved = !self.reserved.is_empty() && (self.new.is_empty() || !self.reserved_was_last);
+            self.reserved_was_last = takes_reserved;
+            let job = if takes_reserved { self.reserved.pop_front() } else { self.new.pop_front() }?;
             self.running_new += 1;
             return Some(Next::New(job));
         }
@@ -118,7 +128,7 @@ impl<N, B> Turns<N, B> {
 
     /// Whether a job whose turn is over may have another at once, which makes it a begun one. Otherwise it has to wait.
     pub(super) fn may_go_on(&mut self, kind: PlaceKind) -> bool {
-        if !self.new.is_empty() || !self.begun.is_empty() {
+        if self.waiting_new() > 0 || !self.begun.is_empty() {
             return false;
         }
         if kind == PlaceKind::New {
@@ -130,6 +140,14 @@ impl<N, B> Turns<N, B> {
         }
         true
     }
+}
+
+fn push<N>(list: &mut VecDeque<N>, job: N, max: usize) -> Result<(), N> {
+    if list.len() >= max {
+        return Err(job);
+    }
+    list.push_back(job);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -150,14 +168,14 @@ mod tests {
 
     impl Machine {
         fn new(places: usize) -> Self {
-            let turns = Turns::new(places, usize::MAX);
+            let turns = Turns::new(places);
             Self { turns, left: Vec::new(), running: Vec::new(), ended: Vec::new(), step: 0 }
         }
 
         fn submit(&mut self, turns: u32) -> usize {
             self.left.push(turns);
             self.ended.push(None);
-            self.turns.push_new(self.left.len() - 1).unwrap();
+            self.turns.push_new(self.left.len() - 1, usize::MAX).unwrap();
             self.left.len() - 1
         }
 
@@ -240,13 +258,25 @@ mod tests {
 
     #[test]
     fn a_full_list_gives_the_job_back() {
-        let mut turns: Turns<u8, u8> = Turns::new(1, 2);
-        assert_eq!((turns.push_new(1), turns.push_new(2), turns.push_new(3)), (Ok(()), Ok(()), Err(3)));
+        let mut turns: Turns<u8, u8> = Turns::new(1);
+        assert_eq!((turns.push_new(1, 2), turns.push_new(2, 2), turns.push_new(3, 2)), (Ok(()), Ok(()), Err(3)));
         assert_eq!(turns.next(false), None, "no thread");
         assert_eq!(turns.next(true), Some(Next::New(1)));
         assert_eq!(turns.next(true), None, "no place");
         turns.push_begun(9);
         assert_eq!((turns.waiting_new(), turns.waiting_begun()), (1, 1));
+    }
+
+    #[test]
+    fn reserved_jobs_have_a_list_of_their_own_and_every_other_place() {
+        let mut turns: Turns<u8, u8> = Turns::new(10);
+        (1..=4).for_each(|job| turns.push_new(job, 4).unwrap());
+        assert_eq!(turns.push_new(5, 4), Err(5), "the list is full");
+        (11..=13).for_each(|job| turns.push_reserved(job, 3).unwrap());
+        assert_eq!(turns.push_reserved(14, 3), Err(14), "it is bounded, too");
+        assert_eq!(turns.waiting_new(), 7);
+        let order: Vec<_> = std::iter::from_fn(|| turns.next(true)).collect();
+        assert_eq!(order, [11, 1, 12, 2, 13, 3, 4].map(Next::New));
     }
 
     proptest! {

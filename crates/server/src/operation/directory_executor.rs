@@ -1,6 +1,7 @@
 //! What the operations of one event loop share: the directory, the pools, the words of an answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use directory::{Directory, RequestTime, Worker};
 use ldap::{ControlBuf, LdapResult, encode};
@@ -13,8 +14,15 @@ use crate::executor::Call;
 use crate::refusal::Refusal;
 use crate::remote::Encode;
 
-/// Most jobs that wait for a place in a pool, for each place. Further ones are answered with `busy`.
+/// Most searches that wait for a place in their pool, for each place. Further ones are answered with `busy`.
 const QUEUE_PER_PLACE: usize = 128;
+
+/// How long a password waits to be checked. Clients give up after 5 to 30 seconds, and what is computed after that is
+/// wasted: with Argon2 at 40 ms, 125 wait for each core, and 1,000 parallel logins find room on eight cores.
+const HASH_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Most passwords that wait, however fast they are checked: each holds a request in memory.
+const HASHES_WAIT_MAX: usize = 16_384;
 
 /// Threads of the search pool for each place: those beyond the places wait for slow clients or for their turn, asleep.
 const SEARCH_THREADS_PER_PLACE: usize = 64;
@@ -47,15 +55,27 @@ impl Pools {
         let cores = cores.max(1);
         let limits = PoolLimits {
             running_max: cores,
-            queue_max: cores * QUEUE_PER_PLACE,
+            queue_max: HASHES_WAIT_MAX,
+            wait_max: Some(HASH_WAIT_MAX),
             threads_max: cores,
             turn: TURN,
             niceness: HASH_NICENESS,
         };
-        let searches =
-            PoolLimits { threads_max: cores * SEARCH_THREADS_PER_PLACE, niceness: SEARCH_NICENESS, ..limits };
-        let shadow =
-            PoolLimits { running_max: 1, queue_max: SHADOW_QUEUE, threads_max: 1, niceness: SHADOW_NICENESS, ..limits };
+        let searches = PoolLimits {
+            queue_max: cores * QUEUE_PER_PLACE,
+            wait_max: None,
+            threads_max: cores * SEARCH_THREADS_PER_PLACE,
+            niceness: SEARCH_NICENESS,
+            ..limits
+        };
+        let shadow = PoolLimits {
+            running_max: 1,
+            queue_max: SHADOW_QUEUE,
+            wait_max: None,
+            threads_max: 1,
+            niceness: SHADOW_NICENESS,
+            ..limits
+        };
         Self {
             search: Pool::new("search", searches),
             hash: Pool::new("hash", limits),

@@ -310,7 +310,8 @@ impl TestServer {
         };
         change(&mut settings, dir.path());
         let gate = Arc::new(Gate::default());
-        let limits = PoolLimits { running_max: 2, queue_max: 16, threads_max: 8, turn: TURN, niceness: 0 };
+        let limits =
+            PoolLimits { running_max: 2, queue_max: 16, wait_max: None, threads_max: 8, turn: TURN, niceness: 0 };
         let pool = Pool::new("test", limits);
         let logs = Logs::open(&settings).unwrap();
         let executor =

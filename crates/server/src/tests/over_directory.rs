@@ -52,6 +52,8 @@ const ROOT_PASSWORD: &str = "{SSHA512}GWDQVwn1T8z4lQH6bpIakHe+CRW+yF+uQaxVtJZuXO
 
 pub(super) fn configuration_text() -> String {
     let setup = Setup {
+        password_scheme: ::password::Scheme::SaltedSha512,
+        argon2: None,
         backend_id: "userRoot".to_owned(),
         base_dns: vec!["dc=example,dc=com".to_owned()],
         indexes: config::default_indexes(),

@@ -66,8 +66,10 @@ fn a_stopped_server_leaves_its_port_and_socket_to_the_next() {
             loops: 1,
         };
         let logs = Logs::open(&settings).unwrap();
-        let pool =
-            Pool::new("test", PoolLimits { running_max: 1, queue_max: 1, threads_max: 1, turn: TURN, niceness: 0 });
+        let pool = Pool::new(
+            "test",
+            PoolLimits { running_max: 1, queue_max: 1, wait_max: None, threads_max: 1, turn: TURN, niceness: 0 },
+        );
         let executor =
             || Box::new(Fake { gate: Arc::default(), pool: pool.clone(), names_hosts: false }) as Box<dyn Executor>;
         Server::launch(settings, logs, executor).map(|_| ())

@@ -131,6 +131,8 @@ impl Fixture {
     ) -> Fixture {
         let folder = TempDir::new().unwrap();
         let setup = Setup {
+            password_scheme: password::Scheme::SaltedSha512,
+            argon2: None,
             backend_id: "userRoot".to_owned(),
             base_dns: base_dns.iter().map(|dn| (*dn).to_owned()).collect(),
             indexes,

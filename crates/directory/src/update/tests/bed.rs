@@ -36,6 +36,8 @@ impl Bed {
     pub fn with(base_dns: &[&str], set: impl FnOnce(&mut Config)) -> Bed {
         let folder = TempDir::new().unwrap();
         let setup = Setup {
+            password_scheme: password::Scheme::SaltedSha512,
+            argon2: None,
             backend_id: "userRoot".to_owned(),
             base_dns: base_dns.iter().map(|dn| (*dn).to_owned()).collect(),
             indexes: config::default_indexes(),

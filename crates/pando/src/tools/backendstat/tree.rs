@@ -510,6 +510,7 @@ mod tests {
             backend_id: "userRoot".to_owned(),
             root_dn: "cn=Directory Manager".to_owned(),
             root_password: "secret12".to_owned(),
+            password_scheme: password::Scheme::SaltedSha512,
             access_profile: directory::Profile::Addressbook,
             listen_addresses: vec![std::net::Ipv4Addr::LOCALHOST.into()],
             ldap_port: 1389,
