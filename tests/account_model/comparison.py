@@ -4,6 +4,7 @@ that still differ.
 Knows neither servers nor what is right.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from account_model.random_history import CONNECTIONS
 from account_model.steps import Bind, Edit, Step
 
 EMPTY = policy_answer()
+LOOK_AGAIN_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -67,19 +69,34 @@ def compare(
         expected, found = model.run(step), server.run(step)
         if told(step, expected) != told(step, found):
             return Difference(list(history[:number]), expected, found), number
-        states = server.shown()
-        for name in sorted({*states, *model.accounts}):
-            account = model.accounts.get(name)
-            expected_state = model.settled(name, model.shown(account)) if account else None
-            found_state = model.settled(name, states[name]) if name in states else None
-            if expected_state != found_state:
-                return Difference(list(history[:number]), expected_state, found_state, name), number
+        if (difference := state_difference(history[:number], server, model)) is not None:
+            return difference, number
     return None, len(history)
 
 
+def state_difference(history: Sequence[Step], server, model: Model) -> Difference | None:
+    """A server may write what nobody waits for a moment later."""
+    tries = 1 + round(server.patience_seconds / LOOK_AGAIN_SECONDS)
+    for left in reversed(range(tries)):
+        states = server.shown()
+        for name in sorted({*states, *model.accounts}):
+            account = model.accounts.get(name)
+            expected = model.settled(name, model.shown(account)) if account else None
+            found = model.settled(name, states[name]) if name in states else None
+            if expected != found:
+                break
+        else:
+            return None
+        if left:
+            time.sleep(LOOK_AGAIN_SECONDS)
+    return Difference(list(history), expected, found, name)
+
+
 def told(step: Step, reply: Reply) -> Reply:
-    """The answer; only binds must say by an empty control that there is nothing to say."""
-    return replace(reply, policy=None) if reply.policy == EMPTY and not isinstance(step, Bind) else reply
+    """The answer; only binds must say by an empty control that there is nothing to say, and not those with a name and
+    no password, which are refused whoever is meant."""
+    must_say = isinstance(step, Bind) and step.password
+    return replace(reply, policy=None) if reply.policy == EMPTY and not must_say else reply
 
 
 def shortened(difference: Difference, again: Callable[[list[Step]], Difference | None]) -> Difference:

@@ -256,13 +256,16 @@ class Model:
         judged = self.judge(account)
         if judged.policy.require_secure_authentication:
             return self.reply(step, INVALID_CREDENTIALS)
-        judged.settle()
+        # What has run out is written away with the next write, not before.
+        view = judged.settled()
+        if self.has(Quirk.LOCKS_WHEN_NOTICED) and view.account.locked is None and view.is_locked():
+            account.locked = self.now
         if not account.has(step.password):
             self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
         if account.disabled or not judged.is_valid():
             return self.reply(step, INVALID_CREDENTIALS)
-        if not self.has_begun_and_not_ended(account) or judged.is_locked() or judged.is_idle():
+        if not self.has_begun_and_not_ended(account) or view.is_locked() or judged.is_idle():
             return self.reply(step, INVALID_CREDENTIALS, Error.LOCKED)
         if judged.reset_too_old():
             return self.reply(step, INVALID_CREDENTIALS, Error.LOCKED)
@@ -307,8 +310,9 @@ class Model:
 
     def count_failure(self, judged: Judgement, even_locked: bool = False) -> None:
         account, policy = judged.account, judged.policy
-        if not policy.lockout_failure_count or (judged.is_locked() and not even_locked):
+        if not policy.lockout_failure_count or (judged.settled().is_locked() and not even_locked):
             return
+        judged.settle()
         account.failures.append(unique(self.now, account.failures))
         if len(account.failures) >= policy.lockout_failure_count:
             account.locked = max(account.failures)
@@ -443,14 +447,14 @@ class Model:
         if not by_self and session.name not in (ROOT, HELPER):
             return self.reply(step, NO_ACCESS)
         judged = self.judge(account)
-        judged.settle()
+        view = judged.settled()
         as_bind = anonymous and not self.has(Quirk.CHANGE_TELLS_NAMES)
         if as_bind and not account.has(step.old):
             self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
         if account.disabled and (by_self or self.has(Quirk.NO_CHANGE_WHILE_DISABLED)):
             return self.reply(step, UNWILLING, Error.LOCKED)
-        if by_self and (judged.is_locked() or judged.is_idle() or judged.reset_too_old()):
+        if by_self and (view.is_locked() or judged.is_idle() or judged.reset_too_old()):
             return self.reply(step, UNWILLING, Error.LOCKED)
         if by_self and judged.policy.password_change_requires_current_password and step.old is None:
             return self.reply(step, UNWILLING, Error.MUST_SUPPLY_OLD)
@@ -515,7 +519,9 @@ class Model:
             unlock_in = -1
         reset = judged.must_change()
         if inactive or reset or expiry.is_expired or unlock_in is not None:
-            left = judged.grace_left() if expiry.is_expired and judged.policy.grace_login_count else None
+            uses = len(account.grace_uses)
+            counts = expiry.is_expired and 0 < judged.policy.grace_login_count >= uses
+            left = judged.policy.grace_login_count - uses if counts else None
             return Reply(SUCCESS, more=control.unusable(inactive, reset, expiry.is_expired, left, unlock_in).hex())
         seconds = -1 if expiry.at is None else (expiry.at - self.now + 500) // 1000
         return Reply(SUCCESS, more=control.usable(seconds).hex())

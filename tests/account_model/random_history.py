@@ -242,6 +242,8 @@ class Maker:
         account = self.model.accounts.get(target)
         if self.model.sessions[number].name is None and account and not account.passwords:
             return self.bind()
+        if account and not account.passwords and form.startswith("delete"):
+            form = "replace"
         old, new = self.password(target, 0.8), self.new(target)
         if form == "replace-two" and old == new:
             form = "replace"

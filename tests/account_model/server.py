@@ -63,6 +63,8 @@ class Server:
     was changed: OpenDJ tells its sessions after it has answered."""
 
     root_dn, root_password = ROOT_DN, ROOT_PW
+    # For what the server writes after it has answered.
+    patience_seconds = 0.0
 
     def __init__(self, port: int, clock: SettableClock, settle_seconds: float = 0.0):
         self.port, self.clock, self.settle_seconds = port, clock, settle_seconds

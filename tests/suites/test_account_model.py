@@ -34,6 +34,8 @@ OPENDJ_SETTLE_SECONDS = 0.22
 class Told:
     """A model that answers in place of a server."""
 
+    patience_seconds = 0.0
+
     def __init__(self, quirks: frozenset[Quirk]):
         self.quirks = quirks
         # Of the interface of a server's clock, what the comparison asks.
