@@ -23,8 +23,8 @@ from random import Random
 from statistics import quantiles
 from time import perf_counter_ns
 
-from account_model.control import PASSWORD_POLICY, STATE_OPERATION
-from ldap_wire import EXTENDED, Wire, bind_request, control, integer, message, octets, sequence, tlv
+from account_model.control import PASSWORD_POLICY
+from ldap_wire import Wire, bind_request, control, message
 from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
 
 ADVANTAGE_MAX = 0.05
@@ -33,51 +33,66 @@ KINDS = ("unknown name", "no password", "wrong password", "disabled", "locked")
 # A wrong guess counts. Each account is asked fewer times than lock it.
 GUESSES_PER_ACCOUNT, LOCKOUT_COUNT = 4, 5
 WARM_UP_ROUNDS = 200
-POLICY = "cn=Default Password Policy,cn=Password Policies,cn=config"
+DC = BASE.partition("=")[2].partition(",")[0]
 RIGHT, WRONG = "the-right-one", "not-this-one"
-ADD_FAILURE_TIMES = 18
-REPLACED = 2
+LONG_AGO = "20200101000000"
 
 
 def name(kind: str, number: int) -> str:
     return f"uid={kind.split()[0]}-{number},{BASE}"
 
 
-def fill(root: Wire, scheme: str, accounts: int) -> None:
-    """The accounts of each kind but the first, all with the same stored password, so that hashing is done once."""
-    changes = {
-        "ds-cfg-lockout-failure-count": str(LOCKOUT_COUNT),
-        "ds-cfg-allow-pre-encoded-passwords": "true",
-        "ds-cfg-default-password-storage-scheme": f"cn={scheme},cn=Password Storage Schemes,cn=config",
-    }
-    done(root.modify(POLICY, [(REPLACED, kind, [value]) for kind, value in changes.items()]))
-    done(root.add(BASE, {"objectClass": ["top", "domain"], "dc": [BASE.partition("=")[2].partition(",")[0]]}))
-    first = f"uid=first,{BASE}"
-    done(root.add(first, person("first") | {"userPassword": [RIGHT]}))
-    stored = root.search(first, attributes=["userPassword"]).entries[0].attributes["userPassword"]
+def start(instance: Pando, scheme: str) -> str:
+    """Starts an empty server once, to learn how it stores the password; hashing each anew would take long."""
+    instance.setup()
+    table = '[password-policy."Default Password Policy"]'
+    told = f'{table}\ndefault-password-storage-scheme = "{scheme}"'
+    instance.config.write_text(instance.config.read_text().replace(table, told))
+    instance.start()
+    root = Wire(instance.port)
+    done(root.bind(ROOT_DN, ROOT_PW))
+    done(root.add(BASE, {"objectClass": ["top", "domain"], "dc": [DC]}))
+    done(root.add(name("first", 0), person("first-0") | {"userPassword": [RIGHT]}))
+    stored = root.search(name("first", 0), attributes=["userPassword"]).entries[0].attributes["userPassword"]
+    root.close()
+    instance.stop()
+    return stored[0].decode()
+
+
+def fill(instance: Pando, stored: str, accounts: int) -> None:
+    """A policy for everybody, and the accounts of each kind but the first, all with the same stored password."""
+    entries = [
+        (BASE, {"objectClass": ["top", "domain"], "dc": [DC]}),
+        (
+            f"cn=everybody,{BASE}",
+            {"objectClass": ["top", "subentry", "pwdPolicy"], "cn": ["everybody"], "subtreeSpecification": ["{}"]}
+            | {"pwdAttribute": ["userPassword"], "pwdLockout": ["TRUE"], "pwdMaxFailure": [str(LOCKOUT_COUNT)]},
+        ),
+    ]
     for kind in KINDS[1:]:
         for number in range(accounts):
-            attributes = person(name(kind, number).partition("=")[2].partition(",")[0])
+            dn = name(kind, number)
+            attributes = person(dn.partition("=")[2].partition(",")[0])
             if kind != "no password":
-                attributes["userPassword"] = stored
+                attributes["userPassword"] = [stored]
             if kind == "disabled":
                 attributes["ds-pwp-account-disabled"] = ["TRUE"]
-            done(root.add(name(kind, number), attributes))
             if kind == "locked":
-                lock(root, name(kind, number))
+                attributes["pwdFailureTime"] = [f"{LONG_AGO}.{number}Z" for number in range(1, LOCKOUT_COUNT + 1)]
+                attributes["pwdAccountLockedTime"] = [f"{LONG_AGO}.{LOCKOUT_COUNT}Z"]
+            entries.append((dn, attributes))
+    ldif = instance.dir / "accounts.ldif"
+    with open(ldif, "w") as file:
+        for dn, attributes in entries:
+            lines = [f"{kind}: {value}\n" for kind, values in attributes.items() for value in values]
+            file.write(f"dn: {dn}\n{''.join(lines)}\n")
+    instance.import_ldif(ldif)
 
 
-def person(uid: str) -> dict[str, list]:
+def person(uid: str) -> dict[str, list[str]]:
     return {"objectClass": ["top", "person", "organizationalPerson", "inetOrgPerson"], "uid": [uid], "cn": [uid]} | {
         "sn": [uid]
     }
-
-
-def lock(root: Wire, dn: str) -> None:
-    times = [octets(f"2020010100000{second}Z") for second in range(LOCKOUT_COUNT)]
-    operation = sequence(integer(ADD_FAILURE_TIMES, 0x0A), sequence(*times))
-    value = sequence(octets(dn), sequence(operation))
-    done(root.ask(tlv(EXTENDED, octets(STATE_OPERATION, 0x80), octets(value, 0x81))))
 
 
 def done(answer) -> None:
@@ -157,12 +172,10 @@ def main() -> int:
     directory = Path(tempfile.mkdtemp(prefix="pando-bind-timing-"))
     instance = Pando(directory / "inst")
     try:
-        instance.setup().start()
-        root = Wire(instance.port)
-        done(root.bind(ROOT_DN, ROOT_PW))
         count = asked.samples + WARM_UP_ROUNDS
         accounts = -(-count // GUESSES_PER_ACCOUNT)
-        fill(root, asked.scheme, accounts)
+        fill(instance, start(instance, asked.scheme), accounts)
+        instance.start()
         wire, random = Wire(instance.port), Random(asked.seed)
         measured(wire, rounds(random, WARM_UP_ROUNDS, accounts))
         times, answers = measured(wire, rounds(random, asked.samples, accounts, WARM_UP_ROUNDS))
