@@ -57,7 +57,7 @@ class Account:
             "pwdFailureTime": sorted(self.failures),
             "pwdGraceUseTime": sorted(self.grace_uses),
             "pwdReset": self.reset,
-            "pwdHistory": sorted((time, stored.clear) for time, stored in self.history),
+            "pwdHistory": sorted((time // 1000, stored.clear) for time, stored in self.history),
             "ds-pwp-account-disabled": self.disabled,
             "ds-pwp-account-expiration-time": self.expires,
             "ds-pwp-last-login-time": self.last_login,
@@ -183,7 +183,7 @@ class Judgement:
         if policy.expire_passwords_without_warning:
             return Expiry(expires, is_expired=expires <= now, warns=bool(warning) and expires > now)
         # Nobody's password expires without a whole interval of warnings.
-        expires = (now if account.warned is None else account.warned) + warning
+        expires = max(expires, (now if account.warned is None else account.warned) + warning)
         return Expiry(expires, is_expired=expires <= now, warns=expires > now)
 
     def grace_left(self) -> int:

@@ -12,7 +12,7 @@ from account_model.control import policy_answer
 from account_model.model import Model, Reply
 from account_model.policy import Quirk
 from account_model.random_history import CONNECTIONS
-from account_model.steps import Bind, Edit, Step
+from account_model.steps import Bind, Edit, Step, Wait
 
 EMPTY = policy_answer()
 LOOK_AGAIN_SECONDS = 0.02
@@ -66,6 +66,9 @@ def compare(
     server.begin(CONNECTIONS)
     model = dialect(quirks, server.clock.seconds, CONNECTIONS)
     for number, step in enumerate(history, 1):
+        if number > 1 and server.tick_seconds:
+            model.run(Wait(server.tick_seconds))
+            server.run(Wait(server.tick_seconds))
         expected, found = model.run(step), server.run(step)
         if told(step, expected) != told(step, found):
             return Difference(list(history[:number]), expected, found), number
@@ -95,6 +98,9 @@ def state_difference(history: Sequence[Step], server, model: Model) -> Differenc
 def told(step: Step, reply: Reply) -> Reply:
     """The answer; only binds must say by an empty control that there is nothing to say, and not those with a name and
     no password, which are refused whoever is meant."""
+    if not isinstance(step, Bind):
+        # Netscape's controls belong to binds; a server may send them with more.
+        reply = replace(reply, netscape=())
     must_say = isinstance(step, Bind) and step.password
     return replace(reply, policy=None) if reply.policy == EMPTY and not must_say else reply
 

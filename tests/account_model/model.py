@@ -127,10 +127,10 @@ class Model:
         account = Account(created=self.now, changed=self.now if step.password else None)
         policy = self.policies["default"]
         if step.password:
-            if step.encoded and not policy.allow_pre_encoded_passwords:
+            if step.encoded and not policy.allow_pre_encoded_passwords and self.has(Quirk.ROOT_GIVES_CLEAR):
                 return self.reply(step, CONSTRAINT, Error.QUALITY)
             if not step.encoded and not self.is_valid(policy, step.password, by_self=False):
-                return self.reply(step, CONSTRAINT, Error.QUALITY)
+                return self.reply(step, CONSTRAINT, self.short())
             account.passwords = [Password(step.password, policy.default_password_storage_scheme)]
             account.reset = policy.force_change_on_add
         self.accounts[step.target] = account
@@ -196,9 +196,10 @@ class Model:
 
     def limited(self, step, session: Session) -> Reply | None:
         """The answer to what a session may not do before it has changed its password."""
-        if session.must_change:
-            return self.reply(step, CONSTRAINT, Error.CHANGE_AFTER_RESET)
-        return None
+        return self.restricted(step) if session.must_change else None
+
+    def restricted(self, step) -> Reply:
+        return self.reply(step, CONSTRAINT if self.has(Quirk.RESTRICTED_IS_19) else NO_ACCESS, Error.CHANGE_AFTER_RESET)
 
     def run_search(self, step: Search) -> Reply:
         session = self.begun(step)
@@ -216,22 +217,23 @@ class Model:
         session = self.begun(step)
         if isinstance(session, Reply):
             return session
+        if self.has(Quirk.WHO_AM_I_ANSWERS):
+            return Reply(SUCCESS)
         return self.limited(step, session) or Reply(SUCCESS)
 
     def run_describe(self, step: Describe) -> Reply:
         session = self.begun(step)
         if isinstance(session, Reply):
             return session
-        is_self = session.name == step.target
-        if session.must_change and not (session.after_grace and is_self and self.has(Quirk.GRACE_MAY_MODIFY)):
-            return self.reply(step, CONSTRAINT, Error.CHANGE_AFTER_RESET)
+        if session.must_change and not (session.after_grace and self.has(Quirk.GRACE_MAY_MODIFY)):
+            return self.restricted(step)
         if session.name is None or step.target not in self.accounts:
             return self.reply(step, NO_SUCH_OBJECT)
         if not self.may_write(session, step.target):
             return self.reply(step, NO_ACCESS)
         own = self.accounts.get(session.name or "")
         if own and self.has(Quirk.EARLIER_SESSIONS_MUST_CHANGE) and self.judge(own).must_change():
-            return self.reply(step, CONSTRAINT, Error.CHANGE_AFTER_RESET)
+            return self.restricted(step)
         return self.reply(step, SUCCESS)
 
     @staticmethod
@@ -261,7 +263,7 @@ class Model:
         if self.has(Quirk.LOCKS_WHEN_NOTICED) and view.account.locked is None and view.is_locked():
             account.locked = self.now
         if not account.has(step.password):
-            self.count_failure(judged)
+            self.count_failure(step, judged)
             return self.reply(step, INVALID_CREDENTIALS)
         if account.disabled or not judged.is_valid():
             return self.reply(step, INVALID_CREDENTIALS)
@@ -300,7 +302,7 @@ class Model:
         reply = self.reply(step, SUCCESS, error, expires_in, grace_left)
         if step.control:
             return reply
-        if error is Error.EXPIRED:
+        if error is Error.EXPIRED or (error is Error.CHANGE_AFTER_RESET and not self.has(Quirk.WARNING_HIDES_RESET)):
             return replace(reply, netscape=((control.EXPIRED, b"0"),))
         if expires_in is not None:
             return replace(reply, netscape=((control.EXPIRING, str(expires_in).encode()),))
@@ -308,8 +310,10 @@ class Model:
             return replace(reply, netscape=((control.EXPIRED, b"0"),))
         return reply
 
-    def count_failure(self, judged: Judgement, even_locked: bool = False) -> None:
+    def count_failure(self, step, judged: Judgement, even_locked: bool = False) -> None:
         account, policy = judged.account, judged.policy
+        if not isinstance(step, Bind) and self.has(Quirk.UNCOUNTED_OLD_PASSWORD):
+            return
         if not policy.lockout_failure_count or (judged.settled().is_locked() and not even_locked):
             return
         judged.settle()
@@ -342,20 +346,25 @@ class Model:
             return True
         return len(clear) >= policy.min_password_length
 
+    def short(self) -> Error:
+        return Error.QUALITY if self.has(Quirk.LENGTH_IS_QUALITY) else Error.TOO_SHORT
+
     def run_change(self, step: Change) -> Reply:
         session = self.begun(step)
         if isinstance(session, Reply):
             return session
         by_self = session.name == step.target
         free = session.after_grace and self.has(Quirk.GRACE_MAY_MODIFY)
-        if session.must_change and not by_self and not free:
-            return self.reply(step, CONSTRAINT, Error.CHANGE_AFTER_RESET)
         account = self.accounts.get(step.target)
+        missing = account is None and self.has(Quirk.RESTRICTED_IS_19)
+        if session.must_change and not by_self and not free and not missing:
+            return self.restricted(step)
         # Strangers may not see the entry.
         if session.name is None or account is None:
             return self.reply(step, NO_SUCH_OBJECT)
         if not self.may_write(session, step.target):
-            return self.reply(step, NO_ACCESS)
+            told = None if self.has(Quirk.NO_RIGHT_WITHOUT_ERROR) else Error.MODIFICATION_NOT_ALLOWED
+            return self.reply(step, NO_ACCESS, told)
         if not by_self and session.name == NO_PRIVILEGE:
             return self.reply(step, NO_ACCESS, Error.MODIFICATION_NOT_ALLOWED)
         judged = self.judge(account)
@@ -368,9 +377,10 @@ class Model:
             left = [stored for stored in left if stored.clear != step.old]
         self.store(judged, left, given, by_self, by_modification=True)
         self.after_change(step, session, judged, by_self)
-        return self.reply(
-            step, SUCCESS, Error.CHANGE_AFTER_RESET if judged.policy.force_change_on_reset and not by_self else None
-        )
+        policy = judged.policy
+        asks = policy.allow_user_password_changes or self.has(Quirk.TELLS_AN_EMPTY_DEMAND)
+        told = policy.force_change_on_reset and asks and not by_self
+        return self.reply(step, SUCCESS, Error.CHANGE_AFTER_RESET if told else None)
 
     def refusal_of_change(self, step: Change, judged: Judgement, by_self: bool) -> tuple[int, Error | None]:
         account, policy = judged.account, judged.policy
@@ -381,10 +391,13 @@ class Model:
         if by_self and judged.too_young():
             return UNWILLING, Error.TOO_YOUNG
         if step.form in ("delete-add", "delete") and not account.has(step.old):
+            if step.form == "delete-add" and self.has(Quirk.UNMATCHED_DELETION):
+                return self.refusal_of_unmatched(step, judged, by_self)
             return NO_SUCH_ATTRIBUTE, None
         if step.form == "replace-two" and not policy.allow_multiple_password_values:
             return CONSTRAINT, Error.MODIFICATION_NOT_ALLOWED
-        if step.form in ("add", "delete-add") and account.has(step.new):
+        same_again = step.form == "delete-add" and self.has(Quirk.SAME_AGAIN_IS_THERE)
+        if (step.form == "add" or same_again) and account.has(step.new):
             return VALUE_EXISTS, Error.IN_HISTORY
         gives_old = step.form in ("delete-add", "delete")
         if by_self and policy.password_change_requires_current_password and account.passwords and not gives_old:
@@ -396,30 +409,43 @@ class Model:
         if step.form in ("delete", "delete-all"):
             return SUCCESS, None
         if not self.is_valid(policy, step.new, by_self):
-            return CONSTRAINT, Error.QUALITY
+            return CONSTRAINT, self.short()
         skips = policy.skip_validation_for_administrators and not by_self
         if not skips and judged.in_history(step.new):
             return CONSTRAINT, Error.IN_HISTORY
         return SUCCESS, None
+
+    @staticmethod
+    def refusal_of_unmatched(step: Change, judged: Judgement, by_self: bool) -> tuple[int, Error | None]:
+        """As if nothing but the addition had been asked."""
+        if judged.account.has(step.new):
+            return VALUE_EXISTS, None
+        if by_self and judged.policy.password_change_requires_current_password:
+            return UNWILLING, Error.MUST_SUPPLY_OLD
+        return CONSTRAINT, Error.MODIFICATION_NOT_ALLOWED
 
     def store(
         self, judged: Judgement, left: list[Password], new: list[str], by_self: bool, by_modification: bool
     ) -> None:
         """The new passwords and the state that a change leaves behind."""
         account, policy = judged.account, judged.policy
-        if new and (policy.password_history_count or policy.password_history_duration):
+        known = any(judged.in_history(clear) for clear in new)
+        still = known and not by_modification and self.has(Quirk.HISTORY_STANDS_STILL)
+        keeps = policy.password_history_count or policy.password_history_duration
+        remembers = keeps and not still and (new or not self.has(Quirk.DELETION_FORGETS))
+        if remembers:
             for stored in account.passwords:
-                if not by_modification and stored.clear in new:
-                    continue
                 kept = judged.kept_history()
                 # Room for one more, before it gets a time of its own.
                 excess = len(kept) + 1 - policy.password_history_count if policy.password_history_count else 0
                 kept = kept[max(0, excess) :]
                 account.history = [*kept, (unique(self.now, [time for time, _ in kept]), stored)]
         account.passwords = [*left, *(Password(clear, policy.default_password_storage_scheme) for clear in new)]
-        account.changed = self.now
+        keeps_time = account.passwords or self.has(Quirk.DELETION_FORGETS)
+        account.changed = self.now if keeps_time else None
         if judged.wants_change_after_reset() or not self.has(Quirk.RESET_FLAG_STAYS):
-            account.reset = policy.force_change_on_reset and not by_self
+            asks = policy.allow_user_password_changes or self.has(Quirk.TELLS_AN_EMPTY_DEMAND)
+            account.reset = policy.force_change_on_reset and asks and not by_self
         account.failures, account.locked, account.grace_uses, account.warned = [], None, [], None
         if policy.require_change_by_time and by_modification:
             account.required_change = 1000 * policy.require_change_by_time
@@ -442,17 +468,26 @@ class Model:
             return self.reply(step, UNWILLING)
         account = self.accounts.get(target)
         by_self = target == session.name or (anonymous and step.old is not None)
+        by_id = step.form in ("u:", "id") and self.has(Quirk.OWN_ID_IS_RESTRICTED)
+        if session.must_change and by_id:
+            return self.restricted(step)
+        if session.must_change and account is None and not self.has(Quirk.RESTRICTED_IS_19):
+            return self.restricted(step)
         if account is None or (anonymous and not account.passwords and not self.has(Quirk.CHANGE_TELLS_NAMES)):
             return self.unknown_identity(step, session)
+        if session.must_change and not by_self and not self.has(Quirk.RESTRICTED_IS_19):
+            return self.restricted(step)
         if not by_self and session.name not in (ROOT, HELPER):
-            return self.reply(step, NO_ACCESS)
+            told = None if self.has(Quirk.NO_RIGHT_WITHOUT_ERROR) else Error.MODIFICATION_NOT_ALLOWED
+            return self.reply(step, NO_ACCESS, told)
         judged = self.judge(account)
         view = judged.settled()
         as_bind = anonymous and not self.has(Quirk.CHANGE_TELLS_NAMES)
         if as_bind and not account.has(step.old):
-            self.count_failure(judged)
+            self.count_failure(step, judged)
             return self.reply(step, INVALID_CREDENTIALS)
-        if account.disabled and (by_self or self.has(Quirk.NO_CHANGE_WHILE_DISABLED)):
+        expired = not judged.is_valid() and not self.has(Quirk.EXPIRED_ACCOUNT_MAY_CHANGE)
+        if account.disabled or expired:
             return self.reply(step, UNWILLING, Error.LOCKED)
         if by_self and (view.is_locked() or judged.is_idle() or judged.reset_too_old()):
             return self.reply(step, UNWILLING, Error.LOCKED)
@@ -461,7 +496,7 @@ class Model:
         if step.old is not None and judged.policy.require_secure_authentication:
             return self.reply(step, CONFIDENTIALITY)
         if step.old is not None and not account.has(step.old):
-            self.count_failure(judged, even_locked=self.has(Quirk.FAILURES_WHILE_LOCKED))
+            self.count_failure(step, judged, even_locked=self.has(Quirk.FAILURES_WHILE_LOCKED))
             return self.reply(step, INVALID_CREDENTIALS)
         code, error = self.refusal_of_extended(step, judged, by_self)
         if code != SUCCESS:
@@ -477,10 +512,12 @@ class Model:
     def unknown_identity(self, step: Extended, session: Session) -> Reply:
         if self.has(Quirk.CHANGE_TELLS_NAMES):
             return self.reply(step, PROTOCOL if step.form in ("dn", "id") else NO_SUCH_OBJECT)
-        if session.name is None:
-            return self.reply(step, NO_ACCESS if step.old is None else INVALID_CREDENTIALS)
-        if session.name not in (ROOT, HELPER):
-            return self.reply(step, NO_ACCESS)
+        if session.name is None and step.old is not None:
+            return self.reply(step, INVALID_CREDENTIALS)
+        # An id that the mapper does not know is no name of an entry that rights could be asked of.
+        named = step.form in ("dn", "dn:")
+        if session.name is None or (session.name not in (ROOT, HELPER) and named):
+            return self.reply(step, NO_ACCESS, Error.MODIFICATION_NOT_ALLOWED)
         return self.reply(step, NO_SUCH_OBJECT)
 
     def refusal_of_extended(self, step: Extended, judged: Judgement, by_self: bool) -> tuple[int, Error | None]:
@@ -498,7 +535,7 @@ class Model:
         if not step.new and not self.has(Quirk.EMPTY_NEW_PASSWORD):
             return UNWILLING, None
         if not self.is_valid(policy, step.new, by_self):
-            return CONSTRAINT, Error.QUALITY
+            return CONSTRAINT, self.short()
         skips = policy.skip_validation_for_administrators and not by_self
         if not skips and judged.in_history(step.new):
             return CONSTRAINT, None if self.has(Quirk.HISTORY_WITHOUT_ERROR) else Error.IN_HISTORY

@@ -3,9 +3,12 @@
 Knows how the policies are written; what is right is as in the model.
 """
 
+from dataclasses import replace
+
 from pando_server import BASE
 
 from account_model.account import Account
+from account_model.control import ACCOUNT_USABILITY, STATE_OPERATION
 from account_model.model import NO_SUCH_OBJECT, Model, Reply
 from account_model.policy import Policy
 from account_model.random_history import Maker
@@ -17,6 +20,7 @@ from account_model.steps import Search
 class PandoServer(Server):
     # First warnings and last logins are written together with those of others, and no bind waits for that.
     patience_seconds = 2.0
+    tick_seconds = 1
 
     def policy_dn(self, name: str) -> str:
         return f"cn={name},{BASE}"
@@ -62,7 +66,30 @@ class PandoModel(Model):
         return without_schemes(account.shown())
 
 
-class PandoMaker(Maker):
-    """Asks for what such an entry can say."""
+def maker_for(server: PandoServer) -> type[Maker]:
+    """Asks for what such policies can say, and for what the server announces."""
+    root = server.root.search("", attributes=["supportedControl", "supportedExtension"]).entries[0]
+    announced = {value.decode() for values in root.attributes.values() for value in values}
 
-    properties = frozenset(ATTRIBUTES) - {"idle_lockout_interval"}
+    class PandoMaker(Maker):
+        properties = frozenset(ATTRIBUTES) - {"idle_lockout_interval"}
+        tick_seconds = PandoServer.tick_seconds
+
+        def bind(self):
+            """See OWN_CHANGE_ENDS_SESSIONS."""
+            step = super().bind()
+            others = [number for number, one in enumerate(self.model.sessions) if one.name == step.name]
+            return replace(step, connection=others[0]) if others else step
+
+        def extended(self):
+            step = super().extended()
+            stranger = self.model.sessions[step.connection].name is None
+            used = any(session.name == step.target for session in self.model.sessions)
+            return self.wait() if stranger and used else step
+
+        def kinds(self):
+            needs = {self.usability: ACCOUNT_USABILITY, self.state: STATE_OPERATION}
+            kinds = super().kinds()
+            return {make: weight for make, weight in kinds.items() if needs.get(make) in {None, *announced}}
+
+    return PandoMaker

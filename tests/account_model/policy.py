@@ -57,8 +57,8 @@ class Policy:
 
 
 class Quirk(Enum):
-    """How OpenDJ 5.0.3 differs from what Pando does; the value says why. A difference that none of these explains is a
-    fault of the model or of Pando."""
+    """How a server differs from what is right here; the value says why. OpenDJ 5.0.3 has all but those of Pando. A
+    difference that none of these explains is a fault of the model or of the server."""
 
     EMPTY_NEW_PASSWORD = "OpenDJ's extended operation takes an empty new password: its fault; 53 as slapd answers"
     CHANGE_TELLS_NAMES = (
@@ -70,12 +70,44 @@ class Quirk(Enum):
     EARLIER_SESSIONS_MUST_CHANGE = (
         "OpenDJ refuses modifications by sessions that began before a reset; here the reset has ended them"
     )
-    NO_CHANGE_WHILE_DISABLED = (
-        "OpenDJ's extended operation refuses a disabled account's change even by an administrator, whose modification "
-        "it allows: here both are allowed"
-    )
     HISTORY_WITHOUT_ERROR = (
         "OpenDJ's extended operation tells history without a policy error; here it is 8 as by modify"
+    )
+    NO_RIGHT_WITHOUT_ERROR = (
+        "OpenDJ's extended operation tells a lack of rights without a policy error; here it is 3 as by modify"
+    )
+    RESTRICTED_IS_19 = (
+        "OpenDJ answers constraintViolation to a session that must change its password; here insufficientAccessRights, "
+        "as the draft and slapd say"
+    )
+    LENGTH_IS_QUALITY = "OpenDJ tells a short password by the error 5; here by 6, as the draft says"
+    SAME_AGAIN_IS_THERE = (
+        "OpenDJ refuses a modification that deletes the old value and adds it again, without any history, with 20; "
+        "here, as in slapd, only a history refuses it"
+    )
+    DELETION_FORGETS = (
+        "OpenDJ does not remember a deleted password in the history and keeps its time; here it is remembered, and "
+        "without a password there is no time of its change"
+    )
+    ROOT_GIVES_CLEAR = (
+        "OpenDJ refuses encoded values from everybody unless the policy allows them; here whoever has the privilege "
+        "may give them, as root users have"
+    )
+    EXPIRED_ACCOUNT_MAY_CHANGE = (
+        "OpenDJ's extended operation lets the user of an expired account change the password; here it is refused as "
+        "for a disabled one"
+    )
+    WARNING_HIDES_RESET = (
+        "to a client without the password policy control OpenDJ tells the coming expiry and not that the password must "
+        "be changed at once"
+    )
+    TELLS_AN_EMPTY_DEMAND = (
+        "OpenDJ tells an administrator that the password must be changed also where users may not change it, and no "
+        "bind asks for it"
+    )
+    HISTORY_STANDS_STILL = (
+        "OpenDJ's extended operation enters nothing in the history when the new password is the present one or in the "
+        "history, where validation is skipped for administrators"
     )
     RESET_FLAG_STAYS = (
         "OpenDJ leaves pwdReset at an account whose policy asks for no change after a reset, also when the password is "
@@ -100,3 +132,29 @@ class Quirk(Enum):
         "where a lowered limit makes past failures enough for a lock, OpenDJ lets it begin anew whenever somebody "
         "looks; here it began with the last failure"
     )
+    # Pando's, each to leave this list with its mending.
+    UNCOUNTED_OLD_PASSWORD = "Pando does not count a wrong old password in the extended operation"
+    UNMATCHED_DELETION = (
+        "Pando answers 19 to a modification that deletes a wrong old password and adds a new one; 16 is right"
+    )
+    OWN_ID_IS_RESTRICTED = (
+        "Pando refuses a session that must change its password when the extended operation names the user by u: or "
+        "by a bare id"
+    )
+    WHO_AM_I_ANSWERS = "Pando answers who am I to a session that must change its password, as slapd does"
+    OWN_CHANGE_ENDS_SESSIONS = (
+        "Pando ends a user's other sessions after a change of the own password, but only when the entry is changed "
+        "once more; not asked: users have one session at a time"
+    )
+
+
+PANDO = frozenset(
+    {
+        Quirk.UNCOUNTED_OLD_PASSWORD,
+        Quirk.UNMATCHED_DELETION,
+        Quirk.OWN_ID_IS_RESTRICTED,
+        Quirk.WHO_AM_I_ANSWERS,
+        Quirk.OWN_CHANGE_ENDS_SESSIONS,
+    }
+)
+OPENDJ = frozenset(Quirk) - PANDO

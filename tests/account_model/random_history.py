@@ -34,6 +34,7 @@ from account_model.steps import (
 CONNECTIONS = 3
 STEPS = 40
 WORDS = ("short", "Secret-1", "Secret-2", "Secret-3", "Secret-4", "longer-than-twelve")
+MADE = "made-"
 WRONG = "not-the-password"
 USERS = ("alice", "bob")
 # All lengths of time are multiples of this, so that waits often end just at, before or after an event.
@@ -78,6 +79,8 @@ def random_history(
     history: list[Step] = []
 
     def take(step: Step) -> None:
+        if history and make.tick_seconds:
+            model.run(Wait(make.tick_seconds))
         model.run(step)
         history.append(step)
 
@@ -124,6 +127,7 @@ class Maker:
 
     # What a random policy may set.
     properties = frozenset(one.name for one in fields(Policy))
+    tick_seconds = 0
 
     @staticmethod
     def shared(random: Random) -> dict[str, int]:
@@ -177,7 +181,9 @@ class Maker:
     def new(self, name: str) -> str:
         account = self.model.accounts.get(name)
         known = [stored.clear for _, stored in account.history] if account else []
-        return self.random.choice([*WORDS, *WORDS, *known, self.right(name) or WORDS[0]])
+        new = self.random.choice([*WORDS, *WORDS, *known, self.right(name) or WORDS[0]])
+        # How long a made password is, is the server's choice, so no validator can be asked of it.
+        return self.random.choice(WORDS) if new.startswith(MADE) else new
 
     def wait(self) -> Step:
         if self.random.random() < 0.3:
@@ -261,7 +267,7 @@ class Maker:
         old = None if self.random.random() < 0.4 else self.password(target, 0.75)
         chance = self.random.random()
         new = None if chance < 0.15 else "" if chance < 0.18 else self.new(target)
-        return Extended(number, target, form, old, new, self.control(), f"made-{self.number}" if new is None else "")
+        return Extended(number, target, form, old, new, self.control(), f"{MADE}{self.number}" if new is None else "")
 
     def write(self) -> Step:
         name, now = self.random.choice(USERS), self.model.now // 1000

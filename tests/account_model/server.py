@@ -65,6 +65,8 @@ class Server:
     root_dn, root_password = ROOT_DN, ROOT_PW
     # For what the server writes after it has answered.
     patience_seconds = 0.0
+    # What passes between two steps, for a server that tells changes apart by their times.
+    tick_seconds = 0
 
     def __init__(self, port: int, clock: SettableClock, settle_seconds: float = 0.0):
         self.port, self.clock, self.settle_seconds = port, clock, settle_seconds
@@ -367,7 +369,7 @@ class Server:
 
     def history_value(self, value: str) -> tuple[int, str]:
         time, _, rest = value.partition("#")
-        return milliseconds(time), self.stored(rest[rest.index("{") :])[1]
+        return milliseconds(time) // 1000, self.stored(rest[rest.index("{") :])[1]
 
     def stored(self, value: str) -> tuple[str, str]:
         """The scheme, and which known password the value is; a made one by its name."""

@@ -102,7 +102,7 @@ def told_state(judged: Judgement, idle_by_login: bool, failures_of_past_locks: b
         Operation.GRACE_LEFT: [str(judged.grace_left())],
         Operation.GET_REQUIRED_CHANGE: some(account.required_change),
         Operation.SECONDS_UNTIL_REQUIRED_CHANGE: seconds_until(judged.required_change_at()),
-        Operation.GET_HISTORY: sorted((time, stored.clear) for time, stored in account.history),
+        Operation.GET_HISTORY: sorted((time // 1000, stored.clear) for time, stored in account.history),
     }
     return written_state(values)
 
