@@ -7,6 +7,7 @@
 mod account;
 mod apply;
 mod change;
+mod event;
 mod expiry;
 mod generator;
 mod history;
@@ -25,6 +26,7 @@ mod tests;
 pub use account::{Account, LockEnd};
 pub use apply::apply_change;
 pub use change::{LockRules, StateChange};
+pub use event::{AccountEvent, AccountEventKind};
 pub use expiry::Expiry;
 pub use generator::{FormatError, GenerateError, PasswordGenerator};
 pub use history::{HistoryRules, HistoryValue, history_after, history_that_counts};

@@ -86,6 +86,8 @@ pub struct PasswordPolicy {
     pub quality_check: QualityCheck,
     /// Makes a password for who asks for a new one without saying which; none: one of letters and digits is made.
     pub generator: Option<PasswordGenerator>,
+    /// Who is told what happens to the accounts: names of notification handlers.
+    pub notification_handlers: Vec<String>,
     /// Binds with the right password are remembered for a short time, so that a slow hash is not made again.
     pub remember_verified_binds: bool,
 }
@@ -182,6 +184,7 @@ impl Default for PasswordPolicy {
             validators: Vec::new(),
             quality_check: QualityCheck::default(),
             generator: None,
+            notification_handlers: Vec::new(),
             remember_verified_binds: true,
         }
     }

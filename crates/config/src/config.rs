@@ -14,6 +14,7 @@ use crate::error::{ConfigError, ConfigErrors, Places};
 use crate::identity_mapper::{self, IdentityMapper};
 use crate::instance::Instance;
 use crate::load::objects;
+use crate::notification::{self, MailServer, NotificationHandler};
 use crate::object::Object;
 use crate::plugin::{PluginConfig, plugins, plugins_text};
 use crate::read;
@@ -60,6 +61,10 @@ pub struct Config {
     pub password_key_files: Vec<PathBuf>,
     /// `[plugin.*]` of type `password-policy-import`
     pub imported_passwords: ImportedPasswords,
+    /// `[account-status-notification-handler.*]`
+    pub notification_handlers: Vec<NotificationHandler>,
+    /// `[mail-server.*]`
+    pub mail_servers: Vec<MailServer>,
     /// `[plugin.*]`, the enabled ones in the order of the file.
     pub plugins: Vec<PluginConfig>,
     /// The same as text with every default written out, which [`Config::parse`] reads.
@@ -145,6 +150,10 @@ impl Config {
                 directory,
             )),
             other_policies: Vec::new(),
+            notification_handlers: of("account-status-notification-handler")
+                .map(|object| notification::read_handler(object, directory))
+                .collect(),
+            mail_servers: of("mail-server").map(|object| notification::read_mail_server(object, directory)).collect(),
             plugins: plugins(objects, text),
             plugins_text: plugins_text(objects),
             schema: read::schema(&first_or_defaults("schema-provider").unwrap_or(empty), directory),

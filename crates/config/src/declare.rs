@@ -99,6 +99,8 @@ pub enum Applier {
     Referrals,
     /// The reports of operations that wait.
     StallReports,
+    /// Who is told what happens to accounts.
+    Notifications,
 }
 
 impl Class {

@@ -26,9 +26,9 @@ use crate::views::{
 };
 
 /// Reads the values of one object; a property that is not set has its declared default.
-struct Get<'a> {
-    object: &'a Object,
-    instance: &'a Path,
+pub(crate) struct Get<'a> {
+    pub(crate) object: &'a Object,
+    pub(crate) instance: &'a Path,
 }
 
 impl Get<'_> {
@@ -36,7 +36,7 @@ impl Get<'_> {
         self.object.values(name).into_iter().next()
     }
 
-    fn boolean(&self, name: &str) -> bool {
+    pub(crate) fn boolean(&self, name: &str) -> bool {
         matches!(self.one(name), Some(Value::Boolean(true)))
     }
 
@@ -80,7 +80,7 @@ impl Get<'_> {
         Some(self.duration(name)).filter(|limit| !limit.is_zero())
     }
 
-    fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.one(name).map(|value| value.to_string()).unwrap_or_default()
     }
 
@@ -91,7 +91,7 @@ impl Get<'_> {
         }
     }
 
-    fn texts(&self, name: &str) -> Vec<String> {
+    pub(crate) fn texts(&self, name: &str) -> Vec<String> {
         self.object.values(name).iter().map(ToString::to_string).collect()
     }
 
@@ -108,6 +108,10 @@ impl Get<'_> {
 
     fn path(&self, name: &str) -> PathBuf {
         self.instance.join(self.text(name))
+    }
+
+    pub(crate) fn optional_path(&self, name: &str) -> Option<PathBuf> {
+        self.one(name).map(|path| self.instance.join(path.to_string()))
     }
 
     fn masks(&self, name: &str) -> Vec<AddressMask> {
@@ -325,6 +329,7 @@ pub(crate) fn password_policy(object: &Object, instance: &Path) -> PasswordPolic
         allow_pre_encoded_passwords: get.boolean("allow-pre-encoded-passwords"),
         allow_user_password_changes: get.boolean("allow-user-password-changes"),
         require_secure_authentication: get.boolean("require-secure-authentication"),
+        notification_handlers: get.texts("account-status-notification-handler"),
         ..PasswordPolicy::default()
     }
 }

@@ -40,6 +40,14 @@ pem-certificate-file = "keys/two.crt"
 trust-store-file = "keys/one.crt"
 [trust-manager-provider.two]
 trust-store-file = "keys/two.crt"
+[account-status-notification-handler.one]
+type = "error-log"
+[account-status-notification-handler.two]
+type = "error-log"
+[mail-server.one]
+smtp-server = "mail.example.com:25"
+[mail-server.two]
+smtp-server = "mail.example.org:25"
 [log-rotation-policy.one]
 type = "size-limit"
 file-size-limit = "1 mb"
@@ -154,6 +162,9 @@ const A_GLOBAL_ACI: &str =
 fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str, &'static str)] {
     match (variant.type_name, property.name) {
         (_, "ssl-client-auth-policy") => &[("key-manager-provider", "one"), ("trust-manager-provider", "one")],
+        ("smtp", "recipient-address") => &[],
+        ("smtp", _) => &[("recipient-address", "helpdesk@example.com")],
+        ("", "smtp-user" | "smtp-password-file") => &[("smtp-security", "tls")],
         (_, "use-ssl" | "allow-start-tls" | "ssl-protocol" | "ssl-cipher-suite" | "trust-manager-provider") => {
             &[("key-manager-provider", "one")]
         }
@@ -178,6 +189,11 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Text, "check-references-filter-criteria") => pair("member:(cn=one)", "member:(cn=two)"),
         (Syntax::Text, "rename-inbound-attributes") => pair("title:description", "title:street"),
         (Syntax::Text, "value-uri") => pair("ldap:///dc=example,dc=com?cn?one", "ldap:///dc=example,dc=com?uid?one"),
+        (Syntax::Text, "sender-address" | "recipient-address") => pair("one@example.com", "two@example.com"),
+        (Syntax::Text, "smtp-server") => pair("mail.example.com:25", "mail.example.org:25"),
+        (Syntax::Text, "message-subject") => pair("password-expired:One", "password-expired:Two"),
+        (Syntax::Text, "message-template-file") => pair("password-expired:one", "password-expired:two"),
+        (Syntax::Text, "url") => pair("https://one.example.com/", "https://two.example.com/"),
         (Syntax::Text, "list-attribute") => pair("mail", "member:entryDN"),
         (Syntax::Text, "set" | "forbidden-set") => pair("this/cn", "this/sn"),
         (Syntax::Text, "index-extensible-matching-rule") => pair("fr", "de"),
@@ -200,6 +216,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::ServerUrl, _) => pair("ldap://one.example.com", "ldaps://two.example.com:1636"),
         (Syntax::Address, _) => pair("127.0.0.1", "127.0.0.2"),
         (Syntax::AddressMask, _) => pair("10.0.0.0/8", "192.168.0.0/16"),
+        (Syntax::Path, "trusted-certificate-file") => pair("one.pem", "two.pem"),
         (Syntax::Path, _) => pair("one", "two"),
         (Syntax::Mode, _) => pair("640", "600"),
         (Syntax::TimeOfDay, _) => pair("0100", "0200"),

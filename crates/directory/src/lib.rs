@@ -6,6 +6,7 @@
 mod access_monitor;
 mod access_settings;
 mod account;
+mod account_lookup;
 mod admission;
 mod bind;
 mod check;

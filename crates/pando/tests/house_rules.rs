@@ -21,6 +21,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("sasl", 2),
     ("accounts", 3),
     ("outbound", 2),
+    ("notification", 2),
     ("schema", 3),
     ("config", 4),
     ("store", 4),

@@ -26,6 +26,7 @@ mod messages;
 pub mod metrics;
 mod missing_groups;
 mod monitor;
+mod notifications;
 mod operation;
 mod protocol;
 mod refusal;

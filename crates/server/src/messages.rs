@@ -61,6 +61,8 @@ runtime::message_kinds! {
         without the presence index of aci: every entry is read when the server starts.";
     ACCOUNT_CLOCK_SET = 89, Core, Warning, "The local administrator set the clock by which accounts are judged ahead \
         or back.";
+    ACCOUNT_EVENT = 110, Core, Notice, "Something happened to an account that a notification handler tells of.";
+    NOTIFICATION_FAILED = 111, Core, Error, "A notification of an account was not sent.";
     REPLAYED = 83, Backend, Notice, "The server had not stopped in order: changes were taken from the log of a \
         backend.";
 }

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use config::{Applier, Config};
-use directory::{Directory, OpenError, Reconfigured};
+use directory::{Directory, Reconfigured};
 use ldap::administration::ReloadResponse;
 use runtime::log::error::ErrorLog;
 
 use crate::connection_rules::ConnectionRules;
+use crate::notifications::Notifications;
 use crate::stalls::Stalls;
 use crate::start_check::{Beside, check_start};
 use crate::{messages, missing_groups};
@@ -20,6 +21,7 @@ use crate::{messages, missing_groups};
 pub(crate) struct LiveParts {
     pub(crate) stalls: Arc<Stalls>,
     pub(crate) connection_rules: Arc<ConnectionRules>,
+    pub(crate) notifications: Arc<Notifications>,
 }
 
 /// Takes the configuration as the file has it now; `Err` says why it was not taken. Everything that happens is told in
@@ -58,7 +60,7 @@ fn take(
     errors: &ErrorLog,
 ) -> Result<ReloadResponse, String> {
     check_start(config, &Beside::ThisProcess(directory.config())).map_err(|error| error.to_string())?;
-    let done = apply(directory, config, parts).map_err(|error| error.to_string())?;
+    let done = apply(directory, config, parts)?;
     for sentence in &done.changed {
         errors.report(messages::CONFIG_CHANGED, sentence);
     }
@@ -72,11 +74,15 @@ fn take(
 }
 
 /// Has every part of the server apply what is declared live.
-fn apply(directory: &Directory, config: &Config, parts: &LiveParts) -> Result<Reconfigured, OpenError> {
-    let mut done = directory.reconfigure(config)?;
+fn apply(directory: &Directory, config: &Config, parts: &LiveParts) -> Result<Reconfigured, String> {
+    let mut done = directory.reconfigure(config).map_err(|error| error.to_string())?;
     if parts.connection_rules.set(config) {
         done.applied.insert(Applier::Connections);
         done.changed.push("The clients that may connect or the encryption that is required changed".to_owned());
+    }
+    if parts.notifications.set(config)? {
+        done.applied.insert(Applier::Notifications);
+        done.changed.push("The notification handlers or mail servers changed".to_owned());
     }
     if parts.stalls.set_threshold(config.global.stall_threshold) {
         done.applied.insert(Applier::StallReports);
@@ -116,7 +122,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let config = |text: &str| Config::parse(text, &folder.path().join("pando.toml")).unwrap();
         let live: Vec<_> = variations().into_iter().filter(|it| it.property.is_live()).collect();
-        let directory = Directory::open(&config(&live[0].before)).unwrap();
+        let directory = Arc::new(Directory::open(&config(&live[0].before)).unwrap());
         add_base_entry(&directory);
         for name in ["one", "two"] {
             let change =
@@ -124,8 +130,15 @@ mod tests {
             let text = format!("{change} \"{name}\"; allow (read) userdn=\"ldap:///all\";)\n");
             std::fs::write(folder.path().join(name), text).unwrap();
         }
-        let parts =
-            LiveParts { stalls: Arc::new(Stalls::new(ErrorLog::stderr(), None)), connection_rules: Arc::default() };
+        for name in ["one.pem", "two.pem"] {
+            let certified = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+            std::fs::write(folder.path().join(name), certified.cert.pem()).unwrap();
+        }
+        let parts = LiveParts {
+            stalls: Arc::new(Stalls::new(ErrorLog::stderr(), None)),
+            connection_rules: Arc::default(),
+            notifications: Notifications::start(&directory, ErrorLog::stderr()).unwrap(),
+        };
         let mut appliers = std::collections::BTreeSet::new();
         for variation in live {
             let title =

@@ -26,6 +26,7 @@ use crate::log::internal::InternalAccessLog;
 use crate::log::{AccessLog, AuditLogSettings};
 use crate::metrics::LdapMetrics;
 use crate::monitor::Monitor;
+use crate::notifications::{Follower, Notifications};
 use crate::operation::{DirectoryExecutor, Pools};
 use crate::reload::LiveParts;
 use crate::remote::LdapMail;
@@ -60,6 +61,9 @@ pub enum StartError {
         /// What the system says.
         error: io::Error,
     },
+    /// A notification handler.
+    #[error("{0}")]
+    Notification(String),
     /// Threads.
     #[error("cannot start: {0}")]
     System(#[from] io::Error),
@@ -79,6 +83,7 @@ pub struct Server {
     keeper: Option<Periodic>,
     watch: Option<Periodic>,
     audits: Vec<AuditLog>,
+    follower: Option<Follower>,
     log_thread: LogThread,
 }
 
@@ -152,12 +157,15 @@ impl Server {
         directory.set_internal_log(Arc::new(InternalAccessLog::new(internal)));
         let begun_at = SystemTime::now();
         let administration = Arc::new(Administration::new(Arc::clone(&directory), logs.errors().clone()));
+        let notifications =
+            Notifications::start(&directory, logs.errors().clone()).map_err(StartError::Notification)?;
         let executor = {
             let (directory, pools) = (Arc::clone(&directory), pools.clone());
-            let administration = Arc::clone(&administration);
+            let (administration, notifications) = (Arc::clone(&administration), Arc::clone(&notifications));
             move || -> Box<dyn Executor> {
                 let administration = Arc::clone(&administration);
-                Box::new(DirectoryExecutor::new(Arc::clone(&directory), pools.clone(), administration))
+                let (directory, notifications) = (Arc::clone(&directory), Arc::clone(&notifications));
+                Box::new(DirectoryExecutor::new(directory, pools.clone(), administration, notifications))
             }
         };
         // Before the first client may change anything.
@@ -180,7 +188,9 @@ impl Server {
             IndexNotice::Complete { .. } => errors.report(messages::INDEX_BUILD_COMPLETE, notice),
             IndexNotice::Failed { .. } => errors.report(messages::INDEX_BUILD_FAILED, notice),
         }))?;
+        server.follower = Some(Follower::start(&directory, Arc::clone(&notifications))?);
         administration.begin(LiveParts {
+            notifications,
             stalls: Arc::clone(&server.stalls),
             connection_rules: Arc::clone(&server.connection_rules),
         });
@@ -269,6 +279,7 @@ impl Server {
             keeper,
             watch: None,
             audits: Vec::new(),
+            follower: None,
             log_thread,
         })
     }
@@ -323,6 +334,7 @@ impl Server {
         }
         // Nobody changes anything any more: they write the rest.
         self.audits.clear();
+        self.follower = None;
         self.errors.report(messages::STOPPED, "The server has stopped");
         self.log_thread.stop();
     }

@@ -16,6 +16,7 @@ use runtime::local_socket;
 use store::StoreError;
 use thiserror::Error;
 
+use crate::notifications;
 use crate::settings::{Settings, SettingsError};
 
 /// Why a server would not start.
@@ -27,6 +28,9 @@ pub enum StartCheckError {
     /// Certificates and formats.
     #[error(transparent)]
     Settings(#[from] SettingsError),
+    /// A notification handler.
+    #[error("{0}")]
+    Notification(String),
     /// A listener.
     #[error("a server could not listen on {at}: {error}")]
     Listen {
@@ -64,6 +68,7 @@ pub fn check_start(config: &Config, beside: &Beside<'_>) -> Result<(), StartChec
     let schema = query::configured::load_schema(config).map_err(OpenError::from)?;
     directory::check_configuration(config, &schema)?;
     let settings = Settings::from_config(config)?;
+    notifications::check(config).map_err(StartCheckError::Notification)?;
     for listener in &settings.listeners {
         match check_listener(&listener.network.at, beside) {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && matches!(beside, Beside::AnotherProcess) => {}

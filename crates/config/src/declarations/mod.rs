@@ -8,6 +8,7 @@ mod backend;
 mod connection;
 mod identity;
 mod log;
+mod notification;
 mod plugin;
 mod server;
 mod shared;
@@ -17,7 +18,7 @@ mod virtual_attribute;
 use crate::declare::Class;
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 19] = [
+pub static CLASSES: [&Class; 21] = [
     &server::GLOBAL,
     &server::LIMITS,
     &access_control::ACCESS_CONTROL_HANDLER,
@@ -31,6 +32,8 @@ pub static CLASSES: [&Class; 19] = [
     &identity::IDENTITY_MAPPER,
     &server::PASSWORD_POLICY,
     &storage_scheme::PASSWORD_STORAGE_SCHEME,
+    &notification::NOTIFICATION_HANDLER,
+    &notification::MAIL_SERVER,
     &plugin::PLUGIN,
     &server::SCHEMA_PROVIDER,
     &virtual_attribute::VIRTUAL_ATTRIBUTE,

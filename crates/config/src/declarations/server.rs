@@ -562,6 +562,15 @@ pub(super) static PASSWORD_POLICY: Class = Class {
             )
             .default(&["false"])
             .live(Applier::Connections),
+            property(
+                "account-status-notification-handler",
+                "PasswordPolicy.notification_handlers",
+                Syntax::Reference("account-status-notification-handler"),
+                "Who is told what happens to the accounts. What happened is read from the history of changes \
+                 ([changelog]): where none is kept, nothing is told.",
+            )
+            .absent("Nobody is told.")
+            .multi(),
         ],
     )],
     children: &[],

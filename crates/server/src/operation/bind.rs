@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use directory::{BindDone, BindStep, Directory, HashJob};
+use directory::{BindDone, BindFailure, BindStep, Directory, HashJob};
 use ldap::{BindRequest, Message, encode};
 use runtime::pool::Admission;
 
 use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
 use crate::answer::Answer;
 use crate::executor::{Call, Step};
+use crate::notifications::Notifications;
 use crate::refusal::Refusal;
 use crate::remote::Remote;
 use crate::stalls::Waits;
 
 /// Where an answer goes that comes later.
 struct Later {
+    notifications: Arc<Notifications>,
     remote: Remote,
     id: i32,
     name: String,
@@ -26,13 +28,17 @@ impl DirectoryExecutor {
     pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {
         let name = || String::from_utf8_lossy(request.name).into_owned();
         match self.directory.bind(call.session, request, &message.controls) {
-            BindStep::Done(done) => Step::Done(finish(call.out, message.id, done, name())),
+            BindStep::Done(done) => {
+                let name = name();
+                tell_of(&self.notifications, &done, &name);
+                Step::Done(finish(call.out, message.id, done, name))
+            }
             BindStep::SlowHash(job) => {
-                let later = later(call, message.id, name());
+                let later = self.later(call, message.id, name());
                 self.bind_in_pool(later, job)
             }
             BindStep::Waits(waiting) => {
-                let later = later(call, message.id, name());
+                let later = self.later(call, message.id, name());
                 waiting.then(&self.directory, move |done| later.answer(done, Waits::Elsewhere));
                 Step::Pending
             }
@@ -55,16 +61,24 @@ impl DirectoryExecutor {
         });
         Step::Pending
     }
+
+    fn later(&self, call: &mut Call<'_>, id: i32, name: String) -> Later {
+        let (notifications, begun) = (Arc::clone(&self.notifications), call.begun);
+        Later { notifications, remote: call.remote(false, on_loss(id, encode::tags::BIND)), id, name, begun }
+    }
 }
 
-fn later(call: &mut Call<'_>, id: i32, name: String) -> Later {
-    let begun = call.begun;
-    Later { remote: call.remote(false, on_loss(id, encode::tags::BIND)), id, name, begun }
+/// Who is told of accounts is told why the right password did not help.
+fn tell_of(notifications: &Notifications, done: &BindDone, name: &str) {
+    if let Some(BindFailure::Refused(refusal)) = done.failure {
+        notifications.refused(name, refusal);
+    }
 }
 
 impl Later {
     fn answer(self, done: BindDone, waits: Waits) {
-        let Later { remote, id, name, .. } = self;
+        let Later { notifications, remote, id, name, .. } = self;
+        tell_of(&notifications, &done, &name);
         remote.finish(move |out| Answer { waits, ..finish(out, id, done, name) });
     }
 

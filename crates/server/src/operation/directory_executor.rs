@@ -11,6 +11,7 @@ use runtime::pool::{Pool, PoolLimits, TURN};
 use crate::administration::Administration;
 use crate::answer::Answer;
 use crate::executor::Call;
+use crate::notifications::Notifications;
 use crate::refusal::Refusal;
 use crate::remote::Encode;
 
@@ -97,13 +98,19 @@ pub(crate) struct DirectoryExecutor {
     pub(super) directory: Arc<Directory>,
     pub(super) pools: Pools,
     pub(super) administration: Arc<Administration>,
+    pub(super) notifications: Arc<Notifications>,
     /// What the directory keeps between operations. Gone after a panic, and then made anew.
     pub(super) worker: Option<Box<Worker>>,
 }
 
 impl DirectoryExecutor {
-    pub(crate) fn new(directory: Arc<Directory>, pools: Pools, administration: Arc<Administration>) -> Self {
-        Self { directory, pools, administration, worker: None }
+    pub(crate) fn new(
+        directory: Arc<Directory>,
+        pools: Pools,
+        administration: Arc<Administration>,
+        notifications: Arc<Notifications>,
+    ) -> Self {
+        Self { directory, pools, administration, notifications, worker: None }
     }
 }
 
