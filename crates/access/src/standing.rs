@@ -118,6 +118,13 @@ impl Standing {
         matches!(&self.0, Kind::Account(account) if account.must_change.get())
     }
 
+    /// Whether the session can end.
+    #[inline]
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        !matches!(self.0, Kind::Lasting)
+    }
+
     /// Whether something may have happened since the last look.
     #[inline]
     #[must_use]

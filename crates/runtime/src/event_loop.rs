@@ -375,6 +375,7 @@ impl<P: Protocol> EventLoop<P> {
         self.next_tick = now + self.core.limits.tick;
         let mut ended = Vec::new();
         let mut released = Vec::new();
+        let mut over = Vec::new();
         self.core.has_deadlines = false;
         for (slot, connection) in &mut self.connections {
             if connection.held_until.is_some_and(|until| now >= until) {
@@ -384,6 +385,10 @@ impl<P: Protocol> EventLoop<P> {
             let idle_time = self.protocol.idle_limit(&connection.state);
             self.core.has_deadlines |=
                 connection.deadline.is_some() || connection.held_until.is_some() || idle_time.is_some();
+            if self.protocol.is_watched(&connection.state) {
+                self.core.has_deadlines = true;
+                over.extend(self.protocol.over(&connection.state).map(|end| (slot, end)));
+            }
             let overdue = connection.deadline.filter(|(until, _)| now >= *until).map(|(_, reason)| reason);
             let is_idle = idle_time.is_some_and(|limit| {
                 let is_overdue = now.saturating_duration_since(connection.last_request) >= limit;
@@ -403,6 +408,16 @@ impl<P: Protocol> EventLoop<P> {
         for (slot, reason) in ended {
             self.end_overdue(slot, reason);
         }
+        for (slot, end) in over {
+            self.end_over(slot, &end);
+        }
+    }
+
+    fn end_over(&mut self, slot: usize, end: &End) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let mut turn = Turn { core: &mut self.core, protocol: &mut self.protocol, connection };
+        say_last_words(&mut turn, end.reason, &end.message);
+        self.close(slot, end);
     }
 
     fn end_overdue(&mut self, slot: usize, reason: EndReason) {

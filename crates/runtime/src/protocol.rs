@@ -73,6 +73,17 @@ pub trait Protocol: Sized + Send + 'static {
     /// After which time without a request the connection ends.
     fn idle_limit(&self, state: &Self::State) -> Option<Duration>;
 
+    /// Whether the connection can be over although its client is silent; then [`Protocol::over`] is asked from time to
+    /// time.
+    fn is_watched(&self, _state: &Self::State) -> bool {
+        false
+    }
+
+    /// Why a watched connection is over, if it is.
+    fn over(&self, _state: &Self::State) -> Option<End> {
+        None
+    }
+
     /// Appends what the client is told before the connection ends for `reason`. Nothing if the output ends within a
     /// message.
     fn last_words(&self, state: &Self::State, out: &mut Vec<u8>, reason: EndReason, text: &str);

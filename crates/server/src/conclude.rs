@@ -38,7 +38,8 @@ impl LdapLoop {
             client.state.session.take(*bound, now);
         }
         // A search may have found out that the session's limits are others now.
-        core.has_deadlines |= client.state.session.idle_limit().is_some();
+        let session = &client.state.session;
+        core.has_deadlines |= session.idle_limit().is_some() || session.standing.is_watched();
         if kind == OperationKind::Bind {
             self.note_bind(core, client, answer.code);
         }

@@ -113,10 +113,20 @@ impl Protocol for LdapLoop {
         state.session.idle_limit()
     }
 
+    fn is_watched(&self, state: &ClientState) -> bool {
+        state.session.standing.is_watched()
+    }
+
+    fn over(&self, state: &ClientState) -> Option<End> {
+        let revoked = self.executor.revoked(&state.session)?;
+        Some(End::new(EndReason::InvalidCredentials, revoked.to_string()))
+    }
+
     fn last_words(&self, state: &ClientState, out: &mut Vec<u8>, reason: EndReason, text: &str) {
         let code = match reason {
             EndReason::IdleTimeLimit => ResultCode::ADMIN_LIMIT_EXCEEDED,
             EndReason::Rejected => ResultCode::BUSY,
+            EndReason::InvalidCredentials => ResultCode::INVALID_CREDENTIALS,
             _ => ResultCode::UNAVAILABLE,
         };
         if state.partial.is_none() {

@@ -15,6 +15,7 @@ mod operations;
 mod over_directory;
 mod proxied;
 mod proxy;
+mod sessions;
 mod stalls;
 mod stopping;
 mod tls;
