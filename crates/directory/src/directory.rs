@@ -14,7 +14,7 @@ use store::StoreError;
 
 use crate::access_settings::LOCAL_ADMINISTRATOR;
 use crate::account::StateWriter;
-use crate::bind::Decoy;
+use crate::bind::{Decoy, RememberedBinds};
 use crate::default_referral::DefaultReferral;
 use crate::identity_mappers::IdentityMappers;
 use crate::in_force::InForce;
@@ -77,6 +77,8 @@ pub struct Directory {
     pub(crate) states: StateWriter,
     /// For binds as nobody.
     pub(crate) decoy: Decoy,
+    /// Binds that were verified a moment ago.
+    pub(crate) remembered: RememberedBinds,
 }
 
 impl Directory {
@@ -218,6 +220,7 @@ impl MonitorSource for Directory {
         told.push(self.updates.intake().monitor_entry());
         told.extend(self.updates.dynamic.monitor_entry());
         told.push(self.states.monitor_entry().with("guesses-in-flight", self.guesses.in_flight()));
+        told.push(self.remembered.monitor_entry());
         told.push(self.history.monitor_entry());
         told.push(self.watches.monitor_entry());
         told.push(self.access_monitor_entry());

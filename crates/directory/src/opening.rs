@@ -13,7 +13,7 @@ use store::index::IndexConfigs;
 
 use crate::access_settings::access_settings;
 use crate::account::StateWriter;
-use crate::bind::Decoy;
+use crate::bind::{Decoy, RememberedBinds};
 use crate::default_referral::DefaultReferral;
 use crate::directory::Directory;
 use crate::identity_mappers::IdentityMappers;
@@ -179,6 +179,7 @@ fn assembled(
         account_clock: AccountClock::default(),
         guesses: Arc::default(),
         decoy: Decoy::default(),
+        remembered: RememberedBinds::default(),
     })
 }
 

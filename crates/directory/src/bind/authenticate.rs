@@ -1,5 +1,7 @@
 //! The path of every bind: the guess is counted, the proof is judged, and what follows is told and written.
 
+use std::time::Instant;
+
 use accounts::{BindRefusal, Credential as Proof, MayGuess, PasswordPolicyResponse, StateChange, StateUpdateFailure};
 use ldap::{ControlBuf, LdapResult, ResultCode};
 use query::backend::BackendIndex;
@@ -10,6 +12,7 @@ use zeroize::Zeroizing;
 use super::claimed::{Claimed, Found, Who};
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
+use super::remembered::Remembered;
 use super::step::{Attempt, BindStep, Guessing, HashJob, Via, WaitingBind};
 use crate::account::StateWrite;
 use access::inactive::{Inactive, LOCKED_MESSAGE};
@@ -42,8 +45,12 @@ impl BindContext<'_> {
         };
         match clear {
             Some(clear) if attempt.claimed.is_slow() => {
+                let verification = match self.remembered(&attempt.claimed, clear) {
+                    Remembered::Right => return self.conclude(attempt, true),
+                    Remembered::Verify(verification) => verification,
+                };
                 let clear = Zeroizing::new(clear.to_vec());
-                BindStep::SlowHash(Box::new(HashJob { attempt, clear }))
+                BindStep::SlowHash(Box::new(HashJob { attempt, clear, verification }))
             }
             Some(clear) => {
                 let is_right = is_password(&attempt.claimed.passwords, clear);
@@ -69,6 +76,17 @@ impl BindContext<'_> {
             MayGuess::NotNow => Guessing::NotNow,
         };
         Ok(Attempt { claimed, via, guess })
+    }
+
+    /// What is remembered of a password, where the policy lets it be remembered.
+    fn remembered(&self, claimed: &Claimed, clear: &[u8]) -> Remembered {
+        match &claimed.who {
+            Who::Entry(found) if claimed.policy.remember_verified_binds => {
+                let changed = claimed.state.password_changed;
+                self.remembered.look_up(&found.entry_uuid, (&claimed.passwords, changed), clear)
+            }
+            _ => Remembered::Verify(None),
+        }
     }
 
     fn failed_to_read(&self, error: &store::StoreError) -> Box<BindStep> {
@@ -184,8 +202,11 @@ impl BindContext<'_> {
 impl HashJob {
     /// Checks the password; takes as long as the stored value's cost says.
     pub(crate) fn run_in(self, context: &BindContext<'_>) -> BindStep {
-        let HashJob { mut attempt, clear } = self;
+        let HashJob { mut attempt, clear, verification } = self;
         let is_right = is_password(&attempt.claimed.passwords, &clear);
+        if let Some(verification) = verification {
+            verification.end(is_right, Instant::now());
+        }
         // Much can have happened to the account meanwhile.
         let passwords = std::mem::take(&mut attempt.claimed.passwords);
         match context.renew(attempt.claimed) {

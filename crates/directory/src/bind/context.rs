@@ -21,6 +21,7 @@ use store::StoreError;
 use super::claimed::{Claimed, Found, Who};
 use super::decoy::Decoy;
 use super::done::BindFailure;
+use super::remembered::RememberedBinds;
 use crate::account::StateWriter;
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
@@ -37,6 +38,7 @@ pub(crate) struct BindContext<'d> {
     pub(crate) states: &'d StateWriter,
     pub(crate) clock: &'d AccountClock,
     pub(crate) decoy: &'d Decoy,
+    pub(crate) remembered: &'d RememberedBinds,
 }
 
 impl BindContext<'_> {

@@ -11,6 +11,7 @@
 //! | `simple` | the bind request |
 //! | `claimed` | who is meant: an account, a root user, or nobody |
 //! | `decoy` | what is verified where there is no password |
+//! | `remembered` | binds that were verified a moment ago |
 //! | `authenticate` | the path |
 //! | `step` | where a bind is: decided, waiting for a slow hash, waiting for the disk |
 //! | `done` | how it ended |
@@ -20,6 +21,7 @@ mod claimed;
 mod context;
 mod decoy;
 mod done;
+mod remembered;
 mod simple;
 mod step;
 
@@ -30,6 +32,7 @@ pub use authenticate::Credential;
 pub(crate) use context::BindContext;
 pub(crate) use decoy::Decoy;
 pub use done::{BindDone, BindFailure};
+pub(crate) use remembered::RememberedBinds;
 pub(crate) use simple::bind_controls;
 pub(crate) use step::Via;
 pub use step::{BindStep, HashJob, WaitingBind};

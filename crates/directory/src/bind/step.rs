@@ -2,6 +2,7 @@
 
 use access::Authentication;
 use access::guesses::Guess;
+use access::verified::Verification;
 use ldap::LdapResult;
 use zeroize::Zeroizing;
 
@@ -56,6 +57,8 @@ pub(super) enum Guessing {
 pub struct HashJob {
     pub(super) attempt: Attempt,
     pub(super) clear: Zeroizing<Vec<u8>>,
+    /// What becomes of it is remembered.
+    pub(super) verification: Option<Verification>,
 }
 
 /// A bind that waits for the disk.

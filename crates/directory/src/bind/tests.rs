@@ -9,6 +9,8 @@ use ldap::controls::PasswordPolicyResponse;
 use ldap::oids::control;
 use ldap::{ControlBuf, Message, ModifyOperation, Operation, ResultCode, client};
 
+use password::{Parameters, Scheme};
+
 use super::{BindDone, BindFailure, BindStep};
 use crate::directory::Directory;
 use crate::session::Session;
@@ -219,4 +221,31 @@ fn failures_survive_a_restart() {
     let bed = bed.reopen();
     assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
     assert_eq!(told(&bind(&bed, ANN, "opensesame")).1, error(PolicyError::AccountLocked));
+}
+
+/// Who logs in again pays once; whoever guesses always pays.
+#[test]
+fn a_slow_hash_is_verified_once() {
+    let bed = Bed::new();
+    let slow = |password: &str| password::encode_random(Scheme::Pbkdf2, &Parameters::default(), password.as_bytes());
+    let set = |password: &str| {
+        let stored = String::from_utf8(slow(password).unwrap()).unwrap();
+        bed.replace(ANN, "userPassword", &stored).ok();
+    };
+    let is_slow = |password: &str| matches!(step(&bed.directory, ANN, password), BindStep::SlowHash(_));
+    set("first one");
+    assert!(is_slow("first one"));
+    assert_eq!(told(&bind(&bed, ANN, "first one")), GOOD);
+    assert!(!is_slow("first one"));
+    assert_eq!(told(&bind(&bed, ANN, "first one")), GOOD);
+    assert!(is_slow("guess"));
+    assert_eq!(told(&bind(&bed, ANN, "guess")), WRONG);
+    assert!(is_slow("first one"), "a wrong password makes it forget the right one");
+    assert_eq!(told(&bind(&bed, ANN, "first one")), GOOD);
+    set("second one");
+    assert_eq!(told(&bind(&bed, ANN, "first one")), WRONG, "the password is another one now");
+    // What is remembered is the password alone.
+    assert_eq!(told(&bind(&bed, ANN, "second one")), GOOD);
+    bed.modify(ANN, &[(ModifyOperation::Replace, "ds-pwp-account-disabled", "TRUE")]);
+    assert_eq!(told(&bind(&bed, ANN, "second one")), WRONG);
 }

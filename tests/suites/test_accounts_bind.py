@@ -1,0 +1,157 @@
+"""Binds under a password policy: locks, unlocking by time, grace logins, passwords that must be changed, crashes."""
+
+import concurrent.futures
+import subprocess
+
+import ldap
+import ldap.extop
+import pytest
+from ldap.controls.ppolicy import PasswordPolicyControl
+from pando_server import BASE, ROOT_DN, ROOT_PW, until
+
+SET_ACCOUNT_CLOCK = "2.25.175513028506401587346170323351613111380.1.3"
+PEOPLE = f"ou=Accounts,{BASE}"
+ANN = f"uid=ann,{PEOPLE}"
+BEN = f"uid=ben,{PEOPLE}"
+PASSWORD = "open sesame"
+LOCKED, MUST_CHANGE, EXPIRED = 1, 2, 0
+HOUR = 3600
+
+
+def encoded(attributes):
+    return [(name, [value.encode() for value in values]) for name, values in attributes.items()]
+
+
+def fill(server, policy):
+    """People, and a policy for all of them in a subentry."""
+    root = server.start().connect()
+    root.add_s(PEOPLE, encoded({"objectClass": ["organizationalUnit"], "ou": ["Accounts"]}))
+    for uid in ("ann", "ben"):
+        person = {"objectClass": ["inetOrgPerson"], "uid": [uid], "cn": [uid], "sn": ["Example"]}
+        root.add_s(f"uid={uid},{PEOPLE}", encoded({**person, "userPassword": [PASSWORD]}))
+    subentry = {"objectClass": ["subentry", "pwdPolicy"], "cn": ["Strict"], "pwdAttribute": ["userPassword"]}
+    subentry["subtreeSpecification"] = ["{}"]
+    root.add_s(f"cn=Strict,{PEOPLE}", encoded({**subentry, **policy}))
+    return root
+
+
+@pytest.fixture
+def locking(fresh):
+    """Three wrong passwords lock for an hour."""
+    policy = {"pwdLockout": ["TRUE"], "pwdMaxFailure": ["3"], "pwdLockoutDuration": [str(HOUR)]}
+    fill(fresh, policy)
+    return fresh
+
+
+def bind(server, dn, password):
+    """Result code, and what the policy control says: error, seconds, grace logins."""
+    con = ldap.initialize(server.url)
+    known = {PasswordPolicyControl.controlType: PasswordPolicyControl}
+    try:
+        answer = con.simple_bind(dn, password, serverctrls=[PasswordPolicyControl()])
+        code, controls = 0, con.result3(answer, resp_ctrl_classes=known)[3]
+    except ldap.LDAPError as error:
+        code = error.args[0]["result"]
+        controls = ldap.controls.DecodeControlTuples(error.args[0].get("ctrls", []), known)
+    finally:
+        con.unbind_s()
+    told = [control for control in controls if control.controlType == PasswordPolicyControl.controlType]
+    assert len(told) == 1, "the control goes with every answer to who asks for it"
+    return code, told[0].error
+
+
+def set_clock(server, seconds):
+    """Sets the clock of accounts ahead, over the socket for administrators."""
+    path = str(server.dir / "admin.sock").replace("/", "%2F")
+    number = (seconds * 1000).to_bytes(6, "big", signed=True)
+    value = bytes([0x30, len(number) + 2, 2, len(number)]) + number
+    con = ldap.initialize(f"ldapi://{path}")
+    con.extop_s(ldap.extop.ExtendedRequest(SET_ACCOUNT_CLOCK, value))
+    con.unbind_s()
+
+
+def failures(server, dn):
+    ((_, attributes),) = server.connect().search_s(dn, ldap.SCOPE_BASE, attrlist=["pwdFailureTime"])
+    return attributes.get("pwdFailureTime", [])
+
+
+def test_an_account_is_locked_and_unlocked_by_time(locking):
+    for _ in range(3):
+        assert bind(locking, ANN, "guess") == (49, None)
+    assert bind(locking, ANN, "guess") == (49, None), "a stranger learns nothing"
+    assert bind(locking, ANN, PASSWORD) == (49, LOCKED)
+    assert bind(locking, BEN, PASSWORD) == (0, None)
+    # As the program of others sees it.
+    command = ["ldapwhoami", "-x", "-H", locking.url, "-D", ANN, "-w", PASSWORD, "-e", "ppolicy"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode == 49 and "Account locked" in said.stdout + said.stderr
+    set_clock(locking, HOUR + 60)
+    assert bind(locking, ANN, PASSWORD) == (0, None)
+    until(lambda: failures(locking, ANN) == [])
+
+
+def test_everybody_gets_the_same_answer_in_a_storm(locking):
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        answers = list(pool.map(lambda _: bind(locking, ANN, "guess"), range(1000)))
+    assert set(answers) == {(49, None)}
+    assert len(failures(locking, ANN)) == 3
+
+
+def test_an_answered_failure_survives_a_crash(locking):
+    for count in (1, 2):
+        assert bind(locking, ANN, "guess") == (49, None)
+        locking.kill()
+        locking.start()
+        assert len(failures(locking, ANN)) == count
+    assert bind(locking, ANN, "guess") == (49, None)
+    locking.kill()
+    locking.start()
+    assert bind(locking, ANN, PASSWORD) == (49, LOCKED)
+
+
+def test_a_cleared_failure_does_not_come_back(locking):
+    assert bind(locking, ANN, "guess") == (49, None)
+    assert bind(locking, ANN, "guess") == (49, None)
+    assert bind(locking, ANN, PASSWORD) == (0, None)
+    until(lambda: failures(locking, ANN) == [])
+    locking.kill()
+    locking.start()
+    assert failures(locking, ANN) == []
+    assert bind(locking, ANN, "guess") == (49, None)
+    assert bind(locking, ANN, PASSWORD) == (0, None)
+
+
+def test_a_password_expires_after_a_grace_login(fresh):
+    day = 24 * HOUR
+    fill(fresh, {"pwdMaxAge": [str(day)], "pwdGraceAuthNLimit": ["1"], "pwdExpireWarning": [str(HOUR)]})
+    assert bind(fresh, ANN, PASSWORD) == (0, None)
+    set_clock(fresh, 3 * day)
+    first = bind(fresh, ANN, PASSWORD)
+    assert first[0] == 0
+    set_clock(fresh, 6 * day)
+    codes = [bind(fresh, ANN, PASSWORD) for _ in range(3)]
+    assert codes[-1] == (49, EXPIRED)
+    assert bind(fresh, ANN, "guess") == (49, None)
+
+
+def test_a_reset_password_must_be_changed_first(fresh):
+    root = fill(fresh, {"pwdMustChange": ["TRUE"]})
+    root.modify_s(ANN, [(ldap.MOD_REPLACE, "userPassword", [b"given"])])
+    assert bind(fresh, ANN, "given") == (0, MUST_CHANGE)
+    con = fresh.connect(ANN, "given")
+    with pytest.raises(ldap.INSUFFICIENT_ACCESS):
+        con.search_s(BASE, ldap.SCOPE_SUBTREE)
+    with pytest.raises(ldap.INSUFFICIENT_ACCESS):
+        con.modify_s(ANN, [(ldap.MOD_REPLACE, "description", [b"x"])])
+    assert con.whoami_s() == f"dn:{ANN}"
+    con.modify_s(ANN, [(ldap.MOD_REPLACE, "userPassword", [b"my own"])])
+    assert con.search_s(ANN, ldap.SCOPE_BASE)
+    assert bind(fresh, ANN, "my own") == (0, None)
+
+
+def test_a_disabled_account_loses_its_sessions_and_its_searches(locking):
+    con, root = locking.connect(ANN, PASSWORD), locking.connect(ROOT_DN, ROOT_PW)
+    root.modify_s(ANN, [(ldap.MOD_REPLACE, "ds-pwp-account-disabled", [b"TRUE"])])
+    with pytest.raises((ldap.SERVER_DOWN, ldap.INVALID_CREDENTIALS)):
+        con.search_s(BASE, ldap.SCOPE_BASE)
+    assert bind(locking, ANN, PASSWORD) == bind(locking, ANN, "guess") == (49, None)
