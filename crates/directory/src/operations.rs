@@ -105,6 +105,7 @@ impl Directory {
             states: &self.states,
             clock: &self.account_clock,
             decoy: &self.decoy,
+            parameters: &self.updates.password_parameters,
             remembered: &self.remembered,
         }
     }

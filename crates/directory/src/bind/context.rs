@@ -10,6 +10,7 @@ use access::{AccountClock, Authentication, Identity, PolicyFinder, Standing};
 use accounts::AccountState;
 use arc_swap::ArcSwap;
 use ldap::LdapResult;
+use password::Parameters;
 use query::backend::{Backend, BackendIndex, holder};
 use query::entry_place::EntryPlace;
 use query::error::store_failure;
@@ -38,6 +39,8 @@ pub(crate) struct BindContext<'d> {
     pub(crate) states: &'d StateWriter,
     pub(crate) clock: &'d AccountClock,
     pub(crate) decoy: &'d Decoy,
+    /// What new passwords cost.
+    pub(crate) parameters: &'d ArcSwap<Parameters>,
     pub(crate) remembered: &'d RememberedBinds,
 }
 
@@ -125,7 +128,7 @@ impl BindContext<'_> {
     /// Nobody, for that reason; the entry would be in that backend.
     pub(super) fn claim_of_nobody(&self, facts: &Arc<Facts>, why: BindFailure, backend: BackendIndex) -> Claimed {
         let policy = PolicyFinder { facts, context: self.reading }.default_policy();
-        let passwords = vec![self.decoy.of(Claimed::default_scheme(&policy))];
+        let passwords = vec![self.decoy.of(Claimed::default_scheme(&policy), &self.parameters.load())];
         let (who, state, now) = (Who::Nobody { why, backend }, AccountState::default(), self.clock.now());
         Claimed { who, passwords, policy, state, now }
     }

@@ -1,7 +1,7 @@
 //! What a password is verified against where there is nothing to verify it against, so that a missing name takes as
 //! long as a wrong password: a value of the scheme that new passwords are stored by.
 //!
-//! Nobody knows its password. It is made anew when the scheme is another one.
+//! Nobody knows its password. It is made anew when the scheme or its cost is another one.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ const FIRST: &[u8] =
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Decoy(ArcSwapOption<(Scheme, Vec<u8>)>);
+pub(crate) struct Decoy(ArcSwapOption<(Scheme, Parameters, Vec<u8>)>);
 
 impl Decoy {
-    /// A value of that scheme.
-    pub(crate) fn of(&self, scheme: Scheme) -> Vec<u8> {
+    /// A value of that scheme, with these costs.
+    pub(crate) fn of(&self, scheme: Scheme, parameters: &Parameters) -> Vec<u8> {
         if let Some(known) = self.0.load().as_deref()
-            && known.0 == scheme
+            && (known.0, &known.1) == (scheme, parameters)
         {
-            return known.1.clone();
+            return known.2.clone();
         }
-        let value = password::decoy(scheme, &Parameters::default()).unwrap_or_else(|_| FIRST.to_vec());
-        self.0.store(Some(Arc::new((scheme, value.clone()))));
+        let value = password::decoy(scheme, parameters).unwrap_or_else(|_| FIRST.to_vec());
+        self.0.store(Some(Arc::new((scheme, *parameters, value.clone()))));
         value
     }
 }
