@@ -44,10 +44,7 @@ def name(kind: str, number: int) -> str:
 
 def start(instance: Pando, scheme: str) -> str:
     """Starts an empty server once, to learn how it stores the password; hashing each anew would take long."""
-    instance.setup()
-    table = '[password-policy."Default Password Policy"]'
-    told = f'{table}\ndefault-password-storage-scheme = "{scheme}"'
-    instance.config.write_text(instance.config.read_text().replace(table, told))
+    instance.setup("--defaultPasswordStorageScheme", scheme)
     instance.start()
     root = Wire(instance.port)
     done(root.bind(ROOT_DN, ROOT_PW))

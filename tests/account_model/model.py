@@ -192,6 +192,9 @@ class Model:
         if session.ended:
             self.sessions[step.connection] = Session()
             return Reply(ENDED)
+        account = self.accounts.get(session.name or "")
+        if session.after_grace and account is not None and not self.has(Quirk.GRACE_LIMIT_STAYS):
+            session.must_change = self.judge(account).expiry().is_expired
         return session
 
     def limited(self, step, session: Session) -> Reply | None:
@@ -267,9 +270,10 @@ class Model:
             return self.reply(step, INVALID_CREDENTIALS)
         if account.disabled or not judged.is_valid():
             return self.reply(step, INVALID_CREDENTIALS)
-        if not self.has_begun_and_not_ended(account) or view.is_locked() or judged.is_idle():
+        if not self.has_begun_and_not_ended(account) or view.is_locked():
             return self.reply(step, INVALID_CREDENTIALS, Error.LOCKED)
-        if judged.reset_too_old():
+        judged.settle()
+        if judged.is_idle() or judged.reset_too_old():
             return self.reply(step, INVALID_CREDENTIALS, Error.LOCKED)
         return self.bind_with_password(step, session, judged)
 
@@ -398,9 +402,10 @@ class Model:
             return CONSTRAINT, Error.MODIFICATION_NOT_ALLOWED
         same_again = step.form == "delete-add" and self.has(Quirk.SAME_AGAIN_IS_THERE)
         if (step.form == "add" or same_again) and account.has(step.new):
-            return VALUE_EXISTS, Error.IN_HISTORY
+            return VALUE_EXISTS, None if self.has(Quirk.VALUE_THERE_WITHOUT_ERROR) else Error.IN_HISTORY
         gives_old = step.form in ("delete-add", "delete")
-        if by_self and policy.password_change_requires_current_password and account.passwords and not gives_old:
+        has_old = account.passwords or self.has(Quirk.OLD_OF_NOTHING)
+        if by_self and policy.password_change_requires_current_password and has_old and not gives_old:
             return UNWILLING, Error.MUST_SUPPLY_OLD
         if step.form == "add" and account.passwords and not policy.allow_multiple_password_values:
             return CONSTRAINT, Error.MODIFICATION_NOT_ALLOWED

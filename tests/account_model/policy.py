@@ -101,6 +101,14 @@ class Quirk(Enum):
         "to a client without the password policy control OpenDJ tells the coming expiry and not that the password must "
         "be changed at once"
     )
+    OLD_OF_NOTHING = (
+        "OpenDJ demands the old password also from an account that has none; here, as the draft says, only where there "
+        "is one"
+    )
+    GRACE_LIMIT_STAYS = (
+        "OpenDJ limits a session after a grace login whatever comes; here only while the password is expired, so a "
+        "policy that changes meanwhile lifts it"
+    )
     TELLS_AN_EMPTY_DEMAND = (
         "OpenDJ tells an administrator that the password must be changed also where users may not change it, and no "
         "bind asks for it"
@@ -141,6 +149,9 @@ class Quirk(Enum):
         "Pando refuses a session that must change its password when the extended operation names the user by u: or "
         "by a bare id"
     )
+    VALUE_THERE_WITHOUT_ERROR = (
+        "Pando refuses to add the password that is there with 20, but without the policy error 8"
+    )
     WHO_AM_I_ANSWERS = "Pando answers who am I to a session that must change its password, as slapd does"
     OWN_CHANGE_ENDS_SESSIONS = (
         "Pando ends a user's other sessions after a change of the own password, but only when the entry is changed "
@@ -153,6 +164,7 @@ PANDO = frozenset(
         Quirk.UNCOUNTED_OLD_PASSWORD,
         Quirk.UNMATCHED_DELETION,
         Quirk.OWN_ID_IS_RESTRICTED,
+        Quirk.VALUE_THERE_WITHOUT_ERROR,
         Quirk.WHO_AM_I_ANSWERS,
         Quirk.OWN_CHANGE_ENDS_SESSIONS,
     }
