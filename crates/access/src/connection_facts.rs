@@ -4,6 +4,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use sasl::scram::ChannelBindings;
+
 /// How the user of a connection authenticated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Authentication {
@@ -30,6 +32,26 @@ impl Authentication {
             Authentication::Sasl(mechanism) => Some(mechanism),
         }
     }
+}
+
+/// The process at the other end of a local socket, as the system names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalPeer {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+    /// It belongs to root, or to the user whom the server runs as.
+    pub is_trusted: bool,
+}
+
+/// What is known of the TLS of a connection.
+#[derive(Debug)]
+pub struct TlsChannel {
+    /// What the connection can be bound to.
+    pub bindings: ChannelBindings,
+    /// The client's certificate in DER, if it has one that is good.
+    pub client_certificate: Option<Arc<[u8]>>,
 }
 
 /// The name of a client's address, looked up once per connection and in the background, and only where some rule asks

@@ -60,7 +60,7 @@ mod visible;
 pub use account_clock::AccountClock;
 pub use account_policy::PolicyFinder;
 pub use aci::Right;
-pub use connection_facts::{Authentication, HostName, Known};
+pub use connection_facts::{Authentication, HostName, Known, LocalPeer, TlsChannel};
 pub use control::{AccessControl, AciProblem, AciUse};
 pub use entry_rights::EntryRights;
 pub use identity::Identity;

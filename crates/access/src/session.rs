@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::connection_facts::{Authentication, HostName};
+use crate::connection_facts::{Authentication, HostName, LocalPeer, TlsChannel};
 use crate::identity::Identity;
 use crate::limits::Kept;
 use crate::rights::Rights;
@@ -27,8 +27,10 @@ pub struct Session {
     pub version: u8,
     /// Bits of encryption on the connection, 0 for none; [`LOCAL_STRENGTH_BITS`] on a local socket.
     pub security_strength_bits: u32,
-    /// User id of the process at the other end of a local socket.
-    pub peer_uid: Option<u32>,
+    /// Who is at the other end of a local socket.
+    pub local_peer: Option<LocalPeer>,
+    /// What is known of its TLS.
+    pub tls: Option<Arc<TlsChannel>>,
     /// Where the client is: what the PROXY protocol says, if it is spoken. None on a local socket.
     pub address: Option<IpAddr>,
     /// The name of that address.
@@ -54,7 +56,8 @@ impl Session {
             connection,
             version: 3,
             security_strength_bits: 0,
-            peer_uid: None,
+            local_peer: None,
+            tls: None,
             address: None,
             host_name: HostName::default(),
             authentication: Authentication::None,
@@ -69,6 +72,12 @@ impl Session {
     pub fn set_strength(&mut self, bits: u32) {
         self.security_strength_bits = bits;
         self.forget_rights();
+    }
+
+    /// The client's certificate in DER, if it has one that is good.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.client_certificate.as_deref()
     }
 
     /// What rules look at has changed.

@@ -8,7 +8,7 @@ use crate::error::{ConfigError, Places};
 use crate::object::Object;
 use crate::syntax::Syntax;
 use crate::value::Value;
-use crate::{plugin, storage_scheme, virtual_attribute};
+use crate::{plugin, sasl_handler, storage_scheme, virtual_attribute};
 
 /// The one policy that this server applies.
 pub(crate) const DEFAULT_PASSWORD_POLICY: &str = "Default Password Policy";
@@ -25,7 +25,12 @@ pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     check.single_owner("log-publisher", "log-file", "log file");
     check.only_known_names();
     check.global_acis();
-    let of_classes = [plugin::faults(objects), virtual_attribute::faults(objects), storage_scheme::faults(objects)];
+    let of_classes = [
+        plugin::faults(objects),
+        virtual_attribute::faults(objects),
+        storage_scheme::faults(objects),
+        sasl_handler::faults(objects),
+    ];
     for (offset, message) in of_classes.into_iter().flatten() {
         check.fault(offset, message);
     }

@@ -18,6 +18,7 @@ use crate::notification::{self, MailServer, NotificationHandler};
 use crate::object::Object;
 use crate::plugin::{PluginConfig, plugins, plugins_text};
 use crate::read;
+use crate::sasl_handler::{self, CertificateMapper, SaslHandler};
 use crate::step::Step;
 use crate::storage_scheme::{self, ImportedPasswords};
 use crate::views::{
@@ -43,6 +44,10 @@ pub struct Config {
     pub root_users: Vec<RootDn>,
     /// `[identity-mapper.*]`
     pub identity_mappers: Vec<IdentityMapper>,
+    /// `[sasl-mechanism-handler.*]`
+    pub sasl_handlers: Vec<SaslHandler>,
+    /// `[certificate-mapper.*]`
+    pub certificate_mappers: Vec<CertificateMapper>,
     /// `[virtual-attribute.*]`
     pub virtual_attributes: Vec<VirtualAttributeConfig>,
     /// `[backend.*]`
@@ -130,6 +135,10 @@ impl Config {
             global: read::global(&first_or_defaults("global").unwrap_or(empty.clone()), directory),
             limits: of("limits").map(|object| read::limits_rule(object, directory)).collect(),
             identity_mappers: of("identity-mapper").map(identity_mapper::read).collect(),
+            sasl_handlers: of("sasl-mechanism-handler")
+                .map(|object| sasl_handler::handler(object, directory))
+                .collect(),
+            certificate_mappers: of("certificate-mapper").map(sasl_handler::certificate_mapper).collect(),
             virtual_attributes: of("virtual-attribute")
                 .map(|object| virtual_attribute::read(object, &Places(text)))
                 .collect(),

@@ -83,6 +83,8 @@ pub enum Applier {
     PasswordStorage,
     /// How users are found by their names.
     IdentityMappers,
+    /// SASL mechanisms.
+    Sasl,
     /// From where clients may connect, and how well a connection must be encrypted.
     Connections,
     /// Access control instructions of the configuration, and privileges.

@@ -26,6 +26,7 @@ mod plugin;
 mod privileges;
 mod read;
 mod reference;
+mod sasl_handler;
 mod secret;
 mod set_expression;
 mod step;
@@ -56,6 +57,10 @@ pub use object::{Object, Setting};
 pub use plugin::{Constraint, PluginConfig, PluginKind, ReferentialIntegrity};
 pub use privileges::PRIVILEGES;
 pub use reference::reference_manual;
+pub use sasl_handler::{
+    CertificateMapper, CertificateMapping, CertificateValidation, ExternalSettings, FingerprintAlgorithm,
+    OauthSettings, SaslHandler, SaslKind,
+};
 pub use secret::{HIDDEN, Secret};
 pub use set_expression::{SetExpression, SetExpressionError, SetOperator};
 pub use step::Step;

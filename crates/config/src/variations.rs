@@ -29,6 +29,10 @@ const SURROUNDINGS: &str = r#"
 [connection-handler.socket]
 type = "ldapi"
 listen-path = "a-socket"
+[certificate-mapper.one]
+type = "subject-equals-dn"
+[certificate-mapper.two]
+type = "subject-equals-dn"
 [identity-mapper.one]
 type = "exact-match"
 [identity-mapper.two]
@@ -184,6 +188,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
     let pair = |one: &str, two: &str| [one.to_owned(), two.to_owned()];
     match (property.syntax, property.name) {
         (Syntax::Text, "filter") => pair("(cn=one)", "(cn=two)"),
+        (Syntax::Text, "subject-attribute-mapping") => pair("cn:cn", "emailAddress:mail"),
         (Syntax::Text, "sort-order") => pair("+sn", "+cn"),
         (Syntax::Text, "template") => pair("{uid} one", "{uid} two"),
         (Syntax::Text, "check-references-filter-criteria") => pair("member:(cn=one)", "member:(cn=two)"),
@@ -217,6 +222,7 @@ fn values(property: &Property, variant: &Variant) -> [String; 2] {
         (Syntax::Address, _) => pair("127.0.0.1", "127.0.0.2"),
         (Syntax::AddressMask, _) => pair("10.0.0.0/8", "192.168.0.0/16"),
         (Syntax::Path, "trusted-certificate-file") => pair("one.pem", "two.pem"),
+        (Syntax::Path, "key-set-file") => pair("one.jwks", "two.jwks"),
         (Syntax::Path, _) => pair("one", "two"),
         (Syntax::Mode, _) => pair("640", "600"),
         (Syntax::TimeOfDay, _) => pair("0100", "0200"),

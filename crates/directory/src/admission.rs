@@ -173,6 +173,23 @@ impl Directory {
         self.authorized(session, &rights, asked, time).map(Some)
     }
 
+    /// Whether a session may act as somebody else: it takes the privilege, and the right to the entry.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) fn check_acting(
+        &self,
+        session: &Session,
+        asked: AuthorizationId<'_>,
+        time: RequestTime,
+    ) -> Result<(), LdapResult> {
+        let rights = self.rights_of(session, time.unix_seconds).map_err(|error| store_failure(&error))?;
+        match rights.has(Privilege::ProxiedAuth) {
+            true => self.authorized(session, &rights, asked, time).map(drop),
+            false => Err(Refusal::NotProxied.into()),
+        }
+    }
+
     /// Finds somebody whom the asker may act as. Whatever is missing, the answer is the same.
     fn authorized(
         &self,

@@ -51,7 +51,7 @@ impl SearchContext<'_> {
         let mut asker = self.asker(&rights, session);
         let mut answers = Arc::clone(&asker).answers(which).map_err(failure)?;
         let asked = Asked { reader: Reader { facts: &facts, rights: &*answers }, request, wanted: &wanted, time };
-        let own = self.in_force.ask_own_entries(self.history, self.monitor, &facts, &dn, |tree, context| {
+        let own = self.in_force.ask_own_entries(self.history, self.monitor, (&facts, session), &dn, |tree, context| {
             tree.check_read(&rights)?;
             tree.find(context, &dn, request.entry)
         });

@@ -23,6 +23,7 @@ use crate::monitor::{MonitorProvider, backend_entries};
 use crate::own::{Capabilities, MonitorSource};
 use crate::root_accounts::RootAccounts;
 use crate::root_users::RootUsers;
+use crate::sasl::SaslSettings;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::session::Session;
@@ -53,6 +54,7 @@ pub struct Directory {
     pub(crate) index_work: IndexWork,
     pub(crate) roots: ArcSwap<RootUsers>,
     pub(crate) root_accounts: RootAccounts,
+    pub(crate) sasl: ArcSwap<SaslSettings>,
     pub(crate) identity_mappers: ArcSwap<IdentityMappers>,
     /// Of paged searches.
     pub(crate) cookies: CookieKey,
@@ -214,6 +216,10 @@ impl Directory {
 }
 
 impl MonitorSource for Directory {
+    fn sasl_mechanisms(&self, session: &access::Session) -> Vec<&'static str> {
+        self.sasl.load().offered(&self.identity_mappers.load(), session)
+    }
+
     fn collect(&self, facts: &Facts) -> Vec<MonitorEntry> {
         let mut told: Vec<MonitorEntry> = backend_entries(facts, &self.backends, &self.shapes);
         told.push(self.updates.references.monitor_entry(&self.backends));

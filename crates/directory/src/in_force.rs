@@ -43,12 +43,12 @@ impl InForce {
         &self,
         history: &Arc<History>,
         monitor: &dyn MonitorSource,
-        facts: &Facts,
+        (facts, session): (&Facts, &access::Session),
         dn: &NormalizedDn,
         ask: impl FnOnce(&dyn OwnTree, &OwnContext<'_>) -> T,
     ) -> Option<T> {
         let own = self.own_entries();
-        let context = OwnContext { facts, history, monitor };
+        let context = OwnContext { facts, history, monitor, session };
         own.holder(history, dn).map(|tree| ask(tree, &context))
     }
 

@@ -41,6 +41,7 @@ mod refusal;
 mod root_accounts;
 mod root_passwords;
 mod root_users;
+mod sasl;
 mod search;
 mod server_name;
 mod session;
@@ -58,7 +59,8 @@ mod tests;
 pub use access::profiles::Profile;
 pub use access::session::LOCAL_STRENGTH_BITS;
 pub use access::{
-    Allowance, Authentication, Bound, Identity, Most, Page, PagedTotal, Privilege, Revoked, SessionLimits, Standing,
+    Allowance, Authentication, Bound, Identity, LocalPeer, Most, Page, PagedTotal, Privilege, Revoked, SessionLimits,
+    Standing, TlsChannel,
 };
 pub use admission::{Admitted, needs_admission};
 pub use bind::{BindDone, BindFailure, BindStep, Credential, HashJob, WaitingBind};
@@ -81,6 +83,7 @@ pub use root_passwords::{
     ROOT_PASSWORD_BYTES_MIN, RootPasswordError, hash_root_passwords, hash_root_passwords_in_file, hashed_root_password,
     is_root_password, is_root_user,
 };
+pub use sasl::{SaslBind, SaslDone, SaslTail};
 pub use search::{EntryWriter, RequestTime, SearchDone, SearchPlan, Worker};
 pub use session::Session;
 pub use shadowing::ShadowRequest;

@@ -62,6 +62,22 @@ pub enum OpenError {
         /// Why.
         reason: String,
     },
+    /// A certificate mapper goes by something that the schema does not have.
+    #[error("the certificate mapper \"{name}\" is not usable: {reason}")]
+    CertificateMapper {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// A SASL mechanism goes by a file that cannot be used.
+    #[error("the SASL mechanism \"{name}\" is not usable: {reason}")]
+    Sasl {
+        /// The name of its table.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// A plugin cannot be.
     #[error("pando.toml:{line}:{column}: [plugin.{name}] cannot be: {reason}")]
     Plugin {

@@ -23,6 +23,7 @@ use crate::open_error::OpenError;
 use crate::password_keys::take_password_keys;
 use crate::root_accounts::RootAccounts;
 use crate::root_users::RootUsers;
+use crate::sasl::SaslSettings;
 use crate::search::CookieKey;
 use crate::search::advice::ShapeTable;
 use crate::shadow::Shadow;
@@ -162,6 +163,7 @@ fn assembled(
         updates,
         states,
         index_work: IndexWork::default(),
+        sasl: ArcSwap::from_pointee(SaslSettings::new(config, &facts.schema)?),
         identity_mappers: ArcSwap::from_pointee(IdentityMappers::new(config, &facts.schema)?),
         roots: ArcSwap::from_pointee(RootUsers::new(config, &facts.schema)?),
         root_accounts: root_accounts(config, &facts)?,

@@ -69,6 +69,7 @@ impl Directory {
 
     /// Checks a bind request.
     pub fn bind(&self, session: &Session, request: &BindRequest<'_>, controls: &Controls<'_>) -> BindStep {
+        session.exchange.take();
         self.binding().bind(session, request, controls)
     }
 
@@ -87,6 +88,7 @@ impl Directory {
         let via = Via::of(session, controls, authentication)?;
         let context = self.binding();
         let claimed = match name {
+            Some(name) if matches!(credential, Credential::Trusted) => context.claim_vouched(name)?,
             Some(name) => context.claim(name)?,
             None => context.claim_nobody(),
         };

@@ -18,6 +18,7 @@ use crate::indexes::{IndexContext, without_stamp};
 use crate::not_obeyed::tell_of_entries;
 use crate::open_error::OpenError;
 use crate::root_users::RootUsers;
+use crate::sasl::SaslSettings;
 use access::AccessControl;
 use query::backend::numbered;
 use query::computed::check_tables;
@@ -68,6 +69,7 @@ impl Directory {
         }
         let mut done = Reconfigured { at_restart: self.config.changes_to(new).at_restart, ..Reconfigured::default() };
         let root_users = RootUsers::new(new, &self.schema())?;
+        let sasl = SaslSettings::new(new, &self.schema())?;
         let identity_mappers = IdentityMappers::new(new, &self.schema())?;
         let access = access_settings(new, &self.schema())?;
         let proposed = self.proposal(new, &access)?;
@@ -93,6 +95,10 @@ impl Directory {
         if **self.updates.password_parameters.load() != new.password_parameters {
             self.updates.password_parameters.store(Arc::new(new.password_parameters));
             done.applied(Applier::PasswordStorage, "The costs of new passwords changed");
+        }
+        if **self.sasl.load() != sasl {
+            self.sasl.store(Arc::new(sasl));
+            done.applied(Applier::Sasl, "The SASL mechanisms changed");
         }
         if self.default_referral.set(new) {
             done.applied(Applier::Referrals, "The servers that requests for other names are referred to changed");

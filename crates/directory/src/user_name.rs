@@ -112,10 +112,12 @@ impl Directory {
 }
 
 /// Why a search does not find one entry or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotOne {
     /// It would look at many entries.
+    #[error("There is no index to find the entry by")]
     NotIndexed,
     /// It finds several.
+    #[error("Several entries match")]
     Several,
 }

@@ -21,6 +21,14 @@ pub struct SecretError {
 
 /// Reads the secret; makes it, readable by its owner only, when the file is not there.
 pub(crate) fn load_or_make(path: &Path) -> Result<IndexSecret, SecretError> {
+    load_or_make_secret(path).map(|secret| IndexSecret::new(&secret))
+}
+
+/// The same for other secrets of an instance.
+///
+/// # Errors
+/// When the file cannot be read or made.
+pub fn load_or_make_secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, SecretError> {
     let failed = |reason: String| SecretError { path: path.to_owned(), reason };
     let text = match read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -30,13 +38,12 @@ pub(crate) fn load_or_make(path: &Path) -> Result<IndexSecret, SecretError> {
         text => text,
     };
     let text = text.map_err(|error| failed(format!("cannot be read: {error}")))?;
-    let secret = parse(text.trim_ascii()).ok_or_else(|| {
+    parse(text.trim_ascii()).ok_or_else(|| {
         failed(
             "is not 64 hexadecimal digits: put the file back from a backup, or remove it and rebuild the indexes"
                 .to_owned(),
         )
-    })?;
-    Ok(IndexSecret::new(&secret))
+    })
 }
 
 fn read(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {

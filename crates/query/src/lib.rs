@@ -27,7 +27,7 @@ pub mod filter;
 pub mod group_types;
 pub mod groups;
 pub mod id_set;
-mod index_secret;
+pub mod index_secret;
 pub mod json;
 pub mod locate;
 pub mod monitor_entry;

@@ -129,6 +129,10 @@ fn a_binding_that_does_not_go_with_the_mechanism_is_refused() {
     assert_eq!(run(&plus, "n,,", b""), Err(ScramFault::BindingMissing));
     assert_eq!(run(&plus, "y,,", b""), Err(ScramFault::BindingMissing));
     assert_eq!(run(&plus, "p=tls-unique,,", b"x"), Err(ScramFault::BindingUnknown));
+    // As Cyrus SASL sends it for the mechanism with -PLUS.
+    let prefixed = [b"tls-server-end-point:".as_slice(), &[7; 32]].concat();
+    assert_eq!(run(&plain, "p=ldap,,", &prefixed), Ok(()));
+    assert_eq!(run(&plain, "p=ldap,,", &[7; 32]), Err(ScramFault::BindingDiffers));
     let in_the_clear = Offer { bindings: &none, plus_is_announced: false, ..plus };
     assert_eq!(run(&in_the_clear, "p=tls-exporter,,", &[9; 32]), Err(ScramFault::BindingUnknown));
     assert_eq!(run(&plus, "p=tls-exporter,,", &[8; 32]), Err(ScramFault::BindingDiffers));

@@ -69,7 +69,12 @@ impl LdapLoop {
     /// Guessing passwords over one connection becomes slow.
     fn note_bind(&self, core: &mut Core, client: &mut Client, code: ResultCode) {
         let failures = &mut client.state.bind_failures;
-        *failures = if code == ResultCode::INVALID_CREDENTIALS { failures.saturating_add(1) } else { 0 };
+        *failures = match code {
+            ResultCode::INVALID_CREDENTIALS => failures.saturating_add(1),
+            // Not decided yet.
+            ResultCode::SASL_BIND_IN_PROGRESS => *failures,
+            _ => 0,
+        };
         if *failures > BIND_FAILURES_FREE {
             core.hold(client, self.limits.bind_failure_delay);
         }

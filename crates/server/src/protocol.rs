@@ -4,14 +4,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use directory::LOCAL_STRENGTH_BITS;
+use directory::{LOCAL_STRENGTH_BITS, LocalPeer, TlsChannel};
 use ldap::{ResultCode, encode};
 use runtime::connection::{Connection, Peer};
 use runtime::end::{End, EndReason};
 use runtime::listener::{Audience, ListenAt};
 use runtime::loop_core::Core;
 use runtime::protocol::{Next, Protocol};
+use runtime::sys::PeerCredentials;
 use runtime::tls_facts::TlsFacts;
+use sasl::scram::ChannelBindings;
 
 use crate::client::{Client, ClientState};
 use crate::ldap_loop::LdapLoop;
@@ -50,7 +52,9 @@ impl Protocol for LdapLoop {
     fn connect(&mut self, id: u64, peer: Peer, audience: Audience, now: Instant) -> ClientState {
         let mut session = self.executor.session(id, audience, now);
         if let Peer::Local(credentials) = peer {
-            session.peer_uid = Some(credentials.uid);
+            let PeerCredentials { uid, gid, .. } = credentials;
+            let is_trusted = credentials.is_own_user_or_root();
+            session.local_peer = Some(LocalPeer { uid, gid, is_trusted });
             session.security_strength_bits = LOCAL_STRENGTH_BITS;
         }
         ClientState::new(session)
@@ -81,7 +85,9 @@ impl Protocol for LdapLoop {
     }
 
     fn secure(&mut self, state: &mut ClientState, facts: TlsFacts) {
-        state.session.set_strength(facts.strength_bits);
+        let TlsFacts { strength_bits, end_point, exporter, client_certificate } = facts;
+        let bindings = ChannelBindings { tls_server_end_point: Some(end_point), tls_exporter: exporter };
+        state.session.set_tls(strength_bits, TlsChannel { bindings, client_certificate });
     }
 
     fn take(&mut self, core: &mut Core, client: &mut Client, bytes: &[u8], budget: &mut usize) -> (usize, Next) {

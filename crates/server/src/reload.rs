@@ -129,6 +129,8 @@ mod tests {
                 "dn: dc=example,dc=com\nchangetype: modify\nadd: aci\naci: (targetattr=\"*\")(version 3.0; acl";
             let text = format!("{change} \"{name}\"; allow (read) userdn=\"ldap:///all\";)\n");
             std::fs::write(folder.path().join(name), text).unwrap();
+            let keys = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+            std::fs::write(folder.path().join(format!("{name}.jwks")), keys).unwrap();
         }
         for name in ["one.pem", "two.pem"] {
             let certified = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
@@ -153,7 +155,7 @@ mod tests {
             assert_eq!(take(&variation.after).applied, [].into(), "{title}: nothing is left to apply");
             appliers.insert(applier);
         }
-        assert_eq!(appliers.len(), 12);
+        assert_eq!(appliers.len(), 14);
         directory.close().unwrap();
     }
 }

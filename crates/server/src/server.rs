@@ -357,7 +357,6 @@ fn capabilities(settings: &Settings) -> Capabilities {
     Capabilities {
         start_tls: settings.listeners.iter().any(|listener| listener.start_tls.is_some()),
         ldap_v2: settings.listeners.iter().any(|listener| listener.allow_ldap_v2),
-        sasl_mechanisms: Vec::new(),
         extensions: [oids::CANCEL, oids::GET_CONNECTION_ID, oids::RELOAD_CONFIGURATION, oids::REBUILD_INDEXES]
             .map(str::to_owned)
             .into(),

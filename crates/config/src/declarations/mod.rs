@@ -10,6 +10,7 @@ mod identity;
 mod log;
 mod notification;
 mod plugin;
+mod sasl;
 mod server;
 mod shared;
 mod storage_scheme;
@@ -18,7 +19,7 @@ mod virtual_attribute;
 use crate::declare::Class;
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 21] = [
+pub static CLASSES: [&Class; 23] = [
     &server::GLOBAL,
     &server::LIMITS,
     &access_control::ACCESS_CONTROL_HANDLER,
@@ -30,6 +31,8 @@ pub static CLASSES: [&Class; 21] = [
     &connection::KEY_MANAGER_PROVIDER,
     &connection::TRUST_MANAGER_PROVIDER,
     &identity::IDENTITY_MAPPER,
+    &sasl::SASL_MECHANISM_HANDLER,
+    &sasl::CERTIFICATE_MAPPER,
     &server::PASSWORD_POLICY,
     &storage_scheme::PASSWORD_STORAGE_SCHEME,
     &notification::NOTIFICATION_HANDLER,

@@ -124,9 +124,7 @@ impl BindContext<'_> {
     /// What follows when somebody trusted vouches for the client.
     fn conclude_trusted(&self, claimed: Claimed, via: &Via) -> BindStep {
         match claimed.who {
-            Who::Nobody { why, .. } if why != BindFailure::NoPassword => {
-                BindStep::Done(self.refused(why, via, PasswordPolicyResponse::default()))
-            }
+            Who::Nobody { why, .. } => BindStep::Done(self.refused(why, via, PasswordPolicyResponse::default())),
             _ => self.conclude_right(claimed, via, Proof::Other),
         }
     }

@@ -8,7 +8,7 @@ use access::Bound;
 use access::guesses::Guessed;
 use access::inactive::Inactive;
 use accounts::{Account, AccountState, Moment, PasswordPolicy};
-use password::Scheme;
+use password::{Scheme, ScramHash, ScramKeys};
 use query::backend::BackendIndex;
 use query::entry_place::EntryPlace;
 use schema::NormalizedDn;
@@ -75,6 +75,16 @@ impl Claimed {
         match &self.who {
             Who::Entry(found) => Some(Guessed::entry(found.place)),
             Who::Nobody { .. } | Who::Root { .. } => None,
+        }
+    }
+
+    /// The keys by which a mechanism of SCRAM knows the account; nobody has any.
+    pub(crate) fn scram_keys(&self, hash: ScramHash) -> Option<ScramKeys> {
+        match self.who {
+            Who::Nobody { .. } => None,
+            Who::Root { .. } | Who::Entry(_) => {
+                self.passwords.iter().find_map(|stored| password::scram_keys(stored, hash))
+            }
         }
     }
 

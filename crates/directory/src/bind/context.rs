@@ -52,6 +52,15 @@ impl BindContext<'_> {
 
     /// Who is meant by a name.
     pub(crate) fn claim(&self, name: &NormalizedDn) -> Result<Claimed, LdapResult> {
+        self.claim_by(name, true)
+    }
+
+    /// Who is meant by a name that somebody trusted vouches for: the account need not have a password.
+    pub(crate) fn claim_vouched(&self, name: &NormalizedDn) -> Result<Claimed, LdapResult> {
+        self.claim_by(name, false)
+    }
+
+    fn claim_by(&self, name: &NormalizedDn, by_password: bool) -> Result<Claimed, LdapResult> {
         let facts = self.in_force.facts();
         if let Some(root) = self.roots.load().user(name) {
             let limits = self.limits_finder(&facts).by_rules(&root.dn, Some(name), true);
@@ -66,7 +75,7 @@ impl BindContext<'_> {
         let Some((at, backend)) = self.holder(name) else {
             return Ok(self.claim_of_nobody(&facts, BindFailure::NoEntry, BackendIndex(0)));
         };
-        self.claim_entry(&facts, at, backend, name).map_err(|error| store_failure(&error))
+        self.claim_entry(&facts, (at, backend), name, by_password).map_err(|error| store_failure(&error))
     }
 
     /// Whoever is meant, it is nobody.
@@ -86,9 +95,9 @@ impl BindContext<'_> {
     fn claim_entry(
         &self,
         facts: &Arc<Facts>,
-        at: BackendIndex,
-        backend: &Backend,
+        (at, backend): (BackendIndex, &Backend),
         name: &NormalizedDn,
+        by_password: bool,
     ) -> Result<Claimed, StoreError> {
         let snapshot = backend.store.snapshot()?;
         let view = snapshot.view();
@@ -96,7 +105,7 @@ impl BindContext<'_> {
         let Some(account) = find_account(finder, at, backend, &snapshot, name)? else {
             return Ok(self.claim_of_nobody(facts, BindFailure::NoEntry, at));
         };
-        if account.passwords.is_empty() {
+        if by_password && account.passwords.is_empty() {
             return Ok(self.claim_of_nobody(facts, BindFailure::NoPassword, at));
         }
         let place = EntryPlace { backend: at, id: account.id };
@@ -142,6 +151,6 @@ impl BindContext<'_> {
             return Ok(claimed);
         }
         let name = found.name.clone();
-        self.claim_entry(&self.in_force.facts(), at, backend, &name)
+        self.claim_entry(&self.in_force.facts(), (at, backend), &name, true)
     }
 }

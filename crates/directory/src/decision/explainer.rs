@@ -84,7 +84,10 @@ impl Explainer<'_> {
         let shown = String::from_utf8_lossy(request.entry()).into_owned();
         let missing = Decision { dn: shown.clone(), ..Decision::default() };
         let Ok(name) = NormalizedDn::parse(&self.facts.schema, request.entry()) else { return Ok(missing) };
-        let own = self.in_force.ask_own_entries(self.history, self.monitor, &self.facts, &name, |tree, _| tree.title());
+        // What the entries show does not depend on the connection as far as rights are concerned.
+        let stranger = access::Session::anonymous(0);
+        let about = (&*self.facts, &stranger);
+        let own = self.in_force.ask_own_entries(self.history, self.monitor, about, &name, |tree, _| tree.title());
         if own.is_some() {
             let granted = self.rights.has(Privilege::UpdateSchema);
             return Ok(self.without_entry(&shown, What::Privilege(Privilege::UpdateSchema), granted));
@@ -138,7 +141,9 @@ impl Explainer<'_> {
     ) -> Result<Decision, StoreError> {
         let missing = Decision { dn: dn.to_owned(), ..Decision::default() };
         let Ok(name) = NormalizedDn::parse(&self.facts.schema, dn.as_bytes()) else { return Ok(missing) };
-        let own = self.in_force.ask_own_entries(self.history, self.monitor, &self.facts, &name, |tree, context| {
+        let stranger = access::Session::anonymous(0);
+        let about = (&*self.facts, &stranger);
+        let own = self.in_force.ask_own_entries(self.history, self.monitor, about, &name, |tree, context| {
             tree.entry(context, &name, dn.as_bytes())
         });
         if let Some(found) = own {

@@ -73,8 +73,6 @@ pub struct Capabilities {
     pub start_tls: bool,
     /// Some connection handler takes LDAPv2 clients.
     pub ldap_v2: bool,
-    /// SASL mechanisms.
-    pub sasl_mechanisms: Vec<String>,
     /// Extended operations of connections, such as cancel, beside those that the directory itself does.
     pub extensions: Vec<String>,
 }
@@ -93,23 +91,25 @@ pub(crate) struct Announced {
 pub(super) struct RootDse {
     base: NormalizedDn,
     announced: Announced,
-    /// Without change numbers.
-    plain: Arc<SyntheticEntry>,
-    /// With those of the moment when it was last asked for.
-    numbered: ArcSwapOption<Numbered>,
+    /// As it was last asked for on connections without encryption, with it, and on local sockets.
+    kept: [ArcSwapOption<Kept>; 3],
 }
 
-/// The root DSE while the changelog begins and ends there.
+/// The root DSE as it was shown.
 #[derive(Debug)]
-struct Numbered {
-    bounds: Bounds,
+struct Kept {
+    /// Where the changelog begins and ends, if there is one.
+    bounds: Option<Bounds>,
+    /// What the connection was offered.
+    mechanisms: Vec<&'static str>,
     entry: Arc<SyntheticEntry>,
 }
 
 impl RootDse {
     pub(super) fn new(facts: &Facts, announced: Announced) -> Result<Self, StoreError> {
-        let plain = Arc::new(root_dse(facts, &announced, None)?);
-        Ok(Self { base: NormalizedDn::root(), announced, plain, numbered: ArcSwapOption::empty() })
+        // Whether it can be made at all is found out now.
+        root_dse(facts, &announced, &[], None)?;
+        Ok(Self { base: NormalizedDn::root(), announced, kept: Default::default() })
     }
 
     pub(super) fn announced(&self) -> &Announced {
@@ -135,32 +135,39 @@ impl OwnTree for RootDse {
         dn.is_root()
     }
 
-    /// Says where the changelog begins and ends.
+    /// Says where the changelog begins and ends, and which SASL mechanisms the connection is offered.
     fn entry(
         &self,
         context: &OwnContext<'_>,
         _dn: &NormalizedDn,
         _written: &[u8],
     ) -> Result<Option<Arc<SyntheticEntry>>, LdapResult> {
-        if !context.history.is_on() {
-            return Ok(Some(Arc::clone(&self.plain)));
-        }
-        let bounds = context.history.bounds();
-        if let Some(numbered) = self.numbered.load().as_deref()
-            && numbered.bounds == bounds
+        let bounds = context.history.is_on().then(|| context.history.bounds());
+        let mechanisms = context.monitor.sasl_mechanisms(context.session);
+        let kept = match context.session.local_peer {
+            Some(_) => &self.kept[2],
+            None => &self.kept[usize::from(context.session.security_strength_bits > 0)],
+        };
+        if let Some(kept) = kept.load().as_deref()
+            && (kept.bounds, &kept.mechanisms) == (bounds, &mechanisms)
         {
-            return Ok(Some(Arc::clone(&numbered.entry)));
+            return Ok(Some(Arc::clone(&kept.entry)));
         }
         // Two requests may make it at once; whose is kept does not matter.
-        let made = root_dse(context.facts, &self.announced, Some(bounds));
+        let made = root_dse(context.facts, &self.announced, &mechanisms, bounds);
         let entry = Arc::new(made.map_err(|problem| store_failure(&problem))?);
-        self.numbered.store(Some(Arc::new(Numbered { bounds, entry: Arc::clone(&entry) })));
+        kept.store(Some(Arc::new(Kept { bounds, mechanisms, entry: Arc::clone(&entry) })));
         Ok(Some(entry))
     }
 }
 
 /// Makes the entry; with `changes`, if there is a changelog.
-fn root_dse(facts: &Facts, announced: &Announced, changes: Option<Bounds>) -> Result<SyntheticEntry, StoreError> {
+fn root_dse(
+    facts: &Facts,
+    announced: &Announced,
+    mechanisms: &[&'static str],
+    changes: Option<Bounds>,
+) -> Result<SyntheticEntry, StoreError> {
     let Announced { naming_contexts, dynamic_subtrees, capabilities } = announced;
     let mut attributes = Attributes::new();
     let children = naming_contexts.len();
@@ -182,7 +189,7 @@ fn root_dse(facts: &Facts, announced: &Announced, changes: Option<Bounds>) -> Re
     if capabilities.ldap_v2 {
         attributes.add("supportedLDAPVersion", ["2"]);
     }
-    attributes.add("supportedSASLMechanisms", capabilities.sasl_mechanisms.iter().map(String::as_str));
+    attributes.add("supportedSASLMechanisms", mechanisms.iter().copied());
     if let Some(Bounds { first, last }) = changes {
         attributes.add("changelog", [CHANGELOG_DN]);
         attributes.add("firstChangeNumber", [first.to_string()]);

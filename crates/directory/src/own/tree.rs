@@ -25,6 +25,9 @@ use query::synthetic::SyntheticEntry;
 pub(crate) trait MonitorSource {
     /// What there is to say at this moment.
     fn collect(&self, facts: &Facts) -> Vec<MonitorEntry>;
+
+    /// The SASL mechanisms that a connection is offered.
+    fn sasl_mechanisms(&self, session: &access::Session) -> Vec<&'static str>;
 }
 
 /// What the entries are made from, at the moment of a request.
@@ -32,6 +35,7 @@ pub(crate) struct OwnContext<'d> {
     pub(crate) facts: &'d Facts,
     pub(crate) history: &'d Arc<History>,
     pub(crate) monitor: &'d dyn MonitorSource,
+    pub(crate) session: &'d access::Session,
 }
 
 /// A search whose base is one of the entries.

@@ -26,7 +26,8 @@ impl SearchContext<'_> {
             return Ok(false);
         }
         let search = OwnSearch { base, written: request.base, scope: request.scope, filter: &request.filter };
-        let found = self.in_force.ask_own_entries(self.history, self.monitor, asked.facts, base, |tree, context| {
+        let about = (&**asked.facts, &**asked.session);
+        let found = self.in_force.ask_own_entries(self.history, self.monitor, about, base, |tree, context| {
             tree.check_read(asked.rights)?;
             tree.search(context, &search)
         });

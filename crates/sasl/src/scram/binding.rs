@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-/// What libldap puts before the hash of the certificate; it calls the binding `ldap`.
+/// What libldap calls the binding to the server's certificate.
+pub(super) const LIBLDAP: &str = "ldap";
+
+/// What libldap puts before the hash of the certificate.
 const LDAP_PREFIX: &[u8] = b"tls-server-end-point:";
 
 /// What a connection offers to bind to. Without TLS nothing.
@@ -27,7 +30,7 @@ impl ChannelBindings {
         match name {
             "tls-exporter" => self.tls_exporter.map(|material| material.to_vec()),
             "tls-server-end-point" => end_point.map(<[u8]>::to_vec),
-            "ldap" => end_point.map(|hash| [LDAP_PREFIX, hash].concat()),
+            LIBLDAP => end_point.map(|hash| [LDAP_PREFIX, hash].concat()),
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use password::{ScramHash, ScramKeys, prepare};
 use subtle::ConstantTimeEq;
 
-use super::binding::ChannelBindings;
+use super::binding::{ChannelBindings, LIBLDAP};
 use super::fault::ScramFault;
 use super::message::{FinalMessage, FirstMessage};
 use crate::gs2::BindingFlag;
@@ -36,7 +36,7 @@ pub struct ClientFirst<'a> {
 }
 
 /// An exchange that waits for the proof.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Exchange {
     keys: ScramKeys,
     binding: Vec<u8>,
@@ -61,9 +61,10 @@ impl<'a> ClientFirst<'a> {
             (false, BindingFlag::None) => {}
             (false, BindingFlag::ServerHasNone) if offer.plus_is_announced => return Err(ScramFault::Downgrade),
             (false, BindingFlag::ServerHasNone) => {}
-            (false, BindingFlag::Used(_)) => return Err(ScramFault::BindingUnexpected),
+            // Cyrus SASL leaves -PLUS out of the name of the mechanism that it was told to use.
+            (false, BindingFlag::Used(name)) if name != LIBLDAP => return Err(ScramFault::BindingUnexpected),
             (true, BindingFlag::None | BindingFlag::ServerHasNone) => return Err(ScramFault::BindingMissing),
-            (true, BindingFlag::Used(name)) => {
+            (_, BindingFlag::Used(name)) => {
                 binding.extend(offer.bindings.data(name).ok_or(ScramFault::BindingUnknown)?);
             }
         }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use directory::{BindDone, BindFailure, BindStep, Directory, HashJob};
-use ldap::{BindRequest, Message, encode};
+use directory::{BindDone, BindFailure, BindStep, Directory, HashJob, RequestTime, SaslBind, SaslDone, SaslTail};
+use ldap::{Authentication, BindRequest, Message, encode};
+use runtime::log::text::quoted_field;
 use runtime::pool::Admission;
 
 use super::directory_executor::{DirectoryExecutor, oids_of, on_loss};
@@ -17,28 +18,47 @@ use crate::stalls::Waits;
 
 /// Where an answer goes that comes later.
 struct Later {
-    notifications: Arc<Notifications>,
     remote: Remote,
     id: i32,
     name: String,
     begun: Instant,
+    finishing: Finishing,
+}
+
+/// What gives a bind its end.
+struct Finishing {
+    directory: Arc<Directory>,
+    notifications: Arc<Notifications>,
+    /// Of a SASL bind.
+    tail: Option<Box<SaslTail>>,
 }
 
 impl DirectoryExecutor {
     pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {
         let name = || String::from_utf8_lossy(request.name).into_owned();
-        match self.directory.bind(call.session, request, &message.controls) {
+        let (step, tail) = match request.authentication {
+            Authentication::Simple(_) => (self.directory.bind(call.session, request, &message.controls), None),
+            Authentication::Sasl { mechanism, credentials } => {
+                let time = RequestTime { started: call.begun, unix_seconds: call.unix_seconds };
+                let sent = (mechanism, credentials);
+                let SaslBind { step, tail } =
+                    self.directory.sasl_bind(call.session, request, sent, &message.controls, time);
+                (step, Some(Box::new(tail)))
+            }
+        };
+        let (directory, notifications) = (Arc::clone(&self.directory), Arc::clone(&self.notifications));
+        let finishing = Finishing { directory, notifications, tail };
+        match step {
             BindStep::Done(done) => {
                 let name = name();
-                tell_of(&self.notifications, &done, &name);
-                Step::Done(finish(call.out, message.id, done, name))
+                Step::Done(finish(call.out, message.id, finishing.done(done, &name), name))
             }
             BindStep::SlowHash(job) => {
-                let later = self.later(call, message.id, name());
+                let later = later(call, message.id, name(), finishing);
                 self.bind_in_pool(later, job)
             }
             BindStep::Waits(waiting) => {
-                let later = self.later(call, message.id, name());
+                let later = later(call, message.id, name(), finishing);
                 waiting.then(&self.directory, move |done| later.answer(done, Waits::Elsewhere));
                 Step::Pending
             }
@@ -61,24 +81,30 @@ impl DirectoryExecutor {
         });
         Step::Pending
     }
-
-    fn later(&self, call: &mut Call<'_>, id: i32, name: String) -> Later {
-        let (notifications, begun) = (Arc::clone(&self.notifications), call.begun);
-        Later { notifications, remote: call.remote(false, on_loss(id, encode::tags::BIND)), id, name, begun }
-    }
 }
 
-/// Who is told of accounts is told why the right password did not help.
-fn tell_of(notifications: &Notifications, done: &BindDone, name: &str) {
-    if let Some(BindFailure::Refused(refusal)) = done.failure {
-        notifications.refused(name, refusal);
+fn later(call: &mut Call<'_>, id: i32, name: String, finishing: Finishing) -> Later {
+    let begun = call.begun;
+    Later { remote: call.remote(false, on_loss(id, encode::tags::BIND)), id, name, begun, finishing }
+}
+
+impl Finishing {
+    fn done(self, done: BindDone, name: &str) -> SaslDone {
+        // Who is told of accounts is told why the right password did not help.
+        if let Some(BindFailure::Refused(refusal)) = done.failure {
+            self.notifications.refused(name, refusal);
+        }
+        match self.tail {
+            Some(tail) => tail.finish(&self.directory, done),
+            None => SaslDone::simple(done),
+        }
     }
 }
 
 impl Later {
     fn answer(self, done: BindDone, waits: Waits) {
-        let Later { notifications, remote, id, name, .. } = self;
-        tell_of(&notifications, &done, &name);
+        let Later { remote, id, name, finishing, .. } = self;
+        let done = finishing.done(done, &name);
         remote.finish(move |out| Answer { waits, ..finish(out, id, done, name) });
     }
 
@@ -88,19 +114,29 @@ impl Later {
     }
 }
 
-fn finish(out: &mut Vec<u8>, id: i32, done: BindDone, name: String) -> Answer {
+fn finish(out: &mut Vec<u8>, id: i32, done: SaslDone, name: String) -> Answer {
+    let SaslDone { done, credentials, failure: sasl_failure, authenticated_as } = done;
     let BindDone { result, controls, bound, failure } = done;
-    if result.is_success() && result.message.is_empty() && controls.is_empty() {
+    if result.is_success() && result.message.is_empty() && controls.is_empty() && credentials.is_none() {
         encode::success(out, id, encode::tags::BIND);
     } else {
-        encode::bind_response(out, id, &result, None, &controls);
+        encode::bind_response(out, id, &result, credentials.as_deref(), &controls);
     }
     // After a successful bind the log has the name of the entry, not the name in the request.
     let identity = &bound.identity;
-    let auth_dn = if identity.is_anonymous() { name } else { identity.dn().to_owned() };
+    let mut additional = Vec::new();
+    if authenticated_as.is_some() {
+        quoted_field(&mut additional, "authzID", identity.authorization_id().as_bytes());
+    }
+    let auth_dn = match authenticated_as {
+        Some(dn) => dn,
+        None if identity.is_anonymous() => name,
+        None => identity.dn().to_owned(),
+    };
     Answer {
         code: result.code,
-        auth_failure: failure.map(|failure| failure.to_string()),
+        auth_failure: sasl_failure.or_else(|| failure.map(|failure| failure.to_string())),
+        additional: String::from_utf8_lossy(&additional).into_owned(),
         auth_dn: Some(auth_dn),
         message: result.message,
         bound: Some(Box::new(bound)),

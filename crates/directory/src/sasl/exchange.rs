@@ -1,0 +1,36 @@
+//! What an exchange has come to between two requests of a connection.
+
+use password::ScramKeys;
+use sasl::Mechanism;
+use schema::NormalizedDn;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) enum Exchange {
+    /// The client was asked for a proof.
+    Scram(Box<ScramExchange>),
+    /// The client was told that its token is not good, and has to acknowledge it.
+    TokenRefused,
+}
+
+/// An exchange of SCRAM.
+#[derive(Clone, Debug)]
+pub(crate) struct ScramExchange {
+    pub(crate) mechanism: Mechanism,
+    pub(crate) exchange: sasl::scram::Exchange,
+    /// Whose keys the client was asked to prove; none: nobody's.
+    pub(crate) name: Option<NormalizedDn>,
+    /// The keys; none: decoys.
+    pub(crate) keys: Option<ScramKeys>,
+    pub(crate) authzid: Option<String>,
+}
+
+impl Exchange {
+    /// Whether a request with that mechanism continues the exchange.
+    pub(crate) fn is_of(&self, mechanism: Mechanism) -> bool {
+        match self {
+            Exchange::Scram(scram) => scram.mechanism == mechanism,
+            Exchange::TokenRefused => mechanism == Mechanism::OauthBearer,
+        }
+    }
+}
