@@ -21,10 +21,11 @@ pub enum Profile {
 
 const EXTENSIONS: CommentedAci = CommentedAci {
     comment: "Everybody may ask who they are, begin TLS, cancel their own requests, learn the number of the \
-              connection, use transactions, refresh dynamic entries and change a password; what these change takes \
-              the rights below all the same.",
+              connection, use transactions, refresh dynamic entries, change a password and ask for the state of \
+              accounts; what these change takes the rights below and privileges all the same.",
     text: "(extop=\"1.3.6.1.4.1.4203.1.11.3 || 1.3.6.1.4.1.1466.20037 || 1.3.6.1.1.8 || 1.3.6.1.4.1.26027.1.6.2 || \
-           1.3.6.1.1.21.1 || 1.3.6.1.1.21.3 || 1.3.6.1.4.1.1466.101.119.1 || 1.3.6.1.4.1.4203.1.11.1\")\
+           1.3.6.1.1.21.1 || 1.3.6.1.1.21.3 || 1.3.6.1.4.1.1466.101.119.1 || 1.3.6.1.4.1.4203.1.11.1 || \
+           1.3.6.1.4.1.26027.1.6.1\")\
            (version 3.0; acl \"Extended operations for everybody\"; allow (read) userdn=\"ldap:///anyone\";)",
 };
 
@@ -42,10 +43,11 @@ const SCHEMA: CommentedAci = CommentedAci {
 
 const CONTROLS: CommentedAci = CommentedAci {
     comment: "Everybody may use controls that disclose nothing: ManageDsaIT, don't use copy, real or virtual \
-              attributes only, authorization identity, no-op, permissive modify, transactions.",
+              attributes only, authorization identity, no-op, permissive modify, transactions, password policy.",
     text: "(targetcontrol=\"2.16.840.1.113730.3.4.2 || 1.3.6.1.1.22 || 2.16.840.1.113730.3.4.17 || \
            2.16.840.1.113730.3.4.19 || 2.16.840.1.113730.3.4.16 || 1.3.6.1.4.1.4203.1.10.2 || \
-           1.3.6.1.4.1.4203.666.5.2 || 1.2.840.113556.1.4.1413 || 1.3.6.1.1.21.2\")\
+           1.3.6.1.4.1.4203.666.5.2 || 1.2.840.113556.1.4.1413 || 1.3.6.1.1.21.2 || \
+           1.3.6.1.4.1.42.2.27.8.5.1\")\
            (version 3.0; acl \"Harmless controls for everybody\"; allow (read) userdn=\"ldap:///anyone\";)",
 };
 

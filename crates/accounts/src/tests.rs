@@ -270,6 +270,36 @@ fn a_deadline_expires_passwords_that_were_not_changed_for_it() {
     assert_eq!(bind(&policy, &met, DAY), Verdict::default());
 }
 
+#[test]
+fn the_usability_control_tells_everything_that_stands_against_an_account() {
+    use ldap::controls::{AccountUsability, NotAvailable, UnlockedWhen};
+
+    let policy = PasswordPolicy {
+        max_password_age: span(DAY),
+        expire_passwords_without_warning: true,
+        grace_login_count: 2,
+        force_change_on_reset: true,
+        ..lockout()
+    };
+    let told = |state: &AccountState, seconds| account(&policy, state, seconds).usability_control();
+    let usable = AccountUsability::Available { seconds_before_expiration: Some(86_390) };
+    assert_eq!(told(&state(), 10), usable);
+    let all = AccountState { is_disabled: true, must_change: true, lock: Some(Lock::Since(at(DAY))), ..state() };
+    assert_eq!(
+        told(&all, DAY + 50),
+        AccountUsability::NotAvailable(NotAvailable {
+            is_inactive: true,
+            is_reset: true,
+            is_expired: true,
+            grace_left: Some(2),
+            lock: Some(UnlockedWhen::InSeconds(10)),
+        })
+    );
+    let forever = AccountState { lock: Some(Lock::UntilUnlocked), ..state() };
+    let lock = Some(UnlockedWhen::ByAdministrator);
+    assert_eq!(told(&forever, 10), AccountUsability::NotAvailable(NotAvailable { lock, ..NotAvailable::default() }));
+}
+
 fn last_login() -> LastLogin {
     LastLogin {
         attribute: "ds-pwp-last-login-time".to_owned(),

@@ -1,5 +1,7 @@
 //! What an account can be used for at a moment: the first reason that stands against it.
 
+use ldap::controls::{AccountUsability, NotAvailable, UnlockedWhen};
+
 use crate::account::{Account, LockEnd};
 use crate::moment::Moment;
 
@@ -74,5 +76,29 @@ impl Account<'_> {
             return Usability::MustChange;
         }
         Usability::Usable { seconds_until_expiry: expiry.at.map(|at| at.since(self.now).as_secs()) }
+    }
+
+    /// What the account usability control says: everything that stands against the account, not the first only.
+    #[must_use]
+    pub fn usability_control(&self) -> AccountUsability {
+        let seconds = |at: Moment| u32::try_from(at.since(self.now).as_secs()).unwrap_or(u32::MAX);
+        let expiry = self.expiry();
+        let lock = match (self.lock(), self.delay()) {
+            (Some(LockEnd::At(end)), _) | (None, Some(end)) => Some(UnlockedWhen::InSeconds(seconds(end))),
+            (Some(LockEnd::ByAdministrator), _) => Some(UnlockedWhen::ByAdministrator),
+            (None, None) if self.is_idle() || self.is_reset_too_old() => Some(UnlockedWhen::ByAdministrator),
+            (None, None) => None,
+        };
+        let reasons = NotAvailable {
+            is_inactive: self.state.is_disabled || self.has_not_started() || self.has_ended(),
+            is_reset: self.must_change(),
+            is_expired: expiry.is_expired,
+            grace_left: expiry.is_expired.then(|| self.grace_left_after(&expiry)),
+            lock,
+        };
+        if reasons == NotAvailable::default() {
+            return AccountUsability::Available { seconds_before_expiration: expiry.at.map(seconds) };
+        }
+        AccountUsability::NotAvailable(reasons)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! time u64 · flags u8 (1 pwdReset is set, 2 pwdReset goes, 4 every lock goes, 8 a deadline is met) ·
-//! history count u32 · history duration u64 · the deadline u64, if one is met        (integers little-endian, times in milliseconds)
+//! history count u32 · history duration u64 · the deadline u64, if one is met
+//!                                                        (integers little-endian, times in milliseconds)
 //! ```
 
 use std::time::Duration;

@@ -45,6 +45,8 @@ pub struct Presentation<'a> {
     pub dereference: Option<DereferenceRequest<'a>>,
     /// With somebody's rights to it (draft-ietf-ldapext-acl-model).
     pub effective_rights: Option<EffectiveRightsRequest<'a>>,
+    /// With what is known of its account (Sun, OpenDJ).
+    pub usability: bool,
 }
 
 /// A request to show entries that others name.
@@ -131,7 +133,8 @@ impl<'a> ReadControls<'a> {
 
     /// Takes a control that is about the form of the result; `false` if it is none.
     fn presentation(&mut self, oid: &str, critical: bool, value: Option<&'a [u8]>) -> Result<bool, LdapResult> {
-        const KNOWN: [&str; 8] = [
+        const KNOWN: [&str; 9] = [
+            control::ACCOUNT_USABILITY,
             control::DEREFERENCE,
             control::GET_EFFECTIVE_RIGHTS,
             control::PAGED_RESULTS,
@@ -158,6 +161,8 @@ impl<'a> ReadControls<'a> {
                     return Err(SearchRefusal::SecondEffectiveRightsControl.into());
                 }
             }
+            control::ACCOUNT_USABILITY if value.is_some() => return Err(Refusal::UsabilityControlValue.into()),
+            control::ACCOUNT_USABILITY => wanted.usability = true,
             control::PAGED_RESULTS => {
                 wanted.paged = Some(PagedResults::decode(value).map_err(malformed_control("paged results"))?);
             }

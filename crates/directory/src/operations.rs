@@ -37,6 +37,7 @@ impl Directory {
             watches: &self.watches,
             monitor: self,
             roots: &self.roots,
+            account_clock: &self.account_clock,
         }
     }
 

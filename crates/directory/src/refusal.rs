@@ -29,6 +29,7 @@ ldap::refusals! {
             "A persistent search tells changes as they come: it has no pages, no order and no list view";
         RelaxedByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS, "The relax rules control is for root users";
         PolicyControlValue = ResultCode::PROTOCOL_ERROR, "The password policy control of a request has no value";
+        UsabilityControlValue = ResultCode::PROTOCOL_ERROR, "The account usability control of a request has no value";
         NoTransactionIdentifier = ResultCode::PROTOCOL_ERROR, "The transaction control has no identifier";
         StateNotWritten = ResultCode::UNWILLING_TO_PERFORM, "The state of the account cannot be written now";
         MustChangePassword = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
@@ -139,6 +140,20 @@ ldap::refusals! {
         NoPasswordMade { problem: String } = ResultCode::UNAVAILABLE, "The server can make no password now: {problem}";
         PasswordNotStored { problem: String } = ResultCode::CONSTRAINT_VIOLATION,
             "This password cannot be stored: {problem}";
+
+        // The state of accounts.
+        AccountStateByUser = ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+            "You may not see or change the state of accounts: it takes the privilege password-reset";
+        RootAccountState = ResultCode::UNWILLING_TO_PERFORM,
+            "The accounts of root users have no entry: their state is not changed this way";
+        UnknownStateOperation { number: i64 } = ResultCode::CONSTRAINT_VIOLATION,
+            "There is no operation {number} on the state of an account: send one from 0 to 40";
+        StateBoolean { number: i64 } = ResultCode::CONSTRAINT_VIOLATION,
+            "Operation {number} on the state of an account takes one value, true or false";
+        StateTime { number: i64, value: String } = ResultCode::CONSTRAINT_VIOLATION,
+            "Operation {number} on the state of an account takes a time such as 20261122094913.380Z, not \"{value}\"";
+        StateValues { number: i64 } = ResultCode::CONSTRAINT_VIOLATION,
+            "Operation {number} on the state of an account does not take so many values";
 
         // Dynamic entries.
         NotDynamic { remedy: &'static str } = ResultCode::PROTOCOL_ERROR,

@@ -16,6 +16,25 @@ pub struct PasswordPolicyState {
     pub operations: Vec<StateOperation>,
 }
 
+/// A request that was checked, and is still encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StateRequest<'a>(&'a [u8]);
+
+impl<'a> StateRequest<'a> {
+    /// From a request value.
+    pub fn decode(value: Option<&'a [u8]>) -> Result<Self, DecodeError> {
+        PasswordPolicyState::decode(value)?;
+        Ok(StateRequest(value.unwrap_or_default()))
+    }
+
+    /// What it asks for.
+    #[must_use]
+    pub fn read(&self) -> PasswordPolicyState {
+        let nothing = PasswordPolicyState { target: Vec::new(), operations: Vec::new() };
+        PasswordPolicyState::decode(Some(self.0)).unwrap_or(nothing)
+    }
+}
+
 /// A value to read or to write, or that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateOperation {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use ldap::LdapResult;
-use ldap::oids::control;
+use ldap::oids::{control, extended};
 use schema::NormalizedDn;
 use store::StoreError;
 
@@ -17,7 +17,7 @@ use query::synthetic::{Attributes, SyntheticEntry};
 use query::virtual_attributes::SCHEMA_DN;
 
 /// Controls that some operation takes.
-const SUPPORTED_CONTROLS: [&str; 26] = [
+const SUPPORTED_CONTROLS: [&str; 27] = [
     "1.2.826.0.1.3344810.2.3", // matched values (RFC 3876)
     "1.2.840.113556.1.4.1413", // permissive modify
     "1.2.840.113556.1.4.319",  // paged results (RFC 2696)
@@ -29,6 +29,7 @@ const SUPPORTED_CONTROLS: [&str; 26] = [
     "1.3.6.1.1.21.2",          // transaction specification (RFC 5805)
     "1.3.6.1.1.22",            // don't use copy (RFC 6171)
     control::PASSWORD_POLICY,
+    control::ACCOUNT_USABILITY,
     "1.3.6.1.4.1.42.2.27.9.5.2", // get effective rights (draft-ietf-ldapext-acl-model)
     "1.3.6.1.4.1.4203.1.10.1",   // subentries (RFC 3672)
     "1.3.6.1.4.1.4203.1.10.2",   // no-op
@@ -47,11 +48,12 @@ const SUPPORTED_CONTROLS: [&str; 26] = [
 ];
 
 /// Extended operations that always work.
-const SUPPORTED_EXTENSIONS: [&str; 4] = [
+const SUPPORTED_EXTENSIONS: [&str; 5] = [
     "1.3.6.1.1.21.1",          // start transaction (RFC 5805)
     "1.3.6.1.1.21.3",          // end transaction
     "1.3.6.1.4.1.4203.1.11.1", // password modify (RFC 3062)
     "1.3.6.1.4.1.4203.1.11.3", // who am I? (RFC 4532)
+    extended::PASSWORD_POLICY_STATE,
 ];
 
 const START_TLS: &str = "1.3.6.1.4.1.1466.20037";
@@ -181,7 +183,7 @@ fn root_dse(
     }
     attributes.add("supportedExtension", capabilities.extensions.iter().map(String::as_str));
     if !dynamic_subtrees.is_empty() {
-        attributes.add("supportedExtension", [ldap::oids::extended::REFRESH]);
+        attributes.add("supportedExtension", [extended::REFRESH]);
         attributes.add("dynamicSubtrees", dynamic_subtrees.iter().map(String::as_str));
     }
     attributes.add("supportedFeatures", SUPPORTED_FEATURES);

@@ -3,8 +3,11 @@
 //! Reads the request when the search is planned, decides how it is run, and adds the controls of the response. Searches
 //! without such a control never come here.
 
+use std::sync::Arc;
+
 use ldap::{LdapResult, SearchRequest};
 
+use super::account_usability::UsabilityAsked;
 use super::arrangement::Arrangement;
 use super::asked::Asked;
 use super::context::SearchContext;
@@ -52,6 +55,11 @@ impl SearchContext<'_> {
             if plan.effective_rights.is_some() {
                 plan.ask(self.reading, true);
             }
+        }
+        if presentation.usability {
+            let policies = Arc::clone(&self.reading.policies);
+            plan.usability = Some(UsabilityAsked { policies, now: self.account_clock.now() });
+            plan.ask(self.reading, true);
         }
         let mut arrangement = Box::<Arrangement>::default();
         arrangement.take_order(facts, rights, presentation, request);

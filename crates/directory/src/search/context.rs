@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use access::limits::{LimitsFinder, LiveLimits};
-use access::{AccessControl, Rights};
+use access::{AccessControl, AccountClock, Rights};
 use arc_swap::ArcSwap;
 use change::history::History;
 use ldap::LdapResult;
@@ -49,6 +49,7 @@ pub(crate) struct SearchContext<'d> {
     pub(crate) watches: &'d Watches,
     pub(crate) monitor: &'d dyn MonitorSource,
     pub(crate) roots: &'d ArcSwap<RootUsers>,
+    pub(crate) account_clock: &'d AccountClock,
 }
 
 impl SearchContext<'_> {

@@ -5,6 +5,7 @@
 //! sees of the client. A plan borrows nothing, so that a long one can go to another thread. It knows neither sockets
 //! nor messages.
 
+mod account_usability;
 pub mod advice;
 mod alias;
 mod arrange;

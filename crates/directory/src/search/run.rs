@@ -9,6 +9,7 @@ use std::time::Instant;
 use ldap::{LdapResult, Scope};
 use store::{EntryId, IndexId, IndexKey, RecordView, Snapshot, StoreError, View};
 
+use super::account_usability::UsabilityAsked;
 use super::advice::Went;
 use super::covered::Covered;
 use super::dereference::{Budget, Dereferencing, Viewpoint};
@@ -212,6 +213,7 @@ impl SearchPlan {
             in_force,
             selection: &mut self.selection,
             dereferencing: self.dereferencing.as_deref_mut(),
+            usability: self.usability.as_ref(),
             visibility: self.visibility,
             names_subentries: false,
             limits: self.limits,
@@ -258,6 +260,7 @@ pub(super) struct Run<'r, O> {
     rights: Answers,
     selection: &'r mut Selection,
     dereferencing: Option<&'r mut Dereferencing>,
+    usability: Option<&'r UsabilityAsked>,
     visibility: Visibility,
     /// The filter names the class of subentries, so that they are seen beside other entries.
     names_subentries: bool,
@@ -560,6 +563,9 @@ impl<O: EntryWriter> Run<'_, O> {
         }
         let mut shown = ShownEntry::new(&layout, &entry, self.values);
         shown.dereferenced = &dereferenced;
+        if let (Some(asked), Some(at)) = (self.usability, &at) {
+            shown.usability = Some(asked.of_entry(self.facts, at, &entry)?);
+        }
         let flow = output.entry(&shown)?;
         self.done.entries_sent += 1;
         if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }

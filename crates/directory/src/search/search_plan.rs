@@ -16,6 +16,7 @@ use query::synthetic::SyntheticEntry;
 
 use crate::own::ChangeScan;
 
+use super::account_usability::UsabilityAsked;
 use super::advice::Costly;
 use super::arrangement::Arrangement;
 use super::dereference::Dereferencing;
@@ -66,6 +67,8 @@ pub struct SearchPlan {
     pub(super) explanations: Option<Vec<Explanation>>,
     /// Which entries that others name are shown with them.
     pub(super) dereferencing: Option<Box<Dereferencing>>,
+    /// Whether accounts could be used is told with their entries.
+    pub(super) usability: Option<UsabilityAsked>,
     /// Whose rights to entries are shown with them.
     pub(super) effective_rights: Option<Box<EffectiveRights>>,
     /// What is to be told when it has been run, when changes are to be told as they come.
@@ -162,6 +165,7 @@ impl SearchPlan {
         self.explanations = None;
         self.persistent = None;
         self.dereferencing = None;
+        self.usability = None;
         self.effective_rights = None;
         self.visibility = Visibility::default();
         self.rights = KeptRights::default();

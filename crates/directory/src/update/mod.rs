@@ -14,6 +14,8 @@
 //! | `state` | what updates keep while the server runs |
 //! | the others | one part each of deciding, or of what follows a change |
 
+mod account_items;
+mod account_state;
 mod base_dns;
 mod committing;
 mod context;

@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use access::account_policy::PolicyFinder;
-use access::{Identity, Privilege, account_state};
+use access::{Identity, Privilege};
 use accounts::{AccountState, HistoryValue, Moment, PasswordPolicy, ValidatorRule};
 use ldap::{AddRequest, LdapResult};
 use password::Parameters;
+use query::account_state;
 use query::backend::{Backend, BackendIndex};
 use query::entry::{DnParts, EntryView, StoredAt, each_stored};
 use query::entry_place::EntryPlace;
@@ -139,10 +140,8 @@ impl UpdateContext<'_> {
             Ok(values)
         };
         case.stored = all(facts.user_password)?;
-        if case.policy.history_rules().keep_any() {
-            let history = facts.schema.attribute_type(b"pwdHistory").map(|it| it.index);
-            case.history = all(history)?.iter().filter_map(|value| HistoryValue::decode(value)).collect();
-        }
+        let history = facts.schema.attribute_type(b"pwdHistory").map(|it| it.index);
+        case.history = all(history)?.iter().filter_map(|value| HistoryValue::decode(value)).collect();
         case.values = user_values(facts, &case.policy, &entry)?;
         Ok(true)
     }

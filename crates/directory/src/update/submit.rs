@@ -88,6 +88,10 @@ impl UpdateContext<'_> {
             Update::Entry(update) => self.prepare(order, update),
             Update::PasswordModify(wanted) => self.prepare_password_modify(order, wanted),
             Update::Refresh(wanted) => self.prepare_refresh(order, wanted),
+            Update::PasswordPolicyState(wanted) => {
+                self.account_state(order, &wanted.read(), done);
+                return Submitted::Queued;
+            }
             Update::EndTransaction(end) => {
                 self.end_transaction(order, end, done);
                 return Submitted::Queued;

@@ -9,6 +9,7 @@ use crate::decode_error::DecodeError;
 use crate::encode::tags as response;
 use crate::extended::{PasswordModify, Refresh, decode_cancel};
 use crate::oids::extended as oids;
+use crate::password_policy_state::StateRequest;
 use crate::transaction::EndTransaction;
 use ber::{Reader, Tag};
 
@@ -108,7 +109,12 @@ impl<'a> Operation<'a> {
                 EntryRequest::Delete(_) => response::DELETE,
                 EntryRequest::ModifyDn(_) => response::MODIFY_DN,
             },
-            Self::Update(Update::PasswordModify(_) | Update::Refresh(_) | Update::EndTransaction(_))
+            Self::Update(
+                Update::PasswordModify(_)
+                | Update::Refresh(_)
+                | Update::PasswordPolicyState(_)
+                | Update::EndTransaction(_),
+            )
             | Self::StartTransaction
             | Self::WhoAmI
             | Self::Cancel(_)
@@ -128,6 +134,7 @@ impl<'a> Operation<'a> {
         let oid = match self {
             Self::Update(Update::PasswordModify(_)) => oids::PASSWORD_MODIFY,
             Self::Update(Update::Refresh(_)) => oids::REFRESH,
+            Self::Update(Update::PasswordPolicyState(_)) => oids::PASSWORD_POLICY_STATE,
             Self::Update(Update::EndTransaction(_)) => oids::END_TRANSACTION,
             Self::StartTransaction => oids::START_TRANSACTION,
             Self::WhoAmI => oids::WHO_AM_I,
@@ -166,6 +173,9 @@ fn extended_operation<'a>(oid: &[u8], value: Option<&'a [u8]>) -> Result<Operati
     match std::str::from_utf8(oid).unwrap_or_default() {
         oids::PASSWORD_MODIFY => PasswordModify::decode(value).map(|it| Operation::Update(Update::PasswordModify(it))),
         oids::REFRESH => Refresh::decode(value).map(|it| Operation::Update(Update::Refresh(it))),
+        oids::PASSWORD_POLICY_STATE => {
+            StateRequest::decode(value).map(|it| Operation::Update(Update::PasswordPolicyState(it)))
+        }
         oids::END_TRANSACTION => EndTransaction::decode(value).map(|it| Operation::Update(Update::EndTransaction(it))),
         oids::CANCEL => decode_cancel(value).map(Operation::Cancel),
         oids::REBUILD_INDEXES => RebuildIndexes::decode(value).map(|it| Operation::RebuildIndexes(Box::new(it))),

@@ -7,6 +7,7 @@
 use super::request::{AddRequest, ModifyDnRequest, ModifyRequest, tags};
 use crate::decode_error::DecodeError;
 use crate::extended::{PasswordModify, Refresh};
+use crate::password_policy_state::StateRequest;
 use crate::transaction::EndTransaction;
 use ber::{Reader, Tag};
 
@@ -19,6 +20,8 @@ pub enum Update<'a> {
     PasswordModify(PasswordModify<'a>),
     /// Let a dynamic entry live on.
     Refresh(Refresh<'a>),
+    /// Read and write the state of an account.
+    PasswordPolicyState(StateRequest<'a>),
     /// Do, or forget, the updates of a transaction.
     EndTransaction(EndTransaction<'a>),
 }

@@ -68,14 +68,16 @@ impl ShownEntry<'_, '_> {
     /// The message's controls, encoded with their tag; most entries have none.
     #[inline]
     fn controls(&self) -> Vec<u8> {
-        if self.change.is_none() && self.dereferenced.is_empty() { Vec::new() } else { self.encoded_controls() }
+        let has_none = self.change.is_none() && self.dereferenced.is_empty() && self.usability.is_none();
+        if has_none { Vec::new() } else { self.encoded_controls() }
     }
 
     #[cold]
     fn encoded_controls(&self) -> Vec<u8> {
         let change = self.change.as_ref().map(notification);
         let dereferenced = (!self.dereferenced.is_empty()).then(|| dereference_response(self.dereferenced));
-        let list: Vec<ControlBuf> = change.into_iter().chain(dereferenced).collect();
+        let usability = self.usability.map(|usability| usability.control());
+        let list: Vec<ControlBuf> = change.into_iter().chain(dereferenced).chain(usability).collect();
         let mut out = Vec::new();
         controls::put_control_list(&mut ber::Writer::new(&mut out), controls::CONTROLS_TAG, &list);
         out

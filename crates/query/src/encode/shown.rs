@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use ldap::controls::NamedValues;
+use ldap::controls::{AccountUsability, NamedValues};
 use store::{StoreError, Values};
 
 use super::layout::{Body, Layout, Piece};
@@ -21,6 +21,8 @@ pub struct ShownEntry<'s, 'e> {
     pub change: Option<EntryChange<'s>>,
     /// What entries are like that this one names, where that is asked for (draft-masarati-ldap-deref).
     pub dereferenced: &'s [Dereferenced],
+    /// Whether its account could be used, where that is asked for.
+    pub usability: Option<AccountUsability>,
 }
 
 /// A value that names an entry, and what is shown of that entry.
@@ -55,7 +57,7 @@ impl<'s, 'e> ShownEntry<'s, 'e> {
     /// An entry that was laid out; `scratch` is what was given to its layout.
     #[must_use]
     pub fn new(layout: &'s Layout<'e>, view: &'s EntryView<'e>, scratch: &'s [u8]) -> Self {
-        Self { layout, view, scratch, change: None, dereferenced: &[] }
+        Self { layout, view, scratch, change: None, dereferenced: &[], usability: None }
     }
 
     /// Its name.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod account_states;
 pub(crate) mod bed;
 mod binds;
 mod consequences;
