@@ -1,7 +1,7 @@
 //! The account usability control: with each entry, whether its account could be used now.
 //!
-//! Reads policies and states; knows nothing of how entries are found. Whoever may use the control may know this of every
-//! entry that is shown.
+//! Reads policies and states; knows nothing of how entries are found. Whoever may use the control may know this of
+//! every entry that is shown.
 
 use std::sync::Arc;
 

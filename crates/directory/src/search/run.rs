@@ -563,9 +563,8 @@ impl<O: EntryWriter> Run<'_, O> {
         }
         let mut shown = ShownEntry::new(&layout, &entry, self.values);
         shown.dereferenced = &dereferenced;
-        if let (Some(asked), Some(at)) = (self.usability, &at) {
-            shown.usability = Some(asked.of_entry(self.facts, at, &entry)?);
-        }
+        let usability = self.usability.zip(at.as_ref()).map(|(asked, at)| asked.of_entry(self.facts, at, &entry));
+        shown.usability = usability.transpose()?;
         let flow = output.entry(&shown)?;
         self.done.entries_sent += 1;
         if flow.is_break() { Err(Stop::Cancelled) } else { Ok(()) }

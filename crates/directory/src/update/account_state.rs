@@ -13,7 +13,7 @@ use query::backend::holder;
 use query::error::{invalid_dn, no_such_object, shown};
 use schema::NormalizedDn;
 
-use super::account_items::Items;
+use super::account_items::{Items, read_by};
 use super::context::UpdateContext;
 use super::decided::Decided;
 use super::done::{ExtendedAnswer, UpdateCallback, UpdateDone};
@@ -93,16 +93,13 @@ impl Items {
     /// Makes the operations one after the other; what is to be shown in the end, in the order of the numbers.
     fn run(&mut self, operations: &[StateOperation]) -> Result<Vec<StateItem>, LdapResult> {
         if operations.is_empty() {
-            return Ok(StateItem::ALL
-                .into_iter()
-                .filter(|item| super::account_items::read_by(*item) == *item)
-                .collect());
+            return Ok(StateItem::ALL.into_iter().filter(|item| read_by(*item) == *item).collect());
         }
         let mut shown = Vec::new();
         for operation in operations {
             let item = operation.item().ok_or(Refusal::UnknownStateOperation { number: operation.number })?;
             self.write(item, &operation.values)?;
-            shown.push(super::account_items::read_by(item));
+            shown.push(read_by(item));
         }
         shown.sort_by_key(|item| *item as u8);
         shown.dedup();

@@ -7,10 +7,13 @@ use config::Instance;
 use schema::Schema;
 
 use super::state::UpdateState;
+use crate::account::StateWriter;
+use crate::bind::Decoy;
 use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
 use crate::shadow::Shadow;
+use access::guesses::Guesses;
 use access::limits::{LimitsFinder, LiveLimits};
 use access::{AccessControl, AccountClock};
 use change::history::History;
@@ -35,6 +38,9 @@ pub(crate) struct UpdateContext<'d> {
     pub(crate) default_referral: &'d DefaultReferral,
     pub(crate) notices: &'d Arc<Notices>,
     pub(crate) account_clock: &'d AccountClock,
+    pub(crate) guesses: &'d Arc<Guesses>,
+    pub(crate) states: &'d StateWriter,
+    pub(crate) decoy: &'d Decoy,
 }
 
 impl UpdateContext<'_> {

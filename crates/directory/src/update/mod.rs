@@ -32,6 +32,7 @@ mod judging;
 mod judging_again;
 mod kept_settings;
 mod new_instructions;
+mod old_password;
 mod order;
 mod password_case;
 mod password_checks;

@@ -31,6 +31,8 @@ pub(super) struct PasswordCase {
     pub(super) state: AccountState,
     /// What new values cost.
     pub(super) parameters: Parameters,
+    /// Where the entry is, with its `entryUUID`; none of one that is to be added.
+    pub(super) entry: Option<(EntryPlace, [u8; 16])>,
     /// By the clock of accounts.
     pub(super) now: Moment,
     /// Values of `userPassword`.
@@ -100,6 +102,7 @@ impl UpdateContext<'_> {
             policy,
             state: AccountState::default(),
             parameters: **self.updates.password_parameters.load(),
+            entry: None,
             now: self.account_clock.now(),
             stored: Vec::new(),
             history: Vec::new(),
@@ -125,6 +128,7 @@ impl UpdateContext<'_> {
         let Some(found) = view.entry(id)? else { return Ok(false) };
         let record = found.view()?;
         let place = EntryPlace { backend: at, id };
+        case.entry = Some((place, record.header().uuid.unwrap_or_default()));
         case.policy = PolicyFinder { facts, context: self.reading }.of_entry(place, &record, &snapshot)?;
         let source = StoredAt::new(at, view);
         let entry = EntryView { id, record, dn: DnParts::default(), source: &source };

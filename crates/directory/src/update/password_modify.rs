@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use access::Identity;
 use access::account::stored_passwords;
+use access::{Identity, PolicyFinder};
 use accounts::{PasswordPolicyResponse, PolicyError};
 use change::proposal::Kind;
 use ldap::extended::PasswordModify;
@@ -51,7 +51,7 @@ impl UpdateContext<'_> {
     ) -> Result<Ready<'static>, Box<Told>> {
         let facts = self.facts();
         if !order.session.identity.is_anonymous() {
-            return self.password_modify_as(order, wanted, &facts);
+            return self.password_modify_as(order, wanted, &facts, false);
         }
         if wanted.user_identity.is_none_or(<[u8]>::is_empty) {
             return Err(Refusal::AnonymousPassword.into());
@@ -64,7 +64,7 @@ impl UpdateContext<'_> {
             Proven::TakesLong => Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into()))),
             Proven::User(identity) => {
                 let session = order.session.acting_as(identity);
-                self.password_modify_as(&Order { session: &session, ..*order }, wanted, &facts)
+                self.password_modify_as(&Order { session: &session, ..*order }, wanted, &facts, true)
             }
         }
     }
@@ -87,17 +87,21 @@ impl UpdateContext<'_> {
             None => None,
         };
         let stored = case.as_ref().map(|(_, case)| case.stored.clone()).filter(|stored| !stored.is_empty());
-        let decoy = || {
-            let policy = access::account_policy::PolicyFinder { facts, context: self.reading }.default_policy();
+        let compared = stored.clone().unwrap_or_else(|| {
+            let policy = PolicyFinder { facts, context: self.reading }.default_policy();
             let scheme = policy.default_schemes.first().copied().unwrap_or(password::Scheme::SaltedSha512);
-            password::decoy(scheme, &self.updates.password_parameters.load()).map(|value| vec![value])
-        };
-        let compared = stored.clone().map_or_else(decoy, Ok).map_err(|_| wrong())?;
+            vec![self.decoy.of(scheme, &self.updates.password_parameters.load())]
+        });
         if !order.may_be_slow && compared.iter().any(|stored| password::is_slow(stored)) {
             return Ok(Proven::TakesLong);
         }
-        let is_right = compared.iter().fold(false, |found, stored| password::verify(stored, old) | found);
-        let Some((at, _)) = case.filter(|_| is_right && stored.is_some()) else { return Err(wrong()) };
+        let Some((at, case)) = case.filter(|_| stored.is_some()) else {
+            let _ = compared.iter().fold(false, |found, stored| password::verify(stored, old) | found);
+            return Err(wrong());
+        };
+        if !self.is_old_password(&case, old, || self.password_case(facts, &asker, at, &name))? {
+            return Err(wrong());
+        }
         let found = self.entry_of(facts, at, &name)?.ok_or_else(wrong)?;
         Ok(Proven::User(Identity::User { dn: dn.into(), backend: at, entry: found }))
     }
@@ -113,6 +117,7 @@ impl UpdateContext<'_> {
         order: &Order<'_, '_>,
         wanted: &PasswordModify<'_>,
         facts: &Arc<Facts>,
+        is_proven: bool,
     ) -> Result<Ready<'static>, Box<Told>> {
         let controls = self.update_controls(order, Kind::PasswordModify)?;
         let whose = self.whose(order, wanted, facts)?;
@@ -128,9 +133,13 @@ impl UpdateContext<'_> {
             told
         })?;
         let slow = || Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into())));
-        let case = self.password_case(facts, &Asker { order, identity: &identity }, whose.at, &whose.name);
-        let (case, new) = match case.map_err(|result| tell(result.into(), &review))? {
-            Some(case) => match case.judge(facts, wanted, order.may_be_slow).map_err(|it| tell(it, &review))? {
+        let read = || self.password_case(facts, &Asker { order, identity: &identity }, whose.at, &whose.name);
+        let is_old = |case: &PasswordCase, old: &[u8]| match is_proven {
+            true => Ok(true),
+            false => self.is_old_password(case, old, read),
+        };
+        let (case, new) = match read().map_err(|result| tell(result.into(), &review))? {
+            Some(case) => match case.judge(facts, wanted, order.may_be_slow, is_old).map_err(|it| tell(it, &review))? {
                 Some(new) => (Some(case), new),
                 None => return slow(),
             },
@@ -197,7 +206,14 @@ enum Proven {
 impl PasswordCase {
     /// Whether the password may be changed as it is wanted, in OpenDJ's order of checks, and the stored forms of the
     /// new one; none: that takes long, and this thread must not.
-    fn judge(&self, facts: &Facts, wanted: &PasswordModify<'_>, may_be_slow: bool) -> Result<Option<New>, Refused> {
+    /// `is_old` compares the old password.
+    fn judge(
+        &self,
+        facts: &Facts,
+        wanted: &PasswordModify<'_>,
+        may_be_slow: bool,
+        is_old: impl FnOnce(&PasswordCase, &[u8]) -> Result<bool, LdapResult>,
+    ) -> Result<Option<New>, Refused> {
         self.check_account()?;
         let requires_old = self.is_self && self.policy.password_change_requires_current_password;
         if requires_old && wanted.old_password.is_none() {
@@ -212,7 +228,9 @@ impl PasswordCase {
         if is_slow && !may_be_slow {
             return Ok(None);
         }
-        if wanted.old_password.is_some_and(|old| !self.has_password(old)) {
+        if let Some(old) = wanted.old_password
+            && !is_old(self, old)?
+        {
             return Err(Refusal::WrongOldPassword.into());
         }
         self.check_users_may()?;

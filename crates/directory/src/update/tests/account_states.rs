@@ -8,6 +8,7 @@ use ldap::password_policy_state::{PasswordPolicyState, StateItem, StateOperation
 use ldap::{ModifyOperation, ResultCode, client, oids};
 
 use super::bed::{ANN, Bed, Done, root};
+use crate::update::account_items::read_by;
 
 const CONSTRAINT: ResultCode = ResultCode::CONSTRAINT_VIOLATION;
 
@@ -86,7 +87,7 @@ fn what_is_written_is_shown_and_stored() {
             TIME,
         ),
     ] {
-        let get = super::super::account_items::read_by(set) as i64;
+        let get = read_by(set) as i64;
         assert_eq!(shown(bed.state(ANN, &[(set, &[value])])), one(get, &[value]), "{attribute}");
         assert_eq!(bed.values(ANN, attribute), [stored]);
         let after: &[&str] = if value == "true" { &["false"] } else { &[] };

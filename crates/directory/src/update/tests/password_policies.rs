@@ -2,7 +2,7 @@
 //! policy control, and what is written beside the password.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accounts::{PasswordGenerator, PasswordPolicy, PolicyError, QualityRule, ValidatorRule};
 use ldap::controls::PasswordPolicyResponse;
@@ -250,6 +250,28 @@ fn who_is_not_authenticated_is_the_user_with_the_old_password() {
     assert!(bed.bind(ANN, "d").0.is_success());
     bed.session.identity = root();
     bed.change(Some("u:no"), None, Some("x")).refused(ResultCode::NO_SUCH_OBJECT, "There is no user \"no\"");
+}
+
+#[test]
+fn wrong_old_passwords_are_counted_as_those_of_binds() {
+    let mut bed = bed(|policy| policy.lockout_failure_count = 3);
+    let failures = |bed: &Bed, count: usize| {
+        let until = Instant::now() + Duration::from_secs(60);
+        while bed.values(ANN, "pwdFailureTime").len() != count && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(bed.values(ANN, "pwdFailureTime").len(), count);
+    };
+    bed.session.identity = Identity::Anonymous;
+    refused(bed.change(Some(ANN), Some("wrong"), Some("x")), ResultCode::INVALID_CREDENTIALS, None);
+    failures(&bed, 1);
+    bed.bind_as(ANN, "opensesame");
+    failures(&bed, 0);
+    for count in 1..=3 {
+        refused(bed.change(None, Some("wrong"), Some("x")), ResultCode::INVALID_CREDENTIALS, None);
+        failures(&bed, count);
+    }
+    refused(bed.change(None, Some("opensesame"), Some("x")), UNWILLING, Some(PolicyError::AccountLocked));
 }
 
 #[test]
