@@ -1,4 +1,4 @@
-"""Binds under a password policy: locks, unlocking by time, passwords that must be changed, crashes."""
+"""Binds under a password policy: locks, unlocking by time, grace logins, passwords that must be changed, crashes."""
 
 import concurrent.futures
 import subprocess
@@ -14,7 +14,7 @@ PEOPLE = f"ou=Accounts,{BASE}"
 ANN = f"uid=ann,{PEOPLE}"
 BEN = f"uid=ben,{PEOPLE}"
 PASSWORD = "open sesame"
-LOCKED, MUST_CHANGE = 1, 2
+LOCKED, MUST_CHANGE, EXPIRED = 1, 2, 0
 HOUR = 3600
 
 
@@ -119,6 +119,18 @@ def test_a_cleared_failure_does_not_come_back(locking):
     assert failures(locking, ANN) == []
     assert bind(locking, ANN, "guess") == (49, None)
     assert bind(locking, ANN, PASSWORD) == (0, None)
+
+
+def test_a_password_expires_after_a_grace_login(fresh):
+    day = 24 * HOUR
+    root = fill(fresh, {"pwdMaxAge": [str(day)], "pwdGraceAuthNLimit": ["1"], "pwdExpireWarning": [str(HOUR)]})
+    set_clock(fresh, 3 * day)
+    assert bind(fresh, ANN, PASSWORD) == (0, None), "it expires an hour after the first warning"
+    # Nobody waits for the time of the warning.
+    until(lambda: root.search_s(ANN, ldap.SCOPE_BASE, "(ds-pwp-warned-time=*)"))
+    set_clock(fresh, 6 * day)
+    assert [bind(fresh, ANN, PASSWORD) for _ in range(3)] == [(0, EXPIRED), (49, EXPIRED), (49, EXPIRED)]
+    assert bind(fresh, ANN, "guess") == (49, None)
 
 
 def test_a_reset_password_must_be_changed_first(fresh):
