@@ -19,6 +19,7 @@ pub mod host_names;
 pub mod limits;
 pub mod listener;
 pub mod local_socket;
+pub mod locked_memory;
 pub mod log;
 pub mod loop_core;
 pub mod loops;

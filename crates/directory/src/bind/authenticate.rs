@@ -198,6 +198,12 @@ impl BindContext<'_> {
 }
 
 impl HashJob {
+    /// Whether a root user is named: such binds have a reserve in the pool.
+    #[must_use]
+    pub fn is_of_root_user(&self) -> bool {
+        matches!(self.attempt.claimed.who, Who::Root { .. })
+    }
+
     /// Checks the password; takes as long as the stored value's cost says.
     pub(crate) fn run_in(self, context: &BindContext<'_>) -> BindStep {
         let HashJob { mut attempt, clear, verification } = self;

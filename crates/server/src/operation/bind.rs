@@ -54,8 +54,10 @@ impl DirectoryExecutor {
                 Step::Done(finish(call.out, message.id, finishing.done(done, &name), name))
             }
             BindStep::SlowHash(job) => {
+                // Administrators must get in when everybody else is refused.
+                let is_reserved = call.session.local_peer.is_some() || job.is_of_root_user();
                 let later = later(call, message.id, name(), finishing);
-                self.bind_in_pool(later, job)
+                self.bind_in_pool(later, job, is_reserved)
             }
             BindStep::Waits(waiting) => {
                 let later = later(call, message.id, name(), finishing);
@@ -65,9 +67,9 @@ impl DirectoryExecutor {
         }
     }
 
-    fn bind_in_pool(&self, later: Later, job: Box<HashJob>) -> Step {
+    fn bind_in_pool(&self, later: Later, job: Box<HashJob>, is_reserved: bool) -> Step {
         let directory = Arc::clone(&self.directory);
-        self.pools.hash.submit(move |admission| {
+        let run = move |admission: Admission<'_>| {
             if matches!(admission, Admission::Refused) {
                 return later.refuse(&directory);
             }
@@ -78,7 +80,11 @@ impl DirectoryExecutor {
                 // What was slow was done.
                 BindStep::SlowHash(_) => later.refuse(&directory),
             }
-        });
+        };
+        match is_reserved {
+            true => self.pools.hash.submit_reserved(run),
+            false => self.pools.hash.submit(run),
+        }
         Step::Pending
     }
 }
