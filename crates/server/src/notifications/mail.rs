@@ -9,6 +9,7 @@ use notification::{Mailer, MailerSettings, Message, Protection, address_fault};
 use outbound::Server;
 
 use super::json::json;
+use super::secret_file::first_line;
 use super::template::{Attributes, Template};
 
 /// What a handler of type `smtp` says to whom.
@@ -102,7 +103,7 @@ pub(super) fn mailer(server: &MailServer, sender: &str) -> Result<Mailer, String
     let place: Server = server.server.parse().map_err(|error| format!("smtp-server: {error}"))?;
     let login = match (&server.user, &server.password_file) {
         (None, None) => None,
-        (Some(user), Some(file)) => Some((user.clone(), super::first_line(file)?)),
+        (Some(user), Some(file)) => Some((user.clone(), first_line(file)?)),
         _ => return Err("smtp-user and smtp-password-file belong together: set both or neither".to_owned()),
     };
     let settings = MailerSettings {

@@ -8,12 +8,11 @@ mod follow;
 mod json;
 mod mail;
 mod refusals;
+mod secret_file;
 mod template;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Weak};
@@ -25,12 +24,12 @@ use config::{Config, NotificationHandler, NotificationWay, WebhookHandler};
 use directory::Directory;
 use notification::{Message, Outbox, QUEUE_MAX, SendFault, Webhook, WebhookSettings};
 use runtime::log::error::ErrorLog;
-use zeroize::Zeroizing;
 
 pub(crate) use self::follow::Follower;
 use self::json::json;
 use self::mail::{MailTexts, mailer};
 use self::refusals::ToldLately;
+use self::secret_file::first_line;
 use self::template::Attributes;
 use crate::messages;
 
@@ -233,15 +232,6 @@ fn sender(webhook: &WebhookHandler) -> Result<Webhook, String> {
         trusted: webhook.trusted.clone(),
     };
     Webhook::new(&settings).map_err(|error| error.to_string())
-}
-
-/// The first line of a file that holds a secret.
-fn first_line(file: &Path) -> Result<Zeroizing<String>, String> {
-    let text = fs::read_to_string(file).map(Zeroizing::new).map_err(|error| format!("{}: {error}", file.display()))?;
-    match text.lines().next().filter(|line| !line.is_empty()) {
-        Some(line) => Ok(Zeroizing::new(line.to_owned())),
-        None => Err(format!("{}: the file has no first line", file.display())),
-    }
 }
 
 /// The thread: ends with the server.

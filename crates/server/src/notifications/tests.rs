@@ -1,7 +1,9 @@
 //! Events from a directory to a web server and a mail server, and settings that cannot work.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 
 use accounts::Moment;
