@@ -84,6 +84,10 @@ pub enum Tool {
     IndexAdvice(tools::index_advice::Options),
     /// Find out who may do what and why, try changes of access control, and test it
     Access(tools::access::Options),
+    /// Say whether an account can be used and why not; unlock, disable and enable it
+    Account(tools::account::Options),
+    /// Read and write the state of an account value by value
+    ManageAccount(tools::manage_account::Options),
     /// Undo changes of entries, chosen by number, by user or by time
     Undo(tools::undo::Options),
     /// Make sample data from a template
@@ -117,6 +121,8 @@ impl Tool {
             Tool::Backendstat(_) => "backendstat",
             Tool::IndexAdvice(_) => "index-advice",
             Tool::Access(options) => options.name(),
+            Tool::Account(options) => options.name(),
+            Tool::ManageAccount(_) => "manage-account",
             Tool::Undo(_) => "undo",
             Tool::Makeldif(_) => "makeldif",
             Tool::EncodePassword(_) => "encode-password",

@@ -1,6 +1,7 @@
 //! The tools, one file each.
 
 pub mod access;
+pub mod account;
 pub mod backendstat;
 mod certificate;
 pub mod documents;
@@ -11,6 +12,7 @@ mod filter;
 pub mod import_ldif;
 pub mod index_advice;
 pub mod makeldif;
+pub mod manage_account;
 pub mod quickstart;
 pub mod rebuild_index;
 pub mod reload;
@@ -38,6 +40,8 @@ pub fn run(cli: Cli) -> Outcome {
         Tool::Quickstart(options) => quickstart::run(&instance, options),
         Tool::Setup(options) => setup::run(&instance, options),
         Tool::Start(options) => start::run(&instance, options),
+        Tool::Account(options) => account::run(&instance, options),
+        Tool::ManageAccount(options) => manage_account::run(&instance, options),
         Tool::Reload(options) => reload::run(&instance, options),
         Tool::Dsconfig(options) => dsconfig::run(&instance, options),
         Tool::Stop(options) => stop::run(&instance, options),
