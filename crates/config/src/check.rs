@@ -10,9 +10,6 @@ use crate::syntax::Syntax;
 use crate::value::Value;
 use crate::{plugin, sasl_handler, storage_scheme, virtual_attribute};
 
-/// The one policy that this server applies.
-pub(crate) const DEFAULT_PASSWORD_POLICY: &str = "Default Password Policy";
-
 /// All faults between objects.
 pub(crate) fn check(objects: &[Object], text: &str) -> Vec<ConfigError> {
     let mut check = Check { objects, places: Places(text), errors: Vec::new() };
@@ -210,12 +207,6 @@ impl Check<'_> {
 
     /// Classes of which the server reads a certain object only: another name would be without effect.
     fn only_known_names(&mut self) {
-        for object in Self::of(self.objects, "password-policy").filter(|object| object.name != DEFAULT_PASSWORD_POLICY)
-        {
-            let message =
-                format!("the server reads the policy \"{DEFAULT_PASSWORD_POLICY}\" only, not \"{}\"", object.name);
-            self.fault(object.offset, message);
-        }
         for object in Self::of(self.objects, "schema-provider").skip(1) {
             self.fault(object.offset, format!("{} is a second schema provider of type core-schema", object.title()));
         }

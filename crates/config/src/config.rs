@@ -16,6 +16,7 @@ use crate::instance::Instance;
 use crate::load::objects;
 use crate::notification::{self, MailServer, NotificationHandler};
 use crate::object::Object;
+use crate::password_policy::{self, Policies};
 use crate::plugin::{PluginConfig, plugins, plugins_text};
 use crate::read;
 use crate::sasl_handler::{self, CertificateMapper, SaslHandler};
@@ -121,10 +122,14 @@ impl Config {
             return Err(ConfigErrors { file: file.to_owned(), errors });
         }
         let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Ok(Self::from_objects(&objects, directory, text))
+        let policies = password_policy::policies(&objects, directory).map_err(|faults| {
+            let errors = faults.into_iter().map(|(offset, message)| Places(text).at(offset, message)).collect();
+            ConfigErrors { file: file.to_owned(), errors }
+        })?;
+        Ok(Self::from_objects(&objects, directory, text, policies))
     }
 
-    fn from_objects(objects: &[Object], directory: &Path, text: &str) -> Self {
+    fn from_objects(objects: &[Object], directory: &Path, text: &str, policies: Policies) -> Self {
         let of = |class: &'static str| objects.iter().filter(move |object| object.class.name == class);
         let logs =
             |type_name: &'static str| of("log-publisher").filter(move |object| object.variant.type_name == type_name);
@@ -154,11 +159,8 @@ impl Config {
             password_parameters: storage_scheme::parameters(objects),
             password_key_files: storage_scheme::key_files(objects, directory),
             imported_passwords: storage_scheme::imported_passwords(objects),
-            default_policy: Arc::new(read::password_policy(
-                &first_or_defaults("password-policy").unwrap_or(empty.clone()),
-                directory,
-            )),
-            other_policies: Vec::new(),
+            default_policy: policies.default,
+            other_policies: policies.others,
             notification_handlers: of("account-status-notification-handler")
                 .map(|object| notification::read_handler(object, directory))
                 .collect(),

@@ -85,6 +85,8 @@ pub enum Applier {
     IdentityMappers,
     /// SASL mechanisms.
     Sasl,
+    /// Password policies, validators and generators.
+    PasswordPolicies,
     /// From where clients may connect, and how well a connection must be encrypted.
     Connections,
     /// Access control instructions of the configuration, and privileges.

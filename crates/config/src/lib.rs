@@ -22,6 +22,7 @@ mod load;
 mod mask;
 mod notification;
 mod object;
+mod password_policy;
 mod plugin;
 mod privileges;
 mod read;

@@ -7,12 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use accounts::PasswordPolicy;
 use ldap::Scope;
-use password::Scheme;
 
-use crate::check::DEFAULT_PASSWORD_POLICY;
-use crate::dn::escaped;
 use crate::instance::Instance;
 use crate::mask::AddressMask;
 use crate::object::Object;
@@ -32,7 +28,7 @@ pub(crate) struct Get<'a> {
 }
 
 impl Get<'_> {
-    fn one(&self, name: &str) -> Option<Value> {
+    pub(crate) fn one(&self, name: &str) -> Option<Value> {
         self.object.values(name).into_iter().next()
     }
 
@@ -40,7 +36,7 @@ impl Get<'_> {
         matches!(self.one(name), Some(Value::Boolean(true)))
     }
 
-    fn number(&self, name: &str) -> u64 {
+    pub(crate) fn number(&self, name: &str) -> u64 {
         match self.one(name) {
             Some(Value::Integer(number)) => u64::try_from(number).unwrap_or(0),
             Some(Value::Size(bytes)) => bytes,
@@ -69,7 +65,7 @@ impl Get<'_> {
         }
     }
 
-    fn duration(&self, name: &str) -> Duration {
+    pub(crate) fn duration(&self, name: &str) -> Duration {
         match self.one(name) {
             Some(Value::Duration(ms)) => Duration::from_millis(ms),
             _ => Duration::ZERO,
@@ -106,7 +102,7 @@ impl Get<'_> {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.instance.join(self.text(name))
     }
 
@@ -316,22 +312,6 @@ fn client_trust(get: &Get<'_>, all: &[Object]) -> Option<ClientTrust> {
     let paths = |name: &str| provider.values(name).iter().map(|path| get.instance.join(path.to_string())).collect();
     let (trusted, revoked) = (paths("trust-store-file"), paths("revocation-list-file"));
     Some(ClientTrust { required: policy == "required", trusted, revoked })
-}
-
-pub(crate) fn password_policy(object: &Object, instance: &Path) -> PasswordPolicy {
-    let get = Get { object, instance };
-    // The declaration takes names of schemes only.
-    let schemes = |name: &str| get.texts(name).iter().filter_map(|scheme| Scheme::from_name(scheme)).collect();
-    let name = if object.name.is_empty() { DEFAULT_PASSWORD_POLICY } else { &object.name };
-    PasswordPolicy {
-        dn: format!("cn={},cn=Password Policies,cn=config", escaped(name)),
-        default_schemes: schemes("default-password-storage-scheme"),
-        allow_pre_encoded_passwords: get.boolean("allow-pre-encoded-passwords"),
-        allow_user_password_changes: get.boolean("allow-user-password-changes"),
-        require_secure_authentication: get.boolean("require-secure-authentication"),
-        notification_handlers: get.texts("account-status-notification-handler"),
-        ..PasswordPolicy::default()
-    }
 }
 
 pub(crate) fn changelog(object: &Object, instance: &Path) -> ChangelogConfig {

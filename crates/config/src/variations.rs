@@ -37,6 +37,19 @@ type = "subject-equals-dn"
 type = "exact-match"
 [identity-mapper.two]
 type = "exact-match"
+[password-validator.one]
+type = "length-based"
+min-password-length = 1
+[password-validator.two]
+type = "length-based"
+min-password-length = 2
+[password-generator.one]
+type = "random"
+[password-generator.two]
+type = "random"
+password-format = "alpha:9"
+[password-policy.one]
+[password-policy.two]
 [key-manager-provider.one]
 [key-manager-provider.two]
 pem-certificate-file = "keys/two.crt"
@@ -134,6 +147,8 @@ fn file(class: &Class, above: &[&Class], variant: &Variant, property: &Property,
         "log-retention-policy" => {
             "[log-publisher.reader]\ntype = \"file-based-error\"\nretention-policy = \"subject\"\n"
         }
+        "password-validator" => "[password-policy.reader]\npassword-validator = \"subject\"\n",
+        "password-generator" => "[password-policy.reader]\npassword-generator = \"subject\"\n",
         "key-manager-provider" => {
             "[connection-handler.reader]\ntype = \"ldap\"\nlisten-port = 9\nkey-manager-provider = \"subject\"\n"
         }
@@ -172,6 +187,13 @@ fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str
         (_, "use-ssl" | "allow-start-tls" | "ssl-protocol" | "ssl-cipher-suite" | "trust-manager-provider") => {
             &[("key-manager-provider", "one")]
         }
+        (_, "max-password-length") => &[("min-password-length", "0")],
+        (_, "max-password-age") => &[("password-expiration-warning-interval", "1 s")],
+        (_, "idle-lockout-interval" | "last-login-time-format" | "last-login-time-precision") => {
+            &[("last-login-time-attribute", "pwdLastSuccess")]
+        }
+        (_, "previous-last-login-time-format") => &[("last-login-time-attribute", "pwdLastSuccess")],
+        (_, "password-character-set") => &[("password-format", "alpha:3")],
         (_, "proxy-protocol-enabled") => &[("proxy-protocol-allowed-client", "10.0.0.9")],
         (_, "proxy-protocol-allowed-client") => &[("proxy-protocol-enabled", "true")],
         (_, "proposed-global-aci-mode") => &[("global-aci", A_GLOBAL_ACI), ("proposed-global-aci", A_GLOBAL_ACI)],
@@ -187,6 +209,14 @@ fn companions(variant: &Variant, property: &Property) -> &'static [(&'static str
 fn values(property: &Property, variant: &Variant) -> [String; 2] {
     let pair = |one: &str, two: &str| [one.to_owned(), two.to_owned()];
     match (property.syntax, property.name) {
+        (Syntax::Text, "last-login-time-format" | "previous-last-login-time-format") => pair("yyyyMMdd", "yyyyMM"),
+        (Syntax::Text, "require-change-by-time") => pair("20270101000000Z", "2028010100Z"),
+        (Syntax::Text, "character-set") => pair("1:abc", "2:abc"),
+        (Syntax::Text, "character-set-ranges") => pair("1:a-z", "0:a-zA-Z"),
+        (Syntax::Text, "password-character-set") => pair("alpha:abc", "alpha:abcd"),
+        (Syntax::Text, "password-format") => pair("alpha:3", "alpha:4"),
+        (Syntax::Path, "dictionary-file") => pair("/dev/null", "/etc/passwd"),
+        (Syntax::Path, "breach-list-file") => pair("/dev/null", "/dev/zero"),
         (Syntax::Text, "filter") => pair("(cn=one)", "(cn=two)"),
         (Syntax::Text, "subject-attribute-mapping") => pair("cn:cn", "emailAddress:mail"),
         (Syntax::Text, "sort-order") => pair("+sn", "+cn"),

@@ -8,10 +8,10 @@ use std::net::IpAddr;
 
 use password::{Argon2Parameters, Scheme};
 
-use crate::check::DEFAULT_PASSWORD_POLICY;
 use crate::declarations::class;
 use crate::declare::{Class, Default, Variant};
 use crate::object::quoted;
+use crate::password_policy::DEFAULT_PASSWORD_POLICY;
 use crate::reference::setting_line;
 use crate::storage_scheme::IMPORT_TYPE;
 use crate::views::{IndexConfig, IndexKind};

@@ -23,6 +23,7 @@ use access::AccessControl;
 use query::backend::numbered;
 use query::computed::check_tables;
 use query::configured::configured_indexes;
+use query::policies::ConfiguredPolicies;
 
 /// What a new configuration changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +77,7 @@ impl Directory {
         AccessControl::new(access.clone())?;
         self.updating().check_plugins(new)?;
         check_tables(&self.facts(), &new.virtual_attributes)?;
+        let policies = ConfiguredPolicies::new(new, &self.schema())?;
         if self.limits.set(new, &self.schema())? {
             done.applied(Applier::Limits, "The limits of operations changed");
         }
@@ -99,6 +101,9 @@ impl Directory {
         if **self.sasl.load() != sasl {
             self.sasl.store(Arc::new(sasl));
             done.applied(Applier::Sasl, "The SASL mechanisms changed");
+        }
+        if self.reading.policies.set_configured(policies) {
+            done.applied(Applier::PasswordPolicies, "The password policies changed");
         }
         if self.default_referral.set(new) {
             done.applied(Applier::Referrals, "The servers that requests for other names are referred to changed");

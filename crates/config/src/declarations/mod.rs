@@ -9,6 +9,7 @@ mod connection;
 mod identity;
 mod log;
 mod notification;
+mod password_policy;
 mod plugin;
 mod sasl;
 mod server;
@@ -19,7 +20,7 @@ mod virtual_attribute;
 use crate::declare::Class;
 
 /// The classes at the top of the file, in the order in which they are documented and written.
-pub static CLASSES: [&Class; 23] = [
+pub static CLASSES: [&Class; 25] = [
     &server::GLOBAL,
     &server::LIMITS,
     &access_control::ACCESS_CONTROL_HANDLER,
@@ -33,7 +34,9 @@ pub static CLASSES: [&Class; 23] = [
     &identity::IDENTITY_MAPPER,
     &sasl::SASL_MECHANISM_HANDLER,
     &sasl::CERTIFICATE_MAPPER,
-    &server::PASSWORD_POLICY,
+    &password_policy::PASSWORD_POLICY,
+    &password_policy::PASSWORD_VALIDATOR,
+    &password_policy::PASSWORD_GENERATOR,
     &storage_scheme::PASSWORD_STORAGE_SCHEME,
     &notification::NOTIFICATION_HANDLER,
     &notification::MAIL_SERVER,

@@ -1,7 +1,6 @@
-//! What holds for the server as a whole: `[global]`, the limits, the root users, the changelog, the schema, the
-//! password policy.
+//! What holds for the server as a whole: `[global]`, the limits, the root users, the changelog, the schema.
 
-use super::shared::{COUNT, MILLISECONDS, PASSWORD_SCHEMES, POSITIVE, SECONDS, STRENGTH, WRITABILITY, single};
+use super::shared::{COUNT, MILLISECONDS, POSITIVE, SECONDS, STRENGTH, WRITABILITY, single};
 use crate::declare::{Applier, Class, Property, Variant, property};
 use crate::privileges::PRIVILEGES;
 use crate::syntax::Syntax;
@@ -139,6 +138,15 @@ const GLOBAL_PROPERTIES: &[Property] = &[
     )
     .absent("Users are found by uid in all backends.")
     .live(Applier::IdentityMappers),
+    property(
+        "default-password-policy",
+        "Config.default_policy",
+        Syntax::Reference("password-policy"),
+        "The policy of users for whom nothing says another: neither their entry (ds-pwp-password-policy-dn) nor a \
+         subentry of the class pwdPolicy.",
+    )
+    .absent("The policy \"Default Password Policy\".")
+    .live(Applier::PasswordPolicies),
     property(
         "disabled-privilege",
         "GlobalConfig.disabled_privileges",
@@ -524,55 +532,4 @@ pub(super) static SCHEMA_PROVIDER: Class = Class {
     }],
     children: &[],
     help: "Where the schema comes from and how strict it is.",
-};
-
-pub(super) static PASSWORD_POLICY: Class = Class {
-    name: "password-policy",
-    named_by: Some("the policy's name; the server uses \"Default Password Policy\""),
-    variants: &[single(
-        "",
-        &[
-            property(
-                "default-password-storage-scheme",
-                "PasswordPolicy.default_schemes",
-                Syntax::Choice(&PASSWORD_SCHEMES),
-                "How new passwords are stored.",
-            )
-            .default(&["Salted SHA-512"]),
-            property(
-                "allow-pre-encoded-passwords",
-                "PasswordPolicy.allow_pre_encoded_passwords",
-                Syntax::Boolean,
-                "Clients may store a value that is already encoded; root users and import-ldif always may.",
-            )
-            .default(&["false"]),
-            property(
-                "allow-user-password-changes",
-                "PasswordPolicy.allow_user_password_changes",
-                Syntax::Boolean,
-                "Users may change their own password.",
-            )
-            .default(&["true"]),
-            property(
-                "require-secure-authentication",
-                "PasswordPolicy.require_secure_authentication",
-                Syntax::Boolean,
-                "A simple bind with a password over TCP without TLS is refused with confidentialityRequired, before \
-                 the password is looked at.",
-            )
-            .default(&["false"])
-            .live(Applier::Connections),
-            property(
-                "account-status-notification-handler",
-                "PasswordPolicy.notification_handlers",
-                Syntax::Reference("account-status-notification-handler"),
-                "Who is told what happens to the accounts. What happened is read from the history of changes \
-                 ([changelog]): where none is kept, nothing is told.",
-            )
-            .absent("Nobody is told.")
-            .multi(),
-        ],
-    )],
-    children: &[],
-    help: "Rules for passwords.",
 };

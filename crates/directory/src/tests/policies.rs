@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use access::account_policy::PolicyFinder;
 use accounts::{AccountState, LastLogin, Lock, Moment, PasswordPolicy, TimeFormat, ValidatorRule};
-use config::{ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind, default_indexes};
+use config::{
+    Applier, Config, ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind, default_indexes,
+};
 use ldap::{ControlBuf, Message, ModifyOperation, ResultCode};
 use query::backend::BackendIndex;
 use query::entry::{DnParts, EntryView};
@@ -240,6 +242,31 @@ fn a_policy_that_is_no_subentry_holds_for_whoever_names_it() {
     modify(&it, &format!("uid=ann,{BASE}"), ModifyOperation::Replace, POINTER, &plain);
     assert_eq!(policies(&it), [&plain, DEFAULT, &plain]);
     assert_eq!(policy(&it, &format!("uid=ann,{BASE}")).min_password_age, Duration::from_secs(9));
+}
+
+/// Policies of the configuration: one is the default, others are named; a change holds at once.
+#[test]
+fn policies_of_the_configuration_are_taken_while_the_server_runs() {
+    let it = fixture("{ base \"ou=Nowhere\" }", "");
+    let ann = format!("uid=ann,{BASE}");
+    let folder = it.directory.config().instance.config_file();
+    let reconfigure = |more: &str| {
+        let text = std::fs::read_to_string(&folder).unwrap_or_default();
+        it.directory.reconfigure(&Config::parse(&format!("{text}\n{more}"), &folder).unwrap()).unwrap()
+    };
+    let staff = "[password-policy.Staff]\nlockout-failure-count = 4\npassword-validator = [\"long\", \"off\"]\n\
+                 [password-validator.long]\ntype = \"length-based\"\nmin-password-length = 11\n\
+                 [password-validator.off]\ntype = \"similarity-based\"\nenabled = false\n";
+    assert!(reconfigure(staff).applied.contains(&Applier::PasswordPolicies));
+    let named = "cn=Staff,cn=Password Policies,cn=config";
+    modify(&it, &ann, ModifyOperation::Replace, POINTER, named);
+    let found = policy(&it, &ann);
+    assert_eq!((found.dn.as_str(), found.lockout_failure_count), (named, 4));
+    assert_eq!(found.validators, [ValidatorRule::Length { min: 11, max: 0 }]);
+    // A policy that goes means the default.
+    assert!(reconfigure("").applied.contains(&Applier::PasswordPolicies));
+    assert_eq!(policy(&it, &ann).dn, DEFAULT);
+    assert!(!reconfigure("").applied.contains(&Applier::PasswordPolicies), "nothing is left to apply");
 }
 
 #[test]

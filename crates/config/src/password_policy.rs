@@ -1,0 +1,287 @@
+//! `[password-policy.NAME]`, with the validators and the generator that it names: from objects to what decides.
+//!
+//! Opens the files of validators. Knows no schema; what is decided by a policy is for `accounts`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use accounts::{
+    AttributeValueRule, BreachList, CharacterSet, CharacterSets, Dictionary, DictionaryRule, LastLogin, Moment,
+    PasswordGenerator, PasswordPolicy, QualityRule, StateUpdateFailure, TimeFormat, ValidatorRule,
+};
+use password::Scheme;
+use schema::rule::generalized_time_ms;
+
+use crate::declarations::class;
+use crate::dn::escaped;
+use crate::object::Object;
+use crate::read::Get;
+
+/// The policy of users for whom nothing says another, unless `default-password-policy` names one.
+pub(crate) const DEFAULT_PASSWORD_POLICY: &str = "Default Password Policy";
+
+/// Larger dictionaries are refused: they are kept in memory.
+const DICTIONARY_BYTES_MAX: u64 = 64 << 20;
+
+/// The policies of a configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct Policies {
+    pub default: Arc<PasswordPolicy>,
+    pub others: Vec<Arc<PasswordPolicy>>,
+}
+
+/// What is not valid, and where that stands.
+type Fault = (usize, String);
+
+/// Reads all policies.
+///
+/// # Errors
+/// All faults that no single property shows.
+pub(crate) fn policies(objects: &[Object], instance: &Path) -> Result<Policies, Vec<Fault>> {
+    let of = |class: &'static str| objects.iter().filter(move |object| object.class.name == class);
+    let mut faults = Vec::new();
+    let mut rules = BTreeMap::new();
+    for object in of("password-validator") {
+        match rule(&Get { object, instance }) {
+            Ok(rule) => drop(rules.insert(object.name.as_str(), rule)),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    let mut generators = BTreeMap::new();
+    for object in of("password-generator") {
+        let get = Get { object, instance };
+        match PasswordGenerator::parse(&get.texts("password-character-set"), &get.text("password-format")) {
+            Ok(generator) => drop(generators.insert(object.name.as_str(), (get.boolean("enabled"), generator))),
+            Err(error) => faults.push((object.offset_of("password-format"), format!("{}: {error}", object.title()))),
+        }
+    }
+    let mut all = Vec::new();
+    for object in of("password-policy") {
+        let get = Get { object, instance };
+        let mut policy = policy(&get, &object.name, &mut faults);
+        let validators = get.texts("password-validator");
+        policy.validators = validators.iter().filter_map(|name| rules.get(name.as_str()).cloned().flatten()).collect();
+        let generator = generators.get(get.text("password-generator").as_str());
+        policy.generator = generator.filter(|(enabled, _)| *enabled).map(|(_, generator)| generator.clone());
+        all.push((object.name.as_str(), Arc::new(policy)));
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let named = of("global").next().and_then(|object| Get { object, instance }.one("default-password-policy"));
+    let name = named.map_or_else(|| DEFAULT_PASSWORD_POLICY.to_owned(), |name| name.to_string());
+    let at = all.iter().position(|(known, _)| *known == name);
+    let default = at.map_or_else(|| Arc::new(shipped(instance)), |at| all.remove(at).1);
+    Ok(Policies { default, others: all.into_iter().map(|(_, policy)| policy).collect() })
+}
+
+/// The default policy where the file has none: all defaults.
+fn shipped(instance: &Path) -> PasswordPolicy {
+    let class = class("password-policy");
+    let object = class.and_then(|class| Some(Object::with_defaults(class, class.variants.first()?, "")));
+    object
+        .map(|object| policy(&Get { object: &object, instance }, DEFAULT_PASSWORD_POLICY, &mut Vec::new()))
+        .unwrap_or_default()
+}
+
+fn policy(get: &Get<'_>, name: &str, faults: &mut Vec<Fault>) -> PasswordPolicy {
+    // The declaration takes names of schemes only.
+    let schemes = |name: &str| get.texts(name).iter().filter_map(|scheme| Scheme::from_name(scheme)).collect();
+    let count = |name: &str| u32::try_from(get.number(name)).unwrap_or(u32::MAX);
+    let policy = PasswordPolicy {
+        dn: format!("cn={},cn=Password Policies,cn=config", escaped(name)),
+        default_schemes: schemes("default-password-storage-scheme"),
+        allow_user_password_changes: get.boolean("allow-user-password-changes"),
+        password_change_requires_current_password: get.boolean("password-change-requires-current-password"),
+        skip_validation_for_administrators: get.boolean("skip-validation-for-administrators"),
+        allow_pre_encoded_passwords: get.boolean("allow-pre-encoded-passwords"),
+        allow_multiple_password_values: get.boolean("allow-multiple-password-values"),
+        require_secure_password_changes: get.boolean("require-secure-password-changes"),
+        min_password_age: get.duration("min-password-age"),
+        password_history_count: count("password-history-count"),
+        password_history_duration: get.duration("password-history-duration"),
+        require_secure_authentication: get.boolean("require-secure-authentication"),
+        force_change_on_add: get.boolean("force-change-on-add"),
+        force_change_on_reset: get.boolean("force-change-on-reset"),
+        allow_expired_password_changes: get.boolean("allow-expired-password-changes"),
+        notification_handlers: get.texts("account-status-notification-handler"),
+        max_password_age: get.duration("max-password-age"),
+        max_password_reset_age: get.duration("max-password-reset-age"),
+        password_expiration_warning_interval: get.duration("password-expiration-warning-interval"),
+        expire_passwords_without_warning: get.boolean("expire-passwords-without-warning"),
+        grace_login_count: count("grace-login-count"),
+        grace_login_interval: get.duration("grace-login-interval"),
+        lockout_failure_count: count("lockout-failure-count"),
+        lockout_duration: get.duration("lockout-duration"),
+        lockout_failure_expiration_interval: get.duration("lockout-failure-expiration-interval"),
+        min_delay: get.duration("failure-delay"),
+        max_delay: get.duration("failure-delay-max"),
+        require_change_by_time: deadline(get, faults),
+        last_login: last_login(get, faults),
+        idle_lockout_interval: get.duration("idle-lockout-interval"),
+        state_update_failure: match get.text("state-update-failure-policy").as_str() {
+            "ignore" => StateUpdateFailure::Ignore,
+            "proactive" => StateUpdateFailure::Proactive,
+            _ => StateUpdateFailure::Reactive,
+        },
+        ..PasswordPolicy::default()
+    };
+    check_together(get, &policy, faults);
+    policy
+}
+
+/// What contradicts itself: OpenDJ's rules, and those of its own properties.
+fn check_together(get: &Get<'_>, policy: &PasswordPolicy, faults: &mut Vec<Fault>) {
+    let object = get.object;
+    let mut fault = |property: &str, text: &str| {
+        faults.push((object.offset_of(property), format!("{} {text}", object.title())));
+    };
+    let warning = policy.password_expiration_warning_interval;
+    if !policy.max_password_age.is_zero() {
+        if warning.is_zero() && !policy.expire_passwords_without_warning {
+            let text = "never warns (password-expiration-warning-interval is 0), but lets no password expire without \
+                        a warning: set expire-passwords-without-warning or an interval";
+            fault("password-expiration-warning-interval", text);
+        }
+        if policy.min_password_age + warning >= policy.max_password_age {
+            let text = "has a max-password-age that is not more than min-password-age and \
+                        password-expiration-warning-interval together: passwords could not be changed in time";
+            fault("max-password-age", text);
+        }
+    }
+    if !policy.idle_lockout_interval.is_zero() && policy.last_login.is_none() {
+        let text = "locks idle accounts (idle-lockout-interval), but does not keep when they were used: set \
+                    last-login-time-attribute";
+        fault("idle-lockout-interval", text);
+    }
+    if !policy.max_delay.is_zero() && policy.max_delay < policy.min_delay {
+        fault("failure-delay-max", "has a failure-delay-max that is shorter than its failure-delay");
+    }
+}
+
+fn deadline(get: &Get<'_>, faults: &mut Vec<Fault>) -> Option<Moment> {
+    const NAME: &str = "require-change-by-time";
+    let text = get.one(NAME)?.to_string();
+    let time = generalized_time_ms(text.as_bytes()).and_then(|ms| u64::try_from(ms).ok());
+    if time.is_none() {
+        let message = format!("\"{NAME}\" is \"{text}\"; it must be a generalized time such as 20270101000000Z");
+        faults.push((get.object.offset_of(NAME), message));
+    }
+    time.map(Moment)
+}
+
+fn last_login(get: &Get<'_>, faults: &mut Vec<Fault>) -> Option<LastLogin> {
+    const ATTRIBUTE: &str = "last-login-time-attribute";
+    let mut formats = |name: &str| -> Vec<TimeFormat> {
+        let mut read = |pattern: String| {
+            let fault = |error| (get.object.offset_of(name), format!("\"{name}\" is \"{pattern}\": {error}"));
+            TimeFormat::parse(&pattern).map_err(|error| faults.push(fault(error))).ok()
+        };
+        get.texts(name).into_iter().filter_map(&mut read).collect()
+    };
+    let format = formats("last-login-time-format").into_iter().next();
+    let previous_formats = formats("previous-last-login-time-format");
+    let Some(attribute) = get.one(ATTRIBUTE) else {
+        if format.is_some() || !previous_formats.is_empty() {
+            let message = format!("{} has a format for the last login, but no {ATTRIBUTE}", get.object.title());
+            faults.push((get.object.offset_of("last-login-time-format"), message));
+        }
+        return None;
+    };
+    let (idle, precision) = (get.duration("idle-lockout-interval"), get.duration("last-login-time-precision"));
+    let precision = if idle.is_zero() { precision } else { precision.min(idle / 10).max(Duration::ZERO) };
+    Some(LastLogin { attribute: attribute.to_string(), format, previous_formats, precision })
+}
+
+/// The rule of a validator; none if it is not enabled.
+fn rule(get: &Get<'_>) -> Result<Option<ValidatorRule>, Fault> {
+    let count = |name: &str| u32::try_from(get.number(name)).unwrap_or(u32::MAX);
+    let rule = match get.object.variant.type_name {
+        "character-set" => ValidatorRule::CharacterSets(character_sets(get)?),
+        "repeated-characters" => ValidatorRule::RepeatedCharacters {
+            max_run: count("max-consecutive-length"),
+            case_sensitive: get.boolean("case-sensitive-validation"),
+        },
+        "unique-characters" => ValidatorRule::UniqueCharacters {
+            min: count("min-unique-characters"),
+            case_sensitive: get.boolean("case-sensitive-validation"),
+        },
+        "similarity-based" => ValidatorRule::Similarity { min_difference: count("min-password-difference") },
+        "attribute-value" => ValidatorRule::AttributeValue(AttributeValueRule {
+            attributes: get.texts("match-attribute"),
+            check_substrings: get.boolean("check-substrings"),
+            min_substring_length: count("min-substring-length"),
+            test_reversed: get.boolean("test-reversed-password"),
+        }),
+        "dictionary" => ValidatorRule::Dictionary(DictionaryRule {
+            words: opened(get, "dictionary-file", |path| dictionary(path, get.boolean("case-sensitive-validation")))?,
+            test_reversed: get.boolean("test-reversed-password"),
+            check_substrings: get.boolean("check-substrings"),
+            min_substring_length: count("min-substring-length"),
+        }),
+        "breached-passwords" => ValidatorRule::Breached(opened(get, "breach-list-file", breach_list)?),
+        "quality" => ValidatorRule::Quality(QualityRule {
+            min_digits: count("min-digits"),
+            min_letters: count("min-letters"),
+            min_upper: count("min-upper"),
+            min_lower: count("min-lower"),
+            min_specials: count("min-specials"),
+            min_beyond_ascii: count("min-beyond-ascii"),
+            min_classes: count("min-classes"),
+            max_repeats: count("max-repeats"),
+            max_class_run: count("max-class-run"),
+            max_sequence: count("max-sequence"),
+            max_repeated_part: count("max-repeated-part"),
+            no_palindrome: get.boolean("no-palindrome"),
+        }),
+        _ => {
+            let (min, max) = (count("min-password-length"), count("max-password-length"));
+            if max > 0 && max < min {
+                let message = format!("{} allows no length from {min} to {max}", get.object.title());
+                return Err((get.object.offset_of("max-password-length"), message));
+            }
+            ValidatorRule::Length { min, max }
+        }
+    };
+    Ok(get.boolean("enabled").then_some(rule))
+}
+
+fn character_sets(get: &Get<'_>) -> Result<CharacterSets, Fault> {
+    let mut sets = Vec::new();
+    for (name, parse) in [
+        ("character-set", CharacterSet::of_characters as fn(&str) -> Result<CharacterSet, _>),
+        ("character-set-ranges", CharacterSet::of_ranges),
+    ] {
+        for text in get.texts(name) {
+            let set = parse(&text).map_err(|error| (get.object.offset_of(name), format!("\"{name}\": {error}")))?;
+            sets.push(set);
+        }
+    }
+    let min_character_sets =
+        get.one("min-character-sets").map(|_| u32::try_from(get.number("min-character-sets")).unwrap_or(u32::MAX));
+    Ok(CharacterSets { sets, allow_unclassified: get.boolean("allow-unclassified-characters"), min_character_sets })
+}
+
+fn opened<T>(get: &Get<'_>, name: &str, open: impl FnOnce(PathBuf) -> io::Result<T>) -> Result<Arc<T>, Fault> {
+    let path = get.path(name);
+    let fault = |error| (get.object.offset_of(name), format!("\"{name}\" is not usable: {}: {error}", path.display()));
+    open(path.clone()).map(Arc::new).map_err(fault)
+}
+
+fn dictionary(path: PathBuf, case_sensitive: bool) -> io::Result<Dictionary> {
+    let file = File::open(path)?;
+    if file.metadata()?.len() > DICTIONARY_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has more than 64 MiB"));
+    }
+    Dictionary::read(BufReader::new(file), case_sensitive)
+}
+
+fn breach_list(path: PathBuf) -> io::Result<BreachList> {
+    let file = File::open(&path)?;
+    let bytes = file.metadata()?.len();
+    BreachList::open(&path.to_string_lossy(), Arc::new(file), bytes)
+}
