@@ -15,7 +15,7 @@ cn: Ann
 sn: Example
 userPassword: secret12
 pwdPolicySubentry: cn=strict,{BASE}
-pwdReset: TRUE
+accountUnlockTime: 20300101000000Z
 ds-pwp-account-disabled: true
 """
 
@@ -25,15 +25,15 @@ def test_promises_of_other_servers_are_named(fresh, tmp_path):
     file.write_text(ENTRIES)
     said = fresh.tool("import-ldif", "--backendID", "userRoot", "--ldifFile", file, "--offline").stderr
     assert "2 entries have the attribute pwdPolicySubentry, which is not obeyed yet: it selects no" in said
-    assert "1 entry has the attribute pwdReset, which is not obeyed yet: it does not force the user" in said
+    assert "1 entry has the attribute accountUnlockTime, which is not obeyed yet: it does not lock" in said
     assert "ds-pwp-account-disabled" not in said
     fresh.start()
     until(lambda: 'Backend "userRoot": 2 entries have the attribute pwdPolicySubentry, ' in fresh.error_log())
-    until(lambda: 'Backend "userRoot": 1 entry has the attribute pwdReset, ' in fresh.error_log())
+    until(lambda: 'Backend "userRoot": 1 entry has the attribute accountUnlockTime, ' in fresh.error_log())
     root = fresh.connect()
-    for value in (b"FALSE", b"TRUE"):
-        root.modify_s(f"uid=ann,{BASE}", [(ldap.MOD_REPLACE, "pwdReset", [value])])
-    until(lambda: "A client wrote the attribute pwdReset, which is not obeyed yet" in fresh.error_log())
+    for value in (b"20310101000000Z", b"20320101000000Z"):
+        root.modify_s(f"uid=ann,{BASE}", [(ldap.MOD_REPLACE, "accountUnlockTime", [value])])
+    until(lambda: "A client wrote the attribute accountUnlockTime, which is not obeyed yet" in fresh.error_log())
     assert fresh.error_log().count("A client wrote the attribute") == 1
 
 

@@ -18,21 +18,14 @@ const fn row(attribute: &'static str, what: &'static str) -> NotObeyed {
     NotObeyed { attribute, what }
 }
 
-const POLICY: &str = "selects no password policy";
-const EXPIRES: &str = "does not keep the account from binding";
+const POLICY: &str = "selects no password policy (ds-pwp-password-policy-dn does)";
 
 /// All of them.
-pub const NOT_OBEYED: [NotObeyed; 10] = [
-    row("pwdAccountLockedTime", "does not lock the account (nsAccountLock and ds-pwp-account-disabled do)"),
-    row("pwdReset", "does not force the user to change the password"),
+pub const NOT_OBEYED: [NotObeyed; 4] = [
     row("pwdPolicySubentry", POLICY),
     row("passwordPolicySubentry", POLICY),
-    row("ds-pwp-password-policy-dn", POLICY),
-    row("ds-pwp-account-expiration-time", EXPIRES),
-    row("pwdStartTime", EXPIRES),
-    row("pwdEndTime", EXPIRES),
-    row("passwordExpirationTime", EXPIRES),
-    row("accountUnlockTime", "does not lock the account (nsAccountLock and ds-pwp-account-disabled do)"),
+    row("passwordExpirationTime", "does not end the password (pwdChangedTime and max-password-age do)"),
+    row("accountUnlockTime", "does not lock the account (pwdAccountLockedTime does)"),
 ];
 
 impl NotObeyed {
@@ -69,19 +62,20 @@ mod tests {
     #[test]
     fn descriptions_are_found_in_any_spelling() {
         let schema = Schema::standard();
-        for known in ["pwdReset", "PWDRESET", "pwdReset;lang-en", "1.3.6.1.4.1.42.2.27.8.1.22"] {
+        for known in ["accountUnlockTime", "ACCOUNTUNLOCKTIME", "accountUnlockTime;lang-en", "2.16.840.1.113730.3.1.95"]
+        {
             assert_eq!(
                 NotObeyed::find(&schema, known.as_bytes()).map(|row| row.attribute),
-                Some("pwdReset"),
+                Some("accountUnlockTime"),
                 "{known}"
             );
         }
         assert_eq!(NotObeyed::find(&schema, b"cn"), None);
-        for obeyed in ["aci", "ds-privilege-name", "ds-pwp-account-disabled"] {
+        for obeyed in ["aci", "ds-privilege-name", "ds-pwp-account-disabled", "pwdReset", "ds-pwp-password-policy-dn"] {
             assert_eq!(NotObeyed::find(&schema, obeyed.as_bytes()), None, "{obeyed} is obeyed");
         }
-        let sentence = |count| NotObeyed::of("pwdReset").unwrap().sentence(count);
-        assert!(sentence(1).starts_with("1 entry has the attribute pwdReset, which is not obeyed yet: it "));
-        assert!(sentence(2).starts_with("2 entries have the attribute pwdReset, "));
+        let sentence = |count| NotObeyed::of("accountUnlockTime").unwrap().sentence(count);
+        assert!(sentence(1).starts_with("1 entry has the attribute accountUnlockTime, which is not obeyed yet: it "));
+        assert!(sentence(2).starts_with("2 entries have the attribute accountUnlockTime, "));
     }
 }

@@ -43,8 +43,8 @@ ldap::refusals! {
         ProtocolVersion { version: i64 } = ResultCode::PROTOCOL_ERROR, "LDAP version {version} is not spoken here: \
             use 3";
         SaslMechanism { mechanism: String } = ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-            "The SASL mechanism {mechanism} is not offered here: supportedSASLMechanisms of the root DSE has those that \
-            are";
+            "The SASL mechanism {mechanism} is not offered here: supportedSASLMechanisms of the root DSE has those \
+            that are";
         SaslAborted = ResultCode::AUTH_METHOD_NOT_SUPPORTED, "The SASL bind is aborted: it names no mechanism";
         SaslNeedsEncryption { mechanism: String } = ResultCode::CONFIDENTIALITY_REQUIRED,
             "The SASL mechanism {mechanism} is offered over TLS and local sockets only: use ldaps or StartTLS";

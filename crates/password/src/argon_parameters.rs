@@ -1,6 +1,6 @@
 //! What an Argon2 hash costs, and which cost suits a machine.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::limits::MEMORY_BYTES_MAX;
 
@@ -125,18 +125,6 @@ impl Argon2Parameters {
     #[must_use]
     pub fn lanes(self) -> u32 {
         self.lanes
-    }
-
-    /// How long one hash takes on this machine: the shortest of three, after one that takes the memory.
-    #[must_use]
-    pub fn measure(self) -> Duration {
-        let hash = || {
-            let begun = Instant::now();
-            let _ = super::argon::encode(self, b"a password of some length", &[0x5a; 16]);
-            begun.elapsed()
-        };
-        hash();
-        (0..3).map(|_| hash()).min().unwrap_or_default()
     }
 
     /// The parameters whose hash takes about `target`, never less than [`OWASP`](Argon2Parameters::OWASP): first more

@@ -7,6 +7,7 @@
 
 mod argon;
 mod argon_parameters;
+mod argon_speed;
 mod crypt;
 mod digest;
 mod encode;

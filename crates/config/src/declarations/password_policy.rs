@@ -560,7 +560,8 @@ pub(super) static PASSWORD_VALIDATOR: Class = Class {
         },
     ],
     children: &[],
-    help: "A rule that new passwords have to obey, for the policies that name it. Lengths count characters (code points).",
+    help: "A rule that new passwords have to obey, for the policies that name it. Lengths count characters (code \
+           points).",
 };
 
 pub(super) static PASSWORD_GENERATOR: Class = Class {

@@ -22,7 +22,7 @@ pub struct Options {
     /// The account's name
     #[arg(short = 'b', long = "targetDN", value_name = "DN")]
     target: String,
-    /// The value to write: true or false, or a generalized time such as 20261121100000Z; a time that is not given is now
+    /// The value to write: true or false, or a generalized time such as 20261121100000Z [default for times: now]
     #[arg(short = 'O', long = "operationValue", value_name = "VALUE")]
     values: Vec<String>,
     #[command(flatten)]
