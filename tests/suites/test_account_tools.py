@@ -1,4 +1,4 @@
-"""`pando account` and `pando manage-account`: what a user's account is like, and what an administrator does about it."""
+"""`pando account` and `pando manage-account`: what an account is like, and what an administrator does about it."""
 
 import ldap
 import pytest

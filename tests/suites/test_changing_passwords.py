@@ -1,12 +1,14 @@
 """Passwords under a policy, with the clients that people have, and docs/changing-passwords.md."""
 
+import contextlib
+
 import ldap
 import pages
 import pytest
 from ldap.controls import LDAPControl, ResponseControl
 from ldap.controls.ppolicy import PasswordPolicyControl
 from ldap.extop import ExtendedRequest
-from pando_server import BASE, HERE, Pando
+from pando_server import BASE, HERE
 
 PAGE = HERE.parent / "docs" / "changing-passwords.md"
 PEOPLE = f"ou=People,{BASE}"
@@ -29,10 +31,8 @@ def test_the_page_links_lead_somewhere():
 def root(server):
     con = server.connect()
     yield con
-    try:
+    with contextlib.suppress(ldap.NO_SUCH_OBJECT):
         con.delete_s(POLICY)
-    except ldap.NO_SUCH_OBJECT:
-        pass
 
 
 def policy(root, **says):

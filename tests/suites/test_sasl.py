@@ -91,8 +91,12 @@ def start(folder, tables: str, certificates) -> Pando:
         f"dn: {BASE}\nobjectClass: domain\ndc: example\n"
         f'aci: (targetattr="*")(version 3.0; acl "proxy"; allow (proxy) userdn="ldap:///uid=proxy,{BASE}";)\n\n'
         + person("ann", *values)
-        + person("ben", "userPassword: secret", f"ds-certificate-fingerprint: {fingerprint}",
-                 "ds-certificate-subject-dn: cn=Ben Example,emailAddress=ben@example.com,o=Example")  # fmt: skip
+        + person(
+            "ben",
+            "userPassword: secret",
+            f"ds-certificate-fingerprint: {fingerprint}",
+            "ds-certificate-subject-dn: cn=Ben Example,emailAddress=ben@example.com,o=Example",
+        )  # fmt: skip
         + person("bare")
         + person("off", "userPassword: secret", "ds-pwp-account-disabled: true")
         + person("proxy", "userPassword: secret", "ds-privilege-name: proxied-auth")
@@ -352,7 +356,9 @@ def test_scram_bound_to_the_connection_as_rfc_5929_and_9266_say(sasl):
 
 def test_strangers_cannot_tell_who_exists(sasl):
     def salt(user: bytes) -> bytes:
-        return re.search(rb"s=([^,]+),i=10000", Raw(sasl).ask(bind("SCRAM-SHA-256", b"n,,n=" + user + b",r=nonce"))[1])[1]
+        return re.search(rb"s=([^,]+),i=10000", Raw(sasl).ask(bind("SCRAM-SHA-256", b"n,,n=" + user + b",r=nonce"))[1])[
+            1
+        ]
 
     for user in (b"nobody", b"ben", b"bare"):
         assert salt(user) == salt(user), "a name without keys has a steady salt"
