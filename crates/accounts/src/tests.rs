@@ -56,6 +56,19 @@ fn a_bind_under_the_default_policy_changes_nothing() {
     assert_eq!(account(&policy, &state, DAY).may_guess(1_000_000), MayGuess::Uncounted);
 }
 
+/// Failure times differ, so that the second of a millisecond lies in the next one: a right password within the first
+/// forgets both.
+#[test]
+fn a_right_password_forgets_the_wrong_ones_of_the_same_millisecond() {
+    let (policy, mut state) = (lockout(), state());
+    wrong(&policy, &mut state, 10);
+    wrong(&policy, &mut state, 10);
+    for change in bind(&policy, &state, 10).changes {
+        apply_change(&mut state, &change);
+    }
+    assert!(state.failures.is_empty(), "{:?}", state.failures);
+}
+
 #[test]
 fn the_account_is_locked_by_the_nth_wrong_password_and_not_before() {
     let (policy, mut state) = (lockout(), state());

@@ -119,9 +119,15 @@ impl Account<'_> {
                 verdict.told.error.get_or_insert(PolicyError::ChangeAfterReset);
             }
             let state = self.state;
-            let has_lock = matches!(state.lock, Some(Lock::Since(_)));
-            if has_lock || state.delayed_until.is_some() || !state.failures.is_empty() {
-                verdict.changes.push(StateChange::ClearFailures { at: self.now });
+            let lock = match state.lock {
+                Some(Lock::Since(since)) => Some(since),
+                Some(Lock::UntilUnlocked) | None => None,
+            };
+            let last = state.failures.last().copied().max(lock);
+            if last.is_some() || state.delayed_until.is_some() {
+                // Of failures within a millisecond all but the first are noted later than they were.
+                let at = last.map_or(self.now, |last| last.max(self.now));
+                verdict.changes.push(StateChange::ClearFailures { at });
             }
         }
         verdict.changes.extend(self.login_change());
