@@ -32,6 +32,8 @@ DISTANCE_MAX = 0.10
 KINDS = ("unknown name", "no password", "wrong password", "disabled", "locked")
 # A wrong guess counts. Each account is asked fewer times than lock it.
 GUESSES_PER_ACCOUNT, LOCKOUT_COUNT = 4, 5
+# After more failed binds on one connection the server holds its answers back.
+FAILURES_PER_CONNECTION = 5
 WARM_UP_ROUNDS = 200
 DC = BASE.partition("=")[2].partition(",")[0]
 RIGHT, WRONG = "the-right-one", "not-this-one"
@@ -96,16 +98,22 @@ def done(answer) -> None:
     assert answer.code == 0, answer
 
 
-def measured(wire: Wire, requests: list[tuple[str, bytes]]) -> tuple[dict[str, list[int]], set[bytes]]:
+def measured(port: int, requests: list[tuple[str, bytes]]) -> tuple[dict[str, list[int]], set[bytes]]:
     """Nanoseconds from the request's last octet to the answer's, of each kind, and the answers."""
     times, answers = {kind: [] for kind in KINDS}, set()
-    connection = wire.socket
-    for kind, request in requests:
+    wire = None
+    for number, (kind, request) in enumerate(requests):
+        if number % FAILURES_PER_CONNECTION == 0:
+            if wire:
+                wire.close()
+            wire = Wire(port)
+            connection = wire.socket
         begin = perf_counter_ns()
         connection.sendall(request)
         answer = connection.recv(4096)
         times[kind].append(perf_counter_ns() - begin)
         answers.add(answer)
+    wire.close()
     return times, answers
 
 
@@ -173,9 +181,9 @@ def main() -> int:
         accounts = -(-count // GUESSES_PER_ACCOUNT)
         fill(instance, start(instance, asked.scheme), accounts)
         instance.start()
-        wire, random = Wire(instance.port), Random(asked.seed)
-        measured(wire, rounds(random, WARM_UP_ROUNDS, accounts))
-        times, answers = measured(wire, rounds(random, asked.samples, accounts, WARM_UP_ROUNDS))
+        random = Random(asked.seed)
+        measured(instance.port, rounds(random, WARM_UP_ROUNDS, accounts))
+        times, answers = measured(instance.port, rounds(random, asked.samples, accounts, WARM_UP_ROUNDS))
     finally:
         instance.remove()
         shutil.rmtree(directory, ignore_errors=True)
