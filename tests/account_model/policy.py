@@ -161,7 +161,6 @@ class Quirk(Enum):
 
 PANDO = frozenset(
     {
-        Quirk.UNCOUNTED_OLD_PASSWORD,
         Quirk.UNMATCHED_DELETION,
         Quirk.OWN_ID_IS_RESTRICTED,
         Quirk.VALUE_THERE_WITHOUT_ERROR,

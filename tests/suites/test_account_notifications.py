@@ -116,8 +116,15 @@ def test_who_made_a_change_does_not_matter_but_what_it_was(told):
     assert told.web.next() == ("password-reset", BEN)
     told.connect(BEN, "Secret-7-word").passwd_s(BEN, None, "Secret-8-word")
     assert told.web.next() == ("password-changed", BEN)
-    lines = [line for line in told.error_log().splitlines() if "msgID=110" in line]
-    assert [line.split("msg=")[1].split(":")[0].strip('"') for line in lines] == ["account-disabled", "account-enabled"]
+
+    def lines():
+        return [line for line in told.error_log().splitlines() if "msgID=110" in line]
+
+    until(lambda: len(lines()) == 2)
+    assert [line.split("msg=")[1].split(":")[0].strip('"') for line in lines()] == [
+        "account-disabled",
+        "account-enabled",
+    ]
 
 
 def test_mail_says_what_its_template_says(told):

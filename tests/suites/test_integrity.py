@@ -64,7 +64,12 @@ def made(tmp_path, rules):
 
 @pytest.fixture(scope="module")
 def ruled(tmp_path_factory):
-    instance = made(tmp_path_factory.mktemp("pando"), RULES).start()
+    instance = made(tmp_path_factory.mktemp("pando"), RULES)
+    several = "allow-multiple-password-values:true"
+    instance.tool(
+        "dsconfig", "set-password-policy-prop", "--policy-name", "Default Password Policy", "--set", several, "-n"
+    )
+    instance.start()
     yield instance
     assert instance.stop() == 0
 

@@ -283,6 +283,7 @@ SEARCH = {
     "1.3.6.1.1.12": PRESENT,
     "1.3.6.1.1.22": None,
     "1.3.6.1.4.1.42.2.27.9.5.2": b"dn:",
+    "1.3.6.1.4.1.42.2.27.9.5.8": None,
     "1.3.6.1.4.1.4203.1.10.1": BOOLEAN,
     "1.3.6.1.4.1.4203.666.5.16": b"\x30\x10\x30\x0e\x04\x06member\x30\x04\x04\x02cn",
     "1.3.6.1.4.1.7628.5.101.1": None,
@@ -298,6 +299,7 @@ SEARCH = {
 }
 MODIFY = {
     "1.2.840.113556.1.4.1413": None,
+    "1.3.6.1.4.1.42.2.27.8.5.1": None,
     "1.3.6.1.1.12": PRESENT,
     "1.3.6.1.1.13.1": READ,
     "1.3.6.1.1.13.2": READ,
@@ -353,7 +355,8 @@ def test_the_root_dse_lists_exactly_what_is_taken(con):
         assert (code(read) == 12) == (oid not in SEARCH), oid
         assert (code(write) == 12) == (oid not in MODIFY), oid
         assert (code(remove) == 12) == (
-            oid not in {**MODIFY, **DELETE} or oid in ("1.2.840.113556.1.4.1413", "1.3.6.1.1.13.2")
+            oid not in {**MODIFY, **DELETE}
+            or oid in ("1.2.840.113556.1.4.1413", "1.3.6.1.1.13.2", "1.3.6.1.4.1.42.2.27.8.5.1")
         ), oid
 
 

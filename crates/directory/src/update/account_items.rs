@@ -74,7 +74,7 @@ impl Items {
             StateItem::GetPolicyDn => vec![policy.dn.clone().into_bytes()],
             StateItem::GetDisabled => boolean(state.is_disabled),
             StateItem::GetAccountExpiration => time(state.end),
-            StateItem::GetSecondsUntilAccountExpiration => until(state.end),
+            StateItem::GetSecondsUntilAccountExpiration => until(state.end.filter(|end| *end > now)),
             StateItem::GetPasswordChanged => time(state.password_changed.or(state.created)),
             StateItem::GetWarned => time(state.warned),
             StateItem::GetSecondsUntilPasswordExpiration => until(account.expiry().at),

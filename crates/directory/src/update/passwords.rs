@@ -204,7 +204,13 @@ impl<'v> Modifying<'_, 'v> {
                 if self.case.is_self {
                     self.case.check_encoded()?;
                 }
+                let before = self.left.len();
                 self.left.retain(|stored| stored != value);
+                if self.left.len() == before && !self.case.policy.allow_multiple_password_values {
+                    // It comes by an earlier part of the transaction, in the place of what is stored now; if not,
+                    // `apply` says that there is no such value.
+                    self.left.clear();
+                }
                 values.push(Cow::Borrowed(value));
                 continue;
             }
