@@ -15,6 +15,7 @@
 use std::time::Duration;
 
 use accounts::{LockRules, Moment, StateChange};
+use store::varint::{put_counted, take_counted};
 use store::{EntryId, varint};
 
 /// Accounts in one proposal at most: some milliseconds of work.
@@ -79,15 +80,15 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
         StateChange::Warned { at } => head(4, at),
         StateChange::LastLogin { at, attribute, value } => {
             head(5, at);
-            put(out, attribute.as_bytes());
-            put(out, value);
+            put_counted(out, attribute.as_bytes());
+            put_counted(out, value);
         }
         StateChange::Reencode { attribute, old, new } => {
             out.push(6);
-            put(out, attribute.as_bytes());
-            put(out, old);
+            put_counted(out, attribute.as_bytes());
+            put_counted(out, old);
             varint::put(out, new.len() as u64);
-            new.iter().for_each(|value| put(out, value));
+            new.iter().for_each(|value| put_counted(out, value));
         }
     }
 }
@@ -95,10 +96,10 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
 fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
     let kind = *varint::take_bytes(rest, 1)?.first()?;
     if kind == 6 {
-        let (attribute, old) = (take_text(rest)?, take(rest)?.to_vec());
+        let (attribute, old) = (take_text(rest)?, take_counted(rest)?.to_vec());
         let mut new = Vec::new();
         for _ in 0..varint::take(rest)? {
-            new.push(take(rest)?.to_vec());
+            new.push(take_counted(rest)?.to_vec());
         }
         return Some(StateChange::Reencode { attribute, old, new });
     }
@@ -113,23 +114,13 @@ fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
         2 => StateChange::ClearFailures { at },
         3 => StateChange::UseGrace { at },
         4 => StateChange::Warned { at },
-        5 => StateChange::LastLogin { at, attribute: take_text(rest)?, value: take(rest)?.to_vec() },
+        5 => StateChange::LastLogin { at, attribute: take_text(rest)?, value: take_counted(rest)?.to_vec() },
         _ => return None,
     })
 }
 
-fn put(out: &mut Vec<u8>, bytes: &[u8]) {
-    varint::put(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = varint::take(rest)?;
-    varint::take_bytes(rest, usize::try_from(length).ok()?)
-}
-
 fn take_text(rest: &mut &[u8]) -> Option<String> {
-    String::from_utf8(take(rest)?.to_vec()).ok()
+    String::from_utf8(take_counted(rest)?.to_vec()).ok()
 }
 
 #[cfg(test)]

@@ -46,6 +46,18 @@ fn take_long(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// Appends `bytes` after their length.
+pub fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
+    put(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Takes off what [`put_counted`] appended; `None` when it is cut short.
+pub fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = take(bytes)?;
+    take_bytes(bytes, usize::try_from(length).ok()?)
+}
+
 /// Maps signed to unsigned so that small magnitudes stay small.
 #[inline]
 pub fn zigzag(value: i64) -> u64 {

@@ -13,6 +13,7 @@
 //! An empty DN is the one that the request names. The part is the place of the request in a transaction. Values that
 //! the request adds as they are stand there only.
 
+use store::varint::{put_counted, take_counted};
 use store::{EntryId, varint};
 
 use super::kind::{Cause, ChangeKind};
@@ -87,14 +88,14 @@ impl<'b> TraceWriter<'b> {
                 out.push(1);
                 varint::put(out, connection);
                 out.extend_from_slice(&operation.to_le_bytes());
-                put(out, name.as_bytes());
+                put_counted(out, name.as_bytes());
             }
             Cause::AccountState => out.push(2),
         }
         varint::put(out, subject.part as u64);
         varint::put(out, subject.entry.0);
         out.extend_from_slice(&subject.entry_uuid);
-        put(out, subject.dn.as_bytes());
+        put_counted(out, subject.dn.as_bytes());
         tally.changes += 1;
         Self { out, tally, length_at }
     }
@@ -111,7 +112,7 @@ impl<'b> TraceWriter<'b> {
 
     /// Begins an attribute: `request` is its place in the add request, if values come from there.
     pub fn attribute(&mut self, description: &str, is_complete: bool, request: Option<usize>) {
-        put(self.out, description.as_bytes());
+        put_counted(self.out, description.as_bytes());
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         self.out.push(flag(!is_complete, INCOMPLETE) | flag(request.is_some(), FROM_REQUEST));
         if let Some(place) = request {
@@ -206,7 +207,7 @@ impl<'a> Body<'a> {
             1 => {
                 let connection = varint::take(&mut rest)?;
                 let operation = u32::from_le_bytes(*varint::take_bytes(&mut rest, 4)?.first_chunk()?);
-                let name = std::str::from_utf8(take(&mut rest)?).ok()?;
+                let name = std::str::from_utf8(take_counted(&mut rest)?).ok()?;
                 (Cause::Plugin { name }, Some((connection, operation)))
             }
             2 => (Cause::AccountState, None),
@@ -215,7 +216,7 @@ impl<'a> Body<'a> {
         let part = usize::try_from(varint::take(&mut rest)?).ok()?;
         let entry = EntryId(varint::take(&mut rest)?);
         let entry_uuid = *varint::take_bytes(&mut rest, 16)?.first_chunk()?;
-        let dn = take(&mut rest)?;
+        let dn = take_counted(&mut rest)?;
         Some(Self { kind, cause, origin, part, entry, entry_uuid, dn, attributes: rest })
     }
 }
@@ -233,7 +234,7 @@ pub(super) struct Attribute<'a> {
 
 impl<'a> Attribute<'a> {
     pub(super) fn decode(rest: &mut &'a [u8]) -> Option<Self> {
-        let description = std::str::from_utf8(take(rest)?).ok()?;
+        let description = std::str::from_utf8(take_counted(rest)?).ok()?;
         let (flags, after) = rest.split_first()?;
         *rest = after;
         let request = match flags & FROM_REQUEST {
@@ -243,16 +244,6 @@ impl<'a> Attribute<'a> {
         let (removed, added) = (take_list(rest)?, take_list(rest)?);
         Some(Self { description, is_complete: flags & INCOMPLETE == 0, request, removed, added })
     }
-}
-
-fn put(out: &mut Vec<u8>, bytes: &[u8]) {
-    varint::put(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = varint::take(rest)?;
-    varint::take_bytes(rest, usize::try_from(length).ok()?)
 }
 
 /// The bytes of a list of values, without the 0 at its end.
