@@ -33,6 +33,7 @@ pub mod pool;
 pub mod process;
 pub mod protocol;
 pub mod proxy;
+pub mod secret_file;
 pub mod signals;
 pub mod spill;
 pub mod sys;

@@ -13,6 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::sign::CertifiedKey;
 use zeroize::Zeroizing;
 
+use crate::secret_file::first_line;
 use crate::tls_error::{TlsError, load_certificates};
 
 /// What the first line of an encrypted key says.
@@ -74,10 +75,7 @@ impl CertificateFiles {
                 &self.private_key,
                 "the key is encrypted: set key-store-pin-file or key-store-pin-environment-variable",
             )),
-            Some(Pin::File(path)) => {
-                let text = std::fs::read_to_string(path).map_err(|error| bad(path, error)).map(Zeroizing::new)?;
-                Ok(Zeroizing::new(text.lines().next().unwrap_or_default().to_owned()))
-            }
+            Some(Pin::File(path)) => first_line(path).map(Option::unwrap_or_default).map_err(|error| bad(path, error)),
             Some(Pin::Environment(name)) => {
                 let reason = format_args!("the variable {name}, which has the password of the key, is not set");
                 std::env::var(name).map(Zeroizing::new).map_err(|_| bad(&self.private_key, reason))
