@@ -6,7 +6,6 @@
 mod access_monitor;
 mod access_settings;
 mod account;
-mod account_lookup;
 mod admission;
 mod bind;
 mod check;
@@ -16,6 +15,7 @@ mod controls;
 mod decision;
 mod default_referral;
 mod directory;
+mod entry_lookup;
 mod explaining;
 mod identity_mappers;
 mod in_force;

@@ -1,14 +1,12 @@
 //! From what a user is called to the name of its entry, by an identity mapper of the configuration.
 
-use std::ops::ControlFlow;
-
 use ldap::client::Search;
 use ldap::{Controls, FilterBuf, LdapResult, MadeSearch, Operation, ResultCode, Scope};
 
 use crate::directory::Directory;
 use crate::identity_mappers::Mapper;
-use crate::search::{EntryWriter, RequestTime, Worker};
-use query::encode::{EncodeError, ShownEntry};
+use crate::search::{Each, RequestTime, Worker};
+use query::encode::ShownEntry;
 
 ldap::refusals! {
     /// Why a user is not looked for, or not told from others.
@@ -19,27 +17,6 @@ ldap::refusals! {
             "Users are found by {attributes}, which has no equality index here: name the entry with \"dn:\"";
         Several { name: String } = ResultCode::CONSTRAINT_VIOLATION,
             "Several entries have the name \"{name}\": name the entry with \"dn:\", or make the values unique";
-    }
-}
-
-/// Names of entries that were found.
-#[derive(Default)]
-struct Names(Vec<String>);
-
-impl EntryWriter for Names {
-    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
-        let mut dn = Vec::new();
-        entry.dn().put(&mut dn);
-        self.0.push(String::from_utf8_lossy(&dn).into_owned());
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn reference(&mut self, _urls: &[String]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn cancelled(&self) -> bool {
-        false
     }
 }
 
@@ -84,7 +61,13 @@ impl Directory {
         time: RequestTime,
     ) -> Result<Option<String>, NotOne> {
         let session = self.administrator_session(0, time.started);
-        let mut found = Names::default();
+        let mut found = Vec::new();
+        let mut each = Each(|entry: &ShownEntry<'_, '_>| {
+            let mut dn = Vec::new();
+            entry.dn().put(&mut dn);
+            found.push(String::from_utf8_lossy(&dn).into_owned());
+            Ok(())
+        });
         let suffixes = || self.backends.iter().flat_map(|backend| &backend.suffixes).map(|suffix| &*suffix.dn);
         let everywhere: Vec<&str> = if bases.is_empty() { suffixes().collect() } else { Vec::new() };
         for base in bases.iter().map(String::as_str).chain(everywhere) {
@@ -99,13 +82,13 @@ impl Directory {
             if plan.is_long() {
                 return Err(NotOne::NotIndexed);
             }
-            plan.run(&mut worker, &mut found);
+            plan.run(&mut worker, &mut each);
         }
         // One base may be within another.
-        found.0.sort();
-        found.0.dedup();
-        match found.0.len() {
-            0 | 1 => Ok(found.0.pop()),
+        found.sort();
+        found.dedup();
+        match found.len() {
+            0 | 1 => Ok(found.pop()),
             _ => Err(NotOne::Several),
         }
     }

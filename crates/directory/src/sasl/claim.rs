@@ -1,48 +1,14 @@
 //! From what a client sends to the name of an entry: by identity mappers, certificates and users of the system.
 
-use std::ops::ControlFlow;
-
 use config::{CertificateMapping, CertificateValidation, ExternalSettings};
-use ldap::client::Search;
+use ldap::FilterBuf;
 use ldap::controls::AuthorizationId;
-use ldap::{Controls, FilterBuf, MadeSearch, Operation, Scope};
-use query::encode::{EncodeError, ShownEntry};
 use schema::NormalizedDn;
 
 use super::certificate::{fingerprint, subject, subject_values};
 use crate::directory::Directory;
 use crate::identity_mappers::Mapper;
-use crate::search::{EntryWriter, RequestTime, Worker};
-
-/// The values of one attribute of an entry, compared with a certificate.
-struct Held<'c> {
-    certificate: &'c [u8],
-    /// The entry holds some certificate.
-    any: bool,
-    /// The entry holds this one.
-    this: bool,
-}
-
-impl EntryWriter for Held<'_> {
-    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
-        for attribute in entry.attributes() {
-            attribute.each_value(&mut |value| {
-                self.any = true;
-                self.this |= value == self.certificate;
-                ControlFlow::Continue(())
-            })?;
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn reference(&mut self, _urls: &[String]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-}
+use crate::search::RequestTime;
 
 impl Directory {
     /// The entry of a user by what a client calls the user: `dn:NAME`, `u:NAME`, or `NAME` alone.
@@ -126,27 +92,14 @@ impl Directory {
     }
 
     /// Whether the entry holds the certificate as the policy asks for.
-    pub(super) fn holds_certificate(
-        &self,
-        name: &str,
-        certificate: &[u8],
-        settings: &ExternalSettings,
-        time: RequestTime,
-    ) -> bool {
+    pub(super) fn holds_certificate(&self, name: &str, certificate: &[u8], settings: &ExternalSettings) -> bool {
         if settings.validation == CertificateValidation::Never {
             return true;
         }
-        let mut held = Held { certificate, any: false, this: false };
-        let everything = FilterBuf::all_of([]);
-        let attributes = [settings.certificate_attribute.as_str()];
-        let made = MadeSearch::new(&Search::new(name, Scope::BaseObject, &everything, &attributes));
-        let session = self.administrator_session(0, time.started);
-        let mut worker = Worker::default();
-        if let Ok(Operation::Search(request)) = made.operation()
-            && let Ok(mut plan) = self.plan_search(&mut worker, &session, &request, &Controls::none(), time)
-        {
-            plan.run(&mut worker, &mut held);
-        }
-        held.this || (!held.any && settings.validation == CertificateValidation::IfPresent)
+        let found = self.attributes_of(name, &[&settings.certificate_attribute]);
+        let mut held = found.iter().flat_map(|(_, values)| values).peekable();
+        let holds_any = held.peek().is_some();
+        held.any(|value| value == certificate)
+            || (!holds_any && settings.validation == CertificateValidation::IfPresent)
     }
 }

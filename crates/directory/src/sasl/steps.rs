@@ -209,7 +209,7 @@ impl Directory {
             let step = self.authenticate(asked.session, Some(&name), Credential::Trusted, by)?;
             if let BindStep::Done(BindDone { bound, result, .. }) = &step
                 && result.is_success()
-                && !self.holds_certificate(bound.identity.dn(), certificate, settings, asked.time)
+                && !self.holds_certificate(bound.identity.dn(), certificate, settings)
             {
                 return Err(failed("The entry does not hold the certificate"));
             }

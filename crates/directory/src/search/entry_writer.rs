@@ -13,6 +13,23 @@ pub(super) const SNAPSHOT_AGE_MAX: Duration = Duration::from_millis(500);
 /// Candidates between two looks at the clock.
 pub(super) const CANDIDATES_PER_LOOK: usize = 128;
 
+/// Hands each entry of a search of the server's own to a function; references lead elsewhere and are left out.
+pub(crate) struct Each<F>(pub(crate) F);
+
+impl<F: FnMut(&ShownEntry<'_, '_>) -> Result<(), EncodeError>> EntryWriter for Each<F> {
+    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
+        (self.0)(entry).map(ControlFlow::Continue)
+    }
+
+    fn reference(&mut self, _urls: &[String]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
 /// Takes what a search finds.
 pub trait EntryWriter {
     /// Takes an entry. `Break`: it is taken, and the search is to end there, because nobody waits for more.

@@ -52,6 +52,7 @@ pub(crate) mod tests;
 
 pub(crate) use assertion::assert_on;
 pub(crate) use context::SearchContext;
+pub(crate) use entry_writer::Each;
 pub use entry_writer::EntryWriter;
 pub use paged::CookieKey;
 pub(crate) use persistent_state::Persistent;

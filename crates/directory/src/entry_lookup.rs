@@ -1,6 +1,5 @@
-//! What those who are told of accounts ask of an entry: its attributes, and the password policy in force.
-//!
-//! For threads of the server's own: nobody's rights are asked.
+//! What the server itself asks of an entry: its attributes, and the password policy in force. Nobody's rights are
+//! asked.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -10,39 +9,13 @@ use accounts::PasswordPolicy;
 use ldap::client::Search;
 use ldap::{Controls, FilterBuf, MadeSearch, Operation, Scope};
 use query::backend::holder;
-use query::encode::{EncodeError, ShownEntry};
+use query::encode::ShownEntry;
 use query::entry_place::EntryPlace;
 use query::locate::locate;
 use schema::NormalizedDn;
 
 use crate::directory::Directory;
-use crate::search::{EntryWriter, RequestTime, Worker};
-
-/// Attributes of one entry.
-#[derive(Default)]
-struct Attributes(Vec<(String, Vec<Vec<u8>>)>);
-
-impl EntryWriter for Attributes {
-    fn entry(&mut self, entry: &ShownEntry<'_, '_>) -> Result<ControlFlow<()>, EncodeError> {
-        for attribute in entry.attributes() {
-            let mut values = Vec::new();
-            attribute.each_value(&mut |value| {
-                values.push(value.to_vec());
-                ControlFlow::Continue(())
-            })?;
-            self.0.push((String::from_utf8_lossy(attribute.description()).into_owned(), values));
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn reference(&mut self, _urls: &[String]) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-}
+use crate::search::{Each, RequestTime, Worker};
 
 impl Directory {
     /// The password policy in force for an entry; none when there is no such entry, or it cannot be read.
@@ -65,13 +38,24 @@ impl Directory {
         let time = RequestTime::now();
         let (session, filter) = (self.administrator_session(0, time.started), FilterBuf::every_entry());
         let made = MadeSearch::new(&Search::new(dn, Scope::BaseObject, &filter, names));
-        let mut found = Attributes::default();
+        let mut found = Vec::new();
+        let mut each = Each(|entry: &ShownEntry<'_, '_>| {
+            for attribute in entry.attributes() {
+                let mut values = Vec::new();
+                attribute.each_value(&mut |value| {
+                    values.push(value.to_vec());
+                    ControlFlow::Continue(())
+                })?;
+                found.push((String::from_utf8_lossy(attribute.description()).into_owned(), values));
+            }
+            Ok(())
+        });
         let mut worker = Worker::default();
         if let Ok(Operation::Search(request)) = made.operation()
             && let Ok(mut plan) = self.plan_search(&mut worker, &session, &request, &Controls::none(), time)
         {
-            plan.run(&mut worker, &mut found);
+            plan.run(&mut worker, &mut each);
         }
-        found.0
+        found
     }
 }
