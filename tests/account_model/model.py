@@ -266,7 +266,7 @@ class Model:
         if self.has(Quirk.LOCKS_WHEN_NOTICED) and view.account.locked is None and view.is_locked():
             account.locked = self.now
         if not account.has(step.password):
-            self.count_failure(step, judged)
+            self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
         if account.disabled or not judged.is_valid():
             return self.reply(step, INVALID_CREDENTIALS)
@@ -314,10 +314,8 @@ class Model:
             return replace(reply, netscape=((control.EXPIRED, b"0"),))
         return reply
 
-    def count_failure(self, step, judged: Judgement, even_locked: bool = False) -> None:
+    def count_failure(self, judged: Judgement, even_locked: bool = False) -> None:
         account, policy = judged.account, judged.policy
-        if not isinstance(step, Bind) and self.has(Quirk.UNCOUNTED_OLD_PASSWORD):
-            return
         if not policy.lockout_failure_count or (judged.settled().is_locked() and not even_locked):
             return
         judged.settle()
@@ -489,7 +487,7 @@ class Model:
         view = judged.settled()
         as_bind = anonymous and not self.has(Quirk.CHANGE_TELLS_NAMES)
         if as_bind and not account.has(step.old):
-            self.count_failure(step, judged)
+            self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
         expired = not judged.is_valid() and not self.has(Quirk.EXPIRED_ACCOUNT_MAY_CHANGE)
         if account.disabled or expired:
@@ -501,7 +499,7 @@ class Model:
         if step.old is not None and judged.policy.require_secure_authentication:
             return self.reply(step, CONFIDENTIALITY)
         if step.old is not None and not account.has(step.old):
-            self.count_failure(step, judged, even_locked=self.has(Quirk.FAILURES_WHILE_LOCKED))
+            self.count_failure(judged, even_locked=self.has(Quirk.FAILURES_WHILE_LOCKED))
             return self.reply(step, INVALID_CREDENTIALS)
         code, error = self.refusal_of_extended(step, judged, by_self)
         if code != SUCCESS:

@@ -141,7 +141,6 @@ class Quirk(Enum):
         "looks; here it began with the last failure"
     )
     # Pando's, each to leave this list with its mending.
-    UNCOUNTED_OLD_PASSWORD = "Pando does not count a wrong old password in the extended operation"
     UNMATCHED_DELETION = (
         "Pando answers 19 to a modification that deletes a wrong old password and adds a new one; 16 is right"
     )

@@ -211,7 +211,7 @@ class SlapdModel(Model):
         if self.is_locked(judged) or judged.is_idle():
             return self.reply(step, INVALID_CREDENTIALS, Error.LOCKED)
         if not account.has(step.password):
-            self.count_failure(step, judged)
+            self.count_failure(judged)
             return self.reply(step, INVALID_CREDENTIALS)
         account.failures, account.locked = [], None
         account.last_login = self.now
@@ -223,7 +223,7 @@ class SlapdModel(Model):
         since, duration = judged.account.locked, 1000 * judged.policy.lockout_duration
         return since is not None and (not duration or judged.now < since + duration)
 
-    def count_failure(self, step, judged: Judgement, even_locked: bool = False) -> None:
+    def count_failure(self, judged: Judgement, even_locked: bool = False) -> None:
         account, limit = judged.account, judged.policy.lockout_failure_count
         if not limit or not account.passwords:
             return
