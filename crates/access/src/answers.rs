@@ -8,7 +8,7 @@ use query::asker_rights::{AskerRights, Snapshots, Which};
 use query::backend::BackendIndex;
 use query::entry::EntryView;
 use query::facts::Facts;
-use query::rights::{Answer, ReadRight, ReadRights, Unrestricted};
+use query::rights::{Answer, Everything, ReadRight, ReadRights};
 use schema::TypeIndex;
 use store::{Snapshot, StoreError};
 
@@ -19,7 +19,7 @@ use crate::visible::shows;
 impl AskerRights for Rights {
     fn answers(self: Arc<Self>, which: Which) -> Result<Answers, StoreError> {
         if self.bypasses_acl() {
-            return Ok(Answers::Fixed(Arc::new(Unrestricted)));
+            return Ok(Answers::Fixed(Arc::new(Everything)));
         }
         let certain = if which == Which::Stored { &self.stored } else { &self.own };
         if certain.is_fixed() {

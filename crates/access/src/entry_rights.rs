@@ -74,7 +74,8 @@ impl<'m> EntryRights<'m> {
     /// When something cannot be read.
     pub fn may(&self, facts: &Facts, entry: &EntryView<'_>, question: Question<'_>) -> Result<bool, StoreError> {
         if self.rights.bypasses_acl() {
-            return Ok(true);
+            let reads = matches!(question.right, Right::Read | Right::Search | Right::Compare);
+            return Ok(!(reads && question.attribute.is_some_and(|attribute| facts.is_hidden(attribute))));
         }
         self.may_here(facts, &self.here(entry), question)
     }

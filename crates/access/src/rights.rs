@@ -10,7 +10,7 @@ use query::asker_rights::{Snapshots, Which};
 use query::backend::BackendIndex;
 use query::facts::Facts;
 use query::read_moment::ReadContext;
-use query::rights::{Answer, ReadRight};
+use query::rights::{Answer, Everything, ReadRight, ReadRights};
 use schema::TypeIndex;
 use store::{PublishedMarks, Snapshot, StoreError};
 
@@ -145,7 +145,10 @@ impl Rights {
     /// What holds for a type in all entries.
     #[inline]
     pub(crate) fn of_type(&self, which: Which, right: ReadRight, attribute: TypeIndex) -> Answer {
-        if self.bypasses_acl() { Answer::Yes } else { self.certain(which).of_type(right, attribute) }
+        match self.bypasses_acl() {
+            true => Everything.of_type(&self.facts, right, attribute),
+            false => self.certain(which).of_type(right, attribute),
+        }
     }
 
     /// What holds for attributes that the schema does not have, in all entries.

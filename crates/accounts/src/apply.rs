@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::change::{LockRules, StateChange};
 use crate::moment::Moment;
+use crate::second_factor::Token;
 use crate::state::{AccountState, Lock};
 
 /// Times that must differ are moved by this.
@@ -31,6 +32,13 @@ pub fn apply_change(state: &mut AccountState, change: &StateChange) -> bool {
             }
             is_later
         }
+        StateChange::SpendCode { token, next } => state.tokens.spend(*token, *next),
+        StateChange::PutToken { value } => {
+            let token = std::str::from_utf8(value).ok().and_then(|text| Token::parse(text).ok());
+            token.is_some_and(|token| state.tokens.put(&token))
+        }
+        StateChange::RemoveToken { token: Some(token) } => state.tokens.remove(*token),
+        StateChange::RemoveToken { token: None } => state.tokens.clear(),
         StateChange::Reencode { .. } => false,
     }
 }

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use crate::moment::Moment;
+use crate::second_factor::TokenKey;
 
 /// One change of an account's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,23 @@ pub enum StateChange {
         attribute: String,
         /// The time as the policy's format writes it.
         value: Vec<u8>,
+    },
+    /// A code of a token was shown: it and those before it are not good any more, and the token is in use.
+    SpendCode {
+        /// Which token.
+        token: TokenKey,
+        /// The first counter or time step whose code is good now.
+        next: u64,
+    },
+    /// A token is added. One of the same name goes, unless it is in use: then nothing changes.
+    PutToken {
+        /// As the attribute has it.
+        value: Vec<u8>,
+    },
+    /// A token is removed, or all are.
+    RemoveToken {
+        /// Which; none: all.
+        token: Option<TokenKey>,
     },
     /// A stored password in another form, if the old form is still there.
     Reencode {

@@ -1,6 +1,7 @@
 //! The state of an account: what its entry keeps beside the passwords.
 
 use crate::moment::Moment;
+use crate::second_factor::Tokens;
 
 /// What an entry says of its account; [`AccountState::default`] is that of an entry which says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -29,6 +30,8 @@ pub struct AccountState {
     pub warned: Option<Moment>,
     /// `ds-pwp-password-changed-by-required-time`: the deadline (`require-change-by-time`) that was met.
     pub met_deadline: Option<Moment>,
+    /// `ds-pwp-one-time-password-token`: what makes the codes that a bind shows beside the password.
+    pub tokens: Tokens,
     /// The last successful bind, from the attribute that the policy names.
     pub last_login: Option<Moment>,
 }

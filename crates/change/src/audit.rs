@@ -70,7 +70,9 @@ impl AuditFormat {
 
     fn is_obscured(&self, description: &str) -> bool {
         let attribute = self.facts.schema.type_of_description(description.as_bytes());
-        attribute.is_some_and(|attribute| self.obscured.iter().any(|hidden| attribute.is_subtype_of(*hidden)))
+        attribute.is_some_and(|attribute| {
+            self.facts.is_hidden(attribute.index) || self.obscured.iter().any(|hidden| attribute.is_subtype_of(*hidden))
+        })
     }
 
     /// One attribute of an added entry.

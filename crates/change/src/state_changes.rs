@@ -8,12 +8,17 @@
 //!            4 · time                                                                       a warning
 //!            5 · time · attribute · value                                                   the last login
 //!            6 · attribute · old value · values · value…                                    another form of a password
+//!            7 · token 12 bytes · next                                                      a code was shown
+//!            8 · value                                                                      a token is added
+//!            9 · token 12 bytes                                                             a token is removed
+//!            10                                                                             all tokens are removed
 //! ```
 //! Kinds are bytes, numbers varints, times and durations in milliseconds; texts and values have their length before
 //! them. What the policy says of wrong passwords goes with each, because a replay does not know the policy of then.
 
 use std::time::Duration;
 
+use accounts::second_factor::TokenKey;
 use accounts::{LockRules, Moment, StateChange};
 use store::varint::{put_counted, take_counted};
 use store::{EntryId, varint};
@@ -83,6 +88,20 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
             put_counted(out, attribute.as_bytes());
             put_counted(out, value);
         }
+        StateChange::SpendCode { token, next } => {
+            out.push(7);
+            out.extend_from_slice(&token.0);
+            varint::put(out, *next);
+        }
+        StateChange::PutToken { value } => {
+            out.push(8);
+            put_counted(out, value);
+        }
+        StateChange::RemoveToken { token: Some(token) } => {
+            out.push(9);
+            out.extend_from_slice(&token.0);
+        }
+        StateChange::RemoveToken { token: None } => out.push(10),
         StateChange::Reencode { attribute, old, new } => {
             out.push(6);
             put_counted(out, attribute.as_bytes());
@@ -95,14 +114,28 @@ fn put_change(out: &mut Vec<u8>, change: &StateChange) {
 
 fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
     let kind = *varint::take_bytes(rest, 1)?.first()?;
-    if kind == 6 {
-        let (attribute, old) = (take_text(rest)?, take_counted(rest)?.to_vec());
-        let mut new = Vec::new();
-        for _ in 0..varint::take(rest)? {
-            new.push(take_counted(rest)?.to_vec());
+    match kind {
+        1..=5 => take_timed(kind, rest),
+        6 => {
+            let (attribute, old) = (take_text(rest)?, take_counted(rest)?.to_vec());
+            let mut new = Vec::new();
+            for _ in 0..varint::take(rest)? {
+                new.push(take_counted(rest)?.to_vec());
+            }
+            Some(StateChange::Reencode { attribute, old, new })
         }
-        return Some(StateChange::Reencode { attribute, old, new });
+        7 => {
+            let token = take_key(rest)?;
+            Some(StateChange::SpendCode { token, next: varint::take(rest)? })
+        }
+        8 => Some(StateChange::PutToken { value: take_counted(rest)?.to_vec() }),
+        9 => Some(StateChange::RemoveToken { token: Some(take_key(rest)?) }),
+        10 => Some(StateChange::RemoveToken { token: None }),
+        _ => None,
     }
+}
+
+fn take_timed(kind: u8, rest: &mut &[u8]) -> Option<StateChange> {
     let at = Moment(varint::take(rest)?);
     Some(match kind {
         1 => {
@@ -117,6 +150,10 @@ fn take_change(rest: &mut &[u8]) -> Option<StateChange> {
         5 => StateChange::LastLogin { at, attribute: take_text(rest)?, value: take_counted(rest)?.to_vec() },
         _ => return None,
     })
+}
+
+fn take_key(rest: &mut &[u8]) -> Option<TokenKey> {
+    varint::take_bytes(rest, TokenKey::BYTES)?.first_chunk().copied().map(TokenKey)
 }
 
 fn take_text(rest: &mut &[u8]) -> Option<String> {
@@ -153,6 +190,11 @@ mod tests {
                 attribute,
                 value
             }),
+            (any::<[u8; TokenKey::BYTES]>(), any::<u64>())
+                .prop_map(|(token, next)| StateChange::SpendCode { token: TokenKey(token), next }),
+            bytes().prop_map(|value| StateChange::PutToken { value }),
+            any::<Option<[u8; TokenKey::BYTES]>>()
+                .prop_map(|token| StateChange::RemoveToken { token: token.map(TokenKey) }),
             ("\\PC{0,9}", bytes(), vec(bytes(), 0..3)).prop_map(|(attribute, old, new)| StateChange::Reencode {
                 attribute,
                 old,

@@ -288,6 +288,7 @@ mod tests {
     use std::time::Duration;
 
     use accounts::LockRules;
+    use accounts::second_factor::Tokens;
     use config::Config;
 
     use super::*;
@@ -363,6 +364,7 @@ mod tests {
             grace_uses: vec![Moment(8)],
             warned: time(9),
             met_deadline: time(10),
+            tokens: Tokens::default(),
             last_login: time(11),
         };
         let account = RootAccount { dn: "cn=a".to_owned(), password: b"{SSHA}b25l".to_vec(), state };

@@ -66,6 +66,7 @@ fn take(
         AccountAttribute::GraceUse => each(entry, stored, |value| state.grace_uses.extend(moment(value))),
         AccountAttribute::Warned => time(entry, stored, &mut state.warned),
         AccountAttribute::MetDeadline => time(entry, stored, &mut state.met_deadline),
+        AccountAttribute::Token => each(entry, stored, |value| state.tokens.add_value(value)),
     }
 }
 

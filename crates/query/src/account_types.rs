@@ -30,9 +30,11 @@ pub enum AccountAttribute {
     Warned,
     /// `ds-pwp-password-changed-by-required-time`
     MetDeadline,
+    /// `ds-pwp-one-time-password-token`
+    Token,
 }
 
-const NAMES: [(&[u8], AccountAttribute); 13] = [
+const NAMES: [(&[u8], AccountAttribute); 14] = [
     (b"pwdChangedTime", AccountAttribute::PasswordChanged),
     (b"ds-pwp-account-disabled", AccountAttribute::Disabled),
     (b"nsAccountLock", AccountAttribute::Disabled),
@@ -46,6 +48,7 @@ const NAMES: [(&[u8], AccountAttribute); 13] = [
     (b"pwdGraceUseTime", AccountAttribute::GraceUse),
     (b"ds-pwp-warned-time", AccountAttribute::Warned),
     (b"ds-pwp-password-changed-by-required-time", AccountAttribute::MetDeadline),
+    (b"ds-pwp-one-time-password-token", AccountAttribute::Token),
 ];
 
 /// The attribute types of one schema.

@@ -23,6 +23,8 @@ pub struct Facts {
     virtual_types: Vec<(TypeIndex, VirtualAttribute)>,
     /// By attribute type: whether only root may read it.
     secret: Vec<bool>,
+    /// By attribute type: whether nobody may read it.
+    hidden: Vec<bool>,
     /// By attribute type: whether it is operational.
     operational: Vec<bool>,
     /// By attribute type: whether the server computes it.
@@ -66,6 +68,9 @@ pub struct Facts {
 /// patient thief.
 const SECRET: [&[u8]; 2] = [b"userPassword", b"authPassword"];
 
+/// Attributes whose values nobody may read, whatever access control says: the server alone needs them.
+const HIDDEN: [&[u8]; 1] = [b"ds-pwp-one-time-password-token"];
+
 /// The classes of subentries: of RFC 3672, and of the draft that Sun's servers and their definitions of roles and
 /// services use.
 const SUBENTRY: [&[u8]; 2] = [b"subentry", b"ldapSubentry"];
@@ -80,17 +85,19 @@ impl Facts {
         let type_of = |name: &[u8]| schema.attribute_type(name).map(|it| it.index);
         let class_of = |name: &[u8]| schema.object_class(name).map(|it| it.index);
         let count = schema.attribute_types().iter().map(|it| it.index.0 as usize + 1).max().unwrap_or(0);
-        let mut flags = [vec![false; count], vec![false; count], vec![false; count]];
+        let mut flags = [(); 4].map(|()| vec![false; count]);
         let virtual_types: Vec<_> = VirtualAttribute::ALL
             .iter()
             .filter_map(|attribute| Some((type_of(attribute.name().as_bytes())?, *attribute)))
             .collect();
-        let secret: Vec<TypeIndex> = SECRET.iter().filter_map(|name| type_of(name)).collect();
+        let secret: Vec<TypeIndex> = SECRET.iter().chain(&HIDDEN).filter_map(|name| type_of(name)).collect();
+        let hidden: Vec<TypeIndex> = HIDDEN.iter().filter_map(|name| type_of(name)).collect();
         let mut server_owned: Vec<TypeIndex> = DEFINED_ONLY.iter().filter_map(|name| type_of(name)).collect();
         server_owned.extend(virtual_types.iter().map(|(index, _)| *index));
         for attribute in schema.attribute_types() {
             let values = [
                 secret.iter().any(|it| attribute.is_subtype_of(*it)),
+                hidden.iter().any(|it| attribute.is_subtype_of(*it)),
                 attribute.is_operational(),
                 server_owned.contains(&attribute.index),
             ];
@@ -100,7 +107,7 @@ impl Facts {
                 }
             }
         }
-        let [secret, operational, computed] = flags;
+        let [secret, hidden, operational, computed] = flags;
         let class_rule = schema.attribute_type(b"objectClass").and_then(|attribute| attribute.equality);
         let normal = |name: &&[u8]| {
             let mut form = Vec::new();
@@ -110,6 +117,7 @@ impl Facts {
         Facts {
             virtual_types,
             secret,
+            hidden,
             operational,
             computed,
             dynamic: class_of(b"dynamicObject"),
@@ -140,6 +148,13 @@ impl Facts {
     #[must_use]
     pub fn is_secret(&self, attribute: TypeIndex) -> bool {
         self.secret.get(attribute.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether nobody may read values of that type.
+    #[inline]
+    #[must_use]
+    pub fn is_hidden(&self, attribute: TypeIndex) -> bool {
+        self.hidden.get(attribute.0 as usize).copied().unwrap_or(false)
     }
 
     /// Whether the type is operational.

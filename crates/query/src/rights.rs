@@ -102,6 +102,38 @@ impl ReadRights for Unrestricted {
     }
 }
 
+/// Whoever access control does not concern: everything is allowed but what nobody may read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Everything;
+
+impl ReadRights for Everything {
+    fn of_type(&self, facts: &Facts, _right: ReadRight, attribute: TypeIndex) -> Answer {
+        if facts.is_hidden(attribute) { Answer::No } else { Answer::Yes }
+    }
+
+    fn of_entry(
+        &self,
+        facts: &Facts,
+        _right: ReadRight,
+        _entry: &EntryView<'_>,
+        attribute: TypeIndex,
+    ) -> Result<bool, StoreError> {
+        Ok(!facts.is_hidden(attribute))
+    }
+
+    fn of_unknown(&self, _right: ReadRight) -> Answer {
+        Answer::Yes
+    }
+
+    fn shows_entries(&self) -> Answer {
+        Answer::Yes
+    }
+
+    fn shows(&self, _facts: &Facts, _entry: &EntryView<'_>) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+}
+
 /// Whoever may see no entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRights;

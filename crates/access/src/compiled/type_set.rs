@@ -52,6 +52,8 @@ impl TypeSet {
 pub(crate) struct Kinds {
     pub user: TypeSet,
     pub operational: TypeSet,
+    /// What nobody may read.
+    pub hidden: TypeSet,
     /// Operational attributes that every entry shows.
     pub always_shown: Vec<TypeIndex>,
 }
@@ -62,15 +64,19 @@ const ALWAYS_SHOWN: [&[u8]; 5] =
 
 impl Kinds {
     pub fn of(facts: &Facts) -> Kinds {
-        let (mut user, mut operational) = (TypeSet::default(), TypeSet::default());
+        let (mut user, mut operational, mut hidden) = <(TypeSet, TypeSet, TypeSet)>::default();
         for attribute in facts.schema.attribute_types() {
+            if facts.is_hidden(attribute.index) {
+                hidden.insert(attribute.index);
+            }
             match facts.is_operational(attribute.index) {
                 true => operational.insert(attribute.index),
                 false => user.insert(attribute.index),
             }
         }
         let index_of = |name: &&[u8]| facts.schema.attribute_type(name).map(|it| it.index);
-        Kinds { user, operational, always_shown: ALWAYS_SHOWN.iter().filter_map(index_of).collect() }
+        let always_shown = ALWAYS_SHOWN.iter().filter_map(index_of).collect();
+        Kinds { user, operational, hidden, always_shown }
     }
 }
 
@@ -121,12 +127,15 @@ impl TypeList {
     }
 
     pub fn contains(&self, facts: &Facts, attribute: TypeIndex) -> bool {
+        if facts.is_hidden(attribute) {
+            return false;
+        }
         let is_listed = self.types.binary_search(&attribute).is_ok();
         let is_of_kind = if facts.is_operational(attribute) { self.operational } else { self.user };
         if self.excludes { is_of_kind && !is_listed } else { is_of_kind || is_listed }
     }
 
-    /// Adds what it contains to a set.
+    /// Adds what it contains to a set. What nobody may read is never contained.
     pub fn add_to(&self, kinds: &Kinds, set: &mut TypeSet) {
         let mut own = TypeSet::default();
         if self.user {
@@ -142,6 +151,7 @@ impl TypeList {
         } else {
             own.add_all(&listed)
         }
+        own.remove_all(&kinds.hidden);
         set.add_all(&own);
     }
 

@@ -7,6 +7,7 @@
 mod algorithm;
 mod seal;
 mod token;
+mod tokens;
 mod uri;
 
 #[cfg(test)]
@@ -14,5 +15,6 @@ mod tests;
 
 pub use algorithm::{Algorithm, one_time_code};
 pub use seal::{SEALED_BYTES_MAX, SECRET_BYTES, SealError, SealKey};
-pub use token::{DIGITS_MAX, DIGITS_MIN, Kind, Token, TokenError, Window};
+pub use token::{DIGITS_MAX, DIGITS_MIN, Kind, Token, TokenError, TokenKey, Window};
+pub use tokens::Tokens;
 pub use uri::{base32, secret_of_base32};

@@ -10,6 +10,7 @@
 
 use std::fmt;
 
+use aws_lc_rs::aead::NONCE_LEN;
 use data_encoding::BASE64;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
@@ -57,6 +58,16 @@ pub struct Token {
     pub sealed: Vec<u8>,
 }
 
+/// Which token of an account is meant: the random beginning of its sealed secret, which no other has. Another token
+/// that is given the same name is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenKey(pub [u8; TokenKey::BYTES]);
+
+impl TokenKey {
+    /// How long one is.
+    pub const BYTES: usize = NONCE_LEN;
+}
+
 /// How far codes may be away from what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -92,6 +103,12 @@ impl Default for Window {
 }
 
 impl Token {
+    /// What tells it apart from others.
+    #[must_use]
+    pub fn key(&self) -> TokenKey {
+        TokenKey(self.sealed.first_chunk().copied().unwrap_or_default())
+    }
+
     /// The counter that follows the one whose code was given; none when the code is wrong or used up. All codes of the
     /// window are compared, so that the time does not tell which one it was.
     #[must_use]

@@ -1,10 +1,11 @@
 //! The state of accounts after binds: failures, locks, grace logins, warnings, last logins, and passwords in another
-//! form.
+//! form; the tokens of second factors, and which of their codes are used up.
 //!
 //! Each change is merged with what the entry has now; what comes of a state and a change is decided by [`accounts`].
 //! Nobody asked for these changes, so they leave no trace of their own in the entry (`modifyTimestamp`, `entryCSN`), no
 //! plugin judges them, and no right is needed. An entry that is gone, or another one, is left alone.
 
+use accounts::second_factor::Tokens;
 use accounts::{AccountState, Lock, Moment, StateChange, apply_change};
 use store::record::Timestamp;
 use store::{Content, RecordView, StoreError, View};
@@ -26,6 +27,7 @@ pub(super) const LOCK: &str = "pwdAccountLockedTime";
 pub(super) const DELAY: &str = "pwdAccountTmpLockoutEnd";
 pub(super) const GRACE: &str = "pwdGraceUseTime";
 pub(super) const WARNED: &str = "ds-pwp-warned-time";
+pub(super) const TOKENS: &str = "ds-pwp-one-time-password-token";
 
 /// The lock that only an administrator ends.
 pub(super) const UNTIL_UNLOCKED: &[u8] = b"000001010000Z";
@@ -98,6 +100,9 @@ fn edit(view: &View<'_>, draft: &mut Draft<'_>, changes: &[StateChange]) -> Resu
     if state.warned != before.warned {
         set(draft, WARNED, one(state.warned).into_iter().map(text))?;
     }
+    if state.tokens != before.tokens {
+        set(draft, TOKENS, state.tokens.values())?;
+    }
     if let Some((attribute, value)) = login {
         set(draft, attribute, std::iter::once(value.clone()))?;
     }
@@ -115,6 +120,8 @@ fn read(view: &View<'_>, draft: &Draft<'_>, changes: &[StateChange]) -> Result<A
     };
     let first = |name: &str| Ok::<_, StoreError>(moments(name)?.first().copied());
     let locks = stored(view, draft, LOCK)?;
+    let mut tokens = Tokens::default();
+    stored(view, draft, TOKENS)?.iter().for_each(|value| tokens.add_value(value));
     let login = changes.iter().find_map(|change| match change {
         StateChange::LastLogin { attribute, .. } => Some(attribute),
         _ => None,
@@ -125,6 +132,7 @@ fn read(view: &View<'_>, draft: &Draft<'_>, changes: &[StateChange]) -> Result<A
         delayed_until: first(DELAY)?,
         grace_uses: moments(GRACE)?,
         warned: first(WARNED)?,
+        tokens,
         last_login: login.map_or(Ok(None), |attribute| first(attribute))?,
         ..AccountState::default()
     })

@@ -3,7 +3,7 @@
 //! Knows attributes and LDIF; who may read them and which are asked for is the search's business.
 
 use ldap::ldif::put_line;
-use schema::{Schema, uuid};
+use schema::uuid;
 use store::StoreError;
 
 use super::change::{AttributeChange, Change};
@@ -56,9 +56,9 @@ fn make(facts: &Facts, change: &Change<'_>, with_values: bool) -> Result<Synthet
     }
     if with_values {
         let (description, text) = match change.kind {
-            ChangeKind::Delete => ("includedAttributes", content(change, |it, put| it.removed().for_each(put))),
-            ChangeKind::Add => ("changes", content(change, |it, put| it.added().for_each(put))),
-            ChangeKind::Modify => ("changes", modifications(&facts.schema, change)),
+            ChangeKind::Delete => ("includedAttributes", content(facts, change, |it, put| it.removed().for_each(put))),
+            ChangeKind::Add => ("changes", content(facts, change, |it, put| it.added().for_each(put))),
+            ChangeKind::Modify => ("changes", modifications(facts, change)),
             ChangeKind::ModifyDn => ("changes", Vec::new()),
         };
         if !text.is_empty() {
@@ -78,21 +78,33 @@ fn change_type(kind: ChangeKind) -> &'static str {
     }
 }
 
+/// Without those that nobody may read.
+fn shown_attributes<'c>(facts: &Facts, change: &Change<'c>) -> impl Iterator<Item = AttributeChange<'c>> {
+    change.attributes().filter(|attribute| {
+        let known = facts.schema.type_of_description(attribute.description.as_bytes());
+        known.is_none_or(|known| !facts.is_hidden(known.index))
+    })
+}
+
 /// `attribute: value` lines.
-fn content(change: &Change<'_>, values: impl Fn(&AttributeChange<'_>, &mut dyn FnMut(&[u8]))) -> Vec<u8> {
+fn content(
+    facts: &Facts,
+    change: &Change<'_>,
+    values: impl Fn(&AttributeChange<'_>, &mut dyn FnMut(&[u8])),
+) -> Vec<u8> {
     let mut out = Vec::new();
-    for attribute in change.attributes() {
+    for attribute in shown_attributes(facts, change) {
         values(&attribute, &mut |value| put_line(&mut out, attribute.description.as_bytes(), value, None));
     }
     out
 }
 
 /// Modifications as in an LDIF change record (RFC 2849), which bring about the same once more.
-fn modifications(schema: &Schema, change: &Change<'_>) -> Vec<u8> {
+fn modifications(facts: &Facts, change: &Change<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    for attribute in change.attributes() {
+    for attribute in shown_attributes(facts, change) {
         let is_single =
-            schema.type_of_description(attribute.description.as_bytes()).is_some_and(|it| it.is_single_value());
+            facts.schema.type_of_description(attribute.description.as_bytes()).is_some_and(|it| it.is_single_value());
         let has_added = attribute.added().next().is_some();
         if !attribute.is_complete || (is_single && has_added) {
             put_modification(&mut out, "replace", attribute.description, attribute.added());

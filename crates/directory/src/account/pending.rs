@@ -157,6 +157,17 @@ fn merge(changes: &mut Vec<StateChange>, new: StateChange) {
                 .retain(|known| !matches!(known, StateChange::LastLogin { attribute: same, .. } if same == attribute));
         }
         StateChange::Warned { .. } if changes.iter().any(|known| matches!(known, StateChange::Warned { .. })) => return,
+        StateChange::SpendCode { token, next } => {
+            let (token, next) = (*token, *next);
+            let known = changes.iter_mut().find_map(|known| match known {
+                StateChange::SpendCode { token: same, next } if *same == token => Some(next),
+                _ => None,
+            });
+            if let Some(known) = known {
+                *known = next.max(*known);
+                return;
+            }
+        }
         StateChange::Reencode { .. } if changes.contains(&new) => return,
         _ => {}
     }

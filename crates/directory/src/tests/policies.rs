@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::account_policy::PolicyFinder;
+use accounts::second_factor::Tokens;
 use accounts::{AccountState, LastLogin, Lock, Moment, PasswordPolicy, TimeFormat, ValidatorRule};
 use config::{
     Applier, Config, ConflictBehavior, GivenTo, VirtualAttributeConfig, VirtualAttributeKind, default_indexes,
@@ -284,8 +285,13 @@ fn a_state_is_read_from_all_its_attributes() {
          pwdFailureTime: 20200103000001.250Z\npwdFailureTime: 20200102235959Z\n\
          pwdAccountTmpLockoutEnd: 20200103000007Z\npwdReset: TRUE\npwdGraceUseTime: 20200104000000Z\n\
          ds-pwp-warned-time: 20200105000000Z\nds-pwp-password-changed-by-required-time: 20200106000000Z\n\
-         ds-pwp-last-login-time: 20200107\n",
+         ds-pwp-last-login-time: 20200107\nds-pwp-one-time-password-token: no token\n\
+         ds-pwp-one-time-password-token: {HOTP}id=card;state=active;algorithm=SHA1;digits=6;next=3;secret=AQID\n",
     );
+    let mut tokens = Tokens::default();
+    tokens.add_value(b"no token");
+    tokens.add_value(b"{HOTP}id=card;state=active;algorithm=SHA1;digits=6;next=3;secret=AQID");
+    assert_eq!((tokens.all().len(), tokens.damaged()), (1, 1));
     let day = |day: u64| Moment(1_577_836_800_000 + (day - 1) * 86_400_000);
     let login = LastLogin {
         attribute: "ds-pwp-last-login-time".to_owned(),
@@ -307,6 +313,7 @@ fn a_state_is_read_from_all_its_attributes() {
         grace_uses: vec![day(4)],
         warned: Some(day(5)),
         met_deadline: Some(day(6)),
+        tokens,
         last_login: Some(day(7)),
     };
     assert_eq!(state(&it, &ann, &policy), expected);

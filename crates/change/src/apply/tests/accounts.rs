@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use accounts::second_factor::{Algorithm, Kind, Token};
 use accounts::{LockRules, Moment, StateChange};
 use ldap::ResultCode;
 use proptest::prelude::*;
@@ -9,7 +10,7 @@ use store::EntryId;
 
 use super::bed::{Bed, With};
 use crate::history::Cause;
-use crate::proposal::Kind;
+use crate::proposal;
 use crate::state_changes::{AccountChanges, encode};
 
 const ANN: &str = "uid=ann,ou=people,dc=example,dc=com";
@@ -40,7 +41,7 @@ fn account(bed: &Bed, dn: &str, changes: &[StateChange]) -> AccountChanges {
 }
 
 fn propose(bed: &mut Bed, accounts: &[AccountChanges]) {
-    bed.propose(Kind::AccountState, &encode(accounts), With::default()).ok();
+    bed.propose(proposal::Kind::AccountState, &encode(accounts), With::default()).ok();
 }
 
 fn change(bed: &mut Bed, dn: &str, changes: &[StateChange]) {
@@ -111,6 +112,51 @@ fn a_password_gets_another_form_only_while_it_is_there() {
     assert_eq!(bed.values(ANN, "userPassword"), ["{SSHA}other"]);
 }
 
+fn token(id: &str, sealed: u8, next: u64) -> Token {
+    Token {
+        id: id.to_owned(),
+        kind: Kind::Hotp,
+        is_active: false,
+        algorithm: Algorithm::Sha1,
+        digits: 6,
+        next,
+        sealed: vec![sealed; 48],
+    }
+}
+
+/// Codes are spent in whatever order they come, and never given back.
+#[test]
+fn what_a_token_has_spent_only_grows() {
+    const TOKENS: &str = "ds-pwp-one-time-password-token";
+    let mut bed = people();
+    let (phone, card) = (token("phone", 1, 0), token("card", 2, 5));
+    let put = |token: &Token| StateChange::PutToken { value: token.to_string().into_bytes() };
+    let spend = |token: &Token, next| StateChange::SpendCode { token: token.key(), next };
+    change(&mut bed, ANN, &[put(&phone), put(&card)]);
+    change(&mut bed, ANN, &[spend(&phone, 9), spend(&phone, 7)]);
+    let active = Token { is_active: true, next: 9, ..phone.clone() };
+    let mut expected = [active.to_string(), card.to_string()];
+    expected.sort();
+    let sorted = |bed: &Bed| {
+        let mut values = bed.values(ANN, TOKENS);
+        values.sort();
+        values
+    };
+    assert_eq!(sorted(&bed), expected);
+    // A token in use is not replaced by one of the same name, a pending one is; the old one's codes do not touch it.
+    let other_card = token("card", 3, 0);
+    change(&mut bed, ANN, &[put(&token("phone", 4, 0)), put(&other_card), spend(&card, 8)]);
+    let mut expected = [active.to_string(), other_card.to_string()];
+    expected.sort();
+    assert_eq!(sorted(&bed), expected);
+    change(&mut bed, ANN, &[StateChange::RemoveToken { token: Some(phone.key()) }]);
+    assert_eq!(bed.values(ANN, TOKENS), [other_card.to_string()]);
+    assert_eq!(bed.replayed().picture(), bed.picture());
+    change(&mut bed, ANN, &[StateChange::RemoveToken { token: None }]);
+    assert_eq!(bed.values(ANN, TOKENS), [""; 0]);
+    bed.verify();
+}
+
 #[test]
 fn another_entry_is_never_changed_instead() {
     let mut bed = people();
@@ -143,7 +189,7 @@ fn it_is_in_the_history_and_not_shown() {
 #[test]
 fn damaged_changes_are_refused() {
     let mut bed = people();
-    bed.propose(Kind::AccountState, &[1, 2, 3], With::default()).refused(ResultCode::OTHER, "damaged");
+    bed.propose(proposal::Kind::AccountState, &[1, 2, 3], With::default()).refused(ResultCode::OTHER, "damaged");
 }
 
 fn step() -> impl Strategy<Value = (bool, StateChange)> {

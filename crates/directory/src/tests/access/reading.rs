@@ -51,6 +51,33 @@ fn star_is_user_attributes_and_plus_operational_ones() {
     }
 }
 
+/// Tokens of second factors are for the server alone, whatever instructions say, and whoever bypasses them.
+#[test]
+fn nobody_reads_what_is_hidden() {
+    const TOKEN: &str = "ds-pwp-one-time-password-token";
+    let instructions = ["=\"*\"", "=\"+\"", "=\"ds-pwp-one-time-password-token\"", "!=\"cn || entryUUID\""]
+        .map(|list| (BASE, aci(&format!("(targetattr{list})"), READ)));
+    let bed = AccessBed::new(&instructions.each_ref().map(|(at, text)| (*at, text.as_str())));
+    let root = crate::Session::of(crate::update::tests::bed::root(), 1);
+    let facts = bed.facts();
+    for session in [bed.session(""), bed.session("alice"), root] {
+        for (right, reads) in
+            [(Right::Read, ReadRight::Read), (Right::Search, ReadRight::Search), (Right::Compare, ReadRight::Compare)]
+        {
+            let allowed = |name: &str| {
+                bed.look(&session, &person("alice"), |rights, entry| {
+                    let attribute = bed.attribute(name);
+                    let question = access::Question::attribute(right, attribute);
+                    let answer = rights.of_type(&facts, reads, attribute);
+                    (rights.may(&facts, entry, question).unwrap(), answer)
+                })
+            };
+            assert_eq!(allowed(TOKEN), (false, Answer::No), "{right:?}");
+            assert!(allowed("pwdChangedTime").0, "{right:?}");
+        }
+    }
+}
+
 #[test]
 fn case_1_a_deny_above_beats_an_allow_below() {
     let people = format!("ou=People,{BASE}");
