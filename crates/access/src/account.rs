@@ -30,7 +30,7 @@ pub struct Account {
     /// The policy in force for it.
     pub policy: Arc<PasswordPolicy>,
     /// What it says of its state.
-    pub state: AccountState,
+    pub state: Box<AccountState>,
 }
 
 /// What an entry has of `userPassword`.
@@ -60,7 +60,7 @@ pub fn find_account(
     let limits = OwnLimits::read(&facts.own_limits, &view, &record)?;
     let policy = finder.of_entry(place, &record, snapshot)?;
     let entry = EntryView { id, record, dn: DnParts::default(), source: &view };
-    let state = account_state::read(facts, &entry, &policy)?;
+    let state = Box::new(account_state::read(facts, &entry, &policy)?);
     let passwords = passwords_of(password_attribute(facts, &policy), &view, id, &record)?;
     Ok(Some(Account { id, uuid: record.header().uuid, passwords, limits, policy, state }))
 }

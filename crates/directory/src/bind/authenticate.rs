@@ -136,7 +136,7 @@ impl BindContext<'_> {
             Who::Entry(found) => found,
             Who::Root { mut bound } => {
                 bound.authentication = via.authentication.clone();
-                return BindStep::Done(self.succeeded(bound, via, verdict.told));
+                return BindStep::Done(self.succeeded(*bound, via, verdict.told));
             }
             Who::Nobody { why, .. } => {
                 return BindStep::Done(self.refused(why, via, PasswordPolicyResponse::default()));
@@ -149,7 +149,7 @@ impl BindContext<'_> {
             };
             return BindStep::Done(self.refused(failure, via, verdict.told));
         }
-        let Found { place, entry_uuid, mut bound, .. } = found;
+        let Found { place, entry_uuid, mut bound, .. } = *found;
         let on_failure = claimed.policy.state_update_failure;
         let must_write = on_failure != StateUpdateFailure::Ignore && !verdict.changes.is_empty();
         let is_checked = must_write || on_failure == StateUpdateFailure::Proactive;

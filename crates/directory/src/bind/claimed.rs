@@ -15,13 +15,13 @@ use schema::NormalizedDn;
 
 use super::done::BindFailure;
 
-/// Who is meant, with all that a bind depends on.
+/// Who is meant, with all that a bind depends on. What is large is boxed: a claim is handed on several times.
 pub(crate) struct Claimed {
     pub(super) who: Who,
     /// As stored; of whom there is none, the decoy.
     pub(super) passwords: Vec<Vec<u8>>,
     pub(super) policy: Arc<PasswordPolicy>,
-    pub(super) state: AccountState,
+    pub(super) state: Box<AccountState>,
     /// When the bind came.
     pub(super) now: Moment,
 }
@@ -38,10 +38,10 @@ pub(super) enum Who {
     /// A root user of the configuration.
     Root {
         /// What the session would be.
-        bound: Bound,
+        bound: Box<Bound>,
     },
     /// An entry with a password.
-    Entry(Found),
+    Entry(Box<Found>),
 }
 
 /// An entry that was found.
@@ -61,8 +61,8 @@ impl Claimed {
     pub(super) fn root(bound: Bound, password: Vec<u8>, now: Moment) -> Claimed {
         // Root users are not locked: somebody must be able to unlock the others.
         static POLICY: LazyLock<Arc<PasswordPolicy>> = LazyLock::new(Arc::default);
-        let (policy, state) = (Arc::clone(&POLICY), AccountState::default());
-        Claimed { who: Who::Root { bound }, passwords: vec![password], policy, state, now }
+        let (policy, state) = (Arc::clone(&POLICY), Box::default());
+        Claimed { who: Who::Root { bound: Box::new(bound) }, passwords: vec![password], policy, state, now }
     }
 
     /// The account at the moment of the bind.

@@ -7,7 +7,6 @@ use access::guesses::Guesses;
 use access::inactive::inactive;
 use access::limits::{Bound, LimitsFinder, LiveLimits, given_limits};
 use access::{AccountClock, Authentication, Identity, PolicyFinder, Standing};
-use accounts::AccountState;
 use arc_swap::ArcSwap;
 use ldap::LdapResult;
 use password::Parameters;
@@ -127,7 +126,7 @@ impl BindContext<'_> {
             standing,
         };
         let entry_uuid = account.uuid.unwrap_or_default();
-        let found = Found { place, entry_uuid, name: name.clone(), seen, inactive, bound };
+        let found = Box::new(Found { place, entry_uuid, name: name.clone(), seen, inactive, bound });
         let mut state = account.state;
         state.is_disabled |= inactive.is_some();
         let (passwords, policy, now) = (account.passwords, account.policy, self.clock.now());
@@ -138,7 +137,7 @@ impl BindContext<'_> {
     pub(super) fn claim_of_nobody(&self, facts: &Arc<Facts>, why: BindFailure, backend: BackendIndex) -> Claimed {
         let policy = PolicyFinder { facts, context: self.reading }.default_policy();
         let passwords = vec![self.decoy.of(Claimed::default_scheme(&policy), &self.parameters.load())];
-        let (who, state, now) = (Who::Nobody { why, backend }, AccountState::default(), self.clock.now());
+        let (who, state, now) = (Who::Nobody { why, backend }, Box::default(), self.clock.now());
         Claimed { who, passwords, policy, state, now }
     }
 
