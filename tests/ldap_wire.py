@@ -74,9 +74,11 @@ class Ended(Exception):
 
 
 class Wire:
-    def __init__(self, port: int):
-        self.socket = socket.create_connection(("127.0.0.1", port), ANSWER_SECONDS_MAX)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def __init__(self, port: int, over=lambda plain: plain):
+        """`over` makes TLS, say, of the connected socket."""
+        plain = socket.create_connection(("127.0.0.1", port), ANSWER_SECONDS_MAX)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = over(plain)
         self.ids = count(1)
         self.buffer = b""
 
@@ -127,6 +129,11 @@ class Wire:
 
     def bind(self, name: str, password: str | bytes, *controls: bytes) -> Answer:
         return self.ask(bind_request(name, password), *controls)
+
+    def sasl(self, mechanism: str, credentials: bytes | None = None, *controls: bytes) -> Answer:
+        """The value of the answer is what the server sends for the mechanism."""
+        chosen = tlv(0xA3, octets(mechanism), b"" if credentials is None else octets(credentials))
+        return self.ask(tlv(BIND, integer(3), octets(""), chosen), *controls)
 
     def search(self, base: str, *controls: bytes, attributes=(), scope: int = 0) -> Answer:
         present = octets("objectClass", 0x87)

@@ -12,110 +12,26 @@ import subprocess
 import ldap3
 import pytest
 from pando_server import BASE, ROOT_DN, ROOT_PW, Pando
-
-HASHES = {"SCRAM-SHA-1": "sha1", "SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-PASSWORD = "pencil"
-IN_PROGRESS, INVALID, NOT_SUPPORTED, NEEDS_ENCRYPTION = 14, 49, 7, 13
-
-
-def scram_value(mechanism: str, password: str = PASSWORD) -> str:
-    """RFC 5803."""
-    name, salt = HASHES[mechanism], b"salt of the user"
-    salted = hashlib.pbkdf2_hmac(name, password.encode(), salt, 10000)
-    stored = hashlib.new(name, hmac.digest(salted, b"Client Key", name)).digest()
-    server = hmac.digest(salted, b"Server Key", name)
-    salt, stored, server = (base64.b64encode(part).decode() for part in (salt, stored, server))
-    return f"{{{mechanism}}}10000:{salt}${stored}:{server}"
-
-
-def person(uid: str, *lines: str) -> str:
-    entry = [f"dn: uid={uid},{BASE}", "objectClass: inetOrgPerson", "objectClass: ds-certificate-user", f"uid: {uid}"]
-    return "\n".join([*entry, f"cn: {uid.title()} Example", "sn: Example", f"mail: {uid}@example.com", *lines]) + "\n\n"
-
-
-def openssl(folder, *args: str) -> str:
-    done = subprocess.run(["openssl", *args], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def make_issuer(folder, name: str) -> None:
-    openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", f"/CN={name}",
-            "-keyout", f"{name}.key", "-out", f"{name}.crt")  # fmt: skip
-
-
-def make_client(folder, name: str, issuer: str, subject: str, serial: int) -> None:
-    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", f"{name}.key",
-            "-out", f"{name}.csr")  # fmt: skip
-    (folder / "v3.cnf").write_text("keyUsage = digitalSignature\n")
-    v3 = [] if name == "old" else ["-extfile", "v3.cnf"]
-    openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", f"{issuer}.crt", "-CAkey", f"{issuer}.key",
-            "-set_serial", str(serial), "-days", "30", "-out", f"{name}.crt", *v3)  # fmt: skip
-
-
-def revoke(folder, issuer: str, serial: int) -> None:
-    (folder / "index.txt").write_text(f"R\t400101000000Z\t260101000000Z\t{serial:02X}\tunknown\t/CN=x\n")
-    (folder / "number").write_text("01\n")
-    (folder / "ca.cnf").write_text(
-        "[ca]\ndefault_ca = d\n[d]\ndatabase = index.txt\ndefault_md = sha256\ndefault_crl_days = 30\n"
-        "crlnumber = number\ncrl_extensions = e\n[e]\nauthorityKeyIdentifier = keyid\n"
-    )
-    openssl(folder, "ca", "-config", "ca.cnf", "-gencrl", "-keyfile", f"{issuer}.key", "-cert", f"{issuer}.crt",
-            "-out", "list.pem")  # fmt: skip
+from sasl_scene import (
+    HASHES,
+    IN_PROGRESS,
+    INVALID,
+    NEEDS_ENCRYPTION,
+    NOT_SUPPORTED,
+    PASSWORD,
+    bind,
+    dn,
+    ldap3_server,
+    ldapi_url,
+    make_certificates,
+    start,
+    whoami,
+)
 
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("certificates")
-    for issuer in ("issuer", "stranger"):
-        make_issuer(folder, issuer)
-    make_client(folder, "ann", "issuer", "/DC=com/DC=example/UID=ann", 5)
-    make_client(folder, "mail", "issuer", "/O=Example/emailAddress=ben@example.com/CN=Ben Example", 6)
-    make_client(folder, "revoked", "issuer", "/DC=com/DC=example/UID=ben", 7)
-    make_client(folder, "foreign", "stranger", "/DC=com/DC=example/UID=ann", 8)
-    make_client(folder, "old", "issuer", "/DC=com/DC=example/UID=ann", 9)
-    revoke(folder, "issuer", 7)
-    return folder
-
-
-def start(folder, tables: str, certificates) -> Pando:
-    instance = Pando(folder / "inst").setup()
-    instance.certificates = certificates
-    values = [f"userPassword: {scram_value(mechanism)}" for mechanism in HASHES]
-    fingerprint = hashlib.sha256(
-        base64.b64decode(re.sub("-----.*?-----", "", (certificates / "mail.crt").read_text()))
-    ).hexdigest()
-    fingerprint = ":".join(re.findall("..", fingerprint))
-    ldif = folder / "people.ldif"
-    ldif.write_text(
-        f"dn: {BASE}\nobjectClass: domain\ndc: example\n"
-        f'aci: (targetattr="*")(version 3.0; acl "proxy"; allow (proxy) userdn="ldap:///uid=proxy,{BASE}";)\n\n'
-        + person("ann", *values)
-        + person(
-            "ben",
-            "userPassword: secret",
-            f"ds-certificate-fingerprint: {fingerprint}",
-            "ds-certificate-subject-dn: cn=Ben Example,emailAddress=ben@example.com,o=Example",
-        )  # fmt: skip
-        + person("bare")
-        + person("off", "userPassword: secret", "ds-pwp-account-disabled: true")
-        + person("proxy", "userPassword: secret", "ds-privilege-name: proxied-auth")
-        + person("privileged", "userPassword: secret", "ds-privilege-name: proxied-auth")
-        + person("twin1", "userPassword: secret", "mail: twins@example.com")
-        + person("twin2", "userPassword: secret", "mail: twins@example.com")
-    )
-    instance.import_ldif(ldif)
-    text = instance.config.read_text()
-    trust = 'trust-manager-provider = "clients"\n'
-    text = re.sub(r"(?m)^key-manager-provider = .*$", lambda line: line[0] + "\n" + trust, text)
-    text += f"""
-[trust-manager-provider.clients]
-trust-store-file = "{certificates}/issuer.crt"
-revocation-list-file = "{certificates}/list.pem"
-"""
-    text += "".join(f'[sasl-mechanism-handler.{name}]\ntype = "{name.lower()}"\n' for name in HASHES)
-    instance.config.write_text(text + tables)
-    return instance.start()
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="module")
@@ -125,40 +41,9 @@ def sasl(tmp_path_factory, certificates):
     assert instance.stop() == 0
 
 
-def ldapi_url(instance: Pando) -> str:
-    return "ldapi://" + str(instance.dir / "ldapi").replace("/", "%2F")
-
-
-def whoami(instance: Pando, url: str, *args: str, certificate: str = "", **environment):
-    """Exit status of ldapwhoami, and what it says."""
-    environment = {**os.environ, "LDAPTLS_REQCERT": "never", **environment}
-    if certificate:
-        environment["LDAPTLS_CERT"] = f"{instance.certificates}/{certificate}.crt"
-        environment["LDAPTLS_KEY"] = f"{instance.certificates}/{certificate}.key"
-    quiet = [] if "-x" in args else ["-Q"]
-    done = subprocess.run(
-        ["ldapwhoami", *quiet, "-H", url, *args], capture_output=True, text=True, env=environment, timeout=60
-    )
-    return done.returncode, (done.stdout if done.returncode == 0 else done.stderr).strip()
-
-
-def dn(uid: str) -> str:
-    return f"dn:uid={uid},{BASE}"
-
-
 def mechanisms(con) -> set[str]:
     con.search("", "(objectClass=*)", ldap3.BASE, attributes=["supportedSASLMechanisms"])
     return set(con.entries[0].entry_attributes_as_dict.get("supportedSASLMechanisms", []))
-
-
-def ldap3_server(instance: Pando, tls: bool, certificate: str = ""):
-    files = {}
-    if certificate:
-        folder = instance.certificates
-        files = {"local_private_key_file": f"{folder}/{certificate}.key",
-                 "local_certificate_file": f"{folder}/{certificate}.crt"}  # fmt: skip
-    settings = ldap3.Tls(validate=ssl.CERT_NONE, **files)
-    return ldap3.Server("127.0.0.1", instance.tls_port if tls else instance.port, use_ssl=tls, tls=settings)
 
 
 def test_each_connection_is_offered_what_works_on_it(sasl):
@@ -224,16 +109,6 @@ def test_authorization_identities(sasl):
     log = sasl.access_log()
     assert f'authDN="uid=proxy,{BASE}"' in log and f'authzID="dn:uid=ann,{BASE}"' in log
     assert re.search(r'BIND REQ .* type=SASL mechanism="?PLAIN', log)
-
-
-def bind(mechanism: str, credentials: bytes | None, name: bytes = b"") -> bytes:
-    def tlv(tag: int, content: bytes) -> bytes:
-        size = len(content)
-        return bytes([tag]) + (bytes([size]) if size < 128 else b"\x82" + size.to_bytes(2)) + content
-
-    auth = tlv(0x04, mechanism.encode()) + (b"" if credentials is None else tlv(0x04, credentials))
-    op = tlv(0x60, b"\x02\x01\x03" + tlv(0x04, name) + tlv(0xA3, auth))
-    return tlv(0x30, b"\x02\x01\x07" + op)
 
 
 WHO_AM_I = bytes.fromhex("301e020109 7719 8017") + b"1.3.6.1.4.1.4203.1.11.3"
@@ -308,6 +183,14 @@ def test_results_of_malformed_and_missing_credentials(sasl):
     assert clear.sasl("PLAIN", b"\0ben\0secret") == NEEDS_ENCRYPTION
     assert clear.sasl("SCRAM-SHA-256-PLUS", b"p=tls-exporter,,n=ann,r=nonce") == NOT_SUPPORTED
     assert clear.sasl("SCRAM-SHA-256", b"y,,n=ann,r=nonce") == IN_PROGRESS
+
+
+def test_an_authentication_choice_that_ldap_does_not_have_is_not_supported(sasl):
+    """RFC 4511 §4.2: authMethodNotSupported, and nobody is bound; NTLM clients try [10]."""
+    raw = Raw(sasl)
+    assert raw.sasl("PLAIN", b"\0ben\0secret") == 0
+    assert raw.ask(bytes.fromhex("300c 020107 6007 020103 0400 8a00"))[0] == NOT_SUPPORTED
+    assert b"uid=ben" not in raw.ask(WHO_AM_I)[1]
 
 
 def test_an_exchange_goes_on_with_the_next_bind_or_not_at_all(sasl):

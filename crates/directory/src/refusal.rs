@@ -45,6 +45,8 @@ ldap::refusals! {
         SaslMechanism { mechanism: String } = ResultCode::AUTH_METHOD_NOT_SUPPORTED,
             "The SASL mechanism {mechanism} is not offered here: supportedSASLMechanisms of the root DSE has those \
             that are";
+        AuthenticationChoice { tag: u32 } = ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+            "The authentication choice {tag:#04x} is not offered here: use a simple bind or a SASL mechanism";
         SaslAborted = ResultCode::AUTH_METHOD_NOT_SUPPORTED, "The SASL bind is aborted: it names no mechanism";
         SaslNeedsEncryption { mechanism: String } = ResultCode::CONFIDENTIALITY_REQUIRED,
             "The SASL mechanism {mechanism} is offered over TLS and local sockets only: use ldaps or StartTLS";

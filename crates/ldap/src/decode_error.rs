@@ -59,12 +59,6 @@ pub enum DecodeError {
     /// Neither attribute nor rule.
     #[error("an extensible match needs an attribute or a matching rule")]
     BadExtensible,
-    /// An authentication choice other than simple and SASL.
-    #[error("authentication choice {tag:#04x} is unknown")]
-    UnknownAuthentication {
-        /// Its tag.
-        tag: Tag,
-    },
     /// A list that is longer than this program takes.
     #[error("{what} may be {most} at most")]
     TooMany {

@@ -54,7 +54,9 @@ impl<'a> Request<'a> {
             return Err(OauthFault::Binding);
         }
         let rest = rest.strip_prefix('\x01').ok_or(OauthFault::Form)?;
-        let pairs = rest.strip_suffix("\x01\x01").ok_or(OauthFault::Form)?;
+        // The UnboundID SDK ends the last pair and not the message.
+        let pairs = rest.strip_suffix('\x01').ok_or(OauthFault::Form)?;
+        let pairs = pairs.strip_suffix('\x01').unwrap_or(pairs);
         let mut token = None;
         for pair in pairs.split('\x01') {
             let (key, value) = pair.split_once('=').ok_or(OauthFault::Form)?;
@@ -111,11 +113,20 @@ mod tests {
         assert_eq!(parsed("n,,\x01auth=bearer  a.b.c\x01\x01"), Ok((None, "a.b.c".into())));
     }
 
+    /// What OAUTHBEARERBindRequest of the UnboundID SDK 7.0.3 sends.
+    #[test]
+    fn a_message_without_its_last_sign_is_understood() {
+        assert_eq!(parsed("n,,\x01auth=Bearer a.b.c\x01"), Ok((None, "a.b.c".into())));
+    }
+
     #[test]
     fn anything_else_is_refused() {
         for (message, fault) in [
             ("n,,", OauthFault::Form),
-            ("n,,\x01auth=Bearer x\x01", OauthFault::Form),
+            ("n,,\x01auth=Bearer x", OauthFault::Form),
+            ("n,,\x01", OauthFault::Form),
+            ("n,,\x01\x01", OauthFault::Form),
+            ("n,,\x01auth=Bearer x\x01\x01\x01", OauthFault::Form),
             ("n,,auth=Bearer x\x01\x01", OauthFault::Form),
             ("n,,\x01auth\x01\x01", OauthFault::Form),
             ("n,,\x01host=x\x01\x01", OauthFault::Token),

@@ -74,6 +74,9 @@ impl BindContext<'_> {
         }
         let clear = match request.authentication {
             ldap::Authentication::Simple(clear) => clear,
+            ldap::Authentication::Unknown { tag } => {
+                return Err(Refusal::AuthenticationChoice { tag: tag.into() }.into());
+            }
             ldap::Authentication::Sasl { mechanism, .. } => {
                 return Err(Refusal::SaslMechanism { mechanism: shown(mechanism) }.into());
             }

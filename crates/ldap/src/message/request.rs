@@ -49,6 +49,11 @@ pub enum Authentication<'a> {
         /// What the mechanism sends.
         credentials: Option<&'a [u8]>,
     },
+    /// A choice that RFC 4511 does not have.
+    Unknown {
+        /// Its tag.
+        tag: Tag,
+    },
 }
 
 /// Secrets stay out of debug output.
@@ -56,6 +61,7 @@ impl std::fmt::Debug for Authentication<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Simple(_) => f.write_str("Simple(..)"),
+            Self::Unknown { tag } => write!(f, "Unknown({tag:#04x})"),
             Self::Sasl { mechanism, .. } => write!(f, "Sasl({})", String::from_utf8_lossy(mechanism)),
         }
     }
@@ -230,10 +236,11 @@ impl<'a> BindRequest<'a> {
     pub(super) fn decode(mut reader: Reader<'a>) -> Result<Self, DecodeError> {
         const SIMPLE: Tag = 0x80;
         const SASL: Tag = 0xa3;
+        const CLASS: Tag = 0xc0;
+        const CONTEXT: Tag = 0x80;
         let version = reader.integer()?;
         let name = reader.octets()?;
         let authentication = match reader.peek_tag() {
-            Some(SIMPLE) => Authentication::Simple(reader.expect(SIMPLE)?),
             Some(SASL) => {
                 let mut inner = reader.enter(SASL)?;
                 let mechanism = inner.octets()?;
@@ -241,7 +248,12 @@ impl<'a> BindRequest<'a> {
                 inner.finish_extensible(&[])?;
                 Authentication::Sasl { mechanism, credentials }
             }
-            Some(tag) => return Err(DecodeError::UnknownAuthentication { tag }),
+            // The choice is extensible (RFC 4511 §4.2): that there is one more is no fault of the message.
+            Some(tag) if tag != SIMPLE && tag & CLASS == CONTEXT => {
+                reader.element()?;
+                Authentication::Unknown { tag }
+            }
+            Some(_) => Authentication::Simple(reader.expect(SIMPLE)?),
             None => return Err(DecodeError::Empty("authentication")),
         };
         reader.finish_extensible(&[SIMPLE, SASL])?;

@@ -283,6 +283,7 @@ impl Asked {
                 assert_eq!(bind.version, 3);
                 match bind.authentication {
                     ldap::Authentication::Simple(password) => Asked::Bind(text(bind.name), password.to_vec()),
+                    ldap::Authentication::Unknown { tag } => panic!("authentication choice {tag:#04x}"),
                     ldap::Authentication::Sasl { mechanism, credentials } => {
                         Asked::Sasl(text(bind.name), text(mechanism), credentials.map(<[u8]>::to_vec))
                     }

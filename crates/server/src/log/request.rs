@@ -2,6 +2,8 @@
 //!
 //! Reads decoded requests; writes into a buffer that the caller reuses, without allocating for an element.
 
+use std::io::Write as _;
+
 use ldap::filter::FILTER_DEPTH_MAX;
 use ldap::oids::extended as oids;
 use ldap::{Authentication, Controls, EntryRequest, FilterNode, Operation, Position, Scope, SearchRequest, Update};
@@ -60,6 +62,9 @@ pub(crate) fn write_fields(out: &mut Vec<u8>, operation: &Operation<'_>) {
             signed(out, bind.version);
             match bind.authentication {
                 Authentication::Simple(_) => out.extend_from_slice(b" type=SIMPLE"),
+                Authentication::Unknown { tag } => {
+                    let _ = write!(out, " type={tag:#04x}");
+                }
                 Authentication::Sasl { mechanism, .. } => {
                     out.extend_from_slice(b" type=SASL");
                     word_field(out, "mechanism", mechanism);
@@ -303,6 +308,8 @@ mod tests {
         assert_eq!(fields(&Operation::StartTls), " name=\"StartTLS\" oid=\"1.3.6.1.4.1.1466.20037\"");
         let bind = ldap::BindRequest { version: 3, name: b"cn=My App", authentication: Authentication::Simple(b"x") };
         assert_eq!(fields(&Operation::Bind(bind)), " version=3 type=SIMPLE dn=\"cn=My App\"");
+        let bind = ldap::BindRequest { version: 3, name: b"", authentication: Authentication::Unknown { tag: 0x8a } };
+        assert_eq!(fields(&Operation::Bind(bind)), " version=3 type=0x8a dn=\"\"");
         let authentication = Authentication::Sasl { mechanism: b"PLAIN", credentials: None };
         let bind = ldap::BindRequest { version: 3, name: b"", authentication };
         assert_eq!(fields(&Operation::Bind(bind)), " version=3 type=SASL mechanism=PLAIN dn=\"\"");

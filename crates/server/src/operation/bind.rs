@@ -37,7 +37,9 @@ impl DirectoryExecutor {
     pub(super) fn bind(&mut self, call: &mut Call<'_>, message: &Message<'_>, request: &BindRequest<'_>) -> Step {
         let name = || String::from_utf8_lossy(request.name).into_owned();
         let (step, tail) = match request.authentication {
-            Authentication::Simple(_) => (self.directory.bind(call.session, request, &message.controls), None),
+            Authentication::Simple(_) | Authentication::Unknown { .. } => {
+                (self.directory.bind(call.session, request, &message.controls), None)
+            }
             Authentication::Sasl { mechanism, credentials } => {
                 let time = RequestTime { started: call.begun, unix_seconds: call.unix_seconds };
                 let sent = (mechanism, credentials);
