@@ -343,6 +343,11 @@ class Model:
 
     # ----------------------------------------------------------------------------------------------- modifications
 
+    @staticmethod
+    def is_kept_out(judged: Judgement) -> bool:
+        """A lock keeps the user from giving the old password."""
+        return judged.settled().is_locked() or judged.is_idle() or judged.reset_too_old()
+
     def is_valid(self, policy: Policy, clear: str, by_self: bool) -> bool:
         if policy.skip_validation_for_administrators and not by_self:
             return True
@@ -392,15 +397,19 @@ class Model:
             return CONFIDENTIALITY, Error.MODIFICATION_NOT_ALLOWED
         if by_self and judged.too_young():
             return UNWILLING, Error.TOO_YOUNG
-        if step.form in ("delete-add", "delete") and not account.has(step.old):
-            if step.form == "delete-add" and self.has(Quirk.UNMATCHED_DELETION):
-                return self.refusal_of_unmatched(step, judged, by_self)
-            return NO_SUCH_ATTRIBUTE, None
+        if step.form in ("delete-add", "delete"):
+            guesses = bool(account.passwords) and not self.has(Quirk.DELETION_IS_NO_GUESS)
+            if by_self and guesses and self.is_kept_out(judged):
+                return UNWILLING, Error.LOCKED
+            if not account.has(step.old):
+                if guesses:
+                    self.count_failure(judged)
+                return NO_SUCH_ATTRIBUTE, None
         if step.form == "replace-two" and not policy.allow_multiple_password_values:
             return CONSTRAINT, Error.MODIFICATION_NOT_ALLOWED
         same_again = step.form == "delete-add" and self.has(Quirk.SAME_AGAIN_IS_THERE)
         if (step.form == "add" or same_again) and account.has(step.new):
-            return VALUE_EXISTS, None if self.has(Quirk.VALUE_THERE_WITHOUT_ERROR) else Error.IN_HISTORY
+            return VALUE_EXISTS, Error.IN_HISTORY
         gives_old = step.form in ("delete-add", "delete")
         has_old = account.passwords or self.has(Quirk.OLD_OF_NOTHING)
         if by_self and policy.password_change_requires_current_password and has_old and not gives_old:
@@ -417,15 +426,6 @@ class Model:
         if not skips and judged.in_history(step.new):
             return CONSTRAINT, Error.IN_HISTORY
         return SUCCESS, None
-
-    @staticmethod
-    def refusal_of_unmatched(step: Change, judged: Judgement, by_self: bool) -> tuple[int, Error | None]:
-        """As if nothing but the addition had been asked."""
-        if judged.account.has(step.new):
-            return VALUE_EXISTS, None
-        if by_self and judged.policy.password_change_requires_current_password:
-            return UNWILLING, Error.MUST_SUPPLY_OLD
-        return CONSTRAINT, Error.MODIFICATION_NOT_ALLOWED
 
     def store(
         self, judged: Judgement, left: list[Password], new: list[str], by_self: bool, by_modification: bool
@@ -484,7 +484,6 @@ class Model:
             told = None if self.has(Quirk.NO_RIGHT_WITHOUT_ERROR) else Error.MODIFICATION_NOT_ALLOWED
             return self.reply(step, NO_ACCESS, told)
         judged = self.judge(account)
-        view = judged.settled()
         as_bind = anonymous and not self.has(Quirk.CHANGE_TELLS_NAMES)
         if as_bind and not account.has(step.old):
             self.count_failure(judged)
@@ -492,14 +491,15 @@ class Model:
         expired = not judged.is_valid() and not self.has(Quirk.EXPIRED_ACCOUNT_MAY_CHANGE)
         if account.disabled or expired:
             return self.reply(step, UNWILLING, Error.LOCKED)
-        if by_self and (view.is_locked() or judged.is_idle() or judged.reset_too_old()):
+        if by_self and self.is_kept_out(judged):
             return self.reply(step, UNWILLING, Error.LOCKED)
         if by_self and judged.policy.password_change_requires_current_password and step.old is None:
             return self.reply(step, UNWILLING, Error.MUST_SUPPLY_OLD)
         if step.old is not None and judged.policy.require_secure_authentication:
             return self.reply(step, CONFIDENTIALITY)
         if step.old is not None and not account.has(step.old):
-            self.count_failure(judged, even_locked=self.has(Quirk.FAILURES_WHILE_LOCKED))
+            if account.passwords or self.has(Quirk.OLD_OF_NOTHING):
+                self.count_failure(judged, even_locked=self.has(Quirk.FAILURES_WHILE_LOCKED))
             return self.reply(step, INVALID_CREDENTIALS)
         code, error = self.refusal_of_extended(step, judged, by_self)
         if code != SUCCESS:

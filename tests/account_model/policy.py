@@ -140,16 +140,14 @@ class Quirk(Enum):
         "where a lowered limit makes past failures enough for a lock, OpenDJ lets it begin anew whenever somebody "
         "looks; here it began with the last failure"
     )
-    # Pando's, each to leave this list with its mending.
-    UNMATCHED_DELETION = (
-        "Pando answers 19 to a modification that deletes a wrong old password and adds a new one; 16 is right"
+    DELETION_IS_NO_GUESS = (
+        "OpenDJ neither counts the wrong old password that a modification deletes, nor asks whether the account is "
+        "locked; here it is a guess as in a bind, and refused as by the extended operation"
     )
+    # Pando's, each to leave this list with its mending.
     OWN_ID_IS_RESTRICTED = (
         "Pando refuses a session that must change its password when the extended operation names the user by u: or "
         "by a bare id"
-    )
-    VALUE_THERE_WITHOUT_ERROR = (
-        "Pando refuses to add the password that is there with 20, but without the policy error 8"
     )
     WHO_AM_I_ANSWERS = "Pando answers who am I to a session that must change its password, as slapd does"
     OWN_CHANGE_ENDS_SESSIONS = (
@@ -160,9 +158,7 @@ class Quirk(Enum):
 
 PANDO = frozenset(
     {
-        Quirk.UNMATCHED_DELETION,
         Quirk.OWN_ID_IS_RESTRICTED,
-        Quirk.VALUE_THERE_WITHOUT_ERROR,
         Quirk.WHO_AM_I_ANSWERS,
         Quirk.OWN_CHANGE_ENDS_SESSIONS,
     }

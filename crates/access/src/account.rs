@@ -33,14 +33,6 @@ pub struct Account {
     pub state: Box<AccountState>,
 }
 
-/// What an entry has of `userPassword`.
-pub struct StoredPasswords {
-    /// The entry.
-    pub id: EntryId,
-    /// The values, as stored.
-    pub passwords: Vec<Vec<u8>>,
-}
-
 /// The account of that name in `backend` at a moment; none when there is no such entry.
 ///
 /// # Errors
@@ -63,22 +55,6 @@ pub fn find_account(
     let state = Box::new(account_state::read(facts, &entry, &policy)?);
     let passwords = passwords_of(password_attribute(facts, &policy), &view, id, &record)?;
     Ok(Some(Account { id, uuid: record.header().uuid, passwords, limits, policy, state }))
-}
-
-/// The stored passwords of the account of that name in `backend`; none when there is no such entry.
-///
-/// # Errors
-/// When something cannot be read.
-pub fn stored_passwords(
-    facts: &Facts,
-    backend: &Backend,
-    view: &View<'_>,
-    name: &NormalizedDn,
-) -> Result<Option<StoredPasswords>, StoreError> {
-    let Some(id) = entry_of(backend, view, name)? else { return Ok(None) };
-    let Some(record) = view.entry(id)? else { return Ok(None) };
-    let passwords = passwords_of(facts.user_password, view, id, &record.view()?)?;
-    Ok(Some(StoredPasswords { id, passwords }))
 }
 
 fn entry_of(backend: &Backend, view: &View<'_>, name: &NormalizedDn) -> Result<Option<EntryId>, StoreError> {

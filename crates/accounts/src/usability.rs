@@ -93,7 +93,9 @@ impl Account<'_> {
             is_inactive: self.state.is_disabled || self.has_not_started() || self.has_ended(),
             is_reset: self.must_change(),
             is_expired: expiry.is_expired,
-            grace_left: expiry.is_expired.then(|| self.grace_left_after(&expiry)),
+            // As OpenDJ: nothing is said of grace logins where there are none.
+            grace_left: (expiry.is_expired && self.policy.grace_login_count > 0)
+                .then(|| self.grace_left_after(&expiry)),
             lock,
         };
         if reasons == NotAvailable::default() {

@@ -166,9 +166,8 @@ impl Directory {
             default_referral: &self.default_referral,
             notices: &self.notices,
             account_clock: &self.account_clock,
-            guesses: &self.guesses,
             states: &self.states,
-            decoy: &self.decoy,
+            binding: self.binding(),
         }
     }
 

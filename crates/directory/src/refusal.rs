@@ -130,6 +130,8 @@ ldap::refusals! {
         PasswordRules { problem: String } = ResultCode::CONSTRAINT_VIOLATION, "{problem}";
         UsedBefore = ResultCode::CONSTRAINT_VIOLATION,
             "The password was used before: choose one that is new";
+        NoSuchPassword = ResultCode::NO_SUCH_ATTRIBUTE,
+            "userPassword does not have the value that is to be deleted: give the present password";
         SamePassword = ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, "The entry has this password already: choose another one";
         SeveralPasswords = ResultCode::CONSTRAINT_VIOLATION,
             "An entry has one password (allow-multiple-password-values is off): replace it";

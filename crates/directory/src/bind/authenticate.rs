@@ -13,7 +13,7 @@ use super::claimed::{Claimed, Found, Who};
 use super::context::BindContext;
 use super::done::{BindDone, BindFailure, authorization_identity};
 use super::remembered::Remembered;
-use super::step::{Attempt, BindStep, Guessing, HashJob, Via, WaitingBind};
+use super::step::{Attempt, BindStep, Guessing, HashJob, Judged, Via, WaitingBind, Wrong};
 use crate::account::StateWrite;
 use access::inactive::{Inactive, LOCKED_MESSAGE};
 
@@ -61,7 +61,7 @@ impl BindContext<'_> {
     }
 
     /// Counts the guess, before it is compared.
-    fn count(&self, claimed: Claimed, via: Via) -> Result<Attempt, Box<BindStep>> {
+    pub(super) fn count(&self, claimed: Claimed, via: Via) -> Result<Attempt, Box<BindStep>> {
         let whose = claimed.guessed();
         let (Some(whose), MayGuess::Counted | MayGuess::NotNow) = (whose, claimed.account().may_guess(0)) else {
             return Ok(Attempt { claimed, via, guess: Guessing::Uncounted });
@@ -79,7 +79,7 @@ impl BindContext<'_> {
     }
 
     /// What is remembered of a password, where the policy lets it be remembered.
-    fn remembered(&self, claimed: &Claimed, clear: &[u8]) -> Remembered {
+    pub(super) fn remembered(&self, claimed: &Claimed, clear: &[u8]) -> Remembered {
         match &claimed.who {
             Who::Entry(found) if claimed.policy.remember_verified_binds => {
                 let changed = claimed.state.password_changed;
@@ -96,6 +96,19 @@ impl BindContext<'_> {
 
     /// What follows from a proof that was judged.
     fn conclude(&self, attempt: Attempt, is_right: bool) -> BindStep {
+        let Judged { claimed, via, wrong } = self.judge(attempt, is_right);
+        let Some(Wrong { failure, write }) = wrong else {
+            return self.conclude_right(claimed, &via, Proof::Password);
+        };
+        let done = self.refused(failure, &via, PasswordPolicyResponse::default());
+        match write {
+            Some(write) => BindStep::Waits(Box::new(WaitingBind { write, done, failed: None })),
+            None => BindStep::Done(done),
+        }
+    }
+
+    /// Whether a proof proves anything; if it does not, what is written before that is said.
+    pub(super) fn judge(&self, attempt: Attempt, is_right: bool) -> Judged {
         let Attempt { claimed, via, guess } = attempt;
         let failure = match (&claimed.who, &guess) {
             (Who::Nobody { why, .. }, _) => Some(*why),
@@ -104,21 +117,8 @@ impl BindContext<'_> {
             _ if !via.is_secure && claimed.policy.require_secure_authentication => Some(BindFailure::NotSecure),
             _ => None,
         };
-        let Some(failure) = failure else { return self.conclude_right(claimed, &via, Proof::Password) };
-        let done = self.refused(failure, &via, PasswordPolicyResponse::default());
-        if !claimed.policy.lock_rules().count_failures() {
-            return BindStep::Done(done);
-        }
-        // Whoever is refused waits as long as a wrong password takes to be written.
-        let is_counted = failure == BindFailure::WrongPassword;
-        let changes = if is_counted { claimed.account().after_wrong_password() } else { None };
-        let (place, entry_uuid) = place_of(&claimed.who);
-        let guess = match guess {
-            Guessing::Counted(guess) if is_counted => Some(guess),
-            _ => None,
-        };
-        let write = StateWrite { place, entry_uuid, changes: changes.into_iter().collect(), guess, done: None };
-        BindStep::Waits(Box::new(WaitingBind { write, done, failed: None }))
+        let wrong = failure.map(|failure| Wrong { failure, write: write_of(&claimed, failure, guess) });
+        Judged { claimed, via, wrong }
     }
 
     /// What follows when somebody trusted vouches for the client.
@@ -224,8 +224,23 @@ impl HashJob {
 }
 
 /// Every value is tried, so that the time does not tell which one it was.
-fn is_password(stored: &[Vec<u8>], clear: &[u8]) -> bool {
+pub(super) fn is_password(stored: &[Vec<u8>], clear: &[u8]) -> bool {
     stored.iter().fold(false, |found, stored| password::verify(stored, clear) | found)
+}
+
+/// What a failure has written: whoever is refused waits as long as a wrong password takes to be written.
+fn write_of(claimed: &Claimed, failure: BindFailure, guess: Guessing) -> Option<StateWrite> {
+    if !claimed.policy.lock_rules().count_failures() {
+        return None;
+    }
+    let is_counted = failure == BindFailure::WrongPassword;
+    let changes = if is_counted { claimed.account().after_wrong_password() } else { None };
+    let (place, entry_uuid) = place_of(&claimed.who);
+    let guess = match guess {
+        Guessing::Counted(guess) if is_counted => Some(guess),
+        _ => None,
+    };
+    Some(StateWrite { place, entry_uuid, changes: changes.into_iter().collect(), guess, done: None })
 }
 
 /// Where the state of whom is written; nobody's is not, but waits for that of others.

@@ -13,11 +13,13 @@
 //! | `decoy` | what is verified where there is no password |
 //! | `remembered` | binds that were verified a moment ago |
 //! | `authenticate` | the path |
+//! | `comparison` | the same for passwords that come with other requests |
 //! | `step` | where a bind is: decided, waiting for a slow hash, waiting for the disk |
 //! | `done` | how it ended |
 
 mod authenticate;
 mod claimed;
+mod comparison;
 mod context;
 mod decoy;
 mod done;
@@ -29,6 +31,7 @@ mod step;
 pub(crate) mod tests;
 
 pub use authenticate::Credential;
+pub(crate) use comparison::{ClearPassword, ComparedPassword, Proven};
 pub(crate) use context::BindContext;
 pub(crate) use decoy::Decoy;
 pub use done::{BindDone, BindFailure};

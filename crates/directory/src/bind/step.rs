@@ -7,8 +7,9 @@ use ldap::LdapResult;
 use zeroize::Zeroizing;
 
 use super::claimed::Claimed;
-use super::done::BindDone;
+use super::done::{BindDone, BindFailure};
 use crate::account::{StateWrite, StateWriter};
+use crate::refusal::Refusal;
 
 /// Where a bind is. Most are decided at once; boxing that would cost an allocation each.
 #[allow(clippy::large_enum_variant)]
@@ -53,6 +54,21 @@ pub(super) enum Guessing {
     NotNow,
 }
 
+/// A claim with a proof that was judged.
+pub(super) struct Judged {
+    pub(super) claimed: Claimed,
+    pub(super) via: Via,
+    /// None: it is proved.
+    pub(super) wrong: Option<Wrong>,
+}
+
+/// Why a claim is not proved.
+pub(super) struct Wrong {
+    pub(super) failure: BindFailure,
+    /// The answer waits until this is written.
+    pub(super) write: Option<StateWrite>,
+}
+
 /// A bind that waits for a slow hash.
 pub struct HashJob {
     pub(super) attempt: Attempt,
@@ -67,6 +83,16 @@ pub struct WaitingBind {
     pub(super) done: BindDone,
     /// How it ends when nothing can be written; none: as if it could.
     pub(super) failed: Option<BindDone>,
+}
+
+impl BindStep {
+    /// The result of a bind that was ended early.
+    pub(super) fn into_result(self) -> LdapResult {
+        match self {
+            BindStep::Done(done) => done.result,
+            BindStep::SlowHash(_) | BindStep::Waits(_) => Refusal::StateNotWritten.into(),
+        }
+    }
 }
 
 impl WaitingBind {

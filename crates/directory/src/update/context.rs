@@ -8,12 +8,11 @@ use schema::Schema;
 
 use super::state::UpdateState;
 use crate::account::StateWriter;
-use crate::bind::Decoy;
+use crate::bind::BindContext;
 use crate::default_referral::DefaultReferral;
 use crate::in_force::InForce;
 use crate::root_users::RootUsers;
 use crate::shadow::Shadow;
-use access::guesses::Guesses;
 use access::limits::{LimitsFinder, LiveLimits};
 use access::{AccessControl, AccountClock};
 use change::history::History;
@@ -38,9 +37,9 @@ pub(crate) struct UpdateContext<'d> {
     pub(crate) default_referral: &'d DefaultReferral,
     pub(crate) notices: &'d Arc<Notices>,
     pub(crate) account_clock: &'d AccountClock,
-    pub(crate) guesses: &'d Arc<Guesses>,
     pub(crate) states: &'d StateWriter,
-    pub(crate) decoy: &'d Decoy,
+    /// For old passwords that come with new ones.
+    pub(crate) binding: BindContext<'d>,
 }
 
 impl UpdateContext<'_> {

@@ -1,41 +1,47 @@
-//! An old password that comes with a new one is a guess as in a bind: it is counted before it is compared, and a wrong
-//! one is written.
+//! An old password that comes with a new one, or is deleted: it goes the way of binds. A wrong one is counted, and its
+//! refusal waits until that is on disk.
 //!
-//! Knows cases and guesses; not the request.
+//! Knows names and binds; not the request.
 
-use access::guesses::Guessed;
-use accounts::MayGuess;
+use ldap::LdapResult;
+use schema::NormalizedDn;
 
 use super::context::UpdateContext;
-use super::password_case::PasswordCase;
-use crate::account::StateWrite;
+use super::password_checks::Refused;
+use crate::bind::{ClearPassword, ComparedPassword, Proven};
+use crate::refusal::Refusal;
+
+/// What an old password is.
+pub(super) enum OldPassword {
+    Right(Box<Proven>),
+    /// With the refusal of it.
+    Wrong(Refused),
+    /// A pool's thread has to compare it.
+    TakesLong,
+}
 
 impl UpdateContext<'_> {
-    /// Whether an old password is right. `now` reads the case again: a failure may have been written, and its guess
-    /// have gone, after the case was read.
-    pub(super) fn is_old_password<E>(
+    /// Compares the password of who has that name, or of nobody; `wrong` is said of a wrong one.
+    pub(super) fn compare_old(
         &self,
-        case: &PasswordCase,
-        old: &[u8],
-        now: impl FnOnce() -> Result<Option<PasswordCase>, E>,
-    ) -> Result<bool, E> {
-        let may_guess = |others| case.account().may_guess(others);
-        let (Some((place, entry_uuid)), MayGuess::Counted | MayGuess::NotNow) = (case.entry, may_guess(0)) else {
-            return Ok(case.has_password(old));
-        };
-        let counted = self.guesses.count(Guessed::entry(place), |others| may_guess(others) != MayGuess::NotNow);
-        let Some(guess) = counted else {
-            // The same work as for a guess that is compared.
-            case.has_password(old);
-            return Ok(false);
-        };
-        let Some(case) = now()? else { return Ok(false) };
-        let is_right = case.has_password(old);
-        let may = case.account().may_guess(guess.before());
-        if !is_right && may == MayGuess::Counted {
-            let changes = case.account().after_wrong_password().into_iter().collect();
-            self.states.write(StateWrite { place, entry_uuid, changes, guess: Some(guess), done: None });
+        name: &NormalizedDn,
+        password: ClearPassword<'_>,
+        wrong: impl FnOnce() -> LdapResult,
+    ) -> Result<OldPassword, LdapResult> {
+        let claimed = self.binding.claim(name)?;
+        Ok(match self.binding.compare_password(claimed, password)? {
+            ComparedPassword::Right(proven) => OldPassword::Right(proven),
+            ComparedPassword::Wrong(write) => OldPassword::Wrong(Refused { result: wrong(), error: None, write }),
+            ComparedPassword::TakesLong => OldPassword::TakesLong,
+        })
+    }
+
+    /// The same on a thread that may take long, or after it was found that it does not.
+    pub(super) fn check_old(&self, name: &NormalizedDn, old: &[u8], wrong: Refusal) -> Result<Box<Proven>, Refused> {
+        match self.compare_old(name, ClearPassword { clear: old, may_be_slow: true }, || wrong.into())? {
+            OldPassword::Right(proven) => Ok(proven),
+            OldPassword::Wrong(refused) => Err(refused),
+            OldPassword::TakesLong => Err(Refusal::StateNotWritten.into()),
         }
-        Ok(is_right && may != MayGuess::NotNow)
     }
 }

@@ -6,6 +6,8 @@ use ldap::{Controls, Update};
 use zeroize::Zeroizing;
 
 use super::decided::Decided;
+use super::rights::Told;
+use crate::account::StateWrite;
 use crate::own::SchemaModification;
 use crate::session::Session;
 
@@ -38,6 +40,11 @@ pub(super) enum Ready<'m> {
     Schema(SchemaModification),
     /// It takes a pool's thread.
     Slow(KeptUpdate),
+    /// It is refused for a wrong password: the answer waits until that is on disk.
+    WrongPassword {
+        told: Box<Told>,
+        write: Box<StateWrite>,
+    },
 }
 
 /// An update that outlives the message that it came in.

@@ -11,9 +11,11 @@ use ldap::LdapResult;
 use query::facts::Facts;
 use zeroize::Zeroizing;
 
+use super::order::Ready;
 use super::password_case::PasswordCase;
 use super::review::Review;
 use super::rights::Told;
+use crate::account::StateWrite;
 use crate::refusal::Refusal;
 
 /// Why a password is not set.
@@ -22,30 +24,36 @@ pub(super) struct Refused {
     pub(super) result: LdapResult,
     /// For the password policy control.
     pub(super) error: Option<PolicyError>,
+    /// A wrong password: the answer waits until this is on disk.
+    pub(super) write: Option<Box<StateWrite>>,
 }
 
 impl<R: Into<LdapResult>> From<R> for Refused {
     fn from(result: R) -> Refused {
-        Refused { result: result.into(), error: None }
+        Refused { result: result.into(), error: None, write: None }
     }
 }
 
 impl Refused {
     pub(super) fn new(refusal: Refusal, error: PolicyError) -> Refused {
-        Refused { result: refusal.into(), error: Some(error) }
+        Refused { result: refusal.into(), error: Some(error), write: None }
     }
 }
 
-/// A refusal as the asker is told.
-pub(super) fn tell(refused: Refused, review: &Option<Box<Review>>) -> Box<Told> {
-    let Refused { result, error } = refused;
+/// A refusal as the asker is told, now or when it is written what led to it.
+pub(super) fn tell<'m>(refused: Refused, review: &Option<Box<Review>>) -> Result<Ready<'m>, Box<Told>> {
+    let Refused { result, error, write } = refused;
     let code = result.code;
     let mut told = match review {
         Some(review) => review.tell(result),
         None => Told::open(result),
     };
     told.policy = error.filter(|_| told.result.code == code);
-    Box::new(told)
+    let told = Box::new(told);
+    match write {
+        Some(write) => Ok(Ready::WrongPassword { told, write }),
+        None => Err(told),
+    }
 }
 
 /// What follows from a password that is set.
@@ -80,6 +88,17 @@ impl EntryValues for Values<'_> {
 impl PasswordCase {
     pub(super) fn account(&self) -> Account<'_> {
         Account { policy: &self.policy, state: &self.state, now: self.now }
+    }
+
+    /// Whether the account is locked for who is its user.
+    pub(super) fn check_not_locked(&self) -> Result<(), Refused> {
+        let account = self.account();
+        let is_locked =
+            account.lock().is_some() || account.delay().is_some() || account.is_idle() || account.is_reset_too_old();
+        match self.is_self && is_locked {
+            true => Err(Refused::new(Refusal::AccountLocked, PolicyError::AccountLocked)),
+            false => Ok(()),
+        }
     }
 
     /// Whether a user may change the own password at all.
@@ -168,11 +187,6 @@ impl PasswordCase {
     /// Whether comparing a password with the stored ones takes long.
     pub(super) fn is_slow_to_compare(&self) -> bool {
         self.stored.iter().any(|stored| password::is_slow(stored))
-    }
-
-    /// Whether one of the stored values is of that password. All are tried, so that the time does not tell which.
-    pub(super) fn has_password(&self, clear: &[u8]) -> bool {
-        self.stored.iter().fold(false, |found, stored| password::verify(stored, clear) | found)
     }
 
     /// The stored forms of a clear password: one for each scheme of the policy.

@@ -6,26 +6,27 @@
 
 use std::sync::Arc;
 
-use access::account::stored_passwords;
-use access::{Identity, PolicyFinder};
+use access::Identity;
 use accounts::{PasswordPolicyResponse, PolicyError};
 use change::proposal::Kind;
 use ldap::extended::PasswordModify;
 use ldap::{LdapResult, MadeUpdate, ModifyOperation, ResultCode};
-use query::backend::{BackendIndex, holder};
-use query::error::{invalid_dn, no_such_object, store_failure};
+use query::backend::BackendIndex;
+use query::error::{invalid_dn, no_such_object};
 use query::facts::Facts;
 use schema::NormalizedDn;
 use store::EntryId;
 use zeroize::Zeroizing;
 
 use super::context::UpdateContext;
-use super::decided::{Decided, snapshot};
+use super::decided::Decided;
 use super::done::ExtendedAnswer;
+use super::old_password::OldPassword;
 use super::order::{KeptUpdate, Order, Ready};
 use super::password_case::{Asker, PasswordCase};
 use super::password_checks::{Refused, tell};
 use super::rights::Told;
+use crate::bind::ClearPassword;
 use crate::refusal::Refusal;
 
 /// The account whose password is to change.
@@ -58,58 +59,20 @@ impl UpdateContext<'_> {
         }
         let Some(old) = wanted.old_password else {
             let refused = Refused::new(Refusal::AnonymousWithoutOld, PolicyError::PasswordModNotAllowed);
-            return Err(tell(refused, &None));
+            return tell(refused, &None);
         };
-        match self.user_with_password(order, &facts, wanted, old)? {
-            Proven::TakesLong => Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into()))),
-            Proven::User(identity) => {
-                let session = order.session.acting_as(identity);
+        let dn = self.target(order, wanted).unwrap_or_default();
+        let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap_or_default();
+        let wrong = || LdapResult::new(ResultCode::INVALID_CREDENTIALS, "");
+        let password = ClearPassword { clear: old, may_be_slow: order.may_be_slow };
+        match self.compare_old(&name, password, wrong)? {
+            OldPassword::TakesLong => Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into()))),
+            OldPassword::Wrong(refused) => tell(refused, &None),
+            OldPassword::Right(proven) => {
+                let session = order.session.acting_as(proven.identity());
                 self.password_modify_as(&Order { session: &session, ..*order }, wanted, &facts, true)
             }
         }
-    }
-
-    /// Who is named, if the old password is right.
-    fn user_with_password(
-        &self,
-        order: &Order<'_, '_>,
-        facts: &Arc<Facts>,
-        wanted: &PasswordModify<'_>,
-        old: &[u8],
-    ) -> Result<Proven, LdapResult> {
-        let wrong = || LdapResult::new(ResultCode::INVALID_CREDENTIALS, "");
-        let dn = self.target(order, wanted).unwrap_or_default();
-        let name = NormalizedDn::parse(&facts.schema, dn.as_bytes()).unwrap_or_default();
-        let at = holder(self.backends, name.as_bytes()).map(|(at, _)| at);
-        let asker = Asker { order, identity: &Identity::Anonymous };
-        let case = match at {
-            Some(at) => self.password_case(facts, &asker, at, &name)?.map(|case| (at, case)),
-            None => None,
-        };
-        let stored = case.as_ref().map(|(_, case)| case.stored.clone()).filter(|stored| !stored.is_empty());
-        let compared = stored.clone().unwrap_or_else(|| {
-            let policy = PolicyFinder { facts, context: self.reading }.default_policy();
-            let scheme = policy.default_schemes.first().copied().unwrap_or(password::Scheme::SaltedSha512);
-            vec![self.decoy.of(scheme, &self.updates.password_parameters.load())]
-        });
-        if !order.may_be_slow && compared.iter().any(|stored| password::is_slow(stored)) {
-            return Ok(Proven::TakesLong);
-        }
-        let Some((at, case)) = case.filter(|_| stored.is_some()) else {
-            let _ = compared.iter().fold(false, |found, stored| password::verify(stored, old) | found);
-            return Err(wrong());
-        };
-        if !self.is_old_password(&case, old, || self.password_case(facts, &asker, at, &name))? {
-            return Err(wrong());
-        }
-        let found = self.entry_of(facts, at, &name)?.ok_or_else(wrong)?;
-        Ok(Proven::User(Identity::User { dn: dn.into(), backend: at, entry: found }))
-    }
-
-    fn entry_of(&self, facts: &Facts, at: BackendIndex, name: &NormalizedDn) -> Result<Option<EntryId>, LdapResult> {
-        let Some(backend) = self.backends.get(at.0) else { return Ok(None) };
-        let found = stored_passwords(facts, backend, &snapshot(backend)?.view(), name);
-        Ok(found.map_err(|error| store_failure(&error))?.map(|account| account.id))
     }
 
     fn password_modify_as(
@@ -133,15 +96,20 @@ impl UpdateContext<'_> {
             told
         })?;
         let slow = || Ok(Ready::Slow(KeptUpdate::PasswordModify(wanted.encode().into())));
-        let read = || self.password_case(facts, &Asker { order, identity: &identity }, whose.at, &whose.name);
-        let is_old = |case: &PasswordCase, old: &[u8]| match is_proven {
-            true => Ok(true),
-            false => self.is_old_password(case, old, read),
+        let check_old = |old: &[u8]| match is_proven {
+            true => Ok(()),
+            false => self.check_old(&whose.name, old, Refusal::WrongOldPassword).map(drop),
         };
-        let (case, new) = match read().map_err(|result| tell(result.into(), &review))? {
-            Some(case) => match case.judge(facts, wanted, order.may_be_slow, is_old).map_err(|it| tell(it, &review))? {
-                Some(new) => (Some(case), new),
-                None => return slow(),
+        let asker = Asker { order, identity: &identity };
+        let case = match self.password_case(facts, &asker, whose.at, &whose.name) {
+            Ok(case) => case,
+            Err(result) => return tell(result.into(), &review),
+        };
+        let (case, new) = match case {
+            Some(case) => match case.judge(facts, wanted, order.may_be_slow, check_old) {
+                Ok(Some(new)) => (Some(case), new),
+                Ok(None) => return slow(),
+                Err(refused) => return tell(refused, &review),
             },
             // That there is no such entry is for `apply` to say, with the matched name.
             None => (None, New::default()),
@@ -197,22 +165,16 @@ impl UpdateContext<'_> {
     }
 }
 
-/// Whether who is not authenticated proved to be a user.
-enum Proven {
-    User(Identity),
-    TakesLong,
-}
-
 impl PasswordCase {
     /// Whether the password may be changed as it is wanted, in OpenDJ's order of checks, and the stored forms of the
     /// new one; none: that takes long, and this thread must not.
-    /// `is_old` compares the old password.
+    /// `check_old` compares the old password.
     fn judge(
         &self,
         facts: &Facts,
         wanted: &PasswordModify<'_>,
         may_be_slow: bool,
-        is_old: impl FnOnce(&PasswordCase, &[u8]) -> Result<bool, LdapResult>,
+        check_old: impl FnOnce(&[u8]) -> Result<(), Refused>,
     ) -> Result<Option<New>, Refused> {
         self.check_account()?;
         let requires_old = self.is_self && self.policy.password_change_requires_current_password;
@@ -228,11 +190,7 @@ impl PasswordCase {
         if is_slow && !may_be_slow {
             return Ok(None);
         }
-        if let Some(old) = wanted.old_password
-            && !is_old(self, old)?
-        {
-            return Err(Refusal::WrongOldPassword.into());
-        }
+        wanted.old_password.map_or(Ok(()), check_old)?;
         self.check_users_may()?;
         self.check_secure()?;
         self.check_age()?;
@@ -248,12 +206,7 @@ impl PasswordCase {
         if self.state.is_disabled || account.has_not_started() || account.has_ended() {
             return Err(Refused::new(Refusal::AccountOff, PolicyError::AccountLocked));
         }
-        let is_locked =
-            account.lock().is_some() || account.delay().is_some() || account.is_idle() || account.is_reset_too_old();
-        if self.is_self && is_locked {
-            return Err(Refused::new(Refusal::AccountLocked, PolicyError::AccountLocked));
-        }
-        Ok(())
+        self.check_not_locked()
     }
 
     fn new_password(&self, facts: &Facts, wanted: &PasswordModify<'_>) -> Result<New, Refused> {

@@ -114,8 +114,8 @@ impl Preparing<'_, '_, '_> {
         let case = self.context.password_case(self.facts, &self.asker(), self.at, self.name)?;
         // That there is no such entry is for `apply` to say, with the matched name.
         let Some(case) = case else { return Ok(Prepared::Unchanged) };
-        let mut work =
-            Modifying { facts: self.facts, left: case.stored.clone(), case, new: Vec::new(), old: Vec::new() };
+        let (left, new, old) = (case.stored.clone(), Vec::new(), Vec::new());
+        let mut work = Modifying { preparing: self, facts: self.facts, case, left, new, old };
         if !self.order.may_be_slow && work.would_be_slow(request) {
             return Ok(Prepared::Slow);
         }
@@ -134,6 +134,7 @@ impl Preparing<'_, '_, '_> {
 
 /// The changes of one modify request, one after the other.
 struct Modifying<'p, 'v> {
+    preparing: &'p Preparing<'p, 'p, 'p>,
     facts: &'p Facts,
     case: PasswordCase,
     /// Stored values that no change has removed so far.
@@ -188,7 +189,7 @@ impl<'v> Modifying<'_, 'v> {
                 self.case.check_encoded()?;
                 values.push(Cow::Borrowed(value));
             } else if self.left.iter().any(|stored| password::verify(stored, value)) {
-                return Err(Refusal::SamePassword.into());
+                return Err(Refused::new(Refusal::SamePassword, PolicyError::PasswordInHistory));
             } else {
                 values.extend(self.case.encode(value)?.into_iter().map(Cow::Owned));
             }
@@ -214,21 +215,29 @@ impl<'v> Modifying<'_, 'v> {
                 values.push(Cow::Borrowed(value));
                 continue;
             }
-            let (gone, left) =
-                std::mem::take(&mut self.left).into_iter().partition(|stored| password::verify(stored, value));
-            self.left = left;
-            if gone.is_empty() {
-                // No entry has an empty value, so that `apply` says that there is no such value.
-                values.push(Cow::Owned(Vec::new()));
-            } else {
-                self.old.push(value);
-                values.extend(gone.into_iter().map(Cow::Owned));
-            }
+            values.extend(self.stored_of(value)?.into_iter().map(Cow::Owned));
+            self.old.push(value);
         }
         if values.is_empty() {
             self.left.clear();
         }
         Ok(values)
+    }
+
+    /// Takes out the stored forms of a clear password. Who does not know it guesses, as in a bind.
+    fn stored_of(&mut self, clear: &[u8]) -> Result<Vec<Vec<u8>>, Refused> {
+        if self.left.is_empty() {
+            return Err(Refusal::NoSuchPassword.into());
+        }
+        self.case.check_not_locked()?;
+        let Preparing { context, name, .. } = self.preparing;
+        let proven = context.check_old(name, clear, Refusal::NoSuchPassword)?;
+        let is_only = self.left.len() == 1 && self.left == proven.stored();
+        let left = std::mem::take(&mut self.left);
+        let (gone, left): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|stored| is_only || password::verify(stored, clear));
+        self.left = left;
+        if gone.is_empty() { Err(Refusal::NoSuchPassword.into()) } else { Ok(gone) }
     }
 
     /// What depends on all changes together.

@@ -121,6 +121,12 @@ impl UpdateContext<'_> {
                 controls: order.controls.encoded().to_vec(),
                 done,
             }),
+            Ok(Ready::WrongPassword { told, mut write }) => {
+                let refused = refused_by_policy(order.controls, *told);
+                write.done = Some(Box::new(move |_| done(refused)));
+                self.states.write(*write);
+                Submitted::Queued
+            }
             Err(told) => {
                 done(refused_by_policy(order.controls, *told));
                 Submitted::Queued
@@ -188,7 +194,10 @@ impl UpdateContext<'_> {
         tell_of_request(self.notices, &facts, request);
         new_instructions::tell(self, &facts, &name, request);
         let preparing = Preparing { context: self, facts: &facts, order, identity: &identity, at, name: &name };
-        let prepared = preparing.prepare(request).map_err(|refused| tell(refused, &review))?;
+        let prepared = match preparing.prepare(request) {
+            Ok(prepared) => prepared,
+            Err(refused) => return tell(refused, &review),
+        };
         let (op_bytes, password, policy) = match prepared {
             Prepared::Unchanged => (update.encoded().into(), Vec::new(), None),
             Prepared::Rewritten { op_bytes, follows } => {
